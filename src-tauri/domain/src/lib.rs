@@ -1,0 +1,16 @@
+//! The rules of taking Bitcoin payments, as values and pure functions.
+//!
+//! Nothing here reads a clock, a file, a socket or a random number; whatever a rule needs is
+//! an argument. Bitcoin amounts are whole satoshis, fiat amounts whole minor units, rates are
+//! [`rust_decimal::Decimal`]; there is no floating point.
+
+pub mod advance;
+pub mod anomaly;
+pub mod bip21;
+pub mod id;
+pub mod money;
+pub mod notification;
+pub mod payment;
+pub mod policy;
+pub mod receipt;
+pub mod time;

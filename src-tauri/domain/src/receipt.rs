@@ -1,0 +1,58 @@
+//! What one transaction pays to one payment's address, and what was judged of it.
+
+use bitcoin::Txid;
+
+use crate::time::Timestamp;
+
+/// Where a look found a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Position {
+    /// In the block of this height (of the best chain), with this header time.
+    Block {
+        /// Height of the block.
+        height: u32,
+        /// The block header's time.
+        time: Timestamp,
+    },
+    /// In the backend's mempool.
+    Mempool,
+    /// In neither.
+    Absent,
+}
+
+/// All that one transaction pays to a payment's address (its outputs to it summed up): the
+/// facts of the newest look, and the verdicts kept from earlier ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// The paying transaction.
+    pub txid: Txid,
+    /// The sum of its outputs to the address.
+    pub amount_sats: u64,
+    /// Start of the look that saw it first.
+    pub first_seen_at: Timestamp,
+    /// Start of the last look that found it in the mempool or the chain.
+    pub last_seen_at: Timestamp,
+    /// The earliest of our first look, the node's mempool time and the block's time.
+    pub earliest_at: Timestamp,
+    /// Where the newest look found it.
+    pub position: Position,
+    /// A transaction that spends one of its inputs (or of its unconfirmed ancestors') is in the chain.
+    pub conflict_in_chain: bool,
+    /// The same, in the mempool.
+    pub conflict_in_mempool: bool,
+    /// When a look last saw such a conflict.
+    pub last_conflict_at: Option<Timestamp>,
+    /// In the mempool without unconfirmed ancestors and with a fee rate that is not too low: may
+    /// be accepted unconfirmed once it was quiet for long enough.
+    pub relays_well: bool,
+    /// Other transactions that pay the same address and spend one of the same inputs.
+    pub conflicts_with: Vec<Txid>,
+    /// Verdict, kept: how much of it counts while it is not gone; `None` until first judged.
+    pub eligible_sats: Option<u64>,
+    /// What of it counted at the last look.
+    pub counted_sats: u64,
+    /// Whether it was gone at the last look.
+    pub gone: bool,
+    /// Its coins were sent back, or are about to be (an anomaly is REFUNDING or REFUNDED).
+    pub refunded: bool,
+}

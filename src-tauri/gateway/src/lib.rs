@@ -1,1 +1,26 @@
-//! Gateway.
+//! The payment gateway: everything that does IO, and no window.
+//!
+//! The shells (`http`, `console`, `cli`, and the desktop) parse, call a use case and render; the
+//! use cases (`payments`, `anomalies`, `api_keys`, …) load, ask the domain, and write once; the
+//! loops (`watcher`, `notifier`, `rates`) call their `*_once` at their own pace.
+
+pub mod anomalies;
+pub mod api_keys;
+pub mod chain;
+pub mod cli;
+pub mod clock;
+pub mod console;
+pub mod deliveries;
+pub mod entropy;
+pub mod environment;
+pub mod gateway;
+pub mod http;
+pub mod notifier;
+pub mod payments;
+pub mod rates;
+pub mod secrets;
+pub mod settings;
+pub mod signature;
+pub mod store;
+pub mod wallet;
+pub mod watcher;

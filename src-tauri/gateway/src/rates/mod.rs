@@ -1,0 +1,30 @@
+//! Exchange rates: quotes from sources, and the rate that is made of them.
+
+use std::collections::BTreeMap;
+
+use rust_decimal::Decimal;
+use tillgate_domain::money::{Currency, Rate};
+use tillgate_domain::time::Timestamp;
+
+/// A source of quotes, in units of each currency for one Bitcoin. Calls block.
+pub trait RateSource: Send + Sync {
+    /// Its name, kept with each rate that it took part in.
+    fn name(&self) -> &'static str;
+
+    /// Its quotes of this moment. A currency that is not in the answer has none.
+    ///
+    /// # Errors
+    /// Why it cannot be asked, for people.
+    fn quotes(&self) -> Result<BTreeMap<Currency, Decimal>, String>;
+}
+
+/// A rate together with where it is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptRate {
+    /// The median of the fresh quotes, without spread.
+    pub rate: Rate,
+    /// The age of its oldest quote counts from here.
+    pub at: Timestamp,
+    /// The quotes it was made of, as a JSON object of source and quote.
+    pub sources: String,
+}

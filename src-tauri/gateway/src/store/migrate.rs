@@ -1,0 +1,46 @@
+//! Numbered, forward-only migrations. The file is copied before it is changed; a newer schema is
+//! refused.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::StoreError;
+
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
+
+/// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).
+const APPLICATION_ID: i64 = 0x5449_4c47;
+
+pub(super) fn migrate(connection: &Connection, file: &Path) -> Result<(), StoreError> {
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if (application != APPLICATION_ID && tables > 0) || version < 0 {
+        return Err(StoreError::NotOurs { file: file.to_owned() });
+    }
+    let known = MIGRATIONS.len() as i64;
+    if version > known {
+        return Err(StoreError::NewerSchema { file: file.to_owned(), found: version, known });
+    }
+    if version > 0 && version < known {
+        copy_before(connection, file, version)?;
+    }
+    for (number, sql) in (1i64..).zip(MIGRATIONS).skip_while(|(number, _)| *number <= version) {
+        connection.execute_batch(&format!(
+            "BEGIN IMMEDIATE; {sql} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {number}; COMMIT;"
+        ))?;
+    }
+    Ok(())
+}
+
+/// `VACUUM INTO` copies a consistent state, whatever stands in the log.
+fn copy_before(connection: &Connection, file: &Path, version: i64) -> Result<(), StoreError> {
+    let copy = PathBuf::from(format!("{}.before-schema-{}", file.display(), version + 1));
+    if copy.exists() {
+        std::fs::remove_file(&copy)
+            .map_err(|source| StoreError::Io { action: "removing an old copy of the database", source })?;
+    }
+    connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()])?;
+    Ok(())
+}

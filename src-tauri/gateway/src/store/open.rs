@@ -1,0 +1,61 @@
+//! Opening the file, and the pragmas that durability rests on.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::StoreError;
+
+/// Longer than any commit of ours takes; another process that holds the lock for longer is a fault.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Statements kept prepared on each connection; more than the program has on one path.
+const STATEMENT_CACHE: usize = 128;
+
+pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
+    create_private(file)?;
+    let connection = Connection::open_with_flags(
+        file,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI,
+    )?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // FULL syncs the log at every commit: what was answered survives a power cut.
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    Ok(connection)
+}
+
+pub(super) fn for_reading(file: &Path) -> Result<Connection, StoreError> {
+    let connection =
+        Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+/// Creates the file for its owner alone before SQLite can create it for everybody. SQLite gives
+/// its log and shared-memory file the same mode.
+fn create_private(file: &Path) -> Result<(), StoreError> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(file) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::StorageFull => Err(StoreError::DiskFull),
+        Err(error)
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            Err(StoreError::ReadOnly)
+        }
+        Err(source) => Err(StoreError::Io { action: "creating the database file", source }),
+    }
+}

@@ -1,0 +1,121 @@
+//! The one writer: a thread that commits in groups whatever waits.
+
+use std::thread;
+
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::{Reader, StoreError, Tx};
+
+/// Writes that may wait; beyond it callers wait for room, which bounds memory.
+const QUEUE_MAX: usize = 4_096;
+
+/// Writes that share a commit at most, so that none waits long for its answer.
+const GROUP_MAX: usize = 512;
+
+/// One write: runs in its savepoint; what it leaves answers its caller once the commit's fate is known.
+type Job = Box<dyn FnOnce(Result<&Connection, &str>) -> Box<dyn Answer> + Send>;
+
+/// A caller's answer, kept until the commit succeeded or failed.
+trait Answer {
+    fn send(self: Box<Self>, committed: Result<(), &str>);
+}
+
+struct Pending<T, E> {
+    result: Result<T, E>,
+    to: oneshot::Sender<Result<T, E>>,
+}
+
+impl<T, E: From<StoreError>> Answer for Pending<T, E> {
+    fn send(self: Box<Self>, committed: Result<(), &str>) {
+        let result = match committed {
+            Ok(()) => self.result,
+            // A refusal stands whatever became of the commit: it changed nothing.
+            Err(reason) => self.result.and_then(|_| Err(StoreError::CommitFailed(reason.to_owned()).into())),
+        };
+        // The caller may have gone away; the change is committed all the same.
+        let _ = self.to.send(result);
+    }
+}
+
+pub(super) struct Writer {
+    jobs: mpsc::Sender<Job>,
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection) -> Result<Self, StoreError> {
+        let (jobs, waiting) = mpsc::channel(QUEUE_MAX);
+        thread::Builder::new()
+            .name("store-writer".to_owned())
+            .spawn(move || run(&connection, waiting))
+            .map_err(|source| StoreError::Io { action: "starting the database's writer", source })?;
+        Ok(Self { jobs })
+    }
+
+    pub(super) async fn write<T, E>(&self, job: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (to, answer) = oneshot::channel();
+        let job: Job = Box::new(move |begun| {
+            let result = match begun {
+                Ok(connection) => in_savepoint(connection, job),
+                Err(reason) => Err(StoreError::CommitFailed(reason.to_owned()).into()),
+            };
+            Box::new(Pending { result, to })
+        });
+        self.jobs.send(job).await.map_err(|_| StoreError::Closed)?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+fn run(connection: &Connection, mut waiting: mpsc::Receiver<Job>) {
+    let mut group = Vec::with_capacity(GROUP_MAX);
+    while waiting.blocking_recv_many(&mut group, GROUP_MAX) > 0 {
+        commit_group(connection, &mut group);
+    }
+}
+
+fn commit_group(connection: &Connection, group: &mut Vec<Job>) {
+    let begun = connection.execute_batch("BEGIN IMMEDIATE").map_err(|error| StoreError::from(error).to_string());
+    let answers: Vec<_> = group
+        .drain(..)
+        .map(|job| match &begun {
+            // SQLite ends the whole transaction by itself on some errors (a full disk among them).
+            Ok(()) if connection.is_autocommit() => job(Err("an earlier write of the same commit failed")),
+            Ok(()) => job(Ok(connection)),
+            Err(reason) => job(Err(reason)),
+        })
+        .collect();
+    let committed =
+        begun.and_then(|()| connection.execute_batch("COMMIT").map_err(|error| StoreError::from(error).to_string()));
+    if let Err(reason) = &committed {
+        tracing::error!(reason, "nothing could be stored");
+        if !connection.is_autocommit()
+            && let Err(error) = connection.execute_batch("ROLLBACK")
+        {
+            tracing::error!(%error, "a failed transaction could not be rolled back");
+        }
+    }
+    for answer in answers {
+        answer.send(committed.as_ref().map(|()| ()).map_err(String::as_str));
+    }
+}
+
+fn in_savepoint<T, E: From<StoreError>>(
+    connection: &Connection,
+    job: impl FnOnce(&Tx<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let run = |sql: &str| -> Result<(), StoreError> {
+        connection.prepare_cached(sql)?.execute([])?;
+        Ok(())
+    };
+    run("SAVEPOINT job")?;
+    let result = job(&Tx { reader: Reader { connection } });
+    if result.is_err() {
+        run("ROLLBACK TO job")?;
+    }
+    run("RELEASE job")?;
+    result
+}

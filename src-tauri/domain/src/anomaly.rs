@@ -1,4 +1,8 @@
-//! Coins that do not fit a payment (interface, section 3).
+//! Coins that do not fit a payment (interface, section 3). When they are raised and followed is
+//! decided by [`crate::advance`], never here.
+
+use std::fmt;
+use std::str::FromStr;
 
 use bitcoin::Txid;
 
@@ -34,6 +38,111 @@ pub enum Resolution {
     DismissedByStaff,
     /// Its ground is gone; the system set it aside and says why.
     DismissedBySystem,
+}
+
+/// A text that is no kind of anomaly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an anomaly's type is LATE_PAYMENT, EXTRA_PAYMENT, OVERPAYMENT, UNDERPAYMENT or REVERSED_PAYMENT")]
+pub struct NotAnAnomalyKind;
+
+/// A text that is no stored resolution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a stored resolution is OPEN, REFUNDING, REFUNDED, ACCEPTED, DISMISSED_BY_STAFF or DISMISSED_BY_SYSTEM")]
+pub struct NotAResolution;
+
+impl AnomalyKind {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::LatePayment, Self::ExtraPayment, Self::Overpayment, Self::Underpayment, Self::ReversedPayment];
+
+    /// Its name on the wire and in the database.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::LatePayment => "LATE_PAYMENT",
+            Self::ExtraPayment => "EXTRA_PAYMENT",
+            Self::Overpayment => "OVERPAYMENT",
+            Self::Underpayment => "UNDERPAYMENT",
+            Self::ReversedPayment => "REVERSED_PAYMENT",
+        }
+    }
+
+    /// Whether it exists once for each transaction; the others exist once for each payment.
+    #[must_use]
+    pub const fn is_per_transaction(self) -> bool {
+        match self {
+            Self::LatePayment | Self::ExtraPayment => true,
+            Self::Overpayment | Self::Underpayment | Self::ReversedPayment => false,
+        }
+    }
+}
+
+impl Resolution {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Open, Self::Refunding, Self::Refunded, Self::Accepted, Self::DismissedByStaff, Self::DismissedBySystem];
+
+    /// Its name on the wire; who dismissed it stays inside.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "OPEN",
+            Self::Refunding => "REFUNDING",
+            Self::Refunded => "REFUNDED",
+            Self::Accepted => "ACCEPTED",
+            Self::DismissedByStaff | Self::DismissedBySystem => "DISMISSED",
+        }
+    }
+
+    /// Its name in the database, which [`Resolution::from_str`] reads back.
+    #[must_use]
+    pub const fn stored_str(self) -> &'static str {
+        match self {
+            Self::DismissedByStaff => "DISMISSED_BY_STAFF",
+            Self::DismissedBySystem => "DISMISSED_BY_SYSTEM",
+            Self::Open | Self::Refunding | Self::Refunded | Self::Accepted => self.as_str(),
+        }
+    }
+
+    /// Whether people decided it, so that the system leaves it alone.
+    #[must_use]
+    pub const fn is_decided_by_people(self) -> bool {
+        match self {
+            Self::Refunding | Self::Refunded | Self::Accepted | Self::DismissedByStaff => true,
+            Self::Open | Self::DismissedBySystem => false,
+        }
+    }
+
+    /// Whether its coins were sent back or are about to be.
+    #[must_use]
+    pub const fn is_refund(self) -> bool {
+        match self {
+            Self::Refunding | Self::Refunded => true,
+            Self::Open | Self::Accepted | Self::DismissedByStaff | Self::DismissedBySystem => false,
+        }
+    }
+}
+
+impl fmt::Display for AnomalyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for AnomalyKind {
+    type Err = NotAnAnomalyKind;
+
+    fn from_str(text: &str) -> Result<Self, NotAnAnomalyKind> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(NotAnAnomalyKind)
+    }
+}
+
+impl FromStr for Resolution {
+    type Err = NotAResolution;
+
+    fn from_str(text: &str) -> Result<Self, NotAResolution> {
+        Self::ALL.into_iter().find(|resolution| resolution.stored_str() == text).ok_or(NotAResolution)
+    }
 }
 
 /// An anomaly as the rules see it.
@@ -98,4 +207,28 @@ pub enum AnomalyChange {
         /// Which.
         id: Id,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_reads_back_its_name() {
+        for kind in AnomalyKind::ALL {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        assert_eq!("LATE".parse::<AnomalyKind>(), Err(NotAnAnomalyKind));
+    }
+
+    #[test]
+    fn who_dismissed_is_stored_but_not_shown() {
+        for resolution in Resolution::ALL {
+            assert_eq!(resolution.stored_str().parse(), Ok(resolution));
+        }
+        assert_eq!("DISMISSED".parse::<Resolution>(), Err(NotAResolution));
+        for resolution in [Resolution::DismissedByStaff, Resolution::DismissedBySystem] {
+            assert_eq!(resolution.as_str(), "DISMISSED");
+        }
+    }
 }

@@ -1,17 +1,26 @@
-//! Bitcoin and fiat amounts, exchange rates, and every rounding between them.
+//! Bitcoin and fiat amounts, and how they are read and shown.
+//!
+//! Bitcoin is counted in whole satoshis and fiat in whole minor units; reading is exact and never
+//! rounds. Every rounding between the two stands in [`Rate`] and [`paid_minor`], with its direction
+//! named. Nothing here is a floating point number.
 
-use rust_decimal::Decimal;
+mod currency;
+mod number;
+mod rate;
 
-/// A fiat currency: its ISO 4217 code and number of minor units.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Currency {
-    code: [u8; 3],
-    minor_units: u8,
-}
+pub use currency::Currency;
+pub use rate::{Rate, paid_minor, usd_equivalent};
 
-/// An exchange rate: units of a currency for one Bitcoin, positive, rounded half-even to 4 decimals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rate(Decimal);
+use number::Number;
+
+/// Satoshis in one Bitcoin.
+pub const SATS_PER_BTC: u64 = 100_000_000;
+
+/// All Bitcoin there can ever be (21,000,000 BTC), the upper bound of every amount read.
+pub const MAX_SATS: u64 = 21_000_000 * SATS_PER_BTC;
+
+/// Decimals of an amount in Bitcoin.
+const BTC_DECIMALS: u8 = 8;
 
 /// Why a text is no amount of money.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -30,86 +39,13 @@ pub enum AmountError {
     TooLarge,
 }
 
-impl Currency {
-    /// The currency of this ISO 4217 code (three upper-case letters), if it is one that is known.
-    #[must_use]
-    pub fn from_code(code: &str) -> Option<Self> {
-        let _ = code;
-        unimplemented!()
-    }
-
-    /// Its ISO code.
-    #[must_use]
-    pub fn code(&self) -> &str {
-        unimplemented!()
-    }
-
-    /// Number of decimals of an amount (2 for USD, 0 for JPY).
-    #[must_use]
-    pub const fn minor_units(&self) -> u8 {
-        self.minor_units
-    }
-
-    /// Reads an amount into minor units; exact, never rounded.
-    ///
-    /// # Errors
-    /// Says what is wrong with the text.
-    pub fn parse_minor(&self, text: &str) -> Result<i64, AmountError> {
-        let _ = text;
-        unimplemented!()
-    }
-
-    /// Shows minor units in plain decimal notation: `10.00`, JPY `1500`, `-0.01`.
-    #[must_use]
-    pub fn format_minor(&self, minor: i64) -> String {
-        let _ = minor;
-        unimplemented!()
-    }
-}
-
-impl Rate {
-    /// Rounds half-even to 4 decimals; `None` where nothing positive remains.
-    #[must_use]
-    pub fn new(rate: Decimal) -> Option<Self> {
-        let _ = rate;
-        unimplemented!()
-    }
-
-    /// The rate with its 4 decimals.
-    #[must_use]
-    pub const fn decimal(&self) -> Decimal {
-        self.0
-    }
-
-    /// Plain decimal notation with exactly 4 decimals.
-    #[must_use]
-    pub fn format(&self) -> String {
-        unimplemented!()
-    }
-
-    /// The Bitcoin that a price asks for: price / rate, rounded **up** to the satoshi, so that
-    /// the merchant never gets less. `None` beyond what fits.
-    #[must_use]
-    pub fn price_to_sats(&self, price_minor: i64, currency: Currency) -> Option<u64> {
-        let _ = (price_minor, currency);
-        unimplemented!()
-    }
-
-    /// The fiat worth of Bitcoin, rounded **down** to the minor unit. `None` beyond what fits.
-    #[must_use]
-    pub fn sats_to_minor_floor(&self, sats: u64, currency: Currency) -> Option<i64> {
-        let _ = (sats, currency);
-        unimplemented!()
-    }
-}
-
 /// Reads an amount of Bitcoin into satoshis; exact, never rounded; more than 0, at most 21,000,000 BTC.
 ///
 /// # Errors
 /// Says what is wrong with the text.
 pub fn parse_btc(text: &str) -> Result<u64, AmountError> {
-    let _ = text;
-    unimplemented!()
+    let sats = Number::parse(text)?.scaled(BTC_DECIMALS)?.unsigned_abs();
+    if sats > MAX_SATS { Err(AmountError::TooLarge) } else { Ok(sats) }
 }
 
 /// Shows satoshis as Bitcoin with exactly 8 decimals.
@@ -121,15 +57,68 @@ pub fn format_btc(sats: u64) -> String {
 /// The same for a difference.
 #[must_use]
 pub fn format_btc_signed(sats: i64) -> String {
-    let _ = sats;
-    unimplemented!()
+    format_scaled(sats, BTC_DECIMALS)
 }
 
-/// What a payment's coins are worth in fiat: `floor(paid × rate)` while less than the amount is
-/// paid, else the price plus `floor(surplus × rate)`, so that it equals the price exactly when
-/// the amount is paid exactly (interface, section 2).
-#[must_use]
-pub fn paid_minor(price_minor: i64, amount_sats: u64, paid_sats: u64, rate: Rate, currency: Currency) -> i64 {
-    let _ = (price_minor, amount_sats, paid_sats, rate, currency);
-    unimplemented!()
+/// Plain decimal notation of `value` units of which ten to the `decimals` make one whole.
+fn format_scaled(value: i64, decimals: u8) -> String {
+    let sign = if value < 0 { "-" } else { "" };
+    let digits = value.unsigned_abs();
+    if decimals == 0 {
+        return format!("{sign}{digits}");
+    }
+    let one = 10_u64.pow(u32::from(decimals));
+    format!("{sign}{}.{:0width$}", digits / one, digits % one, width = usize::from(decimals))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn bitcoin_is_read_exactly() {
+        for (text, sats) in [
+            ("1", 100_000_000),
+            ("0.03444190", 3_444_190),
+            ("0.00000001", 1),
+            ("1e-8", 1),
+            ("1.000000000000", 100_000_000),
+            ("21000000", MAX_SATS),
+            ("2.1E+7", MAX_SATS),
+        ] {
+            assert_eq!(parse_btc(text), Ok(sats), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_amount_of_bitcoin_is_refused_by_name() {
+        for (text, error) in [
+            ("0", AmountError::NotPositive),
+            ("-1", AmountError::NotPositive),
+            ("0.000000001", AmountError::TooManyDecimals(8)),
+            ("21000000.00000001", AmountError::TooLarge),
+            ("1e400", AmountError::TooLarge),
+            ("NaN", AmountError::NotANumber),
+        ] {
+            assert_eq!(parse_btc(text), Err(error), "{text}");
+        }
+    }
+
+    #[test]
+    fn bitcoin_is_shown_with_eight_decimals() {
+        assert_eq!(format_btc(3_444_190), "0.03444190");
+        assert_eq!(format_btc(0), "0.00000000");
+        assert_eq!(format_btc(MAX_SATS), "21000000.00000000");
+        assert_eq!(format_btc_signed(-1), "-0.00000001");
+        assert_eq!(format_btc_signed(i64::MIN), "-92233720368.54775808");
+    }
+
+    proptest! {
+        #[test]
+        fn bitcoin_reads_back_as_shown(sats in 1..=MAX_SATS) {
+            prop_assert_eq!(parse_btc(&format_btc(sats)), Ok(sats));
+        }
+    }
 }

@@ -1,7 +1,11 @@
-//! A payment and the states it passes through (interface, section 2).
+//! A payment and the states it passes through (interface, section 2). Which look leads to which
+//! state is decided by [`crate::advance`], never here.
+
+use std::fmt;
+use std::str::FromStr;
 
 use crate::id::Id;
-use crate::money::{Currency, Rate};
+use crate::money::{self, Currency, Rate};
 use crate::policy::Policy;
 use crate::time::Timestamp;
 
@@ -20,6 +24,83 @@ pub enum PaymentState {
     Expired,
     /// Closed with too little, overpaid under `invalidate`, or reversed by the chain.
     Invalid,
+}
+
+/// Every change of state that a look can make; [`crate::advance::advance`] makes no other.
+pub const TRANSITIONS: &[(PaymentState, PaymentState)] = {
+    use PaymentState::{Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
+    &[
+        (New, Underpaid),
+        (Underpaid, New),
+        (New, Unconfirmed),
+        (Underpaid, Unconfirmed),
+        (Unconfirmed, New),
+        (Unconfirmed, Underpaid),
+        (New, Confirmed),
+        (Underpaid, Confirmed),
+        (Unconfirmed, Confirmed),
+        (New, Expired),
+        (Underpaid, Expired),
+        (New, Invalid),
+        (Underpaid, Invalid),
+        (Unconfirmed, Invalid),
+        (Confirmed, Invalid),
+        (Expired, Confirmed),
+        (Invalid, Confirmed),
+        // Under the rule `overpayment = invalidate`, when coins that were gone are back.
+        (Expired, Invalid),
+        // Staff accepts the coins that came.
+        (Expired, Unconfirmed),
+        (Invalid, Unconfirmed),
+    ]
+};
+
+/// A text that is no payment state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a payment's status is NEW, UNDERPAID, UNCONFIRMED, CONFIRMED, EXPIRED or INVALID")]
+pub struct NotAPaymentState;
+
+impl PaymentState {
+    /// All of them, in the order of a payment's life.
+    pub const ALL: [Self; 6] =
+        [Self::New, Self::Underpaid, Self::Unconfirmed, Self::Confirmed, Self::Expired, Self::Invalid];
+
+    /// Its name on the wire and in the database.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "NEW",
+            Self::Underpaid => "UNDERPAID",
+            Self::Unconfirmed => "UNCONFIRMED",
+            Self::Confirmed => "CONFIRMED",
+            Self::Expired => "EXPIRED",
+            Self::Invalid => "INVALID",
+        }
+    }
+
+    /// Whether it ends a payment, but for the few rows of the transition table that lead on
+    /// (a reversal by the chain, coins that are back, staff's acceptance).
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        match self {
+            Self::New | Self::Underpaid | Self::Unconfirmed => false,
+            Self::Confirmed | Self::Expired | Self::Invalid => true,
+        }
+    }
+}
+
+impl fmt::Display for PaymentState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for PaymentState {
+    type Err = NotAPaymentState;
+
+    fn from_str(text: &str) -> Result<Self, NotAPaymentState> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text).ok_or(NotAPaymentState)
+    }
 }
 
 /// A payment as the rules see it: what was asked, and what was decided so far.
@@ -51,4 +132,109 @@ pub struct Payment {
     pub confirmed_at: Option<Timestamp>,
     /// The sum of what counted at the last look.
     pub paid_sats: u64,
+}
+
+impl Payment {
+    /// The least that is enough: the amount less the tolerance (per mille of the amount, rounded down), and
+    /// after staff accepted no more than what they accepted.
+    #[must_use]
+    pub fn enough_sats(&self) -> u64 {
+        let tolerance = u128::from(self.amount_sats) * u128::from(self.policy.tolerance_per_mille) / 1_000;
+        let tolerance_sats = u64::try_from(tolerance).unwrap_or(u64::MAX);
+        let wanted = self.amount_sats.saturating_sub(tolerance_sats);
+        self.accepted_sats.map_or(wanted, |accepted| wanted.min(accepted))
+    }
+
+    /// What is left to pay, in satoshis; negative when overpaid. `amount = paid + remaining`, always.
+    #[must_use]
+    pub fn remaining_sats(&self) -> i64 {
+        let difference = i128::from(self.amount_sats) - i128::from(self.paid_sats);
+        i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
+    }
+
+    /// What was paid, in minor units at the payment's rate (see [`money::paid_minor`]).
+    #[must_use]
+    pub fn paid_minor(&self) -> i64 {
+        money::paid_minor(self.price_minor, self.amount_sats, self.paid_sats, self.rate, self.currency)
+    }
+
+    /// What is left to pay, in minor units; negative when overpaid. `price = paid + remaining`, always.
+    #[must_use]
+    pub fn remaining_minor(&self) -> i64 {
+        self.price_minor.saturating_sub(self.paid_minor())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::policy::{Policy, PolicySettings};
+
+    fn payment(amount_sats: u64, paid_sats: u64) -> Payment {
+        Payment {
+            id: Id::from_bytes([1; 20]),
+            state: PaymentState::New,
+            amount_sats,
+            price_minor: 1_000,
+            currency: Currency::USD,
+            rate: Rate::parse("65000").unwrap(),
+            created_at: Timestamp::from_ms(0),
+            expires_at: Timestamp::from_ms(1_800_000),
+            policy: Policy::freeze(&PolicySettings::default(), None),
+            closed_at: None,
+            accepted_sats: None,
+            confirmed_at: None,
+            paid_sats,
+        }
+    }
+
+    #[test]
+    fn a_state_reads_back_its_name() {
+        for state in PaymentState::ALL {
+            assert_eq!(state.to_string().parse(), Ok(state));
+        }
+        for text in ["", "new", "PAID"] {
+            assert_eq!(text.parse::<PaymentState>(), Err(NotAPaymentState), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_transition_table_has_each_change_once_and_no_standstill() {
+        for (index, (from, to)) in TRANSITIONS.iter().enumerate() {
+            assert_ne!(from, to);
+            assert!(!TRANSITIONS[..index].contains(&(*from, *to)), "{from} to {to} twice");
+        }
+        let out_of_confirmed = TRANSITIONS.iter().filter(|(from, _)| *from == PaymentState::Confirmed);
+        assert_eq!(out_of_confirmed.count(), 1, "CONFIRMED is left for INVALID alone");
+    }
+
+    #[test]
+    fn tolerance_is_rounded_down_and_acceptance_lowers_what_is_enough() {
+        let mut payment = payment(15_385, 0);
+        assert_eq!(payment.enough_sats(), 15_385);
+        payment.policy.tolerance_per_mille = 10;
+        assert_eq!(payment.enough_sats(), 15_385 - 153);
+        payment.accepted_sats = Some(20_000);
+        assert_eq!(payment.enough_sats(), 15_385 - 153);
+        payment.accepted_sats = Some(7);
+        assert_eq!(payment.enough_sats(), 7);
+    }
+
+    #[test]
+    fn what_remains_is_negative_when_overpaid() {
+        let payment = payment(15_385, 15_385 + 15_385);
+        assert_eq!((payment.remaining_sats(), payment.remaining_minor()), (-15_385, -1_000));
+    }
+
+    proptest! {
+        #[test]
+        fn paid_and_remaining_make_the_amount(amount in 0..=money::MAX_SATS, paid in 0..=money::MAX_SATS) {
+            let payment = payment(amount, paid);
+            let sum = i128::from(payment.paid_sats) + i128::from(payment.remaining_sats());
+            prop_assert_eq!(sum, i128::from(amount));
+            prop_assert_eq!(payment.paid_minor() + payment.remaining_minor(), payment.price_minor);
+        }
+    }
 }

@@ -1,4 +1,13 @@
-//! What the merchant demands of a payment, frozen with it at its creation.
+//! What the merchant demands of a payment, frozen with it at its creation. A later change of a
+//! setting never touches a payment that exists.
+
+mod tiers;
+
+use std::str::FromStr;
+
+use rust_decimal::Decimal;
+
+pub use tiers::{ConfirmationTiers, MAX_CONFIRMATIONS, MAX_TIERS, TiersError};
 
 /// What an overpayment by a single transaction does to the payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,4 +34,125 @@ pub struct Policy {
     /// How long after the deadline coins may have appeared and still be in time, when the
     /// closing look finds them.
     pub offline_grace_ms: i64,
+}
+
+/// Reads a sum in US dollars of a setting, 0 or more, in plain decimal notation (`1000`, `1000.50`), such as
+/// `zeroConfUpTo`.
+#[must_use]
+pub fn parse_usd(text: &str) -> Option<Decimal> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && text.len() <= 20;
+    if plain { Decimal::from_str_exact(text).ok().map(|sum| sum.normalize()) } else { None }
+}
+
+/// The merchant's settings that a payment freezes at its creation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicySettings {
+    /// `confirmationTiers`.
+    pub confirmation_tiers: ConfirmationTiers,
+    /// `zeroConfUpTo`: USD equivalent up to and including which no confirmation is needed; 0 for never.
+    pub zero_conf_up_to: Decimal,
+    /// `zeroConfQuietSeconds`.
+    pub zero_conf_quiet_seconds: u32,
+    /// `tolerancePerMille`.
+    pub tolerance_per_mille: u16,
+    /// `overpayment`.
+    pub overpayment: Overpayment,
+    /// `anomalyConfirmations`.
+    pub anomaly_confirmations: u32,
+    /// `offlineGraceMinutes`.
+    pub offline_grace_minutes: u32,
+}
+
+impl Default for PolicySettings {
+    fn default() -> Self {
+        Self {
+            confirmation_tiers: ConfirmationTiers::default(),
+            zero_conf_up_to: Decimal::ZERO,
+            zero_conf_quiet_seconds: 3,
+            tolerance_per_mille: 0,
+            overpayment: Overpayment::Confirm,
+            anomaly_confirmations: 2,
+            offline_grace_minutes: 60,
+        }
+    }
+}
+
+impl Policy {
+    /// The rules for a payment of this USD equivalent ([`crate::money::usd_equivalent`]). Where it is not
+    /// known, the highest tier holds, and nothing is accepted unconfirmed.
+    #[must_use]
+    pub fn freeze(settings: &PolicySettings, usd_equivalent: Option<Decimal>) -> Self {
+        let unconfirmed = !settings.zero_conf_up_to.is_zero()
+            && usd_equivalent.is_some_and(|equivalent| equivalent <= settings.zero_conf_up_to);
+        let confirmations = if unconfirmed { 0 } else { settings.confirmation_tiers.confirmations_for(usd_equivalent) };
+        Self {
+            confirmations,
+            zero_conf_quiet_ms: i64::from(settings.zero_conf_quiet_seconds) * 1_000,
+            tolerance_per_mille: settings.tolerance_per_mille,
+            overpayment: settings.overpayment,
+            anomaly_confirmations: settings.anomaly_confirmations,
+            offline_grace_ms: i64::from(settings.offline_grace_minutes) * 60_000,
+        }
+    }
+}
+
+impl Overpayment {
+    /// Its name as a setting and in the database.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Confirm => "confirm",
+            Self::Invalidate => "invalidate",
+        }
+    }
+}
+
+/// A text that is no rule for overpayments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be confirm or invalidate")]
+pub struct NotAnOverpaymentRule;
+
+impl FromStr for Overpayment {
+    type Err = NotAnOverpaymentRule;
+
+    fn from_str(text: &str) -> Result<Self, NotAnOverpaymentRule> {
+        match text {
+            "confirm" => Ok(Self::Confirm),
+            "invalidate" => Ok(Self::Invalidate),
+            _ => Err(NotAnOverpaymentRule),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usd(text: &str) -> Option<Decimal> {
+        Some(Decimal::from_str_exact(text).unwrap())
+    }
+
+    #[test]
+    fn no_confirmation_is_needed_up_to_the_bound_and_only_where_the_equivalent_is_known() {
+        let settings = PolicySettings { zero_conf_up_to: Decimal::new(50, 0), ..PolicySettings::default() };
+        for (equivalent, confirmations) in [(usd("50"), 0), (usd("50.01"), 1), (None, 6)] {
+            assert_eq!(Policy::freeze(&settings, equivalent).confirmations, confirmations);
+        }
+        assert_eq!(Policy::freeze(&PolicySettings::default(), usd("0.01")).confirmations, 1);
+    }
+
+    #[test]
+    fn settings_are_frozen_in_milliseconds() {
+        let policy = Policy::freeze(&PolicySettings::default(), usd("10"));
+        assert_eq!((policy.zero_conf_quiet_ms, policy.offline_grace_ms), (3_000, 3_600_000));
+        assert_eq!((policy.tolerance_per_mille, policy.anomaly_confirmations), (0, 2));
+    }
+
+    #[test]
+    fn a_rule_for_overpayments_reads_back_its_name() {
+        for rule in [Overpayment::Confirm, Overpayment::Invalidate] {
+            assert_eq!(rule.as_str().parse(), Ok(rule));
+        }
+        assert_eq!("CONFIRM".parse::<Overpayment>(), Err(NotAnOverpaymentRule));
+    }
 }

@@ -1,0 +1,205 @@
+//! Exchange rates, and every rounding between Bitcoin and fiat. No rounding favours the payer.
+
+use rust_decimal::{Decimal, RoundingStrategy};
+
+use super::number::Number;
+use super::{AmountError, Currency, SATS_PER_BTC};
+
+/// Decimals of a rate.
+const RATE_DECIMALS: u32 = 4;
+
+/// Ten-thousandths of a unit for one Bitcoin, times this, are units for one satoshi.
+const RATE_UNIT: i128 = 10_000 * SATS_PER_BTC as i128;
+
+/// An exchange rate: units of a currency for one Bitcoin, positive, rounded half-even to 4 decimals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rate(Decimal);
+
+impl Rate {
+    /// Rounds half-even to 4 decimals; `None` where nothing positive remains, and beyond 9 × 10^14,
+    /// far above any currency's rate, so that all arithmetic with it fits.
+    #[must_use]
+    pub fn new(rate: Decimal) -> Option<Self> {
+        let mut rounded = rate.round_dp_with_strategy(RATE_DECIMALS, RoundingStrategy::MidpointNearestEven);
+        rounded.rescale(RATE_DECIMALS);
+        let fits = rounded.scale() == RATE_DECIMALS && i64::try_from(rounded.mantissa()).is_ok_and(|units| units > 0);
+        fits.then_some(Self(rounded))
+    }
+
+    /// Reads a rate such as `65000.00` (the grammar of a JSON number), then rounds as [`Rate::new`].
+    ///
+    /// # Errors
+    /// Says what is wrong with the text.
+    pub fn parse(text: &str) -> Result<Self, AmountError> {
+        let rate = Number::parse(text)?.decimal()?;
+        Self::new(rate).ok_or(if rate < Decimal::ONE { AmountError::NotPositive } else { AmountError::TooLarge })
+    }
+
+    /// The rate for payments, lowered by the merchant's spread so that the customer pays a little more
+    /// Bitcoin, rounded half-even to 4 decimals. `None` where nothing is left of it.
+    #[must_use]
+    pub fn less_spread(&self, per_mille: u16) -> Option<Self> {
+        let kept = 1_000_u16.checked_sub(per_mille)?;
+        Self::new(self.0.checked_mul(Decimal::new(i64::from(kept), 3))?)
+    }
+
+    /// The rate with its 4 decimals.
+    #[must_use]
+    pub const fn decimal(&self) -> Decimal {
+        self.0
+    }
+
+    /// Plain decimal notation with exactly 4 decimals.
+    #[must_use]
+    pub fn format(&self) -> String {
+        self.0.to_string()
+    }
+
+    /// The Bitcoin that a price asks for: price / rate, rounded **up** to the satoshi, so that
+    /// the merchant never gets less. `None` beyond what fits, and below zero.
+    #[must_use]
+    pub fn price_to_sats(&self, price_minor: i64, currency: Currency) -> Option<u64> {
+        let dividend = i128::from(u64::try_from(price_minor).ok()?) * RATE_UNIT;
+        let divisor = self.0.mantissa() * currency.minor_per_unit();
+        let up = i128::from(dividend % divisor != 0);
+        u64::try_from(dividend / divisor + up).ok()
+    }
+
+    /// The fiat worth of Bitcoin, rounded **down** to the minor unit. `None` beyond what fits.
+    #[must_use]
+    pub fn sats_to_minor_floor(&self, sats: u64, currency: Currency) -> Option<i64> {
+        let worth = i128::from(sats).checked_mul(self.0.mantissa())?.checked_mul(currency.minor_per_unit())?;
+        i64::try_from(worth / RATE_UNIT).ok()
+    }
+}
+
+/// What a payment's coins are worth in fiat: `floor(paid × rate)` while less than the amount is
+/// paid, else the price plus `floor(surplus × rate)`, so that it equals the price exactly when
+/// the amount is paid exactly (interface, section 2). Held at the largest number where the worth is beyond it.
+#[must_use]
+pub fn paid_minor(price_minor: i64, amount_sats: u64, paid_sats: u64, rate: Rate, currency: Currency) -> i64 {
+    let worth = |sats| rate.sats_to_minor_floor(sats, currency).unwrap_or(i64::MAX);
+    match paid_sats.checked_sub(amount_sats) {
+        Some(surplus) => price_minor.saturating_add(worth(surplus)),
+        None => worth(paid_sats),
+    }
+}
+
+/// A price in US dollars, unrounded: `price ÷ rate × last known USD rate` (USD: the price itself), by which
+/// confirmations are chosen. `None` while no USD rate was ever known.
+#[must_use]
+pub fn usd_equivalent(price_minor: i64, currency: Currency, rate: Rate, usd: Option<Rate>) -> Option<Decimal> {
+    let price = Decimal::new(price_minor, u32::from(currency.minor_units()));
+    if currency == Currency::USD {
+        return Some(price);
+    }
+    // Multiplied first: a quotient cut off at 28 digits would miss a tier's bound by a hair.
+    price.checked_mul(usd?.0)?.checked_div(rate.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn rate(text: &str) -> Rate {
+        Rate::parse(text).unwrap()
+    }
+
+    fn currency(code: &str) -> Currency {
+        Currency::from_code(code).unwrap()
+    }
+
+    #[test]
+    fn a_rate_rounds_half_to_even_at_four_decimals() {
+        for (text, shown) in [
+            ("65000", "65000.0000"),
+            ("1.00005", "1.0000"),
+            ("1.00015", "1.0002"),
+            ("1.000150001", "1.0002"),
+            ("6.5e4", "65000.0000"),
+            ("0.0001", "0.0001"),
+        ] {
+            assert_eq!(rate(text).format(), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_rate_is_refused() {
+        assert_eq!(Rate::parse("0.00005"), Err(AmountError::NotPositive));
+        assert_eq!(Rate::parse("0"), Err(AmountError::NotPositive));
+        assert_eq!(Rate::parse("1e400"), Err(AmountError::TooLarge));
+        assert_eq!(Rate::parse("1e20"), Err(AmountError::TooLarge));
+        assert_eq!(Rate::parse("rate"), Err(AmountError::NotANumber));
+        assert_eq!(Rate::new(-Decimal::ONE), None);
+    }
+
+    #[test]
+    fn a_spread_lowers_the_rate() {
+        assert_eq!(rate("65000").less_spread(10).unwrap().format(), "64350.0000");
+        assert_eq!(rate("0.0005").less_spread(500).unwrap().format(), "0.0002");
+        assert_eq!(rate("65000").less_spread(0), Some(rate("65000")));
+        assert_eq!(rate("65000").less_spread(1_000), None);
+        assert_eq!(rate("65000").less_spread(1_001), None);
+    }
+
+    #[test]
+    fn a_price_is_rounded_up_to_the_satoshi() {
+        assert_eq!(rate("65000").price_to_sats(1_000, Currency::USD), Some(15_385));
+        assert_eq!(rate("50000").price_to_sats(1_000, Currency::USD), Some(20_000));
+        assert_eq!(rate("10000000").price_to_sats(1_500, currency("JPY")), Some(15_000));
+        assert_eq!(rate("20000").price_to_sats(1, currency("KWD")), Some(5));
+        assert_eq!(rate("0.0001").price_to_sats(i64::MAX, Currency::USD), None);
+        assert_eq!(rate("1").price_to_sats(-1, Currency::USD), None);
+    }
+
+    #[test]
+    fn exactly_the_amount_is_worth_exactly_the_price() {
+        let (price, rate) = (1_000, rate("65000"));
+        let worth = |paid| paid_minor(price, 15_385, paid, rate, Currency::USD);
+        assert_eq!([worth(0), worth(15_384), worth(15_385)], [0, 999, 1_000]);
+        assert_eq!(worth(15_385 + 15_385), 2_000);
+        assert_eq!(paid_minor(price, 15_385, u64::MAX, self::rate("900000000000000"), Currency::USD), i64::MAX);
+    }
+
+    #[test]
+    fn a_price_in_dollars_is_its_own_equivalent_and_others_go_through_bitcoin() {
+        let eur = currency("EUR");
+        assert_eq!(usd_equivalent(1_000, Currency::USD, rate("1"), None), Some(Decimal::TEN));
+        assert_eq!(usd_equivalent(90_000, eur, rate("58500"), Some(rate("65000"))), Some(Decimal::ONE_THOUSAND));
+        assert_eq!(usd_equivalent(90_000, eur, rate("58500"), None), None);
+    }
+
+    proptest! {
+        #[test]
+        fn conversions_never_round_in_the_payers_favour(
+            price in 1..=10_000_000_000_i64,
+            ten_thousandths in 1_000_000..=100_000_000_000_000_i64,
+            index in 0..Currency::ALL.len(),
+            part in 0..=2_000_u64,
+        ) {
+            let currency = Currency::ALL[index];
+            let rate = Rate::new(Decimal::new(ten_thousandths, 4)).unwrap();
+            let amount = rate.price_to_sats(price, currency).unwrap();
+            let exact = |sats: u64| Decimal::from(sats) * rate.decimal();
+            let price_sats = Decimal::new(price, u32::from(currency.minor_units())) * Decimal::from(SATS_PER_BTC);
+            prop_assert!(exact(amount) >= price_sats, "the amount is worth the price");
+            prop_assert!(exact(amount - 1) < price_sats, "one satoshi less is not");
+
+            let paid = u64::try_from(u128::from(amount) * u128::from(part) / 1_000).unwrap();
+            let worth = paid_minor(price, amount, paid, rate, currency);
+            prop_assert_eq!(worth < price, paid < amount, "paid in full in fiat exactly when in Bitcoin");
+            prop_assert_eq!(paid_minor(price, amount, amount, rate, currency), price);
+            let fair = Decimal::new(worth, u32::from(currency.minor_units())) * Decimal::from(SATS_PER_BTC);
+            let surplus_free = if paid >= amount { exact(paid - amount) + price_sats } else { exact(paid) };
+            prop_assert!(fair <= surplus_free, "coins are never credited above their worth");
+        }
+
+        #[test]
+        fn a_rate_reads_back_as_shown(ten_thousandths in 1..=i64::MAX) {
+            let rate = Rate::new(Decimal::new(ten_thousandths, 4)).unwrap();
+            prop_assert_eq!(Rate::parse(&rate.format()), Ok(rate));
+        }
+    }
+}

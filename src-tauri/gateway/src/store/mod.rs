@@ -3,10 +3,16 @@
 //! This is the only module that names `rusqlite`. SQL stands beside the row type of its table,
 //! one file each. Reads are methods of [`Reader`], writes of [`Tx`].
 
+pub mod anomalies;
+pub mod history;
+pub mod payments;
+pub mod receipts;
+
 mod error;
 mod migrate;
 mod open;
 mod readers;
+mod values;
 mod writer;
 
 pub use error::StoreError;

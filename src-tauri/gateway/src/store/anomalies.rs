@@ -1,0 +1,286 @@
+//! Anomalies: coins that do not fit a payment, and what became of them.
+
+use bitcoin::Txid;
+use bitcoin::hashes::Hash as _;
+use rusqlite::types::Value;
+use rusqlite::{Row, params, params_from_iter};
+use tillgate_domain::anomaly::{Anomaly, AnomalyKind, Resolution};
+use tillgate_domain::id::Id;
+use tillgate_domain::money::{Currency, Rate};
+use tillgate_domain::time::Timestamp;
+
+use super::values::{self, sats_column};
+use super::{Reader, StoreError, Tx};
+
+/// An anomaly with all that its record shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnomalyRow {
+    /// Order of insertion.
+    pub seq: i64,
+    /// What the rules see of it.
+    pub anomaly: Anomaly,
+    /// Its payment's number.
+    pub payment_seq: i64,
+    /// Its payment's id.
+    pub payment_id: Id,
+    /// Its payment's address.
+    pub address: String,
+    /// Its payment's reference.
+    pub merchant_transaction_id: String,
+    /// Where it is notified.
+    pub notification_url: Option<String>,
+    /// The transactions it rests on.
+    pub txids: Vec<Txid>,
+    /// Its payment's currency.
+    pub currency: Currency,
+    /// The rate when it was observed.
+    pub rate: Rate,
+    /// When that rate was.
+    pub rate_at: Timestamp,
+    /// Why it was dismissed.
+    pub dismissal_reason: Option<String>,
+    /// The payout that sends the coins back.
+    pub payout_id: Option<Id>,
+    /// When it was raised.
+    pub created_at: Timestamp,
+    /// Its record's `currentTime`.
+    pub current_at: Timestamp,
+}
+
+/// An anomaly to insert, OPEN.
+#[derive(Debug, Clone)]
+pub struct NewAnomaly {
+    /// Its identifier.
+    pub id: Id,
+    /// Its payment's number.
+    pub payment_seq: i64,
+    /// Its kind.
+    pub kind: AnomalyKind,
+    /// Its transaction, for the kinds that exist once per transaction.
+    pub txid: Option<Txid>,
+    /// The coins concerned.
+    pub paid_sats: u64,
+    /// The transactions it rests on.
+    pub txids: Vec<Txid>,
+    /// The last known rate of the payment's currency.
+    pub rate: Rate,
+    /// When that rate was.
+    pub rate_at: Timestamp,
+    /// Now.
+    pub at: Timestamp,
+}
+
+/// What changes of an anomaly; `None` leaves as it is.
+#[derive(Debug, Clone, Default)]
+pub struct AnomalyUpdate {
+    /// The coins concerned and their transactions.
+    pub coins: Option<(u64, Vec<Txid>)>,
+    /// What became of it.
+    pub resolution: Option<Resolution>,
+    /// Why it was dismissed; taken over whenever `resolution` is.
+    pub dismissal_reason: Option<String>,
+}
+
+/// What a list of anomalies is filtered by; `None` filters nothing.
+#[derive(Debug, Clone, Default)]
+pub struct AnomalyFilter {
+    /// Raised then or later.
+    pub begin: Option<Timestamp>,
+    /// Raised before.
+    pub end: Option<Timestamp>,
+    /// Of this payment.
+    pub payment_id: Option<Id>,
+    /// Of payments with this reference.
+    pub merchant_transaction_id: Option<String>,
+    /// Of this kind.
+    pub kind: Option<AnomalyKind>,
+    /// With this resolution.
+    pub resolution: Option<Resolution>,
+}
+
+const FROM: &str = "FROM anomalies AS a JOIN payments AS p ON p.seq = a.payment_seq";
+
+const COLUMNS: &str = "a.seq AS seq, a.id AS id, a.payment_seq AS payment_seq, p.id AS payment_id, \
+     p.address AS address, p.merchant_transaction_id AS merchant_transaction_id, \
+     p.anomaly_notification_url AS notification_url, p.currency AS currency, a.kind AS kind, a.txid AS txid, \
+     a.paid_sats AS paid_sats, a.txids AS txids, a.rate AS rate, a.rate_at AS rate_at, a.resolution AS resolution, \
+     a.dismissal_reason AS dismissal_reason, a.payout_id AS payout_id, a.created_at AS created_at, \
+     a.current_at AS current_at";
+
+impl Reader<'_> {
+    /// The anomaly of this id.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn anomaly(&self, id: &Id) -> Result<Option<AnomalyRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE a.id = ?1"))?;
+        let mut rows = query.query([id.as_bytes()])?;
+        rows.next()?.map(read).transpose()
+    }
+
+    /// All anomalies of a payment, the first raised first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn anomalies_of_payment(&self, payment_seq: i64) -> Result<Vec<AnomalyRow>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE a.payment_seq = ?1 ORDER BY a.seq"))?;
+        let mut rows = query.query([payment_seq])?;
+        collect(&mut rows)
+    }
+
+    /// How many anomalies wait for a decision; of one payment, or of all.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn open_anomalies_count(&self, payment_seq: Option<i64>) -> Result<u64, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT count(*) FROM anomalies WHERE resolution = 'OPEN' AND (?1 IS NULL OR payment_seq = ?1)",
+        )?;
+        Ok(query.query_row([payment_seq], |row| row.get::<_, i64>(0))?.unsigned_abs())
+    }
+
+    /// How many anomalies match.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn anomalies_count(&self, filter: &AnomalyFilter) -> Result<u64, StoreError> {
+        let (condition, values) = filter.condition();
+        let mut query = self.connection.prepare_cached(&format!("SELECT count(*) {FROM} {condition}"))?;
+        Ok(query.query_row(params_from_iter(values), |row| row.get::<_, i64>(0))?.unsigned_abs())
+    }
+
+    /// A page of the anomalies that match, newest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn anomalies(&self, filter: &AnomalyFilter, limit: u32, offset: u64) -> Result<Vec<AnomalyRow>, StoreError> {
+        let (condition, mut values) = filter.condition();
+        values.push(Value::Integer(i64::from(limit)));
+        values.push(Value::Integer(i64::try_from(offset).unwrap_or(i64::MAX)));
+        let last = values.len();
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} {FROM} {condition} ORDER BY a.created_at DESC, a.seq DESC LIMIT ?{} OFFSET ?{last}",
+            last - 1
+        ))?;
+        let mut rows = query.query(params_from_iter(values))?;
+        collect(&mut rows)
+    }
+}
+
+impl Tx<'_> {
+    /// Inserts an anomaly, OPEN.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn insert_anomaly(&self, new: &NewAnomaly) -> Result<(), StoreError> {
+        let mut insert = self.connection.prepare_cached(
+            "INSERT INTO anomalies (id, payment_seq, kind, txid, paid_sats, txids, rate, rate_at, resolution, \
+             created_at, current_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'OPEN', ?9, ?9)",
+        )?;
+        insert.execute(params![
+            new.id.as_bytes(),
+            new.payment_seq,
+            new.kind.as_str(),
+            new.txid.as_ref().map(Txid::as_byte_array),
+            sats_column(new.paid_sats),
+            values::txids_column(&new.txids),
+            new.rate.format(),
+            new.rate_at.ms(),
+            new.at.ms(),
+        ])?;
+        Ok(())
+    }
+
+    /// Changes an anomaly and fixes its new `currentTime`: max(`now`, the last one + 1 ms).
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn update_anomaly(&self, id: &Id, update: &AnomalyUpdate, now: Timestamp) -> Result<(), StoreError> {
+        let (paid_sats, txids) = match &update.coins {
+            Some((paid_sats, txids)) => (Some(sats_column(*paid_sats)), Some(values::txids_column(txids))),
+            None => (None, None),
+        };
+        let mut statement = self.connection.prepare_cached(
+            "UPDATE anomalies SET paid_sats = ifnull(?2, paid_sats), txids = ifnull(?3, txids), \
+             dismissal_reason = CASE WHEN ?4 IS NULL THEN dismissal_reason ELSE ?5 END, \
+             resolution = ifnull(?4, resolution), current_at = max(?6, current_at + 1) WHERE id = ?1",
+        )?;
+        statement.execute(params![
+            id.as_bytes(),
+            paid_sats,
+            txids,
+            update.resolution.map(Resolution::stored_str),
+            update.dismissal_reason,
+            now.ms(),
+        ])?;
+        Ok(())
+    }
+}
+
+impl AnomalyFilter {
+    fn condition(&self) -> (String, Vec<Value>) {
+        let mut terms = Vec::new();
+        let mut values = Vec::new();
+        let mut term = |sql: &str, value: Value| {
+            values.push(value);
+            terms.push(format!("{sql} ?{}", values.len()));
+        };
+        if let Some(begin) = self.begin {
+            term("a.created_at >=", Value::Integer(begin.ms()));
+        }
+        if let Some(end) = self.end {
+            term("a.created_at <", Value::Integer(end.ms()));
+        }
+        if let Some(id) = &self.payment_id {
+            term("p.id =", Value::Blob(id.as_bytes().to_vec()));
+        }
+        if let Some(reference) = &self.merchant_transaction_id {
+            term("p.merchant_transaction_id =", Value::Text(reference.clone()));
+        }
+        if let Some(kind) = self.kind {
+            term("a.kind =", Value::Text(kind.as_str().to_owned()));
+        }
+        if let Some(resolution) = self.resolution {
+            term("a.resolution =", Value::Text(resolution.stored_str().to_owned()));
+        }
+        let condition =
+            if terms.is_empty() { String::new() } else { format!("WHERE {}", terms.join(" AND ")) };
+        (condition, values)
+    }
+}
+
+fn collect(rows: &mut rusqlite::Rows<'_>) -> Result<Vec<AnomalyRow>, StoreError> {
+    let mut anomalies = Vec::new();
+    while let Some(row) = rows.next()? {
+        anomalies.push(read(row)?);
+    }
+    Ok(anomalies)
+}
+
+fn read(row: &Row<'_>) -> Result<AnomalyRow, StoreError> {
+    Ok(AnomalyRow {
+        seq: row.get("seq")?,
+        anomaly: Anomaly {
+            id: values::id(row, "id")?,
+            kind: values::parsed(row, "kind")?,
+            txid: values::optional_txid(row, "txid")?,
+            paid_sats: values::sats(row, "paid_sats")?,
+            resolution: values::parsed(row, "resolution")?,
+        },
+        payment_seq: row.get("payment_seq")?,
+        payment_id: values::id(row, "payment_id")?,
+        address: row.get("address")?,
+        merchant_transaction_id: row.get("merchant_transaction_id")?,
+        notification_url: row.get("notification_url")?,
+        txids: values::txids(row, "txids")?,
+        currency: values::currency(row, "currency")?,
+        rate: values::rate(row, "rate")?,
+        rate_at: values::time(row, "rate_at")?,
+        dismissal_reason: row.get("dismissal_reason")?,
+        payout_id: values::optional_id(row, "payout_id")?,
+        created_at: values::time(row, "created_at")?,
+        current_at: values::time(row, "current_at")?,
+    })
+}

@@ -1,0 +1,344 @@
+//! Payments: what was asked, and what the looks made of it.
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{Script, ScriptBuf, Txid};
+use rusqlite::types::Value;
+use rusqlite::{OptionalExtension, Row, params, params_from_iter};
+use tillgate_domain::advance::Advance;
+use tillgate_domain::id::Id;
+use tillgate_domain::payment::{Payment, PaymentState};
+use tillgate_domain::policy::Policy;
+use tillgate_domain::time::Timestamp;
+
+use super::values::{self, sats_column};
+use super::{Reader, StoreError, Tx};
+
+/// A payment with all that its record shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaymentRow {
+    /// Order of insertion.
+    pub seq: i64,
+    /// What the rules see of it.
+    pub payment: Payment,
+    /// Its address, as shown.
+    pub address: String,
+    /// The address's script.
+    pub script: ScriptBuf,
+    /// Its index in the external keychain.
+    pub derivation_index: u32,
+    /// Name of the API key, or the merchant's.
+    pub label: String,
+    /// For the customer.
+    pub message: String,
+    /// The shop's own reference.
+    pub merchant_transaction_id: String,
+    /// Where changes are notified.
+    pub notification_url: Option<String>,
+    /// Where anomalies are notified.
+    pub anomaly_notification_url: Option<String>,
+    /// The request's `redirectUrls`, as a JSON object.
+    pub redirect_urls: Option<String>,
+    /// Its record's `currentTime`.
+    pub current_at: Timestamp,
+}
+
+/// A payment to insert; `payment.seq` comes from the insertion.
+#[derive(Debug, Clone)]
+pub struct NewPayment {
+    /// All but `seq`, which is ignored.
+    pub row: PaymentRow,
+    /// The key that made it; `None` in the panel.
+    pub key_id: Option<i64>,
+    /// The rate it was made with.
+    pub rate_id: i64,
+}
+
+/// What a list of payments is filtered by; `None` and empty filter nothing.
+#[derive(Debug, Clone, Default)]
+pub struct PaymentFilter {
+    /// Any of these.
+    pub states: Vec<PaymentState>,
+    /// Created then or later.
+    pub from: Option<Timestamp>,
+    /// Created before.
+    pub to: Option<Timestamp>,
+    /// The shop's own reference.
+    pub merchant_transaction_id: Option<String>,
+    /// Paid to this script.
+    pub script: Option<ScriptBuf>,
+    /// Paid by this transaction.
+    pub txid: Option<Txid>,
+    /// Made by this key.
+    pub label: Option<String>,
+}
+
+const COLUMNS: &str = "seq, id, state, amount_sats, price_minor, currency, rate, derivation_index, script, address, \
+     label, message, merchant_transaction_id, notification_url, anomaly_notification_url, redirect_urls, created_at, \
+     expires_at, current_at, closed_at, confirmed_at, paid_sats, accepted_sats, confirmations, zero_conf_quiet_ms, \
+     tolerance_per_mille, overpayment, anomaly_confirmations, offline_grace_ms";
+
+impl Reader<'_> {
+    /// The payment of this id.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn payment(&self, id: &Id) -> Result<Option<PaymentRow>, StoreError> {
+        self.one_payment("id = ?1", params![id.as_bytes()])
+    }
+
+    /// The payment of this number.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn payment_by_seq(&self, seq: i64) -> Result<Option<PaymentRow>, StoreError> {
+        self.one_payment("seq = ?1", params![seq])
+    }
+
+    /// The number and derivation index of the payment whose address has this script.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn payment_of_script(&self, script: &Script) -> Result<Option<(i64, u32)>, StoreError> {
+        let mut query =
+            self.connection.prepare_cached("SELECT seq, derivation_index FROM payments WHERE script = ?1")?;
+        Ok(query.query_row([script.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+    }
+
+    /// Numbers of the payments at which time or confirmations alone may change something, the
+    /// longest overdue first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn payments_due(&self, at: Timestamp, tip_height: u32, limit: u32) -> Result<Vec<i64>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT seq FROM (SELECT seq FROM payments WHERE next_due_at <= ?1 ORDER BY next_due_at LIMIT ?3) \
+             UNION SELECT seq FROM (SELECT seq FROM payments WHERE next_due_height <= ?2 ORDER BY next_due_height LIMIT ?3) \
+             LIMIT ?3",
+        )?;
+        let rows = query.query_map(params![at.ms(), tip_height, limit], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The next moment at which [`Reader::payments_due`] will have something.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn next_payment_due_at(&self) -> Result<Option<Timestamp>, StoreError> {
+        let mut query =
+            self.connection.prepare_cached("SELECT min(next_due_at) FROM payments WHERE next_due_at IS NOT NULL")?;
+        let at: Option<i64> = query.query_row([], |row| row.get(0))?;
+        Ok(at.map(Timestamp::from_ms))
+    }
+
+    /// How many payments are NEW, UNDERPAID or UNCONFIRMED.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn open_payments_count(&self) -> Result<u64, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT count(*) FROM payments WHERE state IN ('NEW', 'UNDERPAID', 'UNCONFIRMED')")?;
+        Ok(query.query_row([], |row| row.get::<_, i64>(0))?.unsigned_abs())
+    }
+
+    /// How many payments match.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn payments_count(&self, filter: &PaymentFilter) -> Result<u64, StoreError> {
+        let (condition, values) = filter.condition();
+        let mut query = self.connection.prepare_cached(&format!("SELECT count(*) FROM payments {condition}"))?;
+        Ok(query.query_row(params_from_iter(values), |row| row.get::<_, i64>(0))?.unsigned_abs())
+    }
+
+    /// A page of the payments that match, newest first; of one second, the last inserted first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn payments(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<PaymentRow>, StoreError> {
+        let (condition, mut values) = filter.condition();
+        values.push(Value::Integer(i64::from(limit)));
+        values.push(Value::Integer(i64::try_from(offset).unwrap_or(i64::MAX)));
+        let last = values.len();
+        // The inner query skips by index alone; only the page's own rows are read whole.
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM payments WHERE seq IN (SELECT seq FROM payments {condition} \
+             ORDER BY created_at DESC, seq DESC LIMIT ?{} OFFSET ?{last}) ORDER BY created_at DESC, seq DESC",
+            last - 1
+        ))?;
+        let mut rows = query.query(params_from_iter(values))?;
+        let mut payments = Vec::new();
+        while let Some(row) = rows.next()? {
+            payments.push(read(row)?);
+        }
+        Ok(payments)
+    }
+
+    fn one_payment(&self, condition: &str, key: impl rusqlite::Params) -> Result<Option<PaymentRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM payments WHERE {condition}"))?;
+        let mut rows = query.query(key)?;
+        rows.next()?.map(read).transpose()
+    }
+}
+
+impl Tx<'_> {
+    /// Inserts a payment, NEW and due at its deadline, and answers its number.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn insert_payment(&self, new: &NewPayment, next_due_at: Timestamp) -> Result<i64, StoreError> {
+        let NewPayment { row, key_id, rate_id } = new;
+        let payment = &row.payment;
+        let policy = &payment.policy;
+        let mut insert = self.connection.prepare_cached(
+            "INSERT INTO payments (id, state, amount_sats, price_minor, currency, rate, rate_id, derivation_index, \
+             script, address, key_id, label, message, merchant_transaction_id, notification_url, \
+             anomaly_notification_url, redirect_urls, created_at, expires_at, current_at, confirmations, \
+             zero_conf_quiet_ms, tolerance_per_mille, overpayment, anomaly_confirmations, offline_grace_ms, next_due_at) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, \
+             ?22, ?23, ?24, ?25, ?26, ?27)",
+        )?;
+        Ok(insert.insert(params![
+            payment.id.as_bytes(),
+            payment.state.as_str(),
+            sats_column(payment.amount_sats),
+            payment.price_minor,
+            payment.currency.code(),
+            payment.rate.format(),
+            rate_id,
+            row.derivation_index,
+            row.script.as_bytes(),
+            row.address,
+            key_id,
+            row.label,
+            row.message,
+            row.merchant_transaction_id,
+            row.notification_url,
+            row.anomaly_notification_url,
+            row.redirect_urls,
+            payment.created_at.ms(),
+            payment.expires_at.ms(),
+            row.current_at.ms(),
+            policy.confirmations,
+            policy.zero_conf_quiet_ms,
+            policy.tolerance_per_mille,
+            policy.overpayment.as_str(),
+            policy.anomaly_confirmations,
+            policy.offline_grace_ms,
+            next_due_at.ms(),
+        ])?)
+    }
+
+    /// Keeps what a look made of a payment; `current_at` is the new one where the change is
+    /// notified, else the old.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn save_advance(&self, seq: i64, advance: &Advance, current_at: Timestamp) -> Result<(), StoreError> {
+        let mut update = self.connection.prepare_cached(
+            "UPDATE payments SET state = ?2, paid_sats = ?3, closed_at = ?4, confirmed_at = ?5, accepted_sats = ?6, \
+             current_at = ?7, next_due_at = ?8, next_due_height = ?9 WHERE seq = ?1",
+        )?;
+        update.execute(params![
+            seq,
+            advance.state.as_str(),
+            sats_column(advance.paid_sats),
+            advance.closed_at.map(Timestamp::ms),
+            advance.confirmed_at.map(Timestamp::ms),
+            advance.accepted_sats.map(sats_column),
+            current_at.ms(),
+            advance.next_due_at.map(Timestamp::ms),
+            advance.next_due_height,
+        ])?;
+        Ok(())
+    }
+
+    /// Fixes a new `currentTime` of a payment's record (a resend).
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn set_payment_current_at(&self, seq: i64, current_at: Timestamp) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE payments SET current_at = ?2 WHERE seq = ?1")?
+            .execute(params![seq, current_at.ms()])?;
+        Ok(())
+    }
+}
+
+impl PaymentFilter {
+    fn condition(&self) -> (String, Vec<Value>) {
+        let mut terms = Vec::new();
+        let mut values = Vec::new();
+        let mut bind = |value: Value| {
+            values.push(value);
+            format!("?{}", values.len())
+        };
+        if !self.states.is_empty() {
+            let states: Vec<_> =
+                self.states.iter().map(|state| bind(Value::Text(state.as_str().to_owned()))).collect();
+            terms.push(format!("state IN ({})", states.join(", ")));
+        }
+        if let Some(from) = self.from {
+            terms.push(format!("created_at >= {}", bind(Value::Integer(from.ms()))));
+        }
+        if let Some(to) = self.to {
+            terms.push(format!("created_at < {}", bind(Value::Integer(to.ms()))));
+        }
+        if let Some(reference) = &self.merchant_transaction_id {
+            terms.push(format!("merchant_transaction_id = {}", bind(Value::Text(reference.clone()))));
+        }
+        if let Some(script) = &self.script {
+            terms.push(format!("script = {}", bind(Value::Blob(script.to_bytes()))));
+        }
+        if let Some(txid) = &self.txid {
+            let txid = bind(Value::Blob(txid.to_byte_array().to_vec()));
+            terms.push(format!("seq IN (SELECT payment_seq FROM receipts WHERE txid = {txid})"));
+        }
+        if let Some(label) = &self.label {
+            terms.push(format!("label = {}", bind(Value::Text(label.clone()))));
+        }
+        let condition =
+            if terms.is_empty() { String::new() } else { format!("WHERE {}", terms.join(" AND ")) };
+        (condition, values)
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<PaymentRow, StoreError> {
+    let policy = Policy {
+        confirmations: values::number(row, "confirmations")?,
+        zero_conf_quiet_ms: row.get("zero_conf_quiet_ms")?,
+        tolerance_per_mille: values::number(row, "tolerance_per_mille")?,
+        overpayment: values::parsed(row, "overpayment")?,
+        anomaly_confirmations: values::number(row, "anomaly_confirmations")?,
+        offline_grace_ms: row.get("offline_grace_ms")?,
+    };
+    let payment = Payment {
+        id: values::id(row, "id")?,
+        state: values::parsed(row, "state")?,
+        amount_sats: values::sats(row, "amount_sats")?,
+        price_minor: row.get("price_minor")?,
+        currency: values::currency(row, "currency")?,
+        rate: values::rate(row, "rate")?,
+        created_at: values::time(row, "created_at")?,
+        expires_at: values::time(row, "expires_at")?,
+        policy,
+        closed_at: values::optional_time(row, "closed_at")?,
+        accepted_sats: values::optional_sats(row, "accepted_sats")?,
+        confirmed_at: values::optional_time(row, "confirmed_at")?,
+        paid_sats: values::sats(row, "paid_sats")?,
+    };
+    Ok(PaymentRow {
+        seq: row.get("seq")?,
+        payment,
+        address: row.get("address")?,
+        script: ScriptBuf::from_bytes(row.get("script")?),
+        derivation_index: values::number(row, "derivation_index")?,
+        label: row.get("label")?,
+        message: row.get("message")?,
+        merchant_transaction_id: row.get("merchant_transaction_id")?,
+        notification_url: row.get("notification_url")?,
+        anomaly_notification_url: row.get("anomaly_notification_url")?,
+        redirect_urls: row.get("redirect_urls")?,
+        current_at: values::time(row, "current_at")?,
+    })
+}

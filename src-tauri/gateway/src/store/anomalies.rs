@@ -245,8 +245,7 @@ impl AnomalyFilter {
         if let Some(resolution) = self.resolution {
             term("a.resolution =", Value::Text(resolution.stored_str().to_owned()));
         }
-        let condition =
-            if terms.is_empty() { String::new() } else { format!("WHERE {}", terms.join(" AND ")) };
+        let condition = if terms.is_empty() { String::new() } else { format!("WHERE {}", terms.join(" AND ")) };
         (condition, values)
     }
 }

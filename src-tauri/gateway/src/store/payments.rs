@@ -274,8 +274,7 @@ impl PaymentFilter {
             format!("?{}", values.len())
         };
         if !self.states.is_empty() {
-            let states: Vec<_> =
-                self.states.iter().map(|state| bind(Value::Text(state.as_str().to_owned()))).collect();
+            let states: Vec<_> = self.states.iter().map(|state| bind(Value::Text(state.as_str().to_owned()))).collect();
             terms.push(format!("state IN ({})", states.join(", ")));
         }
         if let Some(from) = self.from {
@@ -297,8 +296,7 @@ impl PaymentFilter {
         if let Some(label) = &self.label {
             terms.push(format!("label = {}", bind(Value::Text(label.clone()))));
         }
-        let condition =
-            if terms.is_empty() { String::new() } else { format!("WHERE {}", terms.join(" AND ")) };
+        let condition = if terms.is_empty() { String::new() } else { format!("WHERE {}", terms.join(" AND ")) };
         (condition, values)
     }
 }

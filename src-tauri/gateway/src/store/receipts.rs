@@ -65,9 +65,9 @@ impl Reader<'_> {
     /// # Errors
     /// When the database cannot be read.
     pub fn missing_transactions(&self) -> Result<Vec<Transaction>, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT DISTINCT raw FROM transactions JOIN receipts USING (txid) WHERE missing = 1",
-        )?;
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT DISTINCT raw FROM transactions JOIN receipts USING (txid) WHERE missing = 1")?;
         let rows = query.query_map([], |row| row.get::<_, Vec<u8>>(0))?;
         rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
     }
@@ -200,10 +200,9 @@ impl Tx<'_> {
 fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
     let position: String = row.get("position")?;
     let position = match position.as_str() {
-        "block" => Position::Block {
-            height: values::number(row, "block_height")?,
-            time: values::time(row, "block_time")?,
-        },
+        "block" => {
+            Position::Block { height: values::number(row, "block_height")?, time: values::time(row, "block_time")? }
+        }
         "mempool" => Position::Mempool,
         "absent" => Position::Absent,
         _ => return Err(StoreError::BadValue("receipts.position")),

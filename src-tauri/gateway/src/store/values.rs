@@ -85,8 +85,5 @@ pub(super) fn txids_column(txids: &[Txid]) -> Vec<u8> {
 
 pub(super) fn txids(row: &Row<'_>, column: &'static str) -> Result<Vec<Txid>, StoreError> {
     let bytes: Vec<u8> = row.get(column)?;
-    bytes
-        .chunks(32)
-        .map(|chunk| Txid::from_slice(chunk).map_err(|_| StoreError::BadValue(column)))
-        .collect()
+    bytes.chunks(32).map(|chunk| Txid::from_slice(chunk).map_err(|_| StoreError::BadValue(column))).collect()
 }

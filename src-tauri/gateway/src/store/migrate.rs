@@ -44,3 +44,65 @@ fn copy_before(connection: &Connection, file: &Path, version: i64) -> Result<(),
     connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()])?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::MIGRATIONS;
+    use crate::store::{Store, StoreError};
+
+    fn open_with(sql: &str) -> Result<Store, StoreError> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("gateway.db");
+        Connection::open(&file).unwrap().execute_batch(sql).unwrap();
+        Store::open(&file)
+    }
+
+    #[test]
+    fn a_new_file_is_made_and_opens_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("gateway.db");
+        drop(Store::open(&file).unwrap());
+        Store::open(&file).unwrap();
+    }
+
+    #[test]
+    fn another_programs_database_is_left_alone() {
+        let opened = open_with("CREATE TABLE theirs (x)");
+        assert!(matches!(opened, Err(StoreError::NotOurs { .. })));
+    }
+
+    #[test]
+    fn a_newer_schema_is_refused_and_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("gateway.db");
+        drop(Store::open(&file).unwrap());
+        let newer = MIGRATIONS.len() + 1;
+        Connection::open(&file).unwrap().execute_batch(&format!("PRAGMA user_version = {newer}")).unwrap();
+        let Err(refusal) = Store::open(&file) else { panic!("a newer schema was opened") };
+        assert!(refusal.to_string().contains("install the newer Tillgate"), "{refusal}");
+    }
+
+    #[test]
+    fn a_damaged_file_is_named_as_such() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("gateway.db");
+        std::fs::write(&file, [0x5a; 8192]).unwrap();
+        let Err(refusal) = Store::open(&file) else { panic!("garbage was opened") };
+        assert!(matches!(refusal, StoreError::Corrupt(_)), "{refusal:?}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_file_is_its_owners_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("gateway.db");
+        let _store = Store::open(&file).unwrap();
+        for entry in std::fs::read_dir(folder.path()).unwrap() {
+            let entry = entry.unwrap();
+            assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", entry.path());
+        }
+    }
+}

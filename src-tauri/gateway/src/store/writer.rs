@@ -119,3 +119,72 @@ fn in_savepoint<T, E: From<StoreError>>(
     run("RELEASE job")?;
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::store::{Store, StoreError};
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("gateway.db")).unwrap();
+        (folder, store)
+    }
+
+    fn settings(store: &Store) -> Vec<(String, String)> {
+        store
+            .read(|reader| {
+                let mut query = reader.connection.prepare("SELECT name, value FROM settings ORDER BY name")?;
+                let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                Ok::<_, StoreError>(rows.collect::<Result<Vec<(String, String)>, _>>()?)
+            })
+            .unwrap()
+    }
+
+    fn set(tx: &crate::store::Tx<'_>, name: &str) -> Result<(), StoreError> {
+        tx.connection.execute("INSERT INTO settings (name, value) VALUES (?1, 'x')", [name])?;
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn a_write_that_fails_is_undone_alone() {
+        let (_folder, store) = store();
+        let good = store.write(|tx| set(tx, "good"));
+        let bad = store.write(|tx| {
+            set(tx, "half")?;
+            set(tx, "half")
+        });
+        let also_good = store.write(|tx| set(tx, "more"));
+        let (good, bad, also_good) = tokio::join!(good, bad, also_good);
+        assert!(good.is_ok() && also_good.is_ok());
+        assert!(matches!(bad, Err(StoreError::Sqlite(_))), "the duplicate is refused: {bad:?}");
+        let names: Vec<_> = settings(&store).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["good", "more"]);
+    }
+
+    #[tokio::test]
+    async fn what_a_write_answered_is_seen_by_the_next_read() {
+        let (_folder, store) = store();
+        for number in 0..50 {
+            store.write(move |tx| set(tx, &format!("{number:02}"))).await.unwrap();
+            assert_eq!(settings(&store).len(), number + 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_failed_commit_answers_every_write_of_its_group_and_stores_none() {
+        let (_folder, store) = store();
+        // A deferred foreign key lets the write itself pass and the commit fail.
+        let deferred = store.write(|tx| {
+            tx.connection.execute_batch(
+                "PRAGMA defer_foreign_keys = ON; INSERT INTO payment_history VALUES (99, 1, 'NEW', 'NEW', 0, 'x');",
+            )?;
+            Ok::<_, StoreError>(())
+        });
+        let innocent = store.write(|tx| set(tx, "innocent"));
+        let (deferred, innocent) = tokio::join!(deferred, innocent);
+        assert!(matches!(deferred, Err(StoreError::CommitFailed(_))), "{deferred:?}");
+        // Both shared the commit, or the second had one of its own: never a lie about which.
+        assert_eq!(innocent.is_ok(), settings(&store).len() == 1);
+        store.write(|tx| set(tx, "afterwards")).await.unwrap();
+    }
+}

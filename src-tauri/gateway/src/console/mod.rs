@@ -139,3 +139,25 @@ pub enum Command {
         body: serde_json::Value,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// serde's tagged enums buffer their content, and serde_json's exact numbers are buffered as
+    /// maps when read from text: a command must be read from a value, and then keeps its numbers.
+    #[test]
+    fn a_command_with_numbers_is_read_from_a_value() {
+        let value = serde_json::json!({"command": "listPayments", "limit": 50, "offset": 100, "states": ["NEW"]});
+        let command: Command = serde_json::from_value(value).unwrap();
+        let expected = Command::ListPayments { limit: 50, offset: 100, states: vec!["NEW".to_owned()], search: None };
+        assert_eq!(command, expected);
+    }
+
+    #[test]
+    fn the_body_of_a_sandbox_call_keeps_its_numbers() {
+        let value = serde_json::json!({"command": "sandbox", "method": "POST", "path": "/sandbox/blocks", "body": {"count": 3}});
+        let Command::Sandbox { body, .. } = serde_json::from_value(value).unwrap() else { panic!("another command") };
+        assert_eq!(body["count"].as_u64(), Some(3));
+    }
+}

@@ -2,6 +2,7 @@
 //! outside the gateway. Times are ISO 8601 texts.
 
 use serde::{Deserialize, Serialize};
+use tillgate_domain::money::format_btc_signed;
 use ts_rs::TS;
 
 /// An amount of Bitcoin.
@@ -13,6 +14,14 @@ pub struct BtcView {
     pub sats: i64,
     /// `0.03444190`.
     pub text: String,
+}
+
+impl BtcView {
+    /// The view of so many satoshis.
+    #[must_use]
+    pub fn of(sats: i64) -> Self {
+        Self { sats, text: format_btc_signed(sats) }
+    }
 }
 
 /// A page of a list.
@@ -90,6 +99,8 @@ pub struct PaymentView {
     pub anomaly_notification_url: Option<String>,
     /// Whether staff may accept the coins that came.
     pub acceptable: bool,
+    /// What the sandbox's customer could pay; absent outside the sandbox.
+    pub sandbox_amounts: Option<SandboxAmounts>,
     /// All transactions that pay its address, counting or not.
     pub transactions: Vec<TransactionRow>,
     /// Its changes, oldest first.
@@ -98,6 +109,34 @@ pub struct PaymentView {
     pub deliveries: Vec<DeliveryRow>,
     /// Its anomalies, newest first.
     pub anomalies: Vec<AnomalyRow>,
+}
+
+/// Sums that the panel's sandbox buttons offer for one payment, so that nothing is computed there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct SandboxAmounts {
+    /// What remains; absent where nothing does.
+    pub exact: Option<BtcView>,
+    /// Half of what remains; absent where that would be dust.
+    pub part: Option<BtcView>,
+    /// What remains and half the amount on top.
+    pub too_much: BtcView,
+}
+
+impl SandboxAmounts {
+    /// What to offer for a payment of `amount_sats` of which `remaining_sats` are still to pay
+    /// (negative when overpaid), where an output below `dust_sats` is not relayed.
+    #[must_use]
+    pub fn of(amount_sats: i64, remaining_sats: i64, dust_sats: i64) -> Self {
+        let owed = remaining_sats.max(0);
+        let half = owed / 2;
+        Self {
+            exact: (owed > 0).then(|| BtcView::of(owed.max(dust_sats))),
+            part: (half >= dust_sats).then(|| BtcView::of(half)),
+            too_much: BtcView::of(owed.saturating_add((amount_sats / 2).max(dust_sats))),
+        }
+    }
 }
 
 /// A transaction that pays a payment's address.
@@ -348,4 +387,28 @@ pub struct CommandError {
     pub message: String,
     /// The argument at fault.
     pub field: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DUST: i64 = 294;
+
+    fn sums(amounts: &SandboxAmounts) -> (Option<i64>, Option<i64>, i64) {
+        (amounts.exact.as_ref().map(|b| b.sats), amounts.part.as_ref().map(|b| b.sats), amounts.too_much.sats)
+    }
+
+    #[test]
+    fn the_sandbox_offers_what_remains_half_of_it_and_more_than_it() {
+        assert_eq!(sums(&SandboxAmounts::of(10_001, 10_001, DUST)), (Some(10_001), Some(5_000), 15_001));
+        assert_eq!(sums(&SandboxAmounts::of(10_000, 4_000, DUST)), (Some(4_000), Some(2_000), 9_000));
+    }
+
+    #[test]
+    fn the_sandbox_never_offers_dust() {
+        assert_eq!(sums(&SandboxAmounts::of(10_000, 100, DUST)), (Some(DUST), None, 5_100));
+        assert_eq!(sums(&SandboxAmounts::of(10_000, 0, DUST)), (None, None, 5_000));
+        assert_eq!(sums(&SandboxAmounts::of(400, -100, DUST)), (None, None, DUST));
+    }
 }

@@ -1,12 +1,26 @@
 //! One look's consequences for one payment: the state machine of section 2 and the anomalies of
-//! section 3, as one pure function of facts.
+//! section 3, as one pure function of facts. It reads no clock and remembers nothing: what a later
+//! look must know is in the [`Advance`] that it returns.
+
+mod counting;
+mod due;
+mod misfits;
+mod state;
+#[cfg(test)]
+mod tests;
 
 use bitcoin::Txid;
 
-use crate::anomaly::{Anomaly, AnomalyChange};
-use crate::payment::{Payment, PaymentState};
-use crate::receipt::Receipt;
+use crate::anomaly::{Anomaly, AnomalyChange, Resolution};
+use crate::payment::{Payment, PaymentState, TRANSITIONS};
+use crate::receipt::{Position, Receipt};
 use crate::time::Timestamp;
+
+use counting::Judged;
+
+/// On a backend without a mempool: how much later than the deadline a block must be to close a payment.
+/// A block's time may be two hours ahead of the network's.
+const BLOCK_TIME_LEEWAY_MS: i64 = 2 * 3_600_000;
 
 /// One successful view of the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +33,8 @@ pub struct Look {
     pub tip_time: Timestamp,
     /// Whether the backend shows a mempool; without one a payment closes by block time.
     pub has_mempool: bool,
-    /// Staff accepts, with this look, the coins that came.
+    /// Staff accepts, with this look, the coins that came ([`may_accept`] said yes). Where the look itself
+    /// finds nothing to accept any more, it does nothing: `accepted_sats` stays as it was.
     pub staff_accepts: bool,
 }
 
@@ -41,7 +56,8 @@ pub struct Verdict {
 /// Something the panel tells at once, without a change of the payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Warning {
-    /// The mempool holds a conflict with a transaction that a CONFIRMED payment rests on.
+    /// The mempool holds a conflict with a transaction that a CONFIRMED payment rests on. Given by
+    /// each look that sees it.
     DoubleSpendAttempt {
         /// The transaction under attack.
         txid: Txid,
@@ -81,10 +97,48 @@ pub struct Advance {
 }
 
 /// Computes the consequences of `look` for `payment`, whose address `receipts` paid.
+///
+/// `receipts` hold the facts of this look and the verdicts of the one before; `anomalies` are all of the payment.
 #[must_use]
 pub fn advance(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly], look: &Look) -> Advance {
-    let _ = (payment, receipts, anomalies, look);
-    unimplemented!()
+    let closed_at = payment.closed_at.or_else(|| is_closing(payment, look).then_some(look.at));
+    let mut judged = counting::judge(payment, receipts, look);
+    let accepts = look.staff_accepts && is_acceptable(payment.state) && !is_refunding(anomalies);
+    let accepted_now = if accepts { counting::accept(&mut judged, anomalies) } else { None };
+    let after = Payment {
+        closed_at,
+        accepted_sats: accepted_now.or(payment.accepted_sats),
+        paid_sats: counting::paid_sats(&judged),
+        ..payment.clone()
+    };
+
+    let step = state::next(&after, &judged, anomalies, accepted_now.is_some());
+    debug_assert!(
+        step.state == payment.state || TRANSITIONS.contains(&(payment.state, step.state)),
+        "{} to {} is not in the transition table",
+        payment.state,
+        step.state,
+    );
+    let after = Payment { state: step.state, ..after };
+    let (changes, changed_grounds) =
+        misfits::changes(payment, &after, &judged, anomalies, accepted_now.is_some(), step.is_overpaid_invalid);
+    let mut warnings = double_spend_attempts(after.state, &judged);
+    warnings.extend(changed_grounds);
+    let same_set = judged.iter().all(|one| (one.receipt.counted_sats > 0) == (one.counted_sats > 0));
+
+    Advance {
+        state: after.state,
+        paid_sats: after.paid_sats,
+        verdicts: judged.iter().map(verdict).collect(),
+        closed_at,
+        confirmed_at: payment.confirmed_at.or_else(|| (after.state == PaymentState::Confirmed).then_some(look.at)),
+        accepted_sats: after.accepted_sats,
+        notify: after.state != payment.state || after.paid_sats != payment.paid_sats || !same_set,
+        anomalies: changes,
+        warnings,
+        next_due_at: due::next_due_at(&after, &judged, look),
+        next_due_height: due::next_due_height(&after, &judged, look),
+    }
 }
 
 /// Why staff cannot accept the coins of a payment.
@@ -106,6 +160,54 @@ pub enum AcceptRefusal {
 /// # Errors
 /// The reason why not.
 pub fn may_accept(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly]) -> Result<(), AcceptRefusal> {
-    let _ = (payment, receipts, anomalies);
-    unimplemented!()
+    if !is_acceptable(payment.state) {
+        return Err(AcceptRefusal::WrongState);
+    }
+    if is_refunding(anomalies) {
+        return Err(AcceptRefusal::Refunding);
+    }
+    let acceptable = counting::acceptable_sats(receipts, anomalies);
+    let came = receipts.iter().zip(acceptable).any(|(receipt, sats)| !receipt.gone && sats > 0);
+    if came { Ok(()) } else { Err(AcceptRefusal::NoCoins) }
+}
+
+fn is_acceptable(state: PaymentState) -> bool {
+    match state {
+        PaymentState::Underpaid | PaymentState::Expired | PaymentState::Invalid => true,
+        PaymentState::New | PaymentState::Unconfirmed | PaymentState::Confirmed => false,
+    }
+}
+
+fn is_refunding(anomalies: &[Anomaly]) -> bool {
+    anomalies.iter().any(|anomaly| anomaly.resolution == Resolution::Refunding)
+}
+
+/// Whether this look comes after the deadline: by its own time where it shows the mempool, else by its
+/// newest block's.
+fn is_closing(payment: &Payment, look: &Look) -> bool {
+    if look.has_mempool {
+        look.at > payment.expires_at
+    } else {
+        look.tip_time > payment.expires_at.plus_ms(BLOCK_TIME_LEEWAY_MS)
+    }
+}
+
+fn verdict(judged: &Judged<'_>) -> Verdict {
+    Verdict {
+        txid: judged.receipt.txid,
+        eligible_sats: judged.eligible_sats,
+        counted_sats: judged.counted_sats,
+        gone: judged.gone,
+        missing: judged.receipt.position == Position::Absent && !judged.gone && !judged.displaced,
+    }
+}
+
+fn double_spend_attempts(state: PaymentState, judged: &[Judged<'_>]) -> Vec<Warning> {
+    let attacked = judged.iter().filter(|one| {
+        state == PaymentState::Confirmed
+            && one.counted_sats > 0
+            && one.conflict_in_mempool
+            && !one.receipt.is_in_block()
+    });
+    attacked.map(|one| Warning::DoubleSpendAttempt { txid: one.receipt.txid }).collect()
 }

@@ -1,4 +1,5 @@
-//! What one transaction pays to one payment's address, and what was judged of it.
+//! What one transaction pays to one payment's address, and what was judged of it. The judging itself
+//! is [`crate::advance`]'s.
 
 use bitcoin::Txid;
 
@@ -55,4 +56,24 @@ pub struct Receipt {
     pub gone: bool,
     /// Its coins were sent back, or are about to be (an anomaly is REFUNDING or REFUNDED).
     pub refunded: bool,
+}
+
+impl Receipt {
+    /// Whether the newest look found it in a block.
+    #[must_use]
+    pub const fn is_in_block(&self) -> bool {
+        match self.position {
+            Position::Block { .. } => true,
+            Position::Mempool | Position::Absent => false,
+        }
+    }
+
+    /// Its confirmations under a best block of this height: 1 in the best block itself, 0 outside of the chain.
+    #[must_use]
+    pub const fn confirmations(&self, tip_height: u32) -> u32 {
+        match self.position {
+            Position::Block { height, .. } => tip_height.saturating_add(1).saturating_sub(height),
+            Position::Mempool | Position::Absent => 0,
+        }
+    }
 }

@@ -1,0 +1,211 @@
+//! Which coins count (interface, section 2): gone or not, taken the place of or not, in time or not.
+//! It knows nothing of states to come or of anomalies but for what they refunded.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+
+use bitcoin::Txid;
+
+use super::Look;
+use crate::anomaly::Anomaly;
+use crate::payment::{Payment, PaymentState};
+use crate::receipt::{Position, Receipt};
+use crate::time::Timestamp;
+
+/// How long a transaction may be in neither mempool nor chain before it is gone: nodes drop one
+/// from their mempools after as long.
+pub(super) const GONE_AFTER_MS: i64 = 14 * 24 * 3_600_000;
+
+/// A receipt as judged by one look.
+#[derive(Debug, Clone)]
+pub(super) struct Judged<'a> {
+    /// The facts, and the verdicts of the look before.
+    pub receipt: &'a Receipt,
+    /// How much counts while it is not gone.
+    pub eligible_sats: u64,
+    /// How much counts.
+    pub counted_sats: u64,
+    /// The chain or the mempool has no place for it any more.
+    pub gone: bool,
+    /// Not gone, but of conflicting receipts another one stands: two never count for the same inputs.
+    pub displaced: bool,
+    /// A transaction that spends one of its inputs is in the mempool.
+    pub conflict_in_mempool: bool,
+    /// Confirmations at this look.
+    pub confirmations: u32,
+    /// Counts as confirmed where the policy asks for no confirmation.
+    pub acceptable_unconfirmed: bool,
+}
+
+impl Judged<'_> {
+    fn settle(&mut self) {
+        self.counted_sats = if self.gone || self.displaced { 0 } else { self.eligible_sats };
+    }
+}
+
+/// The sum of what counts.
+pub(super) fn paid_sats(judged: &[Judged<'_>]) -> u64 {
+    sum(judged.iter().map(|one| one.counted_sats))
+}
+
+/// Sums amounts; the chain holds far too few coins to reach the bound.
+pub(super) fn sum(sats: impl Iterator<Item = u64>) -> u64 {
+    sats.fold(0, u64::saturating_add)
+}
+
+/// Judges all receipts of a payment, in their order.
+pub(super) fn judge<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Look) -> Vec<Judged<'a>> {
+    let conflicts = conflicts(receipts);
+    let is_confirmed = payment.state == PaymentState::Confirmed;
+    let mut judged: Vec<Judged<'a>> = receipts
+        .iter()
+        .zip(&conflicts)
+        .map(|(receipt, rivals)| {
+            let rival_at = |is_at: fn(&Position) -> bool| rivals.iter().any(|&rival| is_at(&receipts[rival].position));
+            let in_chain = receipt.conflict_in_chain || rival_at(|at| matches!(at, Position::Block { .. }));
+            let in_mempool = receipt.conflict_in_mempool || rival_at(|at| matches!(at, Position::Mempool));
+            Judged {
+                receipt,
+                eligible_sats: receipt.eligible_sats.unwrap_or_else(|| own_verdict(payment, receipt)),
+                counted_sats: 0,
+                gone: is_gone(receipt, in_chain, in_mempool, is_confirmed, look.at),
+                displaced: false,
+                conflict_in_mempool: in_mempool,
+                confirmations: receipt.confirmations(look.tip_height),
+                acceptable_unconfirmed: receipt.position == Position::Mempool
+                    && receipt.relays_well
+                    && look.at >= quiet_end(payment, receipt),
+            }
+        })
+        .collect();
+    displace(&mut judged, &conflicts, is_confirmed);
+    share(&mut judged, &conflicts);
+    judged.iter_mut().for_each(Judged::settle);
+    judged
+}
+
+/// From when on a transaction and its conflicts have been quiet for long enough to be accepted unconfirmed.
+pub(super) fn quiet_end(payment: &Payment, receipt: &Receipt) -> Timestamp {
+    let disturbed_at = receipt.last_conflict_at.map_or(receipt.first_seen_at, |at| at.max(receipt.first_seen_at));
+    disturbed_at.plus_ms(payment.policy.zero_conf_quiet_ms)
+}
+
+/// For each receipt the others that spend one of its inputs, whichever of the two told of it.
+fn conflicts(receipts: &[Receipt]) -> Vec<BTreeSet<usize>> {
+    let places: HashMap<Txid, usize> = receipts.iter().enumerate().map(|(place, one)| (one.txid, place)).collect();
+    let mut conflicts = vec![BTreeSet::new(); receipts.len()];
+    for (place, receipt) in receipts.iter().enumerate() {
+        for &rival in receipt.conflicts_with.iter().filter_map(|txid| places.get(txid)).filter(|&&rival| rival != place)
+        {
+            conflicts[place].insert(rival);
+            conflicts[rival].insert(place);
+        }
+    }
+    conflicts
+}
+
+/// The verdict of a receipt by itself, judged at the look that sees it first.
+fn own_verdict(payment: &Payment, receipt: &Receipt) -> u64 {
+    let found_in_time = payment.closed_at.is_none() && payment.state != PaymentState::Confirmed;
+    let latest = payment.expires_at.plus_ms(payment.policy.offline_grace_ms);
+    if found_in_time && receipt.earliest_at <= latest { receipt.amount_sats } else { 0 }
+}
+
+fn is_gone(receipt: &Receipt, in_chain: bool, in_mempool: bool, is_confirmed: bool, at: Timestamp) -> bool {
+    match receipt.position {
+        Position::Block { .. } => false,
+        Position::Absent if at >= receipt.last_seen_at.plus_ms(GONE_AFTER_MS) => true,
+        Position::Mempool | Position::Absent if in_chain => true,
+        // While the payment is CONFIRMED the mempool alone changes nothing.
+        Position::Mempool | Position::Absent if is_confirmed => receipt.gone,
+        Position::Mempool => false,
+        Position::Absent => in_mempool,
+    }
+}
+
+/// Of conflicting receipts that are not gone one alone may count: the one in a block; while CONFIRMED the
+/// one that counted before; the one in the mempool; the one seen later.
+fn displace(judged: &mut [Judged<'_>], conflicts: &[BTreeSet<usize>], is_confirmed: bool) {
+    let mut ranking: Vec<usize> =
+        (0..judged.len()).filter(|&place| !judged[place].gone && !conflicts[place].is_empty()).collect();
+    ranking.sort_by_key(|&place| {
+        let receipt = judged[place].receipt;
+        let standing = match receipt.position {
+            Position::Block { .. } => 3,
+            Position::Mempool | Position::Absent if is_confirmed && receipt.counted_sats > 0 => 2,
+            Position::Mempool => 1,
+            Position::Absent => 0,
+        };
+        Reverse((standing, receipt.last_seen_at, receipt.first_seen_at, receipt.txid))
+    });
+    let mut standing = BTreeSet::new();
+    for place in ranking {
+        judged[place].displaced = !standing.is_disjoint(&conflicts[place]);
+        if !judged[place].displaced {
+            standing.insert(place);
+        }
+    }
+}
+
+/// A receipt that takes another's place shares its verdict, up to what that one counted for at the last
+/// look, or would count for now. Receipts that stand never conflict with each other, so none shares twice.
+fn share(judged: &mut [Judged<'_>], conflicts: &[BTreeSet<usize>]) {
+    let pools: Vec<u64> = judged
+        .iter()
+        .map(|one| if one.gone { one.receipt.counted_sats } else { one.eligible_sats.max(one.receipt.counted_sats) })
+        .collect();
+    for (one, rivals) in judged.iter_mut().zip(conflicts) {
+        if !one.gone && !one.displaced {
+            let shared = sum(rivals.iter().map(|&rival| pools[rival]));
+            one.eligible_sats = one.eligible_sats.max(shared.min(one.receipt.amount_sats));
+        }
+    }
+}
+
+/// Lets all coins that are not gone and were not refunded count from now on, and gives the sum of those that
+/// stand; `None`, with nothing changed, where no coins came.
+pub(super) fn accept(judged: &mut [Judged<'_>], anomalies: &[Anomaly]) -> Option<u64> {
+    let receipts: Vec<&Receipt> = judged.iter().map(|one| one.receipt).collect();
+    let acceptable = acceptable_of(&receipts, anomalies);
+    let came =
+        sum(judged.iter().zip(&acceptable).filter(|(one, _)| !one.gone && !one.displaced).map(|(_, sats)| *sats));
+    if came == 0 {
+        return None;
+    }
+    for (one, sats) in judged.iter_mut().zip(acceptable).filter(|(one, _)| !one.gone) {
+        one.eligible_sats = sats;
+        one.settle();
+    }
+    Some(came)
+}
+
+/// How much of each receipt was not refunded, in their order.
+pub(super) fn acceptable_sats(receipts: &[Receipt], anomalies: &[Anomaly]) -> Vec<u64> {
+    acceptable_of(&receipts.iter().collect::<Vec<_>>(), anomalies)
+}
+
+/// What an anomaly of one transaction refunded is missing from that one; what an anomaly of the whole payment
+/// refunded is missing from those marked as refunded, in the order of their txids.
+fn acceptable_of(receipts: &[&Receipt], anomalies: &[Anomaly]) -> Vec<u64> {
+    let refunds: Vec<&Anomaly> = anomalies.iter().filter(|anomaly| anomaly.resolution.is_refund()).collect();
+    let whole: Vec<u64> =
+        refunds.iter().filter(|refund| refund.txid.is_none()).map(|refund| refund.paid_sats).collect();
+    let mut pool = sum(whole.iter().copied());
+    let mut acceptable = vec![0; receipts.len()];
+    let mut order: Vec<usize> = (0..receipts.len()).collect();
+    order.sort_by_key(|&place| receipts[place].txid);
+    for place in order {
+        let receipt = receipts[place];
+        let own: Vec<u64> =
+            refunds.iter().filter(|refund| refund.txid == Some(receipt.txid)).map(|refund| refund.paid_sats).collect();
+        // Marked as refunded, and nothing tells how much of it: all of it.
+        if receipt.refunded && own.is_empty() && whole.is_empty() {
+            continue;
+        }
+        let left = receipt.amount_sats.saturating_sub(sum(own.into_iter()));
+        let taken = if receipt.refunded { left.min(pool) } else { 0 };
+        pool -= taken;
+        acceptable[place] = left - taken;
+    }
+    acceptable
+}

@@ -1,0 +1,155 @@
+//! Scenarios and laws of looks at a payment of 100,000 satoshis that expires at [`EXPIRES`].
+
+mod anomalies;
+mod counting;
+mod due;
+mod laws;
+mod states;
+mod world;
+
+use bitcoin::Txid;
+use bitcoin::hashes::Hash;
+
+use super::{Advance, Look, advance};
+use crate::anomaly::{Anomaly, AnomalyChange, AnomalyKind, Resolution};
+use crate::id::Id;
+use crate::money::{Currency, Rate};
+use crate::payment::{Payment, PaymentState};
+use crate::policy::{Policy, PolicySettings};
+use crate::receipt::{Position, Receipt};
+use crate::time::Timestamp;
+
+const MINUTE_MS: i64 = 60_000;
+const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+const CREATED: Timestamp = Timestamp::from_ms(1_700_000_000_000);
+const EXPIRES: Timestamp = CREATED.plus_ms(30 * MINUTE_MS);
+const AMOUNT: u64 = 100_000;
+/// Height of the best block where nothing else is said.
+const TIP: u32 = 1_000;
+
+fn txid(number: u8) -> Txid {
+    Txid::from_byte_array([number; 32])
+}
+
+fn payment(state: PaymentState) -> Payment {
+    let policy = Policy { confirmations: 1, ..Policy::freeze(&PolicySettings::default(), None) };
+    Payment {
+        id: Id::from_bytes([7; 20]),
+        state,
+        amount_sats: AMOUNT,
+        price_minor: 6_500,
+        currency: Currency::USD,
+        rate: Rate::parse("65000").unwrap(),
+        created_at: CREATED,
+        expires_at: EXPIRES,
+        policy,
+        closed_at: None,
+        accepted_sats: None,
+        confirmed_at: None,
+        paid_sats: 0,
+    }
+}
+
+/// A look so many minutes after the creation.
+fn look(minutes: i64) -> Look {
+    let at = CREATED.plus_ms(minutes * MINUTE_MS);
+    Look { at, tip_height: TIP, tip_time: at, has_mempool: true, staff_accepts: false }
+}
+
+/// A transaction that was in the mempool a minute after the creation, not yet judged.
+fn receipt(number: u8, amount_sats: u64) -> Receipt {
+    let at = CREATED.plus_ms(MINUTE_MS);
+    Receipt {
+        txid: txid(number),
+        amount_sats,
+        first_seen_at: at,
+        last_seen_at: at,
+        earliest_at: at,
+        position: Position::Mempool,
+        conflict_in_chain: false,
+        conflict_in_mempool: false,
+        last_conflict_at: None,
+        relays_well: true,
+        conflicts_with: Vec::new(),
+        eligible_sats: None,
+        counted_sats: 0,
+        gone: false,
+        refunded: false,
+    }
+}
+
+impl Receipt {
+    fn confirmed(self, confirmations: u32) -> Self {
+        Self { position: Position::Block { height: TIP + 1 - confirmations, time: EXPIRES }, ..self }
+    }
+
+    fn absent(self) -> Self {
+        Self { position: Position::Absent, ..self }
+    }
+
+    /// It counted at the look before for so much, of which as much is eligible.
+    fn counted(self, sats: u64) -> Self {
+        Self { eligible_sats: Some(sats), counted_sats: sats, ..self }
+    }
+
+    /// It was judged before, and does not count.
+    fn late(self) -> Self {
+        Self { eligible_sats: Some(0), counted_sats: 0, ..self }
+    }
+
+    fn spent_in_chain(self) -> Self {
+        Self { position: Position::Absent, conflict_in_chain: true, ..self }
+    }
+
+    fn against(self, number: u8) -> Self {
+        Self { conflicts_with: vec![txid(number)], ..self }
+    }
+}
+
+/// A payment after its closing look.
+fn closed(state: PaymentState, paid_sats: u64) -> Payment {
+    Payment { closed_at: Some(EXPIRES.plus_ms(1)), paid_sats, ..payment(state) }
+}
+
+fn anomaly(kind: AnomalyKind, tx: Option<u8>, paid_sats: u64, resolution: Resolution) -> Anomaly {
+    Anomaly { id: Id::from_bytes([9; 20]), kind, txid: tx.map(txid), paid_sats, resolution }
+}
+
+/// Writes down what a look decided, as the gateway does.
+fn apply(outcome: &Advance, payment: &mut Payment, receipts: &mut [Receipt], anomalies: &mut Vec<Anomaly>) {
+    payment.state = outcome.state;
+    payment.paid_sats = outcome.paid_sats;
+    payment.closed_at = outcome.closed_at;
+    payment.confirmed_at = outcome.confirmed_at;
+    payment.accepted_sats = outcome.accepted_sats;
+    for (receipt, verdict) in receipts.iter_mut().zip(&outcome.verdicts) {
+        assert_eq!(receipt.txid, verdict.txid);
+        receipt.eligible_sats = Some(verdict.eligible_sats);
+        receipt.counted_sats = verdict.counted_sats;
+        receipt.gone = verdict.gone;
+    }
+    for change in &outcome.anomalies {
+        apply_change(change, anomalies);
+    }
+}
+
+fn apply_change(change: &AnomalyChange, anomalies: &mut Vec<Anomaly>) {
+    let (id, coins, resolution) = match change {
+        AnomalyChange::Raise { kind, txid, coins } => {
+            let id = Id::from_bytes([u8::try_from(anomalies.len()).unwrap(); 20]);
+            let (kind, txid, paid_sats) = (*kind, *txid, coins.paid_sats);
+            anomalies.push(Anomaly { id, kind, txid, paid_sats, resolution: Resolution::Open });
+            return;
+        }
+        AnomalyChange::Follow { id, coins } | AnomalyChange::Reopen { id, coins } => {
+            (id, Some(coins), Resolution::Open)
+        }
+        AnomalyChange::Dismiss { id, .. } => (id, None, Resolution::DismissedBySystem),
+        AnomalyChange::Accept { id } => (id, None, Resolution::Accepted),
+    };
+    let anomaly = anomalies.iter_mut().find(|anomaly| anomaly.id == *id).unwrap();
+    anomaly.resolution = resolution;
+    if let Some(coins) = coins {
+        anomaly.paid_sats = coins.paid_sats;
+    }
+}

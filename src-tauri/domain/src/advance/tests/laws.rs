@@ -1,0 +1,148 @@
+//! What holds after every look of every history.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+
+use super::world::{World, histories};
+use super::{Advance, AnomalyChange, DAY_MS, Look, PaymentState, Receipt, Resolution, advance, apply};
+use crate::anomaly::Anomaly;
+use crate::payment::{Payment, TRANSITIONS};
+
+/// What a look came to, in a form that does not depend on the order of the receipts.
+fn canonical(outcome: &Advance) -> impl PartialEq + std::fmt::Debug + use<> {
+    let mut verdicts = outcome.verdicts.clone();
+    verdicts.sort_by_key(|verdict| verdict.txid);
+    let mut changes: Vec<String> = outcome.anomalies.iter().cloned().map(sorted).collect();
+    changes.sort();
+    let times = (outcome.closed_at, outcome.confirmed_at, outcome.next_due_at, outcome.next_due_height);
+    (outcome.state, outcome.paid_sats, outcome.accepted_sats, outcome.notify, times, verdicts, changes)
+}
+
+fn sorted(mut change: AnomalyChange) -> String {
+    match &mut change {
+        AnomalyChange::Raise { coins, .. }
+        | AnomalyChange::Follow { coins, .. }
+        | AnomalyChange::Reopen { coins, .. } => {
+            coins.txids.sort();
+        }
+        AnomalyChange::Dismiss { .. } | AnomalyChange::Accept { .. } => {}
+    }
+    format!("{change:?}")
+}
+
+fn changes_nothing(world: &World, outcome: &Advance) -> bool {
+    !outcome.notify && outcome.state == world.payment.state && outcome.anomalies.is_empty()
+}
+
+fn check_step(before: &Payment, outcome: &Advance) -> Result<(), TestCaseError> {
+    let step = (before.state, outcome.state);
+    prop_assert!(step.0 == step.1 || TRANSITIONS.contains(&step), "{} to {}", step.0, step.1);
+    if before.state != outcome.state {
+        prop_assert!(outcome.notify);
+    }
+    if before.closed_at.is_some() {
+        prop_assert_eq!(outcome.closed_at, before.closed_at, "a later look never un-expires");
+        prop_assert!(!matches!(step.1, PaymentState::New | PaymentState::Underpaid));
+    }
+    if before.confirmed_at.is_some() {
+        prop_assert_eq!(outcome.confirmed_at, before.confirmed_at);
+    }
+    prop_assert_eq!(outcome.paid_sats, outcome.verdicts.iter().map(|verdict| verdict.counted_sats).sum::<u64>());
+    Ok(())
+}
+
+/// The law of section 3: each satoshi that is there counts or is in exactly one LATE or EXTRA anomaly.
+fn check_every_satoshi(
+    payment: &Payment,
+    receipts: &[Receipt],
+    anomalies: &[Anomaly],
+    look: &Look,
+) -> Result<(), TestCaseError> {
+    let keys: BTreeSet<_> = anomalies
+        .iter()
+        .map(|anomaly| (if anomaly.kind.is_per_transaction() { "" } else { anomaly.kind.as_str() }, anomaly.txid))
+        .collect();
+    prop_assert_eq!(keys.len(), anomalies.len(), "never raised twice");
+    if matches!(payment.state, PaymentState::New | PaymentState::Underpaid) || payment.accepted_sats.is_some() {
+        return Ok(());
+    }
+    for receipt in receipts.iter().filter(|one| !one.gone) {
+        if receipt.confirmations(look.tip_height) < payment.policy.anomaly_confirmations {
+            continue;
+        }
+        let uncounted = receipt.amount_sats - receipt.counted_sats;
+        let held = anomalies.iter().find(|anomaly| anomaly.txid == Some(receipt.txid));
+        match held.map(|anomaly| (anomaly.resolution, anomaly.paid_sats)) {
+            None => prop_assert_eq!(uncounted, 0, "coins that nothing tells of"),
+            Some((Resolution::Open, told)) => prop_assert_eq!(uncounted, told),
+            Some((Resolution::DismissedBySystem, _)) => prop_assert_eq!(uncounted, 0),
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_conflicts(receipts: &[Receipt]) -> Result<(), TestCaseError> {
+    for one in receipts.iter().filter(|one| one.counted_sats > 0) {
+        let rival = receipts.iter().find(|other| other.counted_sats > 0 && one.conflicts_with.contains(&other.txid));
+        prop_assert!(rival.is_none(), "two count for the same input");
+    }
+    Ok(())
+}
+
+/// Nothing changes before the moments that the look named, if the chain stays as it is.
+fn check_due(world: &World, outcome: &Advance, look: &Look) -> Result<(), TestCaseError> {
+    let again = |look: Look| advance(&world.payment, &world.receipts, &world.anomalies, &look);
+    prop_assert!(outcome.next_due_at.is_none_or(|due| due > look.at));
+    prop_assert!(outcome.next_due_height.is_none_or(|due| due > look.tip_height));
+    let at = outcome.next_due_at.map_or(look.at.plus_ms(100 * DAY_MS), |due| due.plus_ms(-1));
+    prop_assert!(changes_nothing(world, &again(Look { at, ..*look })), "time alone changed it before {at:?}");
+    let tip_height = outcome.next_due_height.map_or(look.tip_height + 1_000, |due| due - 1);
+    prop_assert!(changes_nothing(world, &again(Look { tip_height, ..*look })), "blocks changed it by {tip_height}");
+    Ok(())
+}
+
+fn check_look(world: &mut World) -> Result<(), TestCaseError> {
+    let look = world.look();
+    let before = world.payment.clone();
+    let outcome = advance(&before, &world.receipts, &world.anomalies, &look);
+    check_step(&before, &outcome)?;
+
+    let reversed: Vec<Receipt> = world.receipts.iter().rev().cloned().collect();
+    let other = advance(&before, &reversed, &world.anomalies, &look);
+    prop_assert_eq!(canonical(&outcome), canonical(&other), "the order of receipts matters");
+
+    apply(&outcome, &mut world.payment, &mut world.receipts, &mut world.anomalies);
+    check_every_satoshi(&world.payment, &world.receipts, &world.anomalies, &look)?;
+    check_conflicts(&world.receipts)?;
+
+    let same = Look { staff_accepts: false, ..look };
+    let again = advance(&world.payment, &world.receipts, &world.anomalies, &same);
+    if before.state == PaymentState::Confirmed && outcome.state == PaymentState::Invalid {
+        // The mempool has its say again from the next look on, be it the same: it never changes the state.
+        prop_assert_eq!(again.state, PaymentState::Invalid);
+        return Ok(());
+    }
+    prop_assert!(changes_nothing(world, &again), "the same look changed it: {again:?}");
+    prop_assert_eq!(&again.verdicts, &outcome.verdicts);
+    check_due(world, &outcome, &same)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_500))]
+
+    #[test]
+    fn every_look_of_every_history_keeps_the_laws((mut world, events) in histories(), blind in any::<u64>()) {
+        check_look(&mut world)?;
+        for (place, event) in events.iter().enumerate() {
+            world.happen(event);
+            // Now and then things happen between two looks.
+            if blind >> (place % 64) & 3 != 3 {
+                check_look(&mut world)?;
+            }
+        }
+        check_look(&mut world)?;
+    }
+}

@@ -1,0 +1,221 @@
+//! A small chain with a mempool, in which transactions appear, confirm, conflict and vanish, and a gateway
+//! that looks at it.
+
+use bitcoin::Txid;
+use proptest::prelude::*;
+
+use super::{Anomaly, CREATED, DAY_MS, Look, MINUTE_MS, Payment, PaymentState, Position, Receipt, TIP, Timestamp};
+use super::{payment, receipt, txid};
+use crate::anomaly::Resolution;
+use crate::policy::Overpayment;
+
+/// What happens between two looks.
+#[derive(Debug, Clone)]
+pub(super) enum Event {
+    Broadcast(usize),
+    Evict(usize),
+    /// A block with those of the mempool that the mask names.
+    Mine(u8),
+    /// Takes blocks back; their transactions return to the mempool, or vanish.
+    Reorg {
+        depth: usize,
+        keep: bool,
+    },
+    Wait(i64),
+    StaffAccepts,
+    /// Staff decides on an anomaly.
+    Decide(usize, Resolution),
+}
+
+/// A transaction: the inputs it spends (of eight there are), and what it pays to the address; 0 for one that pays
+/// somebody else.
+#[derive(Debug, Clone)]
+pub(super) struct Tx {
+    inputs: u8,
+    amount_sats: u64,
+    broadcast_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct World {
+    txs: Vec<Tx>,
+    mempool: Vec<usize>,
+    blocks: Vec<(Timestamp, Vec<usize>)>,
+    now: Timestamp,
+    has_mempool: bool,
+    accepting: bool,
+    pub payment: Payment,
+    pub receipts: Vec<Receipt>,
+    pub anomalies: Vec<Anomaly>,
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let wait = prop_oneof![
+        3 => Just(1_000), 4 => Just(MINUTE_MS), 4 => Just(16 * MINUTE_MS), 2 => Just(70 * MINUTE_MS), 1 => Just(15 * DAY_MS)
+    ];
+    let decision =
+        prop_oneof![Just(Resolution::Refunding), Just(Resolution::Refunded), Just(Resolution::DismissedByStaff)];
+    let event = prop_oneof![
+        6 => (0..8_usize).prop_map(Event::Broadcast),
+        1 => (0..8_usize).prop_map(Event::Evict),
+        5 => prop_oneof![3 => Just(u8::MAX), 1 => any::<u8>()].prop_map(Event::Mine),
+        2 => (1..4_usize, any::<bool>()).prop_map(|(depth, keep)| Event::Reorg { depth, keep }),
+        4 => wait.prop_map(Event::Wait),
+        1 => Just(Event::StaffAccepts),
+        1 => (0..4_usize, decision).prop_map(|(place, decision)| Event::Decide(place, decision)),
+    ];
+    proptest::collection::vec(event, 1..40)
+}
+
+/// A world before its first look, and what will happen in it.
+pub(super) fn histories() -> impl Strategy<Value = (World, Vec<Event>)> {
+    let amount = prop_oneof![Just(0), Just(100_000), Just(60_000), Just(40_000), Just(150_000), Just(99_000)];
+    let inputs = prop_oneof![Just(1), Just(2), Just(3), Just(4), Just(6), Just(8), Just(16)];
+    let tx = (inputs, amount).prop_map(|(inputs, amount_sats)| Tx { inputs, amount_sats, broadcast_at: None });
+    let rules = (
+        0..3_u32,
+        any::<bool>(),
+        prop_oneof![Just(0), Just(10)],
+        1..3_u32,
+        prop_oneof![4 => Just(true), 1 => Just(false)],
+    );
+    (proptest::collection::vec(tx, 2..8), rules, events()).prop_map(
+        |(txs, (confirmations, invalidates, tolerance, anomaly_confirmations, has_mempool), events)| {
+            let mut payment = payment(PaymentState::New);
+            payment.policy.confirmations = confirmations;
+            payment.policy.tolerance_per_mille = tolerance;
+            payment.policy.anomaly_confirmations = anomaly_confirmations;
+            payment.policy.overpayment = if invalidates { Overpayment::Invalidate } else { Overpayment::Confirm };
+            let world = World {
+                txs,
+                mempool: Vec::new(),
+                blocks: vec![(CREATED, Vec::new()); 5],
+                now: CREATED,
+                has_mempool,
+                accepting: false,
+                payment,
+                receipts: Vec::new(),
+                anomalies: Vec::new(),
+            };
+            (world, events)
+        },
+    )
+}
+
+impl World {
+    pub(super) fn happen(&mut self, event: &Event) {
+        match event {
+            Event::Broadcast(number) => self.broadcast(number % self.txs.len()),
+            Event::Evict(number) => self.mempool.retain(|tx| tx != number),
+            Event::Mine(mask) => {
+                let (mined, left) = self.mempool.iter().partition(|&&tx| mask >> tx & 1 == 1);
+                self.mempool = left;
+                self.blocks.push((self.now, mined));
+            }
+            Event::Reorg { depth, keep } => {
+                let back: Vec<usize> =
+                    self.blocks.split_off(self.blocks.len() - depth).into_iter().flat_map(|(_, txs)| txs).collect();
+                self.blocks.extend(vec![(self.now, Vec::new()); depth + 1]);
+                if *keep {
+                    back.into_iter().for_each(|tx| self.broadcast(tx));
+                }
+            }
+            Event::Wait(ms) => self.now = self.now.plus_ms(*ms),
+            Event::StaffAccepts => self.accepting = true,
+            Event::Decide(place, resolution) => self.decide(*place, *resolution),
+        }
+    }
+
+    fn broadcast(&mut self, number: usize) {
+        let inputs = self.txs[number].inputs;
+        let is_spent = |tx: &usize| self.txs[*tx].inputs & inputs != 0;
+        if self.blocks.iter().flat_map(|(_, txs)| txs).any(is_spent) {
+            return;
+        }
+        let txs = &self.txs;
+        self.mempool.retain(|tx| txs[*tx].inputs & inputs == 0);
+        self.mempool.push(number);
+        self.txs[number].broadcast_at.get_or_insert(self.now);
+    }
+
+    fn decide(&mut self, place: usize, resolution: Resolution) {
+        let Some(anomaly) = self.anomalies.get_mut(place) else { return };
+        let may = match resolution {
+            Resolution::Refunded => anomaly.resolution == Resolution::Refunding,
+            _ => anomaly.resolution == Resolution::Open,
+        };
+        if may && (anomaly.kind != crate::anomaly::AnomalyKind::ReversedPayment || !resolution.is_refund()) {
+            anomaly.resolution = resolution;
+            let concerned = |one: &&mut Receipt| anomaly.txid.map_or(one.counted_sats > 0, |txid| txid == one.txid);
+            if resolution.is_refund() {
+                self.receipts.iter_mut().filter(concerned).for_each(|one| one.refunded = true);
+            }
+        }
+    }
+
+    /// Looks at the chain: brings the receipts' facts up to date.
+    pub(super) fn look(&mut self) -> Look {
+        for number in 0..self.txs.len() {
+            if self.txs[number].amount_sats > 0 {
+                self.observe(number);
+            }
+        }
+        let known: Vec<Txid> = self.receipts.iter().map(|one| one.txid).collect();
+        for one in &mut self.receipts {
+            one.conflicts_with.retain(|txid| known.contains(txid));
+        }
+        let look = Look {
+            at: self.now,
+            tip_height: TIP + u32::try_from(self.blocks.len()).unwrap(),
+            tip_time: self.blocks.last().map_or(CREATED, |block| block.0),
+            has_mempool: self.has_mempool,
+            staff_accepts: self.accepting,
+        };
+        self.accepting = false;
+        self.now = self.now.plus_ms(1_000);
+        look
+    }
+
+    fn observe(&mut self, number: usize) {
+        let id = txid(u8::try_from(number).unwrap() + 1);
+        let position = self.position(number);
+        let place = match self.receipts.iter().position(|one| one.txid == id) {
+            Some(place) => place,
+            None if position == Position::Absent => return,
+            None => {
+                let mempool_time = self.txs[number].broadcast_at.unwrap_or(self.now);
+                let earliest_at = self.now.min(mempool_time);
+                let fresh = receipt(u8::try_from(number).unwrap() + 1, self.txs[number].amount_sats);
+                self.receipts.push(Receipt { first_seen_at: self.now, earliest_at, ..fresh });
+                self.receipts.len() - 1
+            }
+        };
+        let rivals = |tx: &&usize| **tx != number && self.txs[**tx].inputs & self.txs[number].inputs != 0;
+        let in_chain = self.blocks.iter().flat_map(|(_, txs)| txs).any(|tx| rivals(&tx));
+        let in_mempool = self.has_mempool && self.mempool.iter().any(|tx| rivals(&tx));
+        let all: Vec<usize> = (0..self.txs.len()).collect();
+        let conflicts_with = all.iter().filter(rivals).map(|&tx| txid(u8::try_from(tx).unwrap() + 1)).collect();
+        let one = &mut self.receipts[place];
+        one.position = position;
+        one.conflict_in_chain = in_chain;
+        one.conflict_in_mempool = in_mempool;
+        one.conflicts_with = conflicts_with;
+        if in_chain || in_mempool {
+            one.last_conflict_at = Some(self.now);
+        }
+        if position != Position::Absent {
+            one.last_seen_at = self.now;
+        }
+    }
+
+    fn position(&self, number: usize) -> Position {
+        let block = self.blocks.iter().position(|(_, txs)| txs.contains(&number));
+        match block {
+            Some(place) => {
+                Position::Block { height: TIP + 1 + u32::try_from(place).unwrap(), time: self.blocks[place].0 }
+            }
+            None if self.has_mempool && self.mempool.contains(&number) => Position::Mempool,
+            None => Position::Absent,
+        }
+    }
+}

@@ -1,0 +1,27 @@
+# The two commands of this project are `make run` and `make test`; all they do stands in scripts/.
+
+.PHONY: help run test lint fmt clean
+
+help:
+	@echo 'make run    build Tillgate and start it on the built-in sandbox (ARGS="..." are passed on)'
+	@echo 'make test   everything that CI runs'
+	@echo 'make lint   the part of it that runs no test'
+	@echo 'make fmt    format all sources'
+	@echo 'make clean  remove what was built'
+
+run:
+	@scripts/run.sh $(ARGS)
+
+test:
+	@scripts/test.sh
+
+lint:
+	@scripts/test.sh lint
+
+fmt:
+	cargo fmt --all
+	scripts/ui-packages.sh
+	npm --prefix ui run format
+
+clean:
+	@scripts/clean.sh

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Everything that has to hold before a change lands, phase by phase, each with its time. The cargo tests
+# come last, so that their closing lines close the run.
+#   test.sh          all phases
+#   test.sh lint     the phases that run no test
+set -euo pipefail
+# shellcheck source=scripts/env.sh
+source "$(dirname "$0")/env.sh"
+cd "$TILLGATE_ROOT"
+
+times=()
+phase() {
+    local name="$1" began=$SECONDS
+    shift
+    say "$name"
+    "$@"
+    times+=("$(printf '%5d s  %s' $((SECONDS - began)) "$name")")
+}
+
+ui_lint() {
+    npm --prefix ui run lint
+    npm --prefix ui run check
+}
+
+ui_test() {
+    npm --prefix ui test
+}
+
+ui_build() {
+    npm --prefix ui run build
+}
+
+# `tillgate` runs on servers: nothing of the window may come into its tree.
+headless_tree() {
+    local found
+    found="$(cargo tree --locked --package tillgate-desktop --edges normal,build --prefix none --format '{p}' |
+        awk '{ print $1 }' | sort -u | grep -E '^(tauri|wry|tao|gtk|webkit2gtk|soup)' || true)"
+    [[ -z "$found" ]] || fail "the program without a window links: $found"
+}
+
+# The generated files (the panel's types) are made by tests; a difference means somebody forgot to commit.
+nothing_generated_differs() {
+    local changed
+    changed="$(git status --porcelain -- ui/src docs 2>/dev/null || true)"
+    [[ "$changed" == "$generated_before" ]] || fail "the tests wrote files that differ from the committed ones:
+$changed"
+}
+
+generated_before="$(git status --porcelain -- ui/src docs 2>/dev/null || true)"
+
+phase "Debian packages" scripts/install-packages.sh test
+phase "cargo tools" scripts/install-tools.sh
+phase "npm packages" scripts/ui-packages.sh
+phase "crates" cargo fetch --locked
+phase "format" cargo fmt --all --check
+phase "panel: lint and types" ui_lint
+phase "panel: build" ui_build
+phase "no window in the headless program" headless_tree
+phase "licences, bans, sources" cargo deny --offline --log-level error check licenses bans sources
+phase "unused dependencies" cargo machete
+phase "clippy" cargo clippy --locked --workspace --all-targets --features "$DESKTOP_FEATURES" -- -D warnings
+if [[ "${1:-all}" != lint ]]; then
+    phase "panel: tests" ui_test
+    phase "build" cargo test --locked --workspace --features "$DESKTOP_FEATURES" --no-run
+    phase "tests" cargo test --locked --workspace --features "$DESKTOP_FEATURES"
+    phase "generated files" nothing_generated_differs
+fi
+
+say "all phases passed in $SECONDS s"
+printf '%s\n' "${times[@]}" >&2

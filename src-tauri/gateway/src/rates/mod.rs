@@ -1,10 +1,18 @@
 //! Exchange rates: quotes from sources, and the rate that is made of them.
+//!
+//! [`Rates`] is the book of one environment. It never gives a stale rate for a price; what is
+//! only told (an anomaly's worth, a price tier) may use the last one known.
+
+mod book;
+mod median;
 
 use std::collections::BTreeMap;
 
 use rust_decimal::Decimal;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
+
+pub use book::{Rates, RatesRow};
 
 /// A source of quotes, in units of each currency for one Bitcoin. Calls block.
 pub trait RateSource: Send + Sync {
@@ -16,6 +24,12 @@ pub trait RateSource: Send + Sync {
     /// # Errors
     /// Why it cannot be asked, for people.
     fn quotes(&self) -> Result<BTreeMap<Currency, Decimal>, String>;
+
+    /// Whether its quotes stay good until it withdraws them, as simulated ones do; others are
+    /// stale after five minutes.
+    fn never_stale(&self) -> bool {
+        false
+    }
 }
 
 /// A rate together with where it is from.
@@ -27,4 +41,14 @@ pub struct KeptRate {
     pub at: Timestamp,
     /// The quotes it was made of, as a JSON object of source and quote.
     pub sources: String,
+}
+
+/// There is no rate that a price may rest on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no fresh exchange rate for {currency}: {reason}")]
+pub struct RateUnavailable {
+    /// ISO code of the currency.
+    pub currency: String,
+    /// Why, for people.
+    pub reason: String,
 }

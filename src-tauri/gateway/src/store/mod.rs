@@ -4,8 +4,10 @@
 //! one file each. Reads are methods of [`Reader`], writes of [`Tx`].
 
 pub mod anomalies;
+pub mod chain;
 pub mod history;
 pub mod payments;
+pub mod rates;
 pub mod receipts;
 
 mod error;

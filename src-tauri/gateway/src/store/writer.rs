@@ -99,7 +99,7 @@ fn commit_group(connection: &Connection, group: &mut Vec<Job>) {
         }
     }
     for answer in answers {
-        answer.send(committed.as_ref().map(|()| ()).map_err(String::as_str));
+        answer.send(committed.as_ref().copied().map_err(String::as_str));
     }
 }
 

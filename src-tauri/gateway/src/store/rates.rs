@@ -1,0 +1,57 @@
+//! The table of exchange rates that were used, or last known.
+
+use rusqlite::{Row, params};
+use tillgate_domain::money::{Currency, Rate};
+use tillgate_domain::time::Timestamp;
+
+use super::{Reader, StoreError, Tx};
+use crate::rates::KeptRate;
+
+impl Reader<'_> {
+    /// The newest rate of each currency.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn last_rates(&self) -> Result<Vec<(Currency, KeptRate)>, StoreError> {
+        // Steps from currency to currency along the index: the table grows with every rate used.
+        let mut statement = self.connection.prepare_cached(
+            "WITH RECURSIVE known(currency) AS (
+                 SELECT min(currency) FROM rates
+                 UNION ALL SELECT (SELECT min(currency) FROM rates WHERE currency > known.currency) FROM known
+                 WHERE known.currency IS NOT NULL)
+             SELECT r.currency, r.rate, r.at, r.sources FROM known JOIN rates r ON r.rate_id = (
+                 SELECT rate_id FROM rates WHERE currency = known.currency ORDER BY at DESC, rate_id DESC LIMIT 1)",
+        )?;
+        let mut rows = statement.query([])?;
+        let mut rates = Vec::new();
+        while let Some(row) = rows.next()? {
+            rates.push(rate_row(row)?);
+        }
+        Ok(rates)
+    }
+}
+
+impl Tx<'_> {
+    /// Stores a rate unless it is there already, and answers its row.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn keep_rate(&self, currency: Currency, kept: &KeptRate) -> Result<i64, StoreError> {
+        let key = params![currency.code(), kept.rate.format(), kept.at.ms()];
+        let id = "SELECT rate_id FROM rates WHERE currency = ?1 AND rate = ?2 AND at = ?3";
+        self.connection
+            .prepare_cached(
+                "INSERT INTO rates (currency, rate, at, sources) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+            )?
+            .execute(params![currency.code(), kept.rate.format(), kept.at.ms(), kept.sources])?;
+        Ok(self.connection.prepare_cached(id)?.query_row(key, |row| row.get(0))?)
+    }
+}
+
+fn rate_row(row: &Row<'_>) -> Result<(Currency, KeptRate), StoreError> {
+    let currency: String = row.get(0)?;
+    let rate: String = row.get(1)?;
+    let currency = Currency::from_code(&currency).ok_or(StoreError::BadValue("rates.currency"))?;
+    let rate = Rate::parse(&rate).map_err(|_| StoreError::BadValue("rates.rate"))?;
+    Ok((currency, KeptRate { rate, at: Timestamp::from_ms(row.get(2)?), sources: row.get(3)? }))
+}

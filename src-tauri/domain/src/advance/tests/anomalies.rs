@@ -1,1 +1,190 @@
+//! Every kind of anomaly: raised, followed, set aside, opened again, left alone.
 
+use std::slice::from_ref;
+
+use super::*;
+use crate::advance::Warning;
+use crate::anomaly::Coins;
+use crate::policy::Overpayment;
+use AnomalyKind::{ExtraPayment, LatePayment, ReversedPayment, Underpayment};
+use PaymentState::{Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
+use Resolution::{Accepted, DismissedByStaff, DismissedBySystem, Open, Refunded, Refunding};
+
+const ID: Id = Id::from_bytes([9; 20]);
+
+fn changes(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly]) -> Vec<AnomalyChange> {
+    advance(payment, receipts, anomalies, &look(40)).anomalies
+}
+
+fn raise(kind: AnomalyKind, tx: Option<u8>, paid_sats: u64, txids: &[u8]) -> AnomalyChange {
+    AnomalyChange::Raise { kind, txid: tx.map(txid), coins: coins(paid_sats, txids) }
+}
+
+fn coins(paid_sats: u64, txids: &[u8]) -> Coins {
+    Coins { paid_sats, txids: txids.iter().copied().map(txid).collect() }
+}
+
+fn invalidating(state: PaymentState, paid_sats: u64) -> Payment {
+    let mut payment = closed(state, paid_sats);
+    payment.policy.overpayment = Overpayment::Invalidate;
+    payment
+}
+
+#[test]
+fn coins_that_do_not_count_are_late_or_extra_by_the_state() {
+    let paid = || receipt(1, AMOUNT).counted(AMOUNT).confirmed(1);
+    let misfit = || receipt(2, 700).late().confirmed(2);
+    let late = || raise(LatePayment, Some(2), 700, &[2]);
+    let extra = || raise(ExtraPayment, Some(2), 700, &[2]);
+    assert_eq!(changes(&closed(Expired, 0), &[misfit()], &[]), [late()]);
+    assert_eq!(changes(&closed(Invalid, 0), &[misfit()], &[]), [late()]);
+    assert_eq!(changes(&closed(Confirmed, AMOUNT), &[paid(), misfit()], &[]), [extra()]);
+    let unconfirmed = [receipt(1, AMOUNT).counted(AMOUNT), misfit()];
+    assert_eq!(changes(&closed(Unconfirmed, AMOUNT), &unconfirmed, &[]), [extra()]);
+}
+
+#[test]
+fn nothing_is_raised_before_the_confirmations_or_for_an_open_payment() {
+    let misfit = || receipt(2, 700).late();
+    assert_eq!(changes(&closed(Expired, 0), &[misfit().confirmed(1)], &[]), []);
+    assert_eq!(changes(&closed(Expired, 0), &[misfit()], &[]), []);
+    for state in [New, Underpaid] {
+        let outcome = advance(&payment(state), &[misfit().confirmed(2)], &[], &look(10));
+        assert_eq!(outcome.anomalies, [], "{state}");
+    }
+}
+
+#[test]
+fn a_late_payment_stays_late_and_is_raised_once() {
+    let receipts = [receipt(1, AMOUNT).counted(AMOUNT).confirmed(1), receipt(2, 700).late().confirmed(5)];
+    for resolution in [Open, Refunding, Refunded, Accepted, DismissedByStaff] {
+        let known = [anomaly(LatePayment, Some(2), 700, resolution)];
+        assert_eq!(changes(&closed(Confirmed, AMOUNT), &receipts, &known), [], "{resolution:?}");
+    }
+}
+
+#[test]
+fn what_a_replacement_pays_beyond_is_late() {
+    let bumped = Receipt { eligible_sats: Some(60_000), ..receipt(2, 90_000).confirmed(2) };
+    let found = changes(&closed(Expired, 0), &[bumped], &[]);
+    assert_eq!(found, [raise(LatePayment, Some(2), 30_000, &[2]), raise(Underpayment, None, 60_000, &[2])]);
+}
+
+#[test]
+fn an_open_one_is_set_aside_when_its_coins_are_gone_or_count_and_opened_when_they_are_back() {
+    let known = |resolution| [anomaly(LatePayment, Some(1), 700, resolution)];
+    let here = receipt(1, 700).late().confirmed(1);
+    let found = changes(&closed(Expired, 0), &[here.clone().spent_in_chain()], &known(Open));
+    assert!(matches!(found[..], [AnomalyChange::Dismiss { id: ID, reason }] if reason.contains("gone")), "{found:?}");
+    let found = changes(&closed(Expired, 0), &[here.clone().counted(700)], &known(Open));
+    assert!(matches!(found[..], [AnomalyChange::Dismiss { id: ID, reason }] if reason.contains("count")), "{found:?}");
+    let found = changes(&closed(Expired, 0), &[here], &known(DismissedBySystem));
+    assert_eq!(found, [AnomalyChange::Reopen { id: ID, coins: coins(700, &[1]) }]);
+}
+
+#[test]
+fn what_people_decided_is_left_alone_with_a_warning_when_its_ground_changes() {
+    for resolution in [Refunding, Refunded, Accepted, DismissedByStaff] {
+        let known = [anomaly(LatePayment, Some(1), 700, resolution)];
+        let lost = [receipt(1, 700).late().spent_in_chain()];
+        let outcome = advance(&closed(Expired, 0), &lost, &known, &look(40));
+        assert_eq!(outcome.anomalies, []);
+        assert_eq!(outcome.warnings, [Warning::DecidedAnomalyChanged { id: ID }]);
+        let still = [Receipt { gone: true, ..lost[0].clone() }];
+        assert_eq!(advance(&closed(Expired, 0), &still, &known, &look(40)).warnings, [], "it is told once");
+    }
+}
+
+#[test]
+fn a_surplus_is_told_when_all_that_counts_is_confirmed() {
+    let parts = |confirmations| {
+        [receipt(1, 60_000).counted(60_000).confirmed(9), receipt(2, 50_000).counted(50_000).confirmed(confirmations)]
+    };
+    let before = closed(Confirmed, 110_000);
+    assert_eq!(changes(&before, &parts(1), &[]), []);
+    assert_eq!(changes(&before, &parts(2), &[]), [raise(AnomalyKind::Overpayment, None, 10_000, &[1, 2])]);
+    assert_eq!(changes(&closed(Unconfirmed, 110_000), &parts(0), &[]), [], "not before CONFIRMED");
+    let told = [anomaly(AnomalyKind::Overpayment, None, 5_000, Open)];
+    assert_eq!(changes(&before, &parts(2), &told), [AnomalyChange::Follow { id: ID, coins: coins(10_000, &[1, 2]) }]);
+}
+
+#[test]
+fn under_invalidate_all_that_counts_is_the_surplus() {
+    let much = |confirmations| [receipt(1, 150_000).counted(150_000).confirmed(confirmations)];
+    let told = raise(AnomalyKind::Overpayment, None, 150_000, &[1]);
+    let outcome = advance(&invalidating(Unconfirmed, 150_000), &much(2), &[], &look(40));
+    assert_eq!((outcome.state, outcome.anomalies), (Invalid, vec![told.clone()]));
+    assert_eq!(changes(&invalidating(Invalid, 150_000), &much(1), &[]), []);
+    assert_eq!(changes(&invalidating(Invalid, 150_000), &much(2), &[]), [told]);
+    let mut deep = invalidating(Invalid, 150_000);
+    deep.policy.confirmations = 6;
+    assert_eq!(changes(&deep, &much(2), &[]), [], "it is not yet INVALID for that");
+}
+
+#[test]
+fn an_underpayment_holds_all_that_counts_until_it_is_enough() {
+    let part = |confirmations| receipt(1, 60_000).counted(60_000).confirmed(confirmations);
+    let told = || raise(Underpayment, None, 60_000, &[1]);
+    for state in [Expired, Invalid] {
+        assert_eq!(changes(&closed(state, 60_000), &[part(1)], &[]), []);
+        assert_eq!(changes(&closed(state, 60_000), &[part(2)], &[]), [told()]);
+    }
+    let open = [anomaly(Underpayment, None, 60_000, Open)];
+    let lost = changes(&closed(Invalid, 60_000), &[part(2).spent_in_chain()], &open);
+    assert!(matches!(lost[..], [AnomalyChange::Dismiss { id: ID, .. }]));
+    let back = receipt(2, 40_000).counted(40_000).confirmed(1);
+    let outcome = advance(&closed(Invalid, 60_000), &[part(2), back], &open, &look(40));
+    assert_eq!(outcome.state, Confirmed);
+    assert!(matches!(outcome.anomalies[..], [AnomalyChange::Dismiss { id: ID, .. }]));
+}
+
+#[test]
+fn a_reversal_tells_at_once_what_was_lost() {
+    let lost = receipt(1, 70_000).counted(70_000).spent_in_chain();
+    let kept = receipt(2, 40_000).counted(40_000).confirmed(1);
+    let receipts = [lost.clone(), kept.clone()];
+    let outcome = advance(&closed(Confirmed, 110_000), &receipts, &[], &look(40));
+    assert_eq!(outcome.anomalies, [raise(ReversedPayment, None, 70_000, &[1])]);
+
+    let known = |resolution| [anomaly(ReversedPayment, None, 70_000, resolution)];
+    let gone = [Receipt { gone: true, counted_sats: 0, ..lost.clone() }, kept.clone()];
+    assert_eq!(changes(&closed(Invalid, 40_000), &gone, &known(Open)), [], "it does not follow");
+    let back = [receipt(1, 70_000).counted(70_000).confirmed(1), kept];
+    let found = changes(&closed(Invalid, 40_000), &back, &known(Open));
+    assert!(matches!(found[..], [AnomalyChange::Dismiss { id: ID, reason }] if reason.contains("confirmed again")));
+    let again = changes(&closed(Confirmed, 110_000), &receipts, &known(DismissedBySystem));
+    assert_eq!(again, [AnomalyChange::Reopen { id: ID, coins: coins(70_000, &[1]) }]);
+    let outcome = advance(&closed(Confirmed, 110_000), &receipts, &known(DismissedByStaff), &look(40));
+    assert_eq!((outcome.anomalies, outcome.warnings), (vec![], vec![]), "the same sum is lost again");
+    let outcome = advance(&closed(Confirmed, 110_000), &receipts[..1], &known(Accepted), &look(40));
+    assert_eq!(outcome.anomalies, []);
+}
+
+#[test]
+fn staffs_acceptance_takes_the_anomalies_of_its_coins() {
+    let accepting = Look { staff_accepts: true, ..look(40) };
+    let late = receipt(1, 60_000).late().confirmed(2);
+    for (kind, tx) in
+        [(LatePayment, Some(1)), (ExtraPayment, Some(1)), (Underpayment, None), (AnomalyKind::Overpayment, None)]
+    {
+        let known = [anomaly(kind, tx, 60_000, Open)];
+        let outcome = advance(&closed(Invalid, 0), from_ref(&late), &known, &accepting);
+        assert_eq!(outcome.anomalies, [AnomalyChange::Accept { id: ID }], "{kind}");
+    }
+    let lost = receipt(2, 500).late().spent_in_chain();
+    let known = [anomaly(LatePayment, Some(2), 500, Open)];
+    let outcome = advance(&closed(Invalid, 0), &[late.clone(), lost], &known, &accepting);
+    assert!(matches!(outcome.anomalies[..], [AnomalyChange::Dismiss { id: ID, .. }]), "gone coins are not accepted");
+    let decided = [anomaly(LatePayment, Some(1), 60_000, DismissedByStaff)];
+    let outcome = advance(&closed(Invalid, 0), &[late], &decided, &accepting);
+    assert_eq!((outcome.anomalies, outcome.warnings), (vec![], vec![]));
+}
+
+#[test]
+fn accepted_by_staff_with_too_much_tells_of_the_surplus() {
+    let accepting = Look { staff_accepts: true, ..look(40) };
+    let late = [receipt(1, 150_000).late().confirmed(2)];
+    let outcome = advance(&invalidating(Expired, 0), &late, &[], &accepting);
+    assert_eq!(outcome.state, Confirmed);
+    assert_eq!(outcome.anomalies, [raise(AnomalyKind::Overpayment, None, 50_000, &[1])]);
+}

@@ -1,1 +1,146 @@
+//! Which coins are in time, gone, missing, and whose place is taken.
 
+use std::slice::from_ref;
+
+use super::*;
+use crate::advance::{Verdict, Warning};
+use PaymentState::{Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
+
+fn verdicts(payment: &Payment, receipts: &[Receipt], look: &Look) -> Vec<Verdict> {
+    advance(payment, receipts, &[], look).verdicts
+}
+
+fn counted(payment: &Payment, receipts: &[Receipt], look: &Look) -> Vec<u64> {
+    verdicts(payment, receipts, look).iter().map(|verdict| verdict.counted_sats).collect()
+}
+
+/// Seen at this minute for the first time, in the mempool since the other one.
+fn seen_at(number: u8, minutes: i64, mempool_minutes: i64) -> Receipt {
+    let (at, earliest_at) = (look(minutes).at, look(mempool_minutes).at);
+    Receipt { first_seen_at: at, last_seen_at: at, earliest_at, ..receipt(number, AMOUNT) }
+}
+
+#[test]
+fn coins_are_in_time_up_to_the_grace_when_the_closing_look_finds_them() {
+    for (earliest, sats) in [(29, AMOUNT), (90, AMOUNT), (91, 0)] {
+        assert_eq!(counted(&payment(New), &[seen_at(1, 200, earliest)], &look(200)), [sats], "{earliest}");
+    }
+    assert_eq!(counted(&closed(Expired, 0), &[seen_at(1, 40, 20)], &look(40)), [0], "found after the closing look");
+}
+
+#[test]
+fn coins_first_seen_while_confirmed_never_count() {
+    let first = receipt(1, AMOUNT).counted(AMOUNT).confirmed(1);
+    let extra = receipt(2, 500);
+    let before = Payment { paid_sats: AMOUNT, ..payment(Confirmed) };
+    assert_eq!(counted(&before, &[first.clone(), extra.clone()], &look(10)), [AMOUNT, 0]);
+    let kept = [first.spent_in_chain(), extra.late()];
+    assert_eq!(counted(&Payment { state: Invalid, ..before }, &kept, &look(11)), [0, 0], "the verdict is kept");
+}
+
+#[test]
+fn what_is_gone_and_what_is_missing() {
+    let coins = || receipt(1, AMOUNT).counted(AMOUNT);
+    let disputed = || Receipt { conflict_in_mempool: true, ..coins().absent() };
+    let was_gone = |receipt: Receipt| Receipt { gone: true, ..receipt };
+    for (name, state, one, gone, missing) in [
+        ("in the mempool", Unconfirmed, coins(), false, false),
+        ("dropped", Unconfirmed, coins().absent(), false, true),
+        ("a late one dropped", Unconfirmed, coins().late().absent(), false, true),
+        ("spent in the chain", Unconfirmed, coins().spent_in_chain(), true, false),
+        ("spent in the mempool", Unconfirmed, disputed(), true, false),
+        ("disputed, but in a block", Unconfirmed, disputed().confirmed(1), false, false),
+        ("back", Unconfirmed, was_gone(coins()), false, false),
+        ("CONFIRMED: spent in the mempool", Confirmed, disputed(), false, true),
+        ("CONFIRMED: spent in the chain", Confirmed, coins().spent_in_chain(), true, false),
+        ("CONFIRMED: in the mempool again", Confirmed, was_gone(coins()), true, false),
+        ("CONFIRMED: in a block again", Confirmed, was_gone(coins()).confirmed(1), false, false),
+    ] {
+        let verdict = verdicts(&payment(state), &[one], &look(10))[0];
+        assert_eq!((verdict.gone, verdict.missing), (gone, missing), "{name}");
+        assert_eq!(verdict.counted_sats, if gone { 0 } else { verdict.eligible_sats }, "{name}");
+    }
+}
+
+#[test]
+fn a_transaction_that_nobody_saw_for_fourteen_days_is_gone() {
+    let dropped = receipt(1, AMOUNT).counted(AMOUNT).absent();
+    let end = dropped.last_seen_at.plus_ms(14 * DAY_MS);
+    for state in [Unconfirmed, Confirmed] {
+        let before = closed(state, AMOUNT);
+        for (at, gone) in [(end.plus_ms(-1), false), (end, true)] {
+            let outcome = advance(&before, from_ref(&dropped), &[], &Look { at, ..look(40) });
+            assert_eq!(outcome.verdicts[0].gone, gone, "{state}");
+            assert_eq!(outcome.state, if gone { Invalid } else { state });
+        }
+    }
+}
+
+#[test]
+fn a_bumped_fee_stays_in_time() {
+    let before = closed(Unconfirmed, AMOUNT);
+    let old = receipt(1, AMOUNT).counted(AMOUNT).absent();
+    for (paid, shared) in [(AMOUNT, AMOUNT), (AMOUNT - 1, AMOUNT - 1), (AMOUNT + 50, AMOUNT)] {
+        let new = Receipt { amount_sats: paid, ..seen_at(2, 200, 200) }.against(1);
+        assert_eq!(counted(&before, &[old.clone(), new], &look(200)), [0, shared]);
+    }
+    let stranger = seen_at(2, 200, 200);
+    let spent = Receipt { conflict_in_mempool: true, ..old };
+    assert_eq!(counted(&before, &[spent, stranger], &look(200)), [0, 0], "another customer's coins share nothing");
+}
+
+#[test]
+fn a_chain_of_replacements_hands_the_verdict_on() {
+    let mut payment = closed(Unconfirmed, AMOUNT);
+    let mut receipts = vec![receipt(1, AMOUNT).counted(AMOUNT)];
+    for number in 2..6 {
+        let minutes = 100 * i64::from(number);
+        receipts.last_mut().unwrap().position = Position::Absent;
+        let earlier = (1..number).map(txid).collect();
+        receipts.push(Receipt { conflicts_with: earlier, ..seen_at(number, minutes, minutes) });
+        let outcome = advance(&payment, &receipts, &[], &look(minutes));
+        apply(&outcome, &mut payment, &mut receipts, &mut Vec::new());
+        assert_eq!((payment.state, payment.paid_sats), (Unconfirmed, AMOUNT), "{number}");
+    }
+}
+
+#[test]
+fn one_that_replaces_two_shares_both_verdicts() {
+    let parts = [1, 2].map(|number| receipt(number, 50_000).counted(50_000).absent());
+    let both = Receipt { conflicts_with: vec![txid(1), txid(2)], ..seen_at(3, 200, 200) };
+    let [first, second] = parts;
+    assert_eq!(counted(&closed(Unconfirmed, AMOUNT), &[first, second, both], &look(200)), [0, 0, AMOUNT]);
+}
+
+#[test]
+fn of_two_that_conflict_one_alone_counts() {
+    let old = || receipt(1, AMOUNT).counted(AMOUNT);
+    let new = || Receipt { last_seen_at: look(9).at, ..receipt(2, AMOUNT).against(1) };
+    for (name, state, receipts, expected) in [
+        ("the one in a block", Unconfirmed, [old().confirmed(1), new().absent()], [AMOUNT, 0]),
+        ("the one in the mempool", Unconfirmed, [old().absent(), new()], [0, AMOUNT]),
+        ("the one seen later", Unconfirmed, [old().absent(), new().absent()], [0, AMOUNT]),
+        ("while CONFIRMED the one that counted", Confirmed, [old().absent(), new()], [AMOUNT, 0]),
+        ("while CONFIRMED a block decides", Confirmed, [old().absent(), new().confirmed(1)], [0, AMOUNT]),
+    ] {
+        assert_eq!(counted(&payment(state), &receipts, &look(10)), expected, "{name}");
+    }
+}
+
+#[test]
+fn only_the_one_whose_place_is_free_is_broadcast_again() {
+    let old = receipt(1, AMOUNT).counted(AMOUNT).absent();
+    let new = Receipt { last_seen_at: look(9).at, ..receipt(2, AMOUNT).against(1) }.absent();
+    let missing: Vec<bool> =
+        verdicts(&payment(Underpaid), &[old, new], &look(10)).iter().map(|verdict| verdict.missing).collect();
+    assert_eq!(missing, [false, true]);
+}
+
+#[test]
+fn an_attack_on_a_confirmed_payment_warns_at_once() {
+    let attacked = Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
+    let outcome = advance(&closed(Confirmed, AMOUNT), from_ref(&attacked), &[], &look(50));
+    assert_eq!(outcome.warnings, [Warning::DoubleSpendAttempt { txid: txid(1) }]);
+    assert!(!outcome.notify, "the mempool alone changes nothing");
+    assert_eq!(advance(&payment(Unconfirmed), &[attacked], &[], &look(10)).warnings, []);
+}

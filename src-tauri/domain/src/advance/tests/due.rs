@@ -1,1 +1,58 @@
+//! When a payment is looked at again though none of its transactions changed.
 
+use std::slice::from_ref;
+
+use super::*;
+use PaymentState::{Confirmed, Expired, New, Unconfirmed};
+
+fn due(payment: &Payment, receipts: &[Receipt], look: &Look) -> (Option<Timestamp>, Option<u32>) {
+    let outcome = advance(payment, receipts, &[], look);
+    (outcome.next_due_at, outcome.next_due_height)
+}
+
+#[test]
+fn an_open_payment_is_due_right_after_its_deadline() {
+    assert_eq!(due(&payment(New), &[], &look(10)), (Some(EXPIRES.plus_ms(1)), None));
+    assert_eq!(due(&payment(New), &[], &look(30)), (Some(EXPIRES.plus_ms(1)), None));
+}
+
+#[test]
+fn a_closed_payment_without_coins_is_never_due() {
+    assert_eq!(due(&payment(New), &[], &look(31)), (None, None));
+    assert_eq!(due(&closed(Expired, 0), &[], &look(31)), (None, None));
+}
+
+#[test]
+fn without_a_mempool_each_block_may_close_it() {
+    let blind = Look { has_mempool: false, ..look(10) };
+    assert_eq!(due(&payment(New), &[], &blind), (None, Some(TIP + 1)));
+}
+
+#[test]
+fn missing_coins_are_due_when_they_are_gone() {
+    let missing = receipt(1, AMOUNT).counted(AMOUNT).absent();
+    let gone_at = missing.last_seen_at.plus_ms(14 * DAY_MS);
+    assert_eq!(due(&closed(Unconfirmed, AMOUNT), from_ref(&missing), &look(40)), (Some(gone_at), None));
+    assert_eq!(due(&closed(Expired, 0), &[missing.spent_in_chain()], &look(40)), (None, None));
+}
+
+#[test]
+fn coins_without_confirmation_are_due_when_they_were_quiet() {
+    let mut payment = closed(Unconfirmed, AMOUNT);
+    payment.policy.confirmations = 0;
+    let coins = Receipt { first_seen_at: look(40).at, ..receipt(1, AMOUNT).counted(AMOUNT) };
+    assert_eq!(due(&payment, from_ref(&coins), &look(40)), (Some(look(40).at.plus_ms(3_000)), None));
+    let cheap = Receipt { relays_well: false, ..coins };
+    assert_eq!(due(&payment, &[cheap], &look(40)), (None, None));
+}
+
+#[test]
+fn blocks_make_it_due_at_each_number_of_confirmations_that_matters() {
+    let coins = |confirmations| [receipt(1, AMOUNT).counted(AMOUNT).confirmed(confirmations)];
+    let mut payment = closed(Unconfirmed, AMOUNT);
+    payment.policy.confirmations = 6;
+    for (confirmations, height) in [(1, Some(TIP + 1)), (2, Some(TIP + 4)), (5, Some(TIP + 1)), (6, None)] {
+        assert_eq!(due(&payment, &coins(confirmations), &look(40)).1, height, "{confirmations}");
+    }
+    assert_eq!(due(&closed(Confirmed, AMOUNT), &coins(1), &look(40)).1, Some(TIP + 1), "for the anomaly's");
+}

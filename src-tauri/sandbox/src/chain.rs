@@ -1,0 +1,209 @@
+//! The best chain: its blocks, connecting and disconnecting them under the rules of consensus. It never chooses what
+//! goes into a block.
+
+use bitcoin::block::Header;
+use bitcoin::consensus::encode::{deserialize, serialize};
+use bitcoin::hashes::Hash;
+use bitcoin::script::Builder;
+use bitcoin::{Amount, Block, BlockHash, Target, TxMerkleNode, Weight};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::error::SandboxError;
+use crate::rules;
+use crate::store::{self, COINBASE_MATURITY, Coin, NewTx, Place};
+use crate::types::Tip;
+
+/// Blocks between two halvings of the subsidy on regtest.
+const HALVING_INTERVAL: u32 = 150;
+/// The first subsidy.
+const SUBSIDY_SATS: u64 = 50 * 100_000_000;
+/// Blocks whose median time the next block must exceed.
+const MEDIAN_TIME_SPAN: u32 = 11;
+/// How far a block's time may lie before the clock that judges it.
+const MAX_FUTURE_SECONDS: i64 = 2 * 60 * 60;
+
+/// What a block may create at a height, without fees.
+pub(crate) fn subsidy_sats(height: u32) -> u64 {
+    SUBSIDY_SATS.checked_shr(height / HALVING_INTERVAL).unwrap_or(0)
+}
+
+pub(crate) fn tip(conn: &Connection) -> Result<Tip, SandboxError> {
+    let mut statement = conn.prepare_cached("SELECT height, hash, time_s FROM blocks ORDER BY height DESC LIMIT 1")?;
+    Ok(statement.query_row([], tip_row)?)
+}
+
+/// The block of the best chain at a height, without its transactions.
+pub(crate) fn block_at(conn: &Connection, height: u32) -> Result<Option<Tip>, SandboxError> {
+    let mut statement = conn.prepare_cached("SELECT height, hash, time_s FROM blocks WHERE height = ?1")?;
+    Ok(statement.query_row([height], tip_row).optional()?)
+}
+
+fn tip_row(row: &Row<'_>) -> rusqlite::Result<Tip> {
+    let hash = BlockHash::from_byte_array(row.get::<_, [u8; 32]>(1)?);
+    Ok(Tip { height: row.get(0)?, hash, time_ms: row.get::<_, i64>(2)?.saturating_mul(1000) })
+}
+
+/// The whole block of the best chain at a height.
+pub(crate) fn full_block(conn: &Connection, height: u32) -> Result<Option<Block>, SandboxError> {
+    if height == 0 {
+        return Ok(Some(bitcoin::constants::genesis_block(bitcoin::Network::Regtest)));
+    }
+    let mut statement = conn.prepare_cached("SELECT header FROM blocks WHERE height = ?1")?;
+    let Some(raw) = statement.query_row([height], |row| row.get::<_, Vec<u8>>(0)).optional()? else {
+        return Ok(None);
+    };
+    let header: Header =
+        deserialize(&raw).map_err(|error| SandboxError::Damaged(format!("header {height}: {error}")))?;
+    let txdata =
+        transactions_at(conn, height)?.into_iter().map(|id| store::transaction(conn, id)).collect::<Result<_, _>>()?;
+    Ok(Some(Block { header, txdata }))
+}
+
+fn transactions_at(conn: &Connection, height: u32) -> Result<Vec<i64>, SandboxError> {
+    store::ids(conn, "SELECT tx_id FROM transactions WHERE block_height = ?1 ORDER BY block_index", [height])
+}
+
+/// The median time of the blocks up to `height`, in seconds (BIP113).
+pub(crate) fn median_time_s(conn: &Connection, height: u32) -> Result<i64, SandboxError> {
+    let mut statement =
+        conn.prepare_cached("SELECT time_s FROM blocks WHERE height <= ?1 ORDER BY height DESC LIMIT ?2")?;
+    let mut times: Vec<i64> =
+        statement.query_map([height, MEDIAN_TIME_SPAN], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().ok_or_else(|| SandboxError::Damaged("there are no blocks".into()))
+}
+
+/// The time for the next block: the clock's, moved as far as consensus demands and no further than it allows.
+pub(crate) fn next_block_time_s(conn: &Connection, tip: &Tip, clock_s: i64) -> Result<i64, SandboxError> {
+    let needed_s = median_time_s(conn, tip.height)?.saturating_add(1);
+    if needed_s > clock_s.saturating_add(MAX_FUTURE_SECONDS) {
+        return Err(SandboxError::ClockTooFarBehind { needed_s, clock_s });
+    }
+    Ok(needed_s.max(clock_s))
+}
+
+/// Keeps a block's header as the best one.
+pub(crate) fn insert_header(conn: &Connection, height: u32, header: &Header) -> Result<(), SandboxError> {
+    conn.prepare_cached("INSERT INTO blocks (height, hash, header, time_s) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![height, header.block_hash().as_byte_array(), serialize(header), i64::from(header.time)])?;
+    Ok(())
+}
+
+/// Connects a block to the tip. `ids` are the rows of its transactions behind the coinbase, whose scripts were checked
+/// when they were kept. Whatever in the mempool conflicts with them is dropped.
+pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(), SandboxError> {
+    let tip = tip(conn)?;
+    let height = tip.height.saturating_add(1);
+    check_block(conn, block, &tip)?;
+    insert_header(conn, height, &block.header)?;
+    let coinbase = block.txdata.first().ok_or(SandboxError::InvalidBlock("no coinbase"))?;
+    let new = NewTx { tx: coinbase, sigop_cost: 0, fee_sats: None, spent: &[] };
+    let coinbase_id = store::keep_transaction(conn, &new)?;
+    store::set_place(conn, coinbase_id, Place::Block { height, index: 0 })?;
+
+    let median_s = median_time_s(conn, tip.height)?;
+    let mut fees_sats: u64 = 0;
+    for (index, (id, tx)) in (1u32..).zip(ids.iter().zip(block.txdata.iter().skip(1))) {
+        if !rules::is_final(tx, height, median_s) {
+            return Err(SandboxError::InvalidBlock("a transaction's lock time has not come"));
+        }
+        let mut coins = Vec::with_capacity(tx.input.len());
+        for input in &tx.input {
+            let coin = store::coin(conn, &input.previous_output)?;
+            coins.push(coin.ok_or(SandboxError::InvalidBlock("an input is unknown"))?);
+        }
+        for coin in &coins {
+            check_spend(conn, coin, height)?;
+        }
+        if !rules::relative_locks_passed(conn, tx, &coins, height, median_s)? {
+            return Err(SandboxError::InvalidBlock("a relative lock has not passed"));
+        }
+        let fee = store::tx_by_id(conn, *id)?.fee_sats.ok_or(SandboxError::InvalidBlock("a second coinbase"))?;
+        fees_sats = fees_sats.saturating_add(fee);
+        crate::mempool::drop_conflicts(conn, *id)?;
+        store::set_place(conn, *id, Place::Block { height, index })?;
+    }
+    let claimed: Amount = coinbase.output.iter().map(|output| output.value).sum();
+    if claimed.to_sat() > subsidy_sats(height).saturating_add(fees_sats) {
+        return Err(SandboxError::InvalidBlock("the coinbase claims too much"));
+    }
+    Ok(())
+}
+
+/// Consensus on the block itself.
+fn check_block(conn: &Connection, block: &Block, tip: &Tip) -> Result<(), SandboxError> {
+    let refuse = |what| Err(SandboxError::InvalidBlock(what));
+    let height = i64::from(tip.height) + 1;
+    if block.header.prev_blockhash != tip.hash {
+        return refuse("it does not follow the tip");
+    }
+    if block.header.validate_pow(Target::MAX_ATTAINABLE_REGTEST).is_err() {
+        return refuse("no proof of work");
+    }
+    if i64::from(block.header.time) <= median_time_s(conn, tip.height)? {
+        return refuse("its time is not after the median of the last blocks");
+    }
+    if block.compute_merkle_root() != Some(block.header.merkle_root)
+        || block.header.merkle_root == TxMerkleNode::all_zeros()
+    {
+        return refuse("a wrong merkle root");
+    }
+    if !block.check_witness_commitment() {
+        return refuse("a wrong witness commitment");
+    }
+    if block.weight() > Weight::MAX_BLOCK {
+        return refuse("too heavy");
+    }
+    // BIP34, as Bitcoin Core writes it: OP_1 to OP_16 at the first heights, which the crate's own reader refuses.
+    let height_push = Builder::new().push_int(height).into_script();
+    let has_height = block.coinbase().and_then(|tx| tx.input.first()).is_some_and(|input| {
+        (2..=100).contains(&input.script_sig.len()) && input.script_sig.as_bytes().starts_with(height_push.as_bytes())
+    });
+    if !has_height {
+        return refuse("a coinbase without its height");
+    }
+    Ok(())
+}
+
+/// Consensus on one input of a block at `height`.
+fn check_spend(conn: &Connection, coin: &Coin, height: u32) -> Result<(), SandboxError> {
+    let Place::Block { height: made_at, .. } = coin.place else {
+        return Err(SandboxError::InvalidBlock("an input is not in the chain"));
+    };
+    if coin.is_coinbase && height < made_at.saturating_add(COINBASE_MATURITY) {
+        return Err(SandboxError::InvalidBlock("an immature coinbase is spent"));
+    }
+    if confirmed_spender(conn, coin)?.is_some() {
+        return Err(SandboxError::InvalidBlock("an output is spent twice"));
+    }
+    Ok(())
+}
+
+/// The transaction of the best chain that spends an output.
+pub(crate) fn confirmed_spender(conn: &Connection, coin: &Coin) -> Result<Option<i64>, SandboxError> {
+    let mut statement = conn.prepare_cached(
+        "SELECT s.spender_tx_id FROM spends s JOIN transactions t ON t.tx_id = s.spender_tx_id
+         WHERE s.prev_tx_id = ?1 AND s.prev_vout = ?2 AND t.block_height IS NOT NULL",
+    )?;
+    Ok(statement.query_row(params![coin.tx_id, coin.outpoint.vout], |row| row.get(0)).optional()?)
+}
+
+/// Takes off all blocks above `fork_height`. Their transactions are absent afterwards; the rows of those that are not
+/// coinbases are answered in the chain's order.
+pub(crate) fn disconnect_to(conn: &Connection, fork_height: u32) -> Result<Vec<i64>, SandboxError> {
+    let all = store::ids(
+        conn,
+        "SELECT tx_id FROM transactions WHERE block_height > ?1 ORDER BY block_height, block_index",
+        [fork_height],
+    )?;
+    let mut returned = Vec::with_capacity(all.len());
+    for id in &all {
+        if store::tx_by_id(conn, *id)?.fee_sats.is_some() {
+            returned.push(*id);
+        }
+        store::set_place(conn, *id, Place::Absent)?;
+    }
+    conn.prepare_cached("DELETE FROM blocks WHERE height > ?1")?.execute([fork_height])?;
+    crate::changes::log_reorg(conn, fork_height)?;
+    Ok(returned)
+}

@@ -1,0 +1,202 @@
+//! What can go wrong, by name, with a sentence for people.
+
+use bitcoin::{OutPoint, Txid};
+
+/// A call that the sandbox could not carry out. Nothing of it was kept.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// The disk is full, the file is corrupt or locked, or a read or write failed.
+    #[error("the sandbox's file could not be read or written: {0}")]
+    Storage(#[from] rusqlite::Error),
+    /// The file could not be created with its permissions.
+    #[error("the sandbox's file could not be created: {0}")]
+    File(#[from] std::io::Error),
+    /// The file holds something that the sandbox never writes.
+    #[error("the sandbox's file is damaged: {0}")]
+    Damaged(String),
+    /// The file is some other SQLite database.
+    #[error("the file is an SQLite database, but not a sandbox's")]
+    NotASandbox,
+    /// A newer program wrote the file.
+    #[error(
+        "the sandbox's file has schema version {found}, this program knows versions up to {supported}: use the newer program"
+    )]
+    NewerSchema {
+        /// The file's version.
+        found: i64,
+        /// This program's version.
+        supported: i64,
+    },
+    /// The operating system gave no random bytes for the customer's seed.
+    #[error("the operating system gave no random bytes")]
+    Entropy,
+    /// A block's time would leave what consensus allows.
+    #[error(
+        "the next block's time would have to be {needed_s} s, too far from the clock's {clock_s} s: move the sandbox's clock forward"
+    )]
+    ClockTooFarBehind {
+        /// Seconds since 1970 that the rules demand at least.
+        needed_s: i64,
+        /// Seconds since 1970 by the caller's clock.
+        clock_s: i64,
+    },
+    /// The clock would leave the range of times.
+    #[error("the clock cannot be moved forward by {seconds} s")]
+    ClockOutOfRange {
+        /// The seconds asked for.
+        seconds: u64,
+    },
+    /// A call mines 1 to [`MAX_BLOCKS_PER_CALL`](crate::MAX_BLOCKS_PER_CALL) blocks.
+    #[error("{count} blocks cannot be mined in one call: at most {max}, and at least 1")]
+    BlockCount {
+        /// The count asked for.
+        count: u32,
+        /// The most that one call mines.
+        max: u32,
+    },
+    /// The initial chain stays.
+    #[error("the last {depth} blocks cannot be replaced: {max} were mined since the sandbox was created")]
+    ReorgDepth {
+        /// The depth asked for.
+        depth: u32,
+        /// The deepest one possible.
+        max: u32,
+    },
+    /// No such transaction was ever seen.
+    #[error("transaction {0} is not known to the sandbox")]
+    UnknownTransaction(Txid),
+    /// What is in a block cannot be replaced or evicted.
+    #[error("transaction {0} is in a block already; a reorganisation could undo that")]
+    AlreadyConfirmed(Txid),
+    /// It was replaced, evicted or reorganised away before.
+    #[error("transaction {0} is not in the mempool any more")]
+    NotInMempool(Txid),
+    /// The customer can double-spend only what is its own.
+    #[error("transaction {0} does not spend the customer's own coins, so the customer cannot replace it")]
+    NotTheCustomers(Txid),
+    /// A replacement to the same address needs one.
+    #[error("transaction {0} pays to no address but the customer's own")]
+    PaysNobodyElse(Txid),
+    /// Less than the network relays.
+    #[error("{amount_sats} satoshis are too few for one output: the network relays {min_sats} or more")]
+    AmountTooSmall {
+        /// The output's sum.
+        amount_sats: u64,
+        /// The least sum for this kind of address.
+        min_sats: u64,
+    },
+    /// Nothing to divide into, or too much.
+    #[error("a payment cannot be made in {parts} parts: at most {max}, and at least 1")]
+    PartCount {
+        /// The count asked for.
+        parts: u32,
+        /// The most parts.
+        max: u32,
+    },
+    /// Outside of what the sandbox relays and the customer accepts.
+    #[error("a fee rate of {rate_sat_vb} sat/vB is out of range: from {min} to {max}")]
+    FeeRate {
+        /// The rate asked for.
+        rate_sat_vb: u64,
+        /// The lowest, in sat/vB.
+        min: u64,
+        /// The highest, in sat/vB.
+        max: u64,
+    },
+    /// The customer's confirmed coins do not suffice.
+    #[error(
+        "the customer has {available_sats} satoshis in confirmed coins at hand, and {needed_sats} are needed: mine a block to confirm its change, or ask for less"
+    )]
+    CannotPay {
+        /// The sum with its fee.
+        needed_sats: u64,
+        /// What could be spent in the next block.
+        available_sats: u64,
+    },
+    /// The mempool did not take a transaction of the customer.
+    #[error("the mempool refused the customer's transaction: {0}")]
+    Refused(BroadcastRefusal),
+    /// A block or transaction of the sandbox's own broke a rule of consensus.
+    #[error("the sandbox made a block that breaks the rules: {0}")]
+    InvalidBlock(&'static str),
+}
+
+/// Why a transaction was not taken into the mempool.
+#[derive(Debug, thiserror::Error)]
+pub enum BroadcastRefusal {
+    /// An output it spends is unknown, or belongs to a transaction that is neither in the chain nor in the mempool.
+    #[error("input {0} is missing: its transaction is neither in the chain nor in the mempool")]
+    MissingInputs(OutPoint),
+    /// An output it spends was spent in the chain.
+    #[error("input {outpoint} was spent in the chain by {spender}")]
+    InputSpent {
+        /// The outpoint.
+        outpoint: OutPoint,
+        /// The confirmed transaction that spent it.
+        spender: Txid,
+    },
+    /// A coinbase can be spent 100 blocks later.
+    #[error("input {outpoint} is a coinbase that can be spent from block {from_height}")]
+    ImmatureCoinbase {
+        /// The outpoint.
+        outpoint: OutPoint,
+        /// The first block that may hold the spend.
+        from_height: u32,
+    },
+    /// It conflicts with the mempool and does not pay enough to replace (BIP125).
+    #[error("it conflicts with the mempool and pays {fee_sats} satoshis; to replace it must pay at least {min_sats}")]
+    ReplacementFeeTooLow {
+        /// Its fee.
+        fee_sats: u64,
+        /// The least fee by absolute sum and by rate.
+        min_sats: u64,
+    },
+    /// It conflicts with the mempool in a way that no fee makes good (BIP125 rules 2 and 5).
+    #[error("it conflicts with the mempool: {0}")]
+    Conflict(&'static str),
+    /// Valid, but the network would not relay it.
+    #[error("it would not be relayed: {0}")]
+    Policy(String),
+    /// It breaks a rule of consensus other than scripts.
+    #[error("it is not valid: {0}")]
+    Invalid(&'static str),
+    /// Its lock time or a relative lock of an input has not come.
+    #[error("it is locked: {0}")]
+    Locked(&'static str),
+    /// The script interpreter refused an input.
+    #[error("the script or signature of input {input} is not valid")]
+    ScriptInvalid {
+        /// The input's index.
+        input: usize,
+    },
+    /// Refused on request: the fault `broadcastRejects`, or evicted since the last block.
+    #[error("it was refused: {0}")]
+    Refused(&'static str),
+    /// It could not be judged, because the file failed.
+    #[error("{0}")]
+    Storage(#[source] Box<SandboxError>),
+}
+
+impl From<BroadcastRefusal> for SandboxError {
+    fn from(refusal: BroadcastRefusal) -> Self {
+        match refusal {
+            BroadcastRefusal::Storage(error) => *error,
+            other => SandboxError::Refused(other),
+        }
+    }
+}
+
+impl From<SandboxError> for BroadcastRefusal {
+    fn from(error: SandboxError) -> Self {
+        match error {
+            SandboxError::Refused(refusal) => refusal,
+            other => BroadcastRefusal::Storage(Box::new(other)),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for BroadcastRefusal {
+    fn from(error: rusqlite::Error) -> Self {
+        SandboxError::from(error).into()
+    }
+}

@@ -1,0 +1,63 @@
+//! A new file's content: the seed, the first blocks, the customer's coins of many sizes, the first rates.
+
+use bitcoin::Network;
+use bitcoin::constants::genesis_block;
+use rusqlite::{Connection, params};
+
+use crate::chain;
+use crate::customer::{Customer, KEYS};
+use crate::error::SandboxError;
+use crate::faults_rates;
+use crate::mempool;
+use crate::miner;
+use crate::spending;
+use crate::store;
+
+/// Every coinbase up to half of them is ripe at the end, and the subsidy has halved once.
+const BLOCKS: u32 = 240;
+/// Blocks of the initial chain lie this far apart, the last one at the caller's now.
+const SPACING_S: i64 = 600;
+/// How many coinbases are split, each in the same way.
+const SPLIT_COINBASES: u32 = 25;
+/// How many coins of which size one coinbase of 50 bitcoins gives; the rest is change.
+const SIZES: [(usize, u64); 5] =
+    [(80, 1_000_000), (60, 5_000_000), (32, 25_000_000), (16, 100_000_000), (4, 500_000_000)];
+
+/// Fills an empty file; the caller's transaction makes it one step.
+pub(crate) fn create(conn: &Connection, now_ms: i64) -> Result<(), SandboxError> {
+    store::create_schema(conn)?;
+    let mut seed = [0u8; 32];
+    getrandom::fill(&mut seed).map_err(|_| SandboxError::Entropy)?;
+    conn.execute(
+        "INSERT INTO meta (id, seed, initial_height, clock_offset_ms, blocks_mined, chain_down, broadcast_rejects,
+         latency_ms) VALUES (1, ?1, ?2, 0, 0, 0, 0, 0)",
+        params![seed, BLOCKS],
+    )?;
+    faults_rates::insert_default_rates(conn)?;
+    let customer = Customer::new(seed);
+    for index in 0..KEYS {
+        conn.prepare_cached("INSERT INTO customer_scripts (script, key_index) VALUES (?1, ?2)")?
+            .execute(params![customer.script(index).as_bytes(), index])?;
+    }
+    chain::insert_header(conn, 0, &genesis_block(Network::Regtest).header)?;
+    let now_s = now_ms.div_euclid(1000);
+    for height in 1..BLOCKS {
+        miner::mine_block(conn, &customer, &[], block_time_s(now_s, height))?;
+    }
+    split_coinbases(conn, &customer, now_ms)?;
+    miner::mine_block(conn, &customer, &miner::choose(conn)?, block_time_s(now_s, BLOCKS))?;
+    Ok(())
+}
+
+fn block_time_s(now_s: i64, height: u32) -> i64 {
+    now_s.saturating_sub(i64::from(BLOCKS.saturating_sub(height)).saturating_mul(SPACING_S))
+}
+
+fn split_coinbases(conn: &Connection, customer: &Customer, now_ms: i64) -> Result<(), SandboxError> {
+    let sums: Vec<u64> = SIZES.iter().flat_map(|(count, sats)| std::iter::repeat_n(*sats, *count)).collect();
+    for coin in store::largest_customer_coins_below(conn, u64::from(u32::MAX) * 2, BLOCKS, SPLIT_COINBASES)? {
+        let tx = spending::split(customer, coin, &sums)?;
+        mempool::accept(conn, &tx, now_ms)?;
+    }
+    Ok(())
+}

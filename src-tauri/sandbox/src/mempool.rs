@@ -1,0 +1,292 @@
+//! The mempool: who enters, what is replaced (BIP125 with full RBF), what drops out. It mines nothing.
+
+use std::collections::BTreeSet;
+
+use bitcoin::{Transaction, TxOut};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::chain;
+use crate::error::{BroadcastRefusal, SandboxError};
+use crate::rules::{self, MIN_RELAY_SAT_VB};
+use crate::script_check;
+use crate::store::{self, COINBASE_MATURITY, Coin, NewTx, Place, TxRow};
+use crate::types::{Broadcast, Tip};
+
+/// What a replacement pays for its own relay (Bitcoin Core's `-incrementalrelayfee`).
+pub(crate) const INCREMENTAL_RELAY_SAT_VB: u64 = 1;
+/// BIP125 rule 5.
+const MAX_REPLACED: usize = 100;
+/// Unconfirmed transactions in one line, as Bitcoin Core's `-limitancestorcount` and `-limitdescendantcount`.
+const MAX_FAMILY: usize = 25;
+
+/// Takes a transaction into the mempool if all rules allow, and drops what it replaces.
+pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result<Broadcast, BroadcastRefusal> {
+    if let Some(known) = store::tx_by_txid(conn, &tx.compute_txid())? {
+        if known.place != Place::Absent {
+            return Ok(Broadcast::AlreadyKnown);
+        }
+        if known.evicted_after_blocks == Some(blocks_mined(conn)?) {
+            return Err(BroadcastRefusal::Refused("it was evicted, and no block was mined since"));
+        }
+    }
+    rules::check_form(tx)?;
+    let tip = chain::tip(conn)?;
+    let coins = find_coins(conn, tx, &tip)?;
+    check_locks(conn, tx, &coins, &tip)?;
+    let fee_sats = fee_sats(tx, &coins)?;
+    let spent: Vec<TxOut> = coins.iter().map(Coin::tx_out).collect();
+    let sigop_cost = sigop_cost(tx, &spent);
+    rules::check_standard(tx, sigop_cost)?;
+    let vsize = tx.weight().to_wu().div_ceil(4);
+    if fee_sats < vsize.saturating_mul(MIN_RELAY_SAT_VB) {
+        return Err(BroadcastRefusal::Policy(format!(
+            "it pays {fee_sats} satoshis for {vsize} vB, below {MIN_RELAY_SAT_VB} sat/vB"
+        )));
+    }
+    let replaced = check_replacement(conn, &coins, fee_sats, vsize)?;
+    script_check::verify(tx, &spent).map_err(|input| BroadcastRefusal::ScriptInvalid { input })?;
+
+    for id in replaced.iter().rev() {
+        store::set_place(conn, *id, Place::Absent)?;
+    }
+    let id = store::keep_transaction(conn, &NewTx { tx, sigop_cost, fee_sats: Some(fee_sats), spent: &coins })?;
+    store::set_place(conn, id, Place::Mempool { entered_ms: now_ms })?;
+    Ok(Broadcast::Accepted)
+}
+
+/// Drops a transaction and its descendants, and refuses it until the next block.
+pub(crate) fn evict(conn: &Connection, row: &TxRow) -> Result<(), SandboxError> {
+    drop_family(conn, row.id)?;
+    store::mark_evicted(conn, row.id)
+}
+
+/// Drops whatever in the mempool spends the same outputs as a transaction that goes into a block.
+pub(crate) fn drop_conflicts(conn: &Connection, id: i64) -> Result<(), SandboxError> {
+    let conflicts = store::ids(
+        conn,
+        "SELECT DISTINCT o.spender_tx_id FROM spends m
+         JOIN spends o ON o.prev_tx_id = m.prev_tx_id AND o.prev_vout = m.prev_vout AND o.spender_tx_id <> ?1
+         JOIN transactions t ON t.tx_id = o.spender_tx_id
+         WHERE m.spender_tx_id = ?1 AND t.entered_ms IS NOT NULL",
+        [id],
+    )?;
+    conflicts.into_iter().try_for_each(|conflict| drop_family(conn, conflict))
+}
+
+/// After a reorganisation: judges all that was unconfirmed, and `returned` of the blocks taken off, against the new
+/// tip. What is still valid is in the mempool afterwards, the rest is absent.
+pub(crate) fn revalidate(conn: &Connection, returned: &[i64], now_ms: i64) -> Result<(), SandboxError> {
+    let mut candidates: BTreeSet<i64> =
+        store::ids(conn, "SELECT tx_id FROM transactions WHERE entered_ms IS NOT NULL", [])?.into_iter().collect();
+    candidates.extend(returned);
+    let tip = chain::tip(conn)?;
+    // Parents have smaller ids: each is judged before its children.
+    for id in candidates {
+        let row = store::tx_by_id(conn, id)?;
+        let valid = match recheck(conn, &store::transaction(conn, id)?, id, &tip) {
+            Ok(()) => true,
+            Err(BroadcastRefusal::Storage(error)) => return Err(*error),
+            Err(_) => false,
+        };
+        match (row.place, valid) {
+            (Place::Absent, true) => store::set_place(conn, id, Place::Mempool { entered_ms: now_ms })?,
+            (Place::Mempool { .. }, false) => store::set_place(conn, id, Place::Absent)?,
+            (Place::Absent, false) | (Place::Mempool { .. }, true) | (Place::Block { .. }, _) => {}
+        }
+    }
+    Ok(())
+}
+
+/// What a transaction's replacement must pay at least beyond its own relay: the fees of all that it throws out.
+pub(crate) fn fees_with_descendants_sats(conn: &Connection, id: i64) -> Result<u64, SandboxError> {
+    family(conn, id)?
+        .iter()
+        .try_fold(0u64, |sum, id| Ok(sum.saturating_add(store::tx_by_id(conn, *id)?.fee_sats.unwrap_or(0))))
+}
+
+/// How many blocks were ever mined, also those reorganised away.
+pub(crate) fn blocks_mined(conn: &Connection) -> Result<i64, SandboxError> {
+    Ok(conn.prepare_cached("SELECT blocks_mined FROM meta")?.query_row([], |row| row.get(0))?)
+}
+
+/// Consensus' and the network's cost of a transaction's signatures.
+pub(crate) fn sigop_cost(tx: &Transaction, spent: &[TxOut]) -> u64 {
+    let lookup = |outpoint: &bitcoin::OutPoint| {
+        let index = tx.input.iter().position(|input| input.previous_output == *outpoint)?;
+        spent.get(index).cloned()
+    };
+    u64::try_from(tx.total_sigop_cost(lookup)).unwrap_or(u64::MAX)
+}
+
+/// The mempool's descendants of a transaction, itself included, by id (parents first).
+fn family(conn: &Connection, id: i64) -> Result<Vec<i64>, SandboxError> {
+    store::ids(
+        conn,
+        "WITH RECURSIVE family(id) AS (
+            SELECT ?1
+            UNION SELECT s.spender_tx_id FROM family f JOIN spends s ON s.prev_tx_id = f.id
+                JOIN transactions t ON t.tx_id = s.spender_tx_id WHERE t.entered_ms IS NOT NULL
+         ) SELECT id FROM family ORDER BY id",
+        [id],
+    )
+}
+
+/// The mempool's ancestors of a transaction, itself excluded, parents first.
+pub(crate) fn ancestors(conn: &Connection, id: i64) -> Result<Vec<i64>, SandboxError> {
+    store::ids(
+        conn,
+        "WITH RECURSIVE line(id) AS (
+            SELECT ?1
+            UNION SELECT s.prev_tx_id FROM line l JOIN spends s ON s.spender_tx_id = l.id
+                JOIN transactions t ON t.tx_id = s.prev_tx_id WHERE t.entered_ms IS NOT NULL
+         ) SELECT id FROM line WHERE id <> ?1 ORDER BY id",
+        [id],
+    )
+}
+
+fn drop_family(conn: &Connection, id: i64) -> Result<(), SandboxError> {
+    family(conn, id)?.into_iter().rev().try_for_each(|id| store::set_place(conn, id, Place::Absent))
+}
+
+/// What a transaction spends, in the order of its inputs; each in the chain or the mempool, ripe, and not spent in the
+/// chain.
+fn find_coins(conn: &Connection, tx: &Transaction, tip: &Tip) -> Result<Vec<Coin>, BroadcastRefusal> {
+    let next_height = tip.height.saturating_add(1);
+    let mut coins = Vec::with_capacity(tx.input.len());
+    for input in &tx.input {
+        let outpoint = input.previous_output;
+        let coin = store::coin(conn, &outpoint)?.ok_or(BroadcastRefusal::MissingInputs(outpoint))?;
+        match coin.place {
+            Place::Absent => return Err(BroadcastRefusal::MissingInputs(outpoint)),
+            Place::Mempool { .. } => {}
+            Place::Block { height, .. } => {
+                let from_height = height.saturating_add(COINBASE_MATURITY);
+                if coin.is_coinbase && next_height < from_height {
+                    return Err(BroadcastRefusal::ImmatureCoinbase { outpoint, from_height });
+                }
+            }
+        }
+        if let Some(spender) = chain::confirmed_spender(conn, &coin)? {
+            let spender = store::tx_by_id(conn, spender)?.txid;
+            return Err(BroadcastRefusal::InputSpent { outpoint, spender });
+        }
+        coins.push(coin);
+    }
+    Ok(coins)
+}
+
+fn check_locks(conn: &Connection, tx: &Transaction, coins: &[Coin], tip: &Tip) -> Result<(), BroadcastRefusal> {
+    let next_height = tip.height.saturating_add(1);
+    let median_s = chain::median_time_s(conn, tip.height)?;
+    if !rules::is_final(tx, next_height, median_s) {
+        return Err(BroadcastRefusal::Locked("its lock time has not come"));
+    }
+    if !rules::relative_locks_passed(conn, tx, coins, next_height, median_s)? {
+        return Err(BroadcastRefusal::Locked("a relative lock of an input has not passed"));
+    }
+    Ok(())
+}
+
+fn fee_sats(tx: &Transaction, coins: &[Coin]) -> Result<u64, BroadcastRefusal> {
+    // Sums of known outputs and a checked form stay below the 21 million.
+    let comes_in = coins.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
+    let goes_out = tx.output.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
+    comes_in.checked_sub(goes_out).ok_or(BroadcastRefusal::Invalid("it pays out more than it spends"))
+}
+
+/// A transaction that was valid on another tip, against this one.
+fn recheck(conn: &Connection, tx: &Transaction, id: i64, tip: &Tip) -> Result<(), BroadcastRefusal> {
+    let coins = find_coins(conn, tx, tip)?;
+    for coin in &coins {
+        if mempool_spender(conn, coin)?.is_some_and(|spender| spender != id) {
+            return Err(BroadcastRefusal::Conflict("another transaction took its place"));
+        }
+    }
+    check_locks(conn, tx, &coins, tip)
+}
+
+fn mempool_spender(conn: &Connection, coin: &Coin) -> Result<Option<i64>, SandboxError> {
+    let mut statement = conn.prepare_cached(
+        "SELECT s.spender_tx_id FROM spends s JOIN transactions t ON t.tx_id = s.spender_tx_id
+         WHERE s.prev_tx_id = ?1 AND s.prev_vout = ?2 AND t.entered_ms IS NOT NULL",
+    )?;
+    Ok(statement.query_row(params![coin.tx_id, coin.outpoint.vout], |row| row.get(0)).optional()?)
+}
+
+/// The rules of BIP125 (with full RBF: whether the replaced signalled does not matter), and the limits on families.
+/// Answers all that drops out, parents first.
+fn check_replacement(
+    conn: &Connection,
+    coins: &[Coin],
+    fee_sats: u64,
+    vsize: u64,
+) -> Result<BTreeSet<i64>, BroadcastRefusal> {
+    let mut direct = BTreeSet::new();
+    for coin in coins {
+        direct.extend(mempool_spender(conn, coin)?);
+    }
+    let mut replaced = BTreeSet::new();
+    for id in &direct {
+        replaced.extend(family(conn, *id)?);
+    }
+    if replaced.len() > MAX_REPLACED {
+        return Err(BroadcastRefusal::Conflict("it would replace more than 100 transactions"));
+    }
+    let parents: BTreeSet<i64> =
+        coins.iter().filter(|coin| matches!(coin.place, Place::Mempool { .. })).map(|coin| coin.tx_id).collect();
+    let mut line = parents.clone();
+    for parent in &parents {
+        line.extend(ancestors(conn, *parent)?);
+    }
+    if !line.is_disjoint(&replaced) {
+        return Err(BroadcastRefusal::Conflict("it spends what it would replace"));
+    }
+    check_family_size(conn, &line, &replaced)?;
+    if direct.is_empty() {
+        return Ok(replaced);
+    }
+    let mut known_parents = BTreeSet::new();
+    let mut min_sats = vsize.saturating_mul(INCREMENTAL_RELAY_SAT_VB);
+    for id in &replaced {
+        min_sats = min_sats.saturating_add(store::tx_by_id(conn, *id)?.fee_sats.unwrap_or(0));
+    }
+    for id in &direct {
+        let row = store::tx_by_id(conn, *id)?;
+        known_parents.extend(ancestors(conn, *id)?);
+        // The least fee whose rate over our size is higher than the replaced one's.
+        let product = row.fee_sats.unwrap_or(0).saturating_mul(vsize);
+        min_sats = min_sats.max((product / row.vsize().max(1)).saturating_add(1));
+    }
+    if fee_sats < min_sats {
+        return Err(BroadcastRefusal::ReplacementFeeTooLow { fee_sats, min_sats });
+    }
+    if !parents.is_subset(&known_parents) {
+        return Err(BroadcastRefusal::Conflict("it spends an unconfirmed output that the replaced did not"));
+    }
+    Ok(replaced)
+}
+
+fn check_family_size(
+    conn: &Connection,
+    line: &BTreeSet<i64>,
+    replaced: &BTreeSet<i64>,
+) -> Result<(), BroadcastRefusal> {
+    if line.len() >= MAX_FAMILY {
+        return Err(BroadcastRefusal::Policy("it has more than 24 unconfirmed ancestors".into()));
+    }
+    for ancestor in line {
+        if family(conn, *ancestor)?.iter().filter(|id| !replaced.contains(id)).count() >= MAX_FAMILY {
+            return Err(BroadcastRefusal::Policy("an unconfirmed ancestor has 24 descendants already".into()));
+        }
+    }
+    Ok(())
+}
+
+/// The ids of all unconfirmed transactions, parents before children.
+pub(crate) fn txids(conn: &Connection) -> Result<Vec<bitcoin::Txid>, SandboxError> {
+    let mut statement = conn.prepare_cached(
+        "SELECT txid FROM transactions INDEXED BY transactions_by_fee_rate WHERE entered_ms IS NOT NULL ORDER BY tx_id",
+    )?;
+    let rows = statement.query_map([], |row| store::txid_column(row, 0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}

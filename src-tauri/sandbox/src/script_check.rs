@@ -1,0 +1,31 @@
+//! Asks Bitcoin Core's script interpreter about every input of a transaction. Amounts and rules beyond scripts are not
+//! its subject.
+
+use bitcoin::consensus::encode::serialize;
+use bitcoin::{Transaction, TxOut};
+use bitcoinconsensus::{Utxo, VERIFY_ALL_PRE_TAPROOT, VERIFY_TAPROOT, verify_with_flags};
+
+/// Checks all inputs against the outputs that they spend, in the same order. The error is the index of the first input
+/// that fails.
+pub(crate) fn verify(tx: &Transaction, spent: &[TxOut]) -> Result<(), usize> {
+    let raw = serialize(tx);
+    let mut utxos = Vec::with_capacity(spent.len());
+    for (input, output) in spent.iter().enumerate() {
+        // The interpreter reads through these pointers: `spent` is borrowed until it is done.
+        utxos.push(Utxo {
+            script_pubkey: output.script_pubkey.as_bytes().as_ptr(),
+            script_pubkey_len: u32::try_from(output.script_pubkey.len()).map_err(|_| input)?,
+            value: i64::try_from(output.value.to_sat()).map_err(|_| input)?,
+        });
+    }
+    if utxos.len() != tx.input.len() {
+        return Err(utxos.len());
+    }
+    for (input, output) in spent.iter().enumerate() {
+        let script = output.script_pubkey.as_bytes();
+        let flags = VERIFY_ALL_PRE_TAPROOT | VERIFY_TAPROOT;
+        // Without the spent outputs, wrong taproot spends would pass.
+        verify_with_flags(script, output.value.to_sat(), &raw, Some(&utxos), input, flags).map_err(|_| input)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,259 @@
+//! What the simulated customer spends: which coins, what fee, what change. It spends confirmed coins only.
+
+use bitcoin::absolute::LockTime;
+use bitcoin::{Amount, Script, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Txid, transaction};
+use rusqlite::Connection;
+
+use crate::chain;
+use crate::customer::{self, Customer, KEYS};
+use crate::error::SandboxError;
+use crate::mempool::{self, INCREMENTAL_RELAY_SAT_VB};
+use crate::rules::MIN_RELAY_SAT_VB;
+use crate::store::{self, Coin, Place};
+use crate::types::{Replace, ReplaceTo};
+
+/// What the customer pays where nobody says otherwise.
+pub const DEFAULT_FEE_RATE_SAT_VB: u64 = 5;
+/// By how much a replacement pays more where nobody says otherwise.
+const REPLACEMENT_STEP_SAT_VB: u64 = 5;
+/// A slip of the finger beyond this would waste the customer's coins.
+pub const MAX_FEE_RATE_SAT_VB: u64 = 10_000;
+/// Below this a change is left to the miner: the dust limit of the customer's largest kind of output.
+const MIN_CHANGE_SATS: u64 = 330;
+/// The largest input and the rest of a transaction with two outputs of any kind, in vB, rounded up.
+const INPUT_VB: u64 = 69;
+const FRAME_VB: u64 = 120;
+/// Keeps the customer's transactions below the 100,000 vB that are relayed.
+const MAX_INPUTS: u32 = 1_000;
+/// A coin this many times larger than needed is not broken if a few small ones do.
+const GIANT_FACTOR: u64 = 20;
+/// How many small ones are a few.
+const FEW_INPUTS: u32 = 8;
+
+/// Refuses fee rates that make no sense before anything is done.
+pub(crate) fn check_fee_rate(rate_sat_vb: u64) -> Result<u64, SandboxError> {
+    match rate_sat_vb {
+        MIN_RELAY_SAT_VB..=MAX_FEE_RATE_SAT_VB => Ok(rate_sat_vb),
+        _ => Err(SandboxError::FeeRate { rate_sat_vb, min: MIN_RELAY_SAT_VB, max: MAX_FEE_RATE_SAT_VB }),
+    }
+}
+
+/// Refuses sums that the network would not relay.
+pub(crate) fn check_amount(script: &Script, amount_sats: u64) -> Result<(), SandboxError> {
+    let min_sats = script.minimal_non_dust().to_sat().max(1);
+    if amount_sats < min_sats {
+        return Err(SandboxError::AmountTooSmall { amount_sats, min_sats });
+    }
+    Ok(())
+}
+
+/// Pays a sum in one transaction, into the mempool.
+pub(crate) fn pay(
+    conn: &Connection,
+    customer: &Customer,
+    payment: TxOut,
+    rate_sat_vb: u64,
+    now_ms: i64,
+) -> Result<Txid, SandboxError> {
+    let amount_sats = payment.value.to_sat();
+    let height = chain::tip(conn)?.height.saturating_add(1);
+    let coins = choose_coins(conn, amount_sats, rate_sat_vb, height)?;
+    let change = customer.script(change_key(&coins));
+    let tx = build(customer, &coins, vec![payment], change, |vsize| vsize.saturating_mul(rate_sat_vb))?;
+    mempool::accept(conn, &tx, now_ms)?;
+    Ok(tx.compute_txid())
+}
+
+/// Replaces an unconfirmed transaction of the customer.
+pub(crate) fn replace(
+    conn: &Connection,
+    customer: &Customer,
+    txid: &Txid,
+    how: Replace,
+    now_ms: i64,
+) -> Result<Txid, SandboxError> {
+    let row = store::tx_by_txid(conn, txid)?.ok_or(SandboxError::UnknownTransaction(*txid))?;
+    match row.place {
+        Place::Block { .. } => return Err(SandboxError::AlreadyConfirmed(*txid)),
+        Place::Absent => return Err(SandboxError::NotInMempool(*txid)),
+        Place::Mempool { .. } if !row.is_own => return Err(SandboxError::NotTheCustomers(*txid)),
+        Place::Mempool { .. } => {}
+    }
+    let rate = match how.fee_rate_sat_vb {
+        Some(rate) => rate,
+        None => row.fee_rate_sat_vb().saturating_add(REPLACEMENT_STEP_SAT_VB).min(MAX_FEE_RATE_SAT_VB),
+    };
+    let rate = check_fee_rate(rate)?;
+    let thrown_out_sats = mempool::fees_with_descendants_sats(conn, row.id)?;
+    // Who names a rate gets that rate, and the refusal if it is too low.
+    let fee = |vsize: u64| match how.fee_rate_sat_vb {
+        Some(_) => vsize.saturating_mul(rate),
+        None => vsize
+            .saturating_mul(rate)
+            .max(thrown_out_sats.saturating_add(vsize.saturating_mul(INCREMENTAL_RELAY_SAT_VB))),
+    };
+    let replaced = store::transaction(conn, row.id)?;
+    let mut coins = Vec::with_capacity(replaced.input.len());
+    for input in &replaced.input {
+        coins.push(known_coin(conn, &input.previous_output)?);
+    }
+    let outputs = match how.to {
+        ReplaceTo::Customer => Vec::new(),
+        ReplaceTo::SameAddress { amount_sats } => vec![same_address(conn, &replaced, amount_sats)?],
+    };
+    top_up(conn, &mut coins, &outputs, fee)?;
+    let change = customer.script(change_key(&coins).wrapping_add(1));
+    let tx = build(customer, &coins, outputs, change, fee)?;
+    mempool::accept(conn, &tx, now_ms)?;
+    Ok(tx.compute_txid())
+}
+
+/// Spends coins of the customer back to itself, for a block: at most half of them goes to the miner.
+pub(crate) fn double_spend(customer: &Customer, coins: &[Coin]) -> Result<Transaction, SandboxError> {
+    let change = customer.script(change_key(coins).wrapping_add(2));
+    let sum = sum_sats(coins);
+    build(customer, coins, Vec::new(), change, |vsize| vsize.saturating_mul(DEFAULT_FEE_RATE_SAT_VB).min(sum / 2))
+}
+
+/// Splits one coin into the given sums, all to the customer's own scripts, and the change.
+pub(crate) fn split(customer: &Customer, coin: Coin, sums_sats: &[u64]) -> Result<Transaction, SandboxError> {
+    let scripts: Vec<ScriptBuf> = (0..KEYS).map(|index| customer.script(index)).collect();
+    let outputs = sums_sats
+        .iter()
+        .zip(scripts.iter().cycle())
+        .map(|(sats, script)| TxOut { value: Amount::from_sat(*sats), script_pubkey: script.clone() })
+        .collect();
+    let coins = [coin];
+    let change = customer.script(change_key(&coins));
+    build(customer, &coins, outputs, change, |vsize| vsize.saturating_mul(DEFAULT_FEE_RATE_SAT_VB))
+}
+
+pub(crate) fn known_coin(conn: &Connection, outpoint: &bitcoin::OutPoint) -> Result<Coin, SandboxError> {
+    store::coin(conn, outpoint)?.ok_or_else(|| SandboxError::Damaged(format!("output {outpoint} is missing")))
+}
+
+/// What a transaction paid to somebody else.
+fn same_address(conn: &Connection, tx: &Transaction, amount_sats: Option<u64>) -> Result<TxOut, SandboxError> {
+    let txid = tx.compute_txid();
+    for (vout, output) in (0u32..).zip(&tx.output) {
+        if output.script_pubkey.is_op_return() {
+            continue;
+        }
+        if known_coin(conn, &bitcoin::OutPoint { txid, vout })?.customer_key.is_none() {
+            let value = amount_sats.map_or(output.value, Amount::from_sat);
+            check_amount(&output.script_pubkey, value.to_sat())?;
+            return Ok(TxOut { value, script_pubkey: output.script_pubkey.clone() });
+        }
+    }
+    Err(SandboxError::PaysNobodyElse(txid))
+}
+
+fn sum_sats(coins: &[Coin]) -> u64 {
+    coins.iter().fold(0, |sum, coin| sum.saturating_add(coin.amount_sats))
+}
+
+/// The change goes to a script that depends on the coins alone, so that the same call makes the same transaction.
+fn change_key(coins: &[Coin]) -> u32 {
+    let number = coins.first().map_or(0, |coin| coin.tx_id.wrapping_add(i64::from(coin.outpoint.vout)));
+    u32::try_from(number.rem_euclid(i64::from(KEYS))).unwrap_or(0)
+}
+
+fn fee_bound(inputs: u64, rate_sat_vb: u64) -> u64 {
+    FRAME_VB.saturating_add(INPUT_VB.saturating_mul(inputs)).saturating_mul(rate_sat_vb)
+}
+
+/// The smallest coin that suffices; several smaller ones where none does, or where it would break a giant for little.
+fn choose_coins(conn: &Connection, amount_sats: u64, rate: u64, height: u32) -> Result<Vec<Coin>, SandboxError> {
+    let needed_sats = amount_sats.saturating_add(fee_bound(1, rate));
+    let single = store::smallest_customer_coin(conn, needed_sats, height)?;
+    let limit = match &single {
+        Some(coin) if coin.amount_sats <= needed_sats.saturating_mul(GIANT_FACTOR) => 0,
+        Some(_) => FEW_INPUTS,
+        None => MAX_INPUTS,
+    };
+    let smaller = match limit {
+        0 => Vec::new(),
+        limit => store::largest_customer_coins_below(conn, needed_sats, height, limit)?,
+    };
+    let (mut sum, mut enough) = (0u64, None);
+    for (count, coin) in (1u64..).zip(&smaller) {
+        sum = sum.saturating_add(coin.amount_sats);
+        if sum >= amount_sats.saturating_add(fee_bound(count, rate)) {
+            enough = Some(usize::try_from(count).unwrap_or(usize::MAX));
+            break;
+        }
+    }
+    match (enough, single) {
+        (Some(count), _) => Ok(smaller.into_iter().take(count).collect()),
+        (None, Some(coin)) => Ok(vec![coin]),
+        (None, None) => {
+            Err(SandboxError::CannotPay { needed_sats, available_sats: store::customer_balance_sats(conn, height)? })
+        }
+    }
+}
+
+/// Adds confirmed coins until outputs and fee are covered and something is left for an output of the customer's own
+/// where there is no other.
+fn top_up(
+    conn: &Connection,
+    coins: &mut Vec<Coin>,
+    outputs: &[TxOut],
+    fee: impl Fn(u64) -> u64,
+) -> Result<(), SandboxError> {
+    let height = chain::tip(conn)?.height.saturating_add(1);
+    let goes_out = outputs.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
+    let least = if outputs.is_empty() { MIN_CHANGE_SATS } else { 0 };
+    let needed = |inputs: usize| {
+        let vsize = FRAME_VB.saturating_add(INPUT_VB.saturating_mul(u64::try_from(inputs).unwrap_or(u64::MAX)));
+        goes_out.saturating_add(least).saturating_add(fee(vsize))
+    };
+    let missing = needed(coins.len()).saturating_sub(sum_sats(coins));
+    if missing == 0 {
+        return Ok(());
+    }
+    // One more input costs more fee; what it costs is asked for at once.
+    let wanted = needed(coins.len().saturating_add(1)).saturating_sub(sum_sats(coins));
+    if let Some(coin) = store::smallest_customer_coin(conn, wanted, height)? {
+        coins.push(coin);
+        return Ok(());
+    }
+    for coin in store::largest_customer_coins_below(conn, wanted, height, MAX_INPUTS)? {
+        coins.push(coin);
+        if sum_sats(coins) >= needed(coins.len()) {
+            return Ok(());
+        }
+    }
+    let available_sats = store::customer_balance_sats(conn, height)?;
+    Err(SandboxError::CannotPay { needed_sats: missing, available_sats })
+}
+
+/// Builds and signs. What outputs and fee leave goes to `change`, unless it would be dust beside another output.
+fn build(
+    customer: &Customer,
+    coins: &[Coin],
+    mut outputs: Vec<TxOut>,
+    change: ScriptBuf,
+    fee: impl Fn(u64) -> u64,
+) -> Result<Transaction, SandboxError> {
+    let goes_out = outputs.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
+    let left = sum_sats(coins).saturating_sub(goes_out);
+    let input = coins
+        .iter()
+        .map(|coin| TxIn {
+            previous_output: coin.outpoint,
+            script_sig: ScriptBuf::new(),
+            sequence: Sequence::ENABLE_RBF_NO_LOCKTIME,
+            witness: customer::placeholder_witness(coin),
+        })
+        .collect();
+    outputs.push(TxOut { value: Amount::ZERO, script_pubkey: change });
+    let mut tx = Transaction { version: transaction::Version::TWO, lock_time: LockTime::ZERO, input, output: outputs };
+    let change_sats = left.saturating_sub(fee(tx.weight().to_wu().div_ceil(4)));
+    if change_sats < MIN_CHANGE_SATS && tx.output.len() > 1 {
+        tx.output.pop();
+    } else if let Some(change) = tx.output.last_mut() {
+        change.value = Amount::from_sat(change_sats);
+    }
+    customer.sign(&mut tx, coins)?;
+    Ok(tx)
+}

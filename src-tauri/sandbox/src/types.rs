@@ -1,0 +1,158 @@
+//! The values that go in and out of the sandbox. They hold no connection and decide nothing.
+
+use std::collections::BTreeMap;
+
+use bitcoin::{BlockHash, ScriptBuf, Transaction, Txid};
+
+/// What the simulated customer is to pay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pay {
+    /// The output script of the address to pay to.
+    pub script: ScriptBuf,
+    /// The whole sum, in satoshis.
+    pub amount_sats: u64,
+    /// In how many transactions: equal in satoshis, the remainder in the last. At least 1.
+    pub parts: u32,
+    /// In sat/vB; [`DEFAULT_FEE_RATE_SAT_VB`](crate::DEFAULT_FEE_RATE_SAT_VB) where absent.
+    pub fee_rate_sat_vb: Option<u64>,
+    /// How many blocks to mine afterwards, in the same commit.
+    pub confirmations: u32,
+}
+
+/// How the simulated customer is to replace a transaction of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Replace {
+    /// In sat/vB; where absent 5 more than what is replaced, and never less than replacement demands.
+    pub fee_rate_sat_vb: Option<u64>,
+    /// Who gets the coins.
+    pub to: ReplaceTo,
+}
+
+/// Where a replacement pays to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplaceTo {
+    /// All of it back to the customer.
+    Customer,
+    /// The address that the replaced transaction paid to.
+    SameAddress {
+        /// The sum in satoshis; where absent the same as before.
+        amount_sats: Option<u64>,
+    },
+}
+
+/// How the sandbox is told to misbehave, kept until told otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Faults {
+    /// The chain cannot be reached. The caller enforces it.
+    pub chain_down: bool,
+    /// [`Sandbox::broadcast`](crate::Sandbox::broadcast) refuses everything.
+    pub broadcast_rejects: bool,
+    /// How long each answer takes, in milliseconds. The caller enforces it.
+    pub latency_ms: u64,
+}
+
+/// A change to [`Faults`]; what is `None` stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FaultsPatch {
+    /// See [`Faults::chain_down`].
+    pub chain_down: Option<bool>,
+    /// See [`Faults::broadcast_rejects`].
+    pub broadcast_rejects: Option<bool>,
+    /// See [`Faults::latency_ms`].
+    pub latency_ms: Option<u64>,
+}
+
+/// The best block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tip {
+    /// Its height.
+    pub height: u32,
+    /// Its hash.
+    pub hash: BlockHash,
+    /// The time in its header, in milliseconds since 1970.
+    pub time_ms: i64,
+}
+
+/// What the sandbox is at the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// Height of the best block.
+    pub height: u32,
+    /// Hash of the best block.
+    pub tip_hash: BlockHash,
+    /// Time of the best block, in milliseconds since 1970.
+    pub tip_time_ms: i64,
+    /// All unconfirmed transactions, parents before children.
+    pub mempool: Vec<Txid>,
+    /// The simulated rates, as decimal text.
+    pub rates: BTreeMap<String, String>,
+    /// The faults in force.
+    pub faults: Faults,
+}
+
+/// A transaction taken by [`Sandbox::broadcast`](crate::Sandbox::broadcast).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Broadcast {
+    /// It entered the mempool.
+    Accepted,
+    /// It is in the mempool or in a block already.
+    AlreadyKnown,
+}
+
+/// Where a transaction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TxPosition {
+    /// In a block of the best chain.
+    Block {
+        /// The block's height.
+        height: u32,
+        /// The block's hash.
+        hash: BlockHash,
+        /// The time in the block's header, in milliseconds since 1970.
+        time_ms: i64,
+    },
+    /// Unconfirmed.
+    Mempool {
+        /// When it entered (again), in milliseconds since 1970.
+        entered_ms: i64,
+    },
+    /// Neither in the best chain nor in the mempool: replaced, evicted, or reorganised away.
+    Absent,
+}
+
+/// All that the sandbox knows of a transaction it once accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TxView {
+    /// The transaction.
+    pub tx: Transaction,
+    /// Its id.
+    pub txid: Txid,
+    /// Where it is.
+    pub position: TxPosition,
+    /// It spends, directly or further up, an output of a transaction that is in no block.
+    pub has_unconfirmed_ancestors: bool,
+    /// Its own fee over its virtual size, rounded down; 0 for a coinbase.
+    pub fee_rate_sat_vb: u64,
+    /// Another transaction that spends an outpoint of it, or of an unconfirmed ancestor, is in the best chain.
+    pub conflict_in_chain: bool,
+    /// The same, in the mempool.
+    pub conflict_in_mempool: bool,
+    /// The other known transactions that spend one of its outpoints, wherever they are.
+    pub conflicts: Vec<Txid>,
+}
+
+/// A page of what changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changes {
+    /// Ask with this number the next time.
+    pub cursor: i64,
+    /// There is more behind the cursor already.
+    pub more: bool,
+    /// The best block in the same consistent view.
+    pub tip: Tip,
+    /// If blocks were disconnected since then: the height of the last block that stayed, the lowest of all
+    /// reorganisations.
+    pub reorged_to: Option<u32>,
+    /// Every transaction whose facts changed, each once, with the facts that hold now.
+    pub txs: Vec<TxView>,
+}

@@ -1,1 +1,8 @@
+//! Scenarios over HTTP against the real program on its sandbox, as a shop, a customer and a merchant's
+//! staff live them. Nothing here links the gateway's code: what the tests know, they read off the wire.
 
+#![cfg(test)]
+
+mod architecture;
+mod harness;
+mod story;

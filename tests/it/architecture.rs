@@ -1,0 +1,148 @@
+//! The invariants of `docs/architecture.md`, read off the sources and the dependency tree.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The longest that a source file may be.
+const MAX_LINES: usize = 500;
+
+/// What `domain` may build on: values, numbers, times as numbers, errors. Nothing that does IO or tells the time.
+const DOMAIN_MAY_USE: &[&str] =
+    &["bitcoin", "rust_decimal", "chrono", "serde", "serde_json", "thiserror", "percent-encoding"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sources_below(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && !["node_modules", "dist", "gen", "icons"].contains(&name.as_str()) {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| extensions.iter().any(|one| ending == *one)) {
+                found.push(path);
+            }
+        }
+    }
+    assert!(!found.is_empty(), "{folder} holds no sources");
+    found
+}
+
+/// The code of a source file: comments are no code.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether `code` names the crate: as a path (`axum::`) or in a `use`.
+fn names_crate(code: &str, name: &str) -> bool {
+    code.match_indices(name).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        let after = &code[at + name.len()..];
+        before.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != ':')
+            && (after.starts_with("::") || after.starts_with(';') || after.starts_with(" as "))
+    })
+}
+
+/// The files outside `allowed` folders of the gateway that name the crate.
+fn gateway_files_naming(krate: &str, allowed: &str) -> Vec<PathBuf> {
+    let gateway = root().join("src-tauri/gateway/src");
+    sources_below("src-tauri/gateway/src", &["rs"])
+        .into_iter()
+        .filter(|path| {
+            let inside = path.strip_prefix(&gateway).unwrap();
+            !inside.starts_with(allowed) && inside != Path::new(&format!("{allowed}.rs"))
+        })
+        .filter(|path| names_crate(&code(path), krate))
+        .collect()
+}
+
+#[test]
+fn the_domain_builds_on_nothing_that_does_io_or_tells_the_time() {
+    let manifest = fs::read_to_string(root().join("src-tauri/domain/Cargo.toml")).unwrap();
+    let dependencies = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+    for line in dependencies.lines().filter(|line| !line.trim().is_empty()) {
+        let name = line.split(['.', '=', ' ']).next().unwrap();
+        assert!(DOMAIN_MAY_USE.contains(&name), "domain depends on {name}");
+    }
+    for path in sources_below("src-tauri/domain/src", &["rs"]) {
+        let code = code(&path);
+        let io = [
+            "std::fs",
+            "std::net",
+            "std::io",
+            "std::env",
+            "std::process",
+            "std::thread",
+            "SystemTime",
+            "Instant",
+            "Utc::now",
+        ];
+        for forbidden in io {
+            assert!(!code.contains(forbidden), "{} names {forbidden}", path.display());
+        }
+    }
+}
+
+#[test]
+fn only_the_http_folder_names_axum() {
+    assert_eq!(gateway_files_naming("axum", "http"), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn in_the_gateway_only_the_store_names_rusqlite() {
+    assert_eq!(gateway_files_naming("rusqlite", "store"), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn only_the_shell_names_tauri() {
+    for krate in ["domain", "sandbox", "gateway"] {
+        for path in sources_below(&format!("src-tauri/{krate}"), &["rs"]) {
+            assert!(!names_crate(&code(&path), "tauri"), "{} names tauri", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_shells_hold_no_sql() {
+    let verbs = ["SELECT ", "INSERT ", "UPDATE ", "DELETE FROM", "PRAGMA "];
+    for folder in ["http", "console", "cli"] {
+        for path in sources_below(&format!("src-tauri/gateway/src/{folder}"), &["rs"]) {
+            let code = code(&path);
+            for verb in verbs {
+                assert!(!code.contains(verb), "{} holds SQL: {verb}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn no_source_file_is_longer_than_a_reader_can_hold() {
+    let rust = ["src-tauri", "tests"].into_iter().flat_map(|folder| sources_below(folder, &["rs", "sql"]));
+    for path in rust.chain(sources_below("ui/src", &["svelte", "ts", "css"])) {
+        let generated = path.components().any(|part| part.as_os_str() == "generated" || part.as_os_str() == "bindings");
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        assert!(generated || lines <= MAX_LINES, "{} has {lines} lines", path.display());
+    }
+}
+
+#[test]
+fn the_program_without_a_window_links_no_window() {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--locked", "--offline", "--package", "tillgate-desktop", "--edges", "normal,build"])
+        .args(["--prefix", "none", "--format", "{p}"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    for name in tree.lines().filter_map(|line| line.split(' ').next()) {
+        let window = ["tauri", "wry", "tao", "gtk", "webkit2gtk"].iter().any(|krate| name.starts_with(krate));
+        assert!(!window, "the program without a window links {name}");
+    }
+}

@@ -1,0 +1,197 @@
+//! A shop's program: HTTP with Basic authentication, and nothing else.
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::http::{HeaderMap, Method, Request, StatusCode};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper_util::client::legacy::Client as Hyper;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
+
+use super::PATIENCE;
+
+/// The most of an answer that is read.
+const MAX_ANSWER: usize = 16 * 1024 * 1024;
+
+/// Name and secret of an API key.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    pub name: String,
+    pub secret: String,
+}
+
+impl Credentials {
+    /// The value of the `Authorization` header.
+    pub fn basic(&self) -> String {
+        format!("Basic {}", STANDARD.encode(format!("{}:{}", self.name, self.secret)))
+    }
+}
+
+/// What came back.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Answer {
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{}: no JSON ({error}): {}", self.status, self.text()))
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The JSON of an answer that must be 200.
+    pub fn ok(&self) -> Value {
+        assert_eq!(self.status, StatusCode::OK, "{}", self.text());
+        self.json()
+    }
+
+    /// The `errorType`s and `field`s of an answer that must be a failure with this status.
+    pub fn faults(&self, status: u16) -> Vec<(String, Option<String>)> {
+        assert_eq!(self.status.as_u16(), status, "{}", self.text());
+        let body = self.json();
+        let faults = body.as_array().unwrap_or_else(|| panic!("no array: {body}"));
+        assert!(!faults.is_empty());
+        faults
+            .iter()
+            .map(|fault| {
+                assert!(fault["message"].is_string(), "{fault}");
+                let kind = fault["errorType"].as_str().unwrap().to_owned();
+                (kind, fault["field"].as_str().map(str::to_owned))
+            })
+            .collect()
+    }
+}
+
+/// Calls one gateway with one key.
+#[derive(Clone)]
+pub struct Client {
+    hyper: Hyper<HttpConnector, Body>,
+    base: String,
+    key: Credentials,
+}
+
+impl Client {
+    pub fn new(base: &str, key: Credentials) -> Self {
+        let hyper = Hyper::builder(TokioExecutor::new()).build_http();
+        Self { hyper, base: base.to_owned(), key }
+    }
+
+    /// The same gateway under another key.
+    pub fn with_key(&self, key: Credentials) -> Self {
+        Self { key, ..self.clone() }
+    }
+
+    /// The gateway was started again, and listens elsewhere.
+    pub fn moved_to(&mut self, base: &str) {
+        *self = Self::new(base, self.key.clone());
+    }
+
+    /// `http://address:port`.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Whose key it holds.
+    pub fn key(&self) -> &Credentials {
+        &self.key
+    }
+
+    /// A request to `path` (from the root) under this key, to be completed by the caller.
+    pub fn request(&self, method: Method, path: &str) -> axum::http::request::Builder {
+        let uri = if path.starts_with("http://") { path.to_owned() } else { format!("{}{path}", self.base) };
+        Request::builder().method(method).uri(uri).header(AUTHORIZATION, self.key.basic())
+    }
+
+    /// Sends a request; `None` when no answer came (the gateway was killed meanwhile).
+    pub async fn try_send(&self, request: Request<Body>) -> Option<Answer> {
+        let exchange = async {
+            let response = self.hyper.request(request).await.ok()?;
+            let (parts, body) = response.into_parts();
+            let body = to_bytes(Body::new(body), MAX_ANSWER).await.ok()?;
+            Some(Answer { status: parts.status, headers: parts.headers, body })
+        };
+        tokio::time::timeout(PATIENCE, exchange).await.expect("an answer in time")
+    }
+
+    /// Sends a request that must be answered.
+    pub async fn send(&self, request: Request<Body>) -> Answer {
+        let what = format!("{} {}", request.method(), request.uri());
+        self.try_send(request).await.unwrap_or_else(|| panic!("no answer to {what}"))
+    }
+
+    /// GET.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(self.request(Method::GET, path).body(Body::empty()).unwrap()).await
+    }
+
+    /// POST without a body.
+    pub async fn post_empty(&self, path: &str) -> Answer {
+        self.send(self.request(Method::POST, path).body(Body::empty()).unwrap()).await
+    }
+
+    /// POST of a JSON document.
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send_json(Method::POST, path, body).await
+    }
+
+    /// A JSON document by any method.
+    pub async fn send_json(&self, method: Method, path: &str, body: &Value) -> Answer {
+        self.send(self.json_request(method, path, body)).await
+    }
+
+    /// A request with a JSON document.
+    pub fn json_request(&self, method: Method, path: &str, body: &Value) -> Request<Body> {
+        let bytes = serde_json::to_vec(body).unwrap();
+        self.request(method, path).header(CONTENT_TYPE, "application/json").body(Body::from(bytes)).unwrap()
+    }
+
+    /// The payment as it is now.
+    pub async fn payment(&self, id: &str) -> Value {
+        self.get(&format!("/v2/payments/{id}")).await.ok()
+    }
+
+    /// The state of a payment now.
+    pub async fn status(&self, id: &str) -> String {
+        text(&self.payment(id).await["status"])
+    }
+
+    /// The anomalies of a payment, oldest first.
+    pub async fn anomalies(&self, payment_id: &str) -> Vec<Value> {
+        let page = self.get(&format!("/v2/anomalies?paymentId={payment_id}")).await.ok();
+        let mut items = page["items"].as_array().unwrap().clone();
+        items.reverse();
+        items
+    }
+
+    /// Asks for a payment that the shop at `shop_url` hears of.
+    pub async fn new_payment(&self, price: &str, shop_url: &str) -> Value {
+        self.post("/v2/payments/new", &payment_request(price, shop_url)).await.ok()
+    }
+}
+
+/// A complete request for a payment in US dollars.
+pub fn payment_request(price: &str, shop_url: &str) -> Value {
+    json!({
+        "amount": price,
+        "currency": "USD",
+        "notificationUrl": format!("{shop_url}/payment"),
+        "anomalyNotificationUrl": format!("{shop_url}/anomaly"),
+        "message": "Two coffees",
+        "merchantTransactionId": "order-1",
+    })
+}
+
+/// A JSON string's text.
+pub fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("no string: {value}")).to_owned()
+}

@@ -1,0 +1,200 @@
+//! The program as a process of its own: started on a folder of its own, killed, started again.
+
+use std::ffi::OsStr;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::client::{Client, Credentials};
+use super::{PATIENCE, wait_for};
+
+/// How to call the program on one data directory, cut off from the machine's own settings and keyring.
+pub struct Program {
+    folder: TempDir,
+    data_dir: PathBuf,
+}
+
+impl Program {
+    /// A fresh folder.
+    pub fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let data_dir = folder.path().join("data");
+        Self { folder, data_dir }
+    }
+
+    /// A fresh folder, with the data directory elsewhere (on a file system that a test made).
+    pub fn on(data_dir: &Path) -> Self {
+        Self { folder: TempDir::new().unwrap(), data_dir: data_dir.to_path_buf() }
+    }
+
+    /// Where the program keeps its data.
+    pub fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    /// The one database below the data directory.
+    pub fn database(&self) -> PathBuf {
+        let mut folders = vec![self.data_dir.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.file_name() == Some(OsStr::new("tillgate.db")) {
+                    return path;
+                }
+            }
+        }
+        panic!("no database below {}", self.data_dir.display());
+    }
+
+    /// A command of this program on its data directory, not yet started.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tillgate"));
+        command.args(args).arg("--data-dir").arg(&self.data_dir);
+        self.isolate(&mut command);
+        command
+    }
+
+    /// Gives a command a home of its own and no keyring, whatever the machine has.
+    pub fn isolate(&self, command: &mut Command) {
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("HOME", self.folder.path()).env("XDG_RUNTIME_DIR", self.folder.path());
+        command.env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent").env("LANG", "C.UTF-8");
+        command.stdin(Stdio::null());
+    }
+
+    /// Runs a command to its end.
+    pub fn output(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// Runs a command that must succeed, and reads the one JSON document that it prints.
+    pub fn json(&self, args: &[&str]) -> Value {
+        let output = self.output(&[args, &["--json"]].concat());
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+            panic!("{args:?} printed no JSON ({error}): {}", String::from_utf8_lossy(&output.stdout))
+        })
+    }
+
+    /// Runs a command that must fail with exit status 1, and gives the line that says why.
+    pub fn refusal(&self, args: &[&str]) -> String {
+        let output = self.output(args);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {stderr}");
+        stderr
+    }
+
+    /// Changes a setting.
+    pub fn set(&self, name: &str, value: &str) {
+        let output = self.output(&["settings", "set", name, value]);
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Creates an API key.
+    pub fn create_key(&self, name: &str, more: &[&str]) -> Credentials {
+        let made = self.json(&[&["keys", "create", name], more].concat());
+        assert_eq!(made["name"], name);
+        Credentials { name: name.to_owned(), secret: made["secret"].as_str().unwrap().to_owned() }
+    }
+}
+
+/// A gateway that serves, with a client that holds a key of it.
+pub struct Tillgate {
+    program: Program,
+    child: Option<Child>,
+    /// Who calls it.
+    pub client: Client,
+}
+
+impl Tillgate {
+    /// Starts on a fresh folder.
+    pub async fn start() -> Self {
+        Self::start_with(&[]).await
+    }
+
+    /// Starts on a fresh folder with these settings.
+    pub async fn start_with(settings: &[(&str, &str)]) -> Self {
+        let program = Program::new();
+        for (name, value) in settings {
+            program.set(name, value);
+        }
+        Self::start_on(program).await
+    }
+
+    /// Starts on what is there, with one more key.
+    pub async fn start_on(program: Program) -> Self {
+        let key = program.create_key("shop", &["--permissions", "full"]);
+        let (child, api) = serve(program.command(&["serve", "--listen", "127.0.0.1:0"]));
+        Self { program, child: Some(child), client: Client::new(&api, key) }
+    }
+
+    /// The program, to run commands beside the gateway.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The process's id.
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(self.child.as_ref().expect("the gateway runs"))
+    }
+
+    /// Ends it as a power cut would: no handler runs.
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
+    /// Asks it to stop, and gives how it ended.
+    pub async fn stop(&mut self) -> ExitStatus {
+        kill_process(self.pid(), Signal::TERM).unwrap();
+        let mut child = self.child.take().expect("the gateway runs");
+        wait_for("the end of the gateway after SIGTERM", async || child.try_wait().unwrap()).await
+    }
+
+    /// Starts it again on the same data, after a kill or a stop.
+    pub fn start_again(&mut self) {
+        assert!(self.child.is_none(), "the gateway runs");
+        let (child, api) = serve(self.program.command(&["serve", "--listen", "127.0.0.1:0"]));
+        self.child = Some(child);
+        self.client.moved_to(&api);
+    }
+}
+
+impl Drop for Tillgate {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Starts `command` and waits for the line that says where the API is.
+pub fn serve(mut command: Command) -> (Child, String) {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let (lines, ready) = mpsc::channel();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    std::thread::spawn(move || stdout.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line))));
+    // The log is drained, lest a full pipe stop the gateway, and shown when a start fails.
+    let (log_lines, log) = mpsc::channel();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    std::thread::spawn(move || stderr.lines().map_while(Result::ok).for_each(|line| drop(log_lines.send(line))));
+    match ready.recv_timeout(PATIENCE) {
+        Ok(line) => {
+            let event: Value = serde_json::from_str(&line).unwrap();
+            assert_eq!(event["event"], "ready", "{line}");
+            (child, event["api"].as_str().unwrap().trim_end_matches("/v2").to_owned())
+        }
+        Err(_) => {
+            drop(child.kill());
+            drop(child.wait());
+            panic!("the gateway did not become ready:\n{}", log.try_iter().collect::<Vec<_>>().join("\n"));
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The simulated customer, chain and clock, as the sandbox's calls offer them. Sums of Bitcoin are held in
+//! satoshis here and written with 8 decimals, so that no test ever counts in floats.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use super::client::Client;
+
+/// A sum with 8 decimals, as a JSON string.
+pub fn btc(sats: u64) -> String {
+    format!("{}.{:08}", sats / 100_000_000, sats % 100_000_000)
+}
+
+/// The satoshis of a sum on the wire, which always has exactly 8 decimals.
+pub fn sats(value: &Value) -> i64 {
+    let text = value.as_number().unwrap_or_else(|| panic!("no number: {value}")).to_string();
+    let (whole, decimals) = text.split_once('.').unwrap_or_else(|| panic!("no decimals: {text}"));
+    assert_eq!(decimals.len(), 8, "{text}");
+    format!("{whole}{decimals}").parse().unwrap()
+}
+
+impl Client {
+    /// The customer pays what remains.
+    pub async fn pay(&self, payment_id: &str) -> String {
+        self.pay_with(payment_id, json!({})).await.remove(0)
+    }
+
+    /// The customer pays this many satoshis.
+    pub async fn pay_sats(&self, payment_id: &str, sats: u64) -> String {
+        self.pay_with(payment_id, json!({ "btcAmount": btc(sats) })).await.remove(0)
+    }
+
+    /// The customer pays as `how` says; gives the transactions.
+    pub async fn pay_with(&self, payment_id: &str, how: Value) -> Vec<String> {
+        txids(&self.post(&format!("/sandbox/payments/{payment_id}/pay"), &how).await.ok())
+    }
+
+    /// The customer takes an unconfirmed transaction back.
+    pub async fn take_back(&self, txid: &str) -> String {
+        self.replace(txid, json!({})).await
+    }
+
+    /// The customer replaces an unconfirmed transaction as `how` says.
+    pub async fn replace(&self, txid: &str, how: Value) -> String {
+        txids(&self.post(&format!("/sandbox/transactions/{txid}/replace"), &how).await.ok()).remove(0)
+    }
+
+    /// A transaction drops out of the mempool.
+    pub async fn evict(&self, txid: &str) {
+        self.post_empty(&format!("/sandbox/transactions/{txid}/evict")).await.ok();
+    }
+
+    /// Mines blocks with what the mempool holds.
+    pub async fn mine(&self, count: u32) {
+        self.post("/sandbox/blocks", &json!({ "count": count })).await.ok();
+    }
+
+    /// Mines blocks with nothing in them.
+    pub async fn mine_empty(&self, count: u32) {
+        self.post("/sandbox/blocks", &json!({ "count": count, "empty": true })).await.ok();
+    }
+
+    /// Replaces the last blocks; the transactions go back to the mempool.
+    pub async fn reorg(&self, depth: u32) {
+        self.post("/sandbox/reorg", &json!({ "depth": depth })).await.ok();
+    }
+
+    /// Replaces the last blocks by ones in which the customer spends the coins elsewhere.
+    pub async fn double_spend_by_reorg(&self, depth: u32) {
+        self.post("/sandbox/reorg", &json!({ "depth": depth, "keepTransactions": false })).await.ok();
+    }
+
+    /// Moves the environment's clock.
+    pub async fn advance_clock(&self, seconds: u64) {
+        self.post("/sandbox/clock", &json!({ "advanceSeconds": seconds })).await.ok();
+    }
+
+    /// The customer sends coins to any address.
+    pub async fn send_to(&self, address: &str, sats: u64) -> String {
+        let body = json!({ "address": address, "btcAmount": btc(sats) });
+        txids(&self.post("/sandbox/send", &body).await.ok()).remove(0)
+    }
+
+    /// Makes the backend misbehave, or behave again.
+    pub async fn faults(&self, faults: Value) {
+        self.send_json(Method::PUT, "/sandbox/faults", &faults).await.ok();
+    }
+
+    /// Sets or withdraws rates.
+    pub async fn rates(&self, rates: Value) {
+        self.send_json(Method::PUT, "/sandbox/rates", &rates).await.ok();
+    }
+
+    /// The sandbox's own view.
+    pub async fn sandbox(&self) -> Value {
+        self.get("/sandbox").await.ok()
+    }
+}
+
+fn txids(answer: &Value) -> Vec<String> {
+    let list = answer["btcTxIds"].as_array().unwrap_or_else(|| panic!("no btcTxIds: {answer}"));
+    list.iter().map(|txid| txid.as_str().unwrap().to_owned()).collect()
+}

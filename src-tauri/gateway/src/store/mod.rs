@@ -5,7 +5,9 @@
 
 pub mod anomalies;
 pub mod chain;
+pub mod deliveries;
 pub mod history;
+pub mod notifications;
 pub mod payments;
 pub mod rates;
 pub mod receipts;

@@ -179,6 +179,9 @@ CREATE INDEX anomalies_by_creation ON anomalies (created_at, seq);
 CREATE INDEX anomalies_by_resolution ON anomalies (resolution, created_at, seq);
 
 -- The outbox: each row is one notification, its body fixed in the transaction of the change.
+-- `head` marks the one of each record (subject and URL) whose turn it is: only heads are ever
+-- looked for, so that what waits behind them, or for another server, costs nothing. `server` is
+-- scheme, host and port; `first_due_at` is when its turn came: its schedule counts from there.
 CREATE TABLE notifications (
     seq             INTEGER PRIMARY KEY,
     id              BLOB NOT NULL UNIQUE CHECK (length(id) = 20),
@@ -189,27 +192,46 @@ CREATE TABLE notifications (
     body            BLOB,
     queued_at       INTEGER NOT NULL,
     state           TEXT NOT NULL CHECK (state IN ('WAITING', 'DELIVERED', 'SUPERSEDED', 'GIVEN_UP')),
-    attempts        INTEGER NOT NULL DEFAULT 0,
+    head            INTEGER NOT NULL CHECK (head IN (0, 1)),
+    attempts        INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
+    first_due_at    INTEGER,
     next_attempt_at INTEGER,
-    finished_at     INTEGER,
-    CHECK ((state = 'WAITING') = (next_attempt_at IS NOT NULL))
+    last_attempt_at INTEGER,
+    CHECK (head = 0 OR (state = 'WAITING' AND first_due_at IS NOT NULL)),
+    CHECK ((head = 1) = (next_attempt_at IS NOT NULL)),
+    CHECK (state <> 'WAITING' OR body IS NOT NULL),
+    CHECK ((attempts > 0) = (last_attempt_at IS NOT NULL))
 ) STRICT;
-CREATE INDEX notifications_waiting ON notifications (server, next_attempt_at) WHERE state = 'WAITING';
+CREATE UNIQUE INDEX notifications_one_head_to_a_record ON notifications (subject_id, url) WHERE head = 1;
+CREATE INDEX notifications_first_attempts ON notifications (server, seq) WHERE head = 1 AND attempts = 0;
+CREATE INDEX notifications_repeats ON notifications (server, next_attempt_at) WHERE head = 1 AND attempts > 0;
+CREATE INDEX notifications_waiting ON notifications (subject_id, url, seq) WHERE state = 'WAITING';
+CREATE INDEX notifications_unattempted ON notifications (seq) WHERE state = 'WAITING' AND attempts = 0;
+CREATE INDEX notifications_given_up ON notifications (last_attempt_at, seq) WHERE state = 'GIVEN_UP';
 CREATE INDEX notifications_of_subject ON notifications (subject_id, seq);
-CREATE INDEX notifications_to_strip ON notifications (finished_at) WHERE body IS NOT NULL AND finished_at IS NOT NULL;
+CREATE INDEX notifications_to_strip ON notifications (last_attempt_at) WHERE body IS NOT NULL AND state <> 'WAITING';
 
+-- Each attempt to deliver a notification; `error` says why it failed, and is null where it did not.
 CREATE TABLE deliveries (
     seq              INTEGER PRIMARY KEY,
     id               BLOB NOT NULL UNIQUE CHECK (length(id) = 20),
     notification_seq INTEGER NOT NULL REFERENCES notifications (seq),
-    attempt          INTEGER NOT NULL,
+    attempt          INTEGER NOT NULL CHECK (attempt >= 1),
     started_at       INTEGER NOT NULL,
-    duration_ms      INTEGER NOT NULL,
+    duration_ms      INTEGER NOT NULL CHECK (duration_ms >= 0),
     status_code      INTEGER,
     error            TEXT,
-    answer           BLOB
+    answer           BLOB CHECK (length(answer) <= 1024)
 ) STRICT;
 CREATE INDEX deliveries_of_notification ON deliveries (notification_seq, seq);
+CREATE INDEX deliveries_failed ON deliveries (seq) WHERE error IS NOT NULL;
+
+-- Which of the keys in the secret store signs notifications. It is written after the key itself:
+-- where this row is and its key is not, nothing may be sent.
+CREATE TABLE hmac_key (
+    one    INTEGER PRIMARY KEY CHECK (one = 1),
+    key_id BLOB NOT NULL CHECK (length(key_id) = 20)
+) STRICT;
 
 -- First answers of requests with an Idempotency-Key, kept for 24 hours.
 CREATE TABLE idempotency (

@@ -1,0 +1,212 @@
+//! Deliveries: each attempt to deliver a notification, kept for the panel.
+
+use rusqlite::{OptionalExtension as _, Row, params};
+use tillgate_domain::id::Id;
+use tillgate_domain::time::Timestamp;
+
+use super::notifications::{NotificationState, SubjectKind};
+use super::{Reader, StoreError, Tx, values};
+
+/// An attempt to record.
+#[derive(Debug, Clone)]
+pub struct NewDelivery {
+    /// Its identifier.
+    pub id: Id,
+    /// 1 is the first.
+    pub attempt: u32,
+    /// When it started, on the environment's clock.
+    pub started_at: Timestamp,
+    /// How long it took.
+    pub duration_ms: i64,
+    /// The server's answer, if it gave one.
+    pub status_code: Option<u16>,
+    /// Why it failed, a sentence; `None` where it did not.
+    pub error: Option<String>,
+    /// The first KiB of the answer's body.
+    pub answer: Option<Vec<u8>>,
+}
+
+/// An attempt, or a notification that waits for its first (`attempt` is 0 then, and the delivery's
+/// id is the notification's).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryRow {
+    /// Its identifier.
+    pub id: Id,
+    /// Its notification's identifier.
+    pub notification_id: Id,
+    /// What that tells of.
+    pub subject_kind: SubjectKind,
+    /// The record's id.
+    pub subject_id: Id,
+    /// The merchant's URL.
+    pub url: String,
+    /// 1 is the first.
+    pub attempt: u32,
+    /// When it started (for one that waits: was queued), on the environment's clock.
+    pub at: Timestamp,
+    /// How long it took.
+    pub duration_ms: i64,
+    /// The server's answer, if it gave one.
+    pub status_code: Option<u16>,
+    /// Why it failed; `None` where it did not.
+    pub error: Option<String>,
+    /// The first KiB of the answer's body.
+    pub answer: Option<Vec<u8>>,
+    /// Where its notification stands.
+    pub notification_state: NotificationState,
+    /// When its notification is tried again.
+    pub next_attempt_at: Option<Timestamp>,
+}
+
+const COLUMNS_OF_DELIVERY: &str = "d.id AS id, n.id AS notification_id, n.subject_kind AS subject_kind, \
+     n.subject_id AS subject_id, n.url AS url, d.attempt AS attempt, d.started_at AS at, \
+     d.duration_ms AS duration_ms, d.status_code AS status_code, d.error AS error, d.answer AS answer, \
+     n.state AS state, n.next_attempt_at AS next_attempt_at";
+
+const COLUMNS_OF_WAITING: &str = "n.id AS id, n.id AS notification_id, n.subject_kind AS subject_kind, \
+     n.subject_id AS subject_id, n.url AS url, 0 AS attempt, n.queued_at AS at, 0 AS duration_ms, \
+     NULL AS status_code, NULL AS error, NULL AS answer, n.state AS state, n.next_attempt_at AS next_attempt_at";
+
+impl Tx<'_> {
+    pub(super) fn insert_delivery(&self, notification_seq: i64, new: &NewDelivery) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(
+                "INSERT INTO deliveries (id, notification_seq, attempt, started_at, duration_ms, status_code, error,
+                 answer) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            )?
+            .execute(params![
+                new.id.as_bytes(),
+                notification_seq,
+                new.attempt,
+                new.started_at.ms(),
+                new.duration_ms,
+                new.status_code,
+                new.error,
+                new.answer,
+            ])?;
+        Ok(())
+    }
+}
+
+impl Reader<'_> {
+    /// How many rows [`Reader::deliveries`] has.
+    ///
+    /// # Errors
+    /// When they cannot be counted.
+    pub fn count_deliveries(&self, failed: bool) -> Result<u64, StoreError> {
+        if failed {
+            return self.count("SELECT count(*) FROM deliveries WHERE error IS NOT NULL");
+        }
+        Ok(self.count("SELECT count(*) FROM deliveries")? + self.count(COUNT_UNATTEMPTED)?)
+    }
+
+    /// A page of what was and is to be delivered: first the notifications that were never yet
+    /// attempted, then the attempts, each newest first; with `failed` the failed attempts only.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn deliveries(&self, failed: bool, limit: u32, offset: u32) -> Result<Vec<DeliveryRow>, StoreError> {
+        if failed {
+            return self.rows(
+                &format!(
+                    "SELECT {COLUMNS_OF_DELIVERY} FROM deliveries d JOIN notifications n ON n.seq = d.notification_seq
+                     WHERE d.error IS NOT NULL ORDER BY d.seq DESC LIMIT ?1 OFFSET ?2"
+                ),
+                (limit, offset),
+            );
+        }
+        let mut rows = self.rows(
+            &format!(
+                "SELECT {COLUMNS_OF_WAITING} FROM notifications n WHERE n.state = 'WAITING' AND n.attempts = 0
+                 ORDER BY n.seq DESC LIMIT ?1 OFFSET ?2"
+            ),
+            (limit, offset),
+        )?;
+        let taken = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+        if taken < limit {
+            let waiting = u32::try_from(self.count(COUNT_UNATTEMPTED)?).unwrap_or(u32::MAX);
+            rows.extend(self.rows(
+                &format!(
+                    "SELECT {COLUMNS_OF_DELIVERY} FROM deliveries d JOIN notifications n ON n.seq = d.notification_seq
+                     ORDER BY d.seq DESC LIMIT ?1 OFFSET ?2"
+                ),
+                (limit - taken, offset.saturating_sub(waiting)),
+            )?);
+        }
+        Ok(rows)
+    }
+
+    /// The newest `limit` deliveries of a record, notifications never yet attempted first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn deliveries_of(&self, subject_id: &Id, limit: u32) -> Result<Vec<DeliveryRow>, StoreError> {
+        let mut rows = self.rows(
+            &format!(
+                "SELECT {COLUMNS_OF_WAITING} FROM notifications n
+                 WHERE n.subject_id = ?1 AND n.state = 'WAITING' AND n.attempts = 0 ORDER BY n.seq DESC LIMIT ?2"
+            ),
+            (subject_id.as_bytes(), limit),
+        )?;
+        let taken = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+        rows.extend(self.rows(
+            &format!(
+                "SELECT {COLUMNS_OF_DELIVERY} FROM notifications n JOIN deliveries d ON d.notification_seq = n.seq
+                 WHERE n.subject_id = ?1 ORDER BY d.seq DESC LIMIT ?2"
+            ),
+            (subject_id.as_bytes(), limit.saturating_sub(taken)),
+        )?);
+        Ok(rows)
+    }
+
+    /// The record that a delivery or a notification tells of.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn subject_of_delivery(&self, id: &Id) -> Result<Option<(SubjectKind, Id)>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT subject_kind, subject_id FROM notifications
+                 WHERE seq = ifnull((SELECT notification_seq FROM deliveries WHERE id = ?1),
+                                    (SELECT seq FROM notifications WHERE id = ?1))",
+            )?
+            .query_and_then([id.as_bytes()], |row| {
+                Ok((values::parsed(row, "subject_kind")?, values::id(row, "subject_id")?))
+            })?
+            .next()
+            .transpose()
+    }
+
+    fn rows(&self, sql: &str, arguments: impl rusqlite::Params) -> Result<Vec<DeliveryRow>, StoreError> {
+        self.connection.prepare_cached(sql)?.query_and_then(arguments, delivery)?.collect()
+    }
+
+    fn count(&self, sql: &str) -> Result<u64, StoreError> {
+        let count: Option<i64> = self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+        u64::try_from(count.unwrap_or(0)).map_err(|_| StoreError::BadValue("count"))
+    }
+}
+
+const COUNT_UNATTEMPTED: &str = "SELECT count(*) FROM notifications WHERE state = 'WAITING' AND attempts = 0";
+
+fn delivery(row: &Row<'_>) -> Result<DeliveryRow, StoreError> {
+    let status_code: Option<i64> = row.get("status_code")?;
+    Ok(DeliveryRow {
+        id: values::id(row, "id")?,
+        notification_id: values::id(row, "notification_id")?,
+        subject_kind: values::parsed(row, "subject_kind")?,
+        subject_id: values::id(row, "subject_id")?,
+        url: row.get("url")?,
+        attempt: values::number(row, "attempt")?,
+        at: values::time(row, "at")?,
+        duration_ms: row.get("duration_ms")?,
+        status_code: status_code
+            .map(u16::try_from)
+            .transpose()
+            .map_err(|_| StoreError::BadValue("deliveries.status_code"))?,
+        error: row.get("error")?,
+        answer: row.get("answer")?,
+        notification_state: values::parsed(row, "state")?,
+        next_attempt_at: values::optional_time(row, "next_attempt_at")?,
+    })
+}

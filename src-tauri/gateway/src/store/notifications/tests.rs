@@ -1,0 +1,227 @@
+use tillgate_domain::id::Id;
+use tillgate_domain::time::Timestamp;
+
+use super::*;
+use crate::store::Store;
+
+const NOW: Timestamp = Timestamp::from_ms(1_700_000_000_000);
+const URL: &str = "https://shop.example/hook";
+
+fn store() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("gateway.db")).unwrap();
+    (folder, store)
+}
+
+fn id(n: u32) -> Id {
+    let mut bytes = [0; 20];
+    bytes[..4].copy_from_slice(&n.to_be_bytes());
+    Id::from_bytes(bytes)
+}
+
+async fn queue(store: &Store, n: u32, subject: u32, url: &str, at: Timestamp) {
+    let new = NewNotification {
+        id: id(n),
+        subject_kind: SubjectKind::Payment,
+        subject_id: id(subject),
+        url: url.to_owned(),
+        body: format!("body {n}").into_bytes(),
+        at,
+    };
+    store.write(move |tx| tx.queue_notification(&new)).await.unwrap();
+}
+
+async fn record(store: &Store, due: &DueNotification, outcome: Outcome, at: Timestamp) {
+    let delivery = NewDelivery {
+        id: id(1_000_000 + u32::try_from(due.seq).unwrap() * 100 + due.attempts),
+        attempt: due.attempts + 1,
+        started_at: at,
+        duration_ms: 5,
+        status_code: None,
+        error: (outcome != Outcome::Delivered).then(|| "no".to_owned()),
+        answer: None,
+    };
+    let seq = due.seq;
+    store.write(move |tx| tx.record_attempt(seq, &delivery, outcome, at)).await.unwrap();
+}
+
+fn firsts(store: &Store, url: &str) -> Vec<DueNotification> {
+    store.read(|reader| reader.first_attempts(&server_of(url), 100)).unwrap()
+}
+
+fn repeats(store: &Store, url: &str, now: Timestamp) -> Vec<DueNotification> {
+    store.read(|reader| reader.repeats(&server_of(url), now, 100)).unwrap()
+}
+
+fn state_of(store: &Store, n: u32) -> NotificationState {
+    store
+        .read::<_, StoreError>(|reader| {
+            let mut query = reader.connection.prepare("SELECT state FROM notifications WHERE id = ?1")?;
+            let mut rows = query.query([id(n).as_bytes()])?;
+            values::parsed(rows.next()?.unwrap(), "state")
+        })
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_record_has_one_turn_at_a_time_in_order() {
+    let (_folder, store) = store();
+    for n in 1..=3 {
+        queue(&store, n, 7, URL, NOW).await;
+    }
+    for n in 1..=3 {
+        let due = firsts(&store, URL);
+        assert_eq!(due.iter().map(|due| due.id).collect::<Vec<_>>(), [id(n)]);
+        record(&store, &due[0], Outcome::Delivered, NOW).await;
+        assert_eq!(state_of(&store, n), NotificationState::Delivered);
+    }
+    assert_eq!(store.read(|reader| reader.count_waiting_notifications()).unwrap(), 0);
+}
+
+#[tokio::test]
+async fn records_and_urls_do_not_wait_for_each_other() {
+    let (_folder, store) = store();
+    queue(&store, 1, 7, URL, NOW).await;
+    queue(&store, 2, 8, URL, NOW).await;
+    queue(&store, 3, 7, "https://shop.example/other", NOW).await;
+    assert_eq!(firsts(&store, URL).len(), 3);
+}
+
+#[tokio::test]
+async fn a_newer_one_supersedes_only_what_was_attempted() {
+    let (_folder, store) = store();
+    queue(&store, 1, 7, URL, NOW).await;
+    queue(&store, 2, 7, URL, NOW).await;
+    queue(&store, 3, 7, URL, NOW).await;
+    assert_eq!(state_of(&store, 1), NotificationState::Waiting, "it was never attempted");
+
+    let later = NOW.plus_ms(9);
+    record(&store, &firsts(&store, URL)[0], Outcome::RetryAt(NOW.plus_ms(10_000)), later).await;
+    assert_eq!(state_of(&store, 1), NotificationState::Superseded);
+    let next = firsts(&store, URL);
+    assert_eq!(next[0].id, id(2), "each is attempted, the second before the third");
+    assert_eq!(next[0].first_due_at, later, "its schedule is its own");
+    assert_eq!(state_of(&store, 3), NotificationState::Waiting);
+}
+
+#[tokio::test]
+async fn one_that_waits_for_a_repeat_is_superseded_at_once() {
+    let (_folder, store) = store();
+    queue(&store, 1, 7, URL, NOW).await;
+    let retry_at = NOW.plus_ms(10_000);
+    record(&store, &firsts(&store, URL)[0], Outcome::RetryAt(retry_at), NOW).await;
+    assert!(firsts(&store, URL).is_empty());
+    assert!(repeats(&store, URL, retry_at.plus_ms(-1)).is_empty());
+    assert_eq!(repeats(&store, URL, retry_at).len(), 1);
+
+    queue(&store, 2, 7, URL, NOW.plus_ms(1)).await;
+    assert_eq!(state_of(&store, 1), NotificationState::Superseded);
+    assert_eq!(firsts(&store, URL)[0].id, id(2));
+    assert!(repeats(&store, URL, retry_at).is_empty());
+}
+
+#[tokio::test]
+async fn an_attempt_under_way_when_it_was_superseded_is_still_recorded() {
+    let (_folder, store) = store();
+    queue(&store, 1, 7, URL, NOW).await;
+    record(&store, &firsts(&store, URL)[0], Outcome::RetryAt(NOW), NOW).await;
+    let under_way = repeats(&store, URL, NOW).remove(0);
+    queue(&store, 2, 7, URL, NOW).await;
+    record(&store, &under_way, Outcome::RetryAt(NOW.plus_ms(1)), NOW).await;
+    assert_eq!(state_of(&store, 1), NotificationState::Superseded);
+    assert_eq!(firsts(&store, URL)[0].id, id(2), "the newer one keeps its turn");
+    assert_eq!(store.read(|reader| reader.count_deliveries(true)).unwrap(), 2);
+}
+
+#[tokio::test]
+async fn what_is_given_up_is_listed_and_a_resend_starts_anew() {
+    let (_folder, store) = store();
+    queue(&store, 1, 7, URL, NOW).await;
+    record(&store, &firsts(&store, URL)[0], Outcome::GiveUp, NOW).await;
+    let given_up = store.read(|reader| reader.given_up(10, 0)).unwrap();
+    assert_eq!(given_up.iter().map(|row| (row.id, row.attempts)).collect::<Vec<_>>(), [(id(1), 1)]);
+    queue(&store, 2, 7, URL, NOW).await;
+    assert_eq!(firsts(&store, URL)[0].id, id(2));
+    assert_eq!(state_of(&store, 1), NotificationState::GivenUp);
+}
+
+#[tokio::test]
+async fn the_list_shows_what_waits_then_the_attempts_newest_first() {
+    let (_folder, store) = store();
+    queue(&store, 1, 7, URL, NOW).await;
+    record(&store, &firsts(&store, URL)[0], Outcome::RetryAt(NOW), NOW).await;
+    queue(&store, 2, 8, URL, NOW).await;
+    queue(&store, 3, 9, URL, NOW).await;
+    record(&store, &firsts(&store, URL)[0], Outcome::Delivered, NOW).await;
+    let shown = |failed, limit, offset| -> Vec<_> {
+        let rows = store.read(|reader| reader.deliveries(failed, limit, offset)).unwrap();
+        rows.into_iter().map(|row| (row.notification_id, row.attempt)).collect()
+    };
+    let all = [(id(3), 0), (id(2), 1), (id(1), 1)];
+    assert_eq!(shown(false, 10, 0), all);
+    for offset in 0..=3 {
+        assert_eq!(shown(false, 1, offset), all[offset as usize..].iter().copied().take(1).collect::<Vec<_>>());
+    }
+    assert_eq!(shown(true, 10, 0), [(id(1), 1)]);
+    assert_eq!(store.read(|reader| reader.count_deliveries(false)).unwrap(), 3);
+    let of = store.read(|reader| reader.deliveries_of(&id(7), 10)).unwrap();
+    assert_eq!(of.len(), 1);
+    let subject = store.read(|reader| reader.subject_of_delivery(&of[0].id)).unwrap();
+    assert_eq!(subject, Some((SubjectKind::Payment, id(7))));
+    assert_eq!(store.read(|reader| reader.subject_of_delivery(&id(999))).unwrap(), None);
+}
+
+#[tokio::test]
+async fn bodies_go_when_their_last_attempt_is_old_and_never_while_they_wait() {
+    let (_folder, store) = store();
+    queue(&store, 1, 7, URL, NOW).await;
+    queue(&store, 2, 8, URL, NOW).await;
+    queue(&store, 3, 9, URL, NOW).await;
+    let due = firsts(&store, URL);
+    record(&store, &due[0], Outcome::Delivered, NOW).await;
+    record(&store, &due[1], Outcome::Delivered, NOW.plus_ms(5)).await;
+    let strip = |before| store.write::<_, StoreError>(move |tx| tx.strip_bodies(before, 100));
+    assert_eq!(strip(NOW.plus_ms(1)).await.unwrap(), 1);
+    assert_eq!(strip(NOW.plus_ms(6)).await.unwrap(), 1);
+    assert_eq!(firsts(&store, URL)[0].body, b"body 3");
+}
+
+#[tokio::test]
+async fn servers_with_work_are_found_one_after_the_other() {
+    let (_folder, store) = store();
+    queue(&store, 1, 1, "http://a.example/x", NOW).await;
+    queue(&store, 2, 2, "http://A.example:80/y", NOW).await;
+    queue(&store, 3, 3, "http://a.example:81/y", NOW).await;
+    queue(&store, 4, 4, "no url", NOW).await;
+    let mut servers = vec![String::new()];
+    while let Some(next) = store.read(|reader| reader.server_with_first_attempts(servers.last().unwrap())).unwrap() {
+        servers.push(next);
+    }
+    assert_eq!(servers, ["", "http://a.example:80", "http://a.example:81", "unreadable"]);
+    assert_eq!(firsts(&store, "http://a.example/").len(), 2);
+}
+
+/// What keeps ten thousand waiting notifications from costing anything: each query of a pass walks
+/// an index and sorts nothing.
+#[test]
+fn due_notifications_are_found_by_index_alone() {
+    let (_folder, store) = store();
+    for sql in [
+        "SELECT server FROM notifications WHERE head = 1 AND attempts = 0 AND server > 'a' ORDER BY server LIMIT 1",
+        "SELECT server, next_attempt_at FROM notifications WHERE head = 1 AND attempts > 0 AND server > 'a'
+         ORDER BY server, next_attempt_at LIMIT 1",
+        "SELECT * FROM notifications WHERE head = 1 AND attempts = 0 AND server = 'a' ORDER BY seq LIMIT 8",
+        "SELECT * FROM notifications WHERE head = 1 AND attempts > 0 AND server = 'a' AND next_attempt_at <= 5
+         ORDER BY next_attempt_at LIMIT 8",
+    ] {
+        let plan: Vec<String> = store
+            .read::<_, StoreError>(|reader| {
+                let mut query = reader.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
+                Ok(query.query_map([], |row| row.get("detail"))?.collect::<Result<_, _>>()?)
+            })
+            .unwrap();
+        assert_eq!(plan.len(), 1, "{plan:?}");
+        assert!(plan[0].starts_with("SEARCH notifications USING"), "{plan:?}");
+        assert!(plan[0].contains("(server"), "{plan:?}");
+    }
+}

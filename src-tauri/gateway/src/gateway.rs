@@ -9,7 +9,8 @@ use crate::clock::Clock;
 use crate::entropy::Entropy;
 use crate::environment::Environment;
 use crate::secrets::SecretStore;
-use crate::store::Store;
+use crate::settings::LiveSettings;
+use crate::store::{Installation, Store};
 
 /// Everything the use cases and loops of one environment share. There are no globals: a desktop
 /// runs one of these for each environment.
@@ -21,7 +22,11 @@ pub struct Gateway {
     /// Its random numbers.
     pub entropy: Arc<dyn Entropy>,
     /// Its database.
-    pub store: Store,
+    pub store: Arc<Store>,
+    /// Whose database it is.
+    pub installation: Installation,
+    /// Its settings; take a snapshot where one is needed.
+    pub settings: LiveSettings,
     /// Its Bitcoin backend.
     pub chain: Arc<dyn Chain>,
     /// Its secrets.

@@ -10,6 +10,7 @@ pub mod chain;
 pub mod cli;
 pub mod clock;
 pub mod console;
+pub mod data_dir;
 pub mod deliveries;
 pub mod entropy;
 pub mod environment;

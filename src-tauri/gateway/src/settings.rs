@@ -1,1 +1,300 @@
-//! To come with the next commits.
+//! The merchant's settings: one table gives each its name, form, bounds, default and sentence; the values
+//! that differ from the default lie in the database. It never acts on a setting: whoever uses one takes a
+//! [`LiveSettings::snapshot`].
+
+mod forms;
+mod table;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rust_decimal::Decimal;
+use tillgate_domain::money::Currency;
+use tillgate_domain::policy::{ConfirmationTiers, Overpayment, PolicySettings};
+use tillgate_domain::time::Timestamp;
+use tokio::sync::Mutex;
+use url::Url;
+
+pub use forms::Network;
+pub use table::{SETTINGS, Setting};
+
+use crate::environment::Environment;
+use crate::store::{Store, StoreError};
+
+/// All settings of one moment, typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// What a payment freezes at its creation.
+    pub policy: PolicySettings,
+    /// `currencies`: those that payments may be priced in.
+    pub currencies: Vec<Currency>,
+    /// `spreadPerMille`: lowers the rate of payments.
+    pub spread_per_mille: u16,
+    /// `minFreshSources`: fewer fresh sources give no rate.
+    pub min_fresh_sources: usize,
+    /// `allowedHosts`: further names (lower case, no port) that a `Host` header may carry.
+    pub allowed_hosts: Vec<String>,
+    /// `publicUrl`: where the world reaches the gateway, without a slash at its end.
+    pub public_url: Option<String>,
+    /// `trustedProxies`: reverse proxies in front of the gateway.
+    pub trusted_proxies: Vec<Network>,
+    /// `merchantName`.
+    pub merchant_name: String,
+    /// `merchantColor`: `#rrggbb`.
+    pub merchant_color: Option<String>,
+    /// `merchantLogo`: an image as a `data:` URL.
+    pub merchant_logo: Option<String>,
+    /// `addressType`, of a wallet yet to be made.
+    pub address_type: AddressType,
+}
+
+/// The kind of address that customers pay to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressType {
+    /// Native SegWit, `bc1q…`.
+    Bip84,
+    /// Taproot, `bc1p…`.
+    Bip86,
+}
+
+/// Why a setting cannot be changed.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingError {
+    /// There is no setting of that name.
+    #[error("there is no setting {0:?}: `tillgate settings list` shows all")]
+    Unknown(String),
+    /// The value is out of bounds.
+    #[error("{name} must be {form}")]
+    Value {
+        /// The setting.
+        name: &'static str,
+        /// Its form and bounds.
+        form: &'static str,
+    },
+    /// A flag or an environment variable rules over the stored value.
+    #[error("{name} is given by {by} at the start of the gateway: change it there")]
+    Overridden {
+        /// The setting.
+        name: &'static str,
+        /// The flag or variable.
+        by: String,
+    },
+    /// The wallet is there.
+    #[error("addressType is fixed since the wallet was made")]
+    Fixed,
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A value given at the start, which rules over the stored one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    /// The value, in the setting's form.
+    pub value: String,
+    /// The flag or environment variable that it is from, for people.
+    pub by: String,
+}
+
+/// One setting as people see it.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// The table's row.
+    pub setting: &'static Setting,
+    /// The value in effect.
+    pub value: String,
+    /// The default of this environment.
+    pub default: &'static str,
+}
+
+/// The settings of a gateway: what the database holds, under what was given at the start.
+#[derive(Debug)]
+pub struct LiveSettings {
+    environment: Environment,
+    overrides: BTreeMap<&'static str, Override>,
+    now: RwLock<Arc<Settings>>,
+    /// Held from a change's validation to its refresh, so that the newest commit is the one shown.
+    changing: Mutex<()>,
+}
+
+/// Who changes a setting, and when: for the audit.
+#[derive(Debug, Clone, Copy)]
+pub struct Act<'a> {
+    /// Who.
+    pub actor: &'a str,
+    /// When, on the environment's clock.
+    pub at: Timestamp,
+}
+
+impl Settings {
+    /// The defaults of an environment.
+    #[must_use]
+    pub fn defaults(environment: Environment) -> Self {
+        let min_fresh_sources = match environment {
+            Environment::Test => 1,
+            Environment::Production => 2,
+        };
+        Self {
+            policy: PolicySettings {
+                confirmation_tiers: ConfirmationTiers::default(),
+                zero_conf_up_to: Decimal::ZERO,
+                zero_conf_quiet_seconds: 3,
+                tolerance_per_mille: 0,
+                overpayment: Overpayment::Confirm,
+                anomaly_confirmations: 2,
+                offline_grace_minutes: 60,
+            },
+            currencies: ["USD", "EUR", "GBP", "AUD", "JPY", "CAD"]
+                .into_iter()
+                .filter_map(Currency::from_code)
+                .collect(),
+            spread_per_mille: 0,
+            min_fresh_sources,
+            allowed_hosts: Vec::new(),
+            public_url: None,
+            trusted_proxies: Vec::new(),
+            merchant_name: "Merchant".to_owned(),
+            merchant_color: None,
+            merchant_logo: None,
+            address_type: AddressType::Bip84,
+        }
+    }
+
+    /// The address of the payment pages and the API as the world knows it, if it was given.
+    #[must_use]
+    pub fn public_url(&self) -> Option<Url> {
+        self.public_url.as_deref().and_then(|url| Url::parse(url).ok())
+    }
+}
+
+impl AddressType {
+    /// Its name as a setting.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Bip84 => "bip84",
+            Self::Bip86 => "bip86",
+        }
+    }
+}
+
+impl LiveSettings {
+    /// Reads the stored values and lays the overrides over them. A stored value that the table does not accept
+    /// (one of an older program) is reported, and the default holds until it is set anew.
+    ///
+    /// # Errors
+    /// When an override is unknown or out of bounds, or the database cannot be read.
+    pub fn load(
+        environment: Environment,
+        overrides: &BTreeMap<String, Override>,
+        store: &Store,
+    ) -> Result<Self, SettingError> {
+        let mut named = BTreeMap::new();
+        for (name, given) in overrides {
+            let setting = Setting::named(name)?;
+            setting.apply(&mut Settings::defaults(environment), &given.value)?;
+            named.insert(setting.name, given.clone());
+        }
+        let live = Self {
+            environment,
+            overrides: named,
+            now: RwLock::new(Arc::new(Settings::defaults(environment))),
+            changing: Mutex::new(()),
+        };
+        live.refresh(store)?;
+        Ok(live)
+    }
+
+    /// The settings in effect now.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Settings> {
+        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// One setting, with its value in effect.
+    ///
+    /// # Errors
+    /// [`SettingError::Unknown`].
+    pub fn show(&self, name: &str) -> Result<Shown, SettingError> {
+        let setting = Setting::named(name)?;
+        Ok(self.shown(setting, &self.snapshot()))
+    }
+
+    /// All settings, in the table's order.
+    #[must_use]
+    pub fn list(&self) -> Vec<Shown> {
+        let settings = self.snapshot();
+        SETTINGS.iter().map(|setting| self.shown(setting, &settings)).collect()
+    }
+
+    /// Stores a value, in effect at once.
+    ///
+    /// # Errors
+    /// When the name is unknown, the value is out of bounds or may not change, or nothing could be stored.
+    pub async fn set(&self, store: &Store, name: &str, value: &str, act: Act<'_>) -> Result<Shown, SettingError> {
+        let mut settings = Settings::defaults(self.environment);
+        let setting = Setting::named(name)?;
+        setting.apply(&mut settings, value)?;
+        self.change(store, setting, Some((setting.show)(&settings)), act).await
+    }
+
+    /// Returns a setting to its default, at once.
+    ///
+    /// # Errors
+    /// As [`Self::set`].
+    pub async fn unset(&self, store: &Store, name: &str, act: Act<'_>) -> Result<Shown, SettingError> {
+        self.change(store, Setting::named(name)?, None, act).await
+    }
+
+    async fn change(
+        &self,
+        store: &Store,
+        setting: &'static Setting,
+        value: Option<String>,
+        act: Act<'_>,
+    ) -> Result<Shown, SettingError> {
+        if let Some(given) = self.overrides.get(setting.name) {
+            return Err(SettingError::Overridden { name: setting.name, by: given.by.clone() });
+        }
+        let _one_at_a_time = self.changing.lock().await;
+        let (actor, at) = (act.actor.to_owned(), act.at);
+        store
+            .write(move |tx| {
+                if setting.name == "addressType" && tx.has_wallet()? {
+                    return Err(SettingError::Fixed);
+                }
+                match &value {
+                    Some(value) => tx.put_setting(setting.name, value)?,
+                    None => tx.remove_setting(setting.name)?,
+                }
+                let act = if value.is_some() { "settings set" } else { "settings unset" };
+                Ok(tx.audit(at, &actor, act, setting.name)?)
+            })
+            .await?;
+        self.refresh(store)?;
+        self.show(setting.name)
+    }
+
+    fn refresh(&self, store: &Store) -> Result<(), SettingError> {
+        let mut settings = Settings::defaults(self.environment);
+        for (name, value) in store.read(|reader| reader.settings())? {
+            // A setting of a newer program is none of this one's.
+            let Ok(setting) = Setting::named(&name) else { continue };
+            if let Err(error) = setting.apply(&mut settings, &value) {
+                tracing::error!(setting = name, %error, "a stored setting is not acceptable; its default holds");
+            }
+        }
+        for (name, given) in &self.overrides {
+            Setting::named(name)?.apply(&mut settings, &given.value)?;
+        }
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+        Ok(())
+    }
+
+    fn shown(&self, setting: &'static Setting, settings: &Settings) -> Shown {
+        Shown { setting, value: (setting.show)(settings), default: setting.default(self.environment) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -11,15 +11,18 @@ pub mod notifications;
 pub mod payments;
 pub mod rates;
 pub mod receipts;
-
+mod audit;
 mod error;
+mod installation;
 mod migrate;
 mod open;
 mod readers;
+mod settings;
 mod values;
 mod writer;
 
 pub use error::StoreError;
+pub use installation::Installation;
 
 use std::ops::Deref;
 use std::path::Path;

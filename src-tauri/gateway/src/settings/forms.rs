@@ -1,0 +1,165 @@
+//! Reading and showing the values of settings. Each parser answers `None` for what its setting's form does not
+//! allow; the table says the form.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use tillgate_domain::money::Currency;
+use url::{Host, Url};
+
+/// Items of a list at most; more would be a mistake.
+const LIST_MAX: usize = 50;
+
+/// Characters of a URL at most, as everywhere in the interface.
+const URL_MAX: usize = 2_048;
+
+/// Bytes of a logo at most: it travels with each payment page.
+pub(super) const LOGO_MAX: usize = 48 * 1_024;
+
+/// Characters of the merchant's name at most.
+pub(super) const NAME_MAX: usize = 64;
+
+/// An IP address, or a block of them (`10.0.0.0/8`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    prefix: u8,
+}
+
+impl Network {
+    /// Whether an address belongs to it. An IPv4 address that came in through an IPv6 socket counts as IPv4.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(network), IpAddr::V4(address)) => {
+                let shift = 32 - u32::from(self.prefix);
+                (u32::from(network) ^ u32::from(address)).checked_shr(shift).unwrap_or(0) == 0
+            }
+            (IpAddr::V6(network), IpAddr::V6(address)) => {
+                let shift = 128 - u32::from(self.prefix);
+                (u128::from(network) ^ u128::from(address)).checked_shr(shift).unwrap_or(0) == 0
+            }
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,
+        }
+    }
+}
+
+/// A text that is neither an IP address nor a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an IP address, or a block of them like 10.0.0.0/8")]
+pub struct NotANetwork;
+
+impl FromStr for Network {
+    type Err = NotANetwork;
+
+    fn from_str(text: &str) -> Result<Self, NotANetwork> {
+        let (address, prefix) = match text.split_once('/') {
+            Some((address, prefix)) => (address, Some(prefix)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| NotANetwork)?;
+        let longest = if address.is_ipv4() { 32 } else { 128 };
+        let prefix = match prefix {
+            Some(prefix) => prefix.parse().ok().filter(|prefix| *prefix <= longest).ok_or(NotANetwork)?,
+            None => longest,
+        };
+        Ok(Self { address, prefix })
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let longest = if self.address.is_ipv4() { 32 } else { 128 };
+        if self.prefix == longest {
+            write!(f, "{}", self.address)
+        } else {
+            write!(f, "{}/{}", self.address, self.prefix)
+        }
+    }
+}
+
+/// A whole number within bounds, both included.
+pub(super) fn whole<T: FromStr + PartialOrd>(text: &str, from: T, to: T) -> Option<T> {
+    // `parse` takes a plus sign, which no other number of ours has.
+    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| plain && *number >= from && *number <= to)
+}
+
+/// A comma-separated list without repetitions; empty for none.
+pub(super) fn list<T: PartialEq>(text: &str, item: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    let mut items = Vec::new();
+    if text.trim().is_empty() {
+        return Some(items);
+    }
+    for part in text.split(',') {
+        let read = item(part.trim())?;
+        if !items.contains(&read) {
+            items.push(read);
+        }
+    }
+    (items.len() <= LIST_MAX).then_some(items)
+}
+
+/// Shows a list as it is read.
+pub(super) fn joined<T: fmt::Display>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// The codes of currencies that are known, at least one.
+pub(super) fn currencies(text: &str) -> Option<Vec<Currency>> {
+    list(text, Currency::from_code).filter(|currencies| !currencies.is_empty())
+}
+
+/// A host name or address without a port, in lower case, as a `Host` header has it.
+pub(super) fn host(text: &str) -> Option<String> {
+    match Host::parse(text).ok()? {
+        Host::Domain(name) if name.bytes().all(is_name_byte) && name.len() <= 253 => Some(name),
+        Host::Domain(_) => None,
+        Host::Ipv4(address) => Some(address.to_string()),
+        Host::Ipv6(address) => Some(format!("[{address}]")),
+    }
+}
+
+/// An `http` or `https` URL without user, query or fragment; the slash at its end is cut off.
+pub(super) fn public_url(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok().filter(|_| text.len() <= URL_MAX)?;
+    let plain = matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+        && url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none();
+    plain.then(|| url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// 1 to 64 characters without control characters, no blanks around.
+pub(super) fn name(text: &str) -> Option<String> {
+    let text = text.trim();
+    let long = text.chars().count();
+    ((1..=NAME_MAX).contains(&long) && !text.chars().any(char::is_control)).then(|| text.to_owned())
+}
+
+/// `#rrggbb`, in lower case.
+pub(super) fn color(text: &str) -> Option<String> {
+    let digits = text.strip_prefix('#')?;
+    (digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())).then(|| text.to_ascii_lowercase())
+}
+
+/// An image inside a `data:` URL: a page that loads nothing from third parties can show no other.
+pub(super) fn logo(text: &str) -> Option<String> {
+    use base64::Engine as _;
+    let (kind, content) = text.strip_prefix("data:image/")?.split_once(";base64,")?;
+    let known = matches!(kind, "png" | "jpeg" | "webp" | "svg+xml");
+    let decodes = base64::engine::general_purpose::STANDARD.decode(content).is_ok_and(|image| !image.is_empty());
+    (known && decodes && text.len() <= LOGO_MAX).then(|| text.to_owned())
+}
+
+/// `None` for an empty text, else what `parse` makes of it.
+pub(super) fn optional<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
+    if text.is_empty() { Some(None) } else { parse(text).map(Some) }
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')
+}

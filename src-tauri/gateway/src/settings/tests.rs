@@ -1,0 +1,137 @@
+use super::*;
+
+fn store() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("tillgate.sqlite")).unwrap();
+    (folder, store)
+}
+
+fn live(store: &Store) -> LiveSettings {
+    LiveSettings::load(Environment::Test, &BTreeMap::new(), store).unwrap()
+}
+
+const ACT: Act<'static> = Act { actor: "cli", at: Timestamp::from_ms(1_000) };
+
+#[test]
+fn the_table_shows_the_defaults_that_it_names() {
+    for environment in [Environment::Test, Environment::Production] {
+        let defaults = Settings::defaults(environment);
+        for setting in SETTINGS {
+            assert_eq!((setting.show)(&defaults), setting.default(environment), "{}", setting.name);
+            let mut settings = defaults.clone();
+            setting.apply(&mut settings, setting.default(environment)).unwrap();
+            assert_eq!(settings, defaults, "{}", setting.name);
+        }
+    }
+}
+
+#[test]
+fn each_setting_has_a_name_of_its_own_and_a_sentence() {
+    for (place, setting) in SETTINGS.iter().enumerate() {
+        assert!(SETTINGS.iter().skip(place + 1).all(|other| other.name != setting.name), "{}", setting.name);
+        assert!(setting.about.ends_with('.') && !setting.form.ends_with('.'), "{}", setting.name);
+    }
+}
+
+#[test]
+fn bounds_are_included_and_kept() {
+    for (name, good, bad) in [
+        ("overpayment", &["confirm", "invalidate"][..], &["", "Confirm", "maybe"][..]),
+        ("tolerancePerMille", &["0", "100"], &["-1", "101", "1.5", "", "+1", "x"]),
+        ("confirmationTiers", &["*:1", "10:1,*:144"], &["", "10:1", "*:145"]),
+        ("zeroConfUpTo", &["0", "19.9", "1000000"], &["-1", "1000000.01", "1e3", ""]),
+        ("zeroConfQuietSeconds", &["0", "3600"], &["3601", "-1"]),
+        ("anomalyConfirmations", &["1", "144"], &["0", "145"]),
+        ("offlineGraceMinutes", &["0", "1440"], &["1441"]),
+        ("currencies", &["USD", "CHF,ZAR"], &["", "usd", "BTC", "USD,,EUR"]),
+        ("spreadPerMille", &["0", "200"], &["201"]),
+        ("minFreshSources", &["1", "10"], &["0", "11"]),
+        ("allowedHosts", &["", "pay.example", "10.0.0.1,[::1]"], &["a b", "http://x", "x:80", "a/b"]),
+        (
+            "publicUrl",
+            &["", "https://pay.example", "http://x:8080/shop"],
+            &["pay.example", "ftp://x", "https://u:p@x", "https://x?q=1"],
+        ),
+        ("trustedProxies", &["", "10.0.0.1", "10.0.0.0/8,fd00::/8"], &["10.0.0.0/33", "proxy", "10.0.0.1/"]),
+        ("merchantName", &["M", "Café"], &["", " ", "a\u{7}b"]),
+        ("merchantColor", &["", "#00ff7f"], &["red", "#fff", "#gggggg"]),
+        ("merchantLogo", &["", "data:image/png;base64,AAAA"], &["https://x/logo.png", "data:text/html;base64,AAAA"]),
+        ("addressType", &["bip84", "bip86"], &["bip44", ""]),
+    ] {
+        let setting = Setting::named(name).unwrap();
+        let mut settings = Settings::defaults(Environment::Test);
+        for value in good {
+            setting.apply(&mut settings, value).unwrap();
+            assert_eq!((setting.show)(&settings), *value, "{name}");
+        }
+        for value in bad {
+            let error = setting.apply(&mut settings, value).unwrap_err();
+            assert_eq!(error.to_string(), format!("{name} must be {}", setting.form), "{name} {value:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_value_set_holds_at_once_and_after_a_restart_until_it_is_unset() {
+    let (_folder, store) = store();
+    let settings = live(&store);
+    let shown = settings.set(&store, "publicUrl", "https://Pay.Example/", ACT).await.unwrap();
+    assert_eq!((shown.value.as_str(), shown.default), ("https://pay.example", ""));
+    assert_eq!(settings.snapshot().public_url.as_deref(), Some("https://pay.example"));
+    assert_eq!(live(&store).snapshot().public_url.as_deref(), Some("https://pay.example"));
+    settings.unset(&store, "publicUrl", ACT).await.unwrap();
+    assert_eq!(settings.snapshot().public_url, None);
+    assert_eq!(live(&store).snapshot().public_url, None);
+}
+
+#[tokio::test]
+async fn a_refused_value_changes_nothing() {
+    let (_folder, store) = store();
+    let settings = live(&store);
+    assert!(matches!(
+        settings.set(&store, "tolerancePerMille", "101", ACT).await,
+        Err(SettingError::Value { name: "tolerancePerMille", .. })
+    ));
+    assert!(matches!(settings.set(&store, "nothing", "1", ACT).await, Err(SettingError::Unknown(_))));
+    assert_eq!(*settings.snapshot(), Settings::defaults(Environment::Test));
+}
+
+#[tokio::test]
+async fn what_the_start_gives_rules_over_what_is_stored() {
+    let (_folder, store) = store();
+    live(&store).set(&store, "publicUrl", "https://stored.example", ACT).await.unwrap();
+    let given = Override { value: "https://given.example".to_owned(), by: "--public-url".to_owned() };
+    let overrides = BTreeMap::from([("publicUrl".to_owned(), given)]);
+    let settings = LiveSettings::load(Environment::Test, &overrides, &store).unwrap();
+    assert_eq!(settings.snapshot().public_url.as_deref(), Some("https://given.example"));
+    let error = settings.set(&store, "publicUrl", "", ACT).await.unwrap_err();
+    assert!(error.to_string().contains("--public-url"), "{error}");
+}
+
+#[tokio::test]
+async fn a_stored_value_that_is_no_longer_acceptable_leaves_the_default() {
+    let (_folder, store) = store();
+    store.write(|tx| tx.put_setting("tolerancePerMille", "900")).await.unwrap();
+    store.write(|tx| tx.put_setting("ofANewerProgram", "1")).await.unwrap();
+    assert_eq!(*live(&store).snapshot(), Settings::defaults(Environment::Test));
+}
+
+#[test]
+fn a_block_of_addresses_holds_its_own_and_no_other() {
+    for (network, address, within) in [
+        ("10.0.0.0/8", "10.255.0.1", true),
+        ("10.0.0.0/8", "11.0.0.1", false),
+        ("0.0.0.0/0", "192.0.2.1", true),
+        ("127.0.0.1", "127.0.0.1", true),
+        ("127.0.0.1", "127.0.0.2", false),
+        ("127.0.0.1", "::ffff:127.0.0.1", true),
+        ("fd00::/8", "fd12::1", true),
+        ("::/0", "192.0.2.1", false),
+    ] {
+        assert_eq!(
+            network.parse::<Network>().unwrap().contains(address.parse().unwrap()),
+            within,
+            "{network} {address}"
+        );
+    }
+}

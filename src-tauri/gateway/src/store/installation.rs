@@ -1,0 +1,64 @@
+//! The one row that says whose file this is.
+
+use rusqlite::{OptionalExtension, params};
+use tillgate_domain::id::Id;
+use tillgate_domain::time::Timestamp;
+
+use super::{Reader, StoreError, Tx};
+use crate::environment::Environment;
+
+/// Whose database it is. Made once, never changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Installation {
+    /// Names this installation's entries in the OS keyring.
+    pub installation_id: Id,
+    /// The merchant's id.
+    pub merchant_id: Id,
+    /// Of which environment the records are.
+    pub environment: Environment,
+}
+
+impl Reader<'_> {
+    /// The installation, once it was made.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn installation(&self) -> Result<Option<Installation>, StoreError> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT installation_id, merchant_id, environment FROM installation")?;
+        let row: Option<([u8; 20], [u8; 20], String)> =
+            statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+        row.map(|(installation, merchant, environment)| {
+            Ok(Installation {
+                installation_id: Id::from_bytes(installation),
+                merchant_id: Id::from_bytes(merchant),
+                environment: environment.parse().map_err(|_| StoreError::BadValue("installation.environment"))?,
+            })
+        })
+        .transpose()
+    }
+}
+
+impl Tx<'_> {
+    /// Keeps the installation, unless one is kept already; answers the one that is.
+    ///
+    /// # Errors
+    /// When nothing can be stored.
+    pub fn ensure_installation(&self, new: Installation, at: Timestamp) -> Result<Installation, StoreError> {
+        if let Some(known) = self.installation()? {
+            return Ok(known);
+        }
+        self.connection
+            .prepare_cached(
+                "INSERT INTO installation (one, installation_id, merchant_id, environment, created_at)
+                 VALUES (1, ?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![
+                new.installation_id.as_bytes(),
+                new.merchant_id.as_bytes(),
+                new.environment.as_str(),
+                at.ms()
+            ])?;
+        Ok(new)
+    }
+}

@@ -63,13 +63,13 @@ impl DataDir {
     /// The gateway's database.
     #[must_use]
     pub fn database(&self) -> PathBuf {
-        self.path.join("tillgate.sqlite")
+        self.path.join("tillgate.db")
     }
 
     /// The sandbox's chain.
     #[must_use]
     pub fn sandbox(&self) -> PathBuf {
-        self.path.join("sandbox.sqlite")
+        self.path.join("sandbox.db")
     }
 
     /// Where the command line reaches a running gateway.

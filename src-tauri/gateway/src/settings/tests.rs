@@ -2,7 +2,7 @@ use super::*;
 
 fn store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(&folder.path().join("tillgate.sqlite")).unwrap();
+    let store = Store::open(&folder.path().join("tillgate.db")).unwrap();
     (folder, store)
 }
 

@@ -11,6 +11,7 @@ pub mod notifications;
 pub mod payments;
 pub mod rates;
 pub mod receipts;
+
 mod audit;
 mod error;
 mod installation;

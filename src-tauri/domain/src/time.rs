@@ -1,4 +1,4 @@
-//! Moments of an environment's clock, in whole milliseconds since 1970 UTC.
+//! Moments of an environment's clock, in whole milliseconds since 1970 UTC. No clock is read here.
 
 use chrono::{DateTime, SecondsFormat};
 
@@ -60,5 +60,35 @@ impl Timestamp {
     fn iso(self, form: SecondsFormat) -> String {
         // Beyond chrono's range (year 262,143) nothing sensible can be shown.
         DateTime::from_timestamp_millis(self.0).unwrap_or(DateTime::UNIX_EPOCH).to_rfc3339_opts(form, true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_shown_in_utc_with_whole_seconds_or_milliseconds() {
+        let time = Timestamp::from_ms(1_768_219_580_123);
+        assert_eq!(time.iso_seconds(), "2026-01-12T12:06:20Z");
+        assert_eq!(time.iso_millis(), "2026-01-12T12:06:20.123Z");
+        assert_eq!(time.cut_to_second().iso_millis(), "2026-01-12T12:06:20.000Z");
+        assert_eq!(Timestamp::from_ms(-1).cut_to_second(), Timestamp::from_ms(-1_000));
+    }
+
+    #[test]
+    fn times_are_read_with_or_without_fraction_and_offset() {
+        for (text, ms) in [
+            ("2026-01-12T12:06:20Z", 1_768_219_580_000),
+            ("2026-01-12T12:06:20.123Z", 1_768_219_580_123),
+            ("2026-01-12T12:06:20.1239999Z", 1_768_219_580_123),
+            ("2026-01-12T13:36:20+01:30", 1_768_219_580_000),
+            ("1969-12-31T23:59:59.999Z", -1),
+        ] {
+            assert_eq!(Timestamp::parse_iso(text), Ok(Timestamp::from_ms(ms)), "{text}");
+        }
+        for text in ["", "2026-01-12", "2026-01-12T12:06:20", "2026-13-12T12:06:20Z", "1768219580"] {
+            assert_eq!(Timestamp::parse_iso(text), Err(NotATime), "{text}");
+        }
     }
 }

@@ -83,6 +83,20 @@ fn an_open_one_is_set_aside_when_its_coins_are_gone_or_count_and_opened_when_the
 }
 
 #[test]
+fn of_two_that_conflict_one_alone_is_told_of() {
+    let older = receipt(1, 700).late().absent();
+    let newer = Receipt { last_seen_at: look(35).at, ..receipt(2, 700).late().absent() }.against(1);
+    let mut hasty = closed(Expired, 0);
+    hasty.policy.anomaly_confirmations = 0;
+    let receipts = [older, newer];
+    assert_eq!(changes(&hasty, &receipts, &[]), [raise(LatePayment, Some(2), 700, &[2])]);
+    for resolution in [Open, DismissedBySystem] {
+        let known = [anomaly(LatePayment, Some(1), 700, resolution)];
+        assert_eq!(changes(&closed(Expired, 0), &receipts, &known), [], "its place is taken: {resolution:?}");
+    }
+}
+
+#[test]
 fn what_people_decided_is_left_alone_with_a_warning_when_its_ground_changes() {
     for resolution in [Refunding, Refunded, Accepted, DismissedByStaff] {
         let known = [anomaly(LatePayment, Some(1), 700, resolution)];

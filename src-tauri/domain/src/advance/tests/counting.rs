@@ -113,6 +113,13 @@ fn one_that_replaces_two_shares_both_verdicts() {
 }
 
 #[test]
+fn one_that_takes_the_place_of_coins_that_would_count_shares_their_verdict() {
+    let dropped = Receipt { gone: true, counted_sats: 0, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
+    let bumped = Receipt { last_seen_at: look(35).at, ..receipt(2, AMOUNT).late().absent() }.against(1);
+    assert_eq!(counted(&closed(Invalid, 0), &[dropped, bumped], &look(40)), [0, AMOUNT]);
+}
+
+#[test]
 fn of_two_that_conflict_one_alone_counts() {
     let old = || receipt(1, AMOUNT).counted(AMOUNT);
     let new = || Receipt { last_seen_at: look(9).at, ..receipt(2, AMOUNT).against(1) };

@@ -1,13 +1,17 @@
 //! The composition root: what one environment's gateway is made of.
 
-use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, OnceLock};
 
-use tokio::sync::watch;
+use tillgate_sandbox::Sandbox;
+use tokio::sync::{Notify, watch};
 
 use crate::chain::Chain;
 use crate::clock::Clock;
+use crate::data_dir::DataDir;
 use crate::entropy::Entropy;
 use crate::environment::Environment;
+use crate::rates::Rates;
 use crate::secrets::SecretStore;
 use crate::settings::LiveSettings;
 use crate::store::{Installation, Store};
@@ -19,6 +23,8 @@ pub struct Gateway {
     pub environment: Environment,
     /// Its clock.
     pub clock: Arc<dyn Clock>,
+    /// How far the sandbox moved the clock forward, in milliseconds; whoever moves it stores it here.
+    pub clock_offset_ms: Arc<AtomicI64>,
     /// Its random numbers.
     pub entropy: Arc<dyn Entropy>,
     /// Its database.
@@ -29,8 +35,48 @@ pub struct Gateway {
     pub settings: LiveSettings,
     /// Its Bitcoin backend.
     pub chain: Arc<dyn Chain>,
+    /// The sandbox behind the backend, where it is one.
+    pub sandbox: Option<Arc<Sandbox>>,
+    /// Its exchange rates.
+    pub rates: Rates,
     /// Its secrets.
     pub secrets: Arc<dyn SecretStore>,
     /// Counts committed changes: the panel and the payment pages read again when it moves.
     pub changes: watch::Sender<u64>,
+    /// Told when a notification was queued.
+    pub notifier_wake: Notify,
+    /// Where it is served, once it is.
+    pub served: OnceLock<Served>,
+    /// Its files, locked as long as the gateway lives: kept last, to be dropped after all that uses them.
+    pub data_dir: DataDir,
+}
+
+/// Where a gateway is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served {
+    /// The API: `http://127.0.0.1:7421/v2`.
+    pub api: String,
+    /// The payment pages: `http://127.0.0.1:7421/pay`.
+    pub pages: String,
+}
+
+impl Gateway {
+    /// Says that something was committed that people look at.
+    pub fn note_change(&self) {
+        self.changes.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// Where the payment pages are as customers reach them, without a slash at the end:
+    /// `http://127.0.0.1:7421/pay`. The setting `publicUrl` rules; a gateway that is not served names
+    /// the address where it would be.
+    #[must_use]
+    pub fn pages_base(&self) -> String {
+        if let Some(public_url) = &self.settings.snapshot().public_url {
+            return format!("{public_url}/pay");
+        }
+        match self.served.get() {
+            Some(served) => served.pages.clone(),
+            None => format!("http://127.0.0.1:{}/pay", self.environment.default_port()),
+        }
+    }
 }

@@ -1,0 +1,25 @@
+// Copying to the clipboard, also where the web view has only the old way.
+
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyBySelection(text);
+  }
+}
+
+function copyBySelection(text: string): boolean {
+  // A modal dialog makes everything outside it inert: the field must be inside.
+  const place = document.querySelector("dialog[open]") ?? document.body;
+  const before = document.activeElement;
+  const field = document.createElement("textarea");
+  field.value = text;
+  field.className = "visually-hidden";
+  place.append(field);
+  field.select();
+  const copied = document.execCommand("copy");
+  field.remove();
+  if (before instanceof HTMLElement) before.focus();
+  return copied;
+}

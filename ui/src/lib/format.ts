@@ -1,0 +1,47 @@
+// How times, ids and states are shown. Never computes with money: its texts come from the gateway.
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+const sameDay = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const otherDay = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+/** A time for people: today's without its date. */
+export function showTime(iso: string, nowMs: number): string {
+  const time = new Date(iso);
+  if (Number.isNaN(time.getTime())) return iso;
+  const today = time.toDateString() === new Date(nowMs).toDateString();
+  return (today ? sameDay : otherDay).format(time);
+}
+
+/** How long until `iso`: `29 min 3 s`, or nothing once it is past. */
+export function timeLeft(iso: string, nowMs: number): string | undefined {
+  const left = Date.parse(iso) - nowMs;
+  if (Number.isNaN(left) || left <= 0) return undefined;
+  if (left < MINUTE_MS) return `${Math.ceil(left / 1000)} s`;
+  if (left < HOUR_MS) return `${Math.floor(left / MINUTE_MS)} min ${Math.floor((left % MINUTE_MS) / 1000)} s`;
+  if (left < DAY_MS) return `${Math.floor(left / HOUR_MS)} h ${Math.floor((left % HOUR_MS) / MINUTE_MS)} min`;
+  return `${Math.floor(left / DAY_MS)} d ${Math.floor((left % DAY_MS) / HOUR_MS)} h`;
+}
+
+/** Both ends of an id that is too long for a table. */
+export function shortId(id: string): string {
+  return id.length <= 16 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`;
+}
+
+/** `LATE_PAYMENT` as people say it. */
+export function words(constant: string): string {
+  const text = constant.toLowerCase().replaceAll("_", " ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** `1 block`, `2 blocks`. */
+export function count(number: number, singular: string, plural = `${singular}s`): string {
+  return `${number} ${number === 1 ? singular : plural}`;
+}
+
+/** An SVG document as an image's source, so that it is never part of the page. */
+export function svgSource(svg: string): string {
+  return `data:image/svg+xml,${encodeURIComponent(svg)}`;
+}

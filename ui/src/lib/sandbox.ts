@@ -1,0 +1,83 @@
+// The calls of the built-in sandbox, as the gateway's HTTP interface names them.
+import { host } from "./host";
+
+export interface Faults {
+  chainDown: boolean;
+  broadcastRejects: boolean;
+  latencyMs: number;
+}
+
+export interface SandboxState {
+  height: number;
+  tipHash: string;
+  mempool: string[];
+  clock: string;
+  faults: Faults;
+}
+
+async function post(path: string, body: Record<string, unknown> = {}): Promise<unknown> {
+  return host().call({ command: "sandbox", method: "POST", path: `/sandbox/${path}`, body });
+}
+
+async function put(path: string, body: Record<string, unknown>): Promise<void> {
+  await host().call({ command: "sandbox", method: "PUT", path: `/sandbox/${path}`, body });
+}
+
+export async function sandboxState(): Promise<SandboxState> {
+  return (await host().call({
+    command: "sandbox",
+    method: "GET",
+    path: "/sandbox",
+    body: null,
+  })) as SandboxState;
+}
+
+/** The customer pays: what remains, where no amount is named. Gives the transactions' ids. */
+export async function pay(paymentId: string, btcAmount?: string): Promise<string[]> {
+  const answer = await post(`payments/${paymentId}/pay`, btcAmount === undefined ? {} : { btcAmount });
+  return (answer as { btcTxIds: string[] }).btcTxIds;
+}
+
+/** The customer sends an unconfirmed transaction's coins back to itself. */
+export async function doubleSpend(btcTxId: string): Promise<true> {
+  await post(`transactions/${btcTxId}/replace`, { toCustomer: true });
+  return true;
+}
+
+/** The transaction drops out of the mempool, and is refused until the next block. */
+export async function evict(btcTxId: string): Promise<true> {
+  await post(`transactions/${btcTxId}/evict`);
+  return true;
+}
+
+export async function mine(count: number, empty = false): Promise<true> {
+  await post("blocks", { count, empty });
+  return true;
+}
+
+export async function reorganise(depth: number, keepTransactions: boolean): Promise<true> {
+  await post("reorg", { depth, keepTransactions });
+  return true;
+}
+
+export async function advanceClock(advanceSeconds: number): Promise<true> {
+  await post("clock", { advanceSeconds });
+  return true;
+}
+
+/** The customer sends coins to any address. */
+export async function send(address: string, btcAmount: string): Promise<true> {
+  await post("send", { address, btcAmount });
+  return true;
+}
+
+/** Sets a rate, or withdraws it. */
+export async function setRate(currency: string, rate: string | null): Promise<true> {
+  await put("rates", { [currency]: rate });
+  return true;
+}
+
+export async function setFaults(faults: Partial<Faults>): Promise<true> {
+  await put("faults", faults);
+  return true;
+}

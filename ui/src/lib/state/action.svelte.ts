@@ -1,0 +1,28 @@
+// One act of a person: running or not, and why it failed.
+import type { CommandError } from "../bindings/CommandError";
+import { asCommandError } from "../host";
+
+export class Action {
+  running = $state(false);
+  error = $state.raw<CommandError | undefined>(undefined);
+
+  /** Runs `act` unless it is running already; gives its answer, or nothing where it failed. */
+  async run<T>(act: () => Promise<T>): Promise<T | undefined> {
+    if (this.running) return undefined;
+    this.running = true;
+    this.error = undefined;
+    try {
+      return await act();
+    } catch (reason) {
+      this.error = asCommandError(reason);
+      return undefined;
+    } finally {
+      this.running = false;
+    }
+  }
+
+  /** The message, where it concerns this field. */
+  about(field: string): string | undefined {
+    return this.error?.field === field ? this.error.message : undefined;
+  }
+}

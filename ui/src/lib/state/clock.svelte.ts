@@ -1,0 +1,24 @@
+// The environment's clock as the window sees it: the sandbox's may be ahead of the machine's.
+const clock = $state({ offsetMs: 0, nowMs: Date.now() });
+
+const TICK_MS = 1000;
+
+/** Sets the clock by the gateway's. */
+export function setClock(iso: string): void {
+  const told = Date.parse(iso);
+  if (Number.isNaN(told)) return;
+  clock.offsetMs = told - Date.now();
+  clock.nowMs = told;
+}
+
+/** Keeps it running; returns what stops it. */
+export function runClock(): () => void {
+  const timer = setInterval(() => {
+    clock.nowMs = Date.now() + clock.offsetMs;
+  }, TICK_MS);
+  return () => clearInterval(timer);
+}
+
+export function nowMs(): number {
+  return clock.nowMs;
+}

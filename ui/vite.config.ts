@@ -1,0 +1,17 @@
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  plugins: [svelte()],
+  clearScreen: false,
+  server: { port: 5173, strictPort: true },
+  // The oldest web view that Tauri 2 runs on Debian 12 is WebKitGTK 2.40.
+  build: { target: "safari16", sourcemap: false },
+  test: {
+    environment: "jsdom",
+    include: ["tests/**/*.test.ts"],
+    // Svelte's server build is what Node resolves by itself; components are tested in a browser's.
+    alias: [{ find: /^svelte$/, replacement: "svelte" }],
+  },
+  resolve: process.env["VITEST"] ? { conditions: ["browser"] } : {},
+});

@@ -10,8 +10,8 @@ export default defineConfig({
   test: {
     environment: "jsdom",
     include: ["tests/**/*.test.ts"],
-    // Svelte's server build is what Node resolves by itself; components are tested in a browser's.
-    alias: [{ find: /^svelte$/, replacement: "svelte" }],
+    setupFiles: ["tests/setup.ts"],
   },
+  // Svelte's server build is what Node resolves by itself; components are tested in a browser's.
   resolve: process.env["VITEST"] ? { conditions: ["browser"] } : {},
 });

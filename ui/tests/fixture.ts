@@ -1,0 +1,167 @@
+// A gateway in memory, for tests of screens alone: it answers with what it was given and keeps no rule.
+import type { AnomalyRow } from "../src/lib/bindings/AnomalyRow";
+import type { Command } from "../src/lib/bindings/Command";
+import type { CommandError } from "../src/lib/bindings/CommandError";
+import type { DeliveryRow } from "../src/lib/bindings/DeliveryRow";
+import type { PaymentView } from "../src/lib/bindings/PaymentView";
+import type { StatusView } from "../src/lib/bindings/StatusView";
+import type { Answers, CommandName, Host, HostEvent, ShellAct } from "../src/lib/host";
+
+export const status: StatusView = {
+  environment: "test",
+  version: "0.1.0",
+  serving: true,
+  api: "http://127.0.0.1:7421/v2",
+  pages: "http://127.0.0.1:7421/pay",
+  clock: "2026-01-12T12:06:20.123Z",
+  chainHeight: 112,
+  chainLookedAt: "2026-01-12T12:06:20Z",
+  chainError: null,
+  rates: [
+    { currency: "USD", rate: "64210.5500", fresh: true },
+    { currency: "EUR", rate: "59000.0000", fresh: true },
+    { currency: "JPY", rate: "9500000.0000", fresh: false },
+  ],
+  openPayments: 1,
+  openAnomalies: 1,
+  waitingNotifications: 0,
+  hmacKey: false,
+  sandbox: true,
+  secrets: "keyring",
+  warnings: [],
+};
+
+const btc = (sats: number, text: string) => ({ sats, text });
+
+export function anomaly(over: Partial<AnomalyRow> = {}): AnomalyRow {
+  return {
+    anomalyId: "a".repeat(40),
+    paymentId: "p".repeat(40),
+    anomalyType: "OVERPAYMENT",
+    paid: btc(7787, "0.00007787"),
+    fiatAmount: "5.00",
+    currency: "USD",
+    time: "2026-01-12T12:05:00Z",
+    message: "The customer paid 0.00007787 BTC more than was asked.",
+    resolution: "OPEN",
+    dismissalReason: null,
+    btcTxIds: ["c".repeat(64)],
+    ...over,
+  };
+}
+
+export function delivery(over: Partial<DeliveryRow> = {}): DeliveryRow {
+  return {
+    deliveryId: "d".repeat(40),
+    notificationId: "n1",
+    subjectKind: "payment",
+    subjectId: "p".repeat(40),
+    url: "https://shop.example/hook",
+    attempt: 1,
+    time: "2026-01-12T12:04:00.120Z",
+    durationMs: 34,
+    statusCode: 500,
+    error: null,
+    answer: "<b>upset</b>",
+    notificationState: "WAITING",
+    nextAttemptTime: "2026-01-12T12:04:10Z",
+    ...over,
+  };
+}
+
+export function payment(over: Partial<PaymentView> = {}): PaymentView {
+  return {
+    paymentId: "p".repeat(40),
+    state: "NEW",
+    amount: btc(15574, "0.00015574"),
+    paid: btc(0, "0.00000000"),
+    fiatAmount: "10.00",
+    currency: "USD",
+    label: "webshop",
+    message: "Two coffees",
+    merchantTransactionId: "order-7",
+    creationTime: "2026-01-12T12:00:00Z",
+    expirationTime: "2026-01-12T12:30:00Z",
+    openAnomalies: 0,
+    address: "bcrt1qexampleaddress0000000000000000000000",
+    exchangeRate: "64210.5500",
+    paymentAddress: "bitcoin:bcrt1qexampleaddress0000000000000000000000?amount=0.00015574",
+    paymentPageUrl: "http://127.0.0.1:7421/pay/" + "p".repeat(40),
+    remaining: btc(15574, "0.00015574"),
+    paidFiat: "0.00",
+    confirmationsWanted: 1,
+    qrSvg: '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>',
+    paymentTime: null,
+    notificationUrl: "https://shop.example/hook",
+    anomalyNotificationUrl: null,
+    acceptable: false,
+    sandboxAmounts: {
+      exact: btc(15574, "0.00015574"),
+      part: btc(7787, "0.00007787"),
+      tooMuch: btc(23361, "0.00023361"),
+    },
+    transactions: [],
+    history: [
+      {
+        time: "2026-01-12T12:00:00Z",
+        from: "NEW",
+        to: "NEW",
+        paid: btc(0, "0.00000000"),
+        cause: "created",
+      },
+    ],
+    deliveries: [],
+    anomalies: [],
+    ...over,
+  };
+}
+
+type Reply<N extends CommandName> = Answers[N] | CommandError | ((command: never) => Answers[N]);
+
+/** A host that answers from `replies`, and remembers what it was asked. */
+export class FixtureHost implements Host {
+  readonly asked: Command[] = [];
+  readonly acts: ShellAct[] = [];
+  readonly #replies = new Map<CommandName, unknown>();
+  readonly #listeners = new Map<HostEvent, Set<() => void>>();
+
+  constructor() {
+    this.reply("status", status);
+    this.reply("listPayments", { items: [], itemsCount: 0 });
+    this.reply("listKeys", { items: [], itemsCount: 0 });
+    this.reply("listAnomalies", { items: [], itemsCount: 0 });
+  }
+
+  reply<N extends CommandName>(command: N, reply: Reply<N>): void {
+    this.#replies.set(command, reply);
+  }
+
+  async call<N extends CommandName>(command: Extract<Command, { command: N }>): Promise<Answers[N]> {
+    this.asked.push(command);
+    const reply = this.#replies.get(command.command);
+    const answer = typeof reply === "function" ? (reply as (c: unknown) => unknown)(command) : reply;
+    if (answer === undefined || (answer as Partial<CommandError>).errorType !== undefined) {
+      throw answer ?? { errorType: "NO_REPLY", message: `no reply for ${command.command}`, field: null };
+    }
+    return answer as Answers[N];
+  }
+
+  async shell(act: ShellAct): Promise<void> {
+    this.acts.push(act);
+  }
+
+  on(event: HostEvent, heard: () => void): () => void {
+    const listeners = this.#listeners.get(event) ?? new Set();
+    this.#listeners.set(event, listeners.add(heard));
+    return () => listeners.delete(heard);
+  }
+
+  emit(event: HostEvent): void {
+    for (const heard of this.#listeners.get(event) ?? []) heard();
+  }
+
+  /** What was asked with this command. */
+  askedFor(command: CommandName) {
+    return this.asked.filter((one) => one.command === command);
+  }
+}

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { count, shortId, svgSource, timeLeft, words } from "../src/lib/format";
+import { hrefOf, parseRoute } from "../src/lib/state/route.svelte";
+
+const NOW = Date.parse("2026-01-12T12:00:00Z");
+
+describe("time left", () => {
+  test.each([
+    ["2026-01-12T12:00:00Z", undefined],
+    ["2026-01-12T11:59:59Z", undefined],
+    ["2026-01-12T12:00:00.400Z", "1 s"],
+    ["2026-01-12T12:29:03Z", "29 min 3 s"],
+    ["2026-01-12T14:05:00Z", "2 h 5 min"],
+    ["2026-01-15T13:00:00Z", "3 d 1 h"],
+    ["never", undefined],
+  ])("until %s is %s", (iso, expected) => {
+    expect(timeLeft(iso, NOW)).toBe(expected);
+  });
+});
+
+test("constants become words", () => {
+  expect(words("LATE_PAYMENT")).toBe("Late payment");
+});
+
+test("one is singular", () => {
+  expect([count(0, "block"), count(1, "block"), count(2, "anomaly", "anomalies")]).toEqual([
+    "0 blocks",
+    "1 block",
+    "2 anomalies",
+  ]);
+});
+
+test("long ids show both ends, short ones all", () => {
+  expect(shortId("0123456789abcdef0123456789abcdef")).toBe("01234567…abcdef");
+  expect(shortId("order-7")).toBe("order-7");
+});
+
+test("an SVG stays inside the image's source", () => {
+  expect(svgSource('<svg a="#">')).toBe("data:image/svg+xml,%3Csvg%20a%3D%22%23%22%3E");
+});
+
+describe("addresses of screens", () => {
+  test.each(["#/payments", "#/payment/abc", "#/new", "#/anomalies", "#/keys", "#/sandbox"])(
+    "%s survives parsing",
+    (href) => {
+      expect(hrefOf(parseRoute(href))).toBe(href);
+    },
+  );
+
+  test("anything else is the list of payments", () => {
+    expect(parseRoute("#/payment/")).toEqual({ screen: "payments" });
+    expect(parseRoute("#/elsewhere")).toEqual({ screen: "payments" });
+  });
+});

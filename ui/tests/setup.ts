@@ -1,0 +1,15 @@
+// What jsdom lacks of a web view.
+import { cleanup } from "@testing-library/svelte";
+import { afterEach } from "vitest";
+
+HTMLDialogElement.prototype.showModal = function () {
+  this.open = true;
+};
+HTMLDialogElement.prototype.close = function () {
+  this.open = false;
+};
+
+afterEach(() => {
+  cleanup();
+  location.hash = "";
+});

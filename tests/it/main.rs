@@ -3,6 +3,13 @@
 
 #![cfg(test)]
 
+mod anomalies;
 mod architecture;
+mod customers;
+mod hardship;
 mod harness;
+mod idempotency;
+mod notifications;
+mod power_cuts;
 mod story;
+mod transitions;

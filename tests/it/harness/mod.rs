@@ -4,6 +4,7 @@
 pub mod client;
 pub mod program;
 pub mod sandbox;
+pub mod scene;
 pub mod shop;
 pub mod signature;
 
@@ -11,7 +12,8 @@ use std::time::Duration;
 
 pub use client::Answer;
 pub use program::{Program, Tillgate};
-pub use shop::{Behaviour, Received, Shop};
+pub use scene::Scene;
+pub use shop::{Behaviour, Shop};
 
 /// How long a condition may take to come true. Generous, because two cores run several scenarios at once.
 pub const PATIENCE: Duration = Duration::from_secs(30);

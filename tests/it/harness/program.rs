@@ -27,11 +27,6 @@ impl Program {
         Self { folder, data_dir }
     }
 
-    /// A fresh folder, with the data directory elsewhere (on a file system that a test made).
-    pub fn on(data_dir: &Path) -> Self {
-        Self { folder: TempDir::new().unwrap(), data_dir: data_dir.to_path_buf() }
-    }
-
     /// Where the program keeps its data.
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
@@ -138,6 +133,12 @@ impl Tillgate {
     /// The program, to run commands beside the gateway.
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// The data directory of a gateway that was stopped.
+    pub fn into_program(mut self) -> Program {
+        assert!(self.child.is_none(), "the gateway runs");
+        std::mem::replace(&mut self.program, Program::new())
     }
 
     /// The process's id.

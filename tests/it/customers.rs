@@ -1,0 +1,232 @@
+//! Customers who pay in their own ways: bumped fees, evicted and reorganised transactions, several at once,
+//! and the merchant's rules for how much and how deep is enough.
+
+use serde_json::json;
+
+use crate::harness::Scene;
+use crate::harness::client::text;
+use crate::harness::sandbox::{btc, sats};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_customer_who_bumps_the_fee_stays_paid_and_in_time() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    let first = s.pay(&bill.id).await;
+    s.pass_deadline().await;
+    let bumped = s.replace(&first, json!({ "toCustomer": false })).await;
+    assert_ne!(first, bumped);
+    let payment = s.expect(&bill, "UNCONFIRMED").await;
+    assert_eq!(payment["btcTransactions"].as_array().unwrap().len(), 1);
+    assert_eq!(payment["btcTransactions"][0]["btcTxId"], bumped);
+    s.mine(1).await;
+    s.expect(&bill, "CONFIRMED").await;
+    s.mine(2).await;
+    s.expect_anomalies(&bill, &[]).await;
+    s.shop.hears_of(&bill.id, "the new transaction", |r| r["btcTransactions"][0]["btcTxId"] == bumped.as_str()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_replacement_pays_beyond_the_replaced_after_the_deadline_is_late() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    let part = s.pay_sats(&bill.id, 5_000).await;
+    s.pass_deadline().await;
+    s.expect(&bill, "INVALID").await;
+    s.replace(&part, json!({ "toCustomer": false, "btcAmount": btc(bill.amount_sats) })).await;
+    s.mine(2).await;
+    let payment = s.expect(&bill, "INVALID").await;
+    assert_eq!(sats(&payment["paidBtc"]), 5_000);
+    let anomalies = s.anomalies(&bill.id).await;
+    let late = anomalies.iter().find(|anomaly| anomaly["anomalyType"] == "LATE_PAYMENT").unwrap();
+    assert_eq!(sats(&late["paidBtc"]), i64::try_from(bill.amount_sats).unwrap() - 5_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_evicted_transaction_goes_on_counting_and_is_broadcast_again() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    let txid = s.pay(&bill.id).await;
+    s.evict(&txid).await;
+    s.expect(&bill, "UNCONFIRMED").await;
+    // Refused until the next block, after which the gateway's own broadcast brings it back.
+    s.mine_empty(1).await;
+    let back = async || s.sandbox().await["mempool"].as_array()?.contains(&json!(txid)).then_some(());
+    crate::harness::wait_for("the transaction in the mempool again", back).await;
+    s.mine(1).await;
+    s.expect(&bill, "CONFIRMED").await;
+    s.heard(&bill, &["UNCONFIRMED", "CONFIRMED"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_reorganised_out_and_back_in_stays_confirmed() {
+    let s = Scene::open().await;
+    let bill = s.confirmed_bill().await;
+    s.reorg(1).await;
+    let payment = s.expect(&bill, "CONFIRMED").await;
+    assert_eq!(payment["btcTransactions"][0]["confirmations"], 0);
+    s.mine(2).await;
+    let payment = s.expect(&bill, "CONFIRMED").await;
+    assert_eq!(payment["btcTransactions"][0]["confirmations"], 2);
+    s.expect_anomalies(&bill, &[]).await;
+    s.heard(&bill, &["CONFIRMED"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_reorganised_out_before_it_is_deep_enough_waits_again() {
+    let s = Scene::open().await;
+    let bill = s.bill("2000.00").await;
+    s.pay(&bill.id).await;
+    s.mine(2).await;
+    s.expect(&bill, "UNCONFIRMED").await;
+    s.reorg(2).await;
+    s.expect(&bill, "UNCONFIRMED").await;
+    s.mine(2).await;
+    s.expect(&bill, "UNCONFIRMED").await;
+    s.mine(1).await;
+    s.expect(&bill, "CONFIRMED").await;
+    s.heard(&bill, &["UNCONFIRMED", "CONFIRMED"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_price_decides_how_deep_is_deep_enough() {
+    let s = Scene::open().await;
+    for (price, confirmations) in [("1000.00", 1), ("1000.01", 3), ("10000.00", 3), ("10000.01", 6)] {
+        let bill = s.bill(price).await;
+        s.pay(&bill.id).await;
+        s.mine(confirmations - 1).await;
+        s.expect(&bill, "UNCONFIRMED").await;
+        s.mine(1).await;
+        s.expect(&bill, "CONFIRMED").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_is_frozen_with_the_payment() {
+    let s = Scene::open().await;
+    let before = s.bill("10.00").await;
+    s.gateway.program().set("confirmationTiers", "*:2");
+    let after = s.bill("10.00").await;
+    s.pay(&before.id).await;
+    s.pay(&after.id).await;
+    s.mine(1).await;
+    s.expect(&before, "CONFIRMED").await;
+    s.expect(&after, "UNCONFIRMED").await;
+    s.mine(1).await;
+    s.expect(&after, "CONFIRMED").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_confirmation_a_quiet_payment_of_a_small_price_is_accepted() {
+    let s = Scene::open_with(&[("zeroConfUpTo", "50")]).await;
+    let (small, at_bound, above) = (s.bill("10.00").await, s.bill("50.00").await, s.bill("50.01").await);
+    for bill in [&small, &at_bound, &above] {
+        s.pay(&bill.id).await;
+    }
+    s.advance_clock(4).await;
+    s.expect(&small, "CONFIRMED").await;
+    s.expect(&at_bound, "CONFIRMED").await;
+    s.expect(&above, "UNCONFIRMED").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_confirmation_a_low_fee_is_not_accepted() {
+    let s = Scene::open_with(&[("zeroConfUpTo", "50")]).await;
+    let bill = s.bill("10.00").await;
+    s.pay_with(&bill.id, json!({ "feeRate": 1 })).await;
+    s.advance_clock(60).await;
+    s.expect(&bill, "UNCONFIRMED").await;
+    s.mine(1).await;
+    s.expect(&bill, "CONFIRMED").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_confirmation_the_quiet_time_starts_anew_with_a_conflict() {
+    let s = Scene::open_with(&[("zeroConfUpTo", "50"), ("zeroConfQuietSeconds", "600")]).await;
+    let bill = s.bill("10.00").await;
+    let first = s.pay(&bill.id).await;
+    s.advance_clock(500).await;
+    s.expect(&bill, "UNCONFIRMED").await;
+    s.replace(&first, json!({ "toCustomer": false })).await;
+    s.advance_clock(500).await;
+    s.expect(&bill, "UNCONFIRMED").await;
+    s.advance_clock(101).await;
+    s.expect(&bill, "CONFIRMED").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn within_the_tolerance_a_little_less_is_enough() {
+    let s = Scene::open_with(&[("tolerancePerMille", "10")]).await;
+    let (enough, short) = (s.bill("10.00").await, s.bill("10.00").await);
+    let least = enough.amount_sats - enough.amount_sats * 10 / 1_000;
+    s.pay_sats(&enough.id, least).await;
+    s.pay_sats(&short.id, least - 1).await;
+    s.mine(1).await;
+    let payment = s.expect(&enough, "CONFIRMED").await;
+    assert_eq!(u64::try_from(sats(&payment["remainingToPay"])).unwrap(), enough.amount_sats - least);
+    s.expect(&short, "UNDERPAID").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_payments_at_once_are_told_apart() {
+    let s = Scene::open().await;
+    let (one, two) = (s.bill("10.00").await, s.bill("20.00").await);
+    assert_ne!(one.address, two.address);
+    let (first, second) = tokio::join!(s.pay(&one.id), s.pay(&two.id));
+    for (bill, txid) in [(&one, &first), (&two, &second)] {
+        let payment = s.expect(bill, "UNCONFIRMED").await;
+        assert_eq!(text(&payment["btcTransactions"][0]["btcTxId"]), *txid);
+    }
+    s.mine(1).await;
+    s.expect(&one, "CONFIRMED").await;
+    s.expect(&two, "CONFIRMED").await;
+    s.heard(&one, &["UNCONFIRMED", "CONFIRMED"]).await;
+    s.heard(&two, &["UNCONFIRMED", "CONFIRMED"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn coins_that_came_in_time_while_the_chain_was_silent_over_the_deadline_count() {
+    let s = Scene::open().await;
+    let (early, graced, late) = (s.bill("10.00").await, s.bill("10.00").await, s.bill("10.00").await);
+    s.faults(json!({ "chainDown": true })).await;
+    s.advance_clock(20 * 60).await;
+    s.pay(&early.id).await;
+    // 80 minutes after the creation: past the deadline, within the hour of grace.
+    s.advance_clock(60 * 60).await;
+    s.pay(&graced.id).await;
+    s.expect(&early, "NEW").await;
+    s.advance_clock(60 * 60).await;
+    s.pay(&late.id).await;
+    s.faults(json!({ "chainDown": false })).await;
+    s.expect(&early, "UNCONFIRMED").await;
+    s.expect(&graced, "UNCONFIRMED").await;
+    s.expect(&late, "EXPIRED").await;
+    s.mine(2).await;
+    s.expect(&early, "CONFIRMED").await;
+    s.expect(&graced, "CONFIRMED").await;
+    s.expect_anomalies(&late, &[("LATE_PAYMENT", "OPEN")]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_hides_the_address_at_the_deadline_even_while_the_state_waits() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    s.faults(json!({ "chainDown": true })).await;
+    assert!(s.get(&format!("/pay/{}", bill.id)).await.text().contains(&bill.address));
+    s.pass_deadline().await;
+    s.expect(&bill, "NEW").await;
+    assert!(!s.get(&format!("/pay/{}", bill.id)).await.text().contains(&bill.address));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chain_silent_for_ten_minutes_takes_no_new_payments() {
+    let s = Scene::open().await;
+    s.faults(json!({ "chainDown": true })).await;
+    s.advance_clock(9 * 60).await;
+    s.bill("10.00").await;
+    s.advance_clock(2 * 60).await;
+    let request = crate::harness::client::payment_request("10.00", s.shop.url());
+    let faults = s.post("/v2/payments/new", &request).await.faults(503);
+    assert_eq!(faults, [("CHAIN_NOT_READY".to_owned(), None)]);
+    s.faults(json!({ "chainDown": false })).await;
+    s.bill("10.00").await;
+}

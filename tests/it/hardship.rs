@@ -1,0 +1,167 @@
+//! A machine that fails the gateway: no room on the disk, a disk that cannot be written, a database that is
+//! locked, damaged or from the future, a port that is taken, no keyring. Each is said clearly, nothing is lost,
+//! and what can go on by itself does.
+
+use std::fs;
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rusqlite::Connection;
+use rustix::process::getuid;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::harness::client::payment_request;
+use crate::harness::program::serve;
+use crate::harness::{Program, Scene, Tillgate, wait_for};
+
+/// A data directory that was used once and holds one key and one payment.
+async fn used_program() -> Program {
+    let mut gateway = Tillgate::start().await;
+    gateway.client.new_payment("10.00", "http://127.0.0.1:1").await;
+    assert!(gateway.stop().await.success());
+    gateway.into_program()
+}
+
+/// `serve` that must not come up; gives the line that says why.
+fn refusal_to_serve(program: &Program) -> String {
+    let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
+    assert!(line.lines().filter(|line| !line.trim().is_empty()).count() <= 3, "not a clear line: {line}");
+    line
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_gateway_on_the_same_data_is_refused() {
+    let s = Scene::open().await;
+    let line = refusal_to_serve(s.gateway.program());
+    assert!(line.contains("already"), "{line}");
+    s.bill("10.00").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_taken_port_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let line = Program::new().refusal(&["serve", "--listen", &address]);
+    assert!(line.contains(&address), "{line}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_of_a_newer_program_is_refused_and_left_alone() {
+    let program = used_program().await;
+    let database = Connection::open(program.database()).unwrap();
+    database.pragma_update(None, "user_version", 9_999).unwrap();
+    database.close().unwrap();
+    let before = fs::read(program.database()).unwrap();
+    let line = refusal_to_serve(&program);
+    assert!(line.contains("newer"), "{line}");
+    assert_eq!(fs::read(program.database()).unwrap(), before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_database_is_refused_and_left_alone() {
+    let program = used_program().await;
+    let mut bytes = fs::read(program.database()).unwrap();
+    bytes[..100].fill(0x5a);
+    fs::write(program.database(), &bytes).unwrap();
+    let line = refusal_to_serve(&program);
+    assert!(line.contains("tillgate.db") || line.contains("database"), "{line}");
+    assert_eq!(fs::read(program.database()).unwrap(), bytes);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_another_process_locks_the_database_nothing_is_taken_and_then_it_goes_on() {
+    let s = Scene::open().await;
+    let locker = Connection::open(s.gateway.program().database()).unwrap();
+    locker.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let request = payment_request("10.00", s.shop.url());
+    let faults = s.post("/v2/payments/new", &request).await.faults(503);
+    assert_eq!(faults, [("STORAGE_UNAVAILABLE".to_owned(), None)]);
+    assert_eq!(s.get("/v2/payments/10/0").await.ok()["items"], json!([]), "reading goes on");
+    locker.execute_batch("ROLLBACK").unwrap();
+    s.bill("10.00").await;
+}
+
+/// Runs `serve` in a mount namespace of its own, after `prepare` changed the mounts there. An ordinary user
+/// becomes root of a user namespace for it.
+fn serve_in_namespace(program: &Program, prepare: &str, data_dir: &Path) -> Command {
+    let mut command = Command::new("unshare");
+    command.arg("--mount");
+    if !getuid().is_root() {
+        command.args(["--user", "--map-root-user"]);
+    }
+    let script = format!("set -e; {prepare}; exec \"$@\"");
+    command.args(["sh", "-c", &script, "sh", env!("CARGO_BIN_EXE_tillgate"), "serve", "--listen", "127.0.0.1:0"]);
+    command.arg("--data-dir").arg(data_dir);
+    program.isolate(&mut command);
+    command
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_takes_no_payment_and_loses_none_and_then_it_goes_on() {
+    let program = used_program().await;
+    let key = program.create_key("disk", &["--permissions", "full"]);
+    let small = TempDir::new().unwrap();
+    let (data, disk) = (program.data_dir().display(), small.path().display());
+    let prepare = format!("mount -t tmpfs -o size=24m tmpfs {disk}; cp -a {data} {disk}/data");
+    let (mut child, api) = serve(serve_in_namespace(&program, &prepare, &small.path().join("data")));
+    let client = crate::harness::client::Client::new(&api, key);
+    let before = client.get("/v2/payments/10/0").await.ok();
+
+    // The disk as the gateway sees it.
+    let filler = PathBuf::from(format!("/proc/{}/root{disk}/filler", child.id()));
+    let mut file = fs::File::create(&filler).unwrap();
+    let mut full = Ok(());
+    for size in [1 << 20, 1 << 12] {
+        full = Ok(());
+        while full.is_ok() {
+            full = file.write_all(&vec![0; size]).and_then(|()| file.sync_all());
+        }
+    }
+    full.unwrap_err();
+    let request = payment_request("10.00", "http://127.0.0.1:1");
+    let refused = async || {
+        let answer = client.post("/v2/payments/new", &request).await;
+        (answer.status != 200).then_some(answer)
+    };
+    let faults = wait_for("a payment that does not fit", refused).await.faults(503);
+    assert_eq!(faults, [("STORAGE_UNAVAILABLE".to_owned(), None)]);
+    let items = client.get("/v2/payments/500/0").await.ok();
+    assert!(items["paginationInfo"]["itemsCount"].as_u64() >= before["paginationInfo"]["itemsCount"].as_u64());
+
+    fs::remove_file(&filler).unwrap();
+    drop(file);
+    let taken = async || (client.post("/v2/payments/new", &request).await.status == 200).then_some(());
+    wait_for("a payment once there is room again", taken).await;
+    let after = client.get("/v2/payments/500/0").await.ok();
+    assert_eq!(
+        after["paginationInfo"]["itemsCount"].as_u64().unwrap(),
+        items["paginationInfo"]["itemsCount"].as_u64().unwrap() + 1,
+        "what was refused is not there, what was taken is"
+    );
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_cannot_be_written_is_said_at_the_start() {
+    let program = used_program().await;
+    let data = program.data_dir().display();
+    let prepare = format!("mount --bind {data} {data}; mount -o remount,bind,ro {data}");
+    let output = serve_in_namespace(&program, &prepare, program.data_dir()).output().unwrap();
+    let line = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{line}");
+    assert!(line.to_lowercase().contains("read-only") || line.contains("written"), "{line}");
+    assert!(output.stdout.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_keyring_production_refuses_and_the_sandbox_says_that_it_keeps_a_file() {
+    let program = Program::new();
+    let output = program.output(&["serve", "--environment", "production", "--listen", "127.0.0.1:0"]);
+    let line = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{line}");
+    assert!(line.contains("keyring") && line.contains("--secrets-file"), "it says what to do: {line}");
+}

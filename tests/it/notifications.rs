@@ -1,0 +1,187 @@
+//! Notifications against shops that misbehave: what is tried again, in which order, what waits for whom, how
+//! it is signed, what is kept.
+
+use axum::body::Body;
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use crate::harness::client::{payment_request, text};
+use crate::harness::shop::RawShop;
+use crate::harness::signature::{bpg_signature_is_by, webhook_signature_is_by};
+use crate::harness::{Behaviour, Scene, wait_for};
+
+/// The deliveries that the gateway kept, newest or oldest first, as the command line lists them.
+fn deliveries(s: &Scene) -> Vec<Value> {
+    s.gateway.program().json(&["deliveries", "list"])["items"].as_array().unwrap().clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_notification_is_sent_again_on_schedule_under_the_same_id() {
+    let s = Scene::open().await;
+    s.gateway.program().json(&["hmac-key", "rotate"]);
+    let bill = s.bill("10.00").await;
+    s.shop.behave(Behaviour::Status(500));
+    s.pay(&bill.id).await;
+    wait_for("the first attempt", async || (s.shop.received().len() == 1).then_some(())).await;
+    wait_for("the failed delivery", async || deliveries(&s).first().cloned()).await;
+    // 10 s, 30 s and 1 min, each with a tenth of chance.
+    for (attempts, seconds) in [(2, 12), (3, 34), (4, 67)] {
+        s.advance_clock(seconds).await;
+        let what = format!("attempt {attempts}");
+        wait_for(&what, async || (s.shop.received().len() == attempts).then_some(())).await;
+        let kept = format!("{attempts} kept deliveries");
+        wait_for(&kept, async || (deliveries(&s).len() == attempts).then_some(())).await;
+    }
+    s.shop.behave(Behaviour::Take);
+    s.advance_clock(6 * 60).await;
+    wait_for("the attempt that is taken", async || s.shop.received().iter().any(|one| one.taken).then_some(())).await;
+    let received = s.shop.received();
+    assert_eq!(received.len(), 5);
+    for one in &received {
+        assert_eq!(one.body, received[0].body, "the snapshot stays as it was");
+        assert_eq!(one.header("webhook-id"), received[0].header("webhook-id"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_newer_notification_goes_out_at_once_after_the_older_was_attempted() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    s.shop.behave(Behaviour::Status(503));
+    s.pay(&bill.id).await;
+    wait_for("the first attempt", async || (s.shop.received().len() == 1).then_some(())).await;
+    s.shop.behave(Behaviour::Take);
+    s.mine(1).await;
+    s.heard(&bill, &["UNCONFIRMED", "CONFIRMED"]).await;
+    s.advance_clock(3_600).await;
+    s.bill("11.00").await;
+    assert_eq!(s.shop.records_of(&bill.id).len(), 2, "the older one is superseded, not repeated");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_is_not_followed() {
+    let s = Scene::open().await;
+    let elsewhere = crate::harness::Shop::open().await;
+    let bill = s.bill("10.00").await;
+    s.shop.behave(Behaviour::Redirect(format!("{}/stolen", elsewhere.url())));
+    s.pay(&bill.id).await;
+    let delivery = wait_for("the kept delivery", async || deliveries(&s).first().cloned()).await;
+    assert_eq!(delivery["statusCode"], 307, "{delivery}");
+    assert!(elsewhere.received().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_closes_at_once_or_never_ends_is_tried_again() {
+    let s = Scene::open().await;
+    let (closing, endless) = (RawShop::closing().await, RawShop::endless().await);
+    for raw in [&closing, &endless] {
+        let payment = s.new_payment("10.00", raw.url()).await;
+        s.pay(&text(&payment["paymentId"])).await;
+    }
+    wait_for("both deliveries kept", async || (deliveries(&s).len() == 2).then_some(())).await;
+    assert_eq!((closing.calls(), endless.calls()), (1, 1));
+    s.advance_clock(12).await;
+    wait_for("the second call to the server that closes", async || (closing.calls() == 2).then_some(())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_never_answers_delays_no_other() {
+    let s = Scene::open().await;
+    let hanging = crate::harness::Shop::open().await;
+    hanging.behave(Behaviour::Hang);
+    for _ in 0..20 {
+        let payment = s.new_payment("10.00", hanging.url()).await;
+        s.pay(&text(&payment["paymentId"])).await;
+    }
+    wait_for("eight calls that hang", async || (hanging.received().len() == 8).then_some(())).await;
+    let bill = s.bill("10.00").await;
+    s.pay(&bill.id).await;
+    s.heard(&bill, &["UNCONFIRMED"]).await;
+    assert_eq!(hanging.received().len(), 8, "never more than eight at once to one server");
+    // After ten seconds without an answer the attempt is over, and is kept as one that failed.
+    let given_up = async || deliveries(&s).into_iter().find(|delivery| delivery["statusCode"].is_null());
+    let delivery = wait_for("an attempt that ran out of time", given_up).await;
+    assert!(delivery["error"].is_string(), "{delivery}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_three_days_it_is_given_up_and_a_resend_starts_anew() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    s.shop.behave(Behaviour::Status(500));
+    s.pay(&bill.id).await;
+    wait_for("the first attempt", async || (deliveries(&s).len() == 1).then_some(())).await;
+    s.advance_clock(3 * 24 * 3_600).await;
+    wait_for("the last attempt, after its end", async || (deliveries(&s).len() == 2).then_some(())).await;
+    s.advance_clock(24 * 3_600).await;
+    s.shop.behave(Behaviour::Take);
+    let answer = s.post_empty(&format!("/v2/payments/notify/{}", bill.id)).await.ok();
+    assert_eq!(answer, json!({ "value": 200 }));
+    wait_for("the resend", async || s.shop.received().iter().any(|one| one.taken).then_some(())).await;
+    assert_eq!(s.shop.received().len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resend_tells_the_present_record_under_a_new_id() {
+    let s = Scene::open().await;
+    s.gateway.program().json(&["hmac-key", "rotate"]);
+    let bill = s.bill("10.00").await;
+    let path = format!("/v2/payments/notify/{}", bill.id);
+    assert_eq!(s.post_empty(&path).await.ok(), json!({ "value": 402 }), "nothing to notify yet");
+    s.pay(&bill.id).await;
+    s.heard(&bill, &["UNCONFIRMED"]).await;
+    assert_eq!(s.post_empty(&path).await.ok(), json!({ "value": 200 }));
+    let deprecated = s.send(s.request(Method::GET, &path).body(Body::empty()).unwrap()).await;
+    assert!(deprecated.headers.contains_key("deprecation"));
+    assert_eq!(deprecated.ok(), json!({ "value": 200 }));
+    wait_for("both resends", async || (s.shop.received().len() == 3).then_some(())).await;
+    let received = s.shop.received();
+    assert_ne!(received[0].header("webhook-id"), received[1].header("webhook-id"));
+    assert_eq!(received[2].json(), s.payment(&bill.id).await);
+    assert!(text(&received[0].json()["currentTime"]) < text(&received[1].json()["currentTime"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotated_key_signs_at_once_and_the_old_one_beside_it_for_a_day() {
+    let s = Scene::open().await;
+    let rotate = || text(&s.gateway.program().json(&["hmac-key", "rotate"])["key"]);
+    let bill = s.bill("10.00").await;
+    s.pay_sats(&bill.id, 5_000).await;
+    s.heard(&bill, &["UNDERPAID"]).await;
+    let unsigned = s.shop.received().remove(0);
+    assert!(unsigned.header("x-bpg-signature").is_none() && unsigned.header("webhook-signature").is_none());
+
+    let old = rotate();
+    let new = rotate();
+    s.pay(&bill.id).await;
+    s.heard(&bill, &["UNDERPAID", "UNCONFIRMED"]).await;
+    let both = s.shop.received().remove(1);
+    assert!(bpg_signature_is_by(&both, &new) && !bpg_signature_is_by(&both, &old));
+    assert!(webhook_signature_is_by(&both, &new) && webhook_signature_is_by(&both, &old));
+
+    s.advance_clock(24 * 3_600 + 1).await;
+    s.mine(1).await;
+    s.heard(&bill, &["UNDERPAID", "UNCONFIRMED", "CONFIRMED"]).await;
+    let newest = s.shop.received().remove(2);
+    assert!(webhook_signature_is_by(&newest, &new) && !webhook_signature_is_by(&newest, &old));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_without_a_url_is_notified_nowhere_and_says_so() {
+    let s = Scene::open().await;
+    let till = s.gateway.program().create_key("till", &["--permissions", "shop", "--notification-url-optional"]);
+    let client = s.with_key(till);
+    let mut request = payment_request("10.00", s.shop.url());
+    request.as_object_mut().unwrap().remove("notificationUrl");
+    assert_eq!(
+        s.post("/v2/payments/new", &request).await.faults(400)[0].1.as_deref(),
+        Some("notificationUrl"),
+        "an ordinary key needs one"
+    );
+    let payment = client.post("/v2/payments/new", &request).await.ok();
+    let id = text(&payment["paymentId"]);
+    s.pay(&id).await;
+    let answer = s.post_empty(&format!("/v2/payments/notify/{id}")).await.ok();
+    assert_eq!(answer, json!({ "value": 402 }));
+    assert!(s.shop.received().is_empty());
+}

@@ -1,0 +1,270 @@
+//! Every row of the transition table, as the customer, the chain, the clock and the staff cause it, with what
+//! the shop hears of it.
+
+use serde_json::json;
+
+use crate::harness::Scene;
+use crate::harness::sandbox::sats;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_becomes_underpaid_by_a_part_and_the_shop_hears_what_remains() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    s.pay_sats(&bill.id, 5_000).await;
+    let payment = s.expect(&bill, "UNDERPAID").await;
+    assert_eq!(sats(&payment["paidBtc"]), 5_000);
+    assert_eq!(sats(&payment["remainingToPayBtc"]), i64::try_from(bill.amount_sats).unwrap() - 5_000);
+    s.heard(&bill, &["UNDERPAID"]).await;
+    assert_eq!(s.shop.records_of(&bill.id)[0], payment);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn underpaid_becomes_new_when_the_customer_takes_the_part_back() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    let part = s.pay_sats(&bill.id, 5_000).await;
+    s.take_back(&part).await;
+    let payment = s.expect(&bill, "NEW").await;
+    assert_eq!((sats(&payment["paidBtc"]), &payment["btcTransactions"]), (0, &json!([])));
+    s.heard(&bill, &["UNDERPAID", "NEW"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_becomes_unconfirmed_by_the_exact_sum_and_underpaid_by_the_rest() {
+    let s = Scene::open().await;
+    let (at_once, in_parts) = (s.bill("10.00").await, s.bill("10.00").await);
+    s.pay(&at_once.id).await;
+    s.expect(&at_once, "UNCONFIRMED").await;
+    s.pay_sats(&in_parts.id, 5_000).await;
+    s.pay(&in_parts.id).await;
+    let payment = s.expect(&in_parts, "UNCONFIRMED").await;
+    assert_eq!(payment["btcTransactions"].as_array().unwrap().len(), 2);
+    s.heard(&at_once, &["UNCONFIRMED"]).await;
+    s.heard(&in_parts, &["UNDERPAID", "UNCONFIRMED"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unconfirmed_falls_back_to_underpaid_and_to_new_when_the_coins_are_taken_back() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    let parts = s.pay_with(&bill.id, json!({ "parts": 2 })).await;
+    s.expect(&bill, "UNCONFIRMED").await;
+    s.take_back(&parts[0]).await;
+    s.expect(&bill, "UNDERPAID").await;
+    s.take_back(&parts[1]).await;
+    s.expect(&bill, "NEW").await;
+    s.pay(&bill.id).await;
+    let whole = s.payment(&bill.id).await["btcTransactions"][0]["btcTxId"].as_str().unwrap().to_owned();
+    s.take_back(&whole).await;
+    s.expect(&bill, "NEW").await;
+    s.heard(&bill, &["UNCONFIRMED", "UNDERPAID", "NEW", "UNCONFIRMED", "NEW"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_underpaid_and_unconfirmed_become_confirmed_by_a_block() {
+    let s = Scene::open().await;
+    let (new, underpaid, unconfirmed) = (s.bill("10.00").await, s.bill("10.00").await, s.bill("10.00").await);
+    s.pay_sats(&underpaid.id, 5_000).await;
+    s.pay(&unconfirmed.id).await;
+    s.pay_with(&new.id, json!({ "confirmations": 1 })).await;
+    s.expect(&new, "CONFIRMED").await;
+    s.expect(&unconfirmed, "CONFIRMED").await;
+    s.pay_with(&underpaid.id, json!({ "confirmations": 1 })).await;
+    s.expect(&underpaid, "CONFIRMED").await;
+    s.heard(&new, &["CONFIRMED"]).await;
+    s.heard(&underpaid, &["UNDERPAID", "CONFIRMED"]).await;
+    s.heard(&unconfirmed, &["UNCONFIRMED", "CONFIRMED"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_becomes_expired_when_nobody_pays_and_not_before_the_deadline() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    s.advance_clock(29 * 60).await;
+    s.expect(&bill, "NEW").await;
+    s.advance_clock(61).await;
+    s.expect(&bill, "EXPIRED").await;
+    s.mine(3).await;
+    s.expect_anomalies(&bill, &[]).await;
+    s.heard(&bill, &["EXPIRED"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn underpaid_becomes_expired_when_the_closing_look_finds_nothing_left() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    let part = s.pay_sats(&bill.id, 5_000).await;
+    s.faults(json!({ "chainDown": true })).await;
+    s.take_back(&part).await;
+    s.pass_deadline().await;
+    s.expect(&bill, "UNDERPAID").await;
+    s.faults(json!({ "chainDown": false })).await;
+    s.expect(&bill, "EXPIRED").await;
+    s.heard(&bill, &["UNDERPAID", "EXPIRED"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_and_underpaid_become_invalid_when_the_closing_look_finds_too_little() {
+    let s = Scene::open().await;
+    let (new, underpaid) = (s.bill("10.00").await, s.bill("10.00").await);
+    s.pay_sats(&underpaid.id, 5_000).await;
+    s.faults(json!({ "chainDown": true })).await;
+    s.pay_sats(&new.id, 5_000).await;
+    s.pass_deadline().await;
+    s.faults(json!({ "chainDown": false })).await;
+    s.expect(&new, "INVALID").await;
+    s.expect(&underpaid, "INVALID").await;
+    s.heard(&new, &["INVALID"]).await;
+    s.heard(&underpaid, &["UNDERPAID", "INVALID"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unconfirmed_outlasts_the_deadline_and_becomes_invalid_when_the_coins_are_taken_back() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    let txid = s.pay(&bill.id).await;
+    s.pass_deadline().await;
+    s.expect(&bill, "UNCONFIRMED").await;
+    s.take_back(&txid).await;
+    s.expect(&bill, "INVALID").await;
+    s.heard(&bill, &["UNCONFIRMED", "INVALID"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn confirmed_becomes_invalid_by_a_reorganisation_with_a_double_spend() {
+    let s = Scene::open().await;
+    let bill = s.confirmed_bill().await;
+    let first = s.payment(&bill.id).await["paymentTime"].clone();
+    s.double_spend_by_reorg(1).await;
+    let payment = s.expect(&bill, "INVALID").await;
+    assert_eq!((sats(&payment["paidBtc"]), &payment["paymentTime"]), (0, &first), "paymentTime stays");
+    s.heard(&bill, &["CONFIRMED", "INVALID"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn invalid_becomes_confirmed_when_a_reversed_customer_pays_again_in_time() {
+    let s = Scene::open().await;
+    let bill = s.confirmed_bill().await;
+    s.double_spend_by_reorg(1).await;
+    s.expect(&bill, "INVALID").await;
+    s.pay(&bill.id).await;
+    s.expect(&bill, "INVALID").await;
+    s.mine(1).await;
+    s.expect(&bill, "CONFIRMED").await;
+    s.expect_anomalies(&bill, &[("REVERSED_PAYMENT", "DISMISSED")]).await;
+    s.heard(&bill, &["CONFIRMED", "INVALID", "CONFIRMED"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn expired_becomes_confirmed_when_coins_that_were_gone_are_back() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    let txid = s.pay(&bill.id).await;
+    let taken_back = s.take_back(&txid).await;
+    s.pass_deadline().await;
+    s.expect(&bill, "EXPIRED").await;
+    // What took their place is dropped: the coins count again, and the gateway broadcasts them.
+    s.evict(&taken_back).await;
+    s.expect(&bill, "EXPIRED").await;
+    s.mine(1).await;
+    let payment = s.expect(&bill, "CONFIRMED").await;
+    assert_eq!(payment["btcTransactions"][0]["btcTxId"], txid);
+    s.heard(&bill, &["UNCONFIRMED", "NEW", "EXPIRED", "CONFIRMED"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_invalidate_one_transaction_that_pays_too_much_ends_invalid() {
+    let s = Scene::open_with(&[("overpayment", "invalidate")]).await;
+    let (bill, direct) = (s.bill("10.00").await, s.bill("10.00").await);
+    s.pay_sats(&bill.id, bill.amount_sats + 1_000).await;
+    s.expect(&bill, "UNCONFIRMED").await;
+    s.pay_with(
+        &direct.id,
+        json!({ "btcAmount": crate::harness::sandbox::btc(direct.amount_sats + 1), "confirmations": 1 }),
+    )
+    .await;
+    s.expect(&bill, "INVALID").await;
+    s.expect(&direct, "INVALID").await;
+    s.heard(&bill, &["UNCONFIRMED", "INVALID"]).await;
+    s.heard(&direct, &["INVALID"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn under_invalidate_coins_that_are_back_make_an_expired_payment_invalid() {
+    let s = Scene::open_with(&[("overpayment", "invalidate")]).await;
+    let bill = s.bill("10.00").await;
+    let txid = s.pay_sats(&bill.id, bill.amount_sats + 1_000).await;
+    let taken_back = s.take_back(&txid).await;
+    s.pass_deadline().await;
+    s.expect(&bill, "EXPIRED").await;
+    s.evict(&taken_back).await;
+    s.mine(1).await;
+    s.expect(&bill, "INVALID").await;
+    s.heard(&bill, &["UNCONFIRMED", "NEW", "EXPIRED", "INVALID"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn staff_accepts_an_underpaid_payment_unconfirmed_or_confirmed_as_its_coins_are() {
+    let s = Scene::open().await;
+    let (confirmed, unconfirmed) = (s.bill("10.00").await, s.bill("10.00").await);
+    s.pay_sats(&confirmed.id, 5_000).await;
+    s.mine(1).await;
+    s.pay_sats(&unconfirmed.id, 5_000).await;
+    s.accept(&confirmed);
+    s.accept(&unconfirmed);
+    let payment = s.expect(&confirmed, "CONFIRMED").await;
+    assert_eq!(sats(&payment["remainingToPay"]), i64::try_from(confirmed.amount_sats).unwrap() - 5_000);
+    s.expect(&unconfirmed, "UNCONFIRMED").await;
+    s.mine(1).await;
+    s.expect(&unconfirmed, "CONFIRMED").await;
+    s.heard(&confirmed, &["UNDERPAID", "CONFIRMED"]).await;
+    s.heard(&unconfirmed, &["UNDERPAID", "UNCONFIRMED", "CONFIRMED"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn staff_accepts_late_coins_of_an_expired_payment() {
+    let s = Scene::open().await;
+    let (confirmed, unconfirmed) = (s.bill("10.00").await, s.bill("10.00").await);
+    s.pass_deadline().await;
+    s.pay(&confirmed.id).await;
+    s.mine(1).await;
+    s.pay(&unconfirmed.id).await;
+    s.expect(&confirmed, "EXPIRED").await;
+    s.accept(&confirmed);
+    s.accept(&unconfirmed);
+    s.expect(&confirmed, "CONFIRMED").await;
+    s.expect(&unconfirmed, "UNCONFIRMED").await;
+    s.heard(&confirmed, &["EXPIRED", "CONFIRMED"]).await;
+    s.heard(&unconfirmed, &["EXPIRED", "UNCONFIRMED"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn staff_accepts_the_coins_of_an_invalid_payment() {
+    let s = Scene::open().await;
+    let (confirmed, unconfirmed) = (s.bill("10.00").await, s.bill("10.00").await);
+    s.pay_sats(&confirmed.id, 5_000).await;
+    s.mine(1).await;
+    s.pay_sats(&unconfirmed.id, 5_000).await;
+    s.pass_deadline().await;
+    s.expect(&confirmed, "INVALID").await;
+    s.accept(&confirmed);
+    s.accept(&unconfirmed);
+    s.expect(&confirmed, "CONFIRMED").await;
+    s.expect(&unconfirmed, "UNCONFIRMED").await;
+    s.heard(&confirmed, &["UNDERPAID", "INVALID", "CONFIRMED"]).await;
+    s.heard(&unconfirmed, &["UNDERPAID", "INVALID", "UNCONFIRMED"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn staff_cannot_accept_what_needs_no_acceptance_or_has_no_coins() {
+    let s = Scene::open().await;
+    let (new, confirmed) = (s.bill("10.00").await, s.confirmed_bill().await);
+    let program = s.gateway.program();
+    program.refusal(&["payments", "accept", &new.id]);
+    program.refusal(&["payments", "accept", &confirmed.id]);
+    s.pass_deadline().await;
+    s.expect(&new, "EXPIRED").await;
+    program.refusal(&["payments", "accept", &new.id]);
+    s.expect(&new, "EXPIRED").await;
+    s.expect(&confirmed, "CONFIRMED").await;
+}

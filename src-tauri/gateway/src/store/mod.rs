@@ -4,10 +4,13 @@
 //! one file each. Reads are methods of [`Reader`], writes of [`Tx`].
 
 pub mod anomalies;
+pub mod api_keys;
 pub mod chain;
 pub mod deliveries;
 pub mod history;
 pub mod notifications;
+pub mod idempotency;
+pub mod keychains;
 pub mod payments;
 pub mod rates;
 pub mod receipts;

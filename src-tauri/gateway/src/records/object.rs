@@ -1,0 +1,86 @@
+//! A JSON object written member by member: numbers go out as the exact text they are given as.
+
+/// A JSON object under construction.
+pub(super) struct Object {
+    out: String,
+}
+
+impl Object {
+    pub(super) fn new() -> Self {
+        let mut out = String::with_capacity(1_536);
+        out.push('{');
+        Self { out }
+    }
+
+    /// A string.
+    pub(super) fn text(&mut self, name: &str, value: &str) {
+        self.name(name);
+        push_string(&mut self.out, value);
+    }
+
+    /// A string, or no member at all.
+    pub(super) fn optional_text(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.text(name, value);
+        }
+    }
+
+    /// A number, array or object whose JSON text is at hand.
+    pub(super) fn raw(&mut self, name: &str, json: &str) {
+        self.name(name);
+        self.out.push_str(json);
+    }
+
+    /// An array of JSON texts.
+    pub(super) fn array(&mut self, name: &str, items: impl IntoIterator<Item = String>) {
+        self.name(name);
+        self.out.push('[');
+        for (index, item) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.out.push(',');
+            }
+            self.out.push_str(&item);
+        }
+        self.out.push(']');
+    }
+
+    pub(super) fn finish(mut self) -> String {
+        self.out.push('}');
+        self.out
+    }
+
+    fn name(&mut self, name: &str) {
+        if self.out.len() > 1 {
+            self.out.push(',');
+        }
+        push_string(&mut self.out, name);
+        self.out.push(':');
+    }
+}
+
+fn push_string(out: &mut String, value: &str) {
+    if value.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+        out.push_str(&serde_json::Value::from(value).to_string());
+    } else {
+        out.push('"');
+        out.push_str(value);
+        out.push('"');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_a_text_holds_the_object_reads_back() {
+        for text in ["", "plain", "quote \" back \\ slash", "line\nbreak\ttab\u{1}", "é🧡"] {
+            let mut object = Object::new();
+            object.text("text", text);
+            object.raw("number", "0.03444190");
+            let read: serde_json::Value = serde_json::from_str(&object.finish()).unwrap();
+            assert_eq!(read["text"], text);
+            assert_eq!(read["number"].to_string(), "0.03444190");
+        }
+    }
+}

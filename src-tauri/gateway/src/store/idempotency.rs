@@ -1,0 +1,64 @@
+//! First answers of requests that carried an Idempotency-Key.
+
+use rusqlite::{OptionalExtension, params};
+use tillgate_domain::time::Timestamp;
+
+use super::{Reader, StoreError, Tx};
+
+/// Rows past their time that each new one takes along, so that the table stays as large as a day.
+const FORGOTTEN_WITH_EACH: u32 = 8;
+
+/// A kept answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptAnswer {
+    /// SHA-256 of the request's query and body.
+    pub request_sha256: [u8; 32],
+    /// The answer's body, byte for byte.
+    pub answer: Vec<u8>,
+}
+
+impl Reader<'_> {
+    /// The answer to the first request with this key on this path, if it was later than `after`.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn kept_answer(&self, path: &str, key: &str, after: Timestamp) -> Result<Option<KeptAnswer>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT request_sha256, answer FROM idempotency WHERE path = ?1 AND key = ?2 AND created_at > ?3",
+        )?;
+        let answer = query.query_row(params![path, key, after.ms()], |row| {
+            Ok(KeptAnswer { request_sha256: row.get(0)?, answer: row.get(1)? })
+        });
+        Ok(answer.optional()?)
+    }
+}
+
+impl Tx<'_> {
+    /// Keeps an answer, in the place of one that is past its time, and forgets some that are not later
+    /// than `after`.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn keep_answer(
+        &self,
+        path: &str,
+        key: &str,
+        kept: &KeptAnswer,
+        now: Timestamp,
+        after: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(
+                "DELETE FROM idempotency WHERE (path, key) IN \
+                 (SELECT path, key FROM idempotency WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)",
+            )?
+            .execute(params![after.ms(), FORGOTTEN_WITH_EACH])?;
+        self.connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO idempotency (path, key, request_sha256, answer, created_at) \
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![path, key, kept.request_sha256, kept.answer, now.ms()])?;
+        Ok(())
+    }
+}

@@ -30,12 +30,14 @@ pub use installation::Installation;
 
 use std::ops::Deref;
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 
-/// The database of one environment.
+/// The database of one environment; a clone is another handle on the same one.
+#[derive(Clone)]
 pub struct Store {
-    readers: readers::Readers,
+    readers: Arc<readers::Readers>,
     writer: writer::Writer,
 }
 
@@ -67,7 +69,7 @@ impl Store {
     pub fn open(file: &Path) -> Result<Self, StoreError> {
         let connection = open::for_writing(file)?;
         migrate::migrate(&connection, file)?;
-        Ok(Self { readers: readers::Readers::new(file), writer: writer::Writer::start(connection)? })
+        Ok(Self { readers: Arc::new(readers::Readers::new(file)), writer: writer::Writer::start(connection)? })
     }
 
     /// Runs `job` in the writer's next transaction and answers once that is durably committed.

@@ -1,0 +1,140 @@
+//! From a mnemonic to the public descriptors of its two keychains (BIP39, BIP32, BIP84, BIP86).
+
+use bdk_wallet::keys::bip39::Mnemonic;
+use bitcoin::bip32::{ChildNumber, DerivationPath, Xpriv, Xpub};
+use bitcoin::secp256k1::{All, Secp256k1};
+use bitcoin::{Network, NetworkKind};
+use zeroize::{Zeroize as _, Zeroizing};
+
+use crate::entropy::{Entropy, NoEntropy};
+use crate::secrets::{Secret, SecretError};
+use crate::settings::AddressType;
+use crate::store::StoreError;
+
+/// 128 bits: twelve words.
+const ENTROPY_BYTES: usize = 16;
+
+/// Why there is no wallet.
+#[derive(Debug, thiserror::Error)]
+pub enum WalletError {
+    /// The secret store refuses.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// The database refuses.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No random bytes.
+    #[error(transparent)]
+    Entropy(#[from] NoEntropy),
+    /// What the secret store holds is no mnemonic.
+    #[error("the wallet's words in the secret store are not a BIP39 mnemonic: restore them from your backup")]
+    BadMnemonic,
+    /// What the database holds is no descriptor of ours.
+    #[error("the wallet's descriptor in the database is unreadable: restore the last backup")]
+    BadDescriptor,
+    /// All addresses of the keychain were given, or derivation failed.
+    #[error("no address can be derived at index {0}")]
+    NoAddress(u32),
+    /// The thread that derives addresses could not be started.
+    #[error("the thread that derives addresses could not be started: {0}")]
+    Thread(std::io::Error),
+}
+
+/// The public descriptors of a wallet's keychains, each with its checksum.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Descriptors {
+    /// Addresses for customers.
+    pub external: String,
+    /// Our own change.
+    pub internal: String,
+}
+
+/// A new mnemonic of twelve words.
+pub(super) fn new_mnemonic(entropy: &dyn Entropy) -> Result<Secret, WalletError> {
+    let mut bytes = Zeroizing::new([0u8; ENTROPY_BYTES]);
+    entropy.fill(bytes.as_mut())?;
+    let mnemonic = Mnemonic::from_entropy(bytes.as_ref()).map_err(|_| WalletError::BadMnemonic)?;
+    Ok(Secret::new(mnemonic.to_string()))
+}
+
+impl Descriptors {
+    /// The descriptors of account 0, at keychain level (`[fp/84'/1'/0'/0]xpub/*`), so that an address
+    /// costs one derivation step.
+    ///
+    /// # Errors
+    /// When the text is no mnemonic.
+    pub fn derive(mnemonic: &Secret, network: Network, address_type: AddressType) -> Result<Self, WalletError> {
+        let words = Mnemonic::parse(mnemonic.reveal()).map_err(|_| WalletError::BadMnemonic)?;
+        let mut seed = words.to_seed("");
+        let master = Xpriv::new_master(network, &seed);
+        seed.zeroize();
+        let mut master = master.map_err(|_| WalletError::BadMnemonic)?;
+        let secp = Secp256k1::new();
+        let keychain = |keychain| public_descriptor(&secp, &master, network, address_type, keychain);
+        let descriptors = (|| Ok(Self { external: keychain(0)?, internal: keychain(1)? }))();
+        master.private_key.non_secure_erase();
+        descriptors
+    }
+}
+
+fn public_descriptor(
+    secp: &Secp256k1<All>,
+    master: &Xpriv,
+    network: Network,
+    address_type: AddressType,
+    keychain: u32,
+) -> Result<String, WalletError> {
+    let hardened = |index| ChildNumber::from_hardened_idx(index).map_err(|_| WalletError::BadDescriptor);
+    let (purpose, function) = match address_type {
+        AddressType::Bip84 => (84, "wpkh"),
+        AddressType::Bip86 => (86, "tr"),
+    };
+    let coin = match NetworkKind::from(network) {
+        NetworkKind::Main => 0,
+        NetworkKind::Test => 1,
+    };
+    let keychain_step = ChildNumber::from_normal_idx(keychain).map_err(|_| WalletError::BadDescriptor)?;
+    let path = DerivationPath::from(vec![hardened(purpose)?, hardened(coin)?, hardened(0)?, keychain_step]);
+    let mut private = master.derive_priv(secp, &path).map_err(|_| WalletError::BadDescriptor)?;
+    let public = Xpub::from_priv(secp, &private);
+    private.private_key.non_secure_erase();
+    let text = format!("{function}([{}/{path}]{public}/*)", master.fingerprint(secp));
+    let descriptor: bdk_wallet::miniscript::Descriptor<bdk_wallet::miniscript::DescriptorPublicKey> =
+        text.parse().map_err(|_| WalletError::BadDescriptor)?;
+    // Its display ends with the checksum.
+    Ok(descriptor.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// BIP84's and BIP86's own test vectors use this mnemonic.
+    const WORDS: &str =
+        "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
+
+    #[test]
+    fn the_descriptors_are_those_of_the_bips_at_keychain_level() {
+        let words = Secret::new(WORDS.to_owned());
+        let bip84 = Descriptors::derive(&words, Network::Bitcoin, AddressType::Bip84).unwrap();
+        assert!(bip84.external.starts_with("wpkh([73c5da0a/84'/0'/0'/0]xpub"), "{}", bip84.external);
+        assert!(bip84.internal.starts_with("wpkh([73c5da0a/84'/0'/0'/1]xpub"), "{}", bip84.internal);
+        let bip86 = Descriptors::derive(&words, Network::Regtest, AddressType::Bip86).unwrap();
+        assert!(bip86.external.starts_with("tr([73c5da0a/86'/1'/0'/0]tpub"), "{}", bip86.external);
+    }
+
+    #[test]
+    fn a_text_that_is_no_mnemonic_is_refused() {
+        let words = Secret::new(WORDS.replace("about", "abandon"));
+        let refused = Descriptors::derive(&words, Network::Regtest, AddressType::Bip84);
+        assert!(matches!(refused, Err(WalletError::BadMnemonic)));
+    }
+
+    #[test]
+    fn a_new_mnemonic_has_twelve_words_and_no_twin() {
+        let entropy = crate::entropy::SystemEntropy;
+        let one = new_mnemonic(&entropy).unwrap();
+        assert_eq!(one.reveal().split(' ').count(), 12);
+        assert_ne!(one.reveal(), new_mnemonic(&entropy).unwrap().reveal());
+    }
+}

@@ -150,7 +150,7 @@ pub enum KeyError {
 
 /// The live keys of one environment, in memory, always as last committed.
 pub struct ApiKeys {
-    store: Store,
+    store: Arc<Store>,
     live: RwLock<HashMap<String, Arc<ApiKey>>>,
     /// Held over a commit and the change in memory after it, so that both happen in one order.
     changing: tokio::sync::Mutex<()>,
@@ -161,7 +161,7 @@ impl ApiKeys {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn load(store: Store) -> Result<Arc<Self>, StoreError> {
+    pub fn load(store: Arc<Store>) -> Result<Arc<Self>, StoreError> {
         let keys = store.read(|reader| reader.live_api_keys())?;
         let live = keys.into_iter().map(|key| (key.name.clone(), Arc::new(key))).collect();
         Ok(Arc::new(Self { store, live: RwLock::new(live), changing: tokio::sync::Mutex::new(()) }))
@@ -276,16 +276,12 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_ms(1_768_219_580_000);
 
     fn request(name: &str) -> KeyRequest {
-        KeyRequest {
-            name: name.to_owned(),
-            permissions: "shop".parse().unwrap(),
-            notification_url_optional: false,
-        }
+        KeyRequest { name: name.to_owned(), permissions: "shop".parse().unwrap(), notification_url_optional: false }
     }
 
     fn keys() -> (tempfile::TempDir, Arc<ApiKeys>) {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("t.db")).unwrap();
+        let store = Arc::new(Store::open(&folder.path().join("t.db")).unwrap());
         (folder, ApiKeys::load(store).unwrap())
     }
 
@@ -306,7 +302,7 @@ mod tests {
         let (folder, keys) = keys();
         let (_, secret) = keys.create(request("shop_1"), &SystemEntropy, NOW).await.unwrap();
         let file = folder.path().join("t.db");
-        let again = ApiKeys::load(Store::open(&file).unwrap()).unwrap();
+        let again = ApiKeys::load(Arc::new(Store::open(&file).unwrap())).unwrap();
         assert!(again.authenticate("shop_1", &secret).is_some());
         let stored = std::fs::read(&file).unwrap();
         assert!(!stored.windows(secret.len()).any(|window| window == secret.as_bytes()));

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use tillgate_sandbox::Sandbox;
 use tokio::sync::{Notify, watch};
 
+use crate::api_keys::ApiKeys;
 use crate::chain::Chain;
 use crate::clock::Clock;
 use crate::data_dir::DataDir;
@@ -15,6 +16,7 @@ use crate::rates::Rates;
 use crate::secrets::SecretStore;
 use crate::settings::LiveSettings;
 use crate::store::{Installation, Store};
+use crate::wallet::Wallet;
 
 /// Everything the use cases and loops of one environment share. There are no globals: a desktop
 /// runs one of these for each environment.
@@ -33,6 +35,10 @@ pub struct Gateway {
     pub installation: Installation,
     /// Its settings; take a snapshot where one is needed.
     pub settings: LiveSettings,
+    /// Its live API keys.
+    pub keys: Arc<ApiKeys>,
+    /// Its wallet, once there is one.
+    pub wallet: OnceLock<Arc<Wallet>>,
     /// Its Bitcoin backend.
     pub chain: Arc<dyn Chain>,
     /// The sandbox behind the backend, where it is one.

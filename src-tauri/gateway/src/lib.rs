@@ -17,6 +17,7 @@ pub mod environment;
 pub mod faults;
 pub mod gateway;
 pub mod http;
+pub mod idempotency;
 pub mod notifier;
 pub mod payments;
 pub mod rates;

@@ -8,9 +8,9 @@ pub mod api_keys;
 pub mod chain;
 pub mod deliveries;
 pub mod history;
-pub mod notifications;
 pub mod idempotency;
 pub mod keychains;
+pub mod notifications;
 pub mod payments;
 pub mod rates;
 pub mod receipts;
@@ -30,14 +30,12 @@ pub use installation::Installation;
 
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::Arc;
 
 use rusqlite::Connection;
 
-/// The database of one environment; a clone is another handle on the same one.
-#[derive(Clone)]
+/// The database of one environment.
 pub struct Store {
-    readers: Arc<readers::Readers>,
+    readers: readers::Readers,
     writer: writer::Writer,
 }
 
@@ -69,7 +67,7 @@ impl Store {
     pub fn open(file: &Path) -> Result<Self, StoreError> {
         let connection = open::for_writing(file)?;
         migrate::migrate(&connection, file)?;
-        Ok(Self { readers: Arc::new(readers::Readers::new(file)), writer: writer::Writer::start(connection)? })
+        Ok(Self { readers: readers::Readers::new(file), writer: writer::Writer::start(connection)? })
     }
 
     /// Runs `job` in the writer's next transaction and answers once that is durably committed.

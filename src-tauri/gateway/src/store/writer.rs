@@ -38,7 +38,6 @@ impl<T, E: From<StoreError>> Answer for Pending<T, E> {
     }
 }
 
-#[derive(Clone)]
 pub(super) struct Writer {
     jobs: mpsc::Sender<Job>,
 }

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use bdk_wallet::miniscript::{Descriptor, DescriptorPublicKey};
 use bitcoin::secp256k1::{Secp256k1, VerifyOnly};
-use bitcoin::{Amount, Network, ScriptBuf};
+use bitcoin::{Network, ScriptBuf};
 
 use super::WalletError;
 
@@ -127,7 +127,8 @@ impl Shared {
 
     fn derive_ahead(&self) {
         while let Some((from, to)) = self.next_batch() {
-            let batch: Result<Vec<_>, _> = (from..to).map(|index| Ok((index, self.keychain.derive(index)?))).collect();
+            let batch: Result<Vec<_>, WalletError> =
+                (from..to).map(|index| Ok((index, self.keychain.derive(index)?))).collect();
             match batch {
                 Ok(batch) => {
                     let mut ahead = self.lock();
@@ -200,7 +201,7 @@ mod tests {
         (AddressPool::start(&descriptors.external, NETWORK, next_index).unwrap(), wallet)
     }
 
-    fn wallet<T: DescriptorTemplate + Send + 'static>(template: impl Fn(KeychainKind) -> T) -> Wallet {
+    fn wallet<T: DescriptorTemplate + Clone + Send + 'static>(template: impl Fn(KeychainKind) -> T) -> Wallet {
         Wallet::create(template(KeychainKind::External), template(KeychainKind::Internal))
             .network(NETWORK)
             .create_wallet_no_persist()

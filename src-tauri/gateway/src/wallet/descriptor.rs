@@ -110,8 +110,7 @@ mod tests {
     use super::*;
 
     /// BIP84's and BIP86's own test vectors use this mnemonic.
-    const WORDS: &str =
-        "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
+    const WORDS: &str = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 
     #[test]
     fn the_descriptors_are_those_of_the_bips_at_keychain_level() {

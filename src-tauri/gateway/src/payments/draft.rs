@@ -1,0 +1,316 @@
+//! What a payment request may hold. Finds every fault of a request, not just the first.
+
+use std::borrow::Cow;
+
+use tillgate_domain::money::AmountError::{NotANumber, NotPositive, TooLarge};
+use tillgate_domain::money::Currency;
+use url::Url;
+
+use crate::faults::Fault;
+
+const MESSAGE_MAX: usize = 512;
+const REFERENCE_MAX: usize = 255;
+const URL_MAX: usize = 2_048;
+
+/// A payment request as it came: texts, not yet judged. `None` is missing.
+#[derive(Debug, Clone, Default)]
+pub struct Draft<'a> {
+    /// The price, a decimal number.
+    pub amount: Option<Cow<'a, str>>,
+    /// ISO code.
+    pub currency: Option<Cow<'a, str>>,
+    /// Where changes are notified.
+    pub notification_url: Option<Cow<'a, str>>,
+    /// Where anomalies are notified.
+    pub anomaly_notification_url: Option<Cow<'a, str>>,
+    /// For the customer.
+    pub message: Option<Cow<'a, str>>,
+    /// The shop's own reference.
+    pub merchant_transaction_id: Option<Cow<'a, str>>,
+    /// Where the payment page moves on to: name of the outcome and URL.
+    pub redirect_urls: Vec<(RedirectOutcome, Cow<'a, str>)>,
+    /// What the shell found wrong while reading; a field that is in here is not judged again.
+    pub faults: Vec<Fault>,
+}
+
+/// The outcomes for which `redirectUrls` may name a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RedirectOutcome {
+    /// EXPIRED.
+    Expired,
+    /// CONFIRMED.
+    Confirmed,
+    /// INVALID.
+    Invalid,
+    /// UNCONFIRMED.
+    Unconfirmed,
+}
+
+impl RedirectOutcome {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Expired, Self::Confirmed, Self::Invalid, Self::Unconfirmed];
+
+    /// Its key in `redirectUrls`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::Confirmed => "confirmed",
+            Self::Invalid => "invalid",
+            Self::Unconfirmed => "unconfirmed",
+        }
+    }
+
+    /// Its field's name in a fault.
+    #[must_use]
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Expired => "redirectUrls.expired",
+            Self::Confirmed => "redirectUrls.confirmed",
+            Self::Invalid => "redirectUrls.invalid",
+            Self::Unconfirmed => "redirectUrls.unconfirmed",
+        }
+    }
+}
+
+/// A judged request; the price alone may still prove too small or too large at the rate.
+#[derive(Debug)]
+pub(super) struct Judged {
+    /// In the currency's minor units; `None` where it or the currency is at fault.
+    pub price: Option<(i64, Currency)>,
+    pub notification_url: Option<String>,
+    pub anomaly_notification_url: Option<String>,
+    pub message: String,
+    pub merchant_transaction_id: String,
+    /// A JSON object.
+    pub redirect_urls: Option<String>,
+    pub faults: Vec<Fault>,
+}
+
+/// Judges a request. `currencies` are those the merchant takes.
+pub(super) fn judge(draft: Draft<'_>, currencies: &[Currency], notification_url_optional: bool) -> Judged {
+    let mut faults = Faults(draft.faults);
+    let currency = faults.required("currency", draft.currency).and_then(|code| {
+        let currency = currencies.iter().find(|currency| currency.code() == code);
+        if currency.is_none() {
+            let taken: Vec<&str> = currencies.iter().map(Currency::code).collect();
+            faults.invalid::<()>("currency", format!("must be one of {}", taken.join(", ")));
+        }
+        currency.copied()
+    });
+    let amount = faults.required("amount", draft.amount);
+    let price = match (amount, currency) {
+        (Some(amount), Some(currency)) => match currency.parse_minor(&amount) {
+            Ok(minor) => Some((minor, currency)),
+            Err(error) => faults.invalid("amount", error),
+        },
+        (Some(amount), None) => {
+            // Without a currency the number of decimals stays open; all else can be said.
+            let widest = Currency::ALL.iter().max_by_key(|currency| currency.minor_units());
+            if let Some(Err(error @ (NotANumber | NotPositive | TooLarge))) =
+                widest.map(|currency| currency.parse_minor(&amount))
+            {
+                faults.invalid::<()>("amount", error);
+            }
+            None
+        }
+        (None, _) => None,
+    };
+    let notification_url = if notification_url_optional {
+        draft.notification_url
+    } else {
+        faults.required("notificationUrl", draft.notification_url)
+    };
+    let message = faults.required("message", draft.message).and_then(|it| faults.text("message", it, MESSAGE_MAX));
+    let reference = faults.required("merchantTransactionId", draft.merchant_transaction_id);
+    let reference = reference.and_then(|it| faults.text("merchantTransactionId", it, REFERENCE_MAX));
+    Judged {
+        price,
+        notification_url: notification_url.and_then(|it| faults.url("notificationUrl", it)),
+        anomaly_notification_url: draft
+            .anomaly_notification_url
+            .and_then(|it| faults.url("anomalyNotificationUrl", it)),
+        message: message.unwrap_or_default(),
+        merchant_transaction_id: reference.unwrap_or_default(),
+        redirect_urls: redirect_urls(draft.redirect_urls, &mut faults),
+        faults: faults.0,
+    }
+}
+
+fn redirect_urls(given: Vec<(RedirectOutcome, Cow<'_, str>)>, faults: &mut Faults) -> Option<String> {
+    let mut urls = serde_json::Map::new();
+    for (outcome, text) in given {
+        if let Some(url) = faults.url(outcome.field(), text) {
+            urls.insert(outcome.as_str().to_owned(), url.into());
+        }
+    }
+    if urls.is_empty() { None } else { Some(serde_json::Value::Object(urls).to_string()) }
+}
+
+struct Faults(Vec<Fault>);
+
+impl Faults {
+    /// Adds a fault; answers the nothing that is left of the value.
+    fn invalid<T>(&mut self, field: &'static str, what: impl std::fmt::Display) -> Option<T> {
+        self.0.push(Fault::invalid(field, what));
+        None
+    }
+
+    fn required<'a>(&mut self, field: &'static str, value: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
+        let known = self.0.iter().any(|fault| fault.field.as_deref() == Some(field));
+        if value.is_none() && !known {
+            self.0.push(Fault::missing(field));
+        }
+        value
+    }
+
+    fn text(&mut self, field: &'static str, text: Cow<'_, str>, max: usize) -> Option<String> {
+        if text.len() > max && text.chars().count() > max {
+            return self.invalid(field, format_args!("may have at most {max} characters"));
+        }
+        if text.chars().any(|it| it.is_control() && !matches!(it, '\t' | '\n' | '\r')) {
+            return self.invalid(field, "may hold no control characters but tabs and line breaks");
+        }
+        Some(text.into_owned())
+    }
+
+    fn url(&mut self, field: &'static str, text: Cow<'_, str>) -> Option<String> {
+        match url_fault(&text) {
+            Some(what) => self.invalid(field, what),
+            None => Some(text.into_owned()),
+        }
+    }
+}
+
+/// What is wrong with a URL that we are to call or to send the customer to.
+fn url_fault(text: &str) -> Option<&'static str> {
+    if text.len() > URL_MAX && text.chars().count() > URL_MAX {
+        return Some("may have at most 2048 characters");
+    }
+    // The parser would strip these silently, and another URL than the one we echo would be called.
+    if text.chars().any(char::is_control) || text.trim() != text {
+        return Some("may hold no control characters and no spaces at its ends");
+    }
+    let Ok(url) = Url::parse(text) else { return Some("must be a URL like https://shop.example/hook") };
+    if !matches!(url.scheme(), "http" | "https") {
+        return Some("must begin with http:// or https://");
+    }
+    let after_scheme = text.split_once(':').map_or(text, |(_, rest)| rest).trim_start_matches(['/', '\\']);
+    let authority = after_scheme.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
+        return Some("may hold no user name or password");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn good() -> Draft<'static> {
+        Draft {
+            amount: Some("10.00".into()),
+            currency: Some("USD".into()),
+            notification_url: Some("https://shop.example/hook".into()),
+            message: Some("".into()),
+            merchant_transaction_id: Some("".into()),
+            ..Draft::default()
+        }
+    }
+
+    fn currencies() -> Vec<Currency> {
+        ["USD", "JPY"].iter().filter_map(|code| Currency::from_code(code)).collect()
+    }
+
+    fn fields(draft: Draft<'_>) -> Vec<String> {
+        let faults = judge(draft, &currencies(), false).faults;
+        faults.into_iter().map(|fault| fault.field.unwrap_or_default().into_owned()).collect()
+    }
+
+    #[test]
+    fn empty_texts_are_fine_and_missing_ones_are_named_all_at_once() {
+        assert_eq!(fields(good()), Vec::<String>::new());
+        let named = ["currency", "amount", "notificationUrl", "message", "merchantTransactionId"];
+        assert_eq!(fields(Draft::default()), named);
+    }
+
+    #[test]
+    fn a_field_that_the_shell_found_wrong_is_not_called_missing_too() {
+        let faults = vec![Fault::invalid("message", "must be a string")];
+        assert_eq!(fields(Draft { message: None, faults, ..good() }), ["message"]);
+    }
+
+    #[test]
+    fn amounts_that_are_none_are_refused() {
+        let digits = "9".repeat(30);
+        for amount in ["0", "-1", "1e400", "NaN", "0.001", digits.as_str(), "", "1,5", " 1"] {
+            assert_eq!(fields(Draft { amount: Some(amount.into()), ..good() }), ["amount"], "{amount}");
+        }
+        let yen = |amount: &'static str| Draft { currency: Some("JPY".into()), amount: Some(amount.into()), ..good() };
+        assert_eq!(fields(yen("1.5")), ["amount"]);
+        assert_eq!(judge(yen("1500.00"), &currencies(), false).price.map(|(minor, _)| minor), Some(1_500));
+    }
+
+    #[test]
+    fn a_bad_amount_is_told_along_with_a_bad_currency() {
+        for currency in ["XXX", "usd", "GBP", ""] {
+            let draft = Draft { currency: Some(currency.into()), amount: Some("NaN".into()), ..good() };
+            assert_eq!(fields(draft), ["currency", "amount"], "{currency}");
+        }
+    }
+
+    #[test]
+    fn urls_of_other_forms_are_refused() {
+        let long = format!("https://shop.example/{}", "a".repeat(URL_MAX));
+        for url in [
+            "",
+            "shop.example",
+            "ftp://shop.example",
+            "javascript:alert(1)",
+            "file:///etc/passwd",
+            "https://",
+            "https://user@shop.example",
+            "https://user:secret@shop.example/",
+            "https://@shop.example/",
+            "https:\\\\u@shop.example",
+            "https://shop.example/\n",
+            "https://shop.\u{7f}example/",
+            " https://shop.example",
+            long.as_str(),
+        ] {
+            assert_eq!(fields(Draft { notification_url: Some(url.into()), ..good() }), ["notificationUrl"], "{url}");
+        }
+        for url in ["http://127.0.0.1:8080/a?b=c@d#e", "HTTPS://Shop.Example", "https://[::1]/@me"] {
+            assert_eq!(fields(Draft { notification_url: Some(url.into()), ..good() }), Vec::<String>::new(), "{url}");
+        }
+    }
+
+    #[test]
+    fn texts_are_bounded_in_characters_not_bytes() {
+        let message = |text: String| Draft { message: Some(text.into()), ..good() };
+        assert_eq!(fields(message("é".repeat(512))), Vec::<String>::new());
+        assert_eq!(fields(message("é".repeat(513))), ["message"]);
+        assert_eq!(fields(message("a".repeat(10_000))), ["message"]);
+        assert_eq!(fields(message("tab\tline\r\nbreak".to_owned())), Vec::<String>::new());
+        assert_eq!(fields(message("\u{0}".to_owned())), ["message"]);
+        assert_eq!(fields(message("\u{9b}".to_owned())), ["message"]);
+    }
+
+    #[test]
+    fn redirect_urls_are_judged_one_by_one_and_kept_as_an_object() {
+        let mut draft = good();
+        draft.redirect_urls = vec![
+            (RedirectOutcome::Expired, "https://shop.example/e".into()),
+            (RedirectOutcome::Confirmed, "ftp://shop.example".into()),
+        ];
+        let judged = judge(draft, &currencies(), false);
+        assert_eq!(judged.faults[0].field.as_deref(), Some("redirectUrls.confirmed"));
+        assert_eq!(judged.redirect_urls.as_deref(), Some(r#"{"expired":"https://shop.example/e"}"#));
+    }
+
+    #[test]
+    fn a_key_may_be_made_to_need_no_notification_url() {
+        let judged = judge(Draft { notification_url: None, ..good() }, &currencies(), true);
+        assert_eq!((judged.faults, judged.notification_url), (vec![], None));
+    }
+}

@@ -32,6 +32,11 @@ pub(crate) fn tip(conn: &Connection) -> Result<Tip, SandboxError> {
     Ok(statement.query_row([], tip_row)?)
 }
 
+/// Where the chain began; no reorganisation reaches below.
+pub(crate) fn initial_height(conn: &Connection) -> Result<u32, SandboxError> {
+    Ok(conn.prepare_cached("SELECT initial_height FROM meta")?.query_row([], |row| row.get(0))?)
+}
+
 /// The block of the best chain at a height, without its transactions.
 pub(crate) fn block_at(conn: &Connection, height: u32) -> Result<Option<Tip>, SandboxError> {
     let mut statement = conn.prepare_cached("SELECT height, hash, time_s FROM blocks WHERE height = ?1")?;

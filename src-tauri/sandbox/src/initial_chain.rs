@@ -11,7 +11,7 @@ use crate::faults_rates;
 use crate::mempool;
 use crate::miner;
 use crate::spending;
-use crate::store;
+use crate::store::{self, Among};
 
 /// Every coinbase up to half of them is ripe at the end, and the subsidy has halved once.
 const BLOCKS: u32 = 240;
@@ -46,6 +46,7 @@ pub(crate) fn create(conn: &Connection, now_ms: i64) -> Result<(), SandboxError>
     }
     split_coinbases(conn, &customer, now_ms)?;
     miner::mine_block(conn, &customer, &miner::choose(conn)?, block_time_s(now_s, BLOCKS))?;
+    conn.execute("UPDATE outputs SET is_initial = 1", [])?;
     Ok(())
 }
 
@@ -55,7 +56,8 @@ fn block_time_s(now_s: i64, height: u32) -> i64 {
 
 fn split_coinbases(conn: &Connection, customer: &Customer, now_ms: i64) -> Result<(), SandboxError> {
     let sums: Vec<u64> = SIZES.iter().flat_map(|(count, sats)| std::iter::repeat_n(*sats, *count)).collect();
-    for coin in store::largest_customer_coins_below(conn, u64::from(u32::MAX) * 2, BLOCKS, SPLIT_COINBASES)? {
+    for coin in store::largest_customer_coins_below(conn, Among::All, u64::from(u32::MAX) * 2, BLOCKS, SPLIT_COINBASES)?
+    {
         let tx = spending::split(customer, coin, &sums)?;
         mempool::accept(conn, &tx, now_ms)?;
     }

@@ -30,7 +30,7 @@ pub(crate) fn reorganise(
     now_ms: i64,
 ) -> Result<Vec<BlockHash>, SandboxError> {
     let tip = chain::tip(conn)?;
-    let max = tip.height.saturating_sub(initial_height(conn)?);
+    let max = tip.height.saturating_sub(chain::initial_height(conn)?);
     if depth == 0 || depth > max {
         return Err(SandboxError::ReorgDepth { depth, max });
     }
@@ -91,8 +91,4 @@ fn double_spend(conn: &Connection, customer: &Customer, id: i64) -> Result<Optio
     let sigop_cost = mempool::sigop_cost(&tx, &spent);
     let id = store::keep_transaction(conn, &NewTx { tx: &tx, sigop_cost, fee_sats, spent: &coins })?;
     Ok(Some(DoubleSpend { id, from_height }))
-}
-
-fn initial_height(conn: &Connection) -> Result<u32, SandboxError> {
-    Ok(conn.prepare_cached("SELECT initial_height FROM meta")?.query_row([], |row| row.get(0))?)
 }

@@ -54,10 +54,11 @@ CREATE TABLE outputs (
     amount_sats    INTEGER NOT NULL CHECK (amount_sats >= 0),
     script         BLOB    NOT NULL,
     customer_key   INTEGER,                                            -- NULL: not the customer's
+    is_initial     INTEGER NOT NULL DEFAULT 0 CHECK (is_initial IN (0, 1)),  -- of the initial chain: never reorganised
     spendable_from INTEGER,  -- height of the first block that the customer may spend it in; NULL: not at all
     PRIMARY KEY (tx_id, vout)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX customer_coins ON outputs (amount_sats, spendable_from) WHERE spendable_from IS NOT NULL;
+CREATE INDEX customer_coins ON outputs (is_initial, amount_sats, spendable_from) WHERE spendable_from IS NOT NULL;
 
 -- Which transaction spends what, of every transaction ever accepted: conflicts are rows of the same outpoint.
 CREATE TABLE spends (

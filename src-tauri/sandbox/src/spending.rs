@@ -9,7 +9,7 @@ use crate::customer::{self, Customer, KEYS};
 use crate::error::SandboxError;
 use crate::mempool::{self, INCREMENTAL_RELAY_SAT_VB};
 use crate::rules::MIN_RELAY_SAT_VB;
-use crate::store::{self, Coin, Place};
+use crate::store::{self, Among, Coin, Place};
 use crate::types::{Replace, ReplaceTo};
 
 /// What the customer pays where nobody says otherwise.
@@ -27,6 +27,8 @@ const FRAME_VB: u64 = 120;
 const MAX_INPUTS: u32 = 1_000;
 /// A coin this many times larger than needed is not broken if a few small ones do.
 const GIANT_FACTOR: u64 = 20;
+/// Coins up to one bitcoin are not worth sparing.
+const GIANT_FROM_SATS: u64 = 100_000_000;
 /// How many small ones are a few.
 const FEW_INPUTS: u32 = 8;
 
@@ -162,34 +164,58 @@ fn fee_bound(inputs: u64, rate_sat_vb: u64) -> u64 {
     FRAME_VB.saturating_add(INPUT_VB.saturating_mul(inputs)).saturating_mul(rate_sat_vb)
 }
 
-/// The smallest coin that suffices; several smaller ones where none does, or where it would break a giant for little.
+/// Prefers coins that no reorganisation takes away: otherwise a payment would fall with an unrelated one whose change
+/// it spends.
 fn choose_coins(conn: &Connection, amount_sats: u64, rate: u64, height: u32) -> Result<Vec<Coin>, SandboxError> {
     let needed_sats = amount_sats.saturating_add(fee_bound(1, rate));
-    let single = store::smallest_customer_coin(conn, needed_sats, height)?;
+    let initial = choose_among(conn, Among::Initial, amount_sats, rate, height)?;
+    if let Some(coins) = initial.filter(|coins| !is_giant(sum_sats(coins), needed_sats)) {
+        return Ok(coins);
+    }
+    let coins = choose_among(conn, Among::All, amount_sats, rate, height)?;
+    match coins {
+        Some(coins) => Ok(coins),
+        None => {
+            let available_sats = store::customer_balance_sats(conn, height)?;
+            Err(SandboxError::CannotPay { needed_sats, available_sats })
+        }
+    }
+}
+
+/// Whether spending that much for what is needed would lock up too much as unconfirmed change.
+fn is_giant(sum_sats: u64, needed_sats: u64) -> bool {
+    sum_sats > needed_sats.saturating_mul(GIANT_FACTOR).max(GIANT_FROM_SATS)
+}
+
+/// The smallest coin that suffices; several smaller ones where none does, or where it would break a giant for little.
+fn choose_among(
+    conn: &Connection,
+    among: Among,
+    amount_sats: u64,
+    rate: u64,
+    height: u32,
+) -> Result<Option<Vec<Coin>>, SandboxError> {
+    let needed_sats = amount_sats.saturating_add(fee_bound(1, rate));
+    let single = store::smallest_customer_coin(conn, among, needed_sats, height)?;
     let limit = match &single {
-        Some(coin) if coin.amount_sats <= needed_sats.saturating_mul(GIANT_FACTOR) => 0,
+        Some(coin) if !is_giant(coin.amount_sats, needed_sats) => 0,
         Some(_) => FEW_INPUTS,
         None => MAX_INPUTS,
     };
-    let smaller = match limit {
+    let mut smaller = match limit {
         0 => Vec::new(),
-        limit => store::largest_customer_coins_below(conn, needed_sats, height, limit)?,
+        limit => store::largest_customer_coins_below(conn, among, needed_sats, height, limit)?,
     };
-    let (mut sum, mut enough) = (0u64, None);
-    for (count, coin) in (1u64..).zip(&smaller) {
-        sum = sum.saturating_add(coin.amount_sats);
-        if sum >= amount_sats.saturating_add(fee_bound(count, rate)) {
-            enough = Some(usize::try_from(count).unwrap_or(usize::MAX));
-            break;
+    let mut sum = 0u64;
+    for count in 1..=smaller.len() {
+        sum = sum.saturating_add(smaller.get(count - 1).map_or(0, |coin| coin.amount_sats));
+        let inputs = u64::try_from(count).unwrap_or(u64::MAX);
+        if sum >= amount_sats.saturating_add(fee_bound(inputs, rate)) {
+            smaller.truncate(count);
+            return Ok(Some(smaller));
         }
     }
-    match (enough, single) {
-        (Some(count), _) => Ok(smaller.into_iter().take(count).collect()),
-        (None, Some(coin)) => Ok(vec![coin]),
-        (None, None) => {
-            Err(SandboxError::CannotPay { needed_sats, available_sats: store::customer_balance_sats(conn, height)? })
-        }
-    }
+    Ok(single.map(|coin| vec![coin]))
 }
 
 /// Adds confirmed coins until outputs and fee are covered and something is left for an output of the customer's own
@@ -213,11 +239,11 @@ fn top_up(
     }
     // One more input costs more fee; what it costs is asked for at once.
     let wanted = needed(coins.len().saturating_add(1)).saturating_sub(sum_sats(coins));
-    if let Some(coin) = store::smallest_customer_coin(conn, wanted, height)? {
+    if let Some(coin) = store::smallest_customer_coin(conn, Among::All, wanted, height)? {
         coins.push(coin);
         return Ok(());
     }
-    for coin in store::largest_customer_coins_below(conn, wanted, height, MAX_INPUTS)? {
+    for coin in store::largest_customer_coins_below(conn, Among::All, wanted, height, MAX_INPUTS)? {
         coins.push(coin);
         if sum_sats(coins) >= needed(coins.len()) {
             return Ok(());

@@ -1,4 +1,14 @@
 //! The sandbox as its callers see it: a real file, real blocks, real signatures.
 
+#[cfg(test)]
 mod calls;
+#[cfg(test)]
 mod common;
+#[cfg(test)]
+mod file;
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod reorgs;
+#[cfg(test)]
+mod rules;

@@ -17,6 +17,7 @@ use crate::secrets::SecretStore;
 use crate::settings::LiveSettings;
 use crate::store::{Installation, Store};
 use crate::wallet::Wallet;
+use crate::watcher::Watcher;
 
 /// Everything the use cases and loops of one environment share. There are no globals: a desktop
 /// runs one of these for each environment.
@@ -45,6 +46,8 @@ pub struct Gateway {
     pub sandbox: Option<Arc<Sandbox>>,
     /// Its exchange rates.
     pub rates: Rates,
+    /// Its looks at the chain.
+    pub watcher: Watcher,
     /// Its secrets.
     pub secrets: Arc<dyn SecretStore>,
     /// Counts committed changes: the panel and the payment pages read again when it moves.

@@ -19,6 +19,7 @@ pub mod gateway;
 pub mod http;
 pub mod idempotency;
 pub mod notifier;
+pub mod outbox;
 pub mod payments;
 pub mod rates;
 pub mod records;
@@ -26,5 +27,7 @@ pub mod secrets;
 pub mod settings;
 pub mod signature;
 pub mod store;
+#[cfg(test)]
+pub mod testing;
 pub mod wallet;
 pub mod watcher;

@@ -5,6 +5,7 @@
 
 mod book;
 mod median;
+mod simulated;
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
 
 pub use book::{Rates, RatesRow};
+pub use simulated::Simulated;
 
 /// A source of quotes, in units of each currency for one Bitcoin. Calls block.
 pub trait RateSource: Send + Sync {

@@ -22,6 +22,8 @@ mod migrate;
 mod open;
 mod readers;
 mod settings;
+#[cfg(test)]
+mod testing;
 mod values;
 mod writer;
 

@@ -1,0 +1,270 @@
+//! Looks against a real database and a real chain.
+
+use tillgate_domain::anomaly::{AnomalyKind, Resolution};
+use tillgate_domain::payment::PaymentState::{self, Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
+use tillgate_domain::receipt::Position;
+use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
+
+use super::{AcceptError, watch_once};
+use crate::store::anomalies::AnomalyRow;
+use crate::store::chain::WatchedChain;
+use crate::store::payments::PaymentRow;
+use crate::testing::{HALF_AN_HOUR_MS, World};
+
+const HOUR_MS: i64 = 3_600_000;
+
+fn anomalies(world: &World, payment: &PaymentRow) -> Vec<AnomalyRow> {
+    world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap()
+}
+
+fn causes(world: &World, payment: &PaymentRow) -> Vec<(PaymentState, String)> {
+    let history = world.gateway.store.read(|reader| reader.payment_history(payment.seq)).unwrap();
+    history.into_iter().map(|row| (row.to, row.cause)).collect()
+}
+
+fn watched(world: &World) -> WatchedChain {
+    world.gateway.store.read(|reader| reader.watched_chain()).unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn an_exact_payment_is_unconfirmed_then_confirmed_and_each_is_notified_once() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let txid = world.pay(&payment, payment.payment.amount_sats).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    world.look().await;
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), Confirmed);
+    world.mine(10).await;
+
+    let bodies = world.notified(&payment.payment.id);
+    assert_eq!(world.notified_field(&payment.payment.id, "status"), ["UNCONFIRMED", "CONFIRMED"]);
+    assert_eq!(bodies[1]["btcTransactions"][0]["btcTxId"], txid.to_string());
+    assert_eq!(bodies[1]["btcTransactions"][0]["confirmations"].to_string(), "1");
+    let row = world.now_of(&payment.payment.id);
+    assert_eq!(bodies[1]["currentTime"], row.current_at.iso_millis(), "the record shows the stored time");
+    let told = world.notified_field(&payment.payment.id, "currentTime");
+    assert!(told[0] < told[1], "{told:?}");
+    assert_eq!(causes(&world, &payment), [(Unconfirmed, "chain".to_owned()), (Confirmed, "chain".to_owned())]);
+    assert_eq!(anomalies(&world, &payment), []);
+}
+
+#[tokio::test]
+async fn two_parts_are_underpaid_and_then_enough() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let half = payment.payment.amount_sats / 2;
+    world.pay(&payment, half).await;
+    assert_eq!(world.state(&payment), Underpaid);
+    world.pay(&payment, payment.payment.amount_sats - half).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    assert_eq!(world.notified_field(&payment.payment.id, "status"), ["UNDERPAID", "UNCONFIRMED"]);
+}
+
+#[tokio::test]
+async fn a_payment_that_nobody_pays_expires_by_time() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pass_ms(HALF_AN_HOUR_MS - 2_000).await;
+    assert_eq!(world.state(&payment), New);
+    world.pass_ms(3_000).await;
+    assert_eq!(world.state(&payment), Expired);
+    assert_eq!(causes(&world, &payment), [(Expired, "time".to_owned())]);
+}
+
+#[tokio::test]
+async fn more_payments_than_one_commit_holds_expire_in_one_look() {
+    let world = World::new().await;
+    let mut payments = Vec::new();
+    for _ in 0..=super::PAYMENTS_PER_COMMIT {
+        payments.push(world.payment().await);
+    }
+    world.pass_ms(HALF_AN_HOUR_MS + 1_000).await;
+    assert!(payments.iter().all(|payment| world.state(payment) == Expired));
+}
+
+#[tokio::test]
+async fn a_replacement_to_the_same_address_counts_in_place_of_the_first() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let first = world.pay(&payment, payment.payment.amount_sats).await;
+    let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::SameAddress { amount_sats: None } };
+    let second = world.sandbox().replace(first, replace, world.now_ms()).unwrap()[0];
+    world.look().await;
+    let bodies = world.notified(&payment.payment.id);
+    assert_eq!(bodies.len(), 2, "the set of transactions changed");
+    assert_eq!(bodies[1]["status"], "UNCONFIRMED");
+    assert_eq!(bodies[1]["btcTransactions"].as_array().unwrap().len(), 1);
+    assert_eq!(bodies[1]["btcTransactions"][0]["btcTxId"], second.to_string());
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), Confirmed);
+}
+
+#[tokio::test]
+async fn a_replacement_back_to_the_customer_takes_the_coins_away() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let first = world.pay(&payment, payment.payment.amount_sats).await;
+    let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+    world.sandbox().replace(first, replace, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!(world.state(&payment), New);
+    let receipts = world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
+    assert!(receipts[0].gone);
+    assert_eq!(receipts[0].position, Position::Absent);
+}
+
+#[tokio::test]
+async fn an_evicted_transaction_goes_on_counting_and_is_broadcast_again_after_the_next_block() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let txid = world.pay(&payment, payment.payment.amount_sats).await;
+    world.sandbox().evict(txid, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    assert_eq!(world.sandbox().status().unwrap().mempool, [], "refused until the next block");
+    world.mine(1).await;
+    assert_eq!(world.sandbox().status().unwrap().mempool, [txid], "the look after the block broadcast it");
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), Confirmed);
+    assert_eq!(world.notified(&payment.payment.id).len(), 2, "an eviction is no news");
+}
+
+#[tokio::test]
+async fn a_restart_broadcasts_what_is_missing() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let txid = world.pay(&payment, payment.payment.amount_sats).await;
+    world.sandbox().set_faults(FaultsPatch { broadcast_rejects: Some(true), ..FaultsPatch::default() }).unwrap();
+    world.sandbox().evict(txid, world.now_ms()).unwrap();
+    world.mine(1).await;
+    world.sandbox().set_faults(FaultsPatch { broadcast_rejects: Some(false), ..FaultsPatch::default() }).unwrap();
+    world.look().await;
+    assert_eq!(world.sandbox().status().unwrap().mempool, [], "an idle look broadcasts nothing");
+    let world = world.reopen().await;
+    world.look().await;
+    assert_eq!(world.sandbox().status().unwrap().mempool, [txid]);
+}
+
+#[tokio::test]
+async fn a_reorganisation_that_keeps_the_coins_changes_nothing_and_one_that_does_not_reverses_the_payment() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), Confirmed);
+    world.sandbox().reorg(1, true, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!(world.state(&payment), Confirmed, "its coins are in the mempool again");
+    world.mine(1).await;
+    assert_eq!(world.notified(&payment.payment.id).len(), 2);
+
+    world.sandbox().reorg(1, false, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!(world.state(&payment), Invalid);
+    let reversed = anomalies(&world, &payment);
+    assert_eq!(reversed.len(), 1);
+    assert_eq!(reversed[0].anomaly.kind, AnomalyKind::ReversedPayment);
+    assert_eq!(reversed[0].anomaly.paid_sats, payment.payment.amount_sats);
+    assert_eq!(world.notified_field(&reversed[0].anomaly.id, "anomalyType"), ["REVERSED_PAYMENT"]);
+}
+
+#[tokio::test]
+async fn late_coins_raise_one_anomaly_with_the_rate_of_the_moment() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pass_ms(HALF_AN_HOUR_MS + 2 * HOUR_MS).await;
+    let rate = [("USD".to_owned(), Some("70000.00".to_owned()))].into();
+    world.sandbox().set_rates(&rate).unwrap();
+    world.gateway.rates.refresh_once(&world.gateway.store, world.gateway.clock.now()).await.unwrap();
+    let txid = world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(1).await;
+    assert_eq!(anomalies(&world, &payment), [], "two confirmations are wanted");
+    world.mine(1).await;
+    world.mine(5).await;
+    let late = anomalies(&world, &payment);
+    assert_eq!(late.len(), 1);
+    assert_eq!((late[0].anomaly.kind, late[0].anomaly.txid), (AnomalyKind::LatePayment, Some(txid)));
+    assert_eq!(late[0].rate.format(), "70000.0000");
+    assert_eq!(world.notified_field(&late[0].anomaly.id, "resolution"), ["OPEN"]);
+    assert_eq!(world.state(&payment), Expired);
+}
+
+#[tokio::test]
+async fn staff_accepts_late_coins_in_one_stroke() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pass_ms(HALF_AN_HOUR_MS + 2 * HOUR_MS).await;
+    let id = payment.payment.id;
+    let mut looking = world.gateway.watcher.hold(&world.gateway).await;
+    assert!(matches!(looking.accept(id, "panel").await, Err(AcceptError::Refused(_))), "no coins came");
+    drop(looking);
+    world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(2).await;
+    world.gateway.watcher.hold(&world.gateway).await.accept(id, "panel").await.unwrap();
+    assert_eq!(world.state(&payment), Confirmed);
+    let late = anomalies(&world, &payment);
+    assert_eq!(late[0].anomaly.resolution, Resolution::Accepted);
+    assert_eq!(world.notified_field(&late[0].anomaly.id, "resolution"), ["OPEN", "ACCEPTED"]);
+    assert_eq!(causes(&world, &payment).last().unwrap(), &(Confirmed, "staff".to_owned()));
+}
+
+#[tokio::test]
+async fn a_look_repeated_after_a_crash_changes_and_notifies_nothing_twice() {
+    let world = World::new().await;
+    let [paid, late, replaced] = [world.payment().await, world.payment().await, world.payment().await];
+    let before = watched(&world);
+    world.customer_pays(&paid, paid.payment.amount_sats);
+    let first = world.pay(&replaced, replaced.payment.amount_sats).await;
+    let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::SameAddress { amount_sats: None } };
+    world.sandbox().replace(first, replace, world.now_ms()).unwrap();
+    world.mine(2).await;
+    world.pass_ms(2 * HOUR_MS).await;
+    world.customer_pays(&late, 10_000);
+    world.mine(2).await;
+    let told = |world: &World| {
+        let mut all: Vec<_> = [&paid, &late, &replaced].map(|row| world.notified(&row.payment.id)).into();
+        all.extend(anomalies(world, &late).iter().map(|row| world.notified(&row.anomaly.id)));
+        all
+    };
+    let told_before = told(&world);
+    assert_eq!(told_before.len(), 4);
+
+    // As a crash leaves it that came before the last commit of a look.
+    world.gateway.store.write(move |tx| tx.save_watched_chain(&before)).await.unwrap();
+    let world = world.reopen().await;
+    world.look().await;
+    assert_eq!(told(&world), told_before);
+    assert!(watched(&world).cursor > before.cursor);
+}
+
+#[tokio::test]
+async fn while_the_chain_is_down_nothing_is_decided_and_the_first_look_after_it_sees_all() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let down = |chain_down| FaultsPatch { chain_down: Some(chain_down), ..FaultsPatch::default() };
+    world.sandbox().set_faults(down(true)).unwrap();
+    world.customer_pays(&payment, payment.payment.amount_sats);
+    world.advance_clock_ms(HALF_AN_HOUR_MS + 20 * 60_000);
+    assert!(watch_once(&world.gateway).await.is_err());
+    assert_eq!(world.state(&payment), New);
+    assert!(world.gateway.watcher.status().error.is_some());
+    world.sandbox().set_faults(down(false)).unwrap();
+    world.look().await;
+    assert_eq!(world.state(&payment), Unconfirmed, "paid in time, found within the grace");
+    assert_eq!(world.gateway.watcher.status().error, None);
+}
+
+#[tokio::test]
+async fn an_idle_look_writes_nothing_for_a_minute() {
+    let world = World::new().await;
+    world.look().await;
+    let stored = watched(&world);
+    let changes = *world.gateway.changes.borrow();
+    world.pass_ms(10_000).await;
+    assert_eq!(watched(&world), stored);
+    assert!(world.gateway.watcher.status().looked_at.unwrap() > stored.looked_at);
+    world.pass_ms(60_000).await;
+    assert!(watched(&world).looked_at > stored.looked_at);
+    assert_eq!(*world.gateway.changes.borrow(), changes);
+}

@@ -5,6 +5,7 @@
 
 mod anomalies;
 mod architecture;
+mod bad_input;
 mod customers;
 mod hardship;
 mod harness;

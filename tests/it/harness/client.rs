@@ -160,11 +160,6 @@ impl Client {
         self.get(&format!("/v2/payments/{id}")).await.ok()
     }
 
-    /// The state of a payment now.
-    pub async fn status(&self, id: &str) -> String {
-        text(&self.payment(id).await["status"])
-    }
-
     /// The anomalies of a payment, oldest first.
     pub async fn anomalies(&self, payment_id: &str) -> Vec<Value> {
         let page = self.get(&format!("/v2/anomalies?paymentId={payment_id}")).await.ok();

@@ -93,6 +93,14 @@ pub enum SandboxError {
         /// The most parts.
         max: u32,
     },
+    /// Nobody to pay, or more than one transaction holds.
+    #[error("one transaction cannot pay {payees} scripts: at most {max}, and at least 1")]
+    PayeeCount {
+        /// The count asked for.
+        payees: usize,
+        /// The most payees.
+        max: usize,
+    },
     /// Outside of what the sandbox relays and the customer accepts.
     #[error("a fee rate of {rate_sat_vb} sat/vB is out of range: from {min} to {max}")]
     FeeRate {

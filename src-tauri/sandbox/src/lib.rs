@@ -40,6 +40,8 @@ use store::Place;
 pub const MAX_BLOCKS_PER_CALL: u32 = 1_000;
 /// One call pays in no more transactions, so that the customer's coins last.
 pub const MAX_PARTS: u32 = 100;
+/// One transaction pays no more outputs, so that it stays below the weight that is relayed.
+pub const MAX_PAYEES: usize = 2_000;
 /// What the sandbox always answers for 6 blocks.
 const FEE_ESTIMATE_SAT_VB: u64 = 2;
 
@@ -110,7 +112,7 @@ impl Sandbox {
             for part in 1..=pay.parts {
                 let value = Amount::from_sat(if part == pay.parts { last_sats } else { part_sats });
                 let payment = TxOut { value, script_pubkey: pay.script.clone() };
-                txids.push(spending::pay(conn, &self.customer, payment, rate, now_ms)?);
+                txids.push(spending::pay(conn, &self.customer, vec![payment], rate, now_ms)?);
             }
             self.mine_on(conn, pay.confirmations, false, now_ms)?;
             Ok(txids)
@@ -166,7 +168,26 @@ impl Sandbox {
     pub fn send(&self, script: ScriptBuf, amount_sats: u64, now_ms: i64) -> Result<Txid, SandboxError> {
         spending::check_amount(&script, amount_sats)?;
         let payment = TxOut { value: Amount::from_sat(amount_sats), script_pubkey: script };
-        write(&mut self.lock(), |conn| spending::pay(conn, &self.customer, payment, DEFAULT_FEE_RATE_SAT_VB, now_ms))
+        write(&mut self.lock(), |conn| {
+            spending::pay(conn, &self.customer, vec![payment], DEFAULT_FEE_RATE_SAT_VB, now_ms)
+        })
+    }
+
+    /// The customer pays many scripts their satoshis in one transaction, at the default fee rate: a busy day's history
+    /// in few calls.
+    ///
+    /// # Errors
+    /// Fewer than 1 or more than [`MAX_PAYEES`] scripts; else as [`Sandbox::pay`].
+    pub fn pay_many(&self, payees: &[(ScriptBuf, u64)], now_ms: i64) -> Result<Txid, SandboxError> {
+        if !(1..=MAX_PAYEES).contains(&payees.len()) {
+            return Err(SandboxError::PayeeCount { payees: payees.len(), max: MAX_PAYEES });
+        }
+        let mut payments = Vec::with_capacity(payees.len());
+        for (script, amount_sats) in payees {
+            spending::check_amount(script, *amount_sats)?;
+            payments.push(TxOut { value: Amount::from_sat(*amount_sats), script_pubkey: script.clone() });
+        }
+        write(&mut self.lock(), |conn| spending::pay(conn, &self.customer, payments, DEFAULT_FEE_RATE_SAT_VB, now_ms))
     }
 
     /// Sets rates, or withdraws those given as `None`. The caller has validated codes and decimals.

@@ -20,8 +20,9 @@ const REPLACEMENT_STEP_SAT_VB: u64 = 5;
 pub const MAX_FEE_RATE_SAT_VB: u64 = 10_000;
 /// Below this a change is left to the miner: the dust limit of the customer's largest kind of output.
 const MIN_CHANGE_SATS: u64 = 330;
-/// The largest input and the rest of a transaction with two outputs of any kind, in vB, rounded up.
+/// The largest input, the largest output, and the rest of a transaction with two outputs, in vB, rounded up.
 const INPUT_VB: u64 = 69;
+const OUTPUT_VB: u64 = 43;
 const FRAME_VB: u64 = 120;
 /// Keeps the customer's transactions below the 100,000 vB that are relayed.
 const MAX_INPUTS: u32 = 1_000;
@@ -49,19 +50,18 @@ pub(crate) fn check_amount(script: &Script, amount_sats: u64) -> Result<(), Sand
     Ok(())
 }
 
-/// Pays a sum in one transaction, into the mempool.
+/// Pays these outputs in one transaction, into the mempool.
 pub(crate) fn pay(
     conn: &Connection,
     customer: &Customer,
-    payment: TxOut,
+    payments: Vec<TxOut>,
     rate_sat_vb: u64,
     now_ms: i64,
 ) -> Result<Txid, SandboxError> {
-    let amount_sats = payment.value.to_sat();
     let height = chain::tip(conn)?.height.saturating_add(1);
-    let coins = choose_coins(conn, amount_sats, rate_sat_vb, height)?;
+    let coins = choose_coins(conn, &Bill::new(&payments, rate_sat_vb), height)?;
     let change = customer.script(change_key(&coins));
-    let tx = build(customer, &coins, vec![payment], change, |vsize| vsize.saturating_mul(rate_sat_vb))?;
+    let tx = build(customer, &coins, payments, change, |vsize| vsize.saturating_mul(rate_sat_vb))?;
     mempool::accept(conn, &tx, now_ms)?;
     Ok(tx.compute_txid())
 }
@@ -160,19 +160,40 @@ fn change_key(coins: &[Coin]) -> u32 {
     u32::try_from(number.rem_euclid(i64::from(KEYS))).unwrap_or(0)
 }
 
-fn fee_bound(inputs: u64, rate_sat_vb: u64) -> u64 {
-    FRAME_VB.saturating_add(INPUT_VB.saturating_mul(inputs)).saturating_mul(rate_sat_vb)
+/// What the coins of a transaction have to cover.
+struct Bill {
+    amount_sats: u64,
+    outputs: u64,
+    rate_sat_vb: u64,
+}
+
+impl Bill {
+    fn new(payments: &[TxOut], rate_sat_vb: u64) -> Bill {
+        Bill {
+            amount_sats: payments.iter().fold(0, |sum, output| sum.saturating_add(output.value.to_sat())),
+            outputs: u64::try_from(payments.len()).unwrap_or(u64::MAX),
+            rate_sat_vb,
+        }
+    }
+
+    /// The outputs and the most that the fee of a transaction with so many inputs can be.
+    fn total_sats(&self, inputs: u64) -> u64 {
+        // One output and the change are in the frame.
+        let outputs_vb = OUTPUT_VB.saturating_mul(self.outputs.saturating_sub(1));
+        let vsize = FRAME_VB.saturating_add(INPUT_VB.saturating_mul(inputs)).saturating_add(outputs_vb);
+        self.amount_sats.saturating_add(vsize.saturating_mul(self.rate_sat_vb))
+    }
 }
 
 /// Prefers coins that no reorganisation takes away: otherwise a payment would fall with an unrelated one whose change
 /// it spends.
-fn choose_coins(conn: &Connection, amount_sats: u64, rate: u64, height: u32) -> Result<Vec<Coin>, SandboxError> {
-    let needed_sats = amount_sats.saturating_add(fee_bound(1, rate));
-    let initial = choose_among(conn, Among::Initial, amount_sats, rate, height)?;
+fn choose_coins(conn: &Connection, bill: &Bill, height: u32) -> Result<Vec<Coin>, SandboxError> {
+    let needed_sats = bill.total_sats(1);
+    let initial = choose_among(conn, Among::Initial, bill, height)?;
     if let Some(coins) = initial.filter(|coins| !is_giant(sum_sats(coins), needed_sats)) {
         return Ok(coins);
     }
-    let coins = choose_among(conn, Among::All, amount_sats, rate, height)?;
+    let coins = choose_among(conn, Among::All, bill, height)?;
     match coins {
         Some(coins) => Ok(coins),
         None => {
@@ -188,14 +209,8 @@ fn is_giant(sum_sats: u64, needed_sats: u64) -> bool {
 }
 
 /// The smallest coin that suffices; several smaller ones where none does, or where it would break a giant for little.
-fn choose_among(
-    conn: &Connection,
-    among: Among,
-    amount_sats: u64,
-    rate: u64,
-    height: u32,
-) -> Result<Option<Vec<Coin>>, SandboxError> {
-    let needed_sats = amount_sats.saturating_add(fee_bound(1, rate));
+fn choose_among(conn: &Connection, among: Among, bill: &Bill, height: u32) -> Result<Option<Vec<Coin>>, SandboxError> {
+    let needed_sats = bill.total_sats(1);
     let single = store::smallest_customer_coin(conn, among, needed_sats, height)?;
     let limit = match &single {
         Some(coin) if !is_giant(coin.amount_sats, needed_sats) => 0,
@@ -210,7 +225,7 @@ fn choose_among(
     for count in 1..=smaller.len() {
         sum = sum.saturating_add(smaller.get(count - 1).map_or(0, |coin| coin.amount_sats));
         let inputs = u64::try_from(count).unwrap_or(u64::MAX);
-        if sum >= amount_sats.saturating_add(fee_bound(inputs, rate)) {
+        if sum >= bill.total_sats(inputs) {
             smaller.truncate(count);
             return Ok(Some(smaller));
         }

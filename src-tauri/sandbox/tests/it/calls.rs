@@ -42,6 +42,22 @@ fn paying_in_parts_puts_the_remainder_into_the_last() {
 }
 
 #[test]
+fn many_are_paid_in_one_transaction_up_to_what_is_relayed() {
+    let f = Fixture::new();
+    let payees = |count: u64| -> Vec<_> { (0..count).map(|more| (f.shop.script.clone(), 10_000 + more)).collect() };
+    let txid = f.sandbox.pay_many(&payees(2_000), NOW_MS).unwrap();
+    let view = f.view(txid);
+    let sums: Vec<u64> = view.tx.output.iter().map(|output| output.value.to_sat()).take(2_000).collect();
+    assert_eq!(sums, (10_000..12_000).collect::<Vec<u64>>());
+    assert_eq!(view.position, TxPosition::Mempool { entered_ms: NOW_MS });
+    assert_eq!(view.fee_rate_sat_vb, 5);
+    for count in [0, 2_001] {
+        let refused = f.sandbox.pay_many(&payees(count), NOW_MS).unwrap_err();
+        assert!(matches!(refused, SandboxError::PayeeCount { max: 2_000, .. }), "{refused}");
+    }
+}
+
+#[test]
 fn paying_with_confirmations_mines_them() {
     let f = Fixture::new();
     let txid = f.pay(50_000, 2);

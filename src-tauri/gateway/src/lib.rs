@@ -23,6 +23,7 @@ pub mod outbox;
 pub mod payments;
 pub mod rates;
 pub mod records;
+pub mod sandbox_calls;
 pub mod secrets;
 pub mod settings;
 pub mod signature;

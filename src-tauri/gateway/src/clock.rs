@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tillgate_domain::time::Timestamp;
 
+use crate::fail_points;
+
 /// A step of the wall clock up to this is an adjustment, not worth a word.
 const STEP_TOLERATED_MS: i64 = 60_000;
 
@@ -31,7 +33,8 @@ pub fn machine_now() -> Timestamp {
     use std::time::{SystemTime, UNIX_EPOCH};
     #[expect(clippy::disallowed_methods, reason = "this file is the one that reads the clock")]
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    let now_ms = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_ms(now_ms.saturating_add(fail_points::wall_step_ms()))
 }
 
 /// The machine's clock as the environment sees it, plus the sandbox's offset.
@@ -176,7 +179,7 @@ impl RunningClock {
 }
 
 fn read_machine() -> Reading {
-    Reading { wall_ms: machine_now().ms(), boot_ms: boot_ms() }
+    Reading { wall_ms: machine_now().ms(), boot_ms: boot_ms().saturating_add(fail_points::boot_step_ms()) }
 }
 
 #[cfg(unix)]

@@ -14,6 +14,7 @@ pub mod data_dir;
 pub mod deliveries;
 pub mod entropy;
 pub mod environment;
+pub mod fail_points;
 pub mod faults;
 pub mod gateway;
 pub mod http;

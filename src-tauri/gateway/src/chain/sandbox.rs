@@ -9,6 +9,7 @@ use tillgate_sandbox::{BroadcastRefusal, Sandbox, SandboxError, TxView};
 
 use super::{Broadcast, Chain, ChainDown, Tip, TxFacts, TxPosition, View};
 use crate::clock::Clock;
+use crate::fail_points::{self, Point};
 
 /// Transactions in one answer; bounds its memory.
 const VIEW_MAX: usize = 500;
@@ -61,8 +62,10 @@ impl SandboxChain {
 
 impl Chain for SandboxChain {
     fn view(&self, cursor: i64) -> Result<View, ChainDown> {
+        fail_points::pass(Point::ViewBefore);
         self.suffer_faults()?;
         let changes = self.sandbox.changes_since(cursor, VIEW_MAX).map_err(down)?;
+        fail_points::pass(Point::ViewAfter);
         Ok(View {
             cursor: changes.cursor,
             more: changes.more,
@@ -76,8 +79,11 @@ impl Chain for SandboxChain {
     }
 
     fn broadcast(&self, tx: &Transaction) -> Result<Broadcast, ChainDown> {
+        fail_points::pass(Point::BroadcastBefore);
         self.suffer_faults()?;
-        match self.sandbox.broadcast(tx, self.clock.now().ms()) {
+        let answer = self.sandbox.broadcast(tx, self.clock.now().ms());
+        fail_points::pass(Point::BroadcastAfter);
+        match answer {
             Ok(_) => Ok(Broadcast::Accepted),
             Err(BroadcastRefusal::MissingInputs(_) | BroadcastRefusal::InputSpent { .. }) => Ok(Broadcast::InputsSpent),
             Err(BroadcastRefusal::Storage(error)) => Err(down(*error)),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::StoreError;
+use crate::fail_points::{self, Point};
 
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
 
@@ -27,9 +28,11 @@ pub(super) fn migrate(connection: &Connection, file: &Path) -> Result<(), StoreE
         copy_before(connection, file, version)?;
     }
     for (number, sql) in (1i64..).zip(MIGRATIONS).skip_while(|(number, _)| *number <= version) {
+        fail_points::pass(Point::CommitBefore);
         connection.execute_batch(&format!(
             "BEGIN IMMEDIATE; {sql} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {number}; COMMIT;"
         ))?;
+        fail_points::pass(Point::CommitAfter);
     }
     Ok(())
 }

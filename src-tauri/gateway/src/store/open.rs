@@ -6,6 +6,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use super::StoreError;
+use crate::fail_points;
 
 /// Longer than any commit of ours takes; another process that holds the lock for longer is a fault.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,7 +24,7 @@ pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // FULL syncs the log at every commit: what was answered survives a power cut.
-    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "synchronous", fail_points::synchronous("FULL"))?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     Ok(connection)

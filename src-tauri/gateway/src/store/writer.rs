@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Reader, StoreError, Tx};
+use crate::fail_points::{self, Point};
 
 /// Writes that may wait; beyond it callers wait for room, which bounds memory.
 const QUEUE_MAX: usize = 4_096;
@@ -88,8 +89,7 @@ fn commit_group(connection: &Connection, group: &mut Vec<Job>) {
             Err(reason) => job(Err(reason)),
         })
         .collect();
-    let committed =
-        begun.and_then(|()| connection.execute_batch("COMMIT").map_err(|error| StoreError::from(error).to_string()));
+    let committed = begun.and_then(|()| commit(connection));
     if let Err(reason) = &committed {
         tracing::error!(reason, "nothing could be stored");
         if !connection.is_autocommit()
@@ -101,6 +101,16 @@ fn commit_group(connection: &Connection, group: &mut Vec<Job>) {
     for answer in answers {
         answer.send(committed.as_ref().copied().map_err(String::as_str));
     }
+}
+
+fn commit(connection: &Connection) -> Result<(), String> {
+    fail_points::pass(Point::CommitBefore);
+    if fail_points::commit_fails() {
+        return Err("a test said so".to_owned());
+    }
+    let committed = connection.execute_batch("COMMIT").map_err(|error| StoreError::from(error).to_string());
+    fail_points::pass(Point::CommitAfter);
+    committed
 }
 
 fn in_savepoint<T, E: From<StoreError>>(

@@ -47,7 +47,9 @@ pub(super) fn refused(error: SandboxError) -> CallError {
         | SandboxError::NotASandbox
         | SandboxError::NewerSchema { .. }
         | SandboxError::Entropy
-        | SandboxError::InvalidBlock(_) => return CallError::Sandbox(error),
+        | SandboxError::InvalidBlock(_)
+        // No call names more than one payee.
+        | SandboxError::PayeeCount { .. } => return CallError::Sandbox(error),
         SandboxError::UnknownTransaction(_) => return CallError::NotFound(error.to_string()),
         SandboxError::ClockTooFarBehind { .. }
         | SandboxError::AlreadyConfirmed(_)

@@ -25,8 +25,10 @@ pub mod payments;
 pub mod rates;
 pub mod records;
 pub mod sandbox_calls;
+pub mod resend;
 pub mod secrets;
 pub mod settings;
+pub mod shown;
 pub mod signature;
 pub mod store;
 #[cfg(test)]

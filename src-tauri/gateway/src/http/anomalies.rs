@@ -1,0 +1,72 @@
+//! The anomaly calls: parse, call one use case, render.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderValue, Uri};
+use axum::response::Response;
+use tillgate_domain::anomaly::AnomalyKind;
+
+use super::Http;
+use super::auth::Caller;
+use super::error::Failure;
+use super::path::RecordId;
+use super::query::Query;
+use super::respond::{deprecated, json_answer, page_answer, resend_answer};
+use crate::api_keys::Permission;
+use crate::store::anomalies::AnomalyFilter;
+use crate::{resend, shown};
+
+const DEFAULT_LIMIT: &str = "50";
+
+/// `GET /v2/anomalies/{anomalyId}`
+pub(super) async fn show(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    id: Result<RecordId, Failure>,
+) -> Result<Response, Failure> {
+    caller.may(Permission::PaymentsRead)?;
+    let RecordId(id) = id?;
+    let record = shown::anomaly(&http.gateway, &id)?.ok_or_else(|| Failure::not_found("anomaly"))?;
+    Ok(json_answer(record))
+}
+
+/// `GET /v2/anomalies`
+pub(super) async fn list(State(http): State<Arc<Http>>, caller: Caller, uri: Uri) -> Result<Response, Failure> {
+    caller.may(Permission::PaymentsRead)?;
+    let mut query = Query::of(&uri);
+    let kinds = "must be LATE_PAYMENT, EXTRA_PAYMENT, OVERPAYMENT, UNDERPAYMENT or REVERSED_PAYMENT";
+    let limit = query.text("limit").unwrap_or_else(|| DEFAULT_LIMIT.to_owned());
+    let offset = query.text("offset").unwrap_or_else(|| "0".to_owned());
+    let (limit, offset) = (query.limit(&limit, shown::PAGE_MAX), query.offset(&offset));
+    let filter = AnomalyFilter {
+        begin: query.time("begin"),
+        end: query.time("end"),
+        payment_id: query.parsed("paymentId", "must be 40 lower-case hexadecimal characters"),
+        merchant_transaction_id: query.text("merchantTransactionId"),
+        kind: query.parsed::<AnomalyKind>("anomalyType", kinds),
+        resolution: None,
+    };
+    query.finish()?;
+    let gateway = Arc::clone(&http.gateway);
+    let listed = tokio::task::spawn_blocking(move || shown::anomalies(&gateway, &filter, limit, offset)).await;
+    Ok(page_answer(&listed.map_err(|error| Failure::internal(&error))??, limit, offset))
+}
+
+/// `GET /v2/payments/anomalies`, the older name of `GET /v2/anomalies`.
+pub(super) async fn list_deprecated(http: State<Arc<Http>>, caller: Caller, uri: Uri) -> Result<Response, Failure> {
+    let successor = HeaderValue::from_static(r#"</v2/anomalies>; rel="successor-version""#);
+    Ok(deprecated(list(http, caller, uri).await?, Some(successor)))
+}
+
+/// `POST /v2/anomalies/notify/{id}`: an anomaly's id, or a payment's for all of its anomalies.
+pub(super) async fn notify(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    id: Result<RecordId, Failure>,
+) -> Result<Response, Failure> {
+    caller.may(Permission::PaymentsRead)?;
+    let RecordId(id) = id?;
+    let queued = resend::resend_anomalies(&http.gateway, id).await?;
+    Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("anomaly or payment"))?))
+}

@@ -1,0 +1,77 @@
+//! Reading a request's body: bounded in size and time, JSON in UTF-8 or refused.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
+use tokio_stream::StreamExt as _;
+
+use super::error::Failure;
+
+/// The largest body (interface, section 1).
+const BODY_MAX: usize = 64 * 1_024;
+
+/// What is read of a body that is too large, so that its sender comes to read the answer.
+const DRAIN_MAX: usize = 1_024 * 1_024;
+
+/// A body that takes longer than this to arrive is no request of a shop.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The whole body, which is JSON by its content type (if there is any of it).
+pub(crate) async fn read_json_body(headers: &HeaderMap, body: Body) -> Result<Bytes, Failure> {
+    let read = tokio::time::timeout(BODY_TIMEOUT, read_bounded(body)).await;
+    let body = read.map_err(|_| {
+        Failure::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "The body did not arrive within 10 seconds")
+    })??;
+    if !body.is_empty() && !says_json(headers) {
+        let message = "The body must be application/json in UTF-8";
+        return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message));
+    }
+    Ok(body)
+}
+
+async fn read_bounded(body: Body) -> Result<Bytes, Failure> {
+    let mut chunks = body.into_data_stream();
+    let broken = |_| Failure::new(StatusCode::BAD_REQUEST, "BROKEN_BODY", "The body could not be read");
+    let Some(first) = chunks.next().await.transpose().map_err(broken)? else { return Ok(Bytes::new()) };
+    let Some(second) = chunks.next().await.transpose().map_err(broken)? else { return bounded(first) };
+    let mut whole = Vec::with_capacity(BODY_MAX.min(2 * (first.len() + second.len())));
+    let mut next = Some(first);
+    let mut then = Some(second);
+    let mut seen = 0;
+    while let Some(chunk) = next {
+        seen += chunk.len();
+        if seen <= BODY_MAX {
+            whole.extend_from_slice(&chunk);
+        } else if seen > DRAIN_MAX {
+            break;
+        }
+        next = match then.take() {
+            Some(chunk) => Some(chunk),
+            None => chunks.next().await.transpose().map_err(broken)?,
+        };
+    }
+    if seen > BODY_MAX { Err(too_large()) } else { Ok(whole.into()) }
+}
+
+fn bounded(body: Bytes) -> Result<Bytes, Failure> {
+    if body.len() > BODY_MAX { Err(too_large()) } else { Ok(body) }
+}
+
+fn too_large() -> Failure {
+    Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", "The body may have at most 65536 bytes")
+}
+
+fn says_json(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return false };
+    let Ok(value) = value.to_str() else { return false };
+    let (essence, parameters) = value.split_once(';').unwrap_or((value, ""));
+    let charset = parameters.split(';').find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
+    });
+    essence.trim().eq_ignore_ascii_case("application/json")
+        && charset.is_none_or(|charset| charset.eq_ignore_ascii_case("utf-8") || charset.eq_ignore_ascii_case("utf8"))
+}

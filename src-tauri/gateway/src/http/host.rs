@@ -1,0 +1,104 @@
+//! Which names the gateway answers to. A page of another origin that points its own name at this
+//! machine (DNS rebinding) sends that name as `Host`, and is refused.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::header::HOST;
+use axum::http::{HeaderMap, Uri};
+use url::Url;
+
+use crate::settings::Settings;
+
+/// Whether a request names us: the listen address or this machine's loopback names, `allowedHosts`
+/// (the name is what counts, since no other origin can have it), or the public URL's authority.
+pub(super) fn is_ours(uri: &Uri, headers: &HeaderMap, listen: SocketAddr, settings: &Settings) -> bool {
+    // The request's target rules over the header where it is a whole URL (RFC 9112, 3.2.2); the
+    // header must be there once all the same.
+    let mut values = headers.get_all(HOST).iter();
+    let (Some(header), None) = (values.next(), values.next()) else { return false };
+    let authority = match uri.authority() {
+        Some(authority) => authority.as_str(),
+        None => match header.to_str() {
+            Ok(text) => text,
+            Err(_) => return false,
+        },
+    };
+    names_us(authority, listen, settings)
+}
+
+fn names_us(authority: &str, listen: SocketAddr, settings: &Settings) -> bool {
+    let Some((host, port)) = split(authority) else { return false };
+    let is_listen_address = parse_ip(host) == Some(listen.ip());
+    let is_allowed = settings.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
+    if is_listen_address || is_this_machine(host) || is_allowed {
+        return true;
+    }
+    settings.public_url().is_some_and(|url| is_authority_of(&url, host, port))
+}
+
+fn is_this_machine(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost") || host == "127.0.0.1" || host == "[::1]"
+}
+
+fn is_authority_of(url: &Url, host: &str, port: Option<u16>) -> bool {
+    let default = if url.scheme() == "https" { 443 } else { 80 };
+    url.host_str().is_some_and(|ours| ours.eq_ignore_ascii_case(host))
+        && port.unwrap_or(default) == url.port_or_known_default().unwrap_or(default)
+}
+
+fn parse_ip(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
+/// Host (an IPv6 address in its brackets) and port.
+fn split(authority: &str) -> Option<(&str, Option<u16>)> {
+    let end_of_host = if authority.starts_with('[') {
+        authority.find(']')? + 1
+    } else {
+        authority.find(':').unwrap_or(authority.len())
+    };
+    let (host, rest) = authority.split_at(end_of_host);
+    match rest.strip_prefix(':') {
+        None if rest.is_empty() => Some((host, None)),
+        None => None,
+        Some(port) if port.bytes().all(|byte| byte.is_ascii_digit()) => Some((host, Some(port.parse().ok()?))),
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Environment;
+
+    fn ours(authority: &str, listen: &str, allowed: &[&str], public_url: Option<&str>) -> bool {
+        let mut settings = Settings::defaults(Environment::Test);
+        settings.allowed_hosts = allowed.iter().map(|host| (*host).to_owned()).collect();
+        settings.public_url = public_url.map(ToOwned::to_owned);
+        names_us(authority, listen.parse().unwrap(), &settings)
+    }
+
+    #[test]
+    fn loopback_names_are_ours_and_their_neighbours_are_not() {
+        for authority in ["127.0.0.1:7421", "localhost:7421", "LOCALHOST", "[::1]:7421"] {
+            assert!(ours(authority, "127.0.0.1:7421", &[], None), "{authority}");
+        }
+        let foreign = ["127.0.0.2:7421", "evil.example", "localhost.evil.example:7421", "evil.example:7421"];
+        let broken = ["", ":7421", "localhost:7421:1", "localhost:+7421", "[::1", "[::1]x", "127.0.0.1:99999"];
+        for authority in foreign.into_iter().chain(broken) {
+            assert!(!ours(authority, "127.0.0.1:7421", &[], None), "{authority}");
+        }
+    }
+
+    #[test]
+    fn the_listen_address_the_public_url_and_allowed_hosts_are_ours() {
+        assert!(ours("192.0.2.7:443", "192.0.2.7:443", &[], None));
+        assert!(ours("192.0.2.7", "192.0.2.7:443", &[], None));
+        assert!(!ours("192.0.2.8", "192.0.2.7:443", &[], None));
+        assert!(ours("till.example:9999", "127.0.0.1:7421", &["till.example"], None));
+        assert!(ours("pay.example", "127.0.0.1:7421", &[], Some("https://pay.example")));
+        assert!(ours("pay.example:443", "127.0.0.1:7421", &[], Some("https://pay.example")));
+        assert!(!ours("pay.example:444", "127.0.0.1:7421", &[], Some("https://pay.example")));
+        assert!(ours("pay.example:444", "127.0.0.1:7421", &[], Some("https://pay.example:444/till")));
+    }
+}

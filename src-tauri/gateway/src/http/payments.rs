@@ -1,0 +1,156 @@
+//! The payment calls: parse, call one use case, render.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Uri};
+use axum::response::Response;
+use bitcoin::ScriptBuf;
+use bitcoin::address::NetworkUnchecked;
+use tillgate_domain::payment::PaymentState;
+
+use super::Http;
+use super::auth::Caller;
+use super::body::read_json_body;
+use super::error::Failure;
+use super::json::JsonObject;
+use super::path::{PageOf, RecordId};
+use super::query::Query;
+use super::respond::{deprecated, json_answer, page_answer, resend_answer};
+use crate::api_keys::Permission;
+use crate::faults::Fault;
+use crate::idempotency::Once;
+use crate::payments::{self, Author, Created, Draft, RedirectOutcome};
+use crate::store::payments::PaymentFilter;
+use crate::{resend, shown};
+
+const NEW: &str = "/v2/payments/new";
+
+/// The longest Idempotency-Key.
+const IDEMPOTENCY_KEY_MAX: usize = 255;
+
+/// `POST /v2/payments/new`
+pub(super) async fn create(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    request: Request,
+) -> Result<Response, Failure> {
+    caller.may(Permission::PaymentsCreate)?;
+    let (parts, body) = request.into_parts();
+    let body = read_json_body(&parts.headers, body).await?;
+    let once =
+        idempotency_key(&parts.headers)?.map(|key| Once::new(NEW, key, parts.uri.query().unwrap_or_default(), &body));
+    let draft = read_draft(&JsonObject::parse(&body)?);
+    let key = caller.0;
+    let author = Author {
+        key_id: Some(key.key_id),
+        label: key.name.clone(),
+        notification_url_optional: key.notification_url_optional,
+    };
+    Ok(match payments::create(&http.gateway, author, draft, once).await? {
+        Created::New { record, .. } => json_answer(record),
+        Created::Again(answer) => json_answer(answer),
+    })
+}
+
+/// `GET /v2/payments/{paymentId}`
+pub(super) async fn show(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    id: Result<RecordId, Failure>,
+) -> Result<Response, Failure> {
+    caller.may(Permission::PaymentsRead)?;
+    let RecordId(id) = id?;
+    let record = shown::payment(&http.gateway, &id)?.ok_or_else(|| Failure::not_found("payment"))?;
+    Ok(json_answer(record))
+}
+
+/// `GET /v2/payments/{limit}/{offset}`
+pub(super) async fn list(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    page: Result<PageOf, Failure>,
+    uri: Uri,
+) -> Result<Response, Failure> {
+    caller.may(Permission::PaymentsRead)?;
+    let page = page?;
+    let mut query = Query::of(&uri);
+    let limit = query.limit(&page.limit, shown::PAGE_MAX);
+    let offset = query.offset(&page.offset);
+    let filter = PaymentFilter {
+        states: query
+            .all::<PaymentState>("status", "must be NEW, UNDERPAID, UNCONFIRMED, CONFIRMED, EXPIRED or INVALID"),
+        from: query.time("timeFrom"),
+        to: query.time("timeTo"),
+        merchant_transaction_id: query.text("merchantTransactionId"),
+        script: address_script(&mut query),
+        txid: query.parsed("btcTxId", "must be 64 hexadecimal characters"),
+        label: query.text("label"),
+    };
+    query.finish()?;
+    let gateway = Arc::clone(&http.gateway);
+    let listed = tokio::task::spawn_blocking(move || shown::payments(&gateway, &filter, limit, offset)).await;
+    Ok(page_answer(&listed.map_err(|error| Failure::internal(&error))??, limit, offset))
+}
+
+/// `POST /v2/payments/notify/{paymentId}`
+pub(super) async fn notify(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    id: Result<RecordId, Failure>,
+) -> Result<Response, Failure> {
+    caller.may(Permission::PaymentsRead)?;
+    let RecordId(id) = id?;
+    let queued = resend::resend_payment(&http.gateway, id).await?;
+    Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("payment"))?))
+}
+
+/// `GET /v2/payments/notify/{paymentId}`, which existing clients use.
+pub(super) async fn notify_deprecated(
+    http: State<Arc<Http>>,
+    caller: Caller,
+    id: Result<RecordId, Failure>,
+) -> Result<Response, Failure> {
+    Ok(deprecated(notify(http, caller, id).await?, None))
+}
+
+fn address_script(query: &mut Query) -> Option<ScriptBuf> {
+    let address = query.parsed::<bitcoin::Address<NetworkUnchecked>>("address", "must be a Bitcoin address")?;
+    // Of another network it matches nothing, since no payment has its script on ours.
+    Some(address.assume_checked().script_pubkey())
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Failure> {
+    let mut values = headers.get_all("idempotency-key").iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let key = value.to_str().ok().filter(|key| (1..=IDEMPOTENCY_KEY_MAX).contains(&key.len()));
+    match (key, values.next()) {
+        (Some(key), None) => Ok(Some(key.to_owned())),
+        _ => Err(Failure::invalid(vec![Fault::invalid(
+            "Idempotency-Key",
+            "must be given once, with 1 to 255 visible ASCII characters",
+        )])),
+    }
+}
+
+fn read_draft<'a>(object: &JsonObject<'a>) -> Draft<'a> {
+    let mut faults = Vec::new();
+    let mut redirect_urls: Vec<(RedirectOutcome, Cow<'a, str>)> = Vec::new();
+    if let Some(urls) = object.object("redirectUrls", &mut faults) {
+        for outcome in RedirectOutcome::ALL {
+            let url = urls.string_named(outcome.as_str(), outcome.field(), &mut faults);
+            redirect_urls.extend(url.map(|url| (outcome, url)));
+        }
+    }
+    Draft {
+        amount: object.number("amount", &mut faults),
+        currency: object.string("currency", &mut faults),
+        notification_url: object.string("notificationUrl", &mut faults),
+        anomaly_notification_url: object.string("anomalyNotificationUrl", &mut faults),
+        message: object.string("message", &mut faults),
+        merchant_transaction_id: object.string("merchantTransactionId", &mut faults),
+        redirect_urls,
+        faults,
+    }
+}

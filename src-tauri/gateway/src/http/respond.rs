@@ -1,0 +1,42 @@
+//! Answers that are not failures.
+
+use axum::body::Body;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::Response;
+
+use crate::shown::RecordPage;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// 200 with a JSON text.
+pub(crate) fn json_answer(json: impl Into<Body>) -> Response {
+    let mut response = Response::new(json.into());
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    response
+}
+
+/// A list: its items are JSON texts already.
+pub(super) fn page_answer(page: &RecordPage, limit: u32, offset: u64) -> Response {
+    let items = page.items.join(",");
+    let count = page.items_count;
+    json_answer(format!(
+        r#"{{"items":[{items}],"paginationInfo":{{"itemsCount":{count},"limit":{limit},"offset":{offset}}}}}"#
+    ))
+}
+
+/// What a resend did: 200 when something was queued, 402 where there is nothing to tell or nobody to tell it to.
+pub(super) fn resend_answer(queued: u32) -> Response {
+    json_answer(if queued > 0 { r#"{"value":200}"# } else { r#"{"value":402}"# })
+}
+
+/// Marks an answer of a call whose place another one has taken. When that was is not told by the
+/// interface, so the header says only that it is so.
+pub(super) fn deprecated(mut response: Response, successor: Option<HeaderValue>) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(HeaderName::from_static("deprecation"), HeaderValue::from_static("true"));
+    if let Some(successor) = successor {
+        headers.insert(axum::http::header::LINK, successor);
+    }
+    response
+}

@@ -1,0 +1,42 @@
+//! Every path that is served, as a table of contents.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::{Method, Uri};
+use axum::routing::{get, post};
+
+use super::error::Failure;
+use super::{Http, anomalies, payments};
+
+/// The API of `/v2`.
+pub(super) fn api() -> Router<Arc<Http>> {
+    Router::new()
+        .route("/v2/payments/new", post(payments::create))
+        .route("/v2/payments/{payment_id}", get(payments::show))
+        .route("/v2/payments/{limit}/{offset}", get(payments::list))
+        .route("/v2/payments/notify/{payment_id}", post(payments::notify).get(payments::notify_deprecated))
+        .route("/v2/payments/anomalies", get(anomalies::list_deprecated))
+        .route("/v2/anomalies", get(anomalies::list))
+        .route("/v2/anomalies/{anomaly_id}", get(anomalies::show))
+        .route("/v2/anomalies/notify/{id}", post(anomalies::notify))
+}
+
+/// The hosted payment pages.
+pub(super) fn pages() -> Router<Arc<Http>> {
+    Router::new()
+}
+
+/// Ends a router: what is not there, and what is there under another method.
+pub(super) fn finish(router: Router<Arc<Http>>, http: Arc<Http>) -> Router {
+    router.fallback(no_such_path).method_not_allowed_fallback(no_such_method).with_state(http)
+}
+
+async fn no_such_path(uri: Uri) -> Failure {
+    tracing::debug!(path = uri.path(), "a path that is not served");
+    Failure::not_found("path")
+}
+
+async fn no_such_method(method: Method) -> Failure {
+    Failure::method_not_allowed(&method)
+}

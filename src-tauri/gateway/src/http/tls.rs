@@ -1,0 +1,119 @@
+//! Certificates for listening on other addresses than loopback: the merchant's own, or one made here.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::TlsAcceptor;
+
+/// Why TLS cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file is not what it should be.
+    #[error("{file} holds no {what} in PEM form: {reason}")]
+    BadFile {
+        /// The file.
+        file: PathBuf,
+        /// What it should hold.
+        what: &'static str,
+        /// Why it was not taken.
+        reason: String,
+    },
+    /// Certificate and key do not fit.
+    #[error("the certificate cannot be served: {0}")]
+    Unusable(#[from] rustls::Error),
+    /// No certificate could be made.
+    #[error("no certificate could be made: {0}")]
+    Making(#[from] rcgen::Error),
+    /// It could not be kept.
+    #[error("{file} cannot be written: {source}")]
+    Keeping {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// TLS with a certificate chain and its key from PEM files.
+///
+/// # Errors
+/// When a file cannot be read, or the two do not fit.
+pub fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError> {
+    let bad = |file: &Path, what| {
+        let file = file.to_owned();
+        move |error: rustls::pki_types::pem::Error| TlsError::BadFile { file, what, reason: error.to_string() }
+    };
+    let chain: Vec<_> = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect)
+        .map_err(bad(certificate, "certificate"))?;
+    let private = PrivateKeyDer::from_pem_file(key).map_err(bad(key, "private key"))?;
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, private)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// TLS with a self-signed certificate for `names`, made once and kept in `folder`, so that clients that
+/// pin it go on trusting it.
+///
+/// # Errors
+/// When it can neither be read nor made.
+pub fn self_signed(folder: &Path, names: Vec<String>) -> Result<TlsAcceptor, TlsError> {
+    let (certificate, key) = (folder.join("tls-certificate.pem"), folder.join("tls-key.pem"));
+    // The certificate is written last: without it, a start was cut short.
+    if !certificate.exists() {
+        let made = rcgen::generate_simple_self_signed(names)?;
+        keep(&key, &made.signing_key.serialize_pem())?;
+        keep(&certificate, &made.cert.pem())?;
+    }
+    from_files(&certificate, &key)
+}
+
+fn keep(file: &Path, pem: &str) -> Result<(), TlsError> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(file).and_then(|mut open| {
+        open.write_all(pem.as_bytes())?;
+        open.sync_all()
+    });
+    written.map_err(|source| TlsError::Keeping { file: file.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_self_signed_certificate_is_made_once_and_kept_private() {
+        let folder = tempfile::tempdir().unwrap();
+        self_signed(folder.path(), vec!["localhost".to_owned()]).unwrap();
+        let certificate = fs::read(folder.path().join("tls-certificate.pem")).unwrap();
+        self_signed(folder.path(), vec!["other".to_owned()]).unwrap();
+        assert_eq!(fs::read(folder.path().join("tls-certificate.pem")).unwrap(), certificate);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = fs::metadata(folder.path().join("tls-key.pem")).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn files_that_hold_no_certificate_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("nothing.pem");
+        fs::write(&file, "nothing").unwrap();
+        let refused = from_files(&file, &file).map(|_| ()).unwrap_err().to_string();
+        assert!(refused.contains("nothing.pem"), "{refused}");
+    }
+}

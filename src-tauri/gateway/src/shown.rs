@@ -1,0 +1,89 @@
+//! Payments and anomalies as GET shows them: each answer from one snapshot of the database.
+
+use tillgate_domain::id::Id;
+
+use crate::gateway::Gateway;
+use crate::records::{RecordContext, anomaly_record, payment_record};
+use crate::store::anomalies::{AnomalyFilter, AnomalyRow};
+use crate::store::payments::{PaymentFilter, PaymentRow};
+use crate::store::{Reader, StoreError};
+
+/// The most items of one page.
+pub const PAGE_MAX: u32 = 500;
+
+/// A page of records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordPage {
+    /// Each a JSON object.
+    pub items: Vec<String>,
+    /// All that match.
+    pub items_count: u64,
+}
+
+/// The record of one payment, if there is one of this id.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn payment(gateway: &Gateway, id: &Id) -> Result<Option<String>, StoreError> {
+    in_one_snapshot(gateway, |shown| shown.reader.payment(id)?.map(|row| shown.payment(&row)).transpose())
+}
+
+/// A page of payments, newest first. Blocks for as long as the query takes.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn payments(gateway: &Gateway, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<RecordPage, StoreError> {
+    in_one_snapshot(gateway, |shown| {
+        let rows = shown.reader.payments(filter, limit, offset)?;
+        let items = rows.iter().map(|row| shown.payment(row)).collect::<Result<_, _>>()?;
+        Ok(RecordPage { items, items_count: shown.reader.payments_count(filter)? })
+    })
+}
+
+/// The record of one anomaly, if there is one of this id.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn anomaly(gateway: &Gateway, id: &Id) -> Result<Option<String>, StoreError> {
+    in_one_snapshot(gateway, |shown| shown.reader.anomaly(id)?.map(|row| shown.anomaly(&row)).transpose())
+}
+
+/// A page of anomalies, newest first. Blocks for as long as the query takes.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn anomalies(gateway: &Gateway, filter: &AnomalyFilter, limit: u32, offset: u64) -> Result<RecordPage, StoreError> {
+    in_one_snapshot(gateway, |shown| {
+        let rows = shown.reader.anomalies(filter, limit, offset)?;
+        let items = rows.iter().map(|row| shown.anomaly(row)).collect::<Result<_, _>>()?;
+        Ok(RecordPage { items, items_count: shown.reader.anomalies_count(filter)? })
+    })
+}
+
+/// One snapshot, and what its records show beside their own rows.
+struct Shown<'a> {
+    reader: &'a Reader<'a>,
+    context: RecordContext<'a>,
+}
+
+impl Shown<'_> {
+    fn payment(&self, row: &PaymentRow) -> Result<String, StoreError> {
+        Ok(payment_record(row, &self.reader.receipts(row.seq)?, &self.context))
+    }
+
+    fn anomaly(&self, row: &AnomalyRow) -> Result<String, StoreError> {
+        Ok(anomaly_record(row, &self.reader.receipts(row.payment_seq)?, &self.context))
+    }
+}
+
+fn in_one_snapshot<T>(
+    gateway: &Gateway,
+    show: impl FnOnce(&Shown<'_>) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let pages_base = gateway.pages_base();
+    gateway.store.read(|reader| {
+        let tip_height = reader.tip_height()?;
+        let context = RecordContext { environment: gateway.environment, pages_base: &pages_base, tip_height };
+        show(&Shown { reader, context })
+    })
+}

@@ -19,6 +19,7 @@ use tillgate_sandbox::{
 };
 
 use crate::gateway::Gateway;
+use crate::rates;
 use crate::watcher::WatchError;
 use body::Body;
 pub use error::CallError;
@@ -184,7 +185,7 @@ async fn make(gateway: &Arc<Gateway>, sandbox: Arc<Sandbox>, call: Call) -> Resu
             .map_err(|_| CallError::BrokenOff)??
     };
     if concerns_rates {
-        gateway.rates.refresh_once(&gateway.store, gateway.clock.now()).await?;
+        rates::refresh_once(gateway).await?;
         gateway.note_change();
     }
     match looking.look().await {

@@ -118,6 +118,14 @@ pub async fn watch_once(gateway: &Arc<Gateway>) -> Result<(), WatchError> {
     gateway.watcher.hold(gateway).await.look().await
 }
 
+/// Accepts the coins that came for a payment, on behalf of staff; `actor` is who, for the audit.
+///
+/// # Errors
+/// Why not; nothing is changed then.
+pub async fn accept_payment(gateway: &Arc<Gateway>, id: Id, actor: &str) -> Result<(), AcceptError> {
+    gateway.watcher.hold(gateway).await.accept(id, actor).await
+}
+
 impl Looking<'_> {
     /// Looks at the chain once.
     ///
@@ -191,11 +199,7 @@ impl Looking<'_> {
         }
     }
 
-    /// Accepts the coins that came for a payment, on behalf of staff; `actor` is who, for the audit.
-    ///
-    /// # Errors
-    /// Why not; nothing is changed then.
-    pub async fn accept(&mut self, id: Id, actor: &str) -> Result<(), AcceptError> {
+    async fn accept(&mut self, id: Id, actor: &str) -> Result<(), AcceptError> {
         // A chain that does not answer keeps nobody from accepting what is known.
         if let Err(error) = self.look().await
             && !matches!(error, WatchError::Chain(_))

@@ -5,6 +5,7 @@
 
 mod book;
 mod median;
+mod pace;
 mod simulated;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
 
 pub use book::{Rates, RatesRow};
+pub use pace::{refresh_once, run};
 pub use simulated::Simulated;
 
 /// A source of quotes, in units of each currency for one Bitcoin. Calls block.

@@ -5,7 +5,7 @@ use tillgate_domain::payment::PaymentState::{self, Confirmed, Expired, Invalid, 
 use tillgate_domain::receipt::Position;
 use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
 
-use super::{AcceptError, watch_once};
+use super::{AcceptError, accept_payment, watch_once};
 use crate::store::anomalies::AnomalyRow;
 use crate::store::chain::WatchedChain;
 use crate::store::payments::PaymentRow;
@@ -196,12 +196,11 @@ async fn staff_accepts_late_coins_in_one_stroke() {
     let payment = world.payment().await;
     world.pass_ms(HALF_AN_HOUR_MS + 2 * HOUR_MS).await;
     let id = payment.payment.id;
-    let mut looking = world.gateway.watcher.hold(&world.gateway).await;
-    assert!(matches!(looking.accept(id, "panel").await, Err(AcceptError::Refused(_))), "no coins came");
-    drop(looking);
+    let refused = accept_payment(&world.gateway, id, "panel").await;
+    assert!(matches!(refused, Err(AcceptError::Refused(_))), "no coins came");
     world.pay(&payment, payment.payment.amount_sats).await;
     world.mine(2).await;
-    world.gateway.watcher.hold(&world.gateway).await.accept(id, "panel").await.unwrap();
+    accept_payment(&world.gateway, id, "panel").await.unwrap();
     assert_eq!(world.state(&payment), Confirmed);
     let late = anomalies(&world, &payment);
     assert_eq!(late[0].anomaly.resolution, Resolution::Accepted);

@@ -18,6 +18,7 @@ use tillgate_sandbox::{
     FaultsPatch, MAX_BLOCKS_PER_CALL, MAX_FEE_RATE_SAT_VB, MAX_PARTS, Pay, Replace, ReplaceTo, Sandbox,
 };
 
+use crate::fail_points::{self, Point};
 use crate::gateway::Gateway;
 use crate::rates;
 use crate::watcher::WatchError;
@@ -180,9 +181,13 @@ async fn make(gateway: &Arc<Gateway>, sandbox: Arc<Sandbox>, call: Call) -> Resu
     let mut looking = gateway.watcher.hold(gateway).await;
     let answer = {
         let (gateway, sandbox) = (Arc::clone(gateway), Arc::clone(&sandbox));
-        tokio::task::spawn_blocking(move || change(&gateway, &sandbox, call))
-            .await
-            .map_err(|_| CallError::BrokenOff)??
+        let change = move || {
+            fail_points::pass(Point::SandboxBefore);
+            let changed = change(&gateway, &sandbox, call);
+            fail_points::pass(Point::SandboxAfter);
+            changed
+        };
+        tokio::task::spawn_blocking(change).await.map_err(|_| CallError::BrokenOff)??
     };
     if concerns_rates {
         rates::refresh_once(gateway).await?;

@@ -70,11 +70,13 @@ impl Failure {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR", message)
     }
 
-    fn unavailable(code: &'static str, message: impl Into<String>) -> Self {
+    /// 503.
+    pub(super) fn unavailable(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
     }
 
-    fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    /// The same with a header.
+    pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.header = Some((name, value));
         self
     }

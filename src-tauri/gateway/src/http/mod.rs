@@ -12,6 +12,7 @@ mod payments;
 mod query;
 mod respond;
 mod router;
+mod sandbox;
 mod serve;
 mod throttle;
 pub mod tls;

@@ -52,7 +52,6 @@ pub(super) fn refused(error: SandboxError) -> CallError {
         | SandboxError::PayeeCount { .. } => return CallError::Sandbox(error),
         SandboxError::UnknownTransaction(_) => return CallError::NotFound(error.to_string()),
         SandboxError::ClockTooFarBehind { .. }
-        | SandboxError::PayeeCount { .. }
         | SandboxError::AlreadyConfirmed(_)
         | SandboxError::NotInMempool(_)
         | SandboxError::NotTheCustomers(_)

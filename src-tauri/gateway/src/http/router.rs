@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::{Method, Uri};
-use axum::routing::{any, get, post};
+use axum::routing::{get, post};
 
 use super::error::Failure;
 use super::{Http, anomalies, payments, sandbox};
 
 /// The API of `/v2`.
 pub(super) fn api() -> Router<Arc<Http>> {
-    let router = Router::new()
+    Router::new()
         .route("/v2/payments/new", post(payments::create))
         .route("/v2/payments/{payment_id}", get(payments::show))
         .route("/v2/payments/{limit}/{offset}", get(payments::list))
@@ -19,8 +19,8 @@ pub(super) fn api() -> Router<Arc<Http>> {
         .route("/v2/payments/anomalies", get(anomalies::list_deprecated))
         .route("/v2/anomalies", get(anomalies::list))
         .route("/v2/anomalies/{anomaly_id}", get(anomalies::show))
-        .route("/v2/anomalies/notify/{id}", post(anomalies::notify));
-    sandbox::PATHS.into_iter().fold(router, |router, path| router.route(path, any(sandbox::call)))
+        .route("/v2/anomalies/notify/{id}", post(anomalies::notify))
+        .merge(sandbox::routes())
 }
 
 /// The hosted payment pages.

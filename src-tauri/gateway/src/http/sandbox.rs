@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::ALLOW;
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
+use axum::routing::any;
 use serde_json::Value;
 use tillgate_sandbox::SandboxError;
 
@@ -19,22 +21,31 @@ use super::respond::json_answer;
 use crate::sandbox_calls::{self, CallError};
 use crate::watcher::WatchError;
 
-/// The paths of all calls, below `/v2`.
-pub(super) const PATHS: [&str; 10] = [
-    "/v2/sandbox",
-    "/v2/sandbox/payments/{payment_id}/pay",
-    "/v2/sandbox/transactions/{txid}/replace",
-    "/v2/sandbox/transactions/{txid}/evict",
-    "/v2/sandbox/blocks",
-    "/v2/sandbox/reorg",
-    "/v2/sandbox/clock",
-    "/v2/sandbox/rates",
-    "/v2/sandbox/send",
-    "/v2/sandbox/faults",
+/// The paths of all calls. They stand beside `/v2`, and below it too for clients that put all paths there.
+const PATHS: [&str; 10] = [
+    "/sandbox",
+    "/sandbox/payments/{payment_id}/pay",
+    "/sandbox/transactions/{txid}/replace",
+    "/sandbox/transactions/{txid}/evict",
+    "/sandbox/blocks",
+    "/sandbox/reorg",
+    "/sandbox/clock",
+    "/sandbox/rates",
+    "/sandbox/send",
+    "/sandbox/faults",
 ];
 
+const V2: &str = "/v2";
+
+/// Every call, to be added to the API.
+pub(super) fn routes() -> Router<Arc<Http>> {
+    let with_both =
+        |router: Router<Arc<Http>>, path| router.route(path, any(call)).route(&format!("{V2}{path}"), any(call));
+    PATHS.into_iter().fold(Router::new(), with_both)
+}
+
 /// Any of them: [`sandbox_calls::call`] tells them apart.
-pub(super) async fn call(
+async fn call(
     State(http): State<Arc<Http>>,
     caller: Result<Caller, Failure>,
     request: Request,
@@ -53,7 +64,8 @@ pub(super) async fn call(
         JsonObject::parse(&body)?;
         serde_json::from_slice(&body).map_err(|error| Failure::malformed(error.to_string()))?
     };
-    let path = parts.uri.path().strip_prefix("/v2").unwrap_or_default();
+    let path = parts.uri.path();
+    let path = path.strip_prefix(V2).unwrap_or(path);
     let answer = sandbox_calls::call(&http.gateway, method.as_str(), path, body).await?;
     Ok(json_answer(answer.to_string()))
 }

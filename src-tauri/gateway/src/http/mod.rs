@@ -14,6 +14,8 @@ mod respond;
 mod router;
 mod sandbox;
 mod serve;
+#[cfg(test)]
+mod tests;
 mod throttle;
 pub mod tls;
 

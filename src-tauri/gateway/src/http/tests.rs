@@ -1,0 +1,8 @@
+//! The interface over real HTTP, against a gateway on its sandbox. What money does is proved elsewhere;
+//! here it is what stands on the wire.
+
+mod answers;
+mod once;
+mod refusals;
+mod shop;
+mod transport;

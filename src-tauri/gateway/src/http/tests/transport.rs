@@ -1,0 +1,66 @@
+//! Connections: TLS, and a stop that lets requests under way end.
+
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsConnector;
+use tokio_util::sync::CancellationToken;
+
+use super::shop::Shop;
+use crate::http::{Surface, serve, tls};
+use crate::testing::World;
+
+#[tokio::test]
+async fn a_self_signed_certificate_serves_whoever_pins_it() {
+    let world = World::new().await;
+    let folder = tempfile::tempdir().unwrap();
+    let acceptor = tls::self_signed(folder.path(), vec!["localhost".to_owned()]).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = CancellationToken::new();
+    let served = tokio::spawn(serve(Arc::clone(&world.gateway), listener, Surface::Api, Some(acceptor), stop.clone()));
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(folder.path().join("tls-certificate.pem")).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = config.with_root_certificates(roots).with_no_client_auth();
+    let stream = TcpStream::connect(address).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
+    stream.write_all(b"GET /v2/anomalies HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await.unwrap();
+    let mut answer = String::new();
+    // A peer that closes without a TLS farewell is no failure of what it said.
+    let _ = stream.read_to_string(&mut answer).await;
+    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    stop.cancel();
+    served.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_request_under_way_ends_before_the_stop_and_no_new_connection_is_taken() {
+    let shop = Shop::open().await;
+    let mut stream = TcpStream::connect(&shop.authority).await.unwrap();
+    let body = super::shop::order().to_string();
+    let (authority, authorization, length) = (&shop.authority, &shop.authorization, body.len());
+    let head = format!(
+        "POST /v2/payments/new HTTP/1.1\r\nhost: {authority}\r\nauthorization: {authorization}\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\nexpect: 100-continue\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut started = [0u8; 25];
+    // The gateway reads the body: the request is under way.
+    stream.read_exact(&mut started).await.unwrap();
+    assert_eq!(&started[..], b"HTTP/1.1 100 Continue\r\n\r\n");
+    shop.stop.cancel();
+    while TcpStream::connect(&shop.authority).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    stream.write_all(body.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}

@@ -8,6 +8,7 @@ mod error;
 mod host;
 mod json;
 mod path;
+mod payment_page;
 mod payments;
 mod query;
 mod respond;

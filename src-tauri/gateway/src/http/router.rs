@@ -7,7 +7,7 @@ use axum::http::{Method, Uri};
 use axum::routing::{get, post};
 
 use super::error::Failure;
-use super::{Http, anomalies, payments, sandbox};
+use super::{Http, anomalies, payment_page, payments, sandbox};
 
 /// The API of `/v2`.
 pub(super) fn api() -> Router<Arc<Http>> {
@@ -25,7 +25,7 @@ pub(super) fn api() -> Router<Arc<Http>> {
 
 /// The hosted payment pages.
 pub(super) fn pages() -> Router<Arc<Http>> {
-    Router::new()
+    payment_page::routes()
 }
 
 /// Ends a router: what is not there, and what is there under another method.

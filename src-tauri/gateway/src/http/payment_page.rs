@@ -1,0 +1,108 @@
+//! The hosted payment page (interface, section 8): made here, whole, in HTML that works without
+//! scripts; with them it counts down and follows the payment live. No cookie, nothing from a third
+//! party, and nothing that the record does not hold.
+
+mod events;
+mod html;
+mod seats;
+mod texts;
+mod view;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Extension, Path, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use tillgate_domain::id::Id;
+
+use super::Http;
+use super::error::Failure;
+use crate::entropy::Entropy;
+use crate::gateway::Gateway;
+use crate::store::StoreError;
+use seats::Seats;
+use texts::ENGLISH;
+use view::View;
+
+/// Random bytes of the nonce by which the page's own script and style are known.
+const NONCE_BYTES: usize = 16;
+
+/// When a page that found no seat for its events may try again.
+const RETRY_AFTER_SECONDS: u32 = 15;
+
+/// The page and its events.
+pub(super) fn routes() -> Router<Arc<Http>> {
+    Router::new()
+        .route("/pay/{payment_id}", get(page))
+        .route("/pay/{payment_id}/events", get(follow))
+        .layer(Extension(Arc::new(Seats::default())))
+}
+
+/// `GET /pay/{paymentId}`
+async fn page(State(http): State<Arc<Http>>, Path(id): Path<String>) -> Result<Response, Failure> {
+    let nonce = nonce(http.gateway.entropy.as_ref())?;
+    let Some(view) = load(&http.gateway, &id)? else {
+        return html_answer(StatusCode::NOT_FOUND, html::not_found(&nonce, &ENGLISH), &nonce);
+    };
+    html_answer(StatusCode::OK, html::page(&view, &nonce, &ENGLISH), &nonce)
+}
+
+/// `GET /pay/{paymentId}/events`: the page's changing part, each time that it changed.
+async fn follow(
+    State(http): State<Arc<Http>>,
+    Extension(seats): Extension<Arc<Seats>>,
+    Path(id): Path<String>,
+) -> Result<Response, Failure> {
+    if load(&http.gateway, &id)?.is_none() {
+        return Err(Failure::not_found("payment"));
+    }
+    let id = id.parse().map_err(|_| Failure::not_found("payment"))?;
+    let Some(seat) = seats.take(id) else {
+        let message = "Too many pages follow payments at the moment";
+        return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "TOO_MANY_FOLLOWERS", message)
+            .with(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS)));
+    };
+    Ok(events::stream(Arc::clone(&http.gateway), id, seat).into_response())
+}
+
+/// The payment as its page shows it, from one snapshot; `None` where there is none of this id.
+fn load(gateway: &Gateway, id: &str) -> Result<Option<View>, StoreError> {
+    let Ok(id) = id.parse::<Id>() else { return Ok(None) };
+    let settings = gateway.settings.snapshot();
+    gateway.store.read(|reader| {
+        let Some(row) = reader.payment(&id)? else { return Ok(None) };
+        let receipts = reader.receipts(row.seq)?;
+        let tip_height = reader.tip_height()?;
+        Ok(Some(View::of(&row, &receipts, tip_height, gateway.clock.now(), gateway.environment, &settings)))
+    })
+}
+
+fn nonce(entropy: &dyn Entropy) -> Result<String, Failure> {
+    let mut bytes = [0u8; NONCE_BYTES];
+    entropy.fill(&mut bytes).map_err(|error| Failure::internal(&error))?;
+    Ok(BASE64_STANDARD.encode(bytes))
+}
+
+fn html_answer(status: StatusCode, html: String, nonce: &str) -> Result<Response, Failure> {
+    // The shop may frame it; it may load nothing but itself.
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:; connect-src 'self'; \
+         base-uri 'none'; form-action 'none'; frame-ancestors *"
+    );
+    let policy = HeaderValue::try_from(policy).map_err(|error| Failure::internal(&error))?;
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (CONTENT_SECURITY_POLICY, policy),
+        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    Ok((status, headers, html).into_response())
+}
+
+#[cfg(test)]
+mod tests;

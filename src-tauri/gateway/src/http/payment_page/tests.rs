@@ -1,0 +1,98 @@
+use super::view::Shown;
+use super::*;
+use crate::store::payments::PaymentRow;
+use crate::testing::{HALF_AN_HOUR_MS, World};
+
+fn view(world: &World, payment: &PaymentRow) -> View {
+    load(&world.gateway, &payment.payment.id.to_string()).unwrap().unwrap()
+}
+
+fn page_of(world: &World, payment: &PaymentRow) -> String {
+    html::page(&view(world, payment), "nonce", &ENGLISH)
+}
+
+#[tokio::test]
+async fn it_asks_for_the_sum_at_the_address_and_escapes_what_others_wrote() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let page = page_of(&world, &payment);
+    for text in [
+        payment.address.as_str(),
+        &tillgate_domain::money::format_btc(payment.payment.amount_sats),
+        "10.00 USD",
+        "A &lt;b&gt;cup&lt;/b&gt; &amp; saucer",
+        "order-1",
+        "<svg",
+        "class=\"ribbon\"",
+        "bitcoin:bcrt1",
+    ] {
+        assert!(page.contains(text), "{text} is not in {page}");
+    }
+    assert!(!page.contains("<b>cup"), "{page}");
+}
+
+#[tokio::test]
+async fn it_loads_nothing_but_itself() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let page = page_of(&world, &payment);
+    let outside = page.replace("http://www.w3.org/2000/svg", "");
+    for reference in ["http:", "https:", "src=", " style=", " onclick="] {
+        assert!(!outside.contains(reference), "{reference} in {outside}");
+    }
+}
+
+#[tokio::test]
+async fn a_part_payment_leaves_the_rest_to_be_asked_for_and_never_less_than_dust() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats - 1).await;
+    let Shown::Payable(payable) = view(&world, &payment).state else { panic!("not payable") };
+    assert_eq!(payable.amount_btc, "0.00000294");
+    assert!(payable.qr_uri.ends_with("amount=0.00000294"), "{}", payable.qr_uri);
+    assert!(payable.paid_btc.is_some());
+}
+
+#[tokio::test]
+async fn at_the_deadline_and_in_every_later_state_the_address_is_hidden() {
+    let world = World::new().await;
+    let [paid, never] = [world.payment().await, world.payment().await];
+    world.pay(&paid, paid.payment.amount_sats).await;
+    assert!(matches!(view(&world, &paid).state, Shown::Unconfirmed { confirmations: 0, wanted: 1 }));
+    world.mine(1).await;
+    assert_eq!(view(&world, &paid).state, Shown::Confirmed);
+    world.advance_clock_ms(HALF_AN_HOUR_MS);
+    assert_eq!(view(&world, &never).state, Shown::TimeUp, "before the look that closes it");
+    for payment in [&paid, &never] {
+        let page = page_of(&world, payment);
+        assert!(!page.contains(&payment.address) && !page.contains("<svg"), "{page}");
+    }
+    world.look().await;
+    assert_eq!(view(&world, &never).state, Shown::Expired);
+}
+
+#[tokio::test]
+async fn an_id_of_no_payment_has_no_view() {
+    let world = World::new().await;
+    for id in ["0".repeat(40), "0".repeat(39), "../../etc/passwd".to_owned(), String::new()] {
+        assert_eq!(load(&world.gateway, &id).unwrap(), None, "{id}");
+    }
+}
+
+#[tokio::test]
+async fn an_event_comes_when_what_is_shown_changes() {
+    use tokio_stream::StreamExt as _;
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let seat = Arc::new(Seats::default()).take(payment.payment.id).unwrap();
+    let response = events::stream(Arc::clone(&world.gateway), payment.payment.id, seat).into_response();
+    let mut events = response.into_body().into_data_stream();
+    let mut heard = String::new();
+    while !heard.contains("Waiting for your payment") {
+        heard.push_str(std::str::from_utf8(&events.next().await.unwrap().unwrap()).unwrap());
+    }
+    world.pay(&payment, payment.payment.amount_sats).await;
+    while !heard.contains("Payment received") {
+        heard.push_str(std::str::from_utf8(&events.next().await.unwrap().unwrap()).unwrap());
+    }
+}

@@ -1,0 +1,151 @@
+//! What a payment page shows, in texts and numbers; no markup.
+
+use tillgate_domain::bip21;
+use tillgate_domain::money::format_btc;
+use tillgate_domain::payment::PaymentState;
+use tillgate_domain::receipt::Receipt;
+use tillgate_domain::time::Timestamp;
+
+use crate::environment::Environment;
+use crate::payments::RedirectOutcome;
+use crate::records;
+use crate::settings::Settings;
+use crate::store::payments::PaymentRow;
+
+/// What a page shows of a payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct View {
+    pub merchant: Merchant,
+    pub is_test: bool,
+    pub state: Shown,
+    /// `10.00 USD`.
+    pub price: String,
+    pub message: String,
+    /// The shop's own reference.
+    pub reference: String,
+    /// Where the page moves on to, in this state.
+    pub redirect: Option<String>,
+}
+
+/// How the merchant presents itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Merchant {
+    pub name: String,
+    /// `#rrggbb`.
+    pub color: Option<String>,
+    /// A `data:` URL.
+    pub logo: Option<String>,
+}
+
+/// The state as the customer sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// To be paid.
+    Payable(Payable),
+    /// The time is up, and the look that decides has not been yet.
+    TimeUp,
+    /// Paid, not yet confirmed as wanted.
+    Unconfirmed {
+        confirmations: u32,
+        wanted: u32,
+    },
+    Confirmed,
+    Expired,
+    Invalid,
+}
+
+/// What it takes to pay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Payable {
+    pub address: String,
+    /// What to pay now: what remains, and no less than an output may hold.
+    pub amount_btc: String,
+    /// What came already, where something did.
+    pub paid_btc: Option<String>,
+    /// For the QR code.
+    pub qr_uri: String,
+    /// For a wallet on the same device.
+    pub wallet_uri: String,
+    pub seconds_left: i64,
+}
+
+impl View {
+    pub(super) fn of(
+        row: &PaymentRow,
+        receipts: &[Receipt],
+        tip_height: u32,
+        now: Timestamp,
+        environment: Environment,
+        settings: &Settings,
+    ) -> Self {
+        let payment = &row.payment;
+        let state = match payment.state {
+            PaymentState::New | PaymentState::Underpaid if now < payment.expires_at => {
+                Shown::Payable(Payable::of(row, now))
+            }
+            PaymentState::New | PaymentState::Underpaid => Shown::TimeUp,
+            PaymentState::Unconfirmed => {
+                let counting = receipts.iter().filter(|receipt| receipt.counted_sats > 0);
+                let least = counting.map(|receipt| records::confirmations(receipt, tip_height)).min();
+                Shown::Unconfirmed { confirmations: least.unwrap_or(0), wanted: payment.policy.confirmations }
+            }
+            PaymentState::Confirmed => Shown::Confirmed,
+            PaymentState::Expired => Shown::Expired,
+            PaymentState::Invalid => Shown::Invalid,
+        };
+        Self {
+            merchant: Merchant {
+                name: settings.merchant_name.clone(),
+                color: settings.merchant_color.clone(),
+                logo: settings.merchant_logo.clone(),
+            },
+            is_test: environment == Environment::Test,
+            redirect: redirect(payment.state, row.redirect_urls.as_deref()),
+            state,
+            price: format!("{} {}", payment.currency.format_minor(payment.price_minor), payment.currency.code()),
+            message: row.message.clone(),
+            reference: row.merchant_transaction_id.clone(),
+        }
+    }
+
+    /// Equal for two views that look the same but for the running time.
+    pub(super) fn fingerprint(&self) -> String {
+        let mut still = self.clone();
+        if let Shown::Payable(payable) = &mut still.state {
+            payable.seconds_left = 0;
+        }
+        format!("{still:?}")
+    }
+}
+
+impl Payable {
+    fn of(row: &PaymentRow, now: Timestamp) -> Self {
+        let payment = &row.payment;
+        let remaining_sats = u64::try_from(payment.remaining_sats()).unwrap_or(0);
+        let amount_sats = remaining_sats.max(row.script.minimal_non_dust().to_sat());
+        let left_ms = payment.expires_at.ms().saturating_sub(now.ms());
+        Self {
+            address: row.address.clone(),
+            amount_btc: format_btc(amount_sats),
+            paid_btc: (payment.paid_sats > 0).then(|| format_btc(payment.paid_sats)),
+            qr_uri: bip21::qr_uri(&row.address, amount_sats),
+            wallet_uri: bip21::payment_uri(&row.address, amount_sats, &row.label, &row.message),
+            // Rounded up: the last second is shown until it is over.
+            seconds_left: left_ms.saturating_add(999) / 1_000,
+        }
+    }
+}
+
+fn redirect(state: PaymentState, urls: Option<&str>) -> Option<String> {
+    let outcome = match state {
+        PaymentState::New | PaymentState::Underpaid => return None,
+        PaymentState::Unconfirmed => RedirectOutcome::Unconfirmed,
+        PaymentState::Confirmed => RedirectOutcome::Confirmed,
+        PaymentState::Expired => RedirectOutcome::Expired,
+        PaymentState::Invalid => RedirectOutcome::Invalid,
+    };
+    let urls: serde_json::Value = serde_json::from_str(urls?).ok()?;
+    let url = urls.get(outcome.as_str())?.as_str()?;
+    // Checked at creation; a page never runs what a database says.
+    (url.starts_with("https://") || url.starts_with("http://")).then(|| url.to_owned())
+}

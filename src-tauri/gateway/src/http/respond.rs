@@ -7,6 +7,9 @@ use axum::response::Response;
 
 use crate::shown::RecordPage;
 
+/// 1 January 2026. The interface tells no day on which calls were deprecated, the header wants one.
+const DEPRECATED_SINCE: HeaderValue = HeaderValue::from_static("@1767225600");
+
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// 200 with a JSON text.
@@ -30,11 +33,10 @@ pub(super) fn resend_answer(queued: u32) -> Response {
     json_answer(if queued > 0 { r#"{"value":200}"# } else { r#"{"value":402}"# })
 }
 
-/// Marks an answer of a call whose place another one has taken. When that was is not told by the
-/// interface, so the header says only that it is so.
+/// Marks an answer of a call whose place another one has taken (RFC 9745).
 pub(super) fn deprecated(mut response: Response, successor: Option<HeaderValue>) -> Response {
     let headers = response.headers_mut();
-    headers.insert(HeaderName::from_static("deprecation"), HeaderValue::from_static("true"));
+    headers.insert(HeaderName::from_static("deprecation"), DEPRECATED_SINCE);
     if let Some(successor) = successor {
         headers.insert(axum::http::header::LINK, successor);
     }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::{Method, Uri};
+use axum::response::Response;
 use axum::routing::{get, post};
 
 use super::error::Failure;
+use super::respond::json_answer;
 use super::{Http, anomalies, payment_page, payments, sandbox};
 
 /// The API of `/v2`.
@@ -20,6 +22,7 @@ pub(super) fn api() -> Router<Arc<Http>> {
         .route("/v2/anomalies", get(anomalies::list))
         .route("/v2/anomalies/{anomaly_id}", get(anomalies::show))
         .route("/v2/anomalies/notify/{id}", post(anomalies::notify))
+        .route("/v2/openapi.json", get(describe))
         .merge(sandbox::routes())
 }
 
@@ -31,6 +34,11 @@ pub(super) fn pages() -> Router<Arc<Http>> {
 /// Ends a router: what is not there, and what is there under another method.
 pub(super) fn finish(router: Router<Arc<Http>>, http: Arc<Http>) -> Router {
     router.fallback(no_such_path).method_not_allowed_fallback(no_such_method).with_state(http)
+}
+
+/// The API's description, open to all; `tests/description` holds it against what is served.
+async fn describe() -> Response {
+    json_answer(include_str!("openapi.json"))
 }
 
 async fn no_such_path(uri: Uri) -> Failure {

@@ -2,6 +2,7 @@
 //! here it is what stands on the wire.
 
 mod answers;
+mod description;
 mod once;
 mod refusals;
 mod shop;

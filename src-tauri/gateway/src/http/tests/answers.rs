@@ -34,9 +34,7 @@ async fn a_new_payment_is_the_record_that_get_shows() {
     let uri = format!("bitcoin:{address}?amount={amount}&label=shop&message=2%20%C3%97%20caf%C3%A9");
     assert_eq!(record["paymentAddress"], uri);
     assert_eq!(record["exchangeRate"].to_string().split_once('.').unwrap().1.len(), 4);
-    for absent in ["paymentTime"] {
-        assert!(record.get(absent).is_none(), "{absent}");
-    }
+    assert!(record.get("paymentTime").is_none());
     assert_eq!(record["currentTime"].as_str().unwrap().len(), "2026-01-12T12:06:20.123Z".len());
     assert_eq!(record["creationTime"].as_str().unwrap().len(), "2026-01-12T12:06:20Z".len());
 }

@@ -1,0 +1,69 @@
+//! The API's description is what is served.
+
+use axum::body::Body;
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use super::shop::{Shop, order};
+
+/// Whether a record has all that its schema requires, and nothing that it does not name.
+fn fits(description: &Value, schema: &str, record: &Value) {
+    let schema = &description["components"]["schemas"][schema];
+    let named = schema["properties"].as_object().unwrap();
+    for field in record.as_object().unwrap().keys() {
+        assert!(named.contains_key(field), "{field} is not described");
+    }
+    for required in schema["required"].as_array().unwrap() {
+        assert!(record.get(required.as_str().unwrap()).is_some(), "{required} is missing");
+    }
+    for (field, schema) in named {
+        let Some(value) = record.get(field) else { continue };
+        let fits = match schema["type"].as_str() {
+            Some("string") => value.is_string(),
+            Some("number" | "integer") => value.is_number(),
+            Some("array") => value.is_array(),
+            _ => value.is_object(),
+        };
+        assert!(fits, "{field}: {value}");
+        assert!(schema.get("const").is_none_or(|only| only == value), "{field}: {value}");
+        assert!(schema.get("enum").is_none_or(|those| those.as_array().unwrap().contains(value)), "{field}: {value}");
+    }
+}
+
+#[tokio::test]
+async fn it_is_open_to_all_and_every_call_in_it_is_served() {
+    let shop = Shop::open().await;
+    let open = shop.request(Method::GET, "/v2/openapi.json").body(Body::empty()).unwrap();
+    let description = shop.send(open).await.ok();
+    for (path, calls) in description["paths"].as_object().unwrap() {
+        let path = path.replace("{limit}/{offset}", "10/0");
+        let path = path.split('{').next().unwrap().to_owned() + if path.contains('{') { "0" } else { "" };
+        for method in calls.as_object().unwrap().keys() {
+            let method: Method = method.to_uppercase().parse().unwrap();
+            let unsigned = shop.send(shop.request(method.clone(), &path).body(Body::empty()).unwrap()).await;
+            let expected = if path == "/v2/openapi.json" { 200 } else { 401 };
+            assert_eq!(unsigned.status.as_u16(), expected, "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn records_and_failures_are_as_described() {
+    let shop = Shop::open().await;
+    let description = shop.get("/v2/openapi.json").await.ok();
+    let mut asked = order();
+    asked["redirectUrls"] = json!({ "confirmed": "https://shop.test/thanks" });
+    let created = shop.ask(&asked).await.ok();
+    fits(&description, "Payment", &created);
+    let payment = shop.world.now_of(&created["paymentId"].as_str().unwrap().parse().unwrap());
+    shop.world.pay(&payment, payment.payment.amount_sats * 2).await;
+    shop.world.mine(2).await;
+    let page = shop.get("/v2/payments/10/0").await.ok();
+    fits(&description, "Payment", &page["items"][0]);
+    fits(&description, "BtcTransaction", &page["items"][0]["btcTransactions"][0]);
+    fits(&description, "PaginationInfo", &page["paginationInfo"]);
+    fits(&description, "Anomaly", &shop.get("/v2/anomalies").await.ok()["items"][0]);
+    for fault in shop.ask(&json!({})).await.json().as_array().unwrap() {
+        fits(&description, "Fault", fault);
+    }
+}

@@ -1,2 +1,5 @@
-//! x
-fn main() {}
+//! The program `tillgate`.
+
+fn main() -> std::process::ExitCode {
+    tillgate_gateway::cli::main()
+}

@@ -6,6 +6,7 @@
 mod anomalies;
 mod architecture;
 mod bad_input;
+mod cli;
 mod customers;
 mod hardship;
 mod harness;

@@ -176,7 +176,7 @@ impl ApiKeys {
         if bool::from(given.ct_eq(&kept)) { key } else { None }
     }
 
-    /// Makes a key, good from the moment this answers, and tells its secret, this once.
+    /// Makes a key, good from the moment this answers, and tells its secret, this once. `actor` is who, for the audit.
     ///
     /// # Errors
     /// When the name is not one, is taken, or nothing could be stored.
@@ -185,6 +185,7 @@ impl ApiKeys {
         request: KeyRequest,
         entropy: &dyn Entropy,
         now: Timestamp,
+        actor: &str,
     ) -> Result<(Arc<ApiKey>, String), KeyError> {
         if !is_name(&request.name) {
             return Err(KeyError::BadName);
@@ -201,17 +202,18 @@ impl ApiKeys {
             created_at: now,
             revoked_at: None,
         };
-        let key = self.to_the_end(move |keys| async move { keys.insert(new).await }).await?;
+        let actor = actor.to_owned();
+        let key = self.to_the_end(move |keys| async move { keys.insert(new, actor).await }).await?;
         Ok((key, secret))
     }
 
-    /// Revokes the live key of this name: it is refused from the moment this answers.
+    /// Revokes the live key of this name: it is refused from the moment this answers. `actor` is who, for the audit.
     ///
     /// # Errors
     /// When there is none, or nothing could be stored.
-    pub async fn revoke(self: &Arc<Self>, name: &str, now: Timestamp) -> Result<ApiKey, KeyError> {
-        let name = name.to_owned();
-        self.to_the_end(move |keys| async move { keys.remove(name, now).await }).await
+    pub async fn revoke(self: &Arc<Self>, name: &str, now: Timestamp, actor: &str) -> Result<ApiKey, KeyError> {
+        let (name, actor) = (name.to_owned(), actor.to_owned());
+        self.to_the_end(move |keys| async move { keys.remove(name, now, actor).await }).await
     }
 
     /// All keys ever made, live ones first, newest first.
@@ -222,7 +224,7 @@ impl ApiKeys {
         self.store.read(|reader| reader.api_keys())
     }
 
-    async fn insert(&self, mut key: ApiKey) -> Result<Arc<ApiKey>, KeyError> {
+    async fn insert(&self, mut key: ApiKey, actor: String) -> Result<Arc<ApiKey>, KeyError> {
         let _changing = self.changing.lock().await;
         let key = self
             .store
@@ -231,6 +233,7 @@ impl ApiKeys {
                     return Err(KeyError::NameTaken(key.name));
                 }
                 key.key_id = tx.insert_api_key(&key)?;
+                tx.audit(key.created_at, &actor, "keys create", &key.name)?;
                 Ok(Arc::new(key))
             })
             .await?;
@@ -238,13 +241,14 @@ impl ApiKeys {
         Ok(key)
     }
 
-    async fn remove(&self, name: String, now: Timestamp) -> Result<ApiKey, KeyError> {
+    async fn remove(&self, name: String, now: Timestamp, actor: String) -> Result<ApiKey, KeyError> {
         let _changing = self.changing.lock().await;
         let key = self
             .store
             .write(move |tx| -> Result<_, KeyError> {
                 let Some(mut key) = tx.live_api_key(&name)? else { return Err(KeyError::NoSuchKey(name)) };
                 tx.revoke_api_key(key.key_id, now)?;
+                tx.audit(now, &actor, "keys revoke", &key.name)?;
                 key.revoked_at = Some(now);
                 Ok(key)
             })
@@ -288,19 +292,19 @@ mod tests {
     #[tokio::test]
     async fn a_key_is_good_once_made_and_refused_once_revoked() {
         let (_folder, keys) = keys();
-        let (key, secret) = keys.create(request("shop_1"), &SystemEntropy, NOW).await.unwrap();
+        let (key, secret) = keys.create(request("shop_1"), &SystemEntropy, NOW, "cli").await.unwrap();
         assert_eq!(keys.authenticate("shop_1", &secret), Some(key));
         assert_eq!(keys.authenticate("shop_1", &secret.to_uppercase()), None);
         assert_eq!(keys.authenticate("shop_2", &secret), None);
-        keys.revoke("shop_1", NOW).await.unwrap();
+        keys.revoke("shop_1", NOW, "cli").await.unwrap();
         assert_eq!(keys.authenticate("shop_1", &secret), None);
-        assert!(matches!(keys.revoke("shop_1", NOW).await, Err(KeyError::NoSuchKey(_))));
+        assert!(matches!(keys.revoke("shop_1", NOW, "cli").await, Err(KeyError::NoSuchKey(_))));
     }
 
     #[tokio::test]
     async fn keys_survive_a_restart_without_their_secrets() {
         let (folder, keys) = keys();
-        let (_, secret) = keys.create(request("shop_1"), &SystemEntropy, NOW).await.unwrap();
+        let (_, secret) = keys.create(request("shop_1"), &SystemEntropy, NOW, "cli").await.unwrap();
         let file = folder.path().join("t.db");
         let again = ApiKeys::load(Arc::new(Store::open(&file).unwrap())).unwrap();
         assert!(again.authenticate("shop_1", &secret).is_some());
@@ -311,10 +315,10 @@ mod tests {
     #[tokio::test]
     async fn one_live_key_to_a_name_and_a_revoked_ones_name_again() {
         let (_folder, keys) = keys();
-        keys.create(request("shop"), &SystemEntropy, NOW).await.unwrap();
-        assert!(matches!(keys.create(request("shop"), &SystemEntropy, NOW).await, Err(KeyError::NameTaken(_))));
-        keys.revoke("shop", NOW).await.unwrap();
-        let (_, second) = keys.create(request("shop"), &SystemEntropy, NOW).await.unwrap();
+        keys.create(request("shop"), &SystemEntropy, NOW, "cli").await.unwrap();
+        assert!(matches!(keys.create(request("shop"), &SystemEntropy, NOW, "cli").await, Err(KeyError::NameTaken(_))));
+        keys.revoke("shop", NOW, "cli").await.unwrap();
+        let (_, second) = keys.create(request("shop"), &SystemEntropy, NOW, "cli").await.unwrap();
         assert!(keys.authenticate("shop", &second).is_some());
         assert_eq!(keys.list().unwrap().len(), 2);
     }
@@ -323,10 +327,10 @@ mod tests {
     async fn a_name_is_letters_digits_and_underscores() {
         let (_folder, keys) = keys();
         for name in ["", "a b", "a:b", "é", "a-b", &"a".repeat(65)] {
-            let refused = keys.create(request(name), &SystemEntropy, NOW).await;
+            let refused = keys.create(request(name), &SystemEntropy, NOW, "cli").await;
             assert!(matches!(refused, Err(KeyError::BadName)), "{name}");
         }
-        keys.create(request(&"a".repeat(64)), &SystemEntropy, NOW).await.unwrap();
+        keys.create(request(&"a".repeat(64)), &SystemEntropy, NOW, "cli").await.unwrap();
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub enum DataDirError {
     NoHome,
     /// Another process has it.
     #[error(
-        "the data directory {path} is in use by another Tillgate{process}: stop that one first, or name another --data-dir"
+        "the data directory {path} is in use already, by another Tillgate{process}: stop that one first, or name another --data-dir"
     )]
     InUse {
         /// The environment's folder.

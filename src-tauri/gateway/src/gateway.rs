@@ -1,5 +1,9 @@
 //! The composition root: what one environment's gateway is made of.
 
+mod listen;
+mod open;
+mod run;
+
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
 
@@ -18,6 +22,10 @@ use crate::settings::LiveSettings;
 use crate::store::{Installation, Store};
 use crate::wallet::Wallet;
 use crate::watcher::Watcher;
+
+pub use listen::{Listen, ListenError, Tls};
+pub use open::{OpenError, Options};
+pub use run::RunError;
 
 /// Everything the use cases and loops of one environment share. There are no globals: a desktop
 /// runs one of these for each environment.

@@ -7,6 +7,7 @@ mod object;
 mod payment;
 
 pub use anomaly::anomaly_record;
+pub(crate) use anomaly::{anomaly_message, fiat_amount};
 pub use payment::payment_record;
 
 use bitcoin::Txid;

@@ -9,6 +9,7 @@ use tillgate_domain::time::Timestamp;
 use crate::gateway::Gateway;
 use crate::outbox::{Outbox, OutboxError};
 use crate::store::anomalies::{AnomalyRow, AnomalyUpdate};
+use crate::store::notifications::SubjectKind;
 use crate::store::{StoreError, Tx};
 
 /// Queues a payment's notification again. Answers how many were queued: none where there is no URL, or
@@ -53,6 +54,24 @@ pub async fn resend_anomalies(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u
         Ok(Some(queued))
     })
     .await
+}
+
+/// Queues again what `id` stands for: the record that a delivery or notification told of, a payment, or an
+/// anomaly. Answers how many were queued; `None` where it is none of these.
+///
+/// # Errors
+/// When nothing could be read or stored.
+pub async fn resend_any(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u32>, OutboxError> {
+    match gateway.store.read(|reader| reader.subject_of_delivery(&id))? {
+        Some((SubjectKind::Payment, record)) => resend_payment(gateway, record).await,
+        Some((SubjectKind::Anomaly, record)) => resend_anomalies(gateway, record).await,
+        // No payout exists that could be told of.
+        Some((SubjectKind::Payout, _)) => Ok(None),
+        None => match resend_payment(gateway, id).await? {
+            Some(queued) => Ok(Some(queued)),
+            None => resend_anomalies(gateway, id).await,
+        },
+    }
 }
 
 fn anomalies_of(tx: &Tx<'_>, id: &Id) -> Result<Option<Vec<AnomalyRow>>, StoreError> {

@@ -1,7 +1,13 @@
 //! What the panel, the command line and a development browser can ask of the gateway, free of any
 //! transport: a [`Command`] goes in, a view comes out. Holds no SQL and no rule.
 
+pub mod control;
+mod dispatch;
+mod errors;
+mod show;
 pub mod views;
+
+pub use dispatch::dispatch;
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;

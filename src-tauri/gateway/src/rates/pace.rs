@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
 
 use crate::gateway::Gateway;
 use crate::store::StoreError;
@@ -21,13 +21,13 @@ pub async fn refresh_once(gateway: &Gateway) -> Result<(), StoreError> {
     gateway.rates.refresh_once(&gateway.store, gateway.clock.now()).await
 }
 
-/// Keeps the rates fresh until `shutdown` turns true.
-pub async fn run(gateway: Arc<Gateway>, mut shutdown: watch::Receiver<bool>) {
+/// Keeps the rates fresh until `shutdown`.
+pub async fn run(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     let mut tick = interval(REFRESH_EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            _ = shutdown.wait_for(|stop| *stop) => return,
+            () = shutdown.cancelled() => return,
             _ = tick.tick() => {}
         }
         if let Err(error) = refresh_once(&gateway).await {

@@ -1,8 +1,13 @@
 //! Where secrets lie: the OS keyring, or the file that stands in for it.
 
+mod place;
+mod plain_file;
+
 use std::fmt;
 
 use zeroize::Zeroizing;
+
+pub use place::{SecretsPlace, open};
 
 /// What a secret is for; part of its entry's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

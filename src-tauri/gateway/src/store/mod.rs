@@ -16,6 +16,7 @@ pub mod rates;
 pub mod receipts;
 
 mod audit;
+mod check;
 mod error;
 mod installation;
 mod migrate;

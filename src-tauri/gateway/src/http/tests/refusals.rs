@@ -33,7 +33,7 @@ async fn nobody_without_a_live_key_gets_in() {
     }
     shop.get_as(good.trim_end_matches('='), LIST).await.ok();
     let now = shop.world.gateway.clock.now();
-    shop.world.gateway.keys.revoke("shop", now).await.unwrap();
+    shop.world.gateway.keys.revoke("shop", now, "cli").await.unwrap();
     shop.get(LIST).await.codes(401);
 }
 

@@ -103,7 +103,7 @@ pub async fn make_key(keys: &Arc<ApiKeys>, name: &str, permissions: &str, url_op
         notification_url_optional: url_optional,
     };
     let now = tillgate_domain::time::Timestamp::from_ms(0);
-    let (_, secret) = keys.create(request, &SystemEntropy, now).await.unwrap();
+    let (_, secret) = keys.create(request, &SystemEntropy, now, "cli").await.unwrap();
     basic(name, &secret)
 }
 

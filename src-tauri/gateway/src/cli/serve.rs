@@ -1,0 +1,114 @@
+//! `tillgate serve`: the gateway until SIGTERM or Ctrl-C.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use super::args::{Common, ServeArgs};
+use super::{Failure, call, options, print};
+use crate::data_dir::{self, DataDirError};
+use crate::gateway::{Gateway, Listen, OpenError, Options, Served, Tls};
+use crate::settings::Override;
+
+/// How long to wait for a command that holds the data directory for a moment.
+const WAIT_FOR_COMMAND: Duration = Duration::from_secs(3);
+
+/// How often to try meanwhile.
+const TRY_EVERY: Duration = Duration::from_millis(50);
+
+/// The line that says that it serves; whoever started the program waits for it.
+#[derive(Serialize)]
+struct Ready<'a> {
+    event: &'a str,
+    environment: &'a str,
+    api: &'a str,
+    pages: &'a str,
+}
+
+/// Serves until told to stop.
+pub async fn run(common: &Common, serve: ServeArgs) -> Result<(), Failure> {
+    let mut options = options(common)?;
+    if let Some(value) = serve.public_url.clone() {
+        options.overrides.insert("publicUrl".to_owned(), Override { value, by: "--public-url".to_owned() });
+    }
+    // Before anything is opened, so that no signal finds it half open.
+    let shutdown = on_signal()?;
+    let environment = options.environment;
+    let Some(gateway) = until(&shutdown, open(options)).await else { return Ok(()) };
+    let listen = Listen {
+        api: serve.listen.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, environment.default_port()))),
+        pages: serve.pages_listen,
+        tls: match (serve.tls_cert, serve.tls_key) {
+            (Some(certificate), Some(key)) => Tls::Files { certificate, key },
+            (None, None) | (Some(_), None) | (None, Some(_)) if serve.tls_self_signed => Tls::SelfSigned,
+            (None, None) | (Some(_), None) | (None, Some(_)) => Tls::None,
+        },
+    };
+    let ready = |served: &Served| {
+        let ready = Ready { event: "ready", environment: environment.as_str(), api: &served.api, pages: &served.pages };
+        let printed = serde_json::to_string(&ready).map_err(std::io::Error::from);
+        if let Err(error) = printed.and_then(|line| print(&format!("{line}\n"))) {
+            tracing::warn!(%error, "nobody reads the ready line");
+        }
+    };
+    gateway?.run(listen, ready, shutdown).await?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// A gateway that runs is told from a command that holds the lock for a moment by its socket.
+async fn open(options: Options) -> Result<std::sync::Arc<Gateway>, OpenError> {
+    let base = data_dir::base(options.data_dir.as_deref())?;
+    let socket = data_dir::socket(&data_dir::env_dir(&base, options.environment));
+    let mut waited = Duration::ZERO;
+    loop {
+        match Gateway::open(options.clone()).await {
+            Err(OpenError::DataDir(in_use @ DataDirError::InUse { .. })) => {
+                if waited >= WAIT_FOR_COMMAND || call::is_running(&socket).await {
+                    return Err(in_use.into());
+                }
+                tokio::time::sleep(TRY_EVERY).await;
+                waited += TRY_EVERY;
+            }
+            opened => return opened,
+        }
+    }
+}
+
+async fn until<T>(shutdown: &CancellationToken, work: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        () = shutdown.cancelled() => None,
+        done = work => Some(done),
+    }
+}
+
+/// A token that SIGTERM or Ctrl-C cancels.
+fn on_signal() -> Result<CancellationToken, Failure> {
+    let token = CancellationToken::new();
+    let cancel = token.clone();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            tracing::info!("stopping");
+            cancel.cancel();
+        });
+    }
+    #[cfg(not(unix))]
+    tokio::spawn(async move {
+        // Where Ctrl-C cannot be caught the system ends the program, which is safe at any moment.
+        if tokio::signal::ctrl_c().await.is_ok() {
+            tracing::info!("stopping");
+            cancel.cancel();
+        }
+    });
+    Ok(token)
+}

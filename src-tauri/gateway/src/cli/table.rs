@@ -1,0 +1,111 @@
+//! Aligned columns for people. Knows nothing of what it shows.
+
+/// How a column is aligned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// Text.
+    Left,
+    /// Money and counts.
+    Right,
+}
+
+/// A table of text.
+#[derive(Debug)]
+pub struct Table {
+    columns: Vec<(&'static str, Align)>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// An empty table with these headings.
+    pub fn new(columns: &[(&'static str, Align)]) -> Self {
+        Self { columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row, one cell for each column. What could move a terminal's cursor is taken out: some cells hold
+    /// what a stranger wrote.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().map(|cell| plain(&cell)).collect());
+    }
+
+    /// The table as text, `nothing` where it is empty.
+    pub fn render(&self, nothing: &str) -> String {
+        if self.rows.is_empty() {
+            return format!("{nothing}\n");
+        }
+        let headings: Vec<String> = self.columns.iter().map(|(heading, _)| (*heading).to_owned()).collect();
+        let widths: Vec<usize> = (0..self.columns.len())
+            .map(|column| {
+                std::iter::once(&headings)
+                    .chain(&self.rows)
+                    .map(|row| row.get(column).map_or(0, |cell| cell.chars().count()))
+                    .max()
+                    .unwrap_or(0)
+            })
+            .collect();
+        std::iter::once(&headings).chain(&self.rows).map(|row| self.line(row, &widths)).collect()
+    }
+
+    fn line(&self, row: &[String], widths: &[usize]) -> String {
+        let mut line = String::new();
+        for ((cell, width), (_, align)) in row.iter().zip(widths).zip(&self.columns) {
+            let gap = " ".repeat(width.saturating_sub(cell.chars().count()));
+            let (before, after) = match align {
+                Align::Left => ("", gap.as_str()),
+                Align::Right => (gap.as_str(), ""),
+            };
+            line.push_str(before);
+            line.push_str(cell);
+            line.push_str(after);
+            line.push_str("  ");
+        }
+        format!("{}\n", line.trim_end())
+    }
+}
+
+/// Names and values, one to a line, the values aligned.
+pub fn fields(fields: &[(&str, String)]) -> String {
+    let width = fields.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    fields
+        .iter()
+        .map(|(name, value)| {
+            let gap = " ".repeat(width.saturating_sub(name.chars().count()));
+            format!("{}\n", format!("{name}{gap}  {}", plain(value)).trim_end())
+        })
+        .collect()
+}
+
+/// The text without control characters.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_aligned_left_and_money_right() {
+        let mut table = Table::new(&[("id", Align::Left), ("amount", Align::Right)]);
+        table.row(["a".to_owned(), "1.00".to_owned()]);
+        table.row(["bcd".to_owned(), "1000.00".to_owned()]);
+        assert_eq!(table.render("none"), "id    amount\na       1.00\nbcd  1000.00\n");
+    }
+
+    #[test]
+    fn an_empty_table_says_so() {
+        assert_eq!(Table::new(&[("id", Align::Left)]).render("No payments."), "No payments.\n");
+    }
+
+    #[test]
+    fn a_strangers_text_cannot_move_the_cursor() {
+        let mut table = Table::new(&[("message", Align::Left)]);
+        table.row(["a\u{1b}[2Jb\nc".to_owned()]);
+        assert_eq!(table.render(""), "message\na [2Jb c\n");
+    }
+
+    #[test]
+    fn fields_stand_in_one_column() {
+        assert_eq!(fields(&[("a", "1".to_owned()), ("long", String::new())]), "a     1\nlong\n");
+    }
+}

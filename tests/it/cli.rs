@@ -1,0 +1,341 @@
+//! The command line, as a person or a script uses it: beside a gateway that runs, and without one.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Stdio;
+
+use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::harness::client::text;
+use crate::harness::{Program, Scene, Tillgate, wait_for};
+
+/// The environment's folder.
+fn folder(program: &Program) -> std::path::PathBuf {
+    program.data_dir().join("test")
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// What a command that must succeed prints for people.
+fn shown(program: &Program, args: &[&str]) -> String {
+    let output = program.output(args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn wrong_usage_is_exit_status_2_and_help_is_none() {
+    let program = Program::new();
+    for args in
+        [&["nonsense"][..], &["keys", "create"], &["payments", "list", "--limit", "0"], &["serve", "--listen", "x"]]
+    {
+        let output = program.output(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{args:?}");
+    }
+    for args in [&["--help"][..], &["keys", "create", "--help"], &["serve", "--help"]] {
+        assert!(!shown(&program, args).is_empty(), "{args:?}");
+    }
+    assert!(!program.data_dir().exists(), "nothing was opened");
+}
+
+#[test]
+fn a_failure_is_one_line_and_exit_status_1() {
+    let program = Program::new();
+    let id = "ab".repeat(20);
+    for args in [
+        &["payments", "show", "abc"][..],
+        &["payments", "show", &id],
+        &["payments", "accept", &id],
+        &["anomalies", "show", &id],
+        &["anomalies", "dismiss", &id, "--reason", "none"],
+        &["keys", "revoke", "nobody"],
+        &["keys", "create", "a b"],
+        &["keys", "create", "shop", "--permissions", "everything"],
+        &["settings", "get", "nothing"],
+        &["settings", "set", "tolerancePerMille", "101", "--json"],
+    ] {
+        let output = program.output(args);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {stderr}");
+        assert!(output.stdout.is_empty(), "{args:?}");
+        assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
+        assert!(stderr.starts_with("tillgate: "), "{args:?}: {stderr}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_work_without_a_gateway_and_its_start_finds_what_they_did() {
+    let program = Program::new();
+    let status = program.json(&["status"]);
+    assert_eq!(
+        (&status["serving"], &status["environment"], &status["sandbox"]),
+        (&json!(false), &json!("test"), &json!(true))
+    );
+    program.set("merchantName", "Café Genève");
+    program.create_key("till", &["--notification-url-optional"]);
+    let mut gateway = Tillgate::start_on(program).await;
+    let program = gateway.program();
+    assert_eq!(program.json(&["status"])["serving"], true);
+    assert_eq!(shown(program, &["settings", "get", "merchantName"]), "Café Genève\n");
+    let keys = program.json(&["keys", "list"]);
+    let names: Vec<_> = keys["items"].as_array().unwrap().iter().map(|key| text(&key["name"])).collect();
+    assert!(names.contains(&"till".to_owned()) && names.contains(&"shop".to_owned()), "{names:?}");
+    assert!(!keys.to_string().contains("secret"), "a secret is told once");
+    assert!(gateway.stop().await.success());
+    assert_eq!(gateway.program().json(&["status"])["serving"], false);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_works_at_once_and_is_refused_at_once_when_revoked() {
+    let gateway = Tillgate::start().await;
+    let key = gateway.program().create_key("second", &["--permissions", "payments.read"]);
+    let client = gateway.client.with_key(key);
+    assert_eq!(client.get("/v2/payments/1/0").await.status, 200);
+    gateway.program().json(&["keys", "revoke", "second"]);
+    assert_eq!(client.get("/v2/payments/1/0").await.status, 401);
+}
+
+#[test]
+fn json_forms_are_those_of_the_documentation() {
+    let program = Program::new();
+    let key = program.json(&["keys", "create", "shop", "--permissions", "shop"]);
+    let members: Vec<_> = key.as_object().unwrap().keys().collect();
+    assert_eq!(members, ["name", "permissions", "secret"]);
+    assert_eq!(key["permissions"], json!(["payments.read", "payments.create"]));
+    let hmac = program.json(&["hmac-key", "rotate"]);
+    assert!(text(&hmac["key"]).starts_with("whsec_"), "{hmac}");
+    assert_eq!(hmac.as_object().unwrap().len(), 1);
+    let settings = program.json(&["settings", "list"]);
+    for setting in settings["items"].as_array().unwrap() {
+        assert!(setting["name"].is_string() && setting["value"].is_string() && setting["default"].is_string());
+        let one = program.json(&["settings", "get", &text(&setting["name"])]);
+        assert_eq!(&one, setting);
+    }
+    for list in
+        [&["payments", "list"][..], &["anomalies", "list"], &["deliveries", "list", "--failed"], &["keys", "list"]]
+    {
+        assert!(program.json(list)["items"].is_array(), "{list:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_setting_is_refused_with_its_bounds_and_else_holds_at_once() {
+    let s = Scene::open().await;
+    let program = s.gateway.program();
+    let line = program.refusal(&["settings", "set", "currencies", "USD,XXX"]);
+    assert!(line.contains("currencies must be"), "{line}");
+    program.set("currencies", "EUR");
+    let refused = s.post("/v2/payments/new", &crate::harness::client::payment_request("10.00", s.shop.url())).await;
+    assert_eq!(refused.faults(400)[0].1.as_deref(), Some("currency"));
+    assert_eq!(program.json(&["settings", "unset", "currencies"])["value"], "USD,EUR,GBP,AUD,JPY,CAD");
+    s.bill("10.00").await;
+    let line = program.refusal(&["settings", "set", "addressType", "bip86"]);
+    assert!(line.contains("fixed"), "{line}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_kind_of_address_can_be_chosen_until_the_wallet_is_made() {
+    let s = Scene::open_with(&[("addressType", "bip86")]).await;
+    let bill = s.bill("10.00").await;
+    assert!(bill.address.starts_with("bcrt1p"), "{}", bill.address);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_files_are_their_owners_alone() {
+    let s = Scene::open().await;
+    s.confirmed_bill().await;
+    let folder = folder(s.gateway.program());
+    assert_eq!(mode(&folder), 0o700);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+        names.push(path.file_name().unwrap().to_string_lossy().into_owned());
+    }
+    assert!(
+        ["control.sock", "lock", "tillgate.db", "sandbox.db"].iter().all(|name| names.contains(&(*name).to_owned()))
+    );
+}
+
+/// A line through the control socket, and the line that answers it; `None` where it hangs up.
+fn through_socket(program: &Program, line: &[u8]) -> Option<Value> {
+    let mut stream = UnixStream::connect(folder(program).join("control.sock")).unwrap();
+    // The gateway may hang up in the middle of a line that is too long.
+    let _ = stream.write_all(line).and_then(|()| stream.write_all(b"\n"));
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).ok()?;
+    serde_json::from_str(&answer).ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_control_socket_answers_commands_and_refuses_all_else() {
+    let gateway = Tillgate::start().await;
+    let program = gateway.program();
+    let status = through_socket(program, br#"{"command":"status"}"#).unwrap();
+    assert_eq!(status["ok"]["serving"], true);
+    for line in [&b"nonsense"[..], br#"{"command":"nothing"}"#, b"\xff", b"[]", b""] {
+        let answer = through_socket(program, line).unwrap();
+        assert_eq!(answer["error"]["errorType"], "VALIDATION_FAILED", "{answer}");
+    }
+    assert_eq!(through_socket(program, &vec![b'x'; 300 * 1024]), None);
+    assert_eq!(program.json(&["status"])["serving"], true, "it goes on answering");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_power_cut_commands_and_the_next_start_find_their_way() {
+    let mut gateway = Tillgate::start().await;
+    gateway.kill();
+    assert!(folder(gateway.program()).join("control.sock").exists(), "a socket is left behind");
+    assert_eq!(gateway.program().json(&["status"])["serving"], false);
+    gateway.start_again();
+    assert_eq!(gateway.program().json(&["status"])["serving"], true);
+    assert_eq!(mode(&folder(gateway.program()).join("control.sock")), 0o600);
+}
+
+#[test]
+fn commands_at_the_same_time_wait_for_each_other() {
+    let program = Program::new();
+    let running: Vec<_> = (0..4)
+        .map(|number| {
+            let mut command = program.command(&["keys", "create", &format!("key_{number}")]);
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for child in running {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!(program.json(&["keys", "list"])["items"].as_array().unwrap().len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_says_when_it_is_ready_and_stops_cleanly_on_both_signals() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let program = Program::new();
+        let mut command = program.command(&["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let ready: Value = serde_json::from_str(&line).unwrap();
+        let api = text(&ready["api"]);
+        let host = api.strip_suffix("/v2").unwrap();
+        assert_eq!(
+            line,
+            format!("{{\"event\":\"ready\",\"environment\":\"test\",\"api\":\"{api}\",\"pages\":\"{host}/pay\"}}\n")
+        );
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let status = wait_for("its end", async || child.try_wait().unwrap()).await;
+        assert!(status.success(), "{signal:?}: {status}");
+        line.clear();
+        assert_eq!(stdout.read_line(&mut line).unwrap(), 0, "nothing but the ready line: {line}");
+        assert!(!folder(&program).join("control.sock").exists());
+        for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+            let line = line.unwrap();
+            assert!(serde_json::from_str::<Value>(&line).unwrap().is_object(), "{line}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_secret_ever_reaches_the_log() {
+    let program = Program::new();
+    let log = program.data_dir().with_file_name("log");
+    let key = program.create_key("shop", &["--permissions", "full"]);
+    let mut command = program.command(&["serve", "--listen", "127.0.0.1:0"]);
+    command.env("TILLGATE_LOG", "trace").stdout(Stdio::piped()).stderr(fs::File::create(&log).unwrap());
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let ready: Value = serde_json::from_str(&line).unwrap();
+    let api = text(&ready["api"]);
+    let client = crate::harness::client::Client::new(api.strip_suffix("/v2").unwrap(), key.clone());
+    let shop = crate::harness::Shop::open().await;
+    let hmac_key = text(&program.json(&["hmac-key", "rotate"])["key"]);
+    let second = program.create_key("second", &[]);
+    let payment = client.new_payment("10.00", shop.url()).await;
+    client.pay(&text(&payment["paymentId"])).await;
+    shop.hears(&text(&payment["paymentId"]), &["UNCONFIRMED"]).await;
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    wait_for("its end", async || child.try_wait().unwrap()).await;
+    let log = fs::read_to_string(&log).unwrap();
+    assert!(log.contains("TRACE"), "the log is as wordy as can be");
+    for secret in [&key.secret, &second.secret, &hmac_key, &key.basic()] {
+        assert!(!log.contains(secret.as_str()), "a secret is in the log");
+    }
+    assert!(!log.contains("\"notificationType\""), "a notification's body is in the log");
+}
+
+#[test]
+fn the_public_url_of_a_flag_rules_over_the_setting() {
+    let program = Program::new();
+    let mut command = program.command(&["settings", "get", "publicUrl"]);
+    let output = command.env("TILLGATE_PUBLIC_URL", "https://pay.example/").output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "https://pay.example\n");
+    let mut command = program.command(&["settings", "set", "publicUrl", "https://other.example"]);
+    let output = command.env("TILLGATE_PUBLIC_URL", "https://pay.example/").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("TILLGATE_PUBLIC_URL"));
+    let mut command = program.command(&["status"]);
+    let output = command.env("TILLGATE_TOLERANCE_PER_MILLE", "900").output().unwrap();
+    let line = String::from_utf8_lossy(&output.stderr);
+    assert!(line.contains("TILLGATE_TOLERANCE_PER_MILLE") && line.contains("from 0 to 100"), "{line}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_reads_payments_with_their_money_aligned() {
+    let s = Scene::open().await;
+    let small = s.bill("1.00").await;
+    let large = s.bill("1000.00").await;
+    let program = s.gateway.program();
+    let list = shown(program, &["payments", "list"]);
+    let ends: Vec<_> = list.lines().filter_map(|line| Some(line.find("USD")? - 2)).collect();
+    assert_eq!(ends.len(), 2, "{list}");
+    assert_eq!(ends[0], ends[1], "{list}");
+    assert!(list.contains(&small.id) && list.contains(&large.id));
+    s.pay(&small.id).await;
+    let one = shown(program, &["payments", "show", &small.id]);
+    assert!(one.contains("UNCONFIRMED") && one.contains("mempool"), "{one}");
+    for search in [&small.id, &small.address] {
+        let found = program.json(&["payments", "list", "--search", search]);
+        assert_eq!(found["items"][0]["paymentId"], json!(small.id), "{search}");
+        assert_eq!(found["itemsCount"], 1);
+    }
+    assert_eq!(program.json(&["payments", "list", "--status", "UNCONFIRMED"])["itemsCount"], 1);
+    assert_eq!(
+        program.json(&["payments", "list", "--limit", "1", "--offset", "1"])["items"][0]["paymentId"],
+        json!(small.id)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_doctor_finds_a_sound_gateway_well_and_names_what_is_not() {
+    let mut gateway = Tillgate::start().await;
+    let program = gateway.program();
+    let doctor = program.json(&["doctor"]);
+    let mut names: Vec<_> = doctor["checks"].as_array().unwrap().iter().map(|check| text(&check["name"])).collect();
+    names.sort();
+    assert_eq!(names, ["chain", "clock", "database", "disk", "keyring", "permissions", "ports", "rates"]);
+    assert_eq!(doctor["ok"], true, "{doctor}");
+    fs::set_permissions(program.database(), fs::Permissions::from_mode(0o644)).unwrap();
+    let output = program.output(&["doctor"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("chmod"), "it says what to do");
+
+    assert!(gateway.stop().await.success());
+    let database = Connection::open(gateway.program().database()).unwrap();
+    database.pragma_update(None, "user_version", 9_999).unwrap();
+    database.close().unwrap();
+    let output = gateway.program().output(&["doctor", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let doctor: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&doctor["ok"], &doctor["checks"][0]["name"]), (&json!(false), &json!("database")));
+}

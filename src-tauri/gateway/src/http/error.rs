@@ -144,3 +144,33 @@ impl From<CreateError> for Failure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn shown(failure: Failure) -> (u16, String) {
+        let response = failure.into_response();
+        let status = response.status().as_u16();
+        let body = axum::body::to_bytes(response.into_body(), 1 << 16).await.unwrap();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn an_internal_failure_tells_a_reference_number_and_nothing_else() {
+        let (status, one) = shown(StoreError::Corrupt("page 7 of till.db".to_owned()).into()).await;
+        let (_, other) = shown(StoreError::BadValue("payments.state").into()).await;
+        assert_eq!(status, 500);
+        assert!(!one.contains("page 7") && !other.contains("payments.state"), "{one} {other}");
+        assert_ne!(one, other, "each has its own number");
+    }
+
+    #[tokio::test]
+    async fn what_could_not_be_stored_is_503() {
+        for error in [StoreError::DiskFull, StoreError::ReadOnly, StoreError::Locked, StoreError::Closed] {
+            let (status, body) = shown(error.into()).await;
+            assert_eq!(status, 503);
+            assert!(body.contains("STORAGE_UNAVAILABLE"), "{body}");
+        }
+    }
+}

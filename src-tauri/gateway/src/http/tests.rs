@@ -4,6 +4,7 @@
 mod answers;
 mod description;
 mod once;
+mod pages;
 mod refusals;
 mod shop;
 mod transport;

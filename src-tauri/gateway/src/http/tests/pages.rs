@@ -1,0 +1,74 @@
+//! The payment page and the sandbox's calls on the wire.
+
+use axum::body::Body;
+use axum::http::header::{ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, SET_COOKIE, X_FRAME_OPTIONS};
+use axum::http::{Method, StatusCode};
+use serde_json::json;
+
+use super::shop::{Answer, Shop, order_with};
+
+async fn payment(shop: &Shop) -> String {
+    let urls = json!({ "unconfirmed": "https://shop.test/thanks?a=1&b=2" });
+    shop.ask(&order_with("redirectUrls", urls)).await.ok()["paymentId"].as_str().unwrap().to_owned()
+}
+
+async fn open(shop: &Shop, path: &str) -> Answer {
+    shop.send(shop.request(Method::GET, path).body(Body::empty()).unwrap()).await
+}
+
+#[tokio::test]
+async fn anybody_with_the_link_sees_the_page_which_may_be_framed_and_loads_nothing() {
+    let shop = Shop::open().await;
+    let id = payment(&shop).await;
+    let page = open(&shop, &format!("/pay/{id}")).await;
+    assert_eq!(page.status, StatusCode::OK);
+    assert_eq!(page.headers[CONTENT_TYPE], "text/html; charset=utf-8");
+    assert_eq!(page.headers[REFERRER_POLICY], "no-referrer");
+    assert!(!page.headers.contains_key(SET_COOKIE) && !page.headers.contains_key(X_FRAME_OPTIONS));
+    let policy = page.headers[CONTENT_SECURITY_POLICY].to_str().unwrap();
+    assert!(policy.starts_with("default-src 'none'") && policy.ends_with("frame-ancestors *"), "{policy}");
+    let nonce = policy.split("'nonce-").nth(1).unwrap().split('\'').next().unwrap();
+    let tags = page.text().matches("<script").count() + page.text().matches("<style").count();
+    assert_eq!(page.text().matches(&format!("nonce=\"{nonce}\"")).count(), tags);
+    let again = open(&shop, &format!("/pay/{id}")).await;
+    assert!(!again.text().contains(nonce), "a nonce is used once");
+}
+
+#[tokio::test]
+async fn once_paid_the_page_moves_on_to_the_shop() {
+    let shop = Shop::open().await;
+    let id = payment(&shop).await;
+    assert!(!open(&shop, &format!("/pay/{id}")).await.text().contains("shop.test"));
+    shop.post_empty(&format!("/sandbox/payments/{id}/pay")).await.ok();
+    let page = open(&shop, &format!("/pay/{id}")).await.text();
+    let moves_on = r#"<meta http-equiv="refresh" content="3;url=https://shop.test/thanks?a=1&amp;b=2">"#;
+    assert!(page.contains(moves_on) && page.contains(r#"href="https://shop.test/thanks?a=1&amp;b=2""#), "{page}");
+}
+
+#[tokio::test]
+async fn a_link_to_nothing_is_answered_kindly() {
+    let shop = Shop::open().await;
+    for path in [format!("/pay/{}", "0".repeat(40)), "/pay/%3Cscript%3E".to_owned()] {
+        let page = open(&shop, &path).await;
+        assert_eq!(page.status, StatusCode::NOT_FOUND);
+        assert!(page.text().contains("This payment is not here"), "{}", page.text());
+    }
+    assert_eq!(open(&shop, &format!("/pay/{}/events", "0".repeat(40))).await.codes(404), ["NOT_FOUND"]);
+}
+
+#[tokio::test]
+async fn the_sandbox_answers_any_key_and_nobody_else() {
+    let shop = Shop::open().await;
+    assert_eq!(open(&shop, "/sandbox").await.codes(401), ["UNAUTHORIZED"]);
+    for path in ["/sandbox", "/v2/sandbox"] {
+        assert!(shop.get(path).await.ok()["height"].is_u64());
+    }
+    let height = shop.get("/sandbox").await.ok()["height"].as_u64().unwrap();
+    assert_eq!(shop.post("/sandbox/blocks", r#"{"count": 2}"#).await.ok()["height"], height + 2);
+    let wrong = shop.get("/sandbox/blocks").await;
+    assert_eq!(wrong.codes(405), ["METHOD_NOT_ALLOWED"]);
+    assert_eq!(wrong.headers[ALLOW], "POST");
+    assert_eq!(shop.post("/sandbox/blocks", r#"{"count": 0}"#).await.fields(), ["count"]);
+    assert_eq!(shop.post("/sandbox/blocks", r#"{"count": 1, "count": 2}"#).await.codes(400), ["MALFORMED_JSON"]);
+    assert_eq!(shop.post_empty(&format!("/sandbox/payments/{}/pay", "0".repeat(40))).await.codes(404), ["NOT_FOUND"]);
+}

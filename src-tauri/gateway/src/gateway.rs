@@ -97,3 +97,6 @@ impl Gateway {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

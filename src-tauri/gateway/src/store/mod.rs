@@ -5,6 +5,7 @@
 
 pub mod anomalies;
 pub mod api_keys;
+pub mod audit;
 pub mod chain;
 pub mod deliveries;
 pub mod history;
@@ -15,7 +16,6 @@ pub mod payments;
 pub mod rates;
 pub mod receipts;
 
-mod audit;
 mod check;
 mod error;
 mod installation;

@@ -16,6 +16,7 @@ use crate::clock::Clock;
 use crate::data_dir::DataDir;
 use crate::entropy::Entropy;
 use crate::environment::Environment;
+use crate::notifier::Notifier;
 use crate::rates::Rates;
 use crate::secrets::SecretStore;
 use crate::settings::LiveSettings;
@@ -60,7 +61,10 @@ pub struct Gateway {
     pub secrets: Arc<dyn SecretStore>,
     /// Counts committed changes: the panel and the payment pages read again when it moves.
     pub changes: watch::Sender<u64>,
-    /// Told when a notification was queued.
+    /// Its notifier's memory.
+    pub notifier: Notifier,
+    /// Told (`notify_one`) after each commit that queued a notification, and when the
+    /// environment's clock was moved.
     pub notifier_wake: Notify,
     /// Where it is served, once it is.
     pub served: OnceLock<Served>,

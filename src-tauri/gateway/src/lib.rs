@@ -11,7 +11,6 @@ pub mod cli;
 pub mod clock;
 pub mod console;
 pub mod data_dir;
-pub mod deliveries;
 pub mod doctor;
 pub mod entropy;
 pub mod environment;

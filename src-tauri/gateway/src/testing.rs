@@ -22,6 +22,7 @@ use crate::data_dir::DataDir;
 use crate::entropy::{Entropy, SystemEntropy};
 use crate::environment::Environment;
 use crate::gateway::Gateway;
+use crate::notifier::Notifier;
 use crate::rates::{Rates, Simulated};
 use crate::secrets::{Purpose, Secret, SecretError, SecretStore};
 use crate::settings::LiveSettings;
@@ -232,6 +233,7 @@ async fn open(folder: &TempDir) -> Arc<Gateway> {
         rates,
         secrets: Arc::new(NoSecrets),
         changes: watch::Sender::new(0),
+        notifier: Notifier::new().unwrap(),
         notifier_wake: Notify::new(),
         served: OnceLock::new(),
         data_dir,

@@ -9,7 +9,7 @@ use tillgate_domain::anomaly::Resolution;
 use tillgate_domain::id::Id;
 use tillgate_domain::payment::NotAPaymentState;
 
-use super::views::{CommandError, KeyRow, NewKey, Page, RateRow, Resent, SettingRow, StatusView};
+use super::views::{CommandError, KeyRow, NewHmacKey, NewKey, Page, RateRow, Resent, SettingRow, StatusView};
 use super::{Command, show};
 use crate::api_keys::{ApiKey, KeyRequest, NotPermissions};
 use crate::gateway::Gateway;
@@ -18,7 +18,7 @@ use crate::settings::{Act, Shown};
 use crate::store::anomalies::AnomalyFilter;
 use crate::store::payments::PaymentFilter;
 use crate::store::{Reader, StoreError};
-use crate::{anomalies, doctor, resend, sandbox_calls, shown, watcher};
+use crate::{anomalies, doctor, notifier, resend, sandbox_calls, shown, watcher};
 
 /// Does what the command says, on behalf of `actor` (`cli`, `panel`; it stands in the audit), and answers its view.
 ///
@@ -72,7 +72,11 @@ pub async fn dispatch(gateway: &Arc<Gateway>, command: Command, actor: &str) -> 
             gateway.note_change();
             view(key_row(&key))
         }
-        Command::RotateHmacKey => Err(CommandError::internal()),
+        Command::RotateHmacKey => {
+            let key = notifier::rotate(gateway, actor).await?;
+            gateway.note_change();
+            view(NewHmacKey { key: key.reveal().to_owned() })
+        }
         Command::ListSettings => view(page_of(gateway.settings.list().into_iter().map(setting_row).collect())),
         Command::GetSetting { name } => view(setting_row(gateway.settings.show(&name)?)),
         Command::SetSetting { name, value } => change_setting(gateway, &name, Some(&value), actor).await,
@@ -171,6 +175,11 @@ fn status(gateway: &Gateway, reader: &Reader<'_>) -> Result<StatusView, StoreErr
     let failures = gateway.rates.failures();
     warnings
         .extend(failures.into_iter().map(|(source, why)| format!("the rate source {source} does not answer: {why}")));
+    warnings.extend(gateway.notifier.trouble());
+    let given_up = reader.count_given_up()?;
+    if given_up > 0 {
+        warnings.push(format!("{given_up} notifications were given up after three days of attempts: `deliveries list --failed` shows why, `deliveries resend` starts anew"));
+    }
     let rate = |row: crate::rates::RatesRow| RateRow {
         currency: row.currency.code().to_owned(),
         rate: row.rate.format(),
@@ -190,7 +199,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>) -> Result<StatusView, StoreErr
         open_payments: reader.open_payments_count()?,
         open_anomalies: reader.open_anomalies_count(None)?,
         waiting_notifications: reader.count_waiting_notifications()?,
-        hmac_key: false,
+        hmac_key: reader.hmac_key_id()?.is_some(),
         sandbox: gateway.sandbox.is_some(),
         secrets: gateway.secrets.describe(),
         warnings,

@@ -5,6 +5,7 @@ use super::views::CommandError;
 use crate::anomalies::DismissError;
 use crate::api_keys::KeyError;
 use crate::faults::{Fault, VALIDATION_FAILED};
+use crate::notifier::RotateError;
 use crate::outbox::OutboxError;
 use crate::payments::CreateError;
 use crate::sandbox_calls::CallError;
@@ -79,6 +80,16 @@ impl From<OutboxError> for CommandError {
         match error {
             OutboxError::Store(error) => error.into(),
             OutboxError::Entropy(_) => Self::of("INTERNAL_ERROR", &error),
+        }
+    }
+}
+
+impl From<RotateError> for CommandError {
+    fn from(error: RotateError) -> Self {
+        match error {
+            RotateError::Secret(_) => Self::of("SECRETS_UNAVAILABLE", &error),
+            RotateError::Store(error) => error.into(),
+            RotateError::NoEntropy(_) => Self::of("INTERNAL_ERROR", &error),
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::clock::{Clock, SystemClock, machine_now};
 use crate::data_dir::{self, DataDir, DataDirError};
 use crate::entropy::{Entropy, NoEntropy, SystemEntropy};
 use crate::environment::Environment;
+use crate::notifier::{NoClient, Notifier};
 use crate::rates::{Rates, Simulated};
 use crate::secrets::{self, SecretError, SecretsPlace};
 use crate::settings::{LiveSettings, Override, SettingError};
@@ -81,6 +82,9 @@ pub enum OpenError {
     /// Random numbers.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
+    /// Notifications.
+    #[error(transparent)]
+    Notifier(#[from] NoClient),
     /// Production has nothing to watch the chain with.
     #[error(
         "no Bitcoin backend is configured yet, so production cannot be opened: use --environment test, which has a built-in sandbox"
@@ -104,6 +108,7 @@ impl OpenError {
             Self::Sandbox(_) | Self::NoBackend => "chain",
             Self::Wallet(_) => "wallet",
             Self::Entropy(_) => "entropy",
+            Self::Notifier(_) => "notifications",
             Self::Panicked => "doctor",
         }
     }
@@ -165,6 +170,7 @@ impl Gateway {
             wallet,
             secrets,
             changes: watch::Sender::new(0),
+            notifier: Notifier::new()?,
             notifier_wake: Notify::new(),
             served: OnceLock::new(),
             data_dir,

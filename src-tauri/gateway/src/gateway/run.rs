@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::listen::Listening;
 use super::{Gateway, Listen, ListenError, OpenError, Served};
 use crate::console::control::ControlSocket;
-use crate::{http, rates, watcher};
+use crate::{http, notifier, rates, watcher};
 
 /// How long the loops may take to end. Below the five seconds in which the program must stop.
 const STOP_WITHIN: Duration = Duration::from_secs(4);
@@ -61,6 +61,7 @@ impl Gateway {
         let mut parts = JoinSet::new();
         parts.spawn(named("the watcher", watcher::run(Arc::clone(&self), stop.clone())));
         parts.spawn(named("the rates' refresh", rates::run(Arc::clone(&self), stop.clone())));
+        parts.spawn(named("the notifier", notifier::run(Arc::clone(&self), stop.clone())));
         for (listener, surface) in listeners {
             let server = http::serve(Arc::clone(&self), listener, surface, tls.clone(), stop.clone());
             parts.spawn(named("the HTTP server", async {

@@ -1,6 +1,6 @@
 //! Deliveries: each attempt to deliver a notification, kept for the panel.
 
-use rusqlite::{OptionalExtension as _, Row, params};
+use rusqlite::{Row, params};
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 
@@ -89,51 +89,33 @@ impl Tx<'_> {
 }
 
 impl Reader<'_> {
-    /// How many rows [`Reader::deliveries`] has.
+    /// How many attempts were made, or failed.
     ///
     /// # Errors
     /// When they cannot be counted.
     pub fn count_deliveries(&self, failed: bool) -> Result<u64, StoreError> {
-        if failed {
-            return self.count("SELECT count(*) FROM deliveries WHERE error IS NOT NULL");
-        }
-        Ok(self.count("SELECT count(*) FROM deliveries")? + self.count(COUNT_UNATTEMPTED)?)
+        let sql = if failed {
+            "SELECT count(*) FROM deliveries WHERE error IS NOT NULL"
+        } else {
+            "SELECT count(*) FROM deliveries"
+        };
+        let count: i64 = self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        u64::try_from(count).map_err(|_| StoreError::BadValue("deliveries.count"))
     }
 
-    /// A page of what was and is to be delivered: first the notifications that were never yet
-    /// attempted, then the attempts, each newest first; with `failed` the failed attempts only.
+    /// A page of the attempts, newest first; with `failed` the failed ones only.
     ///
     /// # Errors
     /// When they cannot be read.
     pub fn deliveries(&self, failed: bool, limit: u32, offset: u32) -> Result<Vec<DeliveryRow>, StoreError> {
-        if failed {
-            return self.rows(
-                &format!(
-                    "SELECT {COLUMNS_OF_DELIVERY} FROM deliveries d JOIN notifications n ON n.seq = d.notification_seq
-                     WHERE d.error IS NOT NULL ORDER BY d.seq DESC LIMIT ?1 OFFSET ?2"
-                ),
-                (limit, offset),
-            );
-        }
-        let mut rows = self.rows(
+        let only = if failed { "WHERE d.error IS NOT NULL" } else { "" };
+        self.rows(
             &format!(
-                "SELECT {COLUMNS_OF_WAITING} FROM notifications n WHERE n.state = 'WAITING' AND n.attempts = 0
-                 ORDER BY n.seq DESC LIMIT ?1 OFFSET ?2"
+                "SELECT {COLUMNS_OF_DELIVERY} FROM deliveries d JOIN notifications n ON n.seq = d.notification_seq
+                 {only} ORDER BY d.seq DESC LIMIT ?1 OFFSET ?2"
             ),
             (limit, offset),
-        )?;
-        let taken = u32::try_from(rows.len()).unwrap_or(u32::MAX);
-        if taken < limit {
-            let waiting = u32::try_from(self.count(COUNT_UNATTEMPTED)?).unwrap_or(u32::MAX);
-            rows.extend(self.rows(
-                &format!(
-                    "SELECT {COLUMNS_OF_DELIVERY} FROM deliveries d JOIN notifications n ON n.seq = d.notification_seq
-                     ORDER BY d.seq DESC LIMIT ?1 OFFSET ?2"
-                ),
-                (limit - taken, offset.saturating_sub(waiting)),
-            )?);
-        }
-        Ok(rows)
+        )
     }
 
     /// The newest `limit` deliveries of a record, notifications never yet attempted first.
@@ -180,14 +162,7 @@ impl Reader<'_> {
     fn rows(&self, sql: &str, arguments: impl rusqlite::Params) -> Result<Vec<DeliveryRow>, StoreError> {
         self.connection.prepare_cached(sql)?.query_and_then(arguments, delivery)?.collect()
     }
-
-    fn count(&self, sql: &str) -> Result<u64, StoreError> {
-        let count: Option<i64> = self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
-        u64::try_from(count.unwrap_or(0)).map_err(|_| StoreError::BadValue("count"))
-    }
 }
-
-const COUNT_UNATTEMPTED: &str = "SELECT count(*) FROM notifications WHERE state = 'WAITING' AND attempts = 0";
 
 fn delivery(row: &Row<'_>) -> Result<DeliveryRow, StoreError> {
     let status_code: Option<i64> = row.get("status_code")?;

@@ -9,6 +9,7 @@ pub mod audit;
 pub mod chain;
 pub mod deliveries;
 pub mod history;
+pub mod hmac_key;
 pub mod idempotency;
 pub mod keychains;
 pub mod notifications;

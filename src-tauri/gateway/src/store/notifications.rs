@@ -291,18 +291,34 @@ impl Reader<'_> {
             .optional()?)
     }
 
-    /// The first server after `after` that a repeat waits for, and when its earliest is due.
+    /// The first server after `after` that a repeat waits for, due or not.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn server_with_repeats(&self, after: &str) -> Result<Option<(String, Timestamp)>, StoreError> {
+    pub fn server_with_repeats(&self, after: &str) -> Result<Option<String>, StoreError> {
         Ok(self
             .connection
             .prepare_cached(
-                "SELECT server, next_attempt_at FROM notifications WHERE head = 1 AND attempts > 0 AND server > ?1
-                 ORDER BY server, next_attempt_at LIMIT 1",
+                "SELECT server FROM notifications WHERE head = 1 AND attempts > 0 AND server > ?1
+                 ORDER BY server LIMIT 1",
             )?
-            .query_row([after], |row| Ok((row.get(0)?, Timestamp::from_ms(row.get(1)?))))
+            .query_row([after], |row| row.get(0))
+            .optional()?)
+    }
+
+    /// When the first repeat at a server is due that is not due at `now`.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn next_repeat_after(&self, server: &str, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self
+            .connection
+            .prepare_cached(
+                "SELECT next_attempt_at FROM notifications
+                 WHERE head = 1 AND attempts > 0 AND server = ?1 AND next_attempt_at > ?2
+                 ORDER BY next_attempt_at LIMIT 1",
+            )?
+            .query_row(params![server, now.ms()], |row| row.get(0).map(Timestamp::from_ms))
             .optional()?)
     }
 
@@ -342,24 +358,25 @@ impl Reader<'_> {
         self.count_notifications("SELECT count(*) FROM notifications WHERE state = 'WAITING'")
     }
 
-    /// How many notifications were given up.
+    /// How many rows [`Reader::given_up`] has.
     ///
     /// # Errors
     /// When they cannot be counted.
     pub fn count_given_up(&self) -> Result<u64, StoreError> {
-        self.count_notifications("SELECT count(*) FROM notifications WHERE state = 'GIVEN_UP'")
+        self.count_notifications(&format!("SELECT count(*) FROM notifications n WHERE {GIVEN_UP}"))
     }
 
-    /// A page of the notifications that were given up, the latest first.
+    /// A page of the notifications that were given up, the latest first. One whose record has
+    /// been notified of again is settled by that.
     ///
     /// # Errors
     /// When they cannot be read.
     pub fn given_up(&self, limit: u32, offset: u32) -> Result<Vec<GivenUpRow>, StoreError> {
         self.connection
-            .prepare_cached(
-                "SELECT * FROM notifications WHERE state = 'GIVEN_UP'
-                 ORDER BY last_attempt_at DESC, seq DESC LIMIT ?1 OFFSET ?2",
-            )?
+            .prepare_cached(&format!(
+                "SELECT * FROM notifications n WHERE {GIVEN_UP}
+                 ORDER BY last_attempt_at DESC, seq DESC LIMIT ?1 OFFSET ?2"
+            ))?
             .query_and_then(params![limit, offset], |row| {
                 Ok(GivenUpRow {
                     id: values::id(row, "id")?,
@@ -388,6 +405,10 @@ impl Reader<'_> {
             .exists(params![subject_id.as_bytes(), url, seq])?)
     }
 }
+
+/// Given up, and nothing newer of its record.
+const GIVEN_UP: &str = "state = 'GIVEN_UP' AND NOT EXISTS (SELECT 1 FROM notifications newer \
+     WHERE newer.subject_id = n.subject_id AND newer.url = n.url AND newer.seq > n.seq)";
 
 fn row_limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)

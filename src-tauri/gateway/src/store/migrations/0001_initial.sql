@@ -206,7 +206,6 @@ CREATE UNIQUE INDEX notifications_one_head_to_a_record ON notifications (subject
 CREATE INDEX notifications_first_attempts ON notifications (server, seq) WHERE head = 1 AND attempts = 0;
 CREATE INDEX notifications_repeats ON notifications (server, next_attempt_at) WHERE head = 1 AND attempts > 0;
 CREATE INDEX notifications_waiting ON notifications (subject_id, url, seq) WHERE state = 'WAITING';
-CREATE INDEX notifications_unattempted ON notifications (seq) WHERE state = 'WAITING' AND attempts = 0;
 CREATE INDEX notifications_given_up ON notifications (last_attempt_at, seq) WHERE state = 'GIVEN_UP';
 CREATE INDEX notifications_of_subject ON notifications (subject_id, seq);
 CREATE INDEX notifications_to_strip ON notifications (last_attempt_at) WHERE body IS NOT NULL AND state <> 'WAITING';

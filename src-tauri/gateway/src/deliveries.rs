@@ -1,1 +1,0 @@
-//! To come with the next commits.

@@ -70,7 +70,7 @@ async fn coins_after_a_confirmed_payment_are_extra() {
     assert_eq!(sats(&anomalies[0]["paidBtc"]), 7_000);
     assert_eq!(anomalies[0]["btcTransactions"][0]["btcTxId"], txid);
     let payment = s.expect(&bill, "CONFIRMED").await;
-    assert_eq!(sats(&payment["remainingToPay"]), 0, "what came after does not count");
+    assert_eq!(sats(&payment["remainingToPayBtc"]), 0, "what came after does not count");
     s.shop.hears_of(&id_of(&anomalies[0]), "the extra coins", |record| *record == anomalies[0]).await;
 }
 
@@ -81,7 +81,7 @@ async fn an_overpayment_is_confirmed_and_an_anomaly_tells_of_the_surplus() {
     s.pay_sats(&bill.id, bill.amount_sats + 3_000).await;
     s.mine(1).await;
     let payment = s.expect(&bill, "CONFIRMED").await;
-    assert_eq!(sats(&payment["remainingToPay"]), -3_000);
+    assert_eq!(sats(&payment["remainingToPayBtc"]), -3_000);
     s.expect_anomalies(&bill, &[]).await;
     s.mine(1).await;
     let anomalies = s.expect_anomalies(&bill, &[("OVERPAYMENT", "OPEN")]).await;

@@ -162,7 +162,7 @@ async fn within_the_tolerance_a_little_less_is_enough() {
     s.pay_sats(&short.id, least - 1).await;
     s.mine(1).await;
     let payment = s.expect(&enough, "CONFIRMED").await;
-    assert_eq!(u64::try_from(sats(&payment["remainingToPay"])).unwrap(), enough.amount_sats - least);
+    assert_eq!(u64::try_from(sats(&payment["remainingToPayBtc"])).unwrap(), enough.amount_sats - least);
     s.expect(&short, "UNDERPAID").await;
 }
 

@@ -24,7 +24,7 @@ async fn a_customer_pays_and_the_shop_hears_it_signed() {
     assert_eq!((id.len(), &payment["status"], &payment["label"]), (40, &json!("NEW"), &json!("webshop")));
     assert_eq!(payment["transactionId"], payment["paymentId"]);
     assert_eq!(payment["fiatAmount"].to_string(), "10.00");
-    assert_eq!(sats(&payment["remainingToPay"]), sats(&payment["amount"]));
+    assert_eq!(sats(&payment["remainingToPayBtc"]), sats(&payment["amount"]));
     let address = text(&payment["address"]);
     assert!(address.starts_with("bcrt1q"), "{address}");
     let uri = text(&payment["paymentAddress"]);
@@ -41,7 +41,7 @@ async fn a_customer_pays_and_the_shop_hears_it_signed() {
     assert_eq!(seen["status"], "UNCONFIRMED");
     assert_eq!(seen["btcTransactions"][0]["btcTxId"], txid);
     assert_eq!(seen["btcTransactions"][0]["confirmations"], 0);
-    assert_eq!((sats(&seen["remainingToPay"]), seen["paid"].to_string().as_str()), (0, "10.00"));
+    assert_eq!((sats(&seen["remainingToPayBtc"]), seen["paid"].to_string().as_str()), (0, "10.00"));
     assert!(seen["paymentTime"].is_null());
     shop.hears(&id, &["UNCONFIRMED"]).await;
 

@@ -213,7 +213,7 @@ async fn staff_accepts_an_underpaid_payment_unconfirmed_or_confirmed_as_its_coin
     s.accept(&confirmed);
     s.accept(&unconfirmed);
     let payment = s.expect(&confirmed, "CONFIRMED").await;
-    assert_eq!(sats(&payment["remainingToPay"]), i64::try_from(confirmed.amount_sats).unwrap() - 5_000);
+    assert_eq!(sats(&payment["remainingToPayBtc"]), i64::try_from(confirmed.amount_sats).unwrap() - 5_000);
     s.expect(&unconfirmed, "UNCONFIRMED").await;
     s.mine(1).await;
     s.expect(&unconfirmed, "CONFIRMED").await;

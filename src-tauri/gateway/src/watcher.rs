@@ -104,6 +104,12 @@ impl Watcher {
         self.status.get()
     }
 
+    /// How far the chain was watched, at the last successful look. The database may be a minute behind.
+    #[must_use]
+    pub fn watched(&self) -> Option<WatchedChain> {
+        self.status.watched()
+    }
+
     /// Waits for the look under way and keeps others from starting.
     pub async fn hold<'a>(&'a self, gateway: &'a Arc<Gateway>) -> Looking<'a> {
         Looking { gateway, progress: self.progress.lock().await }

@@ -132,6 +132,7 @@ pub async fn create(
         confirmed_at: None,
         paid_sats: 0,
     };
+    let watched = gateway.watcher.watched().filter(|it| now.ms() - it.looked_at.ms() <= WATCHED_WITHIN_MS);
     let birth = Birth {
         environment: gateway.environment,
         pages_base: gateway.pages_base(),
@@ -140,6 +141,7 @@ pub async fn create(
         judged,
         author,
         rate_id,
+        tip_height: watched.map(|watched| watched.tip.height),
         now,
         once,
     };
@@ -201,6 +203,9 @@ struct Birth {
     judged: Judged,
     author: Author,
     rate_id: i64,
+    /// Height of the best block; `None` where the chain is not watched. Judged in the transaction, after the
+    /// kept answer: a repeat is answered whatever the chain does.
+    tip_height: Option<u32>,
     now: Timestamp,
     once: Option<Once>,
 }
@@ -212,8 +217,7 @@ impl Birth {
         {
             return Ok(answer);
         }
-        let watched = tx.watched_chain()?.filter(|it| self.now.ms() - it.looked_at.ms() <= WATCHED_WITHIN_MS);
-        let tip_height = watched.ok_or(CreateError::ChainNotReady)?.tip.height;
+        let tip_height = self.tip_height.ok_or(CreateError::ChainNotReady)?;
         let index = tx.take_index(Keychain::External)?.ok_or(CreateError::WalletNotReady)?;
         let address = self.wallet.addresses.take(index)?;
         let payment_id = self.payment.id;

@@ -86,6 +86,11 @@ impl Status {
         }
     }
 
+    /// How far the chain was watched, at the last successful look.
+    pub(super) fn watched(&self) -> Option<WatchedChain> {
+        self.lock().watched
+    }
+
     /// Notes how a look ended, and logs each outage once.
     pub(super) fn note(&self, result: &Result<(), WatchError>, watched: Option<WatchedChain>) {
         let mut inner = self.lock();

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::StoreError;
@@ -20,8 +21,8 @@ pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
         file,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI,
     )?;
+    prepare_once(&connection)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // FULL syncs the log at every commit: what was answered survives a power cut.
     connection.pragma_update(None, "synchronous", fail_points::synchronous("FULL"))?;
@@ -33,10 +34,18 @@ pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
 pub(super) fn for_reading(file: &Path) -> Result<Connection, StoreError> {
     let connection =
         Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    prepare_once(&connection)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
+}
+
+/// Keeps statements and their plans. Without the plans' stability SQLite prepares some statements again for every new
+/// value that is bound, which was four tenths of the watcher's time.
+fn prepare_once(connection: &Connection) -> Result<(), StoreError> {
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 /// Creates the file for its owner alone before SQLite can create it for everybody. SQLite gives
@@ -58,5 +67,30 @@ fn create_private(file: &Path) -> Result<(), StoreError> {
             Err(StoreError::ReadOnly)
         }
         Err(source) => Err(StoreError::Io { action: "creating the database file", source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use crate::store::{Store, StoreError};
+
+    #[test]
+    fn a_statement_is_prepared_once_whatever_values_are_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("gateway.db")).unwrap();
+        let prepared_again = store.read(|reader| {
+            // Planned over an index on an expression, with which SQLite compares what is bound.
+            let mut query = reader.connection.prepare(
+                "SELECT a.txid FROM anomalies AS a JOIN payments AS p ON p.seq = a.payment_seq \
+                 WHERE a.payment_seq = ?1 ORDER BY a.seq",
+            )?;
+            for seq in 0..10 {
+                assert!(!query.exists([seq])?);
+            }
+            Ok::<_, StoreError>(query.get_status(StatementStatus::RePrepare))
+        });
+        assert_eq!(prepared_again.unwrap(), 0);
     }
 }

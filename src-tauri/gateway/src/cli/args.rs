@@ -100,7 +100,7 @@ pub enum Act {
 }
 
 /// How to serve.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct ServeArgs {
     /// Where the API listens; port 0 picks a free one [default: 127.0.0.1:7421, production 127.0.0.1:7420].
     #[arg(long, env = "TILLGATE_LISTEN", value_name = "ADDR:PORT")]

@@ -2,6 +2,7 @@
 
 mod args;
 mod call;
+mod hosted;
 mod log;
 mod render;
 mod serve;
@@ -17,6 +18,8 @@ use clap::Parser as _;
 use crate::gateway::Options;
 use crate::secrets::{Secret, SecretsPlace};
 use crate::settings::{Override, SETTINGS};
+pub use hosted::Hosted;
+
 use args::{Common, Meaning, Tillgate};
 
 /// What blocking work may still take after everything else has ended.
@@ -37,15 +40,9 @@ impl<E: std::error::Error> From<E> for Failure {
 pub fn main() -> ExitCode {
     let arguments = match Tillgate::try_parse() {
         Ok(arguments) => arguments,
-        Err(error) => {
-            // Help and version go to stdout, faults to stderr; a closed pipe is nobody's fault.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-        }
+        Err(error) => return explain(error),
     };
-    // Whatever a library may create in the data directory is ours alone to read.
-    #[cfg(unix)]
-    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    keep_files_private();
     match run(arguments) {
         Ok(code) => code,
         Err(Failure(line)) => {
@@ -54,6 +51,19 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Shows help and version on stdout, faults on stderr.
+fn explain(error: clap::Error) -> ExitCode {
+    // A closed pipe is nobody's fault.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// Whatever a library may create in the data directory is ours alone to read.
+fn keep_files_private() {
+    #[cfg(unix)]
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
 }
 
 fn run(Tillgate { common, act }: Tillgate) -> Result<ExitCode, Failure> {

@@ -1,6 +1,7 @@
 //! `tillgate serve`: the gateway until SIGTERM or Ctrl-C.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -27,16 +28,35 @@ struct Ready<'a> {
     pages: &'a str,
 }
 
-/// Serves until told to stop.
+/// The program `tillgate serve`: says when it is ready, ends by SIGTERM or Ctrl-C.
 pub async fn run(common: &Common, serve: ServeArgs) -> Result<(), Failure> {
+    // Before anything is opened, so that no signal finds it half open.
+    let shutdown = on_signal()?;
+    let environment = common.environment.as_str();
+    let ready = |_: &Arc<Gateway>, served: &Served| {
+        let ready = Ready { event: "ready", environment, api: &served.api, pages: &served.pages };
+        let printed = serde_json::to_string(&ready).map_err(std::io::Error::from);
+        if let Err(error) = printed.and_then(|line| print(&format!("{line}\n"))) {
+            tracing::warn!(%error, "nobody reads the ready line");
+        }
+    };
+    until_stopped(common, serve, ready, shutdown).await
+}
+
+/// Opens the gateway and serves until `shutdown`.
+pub async fn until_stopped(
+    common: &Common,
+    serve: ServeArgs,
+    ready: impl FnOnce(&Arc<Gateway>, &Served),
+    shutdown: CancellationToken,
+) -> Result<(), Failure> {
     let mut options = options(common)?;
     if let Some(value) = serve.public_url.clone() {
         options.overrides.insert("publicUrl".to_owned(), Override { value, by: "--public-url".to_owned() });
     }
-    // Before anything is opened, so that no signal finds it half open.
-    let shutdown = on_signal()?;
     let environment = options.environment;
     let Some(gateway) = until(&shutdown, open(options)).await else { return Ok(()) };
+    let gateway = gateway?;
     let listen = Listen {
         api: serve.listen.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, environment.default_port()))),
         pages: serve.pages_listen,
@@ -46,20 +66,14 @@ pub async fn run(common: &Common, serve: ServeArgs) -> Result<(), Failure> {
             (None, None) | (Some(_), None) | (None, Some(_)) => Tls::None,
         },
     };
-    let ready = |served: &Served| {
-        let ready = Ready { event: "ready", environment: environment.as_str(), api: &served.api, pages: &served.pages };
-        let printed = serde_json::to_string(&ready).map_err(std::io::Error::from);
-        if let Err(error) = printed.and_then(|line| print(&format!("{line}\n"))) {
-            tracing::warn!(%error, "nobody reads the ready line");
-        }
-    };
-    gateway?.run(listen, ready, shutdown).await?;
+    let opened = Arc::clone(&gateway);
+    gateway.run(listen, move |served| ready(&opened, served), shutdown).await?;
     tracing::info!("stopped");
     Ok(())
 }
 
 /// A gateway that runs is told from a command that holds the lock for a moment by its socket.
-async fn open(options: Options) -> Result<std::sync::Arc<Gateway>, OpenError> {
+async fn open(options: Options) -> Result<Arc<Gateway>, OpenError> {
     let base = data_dir::base(options.data_dir.as_deref())?;
     let socket = data_dir::socket(&data_dir::env_dir(&base, options.environment));
     let mut waited = Duration::ZERO;
@@ -85,7 +99,7 @@ async fn until<T>(shutdown: &CancellationToken, work: impl Future<Output = T>) -
 }
 
 /// A token that SIGTERM or Ctrl-C cancels.
-fn on_signal() -> Result<CancellationToken, Failure> {
+pub fn on_signal() -> std::io::Result<CancellationToken> {
     let token = CancellationToken::new();
     let cancel = token.clone();
     #[cfg(unix)]

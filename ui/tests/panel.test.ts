@@ -26,7 +26,7 @@ describe("the window", () => {
 
   test("says what to do where the gateway could not open, and tries again", async () => {
     host.reply("status", {
-      errorType: "GATEWAY_FAILED",
+      errorType: "GATEWAY_DOWN",
       message: "Another program runs: stop it.",
       field: null,
     });

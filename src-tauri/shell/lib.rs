@@ -1,1 +1,77 @@
-//! Shell.
+//! The desktop: a window and a tray around the gateway, which runs in the same process. The only
+//! code that names Tauri. Parses nothing but the shell's own three acts, and holds no rule.
+//!
+//! Without the feature `desktop` this crate is empty, so that servers need no web view.
+#![cfg(feature = "desktop")]
+
+mod console;
+mod gateway_task;
+mod tray;
+mod window;
+
+use std::process::ExitCode;
+
+use tauri::{Manager, RunEvent, WindowEvent};
+use tillgate_gateway::cli::Hosted;
+
+use crate::gateway_task::GatewayTask;
+
+/// Runs the desktop until somebody quits it. A second start shows the first one's window and ends.
+#[must_use]
+pub fn run() -> ExitCode {
+    let hosted = match Hosted::parse() {
+        Ok(hosted) => hosted,
+        Err(code) => return code,
+    };
+    if !has_display() {
+        tracing::error!("there is no display to open a window on: run `tillgate serve` instead");
+        return ExitCode::FAILURE;
+    }
+    let task = match GatewayTask::new(hosted) {
+        Ok(task) => task,
+        Err(error) => {
+            tracing::error!(%error, "cannot start threads");
+            return ExitCode::FAILURE;
+        }
+    };
+    let app = tauri::Builder::default()
+        .plugin(tauri_plugin_single_instance::init(|app, _arguments, _folder| window::show(app)))
+        .manage(task)
+        .manage(window::Told::default())
+        .invoke_handler(tauri::generate_handler![console::console])
+        .setup(|app| {
+            window::open(app)?;
+            tray::open(app)?;
+            let task = app.state::<GatewayTask>();
+            task.start(app.handle());
+            let handle = app.handle().clone();
+            task.on_signal(move || handle.exit(0));
+            Ok(())
+        })
+        .on_window_event(|window, event| {
+            if let WindowEvent::CloseRequested { api, .. } = event {
+                api.prevent_close();
+                window::closed_by_person(window.app_handle());
+            }
+        })
+        .build(tauri::generate_context!());
+    let app = match app {
+        Ok(app) => app,
+        Err(error) => {
+            tracing::error!(%error, "the window cannot be opened: `tillgate serve` runs the gateway without one");
+            return ExitCode::FAILURE;
+        }
+    };
+    let code = app.run_return(|app, event| {
+        if let RunEvent::Exit = event {
+            app.state::<GatewayTask>().stop();
+        }
+    });
+    if code == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// GTK ends the program with a panic where there is none.
+fn has_display() -> bool {
+    let named = |variable| std::env::var_os(variable).is_some_and(|name| !name.is_empty());
+    !cfg!(target_os = "linux") || named("DISPLAY") || named("WAYLAND_DISPLAY")
+}

@@ -1,1 +1,8 @@
-fn main() {}
+//! The desktop program as a person uses it: started under a display without a screen, driven through
+//! WebDriver. Waits for conditions only.
+#![cfg(test)]
+
+mod app;
+mod display;
+mod session;
+mod stories;

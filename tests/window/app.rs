@@ -1,0 +1,156 @@
+//! The desktop program under WebDriver, and what a person does in it.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use fantoccini::wd::Capabilities;
+use fantoccini::{Client, ClientBuilder, Locator};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+
+pub const DESKTOP: &str = env!("CARGO_BIN_EXE_tillgate-desktop");
+pub const TILLGATE: &str = env!("CARGO_BIN_EXE_tillgate");
+
+/// How long a condition may take to come true, on two busy cores.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A hidden page paints nothing, so the driver's click is never answered; the effect is waited for instead.
+const NO_ANSWER: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_millis(25);
+
+/// The program and what drives it.
+pub struct App {
+    pub page: Client,
+    driver: Child,
+}
+
+impl App {
+    /// Starts the program on this data directory.
+    pub async fn start(data_dir: &Path) -> Self {
+        let (port, native_port) = (free_port(), free_port());
+        let mut driver = Command::new("tauri-driver");
+        driver.args(["--port", &port.to_string(), "--native-port", &native_port.to_string()]);
+        let driver = driver.stdin(Stdio::null()).spawn().unwrap();
+        let capabilities: Capabilities = serde_json::from_value(json!({
+            "browserName": "wry",
+            "tauri:options": {
+                "application": DESKTOP,
+                "args": ["--data-dir", data_dir, "--listen", "127.0.0.1:0"],
+            },
+        }))
+        .unwrap();
+        let page = until("the driver takes a session", async || {
+            let mut builder = ClientBuilder::new(HttpConnector::new());
+            builder.capabilities(capabilities.clone());
+            builder.connect(&format!("http://127.0.0.1:{port}")).await.ok()
+        })
+        .await;
+        Self { page, driver }
+    }
+
+    /// Waits until the page shows this text.
+    pub async fn sees(&self, text: &str) {
+        let found = format!("//body//*[text()[contains(normalize-space(), {})]]", quoted(text));
+        self.waits_for(&found).await;
+    }
+
+    /// Waits for an element.
+    pub async fn waits_for(&self, xpath: &str) -> fantoccini::elements::Element {
+        let element = self.page.wait().at_most(PATIENCE).every(POLL).for_element(Locator::XPath(xpath)).await;
+        match element {
+            Ok(element) => element,
+            Err(error) => panic!("waited in vain for {xpath} ({error}); the page says:\n{}", self.text().await),
+        }
+    }
+
+    /// Waits for the state of the payment on the screen.
+    pub async fn sees_state(&self, state: &str) {
+        self.waits_for(&format!("//h1//*[@data-state={}]", quoted(state))).await;
+    }
+
+    /// Clicks the button or link with this name, once it can be.
+    pub async fn clicks(&self, name: &str) {
+        let name = quoted(name);
+        let control = format!(
+            "(//dialog[@open]//*[self::button or self::a][normalize-space()={name}]|\
+             //*[self::button or self::a][not(//dialog[@open])][starts-with(normalize-space(), {name})])[1]"
+        );
+        until(&format!("{name} can be clicked"), async || {
+            let element = self.page.find(Locator::XPath(&control)).await.ok()?;
+            if element.is_enabled().await.ok()? { element.click().await.ok() } else { None }
+        })
+        .await;
+    }
+
+    /// Clicks a button of the open dialog after which there is no page to answer: it hides, or ends.
+    pub async fn clicks_and_goes(&self, name: &str) {
+        let control = format!("//dialog[@open]//button[normalize-space()={}]", quoted(name));
+        let button = self.waits_for(&control).await;
+        let _ = tokio::time::timeout(NO_ANSWER, button.click()).await;
+    }
+
+    /// Types into the field of this name attribute.
+    pub async fn types(&self, field: &str, text: &str) {
+        let field = self.waits_for(&format!("//*[@name={}]", quoted(field))).await;
+        field.send_keys(text).await.unwrap();
+    }
+
+    /// All that the page says.
+    pub async fn text(&self) -> String {
+        match self.page.find(Locator::Css("body")).await {
+            Ok(body) => body.text().await.unwrap_or_default(),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// What a script in the page gives.
+    pub async fn script(&self, script: &str) -> Value {
+        self.page.execute(script, vec![]).await.unwrap()
+    }
+
+    /// Where the gateway serves its API, as the window says.
+    pub async fn api(&self) -> String {
+        let shown = self.waits_for("//footer//*[starts-with(normalize-space(), 'API http')]").await;
+        shown.text().await.unwrap().trim_start_matches("API ").to_owned()
+    }
+}
+
+impl Drop for App {
+    fn drop(&mut self) {
+        // SIGKILL would leave the driver's own child behind.
+        terminate(&mut self.driver);
+    }
+}
+
+/// Sends SIGTERM and waits.
+pub fn terminate(child: &mut Child) {
+    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw).unwrap();
+    let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    let _ = child.wait();
+}
+
+/// Waits until `look` gives something.
+pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let polled = async {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    };
+    match tokio::time::timeout(PATIENCE, polled).await {
+        Ok(found) => found,
+        Err(_) => panic!("waited in vain until {what}"),
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn quoted(text: &str) -> String {
+    assert!(!text.contains('\''));
+    format!("'{text}'")
+}

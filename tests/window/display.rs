@@ -1,0 +1,65 @@
+//! The X display as a window manager sees it: whether the window is there, and its close button.
+
+use x11rb::connection::Connection as _;
+use x11rb::protocol::xproto::{
+    AtomEnum, CLIENT_MESSAGE_EVENT, ClientMessageData, ClientMessageEvent, ConnectionExt as _, EventMask, MapState,
+    Window,
+};
+use x11rb::rust_connection::RustConnection;
+
+/// A connection to the session's display.
+pub struct Display {
+    connection: RustConnection,
+    root: Window,
+}
+
+impl Display {
+    pub fn open() -> Self {
+        let (connection, screen) = x11rb::connect(None).unwrap();
+        let root = connection.setup().roots[screen].root;
+        Self { connection, root }
+    }
+
+    /// Whether the program's window is on the screen.
+    pub fn shows_window(&self) -> bool {
+        self.window().is_some_and(|window| {
+            let attributes = self.connection.get_window_attributes(window).unwrap().reply();
+            attributes.is_ok_and(|attributes| attributes.map_state == MapState::VIEWABLE)
+        })
+    }
+
+    /// Presses the close button that a window manager would draw.
+    pub fn close_window(&self) {
+        let window = self.window().unwrap();
+        let event = ClientMessageEvent {
+            response_type: CLIENT_MESSAGE_EVENT,
+            format: 32,
+            sequence: 0,
+            window,
+            type_: self.atom("WM_PROTOCOLS"),
+            data: ClientMessageData::from([self.atom("WM_DELETE_WINDOW"), 0, 0, 0, 0]),
+        };
+        self.connection.send_event(false, window, EventMask::NO_EVENT, event).unwrap();
+        self.connection.flush().unwrap();
+    }
+
+    fn window(&self) -> Option<Window> {
+        let tree = self.connection.query_tree(self.root).unwrap().reply().unwrap();
+        tree.children.into_iter().find(|window| {
+            let title =
+                self.connection.get_property(false, *window, AtomEnum::WM_NAME, AtomEnum::ANY, 0, 64).unwrap().reply();
+            let dies_politely = self
+                .connection
+                .get_property(false, *window, self.atom("WM_PROTOCOLS"), AtomEnum::ATOM, 0, 64)
+                .unwrap()
+                .reply();
+            // GTK has helper windows of the same name, which no window manager would frame.
+            title.is_ok_and(|title| title.value.starts_with(b"Tillgate"))
+                && dies_politely.is_ok_and(|protocols| !protocols.value.is_empty())
+        })
+    }
+
+    fn atom(&self, name: &str) -> u32 {
+        self.connection.intern_atom(false, name.as_bytes()).unwrap().reply().unwrap().atom
+    }
+}

@@ -1,0 +1,163 @@
+//! What a merchant does in the window.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::Request;
+use base64::Engine as _;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+
+use crate::app::{App, DESKTOP, TILLGATE, terminate, until};
+use crate::display::Display;
+use crate::session::inside;
+
+/// The most of an answer that is read.
+const ANSWER_MAX: usize = 1024 * 1024;
+
+#[test]
+fn a_key_a_payment_and_its_customer_end_confirmed_and_quitting_stops_cleanly() {
+    inside("stories::a_key_a_payment_and_its_customer_end_confirmed_and_quitting_stops_cleanly", async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = App::start(data.path()).await;
+        app.sees("Test environment").await;
+
+        let secret = creates_a_key(&app).await;
+        let payment = makes_a_payment(&app).await;
+        app.clicks("Pay exactly").await;
+        app.sees_state("UNCONFIRMED").await;
+        app.clicks("Mine 1 block").await;
+        app.sees_state("CONFIRMED").await;
+        app.clicks("← All payments").await;
+        app.waits_for("//td//*[@data-state='CONFIRMED']").await;
+
+        // The shop that got the key sees the same.
+        let record = shop_reads(&app.api().await, &secret, &payment).await;
+        assert_eq!(record["status"], "CONFIRMED");
+        assert_eq!(record["message"], "Two coffees");
+
+        quits(&app, data.path()).await;
+        let left = tillgate(data.path(), &["payments", "show", &payment]);
+        assert_eq!(left["state"], "CONFIRMED");
+    });
+}
+
+#[test]
+fn a_data_directory_in_use_is_told_and_taken_once_it_is_free() {
+    inside("stories::a_data_directory_in_use_is_told_and_taken_once_it_is_free", async || {
+        let data = tempfile::tempdir().unwrap();
+        let mut other = Command::new(TILLGATE);
+        other.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
+        let mut other = other.stdout(Stdio::piped()).spawn().unwrap();
+        let mut ready = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(other.stdout.take().unwrap()), &mut ready).unwrap();
+        assert!(ready.contains("ready"), "{ready}");
+
+        let app = App::start(data.path()).await;
+        app.sees("The gateway is not running").await;
+        app.sees("by another Tillgate").await;
+        terminate(&mut other);
+        app.clicks("Try again").await;
+        app.sees("No payments yet").await;
+        quits(&app, data.path()).await;
+    });
+}
+
+#[test]
+fn a_closed_window_leaves_the_gateway_running_and_a_second_start_shows_it_again() {
+    inside("stories::a_closed_window_leaves_the_gateway_running_and_a_second_start_shows_it_again", async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = App::start(data.path()).await;
+        app.sees("No payments yet").await;
+        let api = app.api().await;
+        let display = Display::open();
+
+        // This display has no tray: the window says what becomes of it before it goes.
+        display.close_window();
+        app.sees("Tillgate keeps running").await;
+        app.clicks_and_goes("Close the window").await;
+        until("the window is gone", async || (!display.shows_window()).then_some(())).await;
+        let (status, _) = get(&format!("{api}/payments/1/0"), "Basic eDp4").await;
+        assert_eq!(status, 401, "the gateway goes on, and knows who calls");
+
+        let second = Command::new(DESKTOP).arg("--data-dir").arg(data.path()).status().unwrap();
+        assert!(second.success(), "a second start ends by itself: {second}");
+        until("the window is back", async || display.shows_window().then_some(())).await;
+
+        // It is said once.
+        display.close_window();
+        until("the window is gone again", async || (!display.shows_window()).then_some(())).await;
+        assert!(!app.text().await.contains("Tillgate keeps running"));
+    });
+}
+
+/// Makes a key in the window and gives its secret, which is shown once.
+async fn creates_a_key(app: &App) -> String {
+    app.clicks("API keys").await;
+    app.clicks("Create an API key").await;
+    app.types("key-name", "webshop").await;
+    app.clicks("Create the key").await;
+    let secret = app.waits_for("//code[@data-secret='true']").await.text().await.unwrap();
+    assert!(secret.len() >= 32, "256 random bits: {secret}");
+    app.clicks("I have stored it").await;
+    app.waits_for("//td[normalize-space()='webshop']").await;
+    let left = app.page.source().await.unwrap();
+    assert!(!left.contains(&secret), "the secret is shown once");
+    secret
+}
+
+/// Makes a payment in the window and gives its id.
+async fn makes_a_payment(app: &App) -> String {
+    app.clicks("Payments").await;
+    app.clicks("New payment").await;
+    app.types("amount", "10.00").await;
+    app.types("message", "Two coffees").await;
+    app.clicks("Make the payment").await;
+    app.sees_state("NEW").await;
+    let drawn = "const qr = document.querySelector('main img'); return qr.complete && qr.naturalWidth > 0;";
+    until("the QR code is drawn", async || (app.script(drawn).await == true).then_some(())).await;
+    let url = app.page.current_url().await.unwrap();
+    url.fragment().unwrap().rsplit('/').next().unwrap().to_owned()
+}
+
+async fn shop_reads(api: &str, secret: &str, payment: &str) -> Value {
+    let key = base64::engine::general_purpose::STANDARD.encode(format!("webshop:{secret}"));
+    let (status, body) = get(&format!("{api}/payments/{payment}"), &format!("Basic {key}")).await;
+    assert_eq!(status, 200);
+    serde_json::from_slice(&body).unwrap()
+}
+
+async fn get(url: &str, authorization: &str) -> (u16, Bytes) {
+    let request = Request::get(url).header("authorization", authorization).body(Body::empty()).unwrap();
+    let answer = Client::builder(TokioExecutor::new()).build_http().request(request).await.unwrap();
+    let status = answer.status().as_u16();
+    (status, to_bytes(Body::new(answer.into_body()), ANSWER_MAX).await.unwrap())
+}
+
+/// Quits from the window, and waits until the gateway has let go of its data.
+async fn quits(app: &App, data: &Path) {
+    app.clicks("Quit Tillgate").await;
+    app.sees("Quit Tillgate?").await;
+    app.clicks_and_goes("Quit Tillgate").await;
+    until("the gateway has let go of its data", async || {
+        // A gateway that was killed leaves its socket behind.
+        (!socket_remains(data)).then_some(())
+    })
+    .await;
+    assert_eq!(tillgate(data, &["status"])["serving"], false);
+}
+
+fn socket_remains(data: &Path) -> bool {
+    std::fs::read_dir(data.join("test"))
+        .unwrap()
+        .any(|entry| std::os::unix::fs::FileTypeExt::is_socket(&entry.unwrap().file_type().unwrap()))
+}
+
+/// What the command line answers on this data directory.
+fn tillgate(data: &Path, arguments: &[&str]) -> Value {
+    let output = Command::new(TILLGATE).args(arguments).arg("--json").arg("--data-dir").arg(data).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}

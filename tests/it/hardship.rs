@@ -36,7 +36,7 @@ fn refusal_to_serve(program: &Program) -> String {
 async fn a_second_gateway_on_the_same_data_is_refused() {
     let s = Scene::open().await;
     let line = refusal_to_serve(s.gateway.program());
-    assert!(line.contains("already"), "{line}");
+    assert!(line.contains("in use"), "{line}");
     s.bill("10.00").await;
 }
 
@@ -58,6 +58,15 @@ async fn a_database_of_a_newer_program_is_refused_and_left_alone() {
     let line = refusal_to_serve(&program);
     assert!(line.contains("newer"), "{line}");
     assert_eq!(fs::read(program.database()).unwrap(), before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clean_stop_leaves_the_database_in_one_file() {
+    let program = used_program().await;
+    let folder = program.database().with_file_name("");
+    let names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(!names.iter().any(|name| name.ends_with("-wal")), "{names:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

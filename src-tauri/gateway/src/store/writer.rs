@@ -1,6 +1,6 @@
 //! The one writer: a thread that commits in groups whatever waits.
 
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
@@ -40,17 +40,19 @@ impl<T, E: From<StoreError>> Answer for Pending<T, E> {
 }
 
 pub(super) struct Writer {
-    jobs: mpsc::Sender<Job>,
+    /// There until it is dropped.
+    jobs: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
     pub(super) fn start(connection: Connection) -> Result<Self, StoreError> {
         let (jobs, waiting) = mpsc::channel(QUEUE_MAX);
-        thread::Builder::new()
+        let thread = thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || run(&connection, waiting))
             .map_err(|source| StoreError::Io { action: "starting the database's writer", source })?;
-        Ok(Self { jobs })
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
     pub(super) async fn write<T, E>(&self, job: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
@@ -66,8 +68,23 @@ impl Writer {
             };
             Box::new(Pending { result, to })
         });
-        self.jobs.send(job).await.map_err(|_| StoreError::Closed)?;
+        let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
+        jobs.send(job).await.map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+impl Drop for Writer {
+    /// Waits until the database is closed: the last connection to close moves the log into the file, so that a
+    /// program that was stopped leaves one whole file behind.
+    fn drop(&mut self) {
+        drop(self.jobs.take());
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != thread::current().id()
+            && thread.join().is_err()
+        {
+            tracing::error!("the database's writer had failed");
+        }
     }
 }
 

@@ -93,9 +93,10 @@ async fn the_price_decides_how_deep_is_deep_enough() {
     for (price, confirmations) in [("1000.00", 1), ("1000.01", 3), ("10000.00", 3), ("10000.01", 6)] {
         let bill = s.bill(price).await;
         s.pay(&bill.id).await;
-        s.mine(confirmations - 1).await;
-        s.expect(&bill, "UNCONFIRMED").await;
-        s.mine(1).await;
+        for _ in 0..confirmations {
+            s.expect(&bill, "UNCONFIRMED").await;
+            s.mine(1).await;
+        }
         s.expect(&bill, "CONFIRMED").await;
     }
 }

@@ -8,6 +8,7 @@ mod architecture;
 mod bad_input;
 mod cli;
 mod customers;
+mod documents;
 mod hardship;
 mod harness;
 mod idempotency;

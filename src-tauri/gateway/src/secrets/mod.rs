@@ -1,7 +1,10 @@
-//! Where secrets lie: the OS keyring, or the file that stands in for it.
+//! Where secrets lie: the OS keyring, or the file that stands in for it. Never the database, and never a log.
 
+mod encrypted_file;
+mod keyring;
 mod place;
 mod plain_file;
+mod private_file;
 
 use std::fmt;
 
@@ -16,6 +19,17 @@ pub enum Purpose {
     WalletMnemonic,
     /// The HMAC key that signs notifications, and the one it replaced, as JSON.
     HmacKeys,
+}
+
+impl Purpose {
+    /// Its name in the place of secrets.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::WalletMnemonic => "walletMnemonic",
+            Self::HmacKeys => "hmacKeys",
+        }
+    }
 }
 
 /// A secret's text, wiped when dropped and never shown.

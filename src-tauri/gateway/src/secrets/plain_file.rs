@@ -2,14 +2,13 @@
 //! in production.
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use zeroize::{Zeroize as _, Zeroizing};
+use zeroize::{Zeroize, Zeroizing};
 
-use super::{Purpose, Secret, SecretError, SecretStore};
+use super::{Purpose, Secret, SecretError, SecretStore, private_file};
 
 /// Secrets in a file: a JSON object of purpose and secret.
 pub(super) struct PlainFile {
@@ -24,47 +23,35 @@ impl PlainFile {
     }
 
     fn read(&self) -> Result<BTreeMap<String, String>, SecretError> {
-        match fs::read_to_string(&self.file).map(Zeroizing::new) {
-            Ok(text) => serde_json::from_str(&text).map_err(|_| {
-                SecretError(format!("{} does not hold the sandbox's secrets any more: restore it", self.file.display()))
-            }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
-            Err(error) => Err(SecretError(format!("{} cannot be read: {error}", self.file.display()))),
-        }
+        let text = private_file::read(&self.file)
+            .map_err(|error| SecretError(format!("{} cannot be read: {error}", self.file.display())))?;
+        let Some(text) = text else { return Ok(BTreeMap::new()) };
+        serde_json::from_str(&text).map_err(|_| {
+            SecretError(format!("{} does not hold the sandbox's secrets any more: restore it", self.file.display()))
+        })
     }
 
-    /// Written whole beside the old file and put in its place, so that a crash leaves the one or the other.
     fn write(&self, secrets: &BTreeMap<String, String>) -> io::Result<()> {
-        let text = Zeroizing::new(serde_json::to_vec(secrets)?);
-        let beside = self.file.with_extension("new");
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut open = options.open(&beside)?;
-        open.write_all(&text)?;
-        open.sync_all()?;
-        fs::rename(&beside, &self.file)?;
-        sync_folder(&self.file)
+        private_file::replace(&self.file, &Zeroizing::new(serde_json::to_vec(secrets)?))
     }
 }
 
 impl SecretStore for PlainFile {
     fn get(&self, purpose: Purpose) -> Result<Option<Secret>, SecretError> {
         let mut secrets = self.read()?;
-        let found = secrets.remove(name(purpose)).map(Secret::new);
-        secrets.values_mut().for_each(zeroize::Zeroize::zeroize);
+        let found = secrets.remove(purpose.as_str()).map(Secret::new);
+        secrets.values_mut().for_each(Zeroize::zeroize);
         Ok(found)
     }
 
     fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError> {
         let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut secrets = self.read()?;
-        if let Some(mut old) = secrets.insert(name(purpose).to_owned(), secret.reveal().to_owned()) {
+        if let Some(mut old) = secrets.insert(purpose.as_str().to_owned(), secret.reveal().to_owned()) {
             old.zeroize();
         }
         let written = self.write(&secrets);
-        secrets.values_mut().for_each(zeroize::Zeroize::zeroize);
+        secrets.values_mut().for_each(Zeroize::zeroize);
         written.map_err(|error| SecretError(format!("{} cannot be written: {error}", self.file.display())))
     }
 
@@ -73,26 +60,10 @@ impl SecretStore for PlainFile {
     }
 }
 
-fn name(purpose: Purpose) -> &'static str {
-    match purpose {
-        Purpose::WalletMnemonic => "walletMnemonic",
-        Purpose::HmacKeys => "hmacKeys",
-    }
-}
-
-/// A rename is durable once its folder is.
-fn sync_folder(file: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    if let Some(folder) = file.parent() {
-        fs::File::open(folder)?.sync_all()?;
-    }
-    #[cfg(not(unix))]
-    let _ = file;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{HeaderValue, Uri};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use tillgate_domain::anomaly::AnomalyKind;
 
 use super::Http;
 use super::auth::Caller;
+use super::body::Unused;
 use super::error::Failure;
 use super::path::RecordId;
 use super::query::Query;
@@ -54,9 +55,9 @@ pub(super) async fn list(State(http): State<Arc<Http>>, caller: Caller, uri: Uri
 }
 
 /// `GET /v2/payments/anomalies`, the older name of `GET /v2/anomalies`.
-pub(super) async fn list_deprecated(http: State<Arc<Http>>, caller: Caller, uri: Uri) -> Result<Response, Failure> {
+pub(super) async fn list_deprecated(http: State<Arc<Http>>, caller: Caller, uri: Uri) -> Response {
     let successor = HeaderValue::from_static(r#"</v2/anomalies>; rel="successor-version""#);
-    Ok(deprecated(list(http, caller, uri).await?, Some(successor)))
+    deprecated(list(http, caller, uri).await.into_response(), Some(successor))
 }
 
 /// `POST /v2/anomalies/notify/{id}`: an anomaly's id, or a payment's for all of its anomalies.
@@ -64,9 +65,11 @@ pub(super) async fn notify(
     State(http): State<Arc<Http>>,
     caller: Caller,
     id: Result<RecordId, Failure>,
+    body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
     let RecordId(id) = id?;
+    body?;
     let queued = resend::resend_anomalies(&http.gateway, id).await?;
     Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("anomaly or payment"))?))
 }

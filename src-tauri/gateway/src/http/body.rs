@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use tokio_stream::StreamExt as _;
@@ -17,6 +18,18 @@ const DRAIN_MAX: usize = 1_024 * 1_024;
 
 /// A body that takes longer than this to arrive is no request of a shop.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A body for which a call has no use. Only its contents are ignored: it is bounded and typed as every body.
+pub(crate) struct Unused;
+
+impl<S: Send + Sync> FromRequest<S> for Unused {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        let (parts, body) = request.into_parts();
+        read_json_body(&parts.headers, body).await.map(|_| Self)
+    }
+}
 
 /// The whole body, which is JSON by its content type (if there is any of it).
 pub(crate) async fn read_json_body(headers: &HeaderMap, body: Body) -> Result<Bytes, Failure> {

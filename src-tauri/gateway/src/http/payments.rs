@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Uri};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use bitcoin::ScriptBuf;
 use bitcoin::address::NetworkUnchecked;
 use tillgate_domain::payment::PaymentState;
 
 use super::Http;
 use super::auth::Caller;
-use super::body::read_json_body;
+use super::body::{Unused, read_json_body};
 use super::error::Failure;
 use super::json::JsonObject;
 use super::path::{PageOf, RecordId};
@@ -39,9 +39,12 @@ pub(super) async fn create(
     caller.may(Permission::PaymentsCreate)?;
     let (parts, body) = request.into_parts();
     let body = read_json_body(&parts.headers, body).await?;
-    let once =
-        idempotency_key(&parts.headers)?.map(|key| Once::new(NEW, key, parts.uri.query().unwrap_or_default(), &body));
-    let draft = read_draft(&JsonObject::parse(&body)?);
+    let mut draft = read_draft(&JsonObject::parse(&body)?);
+    let key = idempotency_key(&parts.headers).unwrap_or_else(|fault| {
+        draft.faults.push(fault);
+        None
+    });
+    let once = key.map(|key| Once::new(NEW, key, parts.uri.query().unwrap_or_default(), &body));
     let key = caller.0;
     let author = Author {
         key_id: Some(key.key_id),
@@ -99,9 +102,11 @@ pub(super) async fn notify(
     State(http): State<Arc<Http>>,
     caller: Caller,
     id: Result<RecordId, Failure>,
+    body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
     let RecordId(id) = id?;
+    body?;
     let queued = resend::resend_payment(&http.gateway, id).await?;
     Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("payment"))?))
 }
@@ -111,8 +116,9 @@ pub(super) async fn notify_deprecated(
     http: State<Arc<Http>>,
     caller: Caller,
     id: Result<RecordId, Failure>,
-) -> Result<Response, Failure> {
-    Ok(deprecated(notify(http, caller, id).await?, None))
+    body: Result<Unused, Failure>,
+) -> Response {
+    deprecated(notify(http, caller, id, body).await.into_response(), None)
 }
 
 fn address_script(query: &mut Query) -> Option<ScriptBuf> {
@@ -121,16 +127,13 @@ fn address_script(query: &mut Query) -> Option<ScriptBuf> {
     Some(address.assume_checked().script_pubkey())
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Failure> {
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Fault> {
     let mut values = headers.get_all("idempotency-key").iter();
     let Some(value) = values.next() else { return Ok(None) };
     let key = value.to_str().ok().filter(|key| (1..=IDEMPOTENCY_KEY_MAX).contains(&key.len()));
     match (key, values.next()) {
         (Some(key), None) => Ok(Some(key.to_owned())),
-        _ => Err(Failure::invalid(vec![Fault::invalid(
-            "Idempotency-Key",
-            "must be given once, with 1 to 255 visible ASCII characters",
-        )])),
+        _ => Err(Fault::invalid("Idempotency-Key", "must be given once, with 1 to 255 visible ASCII characters")),
     }
 }
 

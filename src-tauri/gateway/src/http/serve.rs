@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, Request, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use hyper::body::Incoming;
@@ -46,6 +46,9 @@ const GRACE: Duration = Duration::from_secs(3);
 
 /// How long to wait after the system gave no connection (out of file descriptors).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// The policy of every answer but the payment page.
+const NEVER_FRAMED: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// What a listener serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,6 +214,8 @@ impl Server {
         let headers = response.headers_mut();
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         headers.entry(X_CONTENT_TYPE_OPTIONS).or_insert(HeaderValue::from_static("nosniff"));
+        // The payment page has a policy of its own, by which a shop may frame it.
+        headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(NEVER_FRAMED));
         response
     }
 }

@@ -131,6 +131,9 @@ async fn a_resend_tells_whether_there_was_something_to_tell() {
     let older_form = shop.get(&path).await;
     assert_eq!(older_form.ok(), json!({ "value": 200 }));
     assert!(older_form.headers.contains_key("deprecation"));
+    let nobody = shop.get(&format!("/v2/payments/notify/{}", "0".repeat(40))).await;
+    nobody.codes(404);
+    assert!(nobody.headers.contains_key("deprecation"), "a failure is no better than the call");
     let after = shop.get(&format!("/v2/payments/{id}")).await;
     let told = shop.world.notified(&id.parse().unwrap());
     assert_eq!(told.len(), 3, "the change and two resends");
@@ -163,6 +166,7 @@ async fn anomalies_are_listed_shown_and_resent() {
     assert_eq!(alias.ok()["items"][0]["anomalyId"], anomaly_id);
     assert!(alias.headers.contains_key("deprecation"));
     assert_eq!(alias.headers["link"], r#"</v2/anomalies>; rel="successor-version""#);
+    assert!(shop.get("/v2/payments/anomalies?limit=0").await.headers.contains_key("link"));
 }
 
 #[tokio::test]

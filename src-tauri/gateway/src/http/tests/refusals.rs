@@ -103,6 +103,15 @@ async fn bodies_are_bounded_typed_and_strict() {
     {
         assert_eq!(shop.post(NEW, body).await.codes(400), ["MALFORMED_JSON"]);
     }
+    for kind in ["payments", "anomalies"] {
+        let resend = format!("/v2/{kind}/notify/{}", "0".repeat(40));
+        let typed = |body: &'static str| {
+            shop.signed(Method::POST, &resend).header(CONTENT_TYPE, "text/plain").body(body.into()).unwrap()
+        };
+        assert_eq!(shop.send(typed("x")).await.codes(415), ["UNSUPPORTED_MEDIA_TYPE"]);
+        assert_eq!(shop.send(typed("")).await.codes(404), ["NOT_FOUND"], "without a body its type is ignored");
+        assert_eq!(shop.post(&resend, vec![b' '; 65_537]).await.codes(413), ["BODY_TOO_LARGE"]);
+    }
     let ignored = shop.signed(Method::GET, LIST).header(CONTENT_TYPE, "text/plain").body(Body::empty()).unwrap();
     shop.send(ignored).await.ok();
 }
@@ -126,6 +135,9 @@ async fn all_faults_of_a_request_come_in_one_answer() {
     ];
     assert_eq!(fields, expected);
     assert_eq!(shop.ask(&order_with("redirectUrls", "x")).await.fields(), ["redirectUrls"]);
+    let keyed = shop.signed(Method::POST, NEW).header("Idempotency-Key", "").header(CONTENT_TYPE, "application/json");
+    let answer = shop.send(keyed.body(order_with("amount", "0").to_string().into()).unwrap()).await;
+    assert_eq!(answer.fields(), ["Idempotency-Key", "amount"]);
 }
 
 #[tokio::test]
@@ -215,6 +227,10 @@ async fn answers_forbid_caching_and_sniffing_and_open_no_door_to_other_origins()
         (&"no-store".parse().unwrap(), &"nosniff".parse().unwrap())
     );
     assert!(!answer.headers.keys().any(|name| name.as_str().starts_with("access-control")));
+    for path in [LIST, "/v2/nothing", "/v2/openapi.json"] {
+        let policy = shop.get(path).await.headers["content-security-policy"].to_str().unwrap().to_owned();
+        assert!(policy.contains("frame-ancestors 'none'"), "{path} can be framed");
+    }
 }
 
 #[tokio::test]

@@ -213,7 +213,8 @@ impl Looking<'_> {
             return Err(error.into());
         }
         let Some(watched) = self.progress.watched else { return Err(AcceptError::ChainNotWatched) };
-        let context = self.context(self.gateway.clock.now(), &watched.tip, true);
+        // At the time of the view that it rests on: accepting is no look, so it closes no payment by itself.
+        let context = self.context(watched.looked_at, &watched.tip, true);
         let actor = actor.to_owned();
         let outcome = self.gateway.store.write(move |tx| staff::accept(tx, &context, &id, &actor)).await?;
         self.after_commit(outcome);

@@ -53,12 +53,16 @@ pub(super) fn payment(
     take_facts(tx, context, seq, concerned)?;
     let receipts = tx.receipts(seq)?;
     let anomalies: Vec<Anomaly> = tx.anomalies_of_payment(seq)?.into_iter().map(|row| row.anomaly).collect();
-    let advance = advance::advance(&row.payment, &receipts, &anomalies, &context.look);
+    let mut advance = advance::advance(&row.payment, &receipts, &anomalies, &context.look);
+    let now = context.gateway.clock.now();
+    if context.look.staff_accepts && row.payment.confirmed_at.is_none() {
+        // Staff decides now, however old the view of the chain is.
+        advance.confirmed_at = advance.confirmed_at.map(|_| now);
+    }
 
     for verdict in &advance.verdicts {
         tx.save_verdict(seq, verdict)?;
     }
-    let now = context.gateway.clock.now();
     let current_at = if advance.notify { now.max(row.current_at.plus_ms(1)) } else { row.current_at };
     tx.save_advance(seq, &advance, current_at)?;
     if advance.notify {

@@ -209,6 +209,37 @@ async fn staff_accepts_late_coins_in_one_stroke() {
 }
 
 #[tokio::test]
+async fn an_acceptance_while_the_chain_is_silent_is_no_look_and_closes_nothing() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let half = payment.payment.amount_sats / 2;
+    world.pay(&payment, half).await;
+    let down = |chain_down| FaultsPatch { chain_down: Some(chain_down), ..FaultsPatch::default() };
+    world.sandbox().set_faults(down(true)).unwrap();
+    world.customer_pays(&payment, payment.payment.amount_sats - half);
+    world.advance_clock_ms(HALF_AN_HOUR_MS + 60_000);
+    accept_payment(&world.gateway, payment.payment.id, "panel").await.unwrap();
+    assert_eq!(world.state(&payment), Unconfirmed);
+    world.sandbox().set_faults(down(false)).unwrap();
+    world.look().await;
+    let row = world.now_of(&payment.payment.id).payment;
+    assert_eq!(row.paid_sats, row.amount_sats, "the closing look found the rest, which came in time");
+}
+
+#[tokio::test]
+async fn the_time_of_a_payment_that_staff_confirms_is_when_they_did() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pay(&payment, 1_000).await;
+    world.mine(1).await;
+    world.sandbox().set_faults(FaultsPatch { chain_down: Some(true), ..FaultsPatch::default() }).unwrap();
+    world.advance_clock_ms(2 * HOUR_MS);
+    let asked_at = world.gateway.clock.now();
+    accept_payment(&world.gateway, payment.payment.id, "panel").await.unwrap();
+    assert!(world.now_of(&payment.payment.id).payment.confirmed_at.unwrap() >= asked_at);
+}
+
+#[tokio::test]
 async fn a_look_repeated_after_a_crash_changes_and_notifies_nothing_twice() {
     let world = World::new().await;
     let [paid, late, replaced] = [world.payment().await, world.payment().await, world.payment().await];

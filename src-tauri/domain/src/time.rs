@@ -54,7 +54,11 @@ impl Timestamp {
     /// # Errors
     /// [`NotATime`] for anything else.
     pub fn parse_iso(text: &str) -> Result<Self, NotATime> {
-        DateTime::parse_from_rfc3339(text).map(|time| Self(time.timestamp_millis())).map_err(|_| NotATime)
+        // RFC 3339 is a part of ISO 8601; the rest are its other forms of the fraction (a comma) and of the offset
+        // (`+0100`, `+01`), which some programs write.
+        let time = DateTime::parse_from_rfc3339(text);
+        let time = time.or_else(|_| DateTime::parse_from_str(&text.replacen(',', ".", 1), "%Y-%m-%dT%H:%M:%S%.f%#z"));
+        time.map(|time| Self(time.timestamp_millis())).map_err(|_| NotATime)
     }
 
     fn iso(self, form: SecondsFormat) -> String {
@@ -84,6 +88,9 @@ mod tests {
             ("2026-01-12T12:06:20.1239999Z", 1_768_219_580_123),
             ("2026-01-12T13:36:20+01:30", 1_768_219_580_000),
             ("1969-12-31T23:59:59.999Z", -1),
+            ("2026-01-12T13:36:20+0130", 1_768_219_580_000),
+            ("2026-01-12T07:06:20.5-05", 1_768_219_580_500),
+            ("2026-01-12T12:06:20,123Z", 1_768_219_580_123),
         ] {
             assert_eq!(Timestamp::parse_iso(text), Ok(Timestamp::from_ms(ms)), "{text}");
         }

@@ -163,7 +163,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "publicUrl",
-        form: "an http or https URL without user, query and fragment, or empty",
+        form: "an http or https URL of at most 2048 characters without user, query and fragment, or empty",
         frozen: false,
         about: "The address under which customers reach the payment pages; empty for the listen address.",
         defaults: Defaults::Same(""),

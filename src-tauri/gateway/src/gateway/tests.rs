@@ -89,6 +89,18 @@ async fn a_gateway_that_runs_says_where_and_its_pages_follow() {
 }
 
 #[tokio::test]
+async fn a_backend_that_takes_its_time_keeps_no_gateway_from_stopping_while_it_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = open(folder.path()).await;
+    let slow = tillgate_sandbox::FaultsPatch { latency_ms: Some(60_000), ..Default::default() };
+    gateway.sandbox.as_ref().unwrap().set_faults(slow).unwrap();
+    let shutdown = CancellationToken::new();
+    shutdown.cancel();
+    let run = gateway.run(on_loopback(), |_| panic!("it is not ready"), shutdown);
+    tokio::time::timeout(std::time::Duration::from_secs(5), run).await.expect("it stops").unwrap();
+}
+
+#[tokio::test]
 async fn an_address_that_cannot_be_listened_on_is_named_with_the_flag() {
     let folder = tempfile::tempdir().unwrap();
     let gateway = open(folder.path()).await;

@@ -42,7 +42,7 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(100);
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long requests under way may take to end after the stop; the whole program has 5 seconds.
-const GRACE: Duration = Duration::from_secs(3);
+const GRACE: Duration = Duration::from_secs(2);
 
 /// How long to wait after the system gave no connection (out of file descriptors).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -1,7 +1,7 @@
 //! How far the chain was watched: one row.
 
 use bitcoin::hashes::Hash as _;
-use rusqlite::params;
+use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx, values};
@@ -45,7 +45,8 @@ impl Reader<'_> {
     /// # Errors
     /// When the database cannot be read.
     pub fn tip_height(&self) -> Result<u32, StoreError> {
-        Ok(self.watched_chain()?.map_or(0, |watched| watched.tip.height))
+        let mut query = self.connection.prepare_cached("SELECT tip_height FROM chain")?;
+        Ok(query.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))
     }
 }
 

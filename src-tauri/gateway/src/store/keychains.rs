@@ -52,9 +52,12 @@ impl Tx<'_> {
     /// # Errors
     /// When it cannot be stored, and after the last index there is.
     pub fn take_index(&self, keychain: Keychain) -> Result<Option<u32>, StoreError> {
-        let mut take = self.connection.prepare_cached(
-            "UPDATE keychains SET next_index = next_index + 1 WHERE keychain = ?1 RETURNING next_index - 1",
-        )?;
-        Ok(take.query_row([keychain.column()], |row| row.get(0)).optional()?)
+        // Not `UPDATE … RETURNING`, which makes a temporary table for each row.
+        let mut next = self.connection.prepare_cached("SELECT next_index FROM keychains WHERE keychain = ?1")?;
+        let Some(index) = next.query_row([keychain.column()], |row| row.get(0)).optional()? else { return Ok(None) };
+        self.connection
+            .prepare_cached("UPDATE keychains SET next_index = next_index + 1 WHERE keychain = ?1")?
+            .execute([keychain.column()])?;
+        Ok(Some(index))
     }
 }

@@ -15,6 +15,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Statements kept prepared on each connection; more than the program has on one path.
 const STATEMENT_CACHE: usize = 128;
 
+/// Pages that the writer keeps: new rows go to random places of the indexes on ids and scripts.
+const WRITER_CACHE_KIB: i64 = 16 * 1_024;
+
 pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
     create_private(file)?;
     let connection = Connection::open_with_flags(
@@ -26,6 +29,9 @@ pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // FULL syncs the log at every commit: what was answered survives a power cut.
     connection.pragma_update(None, "synchronous", fail_points::synchronous("FULL"))?;
+    // What a job's savepoint would undo stays in memory, where some jobs would write it to a temporary file.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     Ok(connection)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use super::{Reader, StoreError, open};
 
@@ -21,16 +21,18 @@ impl Readers {
     }
 
     pub(super) fn read<T, E: From<StoreError>>(&self, read: impl FnOnce(&Reader<'_>) -> Result<T, E>) -> Result<T, E> {
-        let mut connection = match self.take() {
+        let connection = match self.take() {
             Some(connection) => connection,
             None => open::for_reading(&self.file)?,
         };
-        let answer = {
-            let snapshot =
-                connection.transaction_with_behavior(TransactionBehavior::Deferred).map_err(StoreError::from)?;
-            read(&Reader { connection: &snapshot })
-        };
-        self.put_back(connection);
+        // Prepared, unlike rusqlite's own transactions: a short read is hardly longer than what begins and ends it.
+        run(&connection, "BEGIN")?;
+        let answer = read(&Reader { connection: &connection });
+        // A connection that keeps its snapshot would show old rows for ever; dropped, it ends it.
+        match run(&connection, "COMMIT") {
+            Ok(()) => self.put_back(connection),
+            Err(error) => tracing::warn!(%error, "a read's snapshot could not be ended"),
+        }
         answer
     }
 
@@ -44,4 +46,9 @@ impl Readers {
             idle.push(connection);
         }
     }
+}
+
+fn run(connection: &Connection, sql: &str) -> Result<(), StoreError> {
+    connection.prepare_cached(sql)?.execute([])?;
+    Ok(())
 }

@@ -181,7 +181,7 @@ impl Gateway {
     ///
     /// # Errors
     /// When the secret store or the database refuses.
-    pub(super) async fn ensure_wallet(&self) -> Result<(), OpenError> {
+    pub async fn ensure_wallet(&self) -> Result<(), OpenError> {
         if self.wallet.get().is_some() || self.sandbox.is_none() {
             return Ok(());
         }

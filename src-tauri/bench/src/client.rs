@@ -1,0 +1,57 @@
+//! One request at a time, for what is asked beside a measurement.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::Outcome;
+use crate::load;
+
+/// A client of the API with a connection of its own.
+pub struct Client {
+    stream: TcpStream,
+    authorization: String,
+}
+
+impl Client {
+    /// Connects to the API on `port`.
+    pub fn connect(port: u16, authorization: &str) -> Outcome<Self> {
+        let stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+        Ok(Self { stream, authorization: authorization.to_owned() })
+    }
+
+    /// Gives the JSON of the answer and the time that it took; anything but 200 is an error.
+    pub fn call(&mut self, method: &str, path: &str, body: &str) -> Outcome<(Value, Duration)> {
+        let request = load::request(method, path, &self.authorization, body);
+        let sent = Instant::now();
+        self.stream.write_all(&request)?;
+        let mut buffer = Vec::new();
+        let mut chunk = vec![0; 64 * 1024];
+        loop {
+            if let Some(answer) = load::answer(&buffer)? {
+                let took = sent.elapsed();
+                let body = String::from_utf8_lossy(&buffer[answer.body]);
+                if answer.status != 200 {
+                    return Err(format!("{method} {path} answered {}: {body}", answer.status).into());
+                }
+                return Ok((serde_json::from_str(&body)?, took));
+            }
+            let read = self.stream.read(&mut chunk)?;
+            if read == 0 {
+                return Err(format!("{method} {path} was not answered").into());
+            }
+            buffer.extend_from_slice(&chunk[..read]);
+        }
+    }
+
+    /// The ids of `count` payments of the list from `offset` on.
+    pub fn payment_ids(&mut self, count: u32, offset: u64) -> Outcome<Vec<String>> {
+        let (page, _) = self.call("GET", &format!("/v2/payments/{count}/{offset}"), "")?;
+        let items = page["items"].as_array().ok_or("a list without items")?;
+        Ok(items.iter().filter_map(|item| item["paymentId"].as_str().map(str::to_owned)).collect())
+    }
+}

@@ -1,0 +1,27 @@
+//! What `tillgate serve` costs while nothing happens.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::Outcome;
+use crate::process::{self, Served};
+use crate::report::Report;
+
+/// How long it is watched.
+const SPAN: Duration = Duration::from_secs(30);
+
+/// The work of a start is over by then.
+const SETTLED_AFTER: Duration = Duration::from_secs(5);
+
+/// Adds the figures.
+pub fn measure(report: &mut Report) -> Outcome<()> {
+    let folder = process::data_dir()?;
+    let served = Served::start(folder.path())?;
+    thread::sleep(SETTLED_AFTER);
+    let before = served.cpu_ms()?;
+    thread::sleep(SPAN);
+    let used_ms = served.cpu_ms()? - before;
+    report.add("idle: resident memory", format!("{:.0} MB", served.resident_mb()?), "required below 60 MB", None);
+    report.add("idle: processor time in 30 s", format!("{used_ms} ms"), "required not measurable", None);
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Measures Tillgate from outside, with the machine's own limits beside each figure; and `seed` writes the
+//! database and the sandbox chain of a busy merchant. None of it is part of the shipped program.
+
+mod client;
+mod idle;
+mod limits;
+mod load;
+mod million;
+mod notify;
+mod process;
+mod report;
+mod seed;
+mod spine;
+mod sweep;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use report::Report;
+
+/// What any step may fail with; it is shown and ends the run.
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+#[derive(Parser)]
+#[command(about = "Measures the tillgate beside this program, in release")]
+struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// Measures these parts only.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Part>,
+    /// Writes the table as a page of the documentation.
+    #[arg(long)]
+    page: Option<PathBuf>,
+    /// Measures the part `million` on a database that `seed` wrote before, less than half an hour ago.
+    #[arg(long)]
+    seeded: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Writes a database and its sandbox chain, through the gateway's own code, into a new data directory.
+    Seed(seed::Plan),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Making and reading payments.
+    Spine,
+    /// From the mempool to the shop.
+    Notify,
+    /// With a million payments in the database.
+    Million,
+    /// Doing nothing.
+    Idle,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let done = match &args.command {
+        Some(Command::Seed(plan)) => seed::run(plan),
+        None => measure(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(args: &Args) -> Outcome<()> {
+    let wanted = |part| args.only.is_empty() || args.only.contains(&part);
+    let machine = report::machine();
+    println!("{machine}");
+    let mut report = Report::default();
+    // The quiet ones first: the disk still writes for a while after a million payments.
+    if wanted(Part::Idle) {
+        idle::measure(&mut report)?;
+    }
+    if wanted(Part::Spine) {
+        spine::measure(&mut report)?;
+    }
+    if wanted(Part::Notify) {
+        notify::measure(&mut report)?;
+    }
+    if wanted(Part::Million) {
+        million::measure(&mut report, args.seeded.as_deref())?;
+    }
+    if let Some(page) = &args.page {
+        std::fs::write(page, report.page(&machine))?;
+    }
+    Ok(())
+}

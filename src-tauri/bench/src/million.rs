@@ -1,0 +1,87 @@
+//! How the program bears a database of a million payments.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::Outcome;
+use crate::client::Client;
+use crate::load::{self, Until};
+use crate::process::{self, Served};
+use crate::report::Report;
+use crate::seed::{self, Plan};
+use crate::spine;
+
+/// Starts of which the slowest counts.
+const STARTS: usize = 3;
+
+/// Times that each page is asked for.
+const ASKED: usize = 30;
+
+/// Pages spread over the whole list, from which the ids to read are taken.
+const SAMPLES: u64 = 40;
+
+/// Sustained load lasts this long.
+const SPAN: Duration = Duration::from_secs(5);
+
+/// Adds the figures, on the database in `seeded` or a new one.
+pub fn measure(report: &mut Report, seeded: Option<&Path>) -> Outcome<()> {
+    if let Some(data_dir) = seeded {
+        return measure_on(report, data_dir);
+    }
+    let folder = process::data_dir()?;
+    seed::run(&Plan::million(folder.path()))?;
+    measure_on(report, folder.path())
+}
+
+fn measure_on(report: &mut Report, data_dir: &Path) -> Outcome<()> {
+    let mut slowest = Duration::ZERO;
+    for _ in 0..STARTS {
+        slowest = slowest.max(Served::start(data_dir)?.ready_after);
+    }
+    let what = format!("million: start to ready (slowest of {STARTS})");
+    report.add(&what, format!("{:.0} ms", millis(slowest)), "required below 2,000 ms", None);
+
+    let served = Served::start(data_dir)?;
+    let authorization = process::authorization(data_dir)?;
+    let mut client = Client::connect(served.port, &authorization)?;
+    report.add("million: resident memory after the start", memory(&served)?, "", None);
+    page(report, &mut client, "million: first list page of 50", "/v2/payments/50/0", "required below 20 ms")?;
+    let far = "million: list page of 50 at offset 900,000";
+    page(report, &mut client, far, "/v2/payments/50/900000", "required below 200 ms")?;
+    let open = "million: list page of 50, status=NEW";
+    page(report, &mut client, open, "/v2/payments/50/0?status=NEW", "")?;
+
+    let mut ids = Vec::new();
+    for sample in 0..SAMPLES {
+        ids.extend(client.payment_ids(500, sample * 999_000 / SAMPLES)?);
+    }
+    for connections in [1, 16, 64] {
+        let run = spine::get(&served, &authorization, ids.clone(), connections, Until::Elapsed(SPAN))?;
+        let what = format!("million: GET by id, {connections} connections, {} different ids", ids.len());
+        spine::add(report, &what, &run, "required p99 below 5 ms", None);
+    }
+    let run = spine::create(&served, &authorization, 64, Until::Elapsed(SPAN))?;
+    spine::add(report, "million: POST /v2/payments/new, 64 connections", &run, "", None);
+    report.add("million: resident memory after all that", memory(&served)?, "required below 150 MB", None);
+    Ok(())
+}
+
+fn page(report: &mut Report, client: &mut Client, what: &str, path: &str, limit: &str) -> Outcome<()> {
+    let mut times_us = Vec::new();
+    for _ in 0..ASKED {
+        let (_, took) = client.call("GET", path, "")?;
+        times_us.push(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
+    }
+    times_us.sort_unstable();
+    let (p50, most) = (load::quantile_ms(&times_us, 500), load::quantile_ms(&times_us, 1_000));
+    report.add(what, format!("p50 {p50:.1} ms, slowest {most:.1} ms"), limit, None);
+    Ok(())
+}
+
+fn memory(served: &Served) -> Outcome<String> {
+    Ok(format!("{:.0} MB", served.resident_mb()?))
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1_000.0
+}

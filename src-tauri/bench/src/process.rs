@@ -1,0 +1,89 @@
+//! The program under measurement, as a process of its own.
+
+use std::io::{self, BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use serde_json::Value;
+
+/// A running `tillgate serve`; killed when dropped.
+pub struct Served {
+    child: Child,
+    /// The port of its API.
+    pub port: u16,
+    /// The process.
+    pub pid: u32,
+    /// From the start of the process to its ready line.
+    pub ready_after: Duration,
+}
+
+/// The `tillgate` beside this program: both come from one release build.
+pub fn program() -> io::Result<PathBuf> {
+    Ok(std::env::current_exe()?.with_file_name("tillgate"))
+}
+
+/// A data directory that is thrown away, on the disk that the programs are on: the durable figures are the disk's,
+/// and the system's folder for temporary files is memory on many machines.
+pub fn data_dir() -> io::Result<tempfile::TempDir> {
+    let program = program()?;
+    let folder = program.parent().ok_or_else(|| io::Error::other("the program is in no folder"))?;
+    tempfile::Builder::new().prefix("bench-").tempdir_in(folder)
+}
+
+impl Served {
+    /// Starts it on `data_dir`, on a free port, and waits until it is ready.
+    pub fn start(data_dir: &Path) -> io::Result<Self> {
+        let started = Instant::now();
+        let mut child = Command::new(program()?)
+            .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
+            .arg(data_dir)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let stdout = child.stdout.take().ok_or_else(|| io::Error::other("no stdout"))?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line)?;
+        let ready: Value = serde_json::from_str(&line)?;
+        let api = ready["api"].as_str().unwrap_or_default();
+        let port = api.rsplit(':').next().and_then(|rest| rest.split('/').next()).and_then(|port| port.parse().ok());
+        let port = port.ok_or_else(|| io::Error::other(format!("no port in the ready line: {line}")))?;
+        Ok(Self { pid: child.id(), child, port, ready_after: started.elapsed() })
+    }
+
+    /// Resident memory of the process, as the kernel tells it.
+    pub fn resident_mb(&self) -> io::Result<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid))?;
+        let kb = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok());
+        kb.map(|kb: f64| kb / 1024.0).ok_or_else(|| io::Error::other("no VmRSS"))
+    }
+
+    /// Processor time used so far, in milliseconds; the kernel tells it in hundredths of a second.
+    pub fn cpu_ms(&self) -> io::Result<u64> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
+        let fields: Vec<_> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let ticks = |index: usize| fields.get(index).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        let (user, system) = (ticks(11), ticks(12));
+        Ok((user + system) * 10)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Nothing is to be saved: the data directory is thrown away.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Makes an API key and gives the `Authorization` header of its requests.
+pub fn authorization(data_dir: &Path) -> io::Result<String> {
+    let output = Command::new(program()?)
+        .args(["keys", "create", "bench", "--permissions", "full", "--json", "--data-dir"])
+        .arg(data_dir)
+        .output()?;
+    let key: Value = serde_json::from_slice(&output.stdout)?;
+    let pair = format!("{}:{}", key["name"].as_str().unwrap_or_default(), key["secret"].as_str().unwrap_or_default());
+    Ok(format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)))
+}

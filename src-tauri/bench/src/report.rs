@@ -1,0 +1,47 @@
+//! The table of figures.
+
+use std::fmt::Write as _;
+
+/// Figures beside the limits that bound them.
+#[derive(Default)]
+pub struct Report {
+    rows: Vec<[String; 4]>,
+}
+
+impl Report {
+    /// Adds a figure; `limit` is what bounds it, measured in the same run, and their ratio.
+    pub fn add(&mut self, what: &str, figure: String, limit: &str, ratio: Option<f64>) {
+        let ratio = ratio.map_or(String::new(), |ratio| format!("{ratio:.2}"));
+        println!("{what:<62} {figure:>34}  {limit:<44} {ratio:>6}");
+        self.rows.push([what.to_owned(), figure, limit.to_owned(), ratio]);
+    }
+
+    /// The whole as a page of the documentation.
+    pub fn page(&self, machine: &str) -> String {
+        let mut page = format!(
+            "# Benchmarks\n\nMade by `make bench`; each limit was measured in the same run, with the load driver on \
+             the same cores.\n\n{machine}\n\n| Figure | Measured | Limit of this machine | Ratio |\n|---|--:|---|--:|\n"
+        );
+        for [what, figure, limit, ratio] in &self.rows {
+            let _ = writeln!(page, "| {what} | {figure} | {limit} | {ratio} |");
+        }
+        page
+    }
+}
+
+/// What the figures were measured on.
+pub fn machine() -> String {
+    let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
+    let field = |text: &str, name: &str| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(name))
+            .map_or("?".to_owned(), |rest| rest.trim_start_matches([' ', '\t', ':']).to_owned())
+    };
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    format!(
+        "{cores} cores ({}), memory {}, Linux {}.",
+        field(&read("/proc/cpuinfo"), "model name"),
+        field(&read("/proc/meminfo"), "MemTotal"),
+        read("/proc/sys/kernel/osrelease").trim(),
+    )
+}

@@ -1,0 +1,220 @@
+//! A busy merchant's database with its sandbox chain. The gateway's own use cases and looks write it, while its
+//! clock is led through the history: what is found in it is what the program makes of such a history.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use bitcoin::{OutPoint, ScriptBuf};
+use tillgate_gateway::clock::machine_now;
+use tillgate_gateway::data_dir::DataDir;
+use tillgate_gateway::environment::Environment;
+use tillgate_gateway::gateway::{Gateway, Options};
+use tillgate_gateway::payments::{self, Author, Created, Draft};
+use tillgate_gateway::secrets::SecretsPlace;
+use tillgate_gateway::store::StoreError;
+use tillgate_gateway::store::payments::{PaymentFilter, PaymentRow};
+use tillgate_gateway::watcher;
+use tillgate_sandbox::Sandbox;
+use tokio::task::JoinSet;
+
+use crate::Outcome;
+use crate::sweep;
+
+/// Payments that are made at one moment of the history. All of them wait for the writer at once.
+const BATCH: u32 = 4_000;
+
+/// Between two such moments: long enough for a payment to expire.
+const STEP_MS: i64 = 45 * 60_000;
+
+/// When the customer pays, and when a block confirms it, within a payment's half hour.
+const PAID_AFTER_MS: i64 = 5 * 60_000;
+const MINED_AFTER_MS: i64 = 12 * 60_000;
+
+/// Payments that one transaction of the customer pays.
+const PAYEES: usize = 500;
+
+/// What the database is to hold.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Plan {
+    /// The data directory, as for `tillgate serve`; it must hold no test environment yet.
+    #[arg(long)]
+    pub data_dir: PathBuf,
+    /// All payments.
+    #[arg(long, default_value_t = 1_000_000)]
+    pub payments: u32,
+    /// Those of them that are confirmed.
+    #[arg(long, default_value_t = 100_000)]
+    pub paid: u32,
+    /// Coins of those that the merchant has not sent on.
+    #[arg(long, default_value_t = 1_000)]
+    pub unspent: u32,
+    /// Those that are open, made last.
+    #[arg(long, default_value_t = 2_000)]
+    pub open: u32,
+}
+
+impl Plan {
+    /// A million payments.
+    pub fn million(data_dir: &Path) -> Self {
+        let data_dir = data_dir.to_owned();
+        Self { data_dir, payments: 1_000_000, paid: 100_000, unspent: 1_000, open: 2_000 }
+    }
+}
+
+/// A payment's output in the chain.
+pub struct Coin {
+    /// Where.
+    pub outpoint: OutPoint,
+    /// The index of its key.
+    pub index: u32,
+    /// What it holds.
+    pub amount_sats: u64,
+}
+
+/// Writes it.
+pub fn run(plan: &Plan) -> Outcome<()> {
+    if plan.paid + plan.open > plan.payments || plan.unspent > plan.paid {
+        return Err("more paid and open payments than payments, or more coins than paid payments".into());
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(write(plan))
+}
+
+async fn write(plan: &Plan) -> Outcome<()> {
+    let started = Instant::now();
+    let closed = plan.payments - plan.open;
+    let batches = closed.div_ceil(BATCH);
+    let begins_at_ms = machine_now().ms() - i64::from(batches + 1) * STEP_MS;
+    let history = History::begin(plan, begins_at_ms).await?;
+    let mut coins = Vec::new();
+    let mut at_ms = begins_at_ms;
+    for batch in 0..batches {
+        let count = BATCH.min(closed - batch * BATCH);
+        let share = |batches_done: u32| {
+            u64::from(plan.paid) * u64::from((batches_done * BATCH).min(closed)) / u64::from(closed)
+        };
+        let paid = usize::try_from(share(batch + 1) - share(batch))?;
+        at_ms += STEP_MS;
+        history.look_at(at_ms).await?;
+        let ids = history.make(count, batch * BATCH).await?;
+        coins.extend(history.pay(&ids[..paid], at_ms).await?);
+        if batch % 25 == 24 {
+            println!("seed: {} payments after {:.0} s", (batch + 1) * BATCH, started.elapsed().as_secs_f64());
+        }
+    }
+    // The open ones are of this moment.
+    history.look_at(machine_now().ms()).await?;
+    let spent = coins.len().saturating_sub(usize::try_from(plan.unspent)?);
+    sweep::spend(&history.gateway, &history.sandbox, &coins[..spent])?;
+    history.look_at(machine_now().ms()).await?;
+    history.make(plan.open, closed).await?;
+    history.check(plan)?;
+    println!("seed: done after {:.0} s", started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// A gateway whose clock is led.
+struct History {
+    gateway: Arc<Gateway>,
+    sandbox: Arc<Sandbox>,
+}
+
+impl History {
+    async fn begin(plan: &Plan, begins_at_ms: i64) -> Outcome<Self> {
+        {
+            let data_dir = DataDir::open(&plan.data_dir, Environment::Test)?;
+            if data_dir.database().exists() {
+                return Err(format!("{} holds a database already", data_dir.path().display()).into());
+            }
+            // The gateway would make a chain that ends now.
+            Sandbox::open(&data_dir.sandbox(), begins_at_ms)?;
+        }
+        let gateway = Gateway::open(Options {
+            environment: Environment::Test,
+            data_dir: Some(plan.data_dir.clone()),
+            overrides: std::collections::BTreeMap::new(),
+            secrets: SecretsPlace::Keyring,
+        })
+        .await?;
+        gateway.ensure_wallet().await?;
+        let sandbox = gateway.sandbox.clone().ok_or("the test environment has no sandbox")?;
+        let history = Self { gateway, sandbox };
+        history.set_clock(begins_at_ms);
+        history.gateway.rates.refresh_once(&history.gateway.store, history.gateway.clock.now()).await?;
+        Ok(history)
+    }
+
+    fn set_clock(&self, at_ms: i64) {
+        self.gateway.clock_offset_ms.store(at_ms - machine_now().ms(), Ordering::SeqCst);
+    }
+
+    async fn look_at(&self, at_ms: i64) -> Outcome<()> {
+        self.set_clock(at_ms);
+        Ok(watcher::watch_once(&self.gateway).await?)
+    }
+
+    /// Makes payments and gives their rows; `first` numbers the orders.
+    async fn make(&self, count: u32, first: u32) -> Outcome<Vec<PaymentRow>> {
+        let mut under_way = JoinSet::new();
+        for number in first..first + count {
+            let gateway = Arc::clone(&self.gateway);
+            under_way.spawn(async move {
+                let author = Author { key_id: None, label: "Merchant".to_owned(), notification_url_optional: true };
+                let draft = Draft {
+                    amount: Some(format!("{}.{:02}", 5 + number % 95, number % 100).into()),
+                    currency: Some("USD".into()),
+                    message: Some("Thank you for your order".into()),
+                    merchant_transaction_id: Some(format!("order-{number}").into()),
+                    ..Draft::default()
+                };
+                payments::create(&gateway, author, draft, None).await
+            });
+        }
+        let mut ids = Vec::new();
+        while let Some(made) = under_way.join_next().await {
+            match made?? {
+                Created::New { payment_id, .. } => ids.push(payment_id),
+                Created::Again(_) => return Err("a payment was made before".into()),
+            }
+        }
+        let rows = self.gateway.store.read(|reader| {
+            ids.iter().map(|id| reader.payment(id)).collect::<Result<Vec<Option<PaymentRow>>, StoreError>>()
+        })?;
+        Ok(rows.into_iter().flatten().collect())
+    }
+
+    /// The customer pays these, a block confirms them, and the gateway looks.
+    async fn pay(&self, rows: &[PaymentRow], made_at_ms: i64) -> Outcome<Vec<Coin>> {
+        let mut coins = Vec::with_capacity(rows.len());
+        for rows in rows.chunks(PAYEES) {
+            let payees: Vec<(ScriptBuf, u64)> =
+                rows.iter().map(|row| (row.script.clone(), row.payment.amount_sats)).collect();
+            let txid = self.sandbox.pay_many(&payees, made_at_ms + PAID_AFTER_MS)?;
+            coins.extend((0u32..).zip(rows).map(|(vout, row)| Coin {
+                outpoint: OutPoint { txid, vout },
+                index: row.derivation_index,
+                amount_sats: row.payment.amount_sats,
+            }));
+        }
+        self.sandbox.mine(1, false, made_at_ms + MINED_AFTER_MS)?;
+        self.look_at(made_at_ms + MINED_AFTER_MS).await?;
+        Ok(coins)
+    }
+
+    /// Whether the database holds what was planned.
+    fn check(&self, plan: &Plan) -> Outcome<()> {
+        let count = |states: &[&str]| -> Outcome<u64> {
+            let states = states.iter().map(|state| state.parse()).collect::<Result<_, _>>();
+            let states = states.map_err(|_| "no such state")?;
+            let filter = PaymentFilter { states, ..PaymentFilter::default() };
+            Ok(self.gateway.store.read(|reader| reader.payments_count(&filter))?)
+        };
+        let (all, paid, open) = (count(&[])?, count(&["CONFIRMED"])?, count(&["NEW"])?);
+        if (all, paid, open) != (plan.payments.into(), plan.paid.into(), plan.open.into()) {
+            return Err(format!("{all} payments, {paid} paid and {open} open came out, other than planned").into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! Making and reading payments under load, beside what bounds it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::client::Client;
+use crate::load::{self, Run, Until};
+use crate::process::{self, Served};
+use crate::report::Report;
+use crate::{Outcome, limits};
+
+/// Sustained load lasts this long.
+const SPAN: Duration = Duration::from_secs(8);
+
+/// Requests of a burst.
+const BURST: u64 = 5_000;
+
+/// Different payments that are read.
+const READ_IDS: u32 = 500;
+
+/// Adds the figures.
+pub fn measure(report: &mut Report) -> Outcome<()> {
+    let folder = process::data_dir()?;
+    let fdatasync = limits::fdatasync_rate(folder.path())?;
+    let commits = limits::sqlite_commit_rate(folder.path())?;
+    let derivation = limits::derivation_rate()?;
+    report.add("limit: append and fdatasync", format!("{fdatasync:.0}/s"), "", None);
+    report.add("limit: SQLite commits of one row", format!("{commits:.0}/s"), "", None);
+    report.add("limit: addresses derived on one core", format!("{derivation:.0}/s"), "", None);
+
+    let served = Served::start(folder.path())?;
+    let authorization = process::authorization(folder.path())?;
+    // Caches warm, address pool full.
+    create(&served, &authorization, 16, Until::Requests(2_000))?;
+    let mut empty_64 = 0.0;
+    for connections in [1, 16, 64] {
+        let empty = limits::empty_handler(connections)?;
+        add(report, &format!("limit: empty handler, {connections} connections"), &empty, "", None);
+        let run = create(&served, &authorization, connections, Until::Elapsed(SPAN))?;
+        let (limit, bound) =
+            if connections == 1 { ("commits of one row", commits) } else { ("empty handler", empty.per_second()) };
+        let ratio = run.per_second() / bound;
+        add(
+            report,
+            &format!("POST /v2/payments/new, {connections} connections"),
+            &run,
+            &format!("{limit} {bound:.0}/s"),
+            Some(ratio),
+        );
+        empty_64 = empty.per_second();
+    }
+    burst(report, &served, &authorization, derivation)?;
+    read(report, &served, &authorization, folder.path(), empty_64)
+}
+
+fn burst(report: &mut Report, served: &Served, authorization: &str, derivation: f64) -> Outcome<()> {
+    let mut runs = Vec::new();
+    for _ in 0..3 {
+        // What the last one used up is derived again by then.
+        std::thread::sleep(Duration::from_secs(2));
+        runs.push(create(served, authorization, 64, Until::Requests(BURST))?);
+    }
+    runs.sort_by(|a, b| a.per_second().total_cmp(&b.per_second()));
+    let median = &runs[1];
+    let ratio = median.per_second() / derivation;
+    let what = "POST, burst of 5,000, 64 connections (median of 3)";
+    add(report, what, median, &format!("derived {derivation:.0}/s"), Some(ratio));
+    Ok(())
+}
+
+fn read(report: &mut Report, served: &Served, authorization: &str, folder: &Path, empty: f64) -> Outcome<()> {
+    let ids = Client::connect(served.port, authorization)?.payment_ids(READ_IDS, 0)?;
+    let run = get(served, authorization, ids, 64, Until::Elapsed(SPAN))?;
+    let ratio = run.per_second() / empty;
+    add(report, "GET /v2/payments/{id}, 64 connections", &run, &format!("empty handler {empty:.0}/s"), Some(ratio));
+    let size = std::fs::metadata(folder.join("test/tillgate.db")).map_or(0, |meta| meta.len() >> 20);
+    let memory = format!("{:.0} MB", served.resident_mb()?);
+    report.add("resident memory after this load", memory, &format!("database of {size} MB"), None);
+    Ok(())
+}
+
+/// Makes payments.
+pub fn create(served: &Served, authorization: &str, connections: usize, until: Until) -> Outcome<Run> {
+    let authorization = authorization.to_owned();
+    measured(served, connections, until, move |number| {
+        let body = format!(
+            r#"{{"amount":"{}.{:02}","currency":"USD","notificationUrl":"http://127.0.0.1:9/shop","message":"Thank you","merchantTransactionId":"order-{number}"}}"#,
+            5 + number % 95,
+            number % 100,
+        );
+        load::request("POST", "/v2/payments/new", &authorization, &body)
+    })
+}
+
+/// Reads these payments by id, again and again.
+pub fn get(served: &Served, authorization: &str, ids: Vec<String>, connections: usize, until: Until) -> Outcome<Run> {
+    let requests: Vec<_> =
+        ids.iter().map(|id| load::request("GET", &format!("/v2/payments/{id}"), authorization, "")).collect();
+    measured(served, connections, until, move |number| {
+        // Multiplied by a prime, so that neighbours are not asked for one after the other.
+        let index = usize::try_from(number).unwrap_or(0).wrapping_mul(7_919) % requests.len().max(1);
+        requests.get(index).cloned().unwrap_or_default()
+    })
+}
+
+/// Drives the program, notes what each request cost it, and accepts no refusal.
+fn measured(
+    served: &Served,
+    connections: usize,
+    until: Until,
+    request: impl Fn(u64) -> Vec<u8> + Send + Sync + 'static,
+) -> Outcome<Run> {
+    let before_ms = served.cpu_ms()?;
+    let mut run = load::drive(served.port, connections, until, request)?;
+    run.cpu_us = Some((served.cpu_ms()? - before_ms) as f64 * 1_000.0 / run.answered.max(1) as f64);
+    match run.refused {
+        0 => Ok(run),
+        refused => Err(format!("{refused} requests of {} were refused", refused + run.answered).into()),
+    }
+}
+
+/// Adds a run with its rate and times.
+pub fn add(report: &mut Report, what: &str, run: &Run, limit: &str, ratio: Option<f64>) {
+    let (p50, p99) = (run.quantile_ms(500), run.quantile_ms(990));
+    let cpu = run.cpu_us.map_or(String::new(), |us| format!(", {us:.0} µs of processor"));
+    report.add(what, format!("{:.0}/s, p50 {p50:.2} ms, p99 {p99:.2} ms{cpu}", run.per_second()), limit, ratio);
+}

@@ -10,6 +10,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 
 use crate::clock::machine_now;
+use crate::fail_points::{self, Point};
 use crate::signature::SigningKeys;
 
 /// Of an answer at most this is read: a merchant's server owes us a status code and nothing else.
@@ -80,7 +81,10 @@ pub(super) async fn post(
             .header(WEBHOOK_TIMESTAMP, timestamp_s)
             .header(WEBHOOK_SIGNATURE, signatures.webhook);
     }
-    match request.body(body).send().await {
+    fail_points::pass(Point::SendBefore);
+    let sent = request.body(body).send().await;
+    fail_points::pass(Point::SendAfter);
+    match sent {
         Ok(response) => {
             let status = response.status();
             Answer {

@@ -1,0 +1,222 @@
+//! What must be true of a gateway that was started again, once it had its say.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::harness::PATIENCE;
+use crate::harness::client::text;
+use crate::ledger::Ledger;
+use crate::random::Random;
+use crate::site::Site;
+use crate::truth::{self, Chain};
+
+/// How often a condition is looked at.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Looks come each second; what one broadcasts the next one sees.
+const AGREED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Idempotency keys tried again in one check.
+const KEYS_TRIED: usize = 12;
+
+/// What of an acknowledged payment never changes.
+const FIXED: &[&str] = &[
+    "paymentId",
+    "address",
+    "amount",
+    "fiatAmount",
+    "currency",
+    "exchangeRate",
+    "creationTime",
+    "expirationTime",
+    "label",
+    "message",
+    "merchantTransactionId",
+    "notificationUrl",
+];
+
+/// Where the gateway's files are, as the test sees them.
+pub fn folder(site: &Site) -> PathBuf {
+    site.program.data_dir().join("test")
+}
+
+/// Everything: promises, addresses, states, notifications, keys. `folder` holds the gateway's files.
+pub async fn everything(site: &Site, ledger: &Ledger, folder: &Path, random: &mut Random) {
+    promises_are_kept(site, ledger, folder, random).await;
+    every_change_was_heard(site, folder).await;
+}
+
+/// All but the notifications, which may still be on their way.
+pub async fn promises_are_kept(site: &Site, ledger: &Ledger, folder: &Path, random: &mut Random) {
+    assert_eq!(ledger.lock().complaints, Default::default(), "{}", site.log());
+    keys_give_their_answers(site, ledger, random).await;
+    // One look for what the chain brought, one for what the first broadcast again.
+    site.client.advance_clock(0).await;
+    site.client.advance_clock(0).await;
+    let payments = states_are_what_the_chain_gives(site, ledger, folder).await;
+    let by_reference = payments.iter().fold(HashMap::<String, Vec<&Value>>::new(), |mut all, payment| {
+        all.entry(text(&payment["merchantTransactionId"])).or_default().push(payment);
+        all
+    });
+    let addresses: HashSet<&str> = payments.iter().map(|payment| payment["address"].as_str().unwrap()).collect();
+    assert_eq!(addresses.len(), payments.len(), "an address belongs to two payments");
+    let promises = ledger.lock();
+    for (reference, asked) in &promises.asked {
+        let found = by_reference.get(reference).map_or(&[][..], Vec::as_slice);
+        assert!(found.len() <= 1, "one request made {} payments: {found:?}", found.len());
+        let Some(answer) = &asked.answer else { continue };
+        let answer: Value = serde_json::from_slice(answer).unwrap();
+        let kept = found.first().unwrap_or_else(|| panic!("an acknowledged payment is lost: {answer}"));
+        for name in FIXED {
+            assert_eq!(kept[name], answer[name], "{name} of an acknowledged payment changed");
+        }
+    }
+    for reference in by_reference.keys() {
+        assert!(promises.asked.contains_key(reference), "nobody asked for {reference}");
+    }
+}
+
+/// The same request under the same key gives the first answer, byte for byte; one that never got its answer gets
+/// the one that stands from now on.
+async fn keys_give_their_answers(site: &Site, ledger: &Ledger, random: &mut Random) {
+    let (open, mut answered): (Vec<_>, Vec<_>) = {
+        let promises = ledger.lock();
+        let keyed = promises.asked.iter().filter(|(_, asked)| asked.key.is_some());
+        keyed
+            .map(|(reference, asked)| (reference.clone(), asked.clone()))
+            .partition(|(_, asked)| asked.answer.is_none())
+    };
+    while answered.len() > KEYS_TRIED {
+        answered.swap_remove(usize::try_from(random.below(answered.len() as u64)).unwrap());
+    }
+    for (reference, asked) in open.into_iter().chain(answered) {
+        let answer = site.client.send(asked.request(&site.client)).await;
+        assert_eq!(answer.status, 200, "{reference}: {}", answer.text());
+        ledger.answered(&reference, &answer.body);
+    }
+    assert_eq!(ledger.lock().complaints, Default::default());
+}
+
+/// Compares until they agree, because what is broadcast again is seen by the look after; then gives the payments.
+async fn states_are_what_the_chain_gives(site: &Site, ledger: &Ledger, folder: &Path) -> Vec<Value> {
+    let mut wrong = String::new();
+    let agreed = async {
+        loop {
+            match compared(site, ledger, folder).await {
+                Ok(payments) => return payments,
+                Err(contradiction) => wrong = contradiction,
+            }
+            tokio::time::sleep(POLL).await;
+        }
+    };
+    match tokio::time::timeout(AGREED_WITHIN, agreed).await {
+        Ok(payments) => payments,
+        Err(_) => panic!("a state is not what the chain gives: {wrong}\n{}", site.log()),
+    }
+}
+
+/// The payments, if each is what the chain gives.
+async fn compared(site: &Site, ledger: &Ledger, folder: &Path) -> Result<Vec<Value>, String> {
+    let chain = Chain::read(&folder.join("sandbox.db"));
+    let payments = items(site, "/v2/payments/500/").await;
+    let anomalies = items(site, "/v2/anomalies?limit=500&offset=").await;
+    let mut of_payment: HashMap<&str, Vec<&Value>> = HashMap::new();
+    for anomaly in &anomalies {
+        of_payment.entry(anomaly["paymentId"].as_str().unwrap()).or_default().push(anomaly);
+    }
+    let state = site.client.sandbox().await;
+    for txid in &ledger.lock().txids {
+        assert!(chain.knows(txid), "the sandbox acknowledged {txid} and forgot it");
+    }
+    let clock = state["clock"].as_str().unwrap();
+    for payment in &payments {
+        let anomalies = of_payment.get(payment["paymentId"].as_str().unwrap()).map_or(&[][..], Vec::as_slice);
+        let judged = chain.contradiction(payment, anomalies, clock);
+        judged.map_err(|wrong| format!("{wrong}\n{payment}\n{anomalies:?}"))?;
+    }
+    Ok(payments)
+}
+
+/// All items of a list whose address ends with the offset.
+pub async fn items(site: &Site, path: &str) -> Vec<Value> {
+    let mut all = Vec::new();
+    loop {
+        let page = site.client.get(&format!("{path}{}", all.len())).await.ok();
+        let items = page["items"].as_array().unwrap();
+        all.extend(items.iter().cloned());
+        if items.is_empty() || page["paginationInfo"]["itemsCount"] == json!(all.len()) {
+            return all;
+        }
+    }
+}
+
+/// Each change in the payments' history was heard with its own time, state and sum, and the latest that the shop
+/// heard of each record is what GET gives.
+pub async fn every_change_was_heard(site: &Site, folder: &Path) {
+    let mut missing = String::new();
+    let heard = async {
+        while let Some(unheard) = unheard(site, folder).await {
+            missing = unheard;
+            tokio::time::sleep(POLL).await;
+        }
+    };
+    if tokio::time::timeout(PATIENCE, heard).await.is_err() {
+        panic!("a change was never notified: {missing}\n{}", site.log());
+    }
+}
+
+async fn unheard(site: &Site, folder: &Path) -> Option<String> {
+    let mut heard: HashMap<(String, String), Value> = HashMap::new();
+    let mut latest: HashMap<String, String> = HashMap::new();
+    for received in site.shop.received() {
+        let record = received.json();
+        let name = if record["notificationType"] == "ANOMALY" { "anomalyId" } else { "paymentId" };
+        let (id, time) = (text(&record[name]), text(&record["currentTime"]));
+        let newest = latest.entry(id.clone()).or_default();
+        if time > *newest {
+            newest.clone_from(&time);
+        }
+        heard.insert((id, time), record);
+    }
+    for (id, time, state, paid) in history(&folder.join("tillgate.db")) {
+        let Some(record) = heard.get(&(id.clone(), time.clone())) else {
+            return Some(format!("{id} became {state} at {time}"));
+        };
+        assert_eq!((&text(&record["status"]), record["paidBtc"].to_string()), (&state, paid), "{record}");
+    }
+    let payments = items(site, "/v2/payments/500/").await;
+    let anomalies = items(site, "/v2/anomalies?limit=500&offset=").await;
+    for (records, name, told) in [(payments, "paymentId", "status"), (anomalies, "anomalyId", "resolution")] {
+        for record in records {
+            let id = text(&record[name]);
+            let Some(newest) = latest.get(&id) else {
+                assert!(name == "paymentId" && record["status"] == "NEW", "never heard of: {record}");
+                continue;
+            };
+            if record["currentTime"] != *newest {
+                return Some(format!("the newest of {id} is {}, not {newest}", record["currentTime"]));
+            }
+            let newest = &heard[&(id, newest.clone())];
+            assert_eq!((&newest[told], &newest["paidBtc"]), (&record[told], &record["paidBtc"]), "{newest} / {record}");
+        }
+    }
+    None
+}
+
+/// The changes that must be notified: payment, time, state and sum as their records show them.
+fn history(database: &Path) -> Vec<(String, String, String, String)> {
+    let (database, _copied) = truth::open(database);
+    let mut query = database
+        .prepare(
+            "SELECT lower(hex(p.id)), strftime('%Y-%m-%dT%H:%M:', h.at / 1000, 'unixepoch')
+                 || printf('%02d.%03dZ', h.at / 1000 % 60, h.at % 1000),
+                 h.to_state, printf('%d.%08d', h.paid_sats / 100000000, h.paid_sats % 100000000)
+             FROM payment_history h JOIN payments p ON p.seq = h.payment_seq WHERE h.cause <> 'created'",
+        )
+        .unwrap();
+    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}

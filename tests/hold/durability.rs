@@ -1,0 +1,75 @@
+//! A kill leaves the page cache alone and so proves no durability. The system calls do: nothing is answered and
+//! nothing is sent before the log that holds it was synced, and the same look finds fault with a program that
+//! does not sync.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::check;
+use crate::harness::client::text;
+use crate::harness::wait_for;
+use crate::site::Site;
+use crate::trace::{Shown, judge};
+
+/// Payments made under the trace, some of them at the same time.
+const PAYMENTS: usize = 24;
+
+/// The system calls by which bytes reach the log, the disk and the network.
+const CALLS: &str = "trace=write,writev,pwrite64,pwritev,sendto,sendmsg,fdatasync,fsync";
+
+/// More than a page of the database, and than a notification.
+const BYTES_SHOWN: &str = "8192";
+
+/// Serves under the trace, makes payments and has them paid; gives what the trace shows.
+async fn traced(prepare: impl FnOnce(&mut Command)) -> Shown {
+    let mut site = Site::prepare().await;
+    let log = site.program.data_dir().join("trace");
+    let inner = site.program.command(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut command = Command::new("strace");
+    command.args(["-f", "-yy", "-xx", "-s", BYTES_SHOWN, "-e", CALLS, "-e", "signal=none", "-o"]).arg(&log);
+    command.arg(inner.get_program()).args(inner.get_args());
+    site.program.isolate(&mut command);
+    prepare(&mut command);
+    site.launch(command).unwrap_or_else(|ended| panic!("{}: {}", ended.status, ended.log));
+
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..PAYMENTS {
+        let (client, shop) = (site.client.clone(), site.shop.url().to_owned());
+        callers.spawn(async move { text(&client.new_payment("10.00", &shop).await["paymentId"]) });
+    }
+    let ids = callers.join_all().await;
+    for id in &ids {
+        site.client.pay_with(id, json!({})).await;
+    }
+    site.client.mine(1).await;
+    wait_for("a notification of each payment", async || {
+        let confirmed = |id: &String| site.shop.records_of(id).iter().any(|record| record["status"] == "CONFIRMED");
+        ids.iter().all(confirmed).then_some(())
+    })
+    .await;
+    // The gateway itself is asked to stop; its trace is whole then.
+    let lock = fs::read_to_string(check::folder(&site).join("lock")).unwrap();
+    let stopped = Command::new("kill").args(["-TERM", lock.trim()]).status().unwrap();
+    assert!(stopped.success());
+    site.ended().await;
+    judge(&fs::read_to_string(log).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_leaves_before_the_log_that_holds_it_is_synced() {
+    let shown = traced(|_| {}).await;
+    assert!(shown.answers >= PAYMENTS && shown.notifications >= 2 * PAYMENTS && shown.syncs > 0, "{shown:?}");
+    assert_eq!(shown.too_early, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_look_finds_fault_with_a_program_that_does_not_sync() {
+    let shown = traced(|command| {
+        command.env("TILLGATE_SYNCHRONOUS", "NORMAL");
+    })
+    .await;
+    assert!(shown.answers >= PAYMENTS, "{shown:?}");
+    assert!(shown.too_early.len() >= PAYMENTS, "a program that does not sync was found to be in order: {shown:?}");
+}

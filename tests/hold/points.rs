@@ -1,0 +1,273 @@
+//! The program ends itself at each named point, at its first, second, … passage of it in one story, and is started
+//! again: the same things must be true as after a kill at a random moment.
+//!
+//! With `TILLGATE_HOLD_KILLS` of 2,000 or more every passage has its turn, else the first ones and a part of the rest.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Method, Request};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::check;
+use crate::harness::client::{Client, text};
+use crate::harness::sandbox::{btc, sats};
+use crate::harness::{Answer, Program};
+use crate::kills::told;
+use crate::ledger::Ledger;
+use crate::random::Random;
+use crate::site::{Ended, Site};
+use crate::truth;
+
+/// Kills from which on every passage is tried.
+const ALL_FROM: u64 = 2_000;
+
+/// Passages that are always tried.
+const FIRST_ONES: u64 = 4;
+
+/// Of the later passages one in so many is tried otherwise.
+const ONE_IN: u64 = 7;
+
+/// Stories told at the same time.
+const TOGETHER: usize = 2;
+
+fn every_passage() -> bool {
+    told("TILLGATE_HOLD_KILLS").is_some_and(|kills| kills >= ALL_FROM)
+}
+
+/// The passages to try, in their order, for as long as the caller goes on.
+fn passages() -> impl Iterator<Item = u64> {
+    let every = every_passage();
+    (1..).filter(move |count| every || *count <= FIRST_ONES || count % ONE_IN == 0)
+}
+
+fn armed(command: &mut Command, point: &str, count: u64) {
+    command.env("TILLGATE_FAIL_POINT", format!("{point}:{count}"));
+}
+
+fn ended_itself(status: std::process::ExitStatus) -> bool {
+    status.signal() == Some(Signal::ABORT.as_raw())
+}
+
+/// One story on one installation, in which the gateway ends itself once.
+struct Story {
+    site: Site,
+    ledger: Ledger,
+    has_ended: bool,
+}
+
+impl Story {
+    /// The gateway is gone: it must have ended at the point, and is started again without it.
+    async fn revive(&mut self) {
+        let log = self.site.log();
+        let status = self.site.ended().await;
+        assert!(ended_itself(status) && !self.has_ended, "the gateway ended ({status}):\n{log}");
+        self.has_ended = true;
+        self.site.start();
+    }
+
+    /// Sends a request until it is answered.
+    async fn send(&mut self, request: impl Fn(&Client) -> Request<Body>) -> Answer {
+        loop {
+            match self.site.client.try_send(request(&self.site.client)).await {
+                Some(answer) => return answer,
+                None => self.revive().await,
+            }
+        }
+    }
+
+    async fn call(&mut self, path: &str, body: Value) -> Answer {
+        let answer = self.send(|client| client.json_request(Method::POST, path, &body)).await;
+        assert!(!answer.status.is_server_error(), "{path}: {}", answer.text());
+        if let Some(txids) = answer.status.is_success().then(|| answer.json()["btcTxIds"].as_array().cloned()).flatten()
+        {
+            self.ledger.lock().txids.extend(txids.iter().map(text));
+        }
+        answer
+    }
+
+    async fn get(&mut self, path: &str) -> Value {
+        self.send(|client| client.request(Method::GET, path).body(Body::empty()).unwrap()).await.ok()
+    }
+
+    async fn create(&mut self) -> Value {
+        let (reference, asked) = self.ledger.ask("10.00", self.site.shop.url(), true);
+        let answer = self.send(|client| asked.request(client)).await;
+        let payment = answer.ok();
+        self.ledger.answered(&reference, &answer.body);
+        payment
+    }
+
+    /// Its first transaction that counts; `None` where none does (any more).
+    async fn transaction_of(&mut self, payment: &str) -> Option<String> {
+        let record = self.get(&format!("/v2/payments/{payment}")).await;
+        record["btcTransactions"].get(0).map(|tx| text(&tx["btcTxId"]))
+    }
+
+    async fn pay(&mut self, payment: &str, how: Value) {
+        self.call(&format!("/sandbox/payments/{payment}/pay"), how).await;
+    }
+
+    async fn mine(&mut self, count: u32) {
+        self.call("/sandbox/blocks", json!({ "count": count })).await;
+    }
+
+    /// Everything that happens to payments: it passes each point many times.
+    async fn tell(&mut self) {
+        let first = self.create().await;
+        let (one, half) = (text(&first["paymentId"]), u64::try_from(sats(&first["amount"])).unwrap() / 2);
+        let two = text(&self.create().await["paymentId"]);
+        let unpaid = text(&self.create().await["paymentId"]);
+        self.pay(&one, json!({})).await;
+        self.mine(1).await;
+        self.pay(&two, json!({ "btcAmount": btc(half) })).await;
+        if let Some(txid) = self.transaction_of(&two).await {
+            self.call(&format!("/sandbox/transactions/{txid}/replace"), json!({})).await;
+        }
+        self.pay(&two, json!({})).await;
+        if let Some(txid) = self.transaction_of(&two).await {
+            self.send(|client| {
+                let path = format!("/sandbox/transactions/{txid}/evict");
+                client.request(Method::POST, &path).body(Body::empty()).unwrap()
+            })
+            .await;
+        }
+        self.call("/sandbox/blocks", json!({ "empty": true })).await;
+        self.mine(1).await;
+        self.pay(&one, json!({ "btcAmount": btc(50_000) })).await;
+        self.mine(2).await;
+        self.call("/sandbox/reorg", json!({ "depth": 2 })).await;
+        self.mine(2).await;
+        self.call("/sandbox/clock", json!({ "advanceSeconds": 1_900 })).await;
+        self.pay(&unpaid, json!({ "btcAmount": btc(half) })).await;
+        self.mine(2).await;
+        self.send(|client| {
+            let path = format!("/v2/payments/notify/{one}");
+            client.request(Method::POST, &path).body(Body::empty()).unwrap()
+        })
+        .await;
+        self.settle().await;
+    }
+
+    /// Until nothing is left to send, or the gateway ended and has been started again.
+    async fn settle(&mut self) {
+        for _ in 0..400 {
+            if self.site.has_ended() {
+                self.revive().await;
+            }
+            if waiting(&self.site) == 0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        panic!("notifications wait that nothing keeps:\n{}", self.site.log());
+    }
+}
+
+/// Notifications that were not delivered.
+fn waiting(site: &Site) -> u32 {
+    let (database, _copied) = truth::open(&check::folder(site).join("tillgate.db"));
+    database.query_row("SELECT count(*) FROM notifications WHERE state = 'WAITING'", [], |row| row.get(0)).unwrap()
+}
+
+/// Tells the story on a copy of `site`; gives whether the point was passed so often.
+async fn told_with(mut site: Site, point: &str, count: u64) -> bool {
+    let mut has_ended = false;
+    if let Err(ended) = site.start_with(|command| armed(command, point, count)) {
+        assert!(ended_itself(ended.status), "{}", ended.log);
+        has_ended = true;
+        site.start();
+    }
+    let mut story = Story { site, ledger: Ledger::default(), has_ended };
+    story.tell().await;
+    if story.has_ended {
+        let folder = check::folder(&story.site);
+        check::everything(&story.site, &story.ledger, &folder, &mut Random::seeded(count)).await;
+    }
+    story.has_ended
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ended_at_each_point_all_comes_right() {
+    let site = Arc::new(Site::prepare().await);
+    let mut waiting: Vec<&'static str> = vec![
+        "sandbox.after",
+        "sandbox.before",
+        "broadcast.after",
+        "broadcast.before",
+        "view.after",
+        "view.before",
+        "send.after",
+        "send.before",
+        "commit.after",
+        "commit.before",
+    ];
+    let mut under_way = tokio::task::JoinSet::new();
+    while !waiting.is_empty() || !under_way.is_empty() {
+        while under_way.len() < TOGETHER
+            && let Some(point) = waiting.pop()
+        {
+            let site = Arc::clone(&site);
+            under_way.spawn(async move {
+                let mut tried = 0;
+                for count in passages() {
+                    if !told_with(site.copy().await, point, count).await {
+                        break;
+                    }
+                    tried += 1;
+                }
+                assert!(tried > 0, "{point} is never passed");
+                println!("{point}: ended at {tried} passages");
+            });
+        }
+        if let Some(ended) = under_way.join_next().await {
+            ended.unwrap();
+        }
+    }
+}
+
+/// A command that is repeated until it succeeds, ending itself each time one commit later.
+fn repeat_until_done(program: &Program, point: &str, args: &[&str]) -> Value {
+    for count in 1.. {
+        let mut command = program.command(&[args, &["--json"]].concat());
+        armed(&mut command, point, count);
+        let output = command.output().unwrap();
+        if output.status.success() {
+            return serde_json::from_slice(&output.stdout).unwrap();
+        }
+        let log = String::from_utf8_lossy(&output.stderr);
+        // What was committed before the end stands: the name is taken by a key whose secret nobody saw.
+        if log.contains("already") {
+            return program.json(&["keys", "create", "another", "--permissions", "full"]);
+        }
+        assert!(ended_itself(output.status), "{args:?}: {} {log}", output.status);
+    }
+    unreachable!("it is passed a bounded number of times")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_first_start_that_ends_at_any_commit_is_made_up_for_by_the_next() {
+    for point in ["commit.before", "commit.after"] {
+        let program = Program::new();
+        let made = repeat_until_done(&program, point, &["keys", "create", "shop", "--permissions", "full"]);
+        let name = made["name"].as_str().unwrap().to_owned();
+        let key = crate::harness::client::Credentials { name, secret: text(&made["secret"]) };
+        let mut site = Site::with(program, key).await;
+        let mut count = 1;
+        // A start commits a few times; where it lives on, everything of it is committed.
+        while let Err(Ended { status, log }) = site.start_with(|command| armed(command, point, count)) {
+            assert!(ended_itself(status), "{status}: {log}");
+            count += 1;
+        }
+        site.kill();
+        site.start();
+        let mut story = Story { site, ledger: Ledger::default(), has_ended: false };
+        story.tell().await;
+        let folder = check::folder(&story.site);
+        check::everything(&story.site, &story.ledger, &folder, &mut Random::seeded(1)).await;
+    }
+}

@@ -1,0 +1,47 @@
+//! Random numbers that a seed makes again (SplitMix64).
+
+use std::time::Duration;
+
+/// Where the numbers come from; a copy of the seed gives the same ones.
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+impl Random {
+    pub fn seeded(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From 0 to below `end`.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    /// True in so many of a hundred cases.
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    /// One of them; `None` of none.
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
+        if from.is_empty() { None } else { from.get(usize::try_from(self.below(from.len() as u64)).unwrap()) }
+    }
+
+    /// Up to so many milliseconds.
+    pub fn pause(&mut self, max_ms: u64) -> Duration {
+        Duration::from_millis(self.below(max_ms.saturating_add(1)))
+    }
+
+    /// Another source, for a task of its own.
+    pub fn fork(&mut self) -> Self {
+        Self(self.next())
+    }
+}

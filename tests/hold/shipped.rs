@@ -1,0 +1,70 @@
+//! What is shipped holds no fail point.
+
+use std::path::Path;
+use std::process::Command;
+
+const NAMES: &[&str] =
+    &["TILLGATE_FAIL_POINT", "TILLGATE_LIES", "TILLGATE_SYNCHRONOUS", "commit.before", "commit-fails"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The packages of a build with the features that are on in each.
+fn features(edges: &str) -> String {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--locked",
+            "--offline",
+            "--package",
+            "tillgate-desktop",
+            "--features",
+            "desktop,custom-protocol",
+        ])
+        .args(["--edges", edges, "--prefix", "none", "--format", "{p} {f}"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_shipped_program_has_no_fail_points() {
+    assert!(!features("normal,build").contains("fail-points"));
+    assert!(features("normal,build,dev").contains("fail-points"), "the tests' own build has them");
+}
+
+/// The module alone, compiled as it is; gives the bytes of the library.
+fn compiled(features: &[&str]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("fail_points.rlib");
+    let mut command = Command::new("rustc");
+    command.args(["--edition", "2024", "--crate-type", "rlib", "--crate-name", "fail_points", "-o"]).arg(&library);
+    for feature in features {
+        command.args(["--cfg", &format!("feature=\"{feature}\"")]);
+    }
+    let status = command.arg(root().join("src-tauri/gateway/src/fail_points.rs")).status().unwrap();
+    assert!(status.success());
+    std::fs::read(library).unwrap()
+}
+
+fn holds(program: &[u8], name: &str) -> bool {
+    program.windows(name.len()).any(|window| window == name.as_bytes())
+}
+
+#[test]
+fn without_the_feature_nothing_of_a_fail_point_is_compiled() {
+    let (without, with) = (compiled(&[]), compiled(&["fail-points"]));
+    for name in NAMES {
+        assert!(!holds(&without, name), "{name} is compiled without the feature");
+        assert!(holds(&with, name), "{name} is not found where it is: the search is blind");
+    }
+}
+
+#[test]
+fn the_program_under_test_is_the_one_with_the_points() {
+    let program = std::fs::read(env!("CARGO_BIN_EXE_tillgate")).unwrap();
+    assert!(holds(&program, "TILLGATE_FAIL_POINT"));
+}

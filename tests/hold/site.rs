@@ -1,0 +1,167 @@
+//! A gateway that may end at any moment, the shop that it notifies, and the folder that outlives both.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use rustix::process::Pid;
+use serde_json::Value;
+
+use crate::harness::client::{Client, Credentials};
+use crate::harness::{PATIENCE, Program, Shop};
+
+/// Lines of the log that are kept to be shown when something is wrong.
+const LOG_KEPT: usize = 60;
+
+/// How often a condition is looked at.
+const POLL: Duration = Duration::from_millis(10);
+
+/// One installation.
+pub struct Site {
+    pub program: Program,
+    pub shop: Shop,
+    /// Holds a full key; it goes where the gateway was last started.
+    pub client: Client,
+    process: Option<Process>,
+}
+
+struct Process {
+    child: Child,
+    log: Arc<Mutex<Vec<String>>>,
+}
+
+/// The gateway ended before it was ready.
+#[derive(Debug)]
+pub struct Ended {
+    pub status: ExitStatus,
+    pub log: String,
+}
+
+impl Site {
+    /// A fresh folder with a key and a key that signs notifications; nothing runs yet.
+    pub async fn prepare() -> Self {
+        let program = Program::new();
+        let key = program.create_key("shop", &["--permissions", "full"]);
+        program.json(&["hmac-key", "rotate"]);
+        Self::with(program, key).await
+    }
+
+    /// A copy of this one's folder as it is; nothing of it may run.
+    pub async fn copy(&self) -> Self {
+        assert!(self.process.is_none(), "a folder in use cannot be copied");
+        let program = Program::new();
+        let copied =
+            Command::new("cp").arg("-a").arg(self.program.data_dir()).arg(program.data_dir()).status().unwrap();
+        assert!(copied.success());
+        Self::with(program, self.client.key().clone()).await
+    }
+
+    pub async fn with(program: Program, key: Credentials) -> Self {
+        Self { program, shop: Shop::open().await, client: Client::new("http://127.0.0.1:1", key), process: None }
+    }
+
+    /// Starts the gateway, which must become ready.
+    pub fn start(&mut self) {
+        self.start_with(|_| {}).unwrap_or_else(|ended| panic!("the gateway ended ({}):\n{}", ended.status, ended.log));
+    }
+
+    /// Starts the gateway as `prepare` changes the command.
+    pub fn start_with(&mut self, prepare: impl FnOnce(&mut Command)) -> Result<(), Ended> {
+        let mut command = self.program.command(&["serve", "--listen", "127.0.0.1:0"]);
+        prepare(&mut command);
+        self.launch(command)
+    }
+
+    /// Starts the gateway by a command that may wrap it.
+    pub fn launch(&mut self, mut command: Command) -> Result<(), Ended> {
+        assert!(self.process.is_none(), "the gateway runs");
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (lines, ready) = mpsc::channel();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || stdout.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line))));
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let (stderr, kept) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&log));
+        let reading = std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                let mut kept = kept.lock().unwrap();
+                if kept.len() == LOG_KEPT {
+                    kept.remove(0);
+                }
+                kept.push(line);
+            }
+        });
+        match ready.recv_timeout(PATIENCE) {
+            Ok(line) => {
+                let event: Value = serde_json::from_str(&line).unwrap();
+                self.client.moved_to(event["api"].as_str().unwrap().trim_end_matches("/v2"));
+                self.process = Some(Process { child, log });
+                Ok(())
+            }
+            Err(error) => {
+                if error == mpsc::RecvTimeoutError::Timeout {
+                    child.kill().unwrap();
+                }
+                let status = child.wait().unwrap();
+                drop(reading.join());
+                Err(Ended { status, log: log.lock().unwrap().join("\n") })
+            }
+        }
+    }
+
+    /// Starts the gateway and kills it before anybody knows whether it was ready.
+    pub async fn kill_while_starting(&self, after: Duration) {
+        let mut command = self.program.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        tokio::time::sleep(after).await;
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Ends the gateway as a power cut would.
+    pub fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.child.kill().unwrap();
+            process.child.wait().unwrap();
+        }
+    }
+
+    /// Waits until the gateway ends.
+    pub async fn ended(&mut self) -> ExitStatus {
+        let mut process = self.process.take().expect("the gateway runs");
+        for _ in 0..PATIENCE.as_millis() / POLL.as_millis() {
+            if let Some(status) = process.child.try_wait().unwrap() {
+                return status;
+            }
+            tokio::time::sleep(POLL).await;
+        }
+        panic!("the gateway does not end:\n{}", process.log.lock().unwrap().join("\n"));
+    }
+
+    /// Whether the gateway ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        let process = self.process.as_mut().expect("the gateway was started");
+        process.child.try_wait().unwrap().is_some()
+    }
+
+    /// The id of the process that was started, which may be one that wraps the gateway.
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.process.as_ref().expect("the gateway runs").child)
+    }
+
+    /// The state of a payment now.
+    pub async fn state_of(&self, payment_id: &str) -> String {
+        self.client.payment(payment_id).await["status"].as_str().unwrap().to_owned()
+    }
+
+    /// The newest lines of the gateway's log.
+    pub fn log(&self) -> String {
+        self.process.as_ref().map(|process| process.log.lock().unwrap().join("\n")).unwrap_or_default()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

@@ -1,0 +1,274 @@
+//! What the chain gives, read from the sandbox's own file and judged by the interface's words alone: none of the
+//! gateway's code has a part in it.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use bitcoin::Address;
+use bitcoin::address::NetworkUnchecked;
+use rusqlite::{Connection, OpenFlags};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::harness::client::text;
+use crate::harness::sandbox::sats;
+
+/// Confirmations before an anomaly is raised (the setting's default).
+const ANOMALY_CONFIRMATIONS: u32 = 2;
+
+/// Length of a time's text up to its seconds.
+const SECONDS: usize = "2026-01-12T12:06:20".len();
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Block(u32),
+    Mempool,
+    Absent,
+}
+
+/// Opens a database of a gateway for reading, whether or not it runs. SQLite follows the link out of
+/// `/proc/…/root`, so what lies in another mount namespace is read from a copy, kept as long as the second value.
+pub fn open(file: &Path) -> (Connection, Option<TempDir>) {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if !file.starts_with("/proc") {
+        return (Connection::open_with_flags(file, flags).unwrap(), None);
+    }
+    let folder = TempDir::new().unwrap();
+    let copy = folder.path().join("copy.db");
+    std::fs::copy(file, &copy).unwrap();
+    std::fs::copy(format!("{}-wal", file.display()), format!("{}-wal", copy.display())).unwrap();
+    (Connection::open(copy).unwrap(), Some(folder))
+}
+
+/// A transaction that pays a merchant's address.
+#[derive(Debug, Clone)]
+pub struct Paying {
+    id: i64,
+    txid: String,
+    sats: i64,
+    place: Place,
+    /// A transaction that spends one of its inputs, or of its unconfirmed ancestors', is there.
+    conflict_in_chain: bool,
+    conflict_in_mempool: bool,
+    conflicts: HashSet<i64>,
+}
+
+/// One consistent view of the chain.
+pub struct Chain {
+    pub height: u32,
+    txids: HashSet<String>,
+    by_script: HashMap<Vec<u8>, Vec<Paying>>,
+}
+
+impl Chain {
+    /// Reads the sandbox's file, whether or not a gateway uses it.
+    pub fn read(file: &Path) -> Self {
+        let (database, _copied) = open(file);
+        database.execute_batch("BEGIN").unwrap();
+        let height = database.query_row("SELECT max(height) FROM blocks", [], |row| row.get(0)).unwrap();
+        let places = places(&database);
+        let (spends, spenders) = spends(&database);
+        let spent: HashMap<i64, Vec<(i64, i64)>> = spends;
+        let rivals = |id: i64| -> HashSet<i64> {
+            let outpoints = spent.get(&id).into_iter().flatten();
+            outpoints.flat_map(|outpoint| &spenders[outpoint]).copied().filter(|other| *other != id).collect()
+        };
+        let mut by_script: HashMap<Vec<u8>, Vec<Paying>> = HashMap::new();
+        let mut query = database
+            .prepare("SELECT script, tx_id, sum(amount_sats) FROM outputs WHERE customer_key IS NULL GROUP BY 1, 2")
+            .unwrap();
+        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+        for row in rows {
+            let (script, id, sats): (Vec<u8>, i64, i64) = row.unwrap();
+            let (txid, place) = places[&id].clone();
+            // Its ancestors that are in no block stand and fall with it.
+            let (mut all_rivals, mut open, mut seen) = (HashSet::new(), vec![id], HashSet::new());
+            while let Some(one) = open.pop() {
+                if !seen.insert(one) {
+                    continue;
+                }
+                all_rivals.extend(rivals(one));
+                let parents = spent.get(&one).into_iter().flatten().map(|(parent, _)| *parent);
+                open.extend(parents.filter(|parent| !matches!(places[parent].1, Place::Block(_))));
+            }
+            let any_at = |is: fn(Place) -> bool| all_rivals.iter().any(|rival| is(places[rival].1));
+            let paying = Paying {
+                id,
+                txid,
+                sats,
+                place,
+                conflict_in_chain: any_at(|place| matches!(place, Place::Block(_))),
+                conflict_in_mempool: any_at(|place| place == Place::Mempool),
+                conflicts: rivals(id),
+            };
+            by_script.entry(script).or_default().push(paying);
+        }
+        let txids = places.into_values().map(|(txid, _)| txid).collect();
+        Self { height, txids, by_script }
+    }
+
+    /// Whether the sandbox ever took this transaction.
+    pub fn knows(&self, txid: &str) -> bool {
+        self.txids.contains(txid)
+    }
+
+    fn paying(&self, address: &str) -> &[Paying] {
+        let address: Address<NetworkUnchecked> = address.parse().unwrap();
+        let script = address.assume_checked().script_pubkey();
+        self.by_script.get(script.as_bytes()).map_or(&[], Vec::as_slice)
+    }
+
+    fn confirmations(&self, place: Place) -> u32 {
+        match place {
+            Place::Block(height) => self.height - height + 1,
+            Place::Mempool | Place::Absent => 0,
+        }
+    }
+
+    /// Why a payment's record cannot be what this chain gives; `clock` is the environment's, in the record's form.
+    pub fn contradiction(&self, payment: &Value, anomalies: &[&Value], clock: &str) -> Result<(), String> {
+        let paying = self.paying(&text(&payment["address"]));
+        let counted = self.counted(payment, paying)?;
+        let status = payment["status"].as_str().unwrap();
+        let was_confirmed = payment["paymentTime"].is_string();
+        // To the second: the look that closes it comes within the next one, and the comparison is repeated.
+        let before_deadline = clock[..SECONDS] < payment["expirationTime"].as_str().unwrap()[..SECONDS];
+        if before_deadline && !was_confirmed {
+            complete(paying, &counted)?;
+        }
+        let sum = |at_least: u32| -> i64 {
+            let confirmed = counted.iter().filter(|(one, _)| self.confirmations(one.place) >= at_least);
+            confirmed.map(|(_, sats)| sats).sum()
+        };
+        let (paid, amount) = (sum(0), sats(&payment["amount"]));
+        if paid != sats(&payment["paidBtc"]) || amount - paid != sats(&payment["remainingToPayBtc"]) {
+            return Err(format!("what counts is {paid}, which is not what is told as paid"));
+        }
+        let possible = possible_states(before_deadline, was_confirmed, paid, paid >= amount, sum(1) >= amount);
+        if !possible.contains(&status) {
+            return Err(format!("{status}, where the chain gives one of {possible:?}"));
+        }
+        if !["NEW", "UNDERPAID"].contains(&status) {
+            self.each_satoshi_is_told(paying, &counted, anomalies)?;
+        }
+        Ok(())
+    }
+
+    /// The transactions that the record counts, with what of each; all of them must stand in the chain as told.
+    fn counted<'a>(&self, payment: &Value, paying: &'a [Paying]) -> Result<Vec<(&'a Paying, i64)>, String> {
+        let is_confirmed = payment["status"] == "CONFIRMED";
+        let mut counted: Vec<(&Paying, i64)> = Vec::new();
+        for listed in payment["btcTransactions"].as_array().unwrap() {
+            let txid = text(&listed["btcTxId"]);
+            let one = paying.iter().find(|one| one.txid == txid).ok_or(format!("{txid} does not pay it"))?;
+            let (amount, confirmations) = (sats(&listed["btcAmount"]), self.confirmations(one.place));
+            if amount > one.sats || listed["confirmations"] != confirmations {
+                return Err(format!("{txid} is told wrong: {listed}, {confirmations} confirmations"));
+            }
+            let gone = match one.place {
+                Place::Block(_) => false,
+                Place::Mempool => one.conflict_in_chain,
+                Place::Absent => one.conflict_in_chain || (one.conflict_in_mempool && !is_confirmed),
+            };
+            let twice = counted.iter().any(|(other, _)| one.conflicts.contains(&other.id));
+            if gone || twice {
+                return Err(format!("{txid} counts, and is gone or counts beside a rival: {one:?}"));
+            }
+            counted.push((one, amount));
+        }
+        Ok(counted)
+    }
+
+    /// The law of section 3: a satoshi with the anomaly's confirmations counts, or is in one LATE or EXTRA anomaly.
+    fn each_satoshi_is_told(
+        &self,
+        paying: &[Paying],
+        counted: &[(&Paying, i64)],
+        anomalies: &[&Value],
+    ) -> Result<(), String> {
+        for one in paying.iter().filter(|one| self.confirmations(one.place) >= ANOMALY_CONFIRMATIONS) {
+            let counts: i64 = counted.iter().filter(|(other, _)| other.id == one.id).map(|(_, sats)| sats).sum();
+            let of_it = anomalies.iter().filter(|anomaly| {
+                let kind = anomaly["anomalyType"].as_str().unwrap();
+                ["LATE_PAYMENT", "EXTRA_PAYMENT"].contains(&kind)
+                    && anomaly["resolution"] == "OPEN"
+                    && anomaly["btcTransactions"].as_array().unwrap().iter().any(|tx| tx["btcTxId"] == one.txid)
+            });
+            let told: Vec<i64> = of_it.map(|anomaly| sats(&anomaly["paidBtc"])).collect();
+            if told.len() > 1 || counts + told.iter().sum::<i64>() != one.sats {
+                return Err(format!("of {one:?} {counts} counts, and {told:?} stands in anomalies"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Before the deadline of a payment that was never CONFIRMED, all that is not gone counts in full.
+fn complete(paying: &[Paying], counted: &[(&Paying, i64)]) -> Result<(), String> {
+    for one in paying {
+        let is_there = match one.place {
+            Place::Block(_) => true,
+            Place::Mempool => !one.conflict_in_chain,
+            Place::Absent => !one.conflict_in_chain && !one.conflict_in_mempool,
+        };
+        let displaced = counted.iter().any(|(other, _)| one.conflicts.contains(&other.id));
+        let counts = counted.iter().any(|(other, sats)| other.id == one.id && *sats == one.sats);
+        if is_there && !displaced && !counts {
+            return Err(format!("{one:?} does not count"));
+        }
+    }
+    Ok(())
+}
+
+/// The states that the table of section 2 allows for one confirmation, as far as the chain alone decides.
+fn possible_states(
+    before_deadline: bool,
+    was_confirmed: bool,
+    paid: i64,
+    is_enough: bool,
+    is_confirmed: bool,
+) -> &'static [&'static str] {
+    match (was_confirmed, before_deadline) {
+        (_, _) if is_confirmed && was_confirmed => &["CONFIRMED"],
+        // It stays until a block says otherwise, and once fallen it comes back by a block alone.
+        (true, _) if is_enough => &["CONFIRMED", "INVALID"],
+        (true, _) => &["INVALID"],
+        (false, _) if is_confirmed => &[],
+        (false, true) if is_enough => &["UNCONFIRMED"],
+        (false, true) if paid > 0 => &["UNDERPAID"],
+        (false, true) => &["NEW"],
+        (false, false) if is_enough => &["UNCONFIRMED", "EXPIRED", "INVALID"],
+        (false, false) => &["EXPIRED", "INVALID"],
+    }
+}
+
+fn places(database: &Connection) -> HashMap<i64, (String, Place)> {
+    let mut query = database.prepare("SELECT tx_id, txid, block_height, entered_ms FROM transactions").unwrap();
+    let rows = query.query_map([], |row| {
+        let mut txid: Vec<u8> = row.get(1)?;
+        txid.reverse();
+        let (height, entered): (Option<u32>, Option<i64>) = (row.get(2)?, row.get(3)?);
+        let place = match (height, entered) {
+            (Some(height), _) => Place::Block(height),
+            (None, Some(_)) => Place::Mempool,
+            (None, None) => Place::Absent,
+        };
+        Ok((row.get(0)?, (hex::encode(txid), place)))
+    });
+    rows.unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+type Spends = (HashMap<i64, Vec<(i64, i64)>>, HashMap<(i64, i64), Vec<i64>>);
+
+/// The outpoints that each transaction spends, and the transactions that spend each outpoint.
+fn spends(database: &Connection) -> Spends {
+    let mut query = database.prepare("SELECT spender_tx_id, prev_tx_id, prev_vout FROM spends").unwrap();
+    let rows = query.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?)))).unwrap();
+    let (mut spent, mut spenders): Spends = (HashMap::new(), HashMap::new());
+    for row in rows {
+        let (spender, outpoint): (i64, (i64, i64)) = row.unwrap();
+        spent.entry(spender).or_default().push(outpoint);
+        spenders.entry(outpoint).or_default().push(spender);
+    }
+    (spent, spenders)
+}

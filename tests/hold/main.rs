@@ -4,6 +4,7 @@
 
 #![cfg(test)]
 
+mod blind;
 mod check;
 mod durability;
 mod kills;

@@ -1,7 +1,10 @@
 //! Payments and anomalies as GET shows them: each answer from one snapshot of the database.
 
+use std::cell::OnceCell;
+
 use tillgate_domain::id::Id;
 
+use crate::environment::Environment;
 use crate::gateway::Gateway;
 use crate::records::{RecordContext, anomaly_record, payment_record};
 use crate::store::anomalies::{AnomalyFilter, AnomalyRow};
@@ -63,16 +66,35 @@ pub fn anomalies(gateway: &Gateway, filter: &AnomalyFilter, limit: u32, offset: 
 /// One snapshot, and what its records show beside their own rows.
 struct Shown<'a> {
     reader: &'a Reader<'a>,
-    context: RecordContext<'a>,
+    environment: Environment,
+    pages_base: &'a str,
+    /// Read once, and only where a record tells of transactions.
+    tip_height: OnceCell<u32>,
 }
 
 impl Shown<'_> {
     fn payment(&self, row: &PaymentRow) -> Result<String, StoreError> {
-        Ok(payment_record(row, &self.reader.receipts(row.seq)?, &self.context))
+        // Mostly a shop asks for a payment that waits to be paid: no transaction counts, so none is looked for.
+        if row.payment.paid_sats == 0 {
+            return Ok(payment_record(row, &[], &self.context(0)));
+        }
+        Ok(payment_record(row, &self.reader.receipts(row.seq)?, &self.context(self.tip_height()?)))
     }
 
     fn anomaly(&self, row: &AnomalyRow) -> Result<String, StoreError> {
-        Ok(anomaly_record(row, &self.reader.receipts(row.payment_seq)?, &self.context))
+        Ok(anomaly_record(row, &self.reader.receipts(row.payment_seq)?, &self.context(self.tip_height()?)))
+    }
+
+    fn tip_height(&self) -> Result<u32, StoreError> {
+        if let Some(height) = self.tip_height.get() {
+            return Ok(*height);
+        }
+        let height = self.reader.tip_height()?;
+        Ok(*self.tip_height.get_or_init(|| height))
+    }
+
+    fn context(&self, tip_height: u32) -> RecordContext<'_> {
+        RecordContext { environment: self.environment, pages_base: self.pages_base, tip_height }
     }
 }
 
@@ -80,10 +102,8 @@ fn in_one_snapshot<T>(
     gateway: &Gateway,
     show: impl FnOnce(&Shown<'_>) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    let pages_base = gateway.pages_base();
-    gateway.store.read(|reader| {
-        let tip_height = reader.tip_height()?;
-        let context = RecordContext { environment: gateway.environment, pages_base: &pages_base, tip_height };
-        show(&Shown { reader, context })
-    })
+    let (environment, pages_base) = (gateway.environment, gateway.pages_base());
+    gateway
+        .store
+        .read(|reader| show(&Shown { reader, environment, pages_base: &pages_base, tip_height: OnceCell::new() }))
 }

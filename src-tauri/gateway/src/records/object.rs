@@ -13,26 +13,26 @@ impl Object {
     }
 
     /// A string.
-    pub(super) fn text(&mut self, name: &str, value: &str) {
+    pub(super) fn text(&mut self, name: &'static str, value: &str) {
         self.name(name);
         push_string(&mut self.out, value);
     }
 
     /// A string, or no member at all.
-    pub(super) fn optional_text(&mut self, name: &str, value: Option<&str>) {
+    pub(super) fn optional_text(&mut self, name: &'static str, value: Option<&str>) {
         if let Some(value) = value {
             self.text(name, value);
         }
     }
 
     /// A number, array or object whose JSON text is at hand.
-    pub(super) fn raw(&mut self, name: &str, json: &str) {
+    pub(super) fn raw(&mut self, name: &'static str, json: &str) {
         self.name(name);
         self.out.push_str(json);
     }
 
     /// An array of JSON texts.
-    pub(super) fn array(&mut self, name: &str, items: impl IntoIterator<Item = String>) {
+    pub(super) fn array(&mut self, name: &'static str, items: impl IntoIterator<Item = String>) {
         self.name(name);
         self.out.push('[');
         for (index, item) in items.into_iter().enumerate() {
@@ -49,12 +49,11 @@ impl Object {
         self.out
     }
 
-    fn name(&mut self, name: &str) {
-        if self.out.len() > 1 {
-            self.out.push(',');
-        }
-        push_string(&mut self.out, name);
-        self.out.push(':');
+    /// Names are ours: nothing in them needs escaping.
+    fn name(&mut self, name: &'static str) {
+        self.out.push_str(if self.out.len() > 1 { ",\"" } else { "\"" });
+        self.out.push_str(name);
+        self.out.push_str("\":");
     }
 }
 

@@ -10,7 +10,7 @@ use tillgate_domain::payment::{Payment, PaymentState};
 use tillgate_domain::policy::Policy;
 use tillgate_domain::time::Timestamp;
 
-use super::values::{self, sats_column};
+use super::values::{self, Columns as _, InOrder, sats_column};
 use super::{Reader, StoreError, Tx};
 
 /// A payment with all that its record shows.
@@ -72,10 +72,11 @@ pub struct PaymentFilter {
     pub label: Option<String>,
 }
 
-const COLUMNS: &str = "seq, id, state, amount_sats, price_minor, currency, rate, derivation_index, script, address, \
-     label, message, merchant_transaction_id, notification_url, anomaly_notification_url, redirect_urls, created_at, \
-     expires_at, current_at, closed_at, confirmed_at, paid_sats, accepted_sats, confirmations, zero_conf_quiet_ms, \
-     tolerance_per_mille, overpayment, anomaly_confirmations, offline_grace_ms";
+/// In the order in which [`read`] reads them.
+const COLUMNS: &str = "confirmations, zero_conf_quiet_ms, tolerance_per_mille, overpayment, anomaly_confirmations, \
+     offline_grace_ms, id, state, amount_sats, price_minor, currency, rate, created_at, expires_at, closed_at, \
+     accepted_sats, confirmed_at, paid_sats, seq, address, script, derivation_index, label, message, \
+     merchant_transaction_id, notification_url, anomaly_notification_url, redirect_urls, current_at";
 
 impl Reader<'_> {
     /// The payment of this id.
@@ -302,19 +303,20 @@ impl PaymentFilter {
 }
 
 fn read(row: &Row<'_>) -> Result<PaymentRow, StoreError> {
+    let row = &InOrder::of(row);
     let policy = Policy {
         confirmations: values::number(row, "confirmations")?,
-        zero_conf_quiet_ms: row.get("zero_conf_quiet_ms")?,
+        zero_conf_quiet_ms: row.value("zero_conf_quiet_ms")?,
         tolerance_per_mille: values::number(row, "tolerance_per_mille")?,
         overpayment: values::parsed(row, "overpayment")?,
         anomaly_confirmations: values::number(row, "anomaly_confirmations")?,
-        offline_grace_ms: row.get("offline_grace_ms")?,
+        offline_grace_ms: row.value("offline_grace_ms")?,
     };
     let payment = Payment {
         id: values::id(row, "id")?,
         state: values::parsed(row, "state")?,
         amount_sats: values::sats(row, "amount_sats")?,
-        price_minor: row.get("price_minor")?,
+        price_minor: row.value("price_minor")?,
         currency: values::currency(row, "currency")?,
         rate: values::rate(row, "rate")?,
         created_at: values::time(row, "created_at")?,
@@ -326,17 +328,17 @@ fn read(row: &Row<'_>) -> Result<PaymentRow, StoreError> {
         paid_sats: values::sats(row, "paid_sats")?,
     };
     Ok(PaymentRow {
-        seq: row.get("seq")?,
+        seq: row.value("seq")?,
         payment,
-        address: row.get("address")?,
-        script: ScriptBuf::from_bytes(row.get("script")?),
+        address: row.value("address")?,
+        script: ScriptBuf::from_bytes(row.value("script")?),
         derivation_index: values::number(row, "derivation_index")?,
-        label: row.get("label")?,
-        message: row.get("message")?,
-        merchant_transaction_id: row.get("merchant_transaction_id")?,
-        notification_url: row.get("notification_url")?,
-        anomaly_notification_url: row.get("anomaly_notification_url")?,
-        redirect_urls: row.get("redirect_urls")?,
+        label: row.value("label")?,
+        message: row.value("message")?,
+        merchant_transaction_id: row.value("merchant_transaction_id")?,
+        notification_url: row.value("notification_url")?,
+        anomaly_notification_url: row.value("anomaly_notification_url")?,
+        redirect_urls: row.value("redirect_urls")?,
         current_at: values::time(row, "current_at")?,
     })
 }

@@ -7,12 +7,13 @@ use tillgate_domain::advance::Verdict;
 use tillgate_domain::receipt::{Position, Receipt};
 use tillgate_domain::time::Timestamp;
 
-use super::values::{self, sats_column};
+use super::values::{self, Columns as _, InOrder, sats_column};
 use super::{Reader, StoreError, Tx};
 
-const COLUMNS: &str = "payment_seq, txid, amount_sats, first_seen_at, last_seen_at, earliest_at, position, \
-     block_height, block_time, conflict_in_chain, conflict_in_mempool, last_conflict_at, relays_well, eligible_sats, \
-     counted_sats, gone, EXISTS (SELECT 1 FROM anomalies AS a WHERE a.payment_seq = r.payment_seq \
+/// In the order in which [`read`] reads them.
+const COLUMNS: &str = "position, block_height, block_time, txid, amount_sats, first_seen_at, last_seen_at, \
+     earliest_at, conflict_in_chain, conflict_in_mempool, last_conflict_at, relays_well, eligible_sats, counted_sats, \
+     gone, EXISTS (SELECT 1 FROM anomalies AS a WHERE a.payment_seq = r.payment_seq \
      AND a.resolution IN ('REFUNDING', 'REFUNDED') AND instr(a.txids, r.txid) > 0) AS refunded";
 
 impl Reader<'_> {
@@ -198,14 +199,15 @@ impl Tx<'_> {
 }
 
 fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
-    let position: String = row.get("position")?;
-    let position = match position.as_str() {
-        "block" => {
-            Position::Block { height: values::number(row, "block_height")?, time: values::time(row, "block_time")? }
-        }
-        "mempool" => Position::Mempool,
-        "absent" => Position::Absent,
-        _ => return Err(StoreError::BadValue("receipts.position")),
+    let row = &InOrder::of(row);
+    let position = values::text(row, "position")?;
+    let height: Option<u32> = row.value("block_height")?;
+    let time = values::optional_time(row, "block_time")?;
+    let position = match (position, height, time) {
+        ("block", Some(height), Some(time)) => Position::Block { height, time },
+        ("mempool", ..) => Position::Mempool,
+        ("absent", ..) => Position::Absent,
+        _ => return Err(StoreError::BadValue("position")),
     };
     Ok(Receipt {
         txid: values::txid(row, "txid")?,
@@ -214,14 +216,14 @@ fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
         last_seen_at: values::time(row, "last_seen_at")?,
         earliest_at: values::time(row, "earliest_at")?,
         position,
-        conflict_in_chain: row.get("conflict_in_chain")?,
-        conflict_in_mempool: row.get("conflict_in_mempool")?,
+        conflict_in_chain: row.value("conflict_in_chain")?,
+        conflict_in_mempool: row.value("conflict_in_mempool")?,
         last_conflict_at: values::optional_time(row, "last_conflict_at")?,
-        relays_well: row.get("relays_well")?,
+        relays_well: row.value("relays_well")?,
         conflicts_with: Vec::new(),
         eligible_sats: values::optional_sats(row, "eligible_sats")?,
         counted_sats: values::sats(row, "counted_sats")?,
-        gone: row.get("gone")?,
-        refunded: row.get("refunded")?,
+        gone: row.value("gone")?,
+        refunded: row.value("refunded")?,
     })
 }

@@ -48,11 +48,11 @@ async fn each_start_finds_the_installation_and_wallet_of_the_first() {
     let installation = first.installation;
     assert!(first.wallet.get().is_none(), "opening makes no wallet");
     run_and_stop(Arc::clone(&first), on_loopback()).await.unwrap();
-    let address = first.wallet.get().unwrap().addresses.take(0).unwrap();
+    let address = first.wallet.get().unwrap().addresses.give().unwrap();
     drop(first);
     let second = open(folder.path()).await;
     assert_eq!(second.installation, installation);
-    assert_eq!(second.wallet.get().unwrap().addresses.take(0).unwrap(), address);
+    assert_eq!(second.wallet.get().unwrap().addresses.give().unwrap(), address);
 }
 
 #[tokio::test]

@@ -1,7 +1,5 @@
-//! Making a payment: all that can be refused is refused before an index is taken; index, payment and
+//! Making a payment: all that can be refused is refused before an address is given; its index, the payment and the
 //! kept answer are one commit.
-
-use std::sync::Arc;
 
 use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, MAX_SATS, Rate, format_btc, usd_equivalent};
@@ -9,9 +7,8 @@ use tillgate_domain::payment::{Payment, PaymentState};
 use tillgate_domain::policy::Policy;
 use tillgate_domain::time::Timestamp;
 
-use super::draft::{self, Draft, Judged};
+use super::draft::{self, Draft};
 use crate::entropy::NoEntropy;
-use crate::environment::Environment;
 use crate::faults::Fault;
 use crate::gateway::Gateway;
 use crate::idempotency::{Once, Seen};
@@ -20,7 +17,7 @@ use crate::records::{RecordContext, payment_record};
 use crate::store::keychains::Keychain;
 use crate::store::payments::{NewPayment, PaymentRow};
 use crate::store::{StoreError, Tx};
-use crate::wallet::{Wallet, WalletError};
+use crate::wallet::WalletError;
 
 /// A payment's life (interface, "Limits").
 const LIFETIME_MS: i64 = 30 * 60 * 1_000;
@@ -113,7 +110,9 @@ pub async fn create(
     let (Some(rate), Some(amount_sats), true) = (quote.rate, quote.amount_sats, judged.faults.is_empty()) else {
         return Err(CreateError::Invalid(judged.faults));
     };
-    let wallet = Arc::clone(wallet.ok_or(CreateError::WalletNotReady)?);
+    let wallet = wallet.ok_or(CreateError::WalletNotReady)?;
+    let watched = gateway.watcher.watched().filter(|it| now.ms() - it.looked_at.ms() <= WATCHED_WITHIN_MS);
+    let tip_height = watched.ok_or(CreateError::ChainNotReady)?.tip.height;
     let rate_id = gateway.rates.row_id(&gateway.store, currency, &quote.kept).await?;
     let usd = gateway.rates.last_known(Currency::USD).map(|kept| kept.rate);
     let created_at = now.cut_to_second();
@@ -132,20 +131,25 @@ pub async fn create(
         confirmed_at: None,
         paid_sats: 0,
     };
-    let watched = gateway.watcher.watched().filter(|it| now.ms() - it.looked_at.ms() <= WATCHED_WITHIN_MS);
-    let birth = Birth {
-        environment: gateway.environment,
-        pages_base: gateway.pages_base(),
-        wallet,
+    let address = wallet.addresses.give()?;
+    let row = PaymentRow {
+        seq: 0,
         payment,
-        judged,
-        author,
-        rate_id,
-        tip_height: watched.map(|watched| watched.tip.height),
-        now,
-        once,
+        address: address.text,
+        script: address.script,
+        derivation_index: address.index,
+        label: author.label,
+        message: judged.message,
+        merchant_transaction_id: judged.merchant_transaction_id,
+        notification_url: judged.notification_url,
+        anomaly_notification_url: judged.anomaly_notification_url,
+        redirect_urls: judged.redirect_urls,
+        current_at: now,
     };
-    let created = gateway.store.write(move |tx| birth.happen(tx)).await?;
+    let context = RecordContext { environment: gateway.environment, pages_base: &gateway.pages_base(), tip_height };
+    let record = payment_record(&row, &[], &context);
+    let birth = Birth { new: NewPayment { row, key_id: author.key_id, rate_id }, record, now, once };
+    let created = gateway.store.write_refusing_early(move |tx| birth.happen(tx)).await?;
     if let Created::New { .. } = created {
         gateway.note_change();
     }
@@ -194,55 +198,30 @@ impl Quote {
     }
 }
 
-/// All that the transaction of a payment's creation needs.
+/// A payment about to be stored.
 struct Birth {
-    environment: Environment,
-    pages_base: String,
-    wallet: Arc<Wallet>,
-    payment: Payment,
-    judged: Judged,
-    author: Author,
-    rate_id: i64,
-    /// Height of the best block; `None` where the chain is not watched. Judged in the transaction, after the
-    /// kept answer: a repeat is answered whatever the chain does.
-    tip_height: Option<u32>,
+    new: NewPayment,
+    record: String,
     now: Timestamp,
     once: Option<Once>,
 }
 
 impl Birth {
+    /// Refuses, if it must, before the first write.
     fn happen(self, tx: &Tx<'_>) -> Result<Created, CreateError> {
+        // A twin that came at the same time was stored first; this one's address is given to nobody.
         if let Some(once) = &self.once
             && let Some(answer) = answered(once.seen(tx, self.now)?)?
         {
             return Ok(answer);
         }
-        let tip_height = self.tip_height.ok_or(CreateError::ChainNotReady)?;
-        let index = tx.take_index(Keychain::External)?.ok_or(CreateError::WalletNotReady)?;
-        let address = self.wallet.addresses.take(index)?;
-        let payment_id = self.payment.id;
+        let payment = &self.new.row.payment;
         // The closing look is one that starts after the deadline.
-        let due_at = self.payment.expires_at.plus_ms(1);
-        let row = PaymentRow {
-            seq: 0,
-            payment: self.payment,
-            address: address.text,
-            script: address.script,
-            derivation_index: index,
-            label: self.author.label,
-            message: self.judged.message,
-            merchant_transaction_id: self.judged.merchant_transaction_id,
-            notification_url: self.judged.notification_url,
-            anomaly_notification_url: self.judged.anomaly_notification_url,
-            redirect_urls: self.judged.redirect_urls,
-            current_at: self.now,
-        };
-        let context = RecordContext { environment: self.environment, pages_base: &self.pages_base, tip_height };
-        let record = payment_record(&row, &[], &context);
-        tx.insert_payment(&NewPayment { row, key_id: self.author.key_id, rate_id: self.rate_id }, due_at)?;
+        tx.insert_payment(&self.new, payment.expires_at.plus_ms(1))?;
+        tx.give_index(Keychain::External, self.new.row.derivation_index)?;
         if let Some(once) = &self.once {
-            once.keep(tx, record.as_bytes(), self.now)?;
+            once.keep(tx, self.record.as_bytes(), self.now)?;
         }
-        Ok(Created::New { payment_id, record })
+        Ok(Created::New { payment_id: payment.id, record: self.record })
     }
 }

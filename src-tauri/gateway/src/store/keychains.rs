@@ -46,18 +46,15 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Takes the next derivation index, never to be given again once this transaction is committed;
-    /// `None` before a wallet exists.
+    /// Notes that the derivation index `index` is given: once this is committed, neither it nor one below it is ever
+    /// given again by whoever reads [`Reader::keychain`] first.
     ///
     /// # Errors
     /// When it cannot be stored, and after the last index there is.
-    pub fn take_index(&self, keychain: Keychain) -> Result<Option<u32>, StoreError> {
-        // Not `UPDATE … RETURNING`, which makes a temporary table for each row.
-        let mut next = self.connection.prepare_cached("SELECT next_index FROM keychains WHERE keychain = ?1")?;
-        let Some(index) = next.query_row([keychain.column()], |row| row.get(0)).optional()? else { return Ok(None) };
+    pub fn give_index(&self, keychain: Keychain, index: u32) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("UPDATE keychains SET next_index = next_index + 1 WHERE keychain = ?1")?
-            .execute([keychain.column()])?;
-        Ok(Some(index))
+            .prepare_cached("UPDATE keychains SET next_index = max(next_index, ?2 + 1) WHERE keychain = ?1")?
+            .execute((keychain.column(), index))?;
+        Ok(())
     }
 }

@@ -37,6 +37,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use writer::Failing;
+
 /// The database of one environment.
 pub struct Store {
     readers: readers::Readers,
@@ -85,7 +87,23 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.writer.write(job).await
+        self.writer.write(Failing::AnyTime, job).await
+    }
+
+    /// The same for a job that refuses, if it does, before it writes, which spares it the savepoint. One that fails
+    /// later all the same (a fault of the database) takes all that shares its commit along.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub async fn write_refusing_early<T, E>(
+        &self,
+        job: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.writer.write(Failing::BeforeWriting, job).await
     }
 
     /// Runs `read` on a snapshot. It is meant for short reads: call it from

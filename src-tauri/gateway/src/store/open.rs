@@ -18,6 +18,10 @@ const STATEMENT_CACHE: usize = 128;
 /// Pages that the writer keeps: new rows go to random places of the indexes on ids and scripts.
 const WRITER_CACHE_KIB: i64 = 16 * 1_024;
 
+/// Pages of the log after which they are moved into the database (16 MiB). Under load most of them are newer copies of
+/// pages that are in the log already, of which only the last has to be moved.
+const CHECKPOINT_PAGES: u32 = 4_096;
+
 pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
     create_private(file)?;
     let connection = Connection::open_with_flags(
@@ -32,6 +36,7 @@ pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
     // What a job's savepoint would undo stays in memory, where some jobs would write it to a temporary file.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     Ok(connection)

@@ -14,16 +14,38 @@ const QUEUE_MAX: usize = 4_096;
 /// Writes that share a commit at most, so that none waits long for its answer.
 const GROUP_MAX: usize = 512;
 
-/// One write: runs in its savepoint; what it leaves answers its caller once the commit's fate is known.
-type Job = Box<dyn FnOnce(Result<&Connection, &str>) -> Box<dyn Answer> + Send>;
+/// What the writes of a group hear in which another failed and took the transaction with it.
+const EARLIER_WRITE_FAILED: &str = "an earlier write of the same commit failed";
+
+/// One write; what it leaves answers its caller once the commit's fate is known.
+type Job = Box<dyn FnOnce(Result<Begun<'_>, &str>) -> Box<dyn Answer> + Send>;
+
+/// The transaction that a write runs in.
+struct Begun<'a> {
+    connection: &'a Connection,
+    /// No other write is in it.
+    alone: bool,
+}
+
+/// When a write may fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failing {
+    /// At any time: where others share its commit, a savepoint undoes it alone.
+    AnyTime,
+    /// Before it has written anything, but for faults of the database; its whole group fails with it then.
+    BeforeWriting,
+}
 
 /// A caller's answer, kept until the commit succeeded or failed.
 trait Answer {
     fn send(self: Box<Self>, committed: Result<(), &str>);
+    /// Whether it failed in no savepoint of its own: what it wrote, if anything, is still there.
+    fn failed_unguarded(&self) -> bool;
 }
 
 struct Pending<T, E> {
     result: Result<T, E>,
+    guarded: bool,
     to: oneshot::Sender<Result<T, E>>,
 }
 
@@ -36,6 +58,10 @@ impl<T, E: From<StoreError>> Answer for Pending<T, E> {
         };
         // The caller may have gone away; the change is committed all the same.
         let _ = self.to.send(result);
+    }
+
+    fn failed_unguarded(&self) -> bool {
+        !self.guarded && self.result.is_err()
     }
 }
 
@@ -55,18 +81,24 @@ impl Writer {
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
-    pub(super) async fn write<T, E>(&self, job: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    pub(super) async fn write<T, E>(
+        &self,
+        failing: Failing,
+        job: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
         let (to, answer) = oneshot::channel();
         let job: Job = Box::new(move |begun| {
+            let guarded = failing == Failing::AnyTime && begun.as_ref().is_ok_and(|begun| !begun.alone);
             let result = match begun {
-                Ok(connection) => in_savepoint(connection, job),
+                Ok(Begun { connection, .. }) if guarded => in_savepoint(connection, job),
+                Ok(Begun { connection, .. }) => job(&Tx { reader: Reader { connection } }),
                 Err(reason) => Err(StoreError::CommitFailed(reason.to_owned()).into()),
             };
-            Box::new(Pending { result, to })
+            Box::new(Pending { result, guarded, to })
         });
         let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
         jobs.send(job).await.map_err(|_| StoreError::Closed)?;
@@ -96,21 +128,34 @@ fn run(connection: &Connection, mut waiting: mpsc::Receiver<Job>) {
 }
 
 fn commit_group(connection: &Connection, group: &mut Vec<Job>) {
-    let begun = connection.execute_batch("BEGIN IMMEDIATE").map_err(|error| StoreError::from(error).to_string());
+    let mut writable = run_sql(connection, "BEGIN IMMEDIATE").map_err(|error| error.to_string());
+    let alone = group.len() == 1;
     let answers: Vec<_> = group
         .drain(..)
-        .map(|job| match &begun {
+        .map(|job| {
             // SQLite ends the whole transaction by itself on some errors (a full disk among them).
-            Ok(()) if connection.is_autocommit() => job(Err("an earlier write of the same commit failed")),
-            Ok(()) => job(Ok(connection)),
-            Err(reason) => job(Err(reason)),
+            if writable.is_ok() && connection.is_autocommit() {
+                writable = Err(EARLIER_WRITE_FAILED.to_owned());
+            }
+            let changes = connection.total_changes();
+            let answer = match &writable {
+                Ok(()) => job(Ok(Begun { connection, alone })),
+                Err(reason) => job(Err(reason)),
+            };
+            if writable.is_ok() && answer.failed_unguarded() && connection.total_changes() != changes {
+                writable = Err(EARLIER_WRITE_FAILED.to_owned());
+            }
+            answer
         })
         .collect();
-    let committed = begun.and_then(|()| commit(connection));
+    let committed = writable.and_then(|()| commit(connection));
     if let Err(reason) = &committed {
-        tracing::error!(reason, "nothing could be stored");
+        // One that refuses after it wrote, alone in its transaction, is no fault.
+        if !(alone && answers.iter().any(|answer| answer.failed_unguarded())) {
+            tracing::error!(reason, "nothing could be stored");
+        }
         if !connection.is_autocommit()
-            && let Err(error) = connection.execute_batch("ROLLBACK")
+            && let Err(error) = run_sql(connection, "ROLLBACK")
         {
             tracing::error!(%error, "a failed transaction could not be rolled back");
         }
@@ -125,7 +170,7 @@ fn commit(connection: &Connection) -> Result<(), String> {
     if fail_points::commit_fails() {
         return Err("a test said so".to_owned());
     }
-    let committed = connection.execute_batch("COMMIT").map_err(|error| StoreError::from(error).to_string());
+    let committed = run_sql(connection, "COMMIT").map_err(|error| error.to_string());
     fail_points::pass(Point::CommitAfter);
     committed
 }
@@ -134,17 +179,18 @@ fn in_savepoint<T, E: From<StoreError>>(
     connection: &Connection,
     job: impl FnOnce(&Tx<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    let run = |sql: &str| -> Result<(), StoreError> {
-        connection.prepare_cached(sql)?.execute([])?;
-        Ok(())
-    };
-    run("SAVEPOINT job")?;
+    run_sql(connection, "SAVEPOINT job")?;
     let result = job(&Tx { reader: Reader { connection } });
     if result.is_err() {
-        run("ROLLBACK TO job")?;
+        run_sql(connection, "ROLLBACK TO job")?;
     }
-    run("RELEASE job")?;
+    run_sql(connection, "RELEASE job")?;
     result
+}
+
+fn run_sql(connection: &Connection, sql: &str) -> Result<(), StoreError> {
+    connection.prepare_cached(sql)?.execute([])?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -186,6 +232,44 @@ mod tests {
         assert!(matches!(bad, Err(StoreError::Sqlite(_))), "the duplicate is refused: {bad:?}");
         let names: Vec<_> = settings(&store).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["good", "more"]);
+    }
+
+    #[tokio::test]
+    async fn a_write_that_fails_alone_leaves_nothing_and_says_why() {
+        let (_folder, store) = store();
+        let half = |tx: &crate::store::Tx<'_>| {
+            set(tx, "half")?;
+            set(tx, "half")
+        };
+        assert!(matches!(store.write(half).await, Err(StoreError::Sqlite(_))));
+        assert!(matches!(store.write_refusing_early(half).await, Err(StoreError::Sqlite(_))));
+        assert!(settings(&store).is_empty());
+        store.write(|tx| set(tx, "afterwards")).await.unwrap();
+        assert_eq!(settings(&store).len(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_write_that_refuses_early_harms_no_other_and_one_that_breaks_its_word_leaves_nothing_behind() {
+        let (_folder, store) = store();
+        for breaks_its_word in [false, true] {
+            let before = settings(&store).len();
+            // While the first holds the writer, the others come together.
+            let (release, held) = std::sync::mpsc::channel();
+            let first = store.write(move |_| held.recv().map_err(|_| StoreError::Closed));
+            let good = store.write_refusing_early(move |tx| set(tx, &format!("good {breaks_its_word}")));
+            let bad = store.write_refusing_early(move |tx| {
+                if breaks_its_word {
+                    set(tx, "half")?;
+                }
+                Err::<(), _>(StoreError::BadValue("refused"))
+            });
+            let (first, good, bad, sent) = tokio::join!(first, good, bad, async { release.send(()) });
+            sent.unwrap();
+            assert!(first.is_ok() && matches!(bad, Err(StoreError::BadValue("refused"))), "{bad:?}");
+            assert_eq!(good.is_ok(), !breaks_its_word);
+            assert!(good.is_ok() || matches!(good, Err(StoreError::CommitFailed(_))), "{good:?}");
+            assert_eq!(settings(&store).len(), before + usize::from(!breaks_its_word));
+        }
     }
 
     #[tokio::test]

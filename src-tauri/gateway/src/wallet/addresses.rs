@@ -1,10 +1,15 @@
-//! Addresses for customers, derived ahead of their need on a thread of their own, so that the
-//! database's writer finds them at hand. Memory only: which index is given to whom is decided by the
-//! database, never here.
+//! Addresses for customers, each given once, derived ahead of their need on a thread of their own.
+//!
+//! Which is the next is known here, in memory, from where the database was when the gateway opened it; the payment that
+//! an address is given to notes its index in its own transaction ([`give_index`]). So one that was given to a payment
+//! which was never stored may be given again after a restart: nobody has seen it.
+//!
+//! [`give_index`]: crate::store::Tx::give_index
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use bdk_wallet::miniscript::{Descriptor, DescriptorPublicKey};
 use bitcoin::secp256k1::{Secp256k1, VerifyOnly};
@@ -12,18 +17,23 @@ use bitcoin::{Network, ScriptBuf};
 
 use super::WalletError;
 
-/// Addresses kept ready: a few hundred milliseconds of the writer's best pace.
-const AHEAD: u32 = 4_096;
+/// Addresses kept ready: a burst of five thousand payments, and half as many again.
+const AHEAD: usize = 8_192;
 
-/// The pool is filled up again when so few are left.
-const REFILL_AT: u32 = AHEAD / 2;
+/// While so many are left, the pool is filled up only when nobody asks: the processor is for the payments then.
+const ENOUGH: usize = AHEAD / 4;
 
-/// Addresses derived between two looks at what is asked, so that a reader never waits long.
-const BATCH: u32 = 64;
+/// Nobody asks when nobody has asked for so long.
+const QUIET: Duration = Duration::from_millis(10);
 
-/// An address and its script.
+/// Addresses derived between two looks at what is asked: whoever finds none ready waits for one such batch.
+const BATCH: usize = 16;
+
+/// An address of the external keychain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
+    /// Its derivation index.
+    pub index: u32,
     /// As shown.
     pub text: String,
     /// Its script.
@@ -40,18 +50,21 @@ pub struct AddressPool {
 struct Shared {
     keychain: KeychainAddresses,
     ahead: Mutex<Ahead>,
+    /// Wakes the thread that derives.
     wanted: Condvar,
+    /// Wakes those who found none ready.
+    derived: Condvar,
 }
 
-/// What is derived: the indices from `next` up to `end`, but for those taken out.
 struct Ahead {
-    ready: BTreeMap<u32, Address>,
-    /// The lowest index that may still be asked for.
-    next: u32,
-    /// The lowest index not yet derived.
-    end: u32,
-    /// Below [`REFILL_AT`], and not yet back at [`AHEAD`].
+    /// In the order of their indices, without a gap.
+    ready: VecDeque<Address>,
+    /// Counts what was given.
+    given: u64,
+    /// Some were given since `ready` held [`AHEAD`].
     filling: bool,
+    /// The index for which the keychain has no address any more.
+    exhausted_at: Option<u32>,
     stopping: bool,
 }
 
@@ -62,7 +75,7 @@ struct KeychainAddresses {
 }
 
 impl AddressPool {
-    /// Reads a public descriptor and starts to derive from `next_index` on.
+    /// Reads a public descriptor and starts to derive from `next_index`, the first that was never given.
     ///
     /// # Errors
     /// When it is no ranged public descriptor, or the thread cannot be started.
@@ -71,33 +84,38 @@ impl AddressPool {
         let keychain = KeychainAddresses { descriptor, network, secp: Secp256k1::verification_only() };
         let first = keychain.derive(next_index)?;
         let dust_limit_sats = first.script.minimal_non_dust().to_sat();
-        let ahead = Ahead { ready: BTreeMap::new(), next: next_index, end: next_index, filling: true, stopping: false };
-        let shared = Arc::new(Shared { keychain, ahead: Mutex::new(ahead), wanted: Condvar::new() });
+        let ahead =
+            Ahead { ready: VecDeque::from([first]), given: 0, filling: true, exhausted_at: None, stopping: false };
+        let ahead = Mutex::new(ahead);
+        let shared = Arc::new(Shared { keychain, ahead, wanted: Condvar::new(), derived: Condvar::new() });
         let worker = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("addresses".to_owned())
-            .spawn(move || worker.derive_ahead())
+            .spawn(move || worker.derive_ahead(next_index.saturating_add(1)))
             .map_err(WalletError::Thread)?;
         Ok(Self { shared, dust_limit_sats, thread: Some(thread) })
     }
 
-    /// The address of `index`, from the pool or derived at once.
+    /// An address that nobody was given, in the order of the indices: a wallet that is restored elsewhere looks only a
+    /// few indices beyond the last one used. Waits for the derivation where none is ready (under a millisecond).
     ///
     /// # Errors
-    /// When the index is beyond the keychain's last.
-    pub fn take(&self, index: u32) -> Result<Address, WalletError> {
-        let ready = {
-            let mut ahead = self.shared.lock();
-            ahead.next = ahead.next.max(index.saturating_add(1));
-            if ahead.left() < REFILL_AT {
+    /// When the keychain has no more.
+    pub fn give(&self) -> Result<Address, WalletError> {
+        let mut ahead = self.shared.lock();
+        loop {
+            if !ahead.filling {
                 ahead.filling = true;
                 self.shared.wanted.notify_one();
             }
-            ahead.ready.remove(&index)
-        };
-        match ready {
-            Some(address) => Ok(address),
-            None => self.shared.keychain.derive(index),
+            if let Some(address) = ahead.ready.pop_front() {
+                ahead.given += 1;
+                return Ok(address);
+            }
+            if let Some(index) = ahead.exhausted_at {
+                return Err(WalletError::NoAddress(index));
+            }
+            ahead = self.shared.derived.wait(ahead).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -125,46 +143,43 @@ impl Shared {
         self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn derive_ahead(&self) {
-        while let Some((from, to)) = self.next_batch() {
-            let batch: Result<Vec<_>, WalletError> =
-                (from..to).map(|index| Ok((index, self.keychain.derive(index)?))).collect();
-            match batch {
-                Ok(batch) => {
-                    let mut ahead = self.lock();
-                    let next = ahead.next;
-                    ahead.ready.extend(batch.into_iter().filter(|(index, _)| *index >= next));
-                }
-                // Whoever asks for such an index derives it alone and hears the error.
-                Err(error) => return tracing::error!(%error, "addresses are no longer derived ahead"),
+    fn derive_ahead(&self, mut next_index: u32) {
+        let mut given_before = None;
+        let mut batch = Vec::with_capacity(BATCH);
+        while self.wait_until_wanted(&mut given_before) {
+            while batch.len() < BATCH
+                && let Ok(address) = self.keychain.derive(next_index)
+            {
+                batch.push(address);
+                next_index = next_index.saturating_add(1);
+            }
+            let exhausted = batch.len() < BATCH;
+            let mut ahead = self.lock();
+            ahead.ready.extend(batch.drain(..));
+            ahead.exhausted_at = exhausted.then_some(next_index);
+            self.derived.notify_all();
+            if exhausted {
+                return tracing::error!(next_index, "the keychain has no more addresses");
             }
         }
     }
 
-    /// Waits until addresses are wanted and claims some; `None` when the pool is dropped.
-    fn next_batch(&self) -> Option<(u32, u32)> {
+    /// Waits until more addresses are wanted; false when the pool is dropped. `given_before` is how many had been given
+    /// before the last wait.
+    fn wait_until_wanted(&self, given_before: &mut Option<u64>) -> bool {
         let mut ahead = self.lock();
-        loop {
-            if ahead.stopping {
-                return None;
+        while !ahead.stopping {
+            if ahead.ready.len() >= AHEAD {
+                ahead.filling = false;
+                ahead = self.wanted.wait(ahead).unwrap_or_else(PoisonError::into_inner);
+            } else if ahead.ready.len() < ENOUGH || *given_before == Some(ahead.given) {
+                return true;
+            } else {
+                *given_before = Some(ahead.given);
+                ahead = self.wanted.wait_timeout(ahead, QUIET).unwrap_or_else(PoisonError::into_inner).0;
             }
-            if ahead.filling && ahead.left() < AHEAD {
-                let next = ahead.next;
-                // What lies below was derived inline or rolled back: nobody takes it from here again.
-                ahead.ready = ahead.ready.split_off(&next);
-                let from = ahead.end.max(next);
-                ahead.end = from.saturating_add(BATCH);
-                return Some((from, ahead.end));
-            }
-            ahead.filling = false;
-            ahead = self.wanted.wait(ahead).unwrap_or_else(PoisonError::into_inner);
         }
-    }
-}
-
-impl Ahead {
-    fn left(&self) -> u32 {
-        self.end.saturating_sub(self.next)
+        false
     }
 }
 
@@ -173,12 +188,14 @@ impl KeychainAddresses {
         let derived =
             self.descriptor.derived_descriptor(&self.secp, index).map_err(|_| WalletError::NoAddress(index))?;
         let address = derived.address(self.network).map_err(|_| WalletError::NoAddress(index))?;
-        Ok(Address { text: address.to_string(), script: address.script_pubkey() })
+        Ok(Address { index, text: address.to_string(), script: address.script_pubkey() })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use bdk_wallet::template::{Bip84, Bip86, DescriptorTemplate};
     use bdk_wallet::{KeychainKind, Wallet};
     use bitcoin::bip32::Xpriv;
@@ -209,33 +226,44 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_those_of_the_wallet_whether_derived_ahead_or_inline() {
+    fn addresses_are_those_of_the_wallet_one_after_the_other() {
         for address_type in [AddressType::Bip84, AddressType::Bip86] {
-            let (pool, wallet) = pool(address_type, 0);
-            // In order, skipping, backward (rolled back), and far beyond what is derived ahead.
-            for index in [0, 1, 2, 70, 3, 2, 1_000_000, 1_000_001, 5] {
-                let expected = wallet.peek_address(KeychainKind::External, index).address;
-                let taken = pool.take(index).unwrap();
-                assert_eq!((taken.text, taken.script), (expected.to_string(), expected.script_pubkey()), "{index}");
+            for from in [0, 1_000_000] {
+                let (pool, wallet) = pool(address_type, from);
+                for index in from..from + 200 {
+                    let given = pool.give().unwrap();
+                    let expected = wallet.peek_address(KeychainKind::External, index).address;
+                    assert_eq!((given.text, given.script), (expected.to_string(), expected.script_pubkey()));
+                    assert_eq!(given.index, index);
+                }
             }
         }
     }
 
     #[test]
-    fn the_pool_fills_itself_and_follows_a_jump() {
-        let (pool, _) = pool(AddressType::Bip84, 10);
-        let filled = |index: u32| loop {
-            let ahead = pool.shared.lock();
-            if ahead.ready.contains_key(&index) {
-                break;
+    fn each_index_is_given_once_however_many_ask() {
+        let (pool, _) = pool(AddressType::Bip84, 7);
+        let each = 3_000;
+        let given: BTreeSet<u32> = thread::scope(|scope| {
+            let ask = || (0..each).map(|_| pool.give().unwrap().index).collect::<Vec<_>>();
+            let asking: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
+            asking.into_iter().flat_map(|them| them.join().unwrap()).collect()
+        });
+        assert!(given.into_iter().eq(7..7 + 4 * each));
+    }
+
+    #[test]
+    fn the_pool_is_full_again_when_nobody_asks() {
+        let (pool, _) = pool(AddressType::Bip84, 0);
+        let fill = || {
+            while pool.shared.lock().filling {
+                thread::yield_now();
             }
-            drop(ahead);
-            thread::yield_now();
+            assert!(pool.shared.lock().ready.len() >= AHEAD);
         };
-        filled(10 + AHEAD - 1);
-        pool.take(1_000_000).unwrap();
-        filled(1_000_001);
-        assert!(pool.shared.lock().ready.keys().all(|index| *index > 1_000_000));
+        fill();
+        pool.give().unwrap();
+        fill();
     }
 
     #[test]
@@ -246,7 +274,8 @@ mod tests {
 
     #[test]
     fn no_address_is_given_beyond_the_last_index() {
-        let (pool, _) = pool(AddressType::Bip84, 0);
-        assert!(matches!(pool.take(1 << 31), Err(WalletError::NoAddress(_))));
+        let (pool, _) = pool(AddressType::Bip84, (1 << 31) - 1);
+        assert_eq!(pool.give().unwrap().index, (1 << 31) - 1);
+        assert!(matches!(pool.give(), Err(WalletError::NoAddress(_))));
     }
 }

@@ -62,7 +62,7 @@ CREATE TABLE payments (
     currency                 TEXT NOT NULL CHECK (length(currency) = 3),
     rate                     TEXT NOT NULL,
     rate_id                  INTEGER NOT NULL REFERENCES rates (rate_id),
-    derivation_index         INTEGER NOT NULL UNIQUE CHECK (derivation_index >= 0),
+    derivation_index         INTEGER NOT NULL CHECK (derivation_index >= 0),   -- given once, as its script is
     script                   BLOB NOT NULL UNIQUE,
     address                  TEXT NOT NULL,
     key_id                   INTEGER REFERENCES api_keys (key_id),

@@ -4,7 +4,9 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use axum::Router;
@@ -21,7 +23,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{LocalPoolHandle, TaskTracker};
 use tower::ServiceExt as _;
 
 use super::auth::Peer;
@@ -33,6 +35,9 @@ use crate::settings::Settings;
 
 /// Connections at once; a shop needs a handful, and each costs memory.
 const CONNECTIONS_MAX: usize = 1_024;
+
+/// Threads that serve connections at most; more than a till ever needs.
+const THREADS_MAX: usize = 4;
 
 /// How long a connection may take to send a request's head, and to stand idle. Longer than clients
 /// keep theirs open, so that theirs is the end that closes.
@@ -106,6 +111,10 @@ pub async fn serve(
     };
     let server = Arc::new(Server { router: router::finish(routes, Arc::clone(&http)), http, tls, stop: stop.clone() });
     let connections = TaskTracker::new();
+    // A connection stays on one thread, with a runtime of its own: a request is read, answered and written without
+    // waking another thread on the way, as it does where threads share their work.
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
+    let threads = LocalPoolHandle::new(threads);
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let accepted = tokio::select! {
@@ -115,10 +124,12 @@ pub async fn serve(
         match accepted {
             Ok((stream, peer, permit)) => {
                 let server = Arc::clone(&server);
-                connections.spawn(async move {
+                let connection = connections.token();
+                // Dropped, its handle lets it go on.
+                drop(threads.spawn_pinned(move || async move {
                     server.connection(stream, peer).await;
-                    drop(permit);
-                });
+                    drop((permit, connection));
+                }));
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -137,10 +148,10 @@ pub async fn serve(
 async fn accept(
     listener: &TcpListener,
     permits: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
+) -> io::Result<(std::net::TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
     let permit = Arc::clone(permits).acquire_owned().await.map_err(io::Error::other)?;
     let (stream, peer) = listener.accept().await?;
-    Ok((stream, peer, permit))
+    Ok((stream.into_std()?, peer, permit))
 }
 
 struct Server {
@@ -151,13 +162,14 @@ struct Server {
 }
 
 impl Server {
-    async fn connection(self: Arc<Self>, stream: TcpStream, peer: SocketAddr) {
+    async fn connection(self: Arc<Self>, stream: std::net::TcpStream, peer: SocketAddr) {
         if !self.may_speak_plain(peer) {
             return tracing::warn!(%peer, "a plain connection from elsewhere than a trusted proxy was closed");
         }
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "a connection closed at once");
-        }
+        let stream = match stream.set_nodelay(true).and_then(|()| TcpStream::from_std(stream)) {
+            Ok(stream) => stream,
+            Err(error) => return tracing::debug!(%error, "a connection closed at once"),
+        };
         let Some(tls) = self.tls.clone() else { return self.requests(stream, peer).await };
         match tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream)).await {
             Ok(Ok(stream)) => self.requests(stream, peer).await,

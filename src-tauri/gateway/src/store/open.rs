@@ -18,9 +18,9 @@ const STATEMENT_CACHE: usize = 128;
 /// Pages that the writer keeps: new rows go to random places of the indexes on ids and scripts.
 const WRITER_CACHE_KIB: i64 = 16 * 1_024;
 
-/// Pages of the log after which they are moved into the database (16 MiB). Under load most of them are newer copies of
+/// Pages of the log after which they are moved into the database (32 MiB). Under load most of them are newer copies of
 /// pages that are in the log already, of which only the last has to be moved.
-const CHECKPOINT_PAGES: u32 = 4_096;
+const CHECKPOINT_PAGES: u32 = 8_192;
 
 pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
     create_private(file)?;

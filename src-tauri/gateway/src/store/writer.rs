@@ -253,9 +253,13 @@ mod tests {
         let (_folder, store) = store();
         for breaks_its_word in [false, true] {
             let before = settings(&store).len();
-            // While the first holds the writer, the others come together.
-            let (release, held) = std::sync::mpsc::channel();
-            let first = store.write(move |_| held.recv().map_err(|_| StoreError::Closed));
+            // While the first holds the writer in a commit of its own, the others come together.
+            let (holding, held) = tokio::sync::oneshot::channel();
+            let (release, released) = std::sync::mpsc::channel();
+            let first = store.write(move |_| {
+                let _ = holding.send(());
+                released.recv().map_err(|_| StoreError::Closed)
+            });
             let good = store.write_refusing_early(move |tx| set(tx, &format!("good {breaks_its_word}")));
             let bad = store.write_refusing_early(move |tx| {
                 if breaks_its_word {
@@ -263,8 +267,11 @@ mod tests {
                 }
                 Err::<(), _>(StoreError::BadValue("refused"))
             });
-            let (first, good, bad, sent) = tokio::join!(first, good, bad, async { release.send(()) });
-            sent.unwrap();
+            let others = async {
+                held.await.unwrap();
+                tokio::join!(good, bad, async { release.send(()).unwrap() })
+            };
+            let (first, (good, bad, ())) = tokio::join!(first, others);
             assert!(first.is_ok() && matches!(bad, Err(StoreError::BadValue("refused"))), "{bad:?}");
             assert_eq!(good.is_ok(), !breaks_its_word);
             assert!(good.is_ok() || matches!(good, Err(StoreError::CommitFailed(_))), "{good:?}");

@@ -3,8 +3,14 @@
 use std::path::Path;
 use std::process::Command;
 
-const NAMES: &[&str] =
-    &["TILLGATE_FAIL_POINT", "TILLGATE_LIES", "TILLGATE_SYNCHRONOUS", "commit.before", "commit-fails"];
+const NAMES: &[&str] = &[
+    "TILLGATE_FAIL_POINT",
+    "TILLGATE_LIES",
+    "TILLGATE_SYNCHRONOUS",
+    "TILLGATE_CHECKPOINT_PAGES",
+    "commit.before",
+    "commit-fails",
+];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -31,10 +31,10 @@ pub enum Point {
 }
 
 #[cfg(feature = "fail-points")]
-pub use told::{boot_step_ms, commit_fails, pass, synchronous, wall_step_ms};
+pub use told::{boot_step_ms, checkpoint_pages, commit_fails, pass, synchronous, wall_step_ms};
 
 #[cfg(not(feature = "fail-points"))]
-pub use untold::{boot_step_ms, commit_fails, pass, synchronous, wall_step_ms};
+pub use untold::{boot_step_ms, checkpoint_pages, commit_fails, pass, synchronous, wall_step_ms};
 
 /// What is built into tests.
 #[cfg(feature = "fail-points")]
@@ -53,6 +53,9 @@ mod told {
 
     /// `NORMAL` instead of `FULL`, for the test that shows that the difference is seen.
     const SYNCHRONOUS_VARIABLE: &str = "TILLGATE_SYNCHRONOUS";
+
+    /// How many pages the log holds when it is moved into the database, so that little load moves it often.
+    const CHECKPOINT_VARIABLE: &str = "TILLGATE_CHECKPOINT_PAGES";
 
     impl Point {
         const fn name(self) -> &'static str {
@@ -121,6 +124,12 @@ mod told {
             _ => usual,
         }
     }
+
+    /// Pages of the log after which they are moved into the database.
+    pub fn checkpoint_pages(usual: u32) -> u32 {
+        static WANTED: OnceLock<Option<u32>> = OnceLock::new();
+        WANTED.get_or_init(|| std::env::var(CHECKPOINT_VARIABLE).ok()?.parse().ok()).unwrap_or(usual)
+    }
 }
 
 /// What is built into everything else.
@@ -153,6 +162,12 @@ mod untold {
     /// What is usual.
     #[inline(always)]
     pub const fn synchronous(usual: &'static str) -> &'static str {
+        usual
+    }
+
+    /// What is usual.
+    #[inline(always)]
+    pub const fn checkpoint_pages(usual: u32) -> u32 {
         usual
     }
 }

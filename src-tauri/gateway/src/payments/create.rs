@@ -149,7 +149,7 @@ pub async fn create(
     let context = RecordContext { environment: gateway.environment, pages_base: &gateway.pages_base(), tip_height };
     let record = payment_record(&row, &[], &context);
     let birth = Birth { new: NewPayment { row, key_id: author.key_id, rate_id }, record, now, once };
-    let created = gateway.store.write_refusing_early(move |tx| birth.happen(tx)).await?;
+    let created = gateway.store.write_short(move |tx| birth.happen(tx)).await?;
     if let Created::New { .. } = created {
         gateway.note_change();
     }

@@ -42,8 +42,21 @@ struct KnownQuote {
     never_stale: bool,
 }
 
+impl KnownQuote {
+    /// `None` for ever.
+    fn fresh_until(&self) -> Option<Timestamp> {
+        (!self.never_stale).then(|| self.quote.at.plus_ms(STALE_AFTER_MS))
+    }
+
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        self.fresh_until().is_none_or(|until| now <= until)
+    }
+}
+
 struct LastKnown {
     kept: KeptRate,
+    /// While the quotes that it was made of are the fresh ones; `None` where they make no rate any more.
+    stands: Option<Stands>,
     /// `at` of the one that the database holds.
     stored_at: Option<Timestamp>,
 }
@@ -59,6 +72,22 @@ pub struct RatesRow {
     pub fresh: bool,
     /// Sources that were left out because they stray, for people.
     pub strays: Vec<&'static str>,
+}
+
+/// When combining the quotes again would give the same. New quotes end it.
+#[derive(Clone, Copy)]
+struct Stands {
+    from: Timestamp,
+    /// `None` for ever.
+    until: Option<Timestamp>,
+    /// How many sources had to agree.
+    wanted: usize,
+}
+
+impl Stands {
+    fn at(&self, now: Timestamp, wanted: usize) -> bool {
+        self.wanted == wanted && self.from <= now && self.until.is_none_or(|until| now <= until)
+    }
 }
 
 impl Rates {
@@ -87,7 +116,7 @@ impl Rates {
         let mut book = self.book.write().unwrap_or_else(PoisonError::into_inner);
         for (currency, kept) in rates {
             let stored_at = Some(kept.at);
-            book.last_known.entry(currency).or_insert(LastKnown { kept, stored_at });
+            book.last_known.entry(currency).or_insert(LastKnown { kept, stands: None, stored_at });
         }
         Ok(())
     }
@@ -130,7 +159,13 @@ impl Rates {
     /// Why there is none.
     pub fn rate_for(&self, currency: Currency, now: Timestamp) -> Result<KeptRate, RateUnavailable> {
         let book = self.book.read().unwrap_or_else(PoisonError::into_inner);
-        let (kept, _) = book.combine(currency, now, self.min_fresh_sources.load(Ordering::Relaxed))?;
+        let wanted = self.min_fresh_sources.load(Ordering::Relaxed);
+        if let Some(last) = book.last_known.get(&currency)
+            && last.stands.is_some_and(|stands| stands.at(now, wanted))
+        {
+            return Ok(last.kept.clone());
+        }
+        let (kept, _) = book.combine(currency, now, wanted)?;
         Ok(kept)
     }
 
@@ -221,9 +256,8 @@ impl Book {
         wanted: usize,
     ) -> Result<(KeptRate, Vec<&'static str>), RateUnavailable> {
         let unavailable = |reason: String| RateUnavailable { currency: currency.code().to_owned(), reason };
-        let is_fresh = |known: &&KnownQuote| known.never_stale || now <= known.quote.at.plus_ms(STALE_AFTER_MS);
         let fresh: Vec<Quote> = match self.quotes.get(&currency) {
-            Some(quotes) => quotes.values().filter(is_fresh).map(|known| known.quote).collect(),
+            Some(quotes) => quotes.values().filter(|known| known.is_fresh(now)).map(|known| known.quote).collect(),
             None => Vec::new(),
         };
         let combined = median::combine(&fresh, wanted).map_err(|why| unavailable(why.to_string()))?;
@@ -240,16 +274,28 @@ impl Book {
         let currencies: Vec<Currency> = self.quotes.keys().copied().collect();
         let mut to_store = Vec::new();
         for currency in currencies {
-            let Ok((kept, _)) = self.combine(currency, now, wanted) else { continue };
+            let Ok((kept, _)) = self.combine(currency, now, wanted) else {
+                if let Some(last) = self.last_known.get_mut(&currency) {
+                    last.stands = None;
+                }
+                continue;
+            };
             let stored_at = self.last_known.get(&currency).and_then(|last| last.stored_at);
+            let stands = Some(Stands { from: now, until: self.first_stale(currency, now), wanted });
             let due = stored_at.is_none_or(|at| kept.at >= at.plus_ms(LAST_KNOWN_STORED_EVERY_MS));
             let never_stale = self.quotes.get(&currency).is_some_and(|all| all.values().all(|known| known.never_stale));
             if due || (never_stale && stored_at != Some(kept.at)) {
                 to_store.push((currency, kept.clone()));
             }
-            self.last_known.insert(currency, LastKnown { kept, stored_at });
+            self.last_known.insert(currency, LastKnown { kept, stands, stored_at });
         }
         to_store
+    }
+
+    /// The last moment at which all quotes that are fresh now still are.
+    fn first_stale(&self, currency: Currency, now: Timestamp) -> Option<Timestamp> {
+        let quotes = self.quotes.get(&currency).into_iter().flat_map(BTreeMap::values);
+        quotes.filter(|known| known.is_fresh(now)).filter_map(KnownQuote::fresh_until).min()
     }
 }
 
@@ -374,5 +420,22 @@ mod tests {
         let kept = rates.rate_for(usd(), at(1)).unwrap();
         assert_eq!(kept.rate.format(), "65050.0000");
         assert_eq!(kept.sources, r#"{"a":"65000","b":"65100"}"#);
+    }
+
+    #[tokio::test]
+    async fn a_rate_changes_in_the_moment_in_which_one_of_its_quotes_is_stale() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder);
+        let (one, answer) = source("a", false, 65_000);
+        let (other, _) = source("b", false, 65_100);
+        let rates = Rates::new(vec![one, other], 1);
+        rates.refresh_once(&store, at(0)).await.unwrap();
+        *answer.lock().unwrap() = Err("no route".to_owned());
+        rates.refresh_once(&store, at(3)).await.unwrap();
+        assert_eq!(price(&rates, at(5)).as_deref(), Some("65050.0000"));
+        assert_eq!(price(&rates, at(5).plus_ms(1)).as_deref(), Some("65100.0000"));
+        assert_eq!(price(&rates, at(2)).as_deref(), Some("65050.0000"), "a clock that was set back");
+        rates.set_min_fresh_sources(3);
+        assert_eq!(price(&rates, at(3)), None, "the setting holds at once");
     }
 }

@@ -18,10 +18,6 @@ const STATEMENT_CACHE: usize = 128;
 /// Pages that the writer keeps: new rows go to random places of the indexes on ids and scripts.
 const WRITER_CACHE_KIB: i64 = 16 * 1_024;
 
-/// Pages of the log after which they are moved into the database (32 MiB). Under load most of them are newer copies of
-/// pages that are in the log already, of which only the last has to be moved.
-const CHECKPOINT_PAGES: u32 = 8_192;
-
 pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
     create_private(file)?;
     let connection = Connection::open_with_flags(
@@ -29,14 +25,13 @@ pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI,
     )?;
     prepare_once(&connection)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+    wait_when_busy(&connection)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // FULL syncs the log at every commit: what was answered survives a power cut.
     connection.pragma_update(None, "synchronous", fail_points::synchronous("FULL"))?;
     // What a job's savepoint would undo stays in memory, where some jobs would write it to a temporary file.
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
-    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     Ok(connection)
@@ -46,9 +41,23 @@ pub(super) fn for_reading(file: &Path) -> Result<Connection, StoreError> {
     let connection =
         Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     prepare_once(&connection)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+    wait_when_busy(&connection)?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
+}
+
+/// For moving the log, which needs no more memory than that for one page at a time.
+pub(super) fn for_checkpoints(file: &Path) -> Result<Connection, StoreError> {
+    let connection =
+        Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    wait_when_busy(&connection)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    Ok(connection)
+}
+
+/// Waits for another process that holds the database's lock, for as long as is no fault.
+pub(super) fn wait_when_busy(connection: &Connection) -> Result<(), StoreError> {
+    Ok(connection.busy_timeout(BUSY_TIMEOUT)?)
 }
 
 /// Keeps statements and their plans. Without the plans' stability SQLite prepares some statements again for every new

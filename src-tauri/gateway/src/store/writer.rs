@@ -1,11 +1,18 @@
-//! The one writer: a thread that commits in groups whatever waits.
+//! The one writer: a thread that commits in groups whatever waits. A short write that comes alone is committed on its
+//! caller's thread, with the same connection.
 
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
-use super::{Reader, StoreError, Tx};
+use super::checkpoints::Checkpoints;
+use super::{Reader, StoreError, Tx, open};
 use crate::fail_points::{self, Point};
 
 /// Writes that may wait; beyond it callers wait for room, which bounds memory.
@@ -13,6 +20,12 @@ const QUEUE_MAX: usize = 4_096;
 
 /// Writes that share a commit at most, so that none waits long for its answer.
 const GROUP_MAX: usize = 512;
+
+/// Takes the right to write at once, so that no write finds in its midst that another has it.
+const BEGIN: &str = "BEGIN IMMEDIATE";
+
+/// A disk that commits within this keeps a caller's thread no longer than its other work does.
+const QUICK: Duration = Duration::from_millis(1);
 
 /// What the writes of a group hear in which another failed and took the transaction with it.
 const EARLIER_WRITE_FAILED: &str = "an earlier write of the same commit failed";
@@ -27,13 +40,14 @@ struct Begun<'a> {
     alone: bool,
 }
 
-/// When a write may fail.
+/// What a write may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Failing {
-    /// At any time: where others share its commit, a savepoint undoes it alone.
-    AnyTime,
-    /// Before it has written anything, but for faults of the database; its whole group fails with it then.
-    BeforeWriting,
+pub(super) enum Kind {
+    /// Anything: where others share its commit, a savepoint undoes it alone.
+    Any,
+    /// It writes a few rows, and fails before it has written any, but for faults of the database: its whole group fails
+    /// with it then.
+    Short,
 }
 
 /// A caller's answer, kept until the commit succeeded or failed.
@@ -69,21 +83,36 @@ pub(super) struct Writer {
     /// There until it is dropped.
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
+    shared: Arc<Shared>,
+    _checkpoints: Checkpoints,
+}
+
+/// What the thread and the callers share.
+struct Shared {
+    connection: Mutex<Connection>,
+    /// Writes whose callers wait for their answers.
+    under_way: AtomicUsize,
+    /// The last commit was.
+    quick: AtomicBool,
 }
 
 impl Writer {
-    pub(super) fn start(connection: Connection) -> Result<Self, StoreError> {
+    pub(super) fn start(mut connection: Connection, file: &Path) -> Result<Self, StoreError> {
+        let checkpoints = Checkpoints::start(&mut connection, file)?;
+        let connection = Mutex::new(connection);
+        let shared = Arc::new(Shared { connection, under_way: AtomicUsize::new(0), quick: AtomicBool::new(false) });
         let (jobs, waiting) = mpsc::channel(QUEUE_MAX);
+        let threads = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || run(&connection, waiting))
+            .spawn(move || threads.run(waiting))
             .map_err(|source| StoreError::Io { action: "starting the database's writer", source })?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), shared, _checkpoints: checkpoints })
     }
 
     pub(super) async fn write<T, E>(
         &self,
-        failing: Failing,
+        kind: Kind,
         job: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
@@ -92,7 +121,7 @@ impl Writer {
     {
         let (to, answer) = oneshot::channel();
         let job: Job = Box::new(move |begun| {
-            let guarded = failing == Failing::AnyTime && begun.as_ref().is_ok_and(|begun| !begun.alone);
+            let guarded = kind == Kind::Any && begun.as_ref().is_ok_and(|begun| !begun.alone);
             let result = match begun {
                 Ok(Begun { connection, .. }) if guarded => in_savepoint(connection, job),
                 Ok(Begun { connection, .. }) => job(&Tx { reader: Reader { connection } }),
@@ -100,8 +129,15 @@ impl Writer {
             };
             Box::new(Pending { result, guarded, to })
         });
-        let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
-        jobs.send(job).await.map_err(|_| StoreError::Closed)?;
+        let under_way = UnderWay::one_more(&self.shared.under_way);
+        let job = match kind {
+            Kind::Short if under_way.alone => self.shared.commit_here(job),
+            _ => Some(job),
+        };
+        if let Some(job) = job {
+            let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
+            jobs.send(job).await.map_err(|_| StoreError::Closed)?;
+        }
         answer.await.map_err(|_| StoreError::Closed)?
     }
 }
@@ -120,59 +156,112 @@ impl Drop for Writer {
     }
 }
 
-fn run(connection: &Connection, mut waiting: mpsc::Receiver<Job>) {
-    let mut group = Vec::with_capacity(GROUP_MAX);
-    while waiting.blocking_recv_many(&mut group, GROUP_MAX) > 0 {
-        commit_group(connection, &mut group);
+/// Counts a caller among those that wait for their answers.
+struct UnderWay<'a> {
+    count: &'a AtomicUsize,
+    /// It was the only one when it came.
+    alone: bool,
+}
+
+impl<'a> UnderWay<'a> {
+    fn one_more(count: &'a AtomicUsize) -> Self {
+        let alone = count.fetch_add(1, Ordering::Relaxed) == 0;
+        Self { count, alone }
     }
 }
 
-fn commit_group(connection: &Connection, group: &mut Vec<Job>) {
-    let mut writable = run_sql(connection, "BEGIN IMMEDIATE").map_err(|error| error.to_string());
-    let alone = group.len() == 1;
-    let answers: Vec<_> = group
-        .drain(..)
-        .map(|job| {
-            // SQLite ends the whole transaction by itself on some errors (a full disk among them).
-            if writable.is_ok() && connection.is_autocommit() {
-                writable = Err(EARLIER_WRITE_FAILED.to_owned());
-            }
-            let changes = connection.total_changes();
-            let answer = match &writable {
-                Ok(()) => job(Ok(Begun { connection, alone })),
-                Err(reason) => job(Err(reason)),
-            };
-            if writable.is_ok() && answer.failed_unguarded() && connection.total_changes() != changes {
-                writable = Err(EARLIER_WRITE_FAILED.to_owned());
-            }
-            answer
-        })
-        .collect();
-    let committed = writable.and_then(|()| commit(connection));
-    if let Err(reason) = &committed {
-        // One that refuses after it wrote, alone in its transaction, is no fault.
-        if !(alone && answers.iter().any(|answer| answer.failed_unguarded())) {
-            tracing::error!(reason, "nothing could be stored");
-        }
-        if !connection.is_autocommit()
-            && let Err(error) = run_sql(connection, "ROLLBACK")
-        {
-            tracing::error!(%error, "a failed transaction could not be rolled back");
-        }
-    }
-    for answer in answers {
-        answer.send(committed.as_ref().copied().map_err(String::as_str));
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-fn commit(connection: &Connection) -> Result<(), String> {
-    fail_points::pass(Point::CommitBefore);
-    if fail_points::commit_fails() {
-        return Err("a test said so".to_owned());
+impl Shared {
+    fn run(&self, mut waiting: mpsc::Receiver<Job>) {
+        let mut group = Vec::with_capacity(GROUP_MAX);
+        while waiting.blocking_recv_many(&mut group, GROUP_MAX) > 0 {
+            // A caller panicked in the midst of a transaction: what the connection holds is not known any more.
+            let Ok(connection) = self.connection.lock() else { return };
+            let begun = run_sql(&connection, BEGIN).map_err(|error| error.to_string());
+            self.commit_group(&connection, begun, &mut group);
+        }
     }
-    let committed = run_sql(connection, "COMMIT").map_err(|error| error.to_string());
-    fail_points::pass(Point::CommitAfter);
-    committed
+
+    /// Commits a write that came alone, unless that would keep the caller's thread waiting: it comes back then.
+    fn commit_here(&self, job: Job) -> Option<Job> {
+        if !self.quick.load(Ordering::Relaxed) {
+            return Some(job);
+        }
+        let Ok(connection) = self.connection.try_lock() else { return Some(job) };
+        match begin_at_once(&connection) {
+            Ok(true) => {}
+            Ok(false) => return Some(job),
+            Err(error) => {
+                tracing::debug!(%error, "a write goes to the writer's thread");
+                return Some(job);
+            }
+        }
+        self.commit_group(&connection, Ok(()), &mut vec![job]);
+        None
+    }
+
+    fn commit_group(&self, connection: &Connection, begun: Result<(), String>, group: &mut Vec<Job>) {
+        let mut writable = begun;
+        let alone = group.len() == 1;
+        let answers: Vec<_> = group
+            .drain(..)
+            .map(|job| {
+                // SQLite ends the whole transaction by itself on some errors (a full disk among them).
+                if writable.is_ok() && connection.is_autocommit() {
+                    writable = Err(EARLIER_WRITE_FAILED.to_owned());
+                }
+                let changes = connection.total_changes();
+                let answer = match &writable {
+                    Ok(()) => job(Ok(Begun { connection, alone })),
+                    Err(reason) => job(Err(reason)),
+                };
+                if writable.is_ok() && answer.failed_unguarded() && connection.total_changes() != changes {
+                    writable = Err(EARLIER_WRITE_FAILED.to_owned());
+                }
+                answer
+            })
+            .collect();
+        let committed = writable.and_then(|()| self.commit(connection));
+        if let Err(reason) = &committed {
+            // One that refuses after it wrote, alone in its transaction, is no fault.
+            if !(alone && answers.iter().any(|answer| answer.failed_unguarded())) {
+                tracing::error!(reason, "nothing could be stored");
+            }
+            if !connection.is_autocommit()
+                && let Err(error) = run_sql(connection, "ROLLBACK")
+            {
+                tracing::error!(%error, "a failed transaction could not be rolled back");
+            }
+        }
+        for answer in answers {
+            answer.send(committed.as_ref().copied().map_err(String::as_str));
+        }
+    }
+
+    fn commit(&self, connection: &Connection) -> Result<(), String> {
+        fail_points::pass(Point::CommitBefore);
+        if fail_points::commit_fails() {
+            return Err("a test said so".to_owned());
+        }
+        let started = Instant::now();
+        let committed = run_sql(connection, "COMMIT").map_err(|error| error.to_string());
+        self.quick.store(started.elapsed() < QUICK, Ordering::Relaxed);
+        fail_points::pass(Point::CommitAfter);
+        committed
+    }
+}
+
+/// Begins a transaction unless another process has the database's lock.
+fn begin_at_once(connection: &Connection) -> Result<bool, StoreError> {
+    connection.busy_timeout(Duration::ZERO)?;
+    let begun = run_sql(connection, BEGIN);
+    open::wait_when_busy(connection)?;
+    Ok(begun.is_ok())
 }
 
 fn in_savepoint<T, E: From<StoreError>>(
@@ -195,7 +284,10 @@ fn run_sql(connection: &Connection, sql: &str) -> Result<(), StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use crate::store::{Store, StoreError};
+    use std::thread::ThreadId;
+
+    use super::*;
+    use crate::store::Store;
 
     fn store() -> (tempfile::TempDir, Store) {
         let folder = tempfile::tempdir().unwrap();
@@ -242,7 +334,7 @@ mod tests {
             set(tx, "half")
         };
         assert!(matches!(store.write(half).await, Err(StoreError::Sqlite(_))));
-        assert!(matches!(store.write_refusing_early(half).await, Err(StoreError::Sqlite(_))));
+        assert!(matches!(store.write_short(half).await, Err(StoreError::Sqlite(_))));
         assert!(settings(&store).is_empty());
         store.write(|tx| set(tx, "afterwards")).await.unwrap();
         assert_eq!(settings(&store).len(), 1);
@@ -260,8 +352,8 @@ mod tests {
                 let _ = holding.send(());
                 released.recv().map_err(|_| StoreError::Closed)
             });
-            let good = store.write_refusing_early(move |tx| set(tx, &format!("good {breaks_its_word}")));
-            let bad = store.write_refusing_early(move |tx| {
+            let good = store.write_short(move |tx| set(tx, &format!("good {breaks_its_word}")));
+            let bad = store.write_short(move |tx| {
                 if breaks_its_word {
                     set(tx, "half")?;
                 }
@@ -277,6 +369,58 @@ mod tests {
             assert!(good.is_ok() || matches!(good, Err(StoreError::CommitFailed(_))), "{good:?}");
             assert_eq!(settings(&store).len(), before + usize::from(!breaks_its_word));
         }
+    }
+
+    /// The thread on which a short write is done.
+    async fn thread_of_short_write(store: &Store, quick: bool) -> ThreadId {
+        store.writer.shared.quick.store(quick, Ordering::Relaxed);
+        store.write_short(|_| Ok::<_, StoreError>(thread::current().id())).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_short_write_that_comes_alone_is_done_on_its_callers_thread_where_the_disk_is_quick() {
+        let here = thread::current().id();
+        assert_eq!(thread_of_short_write(&store().1, true).await, here);
+        assert_ne!(thread_of_short_write(&store().1, false).await, here);
+    }
+
+    #[tokio::test]
+    async fn another_process_that_has_the_lock_keeps_no_caller_waiting() {
+        let (folder, store) = store();
+        let other = rusqlite::Connection::open(folder.path().join("gateway.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        store.writer.shared.quick.store(true, Ordering::Relaxed);
+        // Were the caller's thread kept, nothing could end the other's transaction.
+        let (stored, ()) = tokio::join!(store.write_short(|tx| set(tx, "patient")), async {
+            other.execute_batch("ROLLBACK").unwrap();
+        });
+        stored.unwrap();
+        assert_eq!(settings(&store).len(), 1);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn writes_from_everywhere_are_each_stored_once() {
+        let (_folder, store) = store();
+        let store = Arc::new(store);
+        let mut under_way = tokio::task::JoinSet::new();
+        for caller in 0..8 {
+            let store = Arc::clone(&store);
+            under_way.spawn(async move {
+                for number in 0..100 {
+                    let name = format!("{caller} {number}");
+                    store.writer.shared.quick.store(true, Ordering::Relaxed);
+                    let done = match (caller + number) % 3 {
+                        0 => store.write(move |tx| set(tx, &name)).await,
+                        1 => store.write_short(move |tx| set(tx, &name)).await,
+                        _ => store.write_short(|_| Err(StoreError::BadValue("refused"))).await,
+                    };
+                    assert_eq!(done.is_ok(), (caller + number) % 3 < 2, "{done:?}");
+                }
+            });
+        }
+        under_way.join_all().await;
+        let stored = (0..8).flat_map(|caller| (0..100).map(move |number| caller + number)).filter(|sum| sum % 3 < 2);
+        assert_eq!(settings(&store).len(), stored.count());
     }
 
     #[tokio::test]

@@ -1,4 +1,5 @@
-//! Moving the log into the database, on a thread of its own: while it copies and syncs, the writer goes on.
+//! Moving the log into the database, on a thread of its own, when the writer rests: while it copies and syncs, the disk is
+//! busy with that.
 //!
 //! The log starts anew once all of it was moved and nobody reads it, which under load is never so: while it is moved, the
 //! next commits come in. So the thread moves it twice, and the second time leaves next to nothing; then the commit that
@@ -7,9 +8,10 @@
 use std::ffi::c_int;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, SyncSender};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rusqlite::hooks::Wal;
 use rusqlite::wal::CheckpointMode;
@@ -18,12 +20,18 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB};
 use super::{StoreError, open};
 use crate::fail_points;
 
-/// Pages of the log after which they are moved (16 MiB). Under load most are older copies of pages that come again
-/// further on, of which only the last has to be moved.
+/// Pages of the log after which they are moved once the writer rests (16 MiB).
 const PAGES: u32 = 4_096;
 
+/// Moved after so many times [`PAGES`] though the writer does not rest (128 MiB). Then most are older copies of pages that
+/// come again further on, of which only the last has to be moved.
+const TIMES_WITHOUT_REST: u32 = 8;
+
 /// Moved by the commit itself after so many times [`PAGES`]: the thread does not get on, or is not there.
-const TIMES_AT_MOST: u32 = 8;
+const TIMES_AT_MOST: u32 = 32;
+
+/// The writer rests when it has committed nothing for so long.
+const REST: Duration = Duration::from_millis(10);
 
 /// The thread; it ends when this is dropped.
 pub(super) struct Checkpoints {
@@ -33,6 +41,7 @@ pub(super) struct Checkpoints {
 
 /// What the thread is asked for.
 enum Ask {
+    /// To move the log once the writer rests; asked twice, at once.
     Move,
     Stop,
 }
@@ -46,8 +55,8 @@ impl Checkpoints {
     fn start_at(pages: u32, writer: &mut Connection, file: &Path) -> Result<Self, StoreError> {
         let connection = open::for_checkpoints(file)?;
         let (asks, asked) = mpsc::sync_channel(1);
-        let nearly_done = Arc::new(AtomicBool::new(false));
-        let mut log = Log { asks: asks.clone(), nearly_done: Arc::clone(&nearly_done), pages, due_pages: pages };
+        let shared = Arc::new(Shared { pages: AtomicU32::new(0), nearly_done: AtomicBool::new(false) });
+        let mut log = Log { asks: asks.clone(), shared: Arc::clone(&shared), due: Due::new(pages) };
         writer.wal_hook(Some(move |wal: &mut Wal, count| {
             log.grown_to(count, wal);
             Ok(())
@@ -56,9 +65,9 @@ impl Checkpoints {
             .name("checkpoints".to_owned())
             .spawn(move || {
                 let mut failed = false;
-                while let Ok(Ask::Move) = asked.recv() {
+                while matches!(asked.recv(), Ok(Ask::Move)) && shared.wait_for_rest(&asked) {
                     failed = !moved(&connection, failed);
-                    nearly_done.store(!failed, Ordering::Relaxed);
+                    shared.nearly_done.store(!failed, Ordering::Relaxed);
                 }
             })
             .map_err(|source| StoreError::Io { action: "starting the thread that moves the log", source })?;
@@ -79,36 +88,91 @@ impl Drop for Checkpoints {
     }
 }
 
+/// What the thread and the writer's commits share.
+struct Shared {
+    /// The log's, after the last commit.
+    pages: AtomicU32,
+    /// The thread has left next to nothing.
+    nearly_done: AtomicBool,
+}
+
+impl Shared {
+    /// Waits until the writer rests, or somebody asks again; false when it is to stop.
+    fn wait_for_rest(&self, asked: &Receiver<Ask>) -> bool {
+        let mut before = None;
+        loop {
+            let pages = self.pages.load(Ordering::Relaxed);
+            if before == Some(pages) {
+                return true;
+            }
+            before = Some(pages);
+            match asked.recv_timeout(REST) {
+                Ok(Ask::Move) => return true,
+                Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
+
 /// The log as the writer's commits see it.
 struct Log {
     asks: SyncSender<Ask>,
-    /// The thread has left next to nothing.
-    nearly_done: Arc<AtomicBool>,
-    /// The log is moved each time it has grown by so many.
-    pages: u32,
-    due_pages: u32,
+    shared: Arc<Shared>,
+    due: Due,
 }
 
 impl Log {
     /// After each commit; what goes wrong here is no fault of the commit.
-    fn grown_to(&mut self, count: c_int, wal: &mut Wal) {
-        let count = u32::try_from(count).unwrap_or(0);
-        // It started anew.
-        if count < self.due_pages.saturating_sub(self.pages) {
-            self.due_pages = self.pages;
-        }
-        if self.nearly_done.swap(false, Ordering::Relaxed) || count >= self.pages.saturating_mul(TIMES_AT_MOST) {
+    fn grown_to(&mut self, pages: c_int, wal: &mut Wal) {
+        let pages = u32::try_from(pages).unwrap_or(0);
+        self.shared.pages.store(pages, Ordering::Relaxed);
+        let due = self.due.at(pages);
+        if self.shared.nearly_done.swap(false, Ordering::Relaxed) || self.due.is_overdue(pages) {
             // Busy is the thread, at the same work.
             if let Err(error) = wal.checkpoint()
                 && error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy)
             {
                 tracing::warn!(%error, "the log was not moved into the database");
             }
-        } else if count >= self.due_pages {
-            self.due_pages = count.saturating_add(self.pages);
+        } else if due {
             // One that is asked for already will do.
             let _ = self.asks.try_send(Ask::Move);
         }
+    }
+}
+
+/// When a log that grows is to be moved.
+struct Due {
+    /// For the first time, since it started anew, when it has so many.
+    pages: u32,
+    /// The next time.
+    next: u32,
+    /// What it had the last time.
+    before: u32,
+}
+
+impl Due {
+    const fn new(pages: u32) -> Self {
+        Self { pages, next: pages, before: 0 }
+    }
+
+    /// Whether the thread is to be asked now that the log has grown to `pages`.
+    fn at(&mut self, pages: u32) -> bool {
+        if pages < self.before {
+            self.next = self.pages;
+        }
+        self.before = pages;
+        let due = pages >= self.next;
+        if due {
+            let without_rest = self.pages.saturating_mul(TIMES_WITHOUT_REST);
+            self.next = (pages / without_rest.max(1)).saturating_add(1).saturating_mul(without_rest);
+        }
+        due
+    }
+
+    const fn is_overdue(&self, pages: u32) -> bool {
+        pages >= self.pages.saturating_mul(TIMES_AT_MOST)
     }
 }
 
@@ -133,7 +197,16 @@ mod tests {
 
     const PAGE_BYTES: u64 = 4_096;
 
-    /// A database whose log is moved each time it has grown by eight pages.
+    #[test]
+    fn a_log_is_moved_at_rest_and_later_without_and_from_the_start_again_when_it_is_short() {
+        let mut due = Due::new(8);
+        let times = |due: &mut Due| (1..=150).filter(|pages| due.at(*pages)).collect::<Vec<_>>();
+        assert_eq!(times(&mut due), [8, 64, 128]);
+        assert_eq!(times(&mut due), [8, 64, 128]);
+        assert!(!due.is_overdue(255) && due.is_overdue(256));
+    }
+
+    /// A database whose log is moved when it has grown to eight pages, and to 64 under load.
     fn database() -> (tempfile::TempDir, PathBuf, Connection, Checkpoints) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("gateway.db");

@@ -77,6 +77,33 @@ mod tests {
     }
 
     #[test]
+    fn no_rows_constraints_make_a_table_on_the_side() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("gateway.db");
+        drop(Store::open(&file).unwrap());
+        // One that may write: to others, constraints mean nothing.
+        let connection = Connection::open(&file).unwrap();
+        let mut tables = connection
+            .prepare(
+                "SELECT name, (SELECT group_concat('?') FROM pragma_table_info(sqlite_schema.name)) \
+                 FROM sqlite_schema WHERE type = 'table'",
+            )
+            .unwrap();
+        let mut tables = tables.query([]).unwrap();
+        let mut checked = 0;
+        while let Some(table) = tables.next().unwrap() {
+            let (table, values): (String, String) = (table.get(0).unwrap(), table.get(1).unwrap());
+            let mut steps = connection.prepare(&format!("EXPLAIN INSERT INTO {table} VALUES ({values})")).unwrap();
+            let mut steps = steps.raw_query();
+            while let Some(step) = steps.next().unwrap() {
+                assert_ne!(step.get::<_, String>("opcode").unwrap(), "OpenEphemeral", "{table}");
+            }
+            checked += 1;
+        }
+        assert!(checked > 10);
+    }
+
+    #[test]
     fn a_newer_schema_is_refused_and_says_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("gateway.db");

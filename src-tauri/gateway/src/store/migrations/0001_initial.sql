@@ -1,5 +1,6 @@
 -- Money is in integers named with their unit, times are milliseconds of the environment's clock,
 -- identifiers are 20 bytes, txids 32 bytes in internal order. `seq` is the order of insertion.
+-- A choice among more than two is spelled out: for IN with more, SQLite makes a table of them anew for each row.
 
 -- The one row that says whose file this is.
 CREATE TABLE installation (
@@ -56,7 +57,8 @@ CREATE UNIQUE INDEX rates_by_currency ON rates (currency, at, rate);
 CREATE TABLE payments (
     seq                      INTEGER PRIMARY KEY,
     id                       BLOB NOT NULL UNIQUE CHECK (length(id) = 20),
-    state                    TEXT NOT NULL CHECK (state IN ('NEW', 'UNDERPAID', 'UNCONFIRMED', 'CONFIRMED', 'EXPIRED', 'INVALID')),
+    state                    TEXT NOT NULL CHECK (state = 'NEW' OR state = 'UNDERPAID' OR state = 'UNCONFIRMED'
+                                 OR state = 'CONFIRMED' OR state = 'EXPIRED' OR state = 'INVALID'),
     amount_sats              INTEGER NOT NULL CHECK (amount_sats > 0),
     price_minor              INTEGER NOT NULL CHECK (price_minor > 0),
     currency                 TEXT NOT NULL CHECK (length(currency) = 3),
@@ -110,7 +112,7 @@ CREATE TABLE receipts (
     first_seen_at        INTEGER NOT NULL,
     last_seen_at         INTEGER NOT NULL,
     earliest_at          INTEGER NOT NULL,
-    position             TEXT NOT NULL CHECK (position IN ('block', 'mempool', 'absent')),
+    position             TEXT NOT NULL CHECK (position = 'block' OR position = 'mempool' OR position = 'absent'),
     block_height         INTEGER,
     block_time           INTEGER,
     conflict_in_chain    INTEGER NOT NULL CHECK (conflict_in_chain IN (0, 1)),
@@ -162,13 +164,15 @@ CREATE TABLE anomalies (
     seq              INTEGER PRIMARY KEY,
     id               BLOB NOT NULL UNIQUE CHECK (length(id) = 20),
     payment_seq      INTEGER NOT NULL REFERENCES payments (seq),
-    kind             TEXT NOT NULL CHECK (kind IN ('LATE_PAYMENT', 'EXTRA_PAYMENT', 'OVERPAYMENT', 'UNDERPAYMENT', 'REVERSED_PAYMENT')),
+    kind             TEXT NOT NULL CHECK (kind = 'LATE_PAYMENT' OR kind = 'EXTRA_PAYMENT'
+                         OR kind = 'OVERPAYMENT' OR kind = 'UNDERPAYMENT' OR kind = 'REVERSED_PAYMENT'),
     txid             BLOB,
     paid_sats        INTEGER NOT NULL CHECK (paid_sats >= 0),
     txids            BLOB NOT NULL CHECK (length(txids) % 32 = 0),
     rate             TEXT NOT NULL,
     rate_at          INTEGER NOT NULL,
-    resolution       TEXT NOT NULL CHECK (resolution IN ('OPEN', 'REFUNDING', 'REFUNDED', 'ACCEPTED', 'DISMISSED_BY_STAFF', 'DISMISSED_BY_SYSTEM')),
+    resolution       TEXT NOT NULL CHECK (resolution = 'OPEN' OR resolution = 'REFUNDING' OR resolution = 'REFUNDED'
+                         OR resolution = 'ACCEPTED' OR resolution = 'DISMISSED_BY_STAFF' OR resolution = 'DISMISSED_BY_SYSTEM'),
     dismissal_reason TEXT,
     payout_id        BLOB,
     created_at       INTEGER NOT NULL,
@@ -185,13 +189,13 @@ CREATE INDEX anomalies_by_resolution ON anomalies (resolution, created_at, seq);
 CREATE TABLE notifications (
     seq             INTEGER PRIMARY KEY,
     id              BLOB NOT NULL UNIQUE CHECK (length(id) = 20),
-    subject_kind    TEXT NOT NULL CHECK (subject_kind IN ('payment', 'anomaly', 'payout')),
+    subject_kind    TEXT NOT NULL CHECK (subject_kind = 'payment' OR subject_kind = 'anomaly' OR subject_kind = 'payout'),
     subject_id      BLOB NOT NULL CHECK (length(subject_id) = 20),
     url             TEXT NOT NULL,
     server          TEXT NOT NULL,
     body            BLOB,
     queued_at       INTEGER NOT NULL,
-    state           TEXT NOT NULL CHECK (state IN ('WAITING', 'DELIVERED', 'SUPERSEDED', 'GIVEN_UP')),
+    state           TEXT NOT NULL CHECK (state = 'WAITING' OR state = 'DELIVERED' OR state = 'SUPERSEDED' OR state = 'GIVEN_UP'),
     head            INTEGER NOT NULL CHECK (head IN (0, 1)),
     attempts        INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
     first_due_at    INTEGER,

@@ -11,11 +11,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use bdk_wallet::miniscript::descriptor::Wildcard;
 use bdk_wallet::miniscript::{Descriptor, DescriptorPublicKey};
+use bitcoin::bip32::{ChildNumber, Xpub};
 use bitcoin::secp256k1::{Secp256k1, VerifyOnly};
-use bitcoin::{Network, ScriptBuf};
+use bitcoin::{CompressedPublicKey, Network, ScriptBuf};
 
 use super::WalletError;
+use crate::settings::AddressType;
 
 /// Addresses kept ready: a burst of five thousand payments, and half as many again.
 const AHEAD: usize = 8_192;
@@ -68,8 +71,12 @@ struct Ahead {
     stopping: bool,
 }
 
+/// The descriptor taken apart once: what it is made of is checked, copied and parsed anew for each address otherwise,
+/// which takes longer than the derivation.
 struct KeychainAddresses {
-    descriptor: Descriptor<DescriptorPublicKey>,
+    /// One step above the addresses' keys.
+    key: Xpub,
+    address_type: AddressType,
     network: Network,
     secp: Secp256k1<VerifyOnly>,
 }
@@ -80,8 +87,7 @@ impl AddressPool {
     /// # Errors
     /// When it is no ranged public descriptor, or the thread cannot be started.
     pub fn start(descriptor: &str, network: Network, next_index: u32) -> Result<Self, WalletError> {
-        let descriptor = descriptor.parse().map_err(|_| WalletError::BadDescriptor)?;
-        let keychain = KeychainAddresses { descriptor, network, secp: Secp256k1::verification_only() };
+        let keychain = KeychainAddresses::of(descriptor, network)?;
         let first = keychain.derive(next_index)?;
         let dust_limit_sats = first.script.minimal_non_dust().to_sat();
         let ahead =
@@ -184,10 +190,33 @@ impl Shared {
 }
 
 impl KeychainAddresses {
+    /// From `wpkh([…]xpub/*)` or `tr([…]xpub/*)`.
+    fn of(descriptor: &str, network: Network) -> Result<Self, WalletError> {
+        let descriptor: Descriptor<DescriptorPublicKey> = descriptor.parse().map_err(|_| WalletError::BadDescriptor)?;
+        let (key, address_type) = match &descriptor {
+            Descriptor::Wpkh(wpkh) => (wpkh.as_inner(), AddressType::Bip84),
+            Descriptor::Tr(tr) if tr.tap_tree().is_none() => (tr.internal_key(), AddressType::Bip86),
+            _ => return Err(WalletError::BadDescriptor),
+        };
+        match key {
+            DescriptorPublicKey::XPub(key)
+                if key.wildcard == Wildcard::Unhardened && key.derivation_path.is_empty() =>
+            {
+                Ok(Self { key: key.xkey, address_type, network, secp: Secp256k1::verification_only() })
+            }
+            _ => Err(WalletError::BadDescriptor),
+        }
+    }
+
     fn derive(&self, index: u32) -> Result<Address, WalletError> {
-        let derived =
-            self.descriptor.derived_descriptor(&self.secp, index).map_err(|_| WalletError::NoAddress(index))?;
-        let address = derived.address(self.network).map_err(|_| WalletError::NoAddress(index))?;
+        let step = ChildNumber::from_normal_idx(index).map_err(|_| WalletError::NoAddress(index))?;
+        let child = self.key.ckd_pub(&self.secp, step).map_err(|_| WalletError::NoAddress(index))?;
+        let address = match self.address_type {
+            AddressType::Bip84 => bitcoin::Address::p2wpkh(&CompressedPublicKey(child.public_key), self.network),
+            AddressType::Bip86 => {
+                bitcoin::Address::p2tr(&self.secp, child.public_key.x_only_public_key().0, None, self.network)
+            }
+        };
         Ok(Address { index, text: address.to_string(), script: address.script_pubkey() })
     }
 }
@@ -202,7 +231,6 @@ mod tests {
 
     use super::*;
     use crate::secrets::Secret;
-    use crate::settings::AddressType;
     use crate::wallet::Descriptors;
 
     const NETWORK: Network = Network::Regtest;
@@ -270,6 +298,31 @@ mod tests {
     fn the_dust_limit_goes_by_the_kind_of_address() {
         assert_eq!(pool(AddressType::Bip84, 0).0.dust_limit_sats(), 294);
         assert_eq!(pool(AddressType::Bip86, 0).0.dust_limit_sats(), 330);
+    }
+
+    #[test]
+    fn only_descriptors_of_our_own_kinds_are_read() {
+        let words = bdk_wallet::keys::bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
+        let ours = |address_type| {
+            let words = Secret::new(words.to_string());
+            Descriptors::derive(&words, NETWORK, address_type).unwrap().external
+        };
+        let (wpkh, tr) = (ours(AddressType::Bip84), ours(AddressType::Bip86));
+        let unsigned = |descriptor: &str| descriptor.split('#').next().unwrap().to_owned();
+        assert!(KeychainAddresses::of(&wpkh, NETWORK).is_ok() && KeychainAddresses::of(&tr, NETWORK).is_ok());
+        for other in [
+            String::new(),
+            wpkh.replacen("wpkh", "pkh", 1),
+            unsigned(&wpkh).replacen("wpkh", "pkh", 1),
+            unsigned(&wpkh).replace("/*", "/0/*"),
+            unsigned(&wpkh).replace("/*", "/0"),
+            unsigned(&wpkh).replace("/*", "/*h"),
+            format!("sh({})", unsigned(&wpkh)),
+            unsigned(&tr).replace("/*)", &format!("/*,pk({}))", "02".repeat(33))),
+        ] {
+            let refused = KeychainAddresses::of(&other, NETWORK).err();
+            assert!(matches!(refused, Some(WalletError::BadDescriptor)), "{other}");
+        }
     }
 
     #[test]

@@ -12,28 +12,38 @@ use bdk_wallet::bitcoin::{Address, CompressedPublicKey, Network, NetworkKind};
 use crate::load::{self, Run, Until};
 
 /// How long each limit is measured.
-const SPAN: Duration = Duration::from_secs(3);
+pub const SPAN: Duration = Duration::from_secs(3);
 
 /// Appends of a database page followed by `fdatasync`, in a second.
 pub fn fdatasync_rate(folder: &Path) -> io::Result<f64> {
     let mut file = File::create(folder.join("sync-probe"))?;
-    rate(|| {
+    rate(SPAN, || {
         file.write_all(&[0x5a; 4096])?;
         file.sync_data()
     })
 }
 
-/// One-row commits of SQLite in WAL with `synchronous=FULL`, in a second.
-pub fn sqlite_commit_rate(folder: &Path) -> io::Result<f64> {
-    let connection = rusqlite::Connection::open(folder.join("commit-probe.db")).map_err(io::Error::other)?;
-    connection
-        .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (x BLOB) STRICT;")
-        .map_err(io::Error::other)?;
-    rate(|| {
-        let inserted =
-            connection.prepare_cached("INSERT INTO t VALUES (randomblob(400))").and_then(|mut s| s.execute([]));
-        inserted.map(drop).map_err(io::Error::other)
-    })
+/// A database of SQLite's in WAL with `synchronous=FULL`, for commits of one row.
+pub struct CommitProbe(rusqlite::Connection);
+
+impl CommitProbe {
+    /// Makes the database.
+    pub fn new(folder: &Path) -> io::Result<Self> {
+        let connection = rusqlite::Connection::open(folder.join("commit-probe.db")).map_err(io::Error::other)?;
+        connection
+            .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE t (x BLOB) STRICT;")
+            .map_err(io::Error::other)?;
+        Ok(Self(connection))
+    }
+
+    /// Commits in a second, measured for `span`.
+    pub fn rate(&self, span: Duration) -> io::Result<f64> {
+        rate(span, || {
+            let inserted =
+                self.0.prepare_cached("INSERT INTO t VALUES (randomblob(400))").and_then(|mut s| s.execute([]));
+            inserted.map(drop).map_err(io::Error::other)
+        })
+    }
 }
 
 /// Addresses derived from a cached extended public key, in a second, on one core.
@@ -42,7 +52,7 @@ pub fn derivation_rate() -> io::Result<f64> {
     let master = Xpriv::new_master(NetworkKind::Test, &[7; 32]).map_err(io::Error::other)?;
     let keychain = Xpub::from_priv(&secp, &master);
     let mut index = 0u32;
-    rate(|| {
+    rate(SPAN, || {
         let child = ChildNumber::from_normal_idx(index).map_err(io::Error::other)?;
         index += 1;
         let key = keychain.ckd_pub(&secp, child).map_err(io::Error::other)?;
@@ -63,10 +73,10 @@ pub fn empty_handler(connections: usize) -> io::Result<Run> {
     run
 }
 
-fn rate(mut act: impl FnMut() -> io::Result<()>) -> io::Result<f64> {
+fn rate(span: Duration, mut act: impl FnMut() -> io::Result<()>) -> io::Result<f64> {
     let started = Instant::now();
     let mut count = 0u64;
-    while started.elapsed() < SPAN {
+    while started.elapsed() < span {
         act()?;
         count += 1;
     }

@@ -28,6 +28,26 @@ pub struct Run {
 }
 
 impl Run {
+    /// Several runs as one, without the pauses between them.
+    pub fn sum(runs: Vec<Self>) -> Self {
+        let mut sum = Self::empty();
+        let mut cpu_us = 0.0;
+        for run in runs {
+            cpu_us += run.cpu_us.unwrap_or(0.0) * run.answered as f64;
+            sum.answered += run.answered;
+            sum.refused += run.refused;
+            sum.took += run.took;
+            sum.latencies_us.extend(run.latencies_us);
+        }
+        sum.latencies_us.sort_unstable();
+        sum.cpu_us = Some(cpu_us / sum.answered.max(1) as f64);
+        sum
+    }
+
+    const fn empty() -> Self {
+        Self { answered: 0, refused: 0, took: Duration::ZERO, cpu_us: None, latencies_us: Vec::new() }
+    }
+
     /// Answers in a second.
     pub fn per_second(&self) -> f64 {
         self.answered as f64 / self.took.as_secs_f64()
@@ -69,7 +89,7 @@ pub fn drive(
         let tasks: Vec<_> = (0..connections)
             .map(|_| tokio::spawn(connection(port, until, started, Arc::clone(&next), Arc::clone(&request))))
             .collect();
-        let mut run = Run { answered: 0, refused: 0, took: Duration::ZERO, cpu_us: None, latencies_us: Vec::new() };
+        let mut run = Run::empty();
         for task in tasks {
             let (refused, latencies) = task.await.map_err(io::Error::other)??;
             run.refused += refused;

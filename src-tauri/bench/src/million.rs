@@ -57,7 +57,7 @@ fn measure_on(report: &mut Report, data_dir: &Path) -> Outcome<()> {
     }
     for connections in [1, 16, 64] {
         let run = spine::get(&served, &authorization, ids.clone(), connections, Until::Elapsed(SPAN))?;
-        let what = format!("million: GET by id, {connections} connections, {} different ids", ids.len());
+        let what = format!("million: GET by id, {}, {} different ids", spine::plural(connections), ids.len());
         spine::add(report, &what, &run, "required p99 below 5 ms", None);
     }
     let run = spine::create(&served, &authorization, 64, Until::Elapsed(SPAN))?;

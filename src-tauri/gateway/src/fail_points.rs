@@ -127,8 +127,7 @@ mod told {
 
     /// Pages of the log after which they are moved into the database.
     pub fn checkpoint_pages(usual: u32) -> u32 {
-        static WANTED: OnceLock<Option<u32>> = OnceLock::new();
-        WANTED.get_or_init(|| std::env::var(CHECKPOINT_VARIABLE).ok()?.parse().ok()).unwrap_or(usual)
+        std::env::var(CHECKPOINT_VARIABLE).ok().and_then(|pages| pages.parse().ok()).unwrap_or(usual)
     }
 }
 

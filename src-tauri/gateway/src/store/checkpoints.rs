@@ -126,9 +126,11 @@ impl Log {
     /// After each commit; what goes wrong here is no fault of the commit.
     fn grown_to(&mut self, pages: c_int, wal: &mut Wal) {
         let pages = u32::try_from(pages).unwrap_or(0);
-        self.shared.pages.store(pages, Ordering::Relaxed);
-        let due = self.due.at(pages);
-        if self.shared.nearly_done.swap(false, Ordering::Relaxed) || self.due.is_overdue(pages) {
+        let anew = pages < self.shared.pages.swap(pages, Ordering::Relaxed);
+        let due = self.due.at(pages, anew);
+        // One that started anew has nothing left of what the thread moved.
+        let nearly_done = self.shared.nearly_done.swap(false, Ordering::Relaxed) && !anew;
+        if nearly_done || self.due.is_overdue(pages) {
             // Busy is the thread, at the same work.
             if let Err(error) = wal.checkpoint()
                 && error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy)
@@ -148,21 +150,18 @@ struct Due {
     pages: u32,
     /// The next time.
     next: u32,
-    /// What it had the last time.
-    before: u32,
 }
 
 impl Due {
     const fn new(pages: u32) -> Self {
-        Self { pages, next: pages, before: 0 }
+        Self { pages, next: pages }
     }
 
-    /// Whether the thread is to be asked now that the log has grown to `pages`.
-    fn at(&mut self, pages: u32) -> bool {
-        if pages < self.before {
+    /// Whether the thread is to be asked now that the log, which may have started anew, has grown to `pages`.
+    fn at(&mut self, pages: u32, anew: bool) -> bool {
+        if anew {
             self.next = self.pages;
         }
-        self.before = pages;
         let due = pages >= self.next;
         if due {
             let without_rest = self.pages.saturating_mul(TIMES_WITHOUT_REST);
@@ -200,7 +199,7 @@ mod tests {
     #[test]
     fn a_log_is_moved_at_rest_and_later_without_and_from_the_start_again_when_it_is_short() {
         let mut due = Due::new(8);
-        let times = |due: &mut Due| (1..=150).filter(|pages| due.at(*pages)).collect::<Vec<_>>();
+        let times = |due: &mut Due| (1..=150).filter(|pages| due.at(*pages, *pages == 1)).collect::<Vec<_>>();
         assert_eq!(times(&mut due), [8, 64, 128]);
         assert_eq!(times(&mut due), [8, 64, 128]);
         assert!(!due.is_overdue(255) && due.is_overdue(256));

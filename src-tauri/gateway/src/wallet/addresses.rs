@@ -71,8 +71,7 @@ struct Ahead {
     stopping: bool,
 }
 
-/// The descriptor taken apart once: what it is made of is checked, copied and parsed anew for each address otherwise,
-/// which takes longer than the derivation.
+/// The descriptor taken apart once: otherwise it is copied and checked anew for each address.
 struct KeychainAddresses {
     /// One step above the addresses' keys.
     key: Xpub,

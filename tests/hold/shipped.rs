@@ -8,6 +8,7 @@ const NAMES: &[&str] = &[
     "TILLGATE_LIES",
     "TILLGATE_SYNCHRONOUS",
     "TILLGATE_CHECKPOINT_PAGES",
+    "TILLGATE_FILE_AFTER",
     "commit.before",
     "commit-fails",
 ];

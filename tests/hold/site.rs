@@ -70,7 +70,7 @@ impl Site {
     pub fn start_with(&mut self, prepare: impl FnOnce(&mut Command)) -> Result<(), Ended> {
         let mut command = self.program.command(&["serve", "--listen", "127.0.0.1:0"]);
         // Little load is made here: the log is moved into the database as often as under much.
-        command.env("TILLGATE_CHECKPOINT_PAGES", "64");
+        command.env("TILLGATE_CHECKPOINT_PAGES", "64").env("TILLGATE_FILE_AFTER", "4");
         prepare(&mut command);
         self.launch(command)
     }

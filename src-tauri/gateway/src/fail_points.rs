@@ -31,10 +31,10 @@ pub enum Point {
 }
 
 #[cfg(feature = "fail-points")]
-pub use told::{boot_step_ms, checkpoint_pages, commit_fails, pass, synchronous, wall_step_ms};
+pub use told::{boot_step_ms, checkpoint_pages, commit_fails, file_after, pass, synchronous, wall_step_ms};
 
 #[cfg(not(feature = "fail-points"))]
-pub use untold::{boot_step_ms, checkpoint_pages, commit_fails, pass, synchronous, wall_step_ms};
+pub use untold::{boot_step_ms, checkpoint_pages, commit_fails, file_after, pass, synchronous, wall_step_ms};
 
 /// What is built into tests.
 #[cfg(feature = "fail-points")]
@@ -56,6 +56,9 @@ mod told {
 
     /// How many pages the log holds when it is moved into the database, so that little load moves it often.
     const CHECKPOINT_VARIABLE: &str = "TILLGATE_CHECKPOINT_PAGES";
+
+    /// After how many payments they are filed, so that little load does it.
+    const FILING_VARIABLE: &str = "TILLGATE_FILE_AFTER";
 
     impl Point {
         const fn name(self) -> &'static str {
@@ -127,7 +130,16 @@ mod told {
 
     /// Pages of the log after which they are moved into the database.
     pub fn checkpoint_pages(usual: u32) -> u32 {
-        std::env::var(CHECKPOINT_VARIABLE).ok().and_then(|pages| pages.parse().ok()).unwrap_or(usual)
+        told_number(CHECKPOINT_VARIABLE, usual)
+    }
+
+    /// Payments after which they are filed.
+    pub fn file_after(usual: i64) -> i64 {
+        told_number(FILING_VARIABLE, usual)
+    }
+
+    fn told_number<T: std::str::FromStr>(variable: &str, usual: T) -> T {
+        std::env::var(variable).ok().and_then(|number| number.parse().ok()).unwrap_or(usual)
     }
 }
 
@@ -167,6 +179,12 @@ mod untold {
     /// What is usual.
     #[inline(always)]
     pub const fn checkpoint_pages(usual: u32) -> u32 {
+        usual
+    }
+
+    /// What is usual.
+    #[inline(always)]
+    pub const fn file_after(usual: i64) -> i64 {
         usual
     }
 }

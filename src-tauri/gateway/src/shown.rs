@@ -8,7 +8,8 @@ use crate::environment::Environment;
 use crate::gateway::Gateway;
 use crate::records::{RecordContext, anomaly_record, payment_record};
 use crate::store::anomalies::{AnomalyFilter, AnomalyRow};
-use crate::store::payments::{PaymentFilter, PaymentRow};
+use crate::store::payment_lists::PaymentFilter;
+use crate::store::payments::PaymentRow;
 use crate::store::{Reader, StoreError};
 
 /// The most items of one page.

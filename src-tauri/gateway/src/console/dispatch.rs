@@ -16,7 +16,7 @@ use crate::gateway::Gateway;
 use crate::payments::{self, Author, Created, Draft};
 use crate::settings::{Act, Shown};
 use crate::store::anomalies::AnomalyFilter;
-use crate::store::payments::PaymentFilter;
+use crate::store::payment_lists::PaymentFilter;
 use crate::store::{Reader, StoreError};
 use crate::{anomalies, doctor, notifier, resend, sandbox_calls, shown, watcher};
 
@@ -196,7 +196,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>) -> Result<StatusView, StoreErr
         chain_looked_at: watched.looked_at.map(|at| at.iso_millis()),
         chain_error: watched.error,
         rates: gateway.rates.rows(now).into_iter().map(rate).collect(),
-        open_payments: reader.open_payments_count()?,
+        open_payments: reader.payments_count(&PaymentFilter::open())?,
         open_anomalies: reader.open_anomalies_count(None)?,
         waiting_notifications: reader.count_waiting_notifications()?,
         hmac_key: reader.hmac_key_id()?.is_some(),

@@ -15,7 +15,7 @@ use crate::gateway::Gateway;
 use crate::qr;
 use crate::records::{anomaly_message, confirmations, fiat_amount};
 use crate::store::anomalies::AnomalyFilter;
-use crate::store::payments::PaymentFilter;
+use crate::store::payment_lists::PaymentFilter;
 use crate::store::{self, Reader, StoreError};
 
 /// Deliveries shown with one payment; `deliveries list` shows more.

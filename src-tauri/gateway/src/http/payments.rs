@@ -22,7 +22,7 @@ use crate::api_keys::Permission;
 use crate::faults::Fault;
 use crate::idempotency::Once;
 use crate::payments::{self, Author, Created, Draft, RedirectOutcome};
-use crate::store::payments::PaymentFilter;
+use crate::store::payment_lists::PaymentFilter;
 use crate::{resend, shown};
 
 const NEW: &str = "/v2/payments/new";

@@ -1,4 +1,4 @@
-//! Making a payment: all that can be refused is refused before an address is given; its index, the payment and the
+//! Making a payment: all that can be refused is refused before an address is given; the payment with its index and the
 //! kept answer are one commit.
 
 use tillgate_domain::id::Id;
@@ -14,7 +14,6 @@ use crate::gateway::Gateway;
 use crate::idempotency::{Once, Seen};
 use crate::rates::{KeptRate, RateUnavailable};
 use crate::records::{RecordContext, payment_record};
-use crate::store::keychains::Keychain;
 use crate::store::payments::{NewPayment, PaymentRow};
 use crate::store::{StoreError, Tx};
 use crate::wallet::WalletError;
@@ -218,7 +217,6 @@ impl Birth {
         let payment = &self.new.row.payment;
         // The closing look is one that starts after the deadline.
         tx.insert_payment(&self.new, payment.expires_at.plus_ms(1))?;
-        tx.give_index(Keychain::External, self.new.row.derivation_index)?;
         if let Some(once) = &self.once {
             once.keep(tx, self.record.as_bytes(), self.now)?;
         }

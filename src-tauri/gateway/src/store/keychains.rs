@@ -2,6 +2,7 @@
 
 use rusqlite::OptionalExtension;
 
+use super::payment_lists::UNFILED;
 use super::{Reader, StoreError, Tx};
 
 /// A keychain of the wallet.
@@ -28,8 +29,13 @@ impl Reader<'_> {
     /// # Errors
     /// When the database cannot be read.
     pub fn keychain(&self, keychain: Keychain) -> Result<Option<(String, u32)>, StoreError> {
-        let mut query =
-            self.connection.prepare_cached("SELECT descriptor, next_index FROM keychains WHERE keychain = ?1")?;
+        let of_unfiled = match keychain {
+            Keychain::External => format!("(SELECT max(derivation_index) + 1 FROM {UNFILED})"),
+            Keychain::Internal => "NULL".to_owned(),
+        };
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT descriptor, max(next_index, ifnull({of_unfiled}, 0)) FROM keychains WHERE keychain = ?1"
+        ))?;
         Ok(query.query_row([keychain.column()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
 }
@@ -46,15 +52,17 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that the derivation index `index` is given: once this is committed, neither it nor one below it is ever
-    /// given again by whoever reads [`Reader::keychain`] first.
+    /// Notes that the external indices of the payments after number `after`, up to number `last`, are given.
     ///
     /// # Errors
-    /// When it cannot be stored, and after the last index there is.
-    pub fn give_index(&self, keychain: Keychain, index: u32) -> Result<(), StoreError> {
+    /// When it cannot be stored.
+    pub(super) fn give_indices(&self, after: i64, last: i64) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("UPDATE keychains SET next_index = max(next_index, ?2 + 1) WHERE keychain = ?1")?
-            .execute((keychain.column(), index))?;
+            .prepare_cached(
+                "UPDATE keychains SET next_index = max(next_index, ifnull( \
+                 (SELECT max(derivation_index) + 1 FROM payments WHERE seq > ?1 AND seq <= ?2), 0)) WHERE keychain = ?3",
+            )?
+            .execute((after, last, Keychain::External.column()))?;
         Ok(())
     }
 }

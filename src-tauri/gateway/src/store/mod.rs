@@ -13,6 +13,7 @@ pub mod hmac_key;
 pub mod idempotency;
 pub mod keychains;
 pub mod notifications;
+pub mod payment_lists;
 pub mod payments;
 pub mod rates;
 pub mod receipts;
@@ -20,6 +21,7 @@ pub mod receipts;
 mod check;
 mod checkpoints;
 mod error;
+mod filing;
 mod installation;
 mod migrate;
 mod open;
@@ -113,5 +115,10 @@ impl Store {
     /// What `read` answered, or why nothing could be read.
     pub fn read<T, E: From<StoreError>>(&self, read: impl FnOnce(&Reader<'_>) -> Result<T, E>) -> Result<T, E> {
         self.readers.read(read)
+    }
+
+    #[cfg(test)]
+    fn queue(&self) -> writer::Queue {
+        self.writer.queue()
     }
 }

@@ -1,12 +1,10 @@
 //! Payments: what was asked, and what the looks made of it.
 
-use bitcoin::hashes::Hash as _;
-use bitcoin::{Script, ScriptBuf, Txid};
-use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, Row, params, params_from_iter};
+use bitcoin::{Script, ScriptBuf};
+use rusqlite::{OptionalExtension, Row, params};
 use tillgate_domain::advance::Advance;
 use tillgate_domain::id::Id;
-use tillgate_domain::payment::{Payment, PaymentState};
+use tillgate_domain::payment::Payment;
 use tillgate_domain::policy::Policy;
 use tillgate_domain::time::Timestamp;
 
@@ -53,25 +51,6 @@ pub struct NewPayment {
     pub rate_id: i64,
 }
 
-/// What a list of payments is filtered by; `None` and empty filter nothing.
-#[derive(Debug, Clone, Default)]
-pub struct PaymentFilter {
-    /// Any of these.
-    pub states: Vec<PaymentState>,
-    /// Created then or later.
-    pub from: Option<Timestamp>,
-    /// Created before.
-    pub to: Option<Timestamp>,
-    /// The shop's own reference.
-    pub merchant_transaction_id: Option<String>,
-    /// Paid to this script.
-    pub script: Option<ScriptBuf>,
-    /// Paid by this transaction.
-    pub txid: Option<Txid>,
-    /// Made by this key.
-    pub label: Option<String>,
-}
-
 /// In the order in which [`read`] reads them.
 const COLUMNS: &str = "confirmations, zero_conf_quiet_ms, tolerance_per_mille, overpayment, anomaly_confirmations, \
      offline_grace_ms, id, state, amount_sats, price_minor, currency, rate, created_at, expires_at, closed_at, \
@@ -105,76 +84,6 @@ impl Reader<'_> {
         Ok(query.query_row([script.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
 
-    /// Numbers of the payments at which time or confirmations alone may change something, the
-    /// longest overdue first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn payments_due(&self, at: Timestamp, tip_height: u32, limit: u32) -> Result<Vec<i64>, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT seq FROM (SELECT seq FROM payments WHERE next_due_at <= ?1 ORDER BY next_due_at LIMIT ?3) \
-             UNION SELECT seq FROM (SELECT seq FROM payments WHERE next_due_height <= ?2 ORDER BY next_due_height LIMIT ?3) \
-             LIMIT ?3",
-        )?;
-        let rows = query.query_map(params![at.ms(), tip_height, limit], |row| row.get(0))?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// The next moment at which [`Reader::payments_due`] will have something.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn next_payment_due_at(&self) -> Result<Option<Timestamp>, StoreError> {
-        let mut query =
-            self.connection.prepare_cached("SELECT min(next_due_at) FROM payments WHERE next_due_at IS NOT NULL")?;
-        let at: Option<i64> = query.query_row([], |row| row.get(0))?;
-        Ok(at.map(Timestamp::from_ms))
-    }
-
-    /// How many payments are NEW, UNDERPAID or UNCONFIRMED.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn open_payments_count(&self) -> Result<u64, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT count(*) FROM payments WHERE state IN ('NEW', 'UNDERPAID', 'UNCONFIRMED')")?;
-        Ok(query.query_row([], |row| row.get::<_, i64>(0))?.unsigned_abs())
-    }
-
-    /// How many payments match.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn payments_count(&self, filter: &PaymentFilter) -> Result<u64, StoreError> {
-        let (condition, values) = filter.condition();
-        let mut query = self.connection.prepare_cached(&format!("SELECT count(*) FROM payments {condition}"))?;
-        Ok(query.query_row(params_from_iter(values), |row| row.get::<_, i64>(0))?.unsigned_abs())
-    }
-
-    /// A page of the payments that match, newest first; of one second, the last inserted first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn payments(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<PaymentRow>, StoreError> {
-        let (condition, mut values) = filter.condition();
-        values.push(Value::Integer(i64::from(limit)));
-        values.push(Value::Integer(i64::try_from(offset).unwrap_or(i64::MAX)));
-        let last = values.len();
-        // The inner query skips by index alone; only the page's own rows are read whole.
-        let mut query = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM payments WHERE seq IN (SELECT seq FROM payments {condition} \
-             ORDER BY created_at DESC, seq DESC LIMIT ?{} OFFSET ?{last}) ORDER BY created_at DESC, seq DESC",
-            last - 1
-        ))?;
-        let mut rows = query.query(params_from_iter(values))?;
-        let mut payments = Vec::new();
-        while let Some(row) = rows.next()? {
-            payments.push(read(row)?);
-        }
-        Ok(payments)
-    }
-
     fn one_payment(&self, condition: &str, key: impl rusqlite::Params) -> Result<Option<PaymentRow>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM payments WHERE {condition}"))?;
         let mut rows = query.query(key)?;
@@ -183,7 +92,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Inserts a payment, NEW and due at its deadline, and answers its number.
+    /// Inserts a payment, NEW and due at its deadline, and answers its number. Its row says that its address is given.
     ///
     /// # Errors
     /// When it cannot be stored.
@@ -263,42 +172,6 @@ impl Tx<'_> {
             .prepare_cached("UPDATE payments SET current_at = ?2 WHERE seq = ?1")?
             .execute(params![seq, current_at.ms()])?;
         Ok(())
-    }
-}
-
-impl PaymentFilter {
-    fn condition(&self) -> (String, Vec<Value>) {
-        let mut terms = Vec::new();
-        let mut values = Vec::new();
-        let mut bind = |value: Value| {
-            values.push(value);
-            format!("?{}", values.len())
-        };
-        if !self.states.is_empty() {
-            let states: Vec<_> = self.states.iter().map(|state| bind(Value::Text(state.as_str().to_owned()))).collect();
-            terms.push(format!("state IN ({})", states.join(", ")));
-        }
-        if let Some(from) = self.from {
-            terms.push(format!("created_at >= {}", bind(Value::Integer(from.ms()))));
-        }
-        if let Some(to) = self.to {
-            terms.push(format!("created_at < {}", bind(Value::Integer(to.ms()))));
-        }
-        if let Some(reference) = &self.merchant_transaction_id {
-            terms.push(format!("merchant_transaction_id = {}", bind(Value::Text(reference.clone()))));
-        }
-        if let Some(script) = &self.script {
-            terms.push(format!("script = {}", bind(Value::Blob(script.to_bytes()))));
-        }
-        if let Some(txid) = &self.txid {
-            let txid = bind(Value::Blob(txid.to_byte_array().to_vec()));
-            terms.push(format!("seq IN (SELECT payment_seq FROM receipts WHERE txid = {txid})"));
-        }
-        if let Some(label) = &self.label {
-            terms.push(format!("label = {}", bind(Value::Text(label.clone()))));
-        }
-        let condition = if terms.is_empty() { String::new() } else { format!("WHERE {}", terms.join(" AND ")) };
-        (condition, values)
     }
 }
 

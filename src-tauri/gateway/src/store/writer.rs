@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::checkpoints::Checkpoints;
+use super::filing::{Committed, Filing};
 use super::{Reader, StoreError, Tx, open};
 use crate::fail_points::{self, Point};
 
@@ -81,11 +82,16 @@ impl<T, E: From<StoreError>> Answer for Pending<T, E> {
 
 pub(super) struct Writer {
     /// There until it is dropped.
-    jobs: Option<mpsc::Sender<Job>>,
+    queue: Option<Queue>,
     thread: Option<JoinHandle<()>>,
     shared: Arc<Shared>,
+    filing: Filing,
     _checkpoints: Checkpoints,
 }
+
+/// The way to the writer's thread.
+#[derive(Clone)]
+pub(super) struct Queue(mpsc::Sender<Job>);
 
 /// What the thread and the callers share.
 struct Shared {
@@ -94,20 +100,25 @@ struct Shared {
     under_way: AtomicUsize,
     /// The last commit was.
     quick: AtomicBool,
+    committed: Committed,
 }
 
 impl Writer {
     pub(super) fn start(mut connection: Connection, file: &Path) -> Result<Self, StoreError> {
         let checkpoints = Checkpoints::start(&mut connection, file)?;
         let connection = Mutex::new(connection);
-        let shared = Arc::new(Shared { connection, under_way: AtomicUsize::new(0), quick: AtomicBool::new(false) });
+        let (committed, heard) = Committed::channel();
+        let (under_way, quick) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let shared = Arc::new(Shared { connection, under_way, quick, committed: committed.clone() });
         let (jobs, waiting) = mpsc::channel(QUEUE_MAX);
+        let queue = Queue(jobs);
+        let filing = Filing::start(queue.clone(), file, committed, heard)?;
         let threads = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || threads.run(waiting))
             .map_err(|source| StoreError::Io { action: "starting the database's writer", source })?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread), shared, _checkpoints: checkpoints })
+        Ok(Self { queue: Some(queue), thread: Some(thread), shared, filing, _checkpoints: checkpoints })
     }
 
     pub(super) async fn write<T, E>(
@@ -119,38 +130,71 @@ impl Writer {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let (to, answer) = oneshot::channel();
-        let job: Job = Box::new(move |begun| {
-            let guarded = kind == Kind::Any && begun.as_ref().is_ok_and(|begun| !begun.alone);
-            let result = match begun {
-                Ok(Begun { connection, .. }) if guarded => in_savepoint(connection, job),
-                Ok(Begun { connection, .. }) => job(&Tx { reader: Reader { connection } }),
-                Err(reason) => Err(StoreError::CommitFailed(reason.to_owned()).into()),
-            };
-            Box::new(Pending { result, guarded, to })
-        });
+        let (job, answer) = answered(kind, job);
         let under_way = UnderWay::one_more(&self.shared.under_way);
         let job = match kind {
             Kind::Short if under_way.alone => self.shared.commit_here(job),
             _ => Some(job),
         };
         if let Some(job) = job {
-            let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
+            let Queue(jobs) = self.queue.as_ref().ok_or(StoreError::Closed)?;
             jobs.send(job).await.map_err(|_| StoreError::Closed)?;
         }
         answer.await.map_err(|_| StoreError::Closed)?
     }
 }
 
+#[cfg(test)]
+impl Writer {
+    pub(super) fn queue(&self) -> Queue {
+        self.queue.clone().unwrap()
+    }
+}
+
+impl Queue {
+    /// The same for a thread that may wait.
+    pub(super) fn wait_for<T: Send + 'static>(
+        &self,
+        kind: Kind,
+        job: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (job, answer) = answered(kind, job);
+        self.0.blocking_send(job).map_err(|_| StoreError::Closed)?;
+        answer.blocking_recv().map_err(|_| StoreError::Closed)?
+    }
+}
+
+/// The job, and where its answer comes.
+fn answered<T, E>(
+    kind: Kind,
+    job: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
+) -> (Job, oneshot::Receiver<Result<T, E>>)
+where
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+{
+    let (to, answer) = oneshot::channel();
+    let job: Job = Box::new(move |begun| {
+        let guarded = kind == Kind::Any && begun.as_ref().is_ok_and(|begun| !begun.alone);
+        let result = match begun {
+            Ok(Begun { connection, .. }) if guarded => in_savepoint(connection, job),
+            Ok(Begun { connection, .. }) => job(&Tx { reader: Reader { connection } }),
+            Err(reason) => Err(StoreError::CommitFailed(reason.to_owned()).into()),
+        };
+        Box::new(Pending { result, guarded, to })
+    });
+    (job, answer)
+}
+
 impl Drop for Writer {
     /// Waits until the database is closed: the last connection to close moves the log into the file, so that a
     /// program that was stopped leaves one whole file behind.
     fn drop(&mut self) {
-        drop(self.jobs.take());
-        if let Some(thread) = self.thread.take()
-            && thread.thread().id() != thread::current().id()
-            && thread.join().is_err()
-        {
+        let thread = self.thread.take().filter(|thread| thread.thread().id() != thread::current().id());
+        // It may wait for the writer's thread.
+        self.filing.stop(thread.is_some());
+        drop(self.queue.take());
+        if thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the database's writer had failed");
         }
     }
@@ -237,6 +281,9 @@ impl Shared {
             {
                 tracing::error!(%error, "a failed transaction could not be rolled back");
             }
+        }
+        if committed.is_ok() {
+            self.committed.tell();
         }
         for answer in answers {
             answer.send(committed.as_ref().copied().map_err(String::as_str));

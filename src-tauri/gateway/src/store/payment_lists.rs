@@ -1,0 +1,191 @@
+//! Lists of payments, and those that are due.
+//!
+//! A payment is stored without its entries in the indexes that lists go by: each would be one page more in its commit.
+//! They are made for many at once, behind it, which is called filing. So whatever is looked for is looked for twice:
+//! among the filed ones by index, and among the few that came since one by one.
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{ScriptBuf, Txid};
+use rusqlite::types::Value;
+use rusqlite::{params, params_from_iter};
+use tillgate_domain::payment::PaymentState;
+use tillgate_domain::time::Timestamp;
+
+use super::payments::PaymentRow;
+use super::{Reader, StoreError, Tx};
+
+/// The payments that are filed, and the term that lets SQLite go by their indexes.
+const FILED: &str = "payments WHERE filed = 1";
+
+/// The payments that are not: all above the last one that is.
+pub(super) const UNFILED: &str = "payments NOT INDEXED WHERE seq > ifnull(\
+     (SELECT seq FROM payments NOT INDEXED WHERE filed = 1 ORDER BY seq DESC LIMIT 1), 0)";
+
+/// A payment's place in a list: time of creation, and number.
+type Place = (i64, i64);
+
+/// What a list of payments is filtered by; `None` and empty filter nothing.
+#[derive(Debug, Clone, Default)]
+pub struct PaymentFilter {
+    /// Any of these.
+    pub states: Vec<PaymentState>,
+    /// Created then or later.
+    pub from: Option<Timestamp>,
+    /// Created before.
+    pub to: Option<Timestamp>,
+    /// The shop's own reference.
+    pub merchant_transaction_id: Option<String>,
+    /// Paid to this script.
+    pub script: Option<ScriptBuf>,
+    /// Paid by this transaction.
+    pub txid: Option<Txid>,
+    /// Made by this key.
+    pub label: Option<String>,
+}
+
+impl Reader<'_> {
+    /// The number of the newest payment, which is how many there are.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub(super) fn last_payment(&self) -> Result<i64, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT ifnull(max(seq), 0) FROM payments")?;
+        Ok(query.query_row([], |row| row.get(0))?)
+    }
+
+    /// How many payments are not filed.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub(super) fn unfiled_payments(&self) -> Result<i64, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!("SELECT count(*) FROM {UNFILED}"))?;
+        Ok(query.query_row([], |row| row.get(0))?)
+    }
+
+    /// Numbers of payments at which time or confirmations alone may change something: of each of the two those first
+    /// that are longest overdue.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn payments_due(&self, at: Timestamp, tip_height: u32, limit: u32) -> Result<Vec<i64>, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT seq FROM (SELECT seq FROM {FILED} AND next_due_at <= ?1 ORDER BY next_due_at LIMIT ?3) \
+             UNION SELECT seq FROM (SELECT seq FROM {UNFILED} AND next_due_at <= ?1 ORDER BY next_due_at LIMIT ?3) \
+             UNION SELECT seq FROM (SELECT seq FROM payments WHERE next_due_height <= ?2 ORDER BY next_due_height LIMIT ?3) \
+             LIMIT ?3",
+        ))?;
+        let rows = query.query_map(params![at.ms(), tip_height, limit], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// How many payments match.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn payments_count(&self, filter: &PaymentFilter) -> Result<u64, StoreError> {
+        let (condition, values) = filter.condition();
+        if condition.is_empty() {
+            return Ok(self.last_payment()?.unsigned_abs());
+        }
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT (SELECT count(*) FROM {FILED}{condition}) + (SELECT count(*) FROM {UNFILED}{condition})"
+        ))?;
+        Ok(query.query_row(params_from_iter(values), |row| row.get::<_, i64>(0))?.unsigned_abs())
+    }
+
+    /// A page of the payments that match, newest first; of one second, the last inserted first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn payments(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<PaymentRow>, StoreError> {
+        let mut places = self.places(UNFILED, filter, u64::MAX, 0)?;
+        let unfiled = places.len() as u64;
+        // Of the filed ones, so many come before the page wherever the others stand among them.
+        let skipped = offset.saturating_sub(unfiled);
+        places.extend(self.places(FILED, filter, unfiled.saturating_add(u64::from(limit)), skipped)?);
+        places.sort_unstable_by(|one, other| other.cmp(one));
+        let first = usize::try_from(offset - skipped).unwrap_or(usize::MAX);
+        let page = places.into_iter().skip(first).take(usize::try_from(limit).unwrap_or(usize::MAX));
+        page.filter_map(|(_, seq)| self.payment_by_seq(seq).transpose()).collect()
+    }
+
+    /// Places of those that match, newest first. Only indexes are read for those that are skipped.
+    fn places(
+        &self,
+        part: &'static str,
+        filter: &PaymentFilter,
+        limit: u64,
+        offset: u64,
+    ) -> Result<Vec<Place>, StoreError> {
+        let (condition, mut values) = filter.condition();
+        values.extend([limit, offset].map(|it| Value::Integer(i64::try_from(it).unwrap_or(i64::MAX))));
+        let last = values.len();
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT created_at, seq FROM {part}{condition} ORDER BY created_at DESC, seq DESC LIMIT ?{} OFFSET ?{last}",
+            last - 1
+        ))?;
+        let rows = query.query_map(params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}
+
+impl Tx<'_> {
+    /// Files the payments after number `filed`, at most `count` of them, and answers the number of the last one.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub(super) fn file_payments(&self, filed: i64, count: i64) -> Result<i64, StoreError> {
+        let last = self.last_payment()?.min(filed.saturating_add(count));
+        self.connection
+            .prepare_cached("UPDATE payments SET filed = 1 WHERE seq > ?1 AND seq <= ?2")?
+            .execute([filed, last])?;
+        self.give_indices(filed, last)?;
+        Ok(last)
+    }
+}
+
+impl PaymentFilter {
+    /// Those that wait for coins or for confirmations.
+    #[must_use]
+    pub fn open() -> Self {
+        Self { states: vec![PaymentState::New, PaymentState::Underpaid, PaymentState::Unconfirmed], ..Self::default() }
+    }
+
+    /// What follows another condition, and the values that it names.
+    fn condition(&self) -> (String, Vec<Value>) {
+        let mut terms = Vec::new();
+        let mut values = Vec::new();
+        let mut bind = |value: Value| {
+            values.push(value);
+            format!("?{}", values.len())
+        };
+        if !self.states.is_empty() {
+            let states: Vec<_> = self.states.iter().map(|state| bind(Value::Text(state.as_str().to_owned()))).collect();
+            terms.push(format!("state IN ({})", states.join(", ")));
+        }
+        if let Some(from) = self.from {
+            terms.push(format!("created_at >= {}", bind(Value::Integer(from.ms()))));
+        }
+        if let Some(to) = self.to {
+            terms.push(format!("created_at < {}", bind(Value::Integer(to.ms()))));
+        }
+        if let Some(reference) = &self.merchant_transaction_id {
+            terms.push(format!("merchant_transaction_id = {}", bind(Value::Text(reference.clone()))));
+        }
+        if let Some(script) = &self.script {
+            terms.push(format!("script = {}", bind(Value::Blob(script.to_bytes()))));
+        }
+        if let Some(txid) = &self.txid {
+            let txid = bind(Value::Blob(txid.to_byte_array().to_vec()));
+            terms.push(format!("seq IN (SELECT payment_seq FROM receipts WHERE txid = {txid})"));
+        }
+        if let Some(label) = &self.label {
+            terms.push(format!("label = {}", bind(Value::Text(label.clone()))));
+        }
+        let condition = terms.iter().map(|term| format!(" AND {term}")).collect();
+        (condition, values)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,196 @@
+use bitcoin::WPubkeyHash;
+use bitcoin::hashes::Hash as _;
+use tillgate_domain::id::Id;
+use tillgate_domain::money::{Currency, Rate};
+use tillgate_domain::payment::Payment;
+use tillgate_domain::policy::{Policy, PolicySettings};
+
+use super::*;
+use crate::rates::KeptRate;
+use crate::store::Store;
+use crate::store::keychains::Keychain;
+use crate::store::payments::NewPayment;
+
+const STATES: [PaymentState; 3] = [PaymentState::New, PaymentState::Expired, PaymentState::Confirmed];
+
+pub(in crate::store) fn store() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("gateway.db")).unwrap();
+    (folder, store)
+}
+
+/// Inserts the payment of this number. The clock was set back once, in the midst of the numbers, and many payments are of
+/// one second.
+pub(in crate::store) fn insert(tx: &Tx<'_>, number: u32) -> Result<(), StoreError> {
+    let seconds = if number < 20 { number / 3 } else { number / 3 - 5 };
+    let created_at = Timestamp::from_ms(1_700_000_000_000).plus_ms(i64::from(seconds) * 1_000);
+    let currency = Currency::USD;
+    let rate = Rate::parse("50000").unwrap();
+    let rate_id = tx.keep_rate(currency, &KeptRate { rate, at: created_at, sources: "[]".to_owned() })?;
+    let mut bytes = [0; 20];
+    bytes[..4].copy_from_slice(&number.to_be_bytes());
+    let payment = Payment {
+        id: Id::from_bytes(bytes),
+        state: PaymentState::New,
+        amount_sats: 20_000,
+        price_minor: 1_000,
+        currency,
+        rate,
+        created_at,
+        expires_at: created_at.plus_ms(1_000),
+        policy: Policy::freeze(&PolicySettings::default(), None),
+        closed_at: None,
+        accepted_sats: None,
+        confirmed_at: None,
+        paid_sats: 0,
+    };
+    let row = PaymentRow {
+        seq: 0,
+        payment,
+        address: format!("address {number}"),
+        script: ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(bytes)),
+        // Requests that come at the same time are not always stored in the order of their addresses.
+        derivation_index: number ^ 1,
+        label: ["web", "till"][usize::from(number.is_multiple_of(5))].to_owned(),
+        message: String::new(),
+        merchant_transaction_id: format!("order-{}", number / 4),
+        notification_url: None,
+        anomaly_notification_url: None,
+        redirect_urls: None,
+        current_at: created_at,
+    };
+    tx.insert_payment(&NewPayment { row, key_id: None, rate_id }, created_at.plus_ms(1_001))?;
+    Ok(())
+}
+
+/// Forty of them, in three states; the closed ones are due no more.
+async fn forty(store: &Store) {
+    store
+        .write(|tx| {
+            (0..40).try_for_each(|number| insert(tx, number))?;
+            for (remainder, state) in (0..).zip(STATES) {
+                let due = if state == PaymentState::New { "next_due_at" } else { "NULL" };
+                tx.connection.execute(
+                    &format!("UPDATE payments SET state = ?1, next_due_at = {due} WHERE seq % 3 = ?2"),
+                    params![state.as_str(), remainder],
+                )?;
+            }
+            Ok::<_, StoreError>(())
+        })
+        .await
+        .unwrap();
+}
+
+fn filters() -> Vec<PaymentFilter> {
+    let all = PaymentFilter::default();
+    let second = |n: i64| Some(Timestamp::from_ms(1_700_000_000_000 + n * 1_000));
+    let mut script = [0; 20];
+    script[..4].copy_from_slice(&21u32.to_be_bytes());
+    vec![
+        all.clone(),
+        PaymentFilter::open(),
+        PaymentFilter { states: vec![PaymentState::Expired, PaymentState::New], ..all.clone() },
+        PaymentFilter { from: second(2), to: second(4), ..all.clone() },
+        PaymentFilter { merchant_transaction_id: Some("order-5".to_owned()), ..all.clone() },
+        PaymentFilter { label: Some("till".to_owned()), from: second(1), ..all.clone() },
+        PaymentFilter { label: Some("nobody".to_owned()), ..all.clone() },
+        PaymentFilter { script: Some(ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(script))), ..all },
+    ]
+}
+
+/// All that can be asked, as answered while so many payments are filed as are.
+fn answers(store: &Store) -> Vec<(u64, Vec<i64>)> {
+    let read = |reader: &Reader<'_>| {
+        let mut answers = Vec::new();
+        for filter in filters() {
+            for (limit, offset) in [(1, 0), (50, 0), (5, 3), (7, 17), (3, 38), (5, 40), (1, u64::MAX)] {
+                let page = reader.payments(&filter, limit, offset)?;
+                answers.push((reader.payments_count(&filter)?, page.iter().map(|row| row.seq).collect()));
+            }
+        }
+        for ms in [0, 3_001, 100_000] {
+            let due = reader.payments_due(Timestamp::from_ms(1_700_000_000_000 + ms), 0, 100)?;
+            answers.push((0, due));
+        }
+        Ok::<_, StoreError>(answers)
+    };
+    store.read(read).unwrap()
+}
+
+#[tokio::test]
+async fn lists_say_the_same_however_many_payments_are_filed() {
+    let (_folder, store) = store();
+    forty(&store).await;
+    let expected = answers(&store);
+    // Newest first: by the clock, then by number. Of the second half the clock had been set back.
+    let (count, newest) = &expected[1];
+    assert_eq!((*count, newest.len()), (40, 40));
+    assert_eq!(newest[..4], [40, 39, 38, 37]);
+    let of_one_second: Vec<_> = newest.iter().filter(|seq| [4, 5, 6, 21].contains(*seq)).collect();
+    assert_eq!(of_one_second, [&21, &6, &5, &4]);
+    let (open, page) = &expected[7];
+    assert!(*open == 13 && page.iter().all(|seq| seq % 3 == 0), "{page:?}");
+    let (due, none_due) = (&expected[expected.len() - 1].1, &expected[expected.len() - 3].1);
+    assert!(due.len() == 13 && none_due.is_empty());
+
+    let mut filed = 0;
+    while filed < 40 {
+        filed = store.write(move |tx| tx.file_payments(filed, 9)).await.unwrap();
+        assert_eq!(store.read(|reader| reader.unfiled_payments()).unwrap(), 40 - filed);
+        assert_eq!(answers(&store), expected, "{filed} filed");
+    }
+}
+
+#[tokio::test]
+async fn no_index_is_given_twice_however_many_payments_are_filed() {
+    let (_folder, store) = store();
+    let next_index = || store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1;
+    store.write(|tx| tx.insert_keychain(Keychain::External, "wpkh")).await.unwrap();
+    assert_eq!(next_index(), 0);
+    // The second has index 0, the first index 1.
+    store.write(|tx| (0..2).try_for_each(|number| insert(tx, number))).await.unwrap();
+    for filed in 0..2 {
+        assert_eq!(next_index(), 2, "{filed} filed");
+        store.write(move |tx| tx.file_payments(filed, 1)).await.unwrap();
+    }
+    assert_eq!(next_index(), 2);
+}
+
+#[tokio::test]
+async fn filed_payments_are_looked_for_by_index() {
+    let (_folder, store) = store();
+    let plan = |filter: &PaymentFilter| {
+        store
+            .read(|reader| {
+                let (condition, values) = filter.condition();
+                let mut steps = reader.connection.prepare(&format!(
+                    "EXPLAIN QUERY PLAN SELECT created_at, seq FROM {FILED}{condition} ORDER BY created_at DESC, seq DESC"
+                ))?;
+                let steps = steps.query_map(params_from_iter(values), |row| row.get::<_, String>(3))?;
+                Ok::<_, StoreError>(steps.collect::<Result<Vec<_>, _>>()?.join("; "))
+            })
+            .unwrap()
+    };
+    let indexes = [
+        "COVERING INDEX payments_by_creation",
+        "COVERING INDEX payments_by_state",
+        "COVERING INDEX payments_by_state",
+        "COVERING INDEX payments_by_creation",
+        "COVERING INDEX payments_by_merchant_transaction",
+        "COVERING INDEX payments_by_label",
+        "COVERING INDEX payments_by_label",
+        "sqlite_autoindex_payments_2",
+    ];
+    for (filter, index) in filters().iter().zip(indexes) {
+        let plan = plan(filter);
+        assert!(plan.contains(index), "{filter:?}: {plan}");
+    }
+}
+
+#[tokio::test]
+async fn payments_are_never_deleted() {
+    let (_folder, store) = store();
+    forty(&store).await;
+    let deleted = store.write(|tx| Ok::<_, StoreError>(tx.connection.execute("DELETE FROM payments", [])?)).await;
+    assert!(deleted.is_err_and(|error| error.to_string().contains("never deleted")));
+}

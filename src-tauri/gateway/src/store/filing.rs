@@ -1,10 +1,10 @@
 //! Filing: making the entries of new payments in the indexes that lists go by, for many payments at once, on a thread that
-//! asks the writer for it when it rests. With one payment at a time each index is a page more to write and to sync.
+//! asks the writer for it when there is no rush. With one payment at a time each index is a page more to write and to sync.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, SyncSender, TryRecvError};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -14,18 +14,21 @@ use super::writer::{Kind, Queue};
 use super::{Reader, StoreError, open};
 use crate::fail_points;
 
-/// So many payments are worth a commit, once the writer rests.
+/// So many payments are worth a commit.
 const ENOUGH: i64 = 128;
 
-/// After so many times [`ENOUGH`] payments are filed though the writer does not rest: lists look through all that are
-/// not (8,192, a few milliseconds).
-const TIMES_WITHOUT_REST: i64 = 64;
+/// In a rush it is put off until there are so many times [`ENOUGH`] (8,192): lists look through all that are not filed,
+/// for a few milliseconds then.
+const TIMES_IN_A_RUSH: i64 = 64;
+
+/// So many new payments between two looks are a rush (a thousand in a second).
+const RUSH: i64 = 10;
 
 /// Filed in one commit at most, so that no other write waits for long (about 2 ms).
 const CHUNK: i64 = 256;
 
-/// The writer rests when it has committed nothing for so long.
-const REST: Duration = Duration::from_millis(10);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The thread.
 pub(super) struct Filing {
@@ -69,12 +72,14 @@ impl Filing {
     ) -> Result<Self, StoreError> {
         let reader = open::for_reading(file)?;
         let new = Reader { connection: &reader };
-        let filed = new.last_payment()? - new.unfiled_payments()?;
+        let seen = new.last_payment()?;
+        let filed = seen - new.unfiled_payments()?;
+        let clerk = Clerk { enough, filed, seen, queue, reader, failed: false };
         let stopping = Arc::new(AtomicBool::new(false));
-        let clerk = Clerk { enough, filed, queue, reader, heard, stopping: Arc::clone(&stopping), failed: false };
+        let stopped = Arc::clone(&stopping);
         let thread = thread::Builder::new()
             .name("filing".to_owned())
-            .spawn(move || clerk.work())
+            .spawn(move || clerk.work(&heard, &stopped))
             .map_err(|source| StoreError::Io { action: "starting the thread that files payments", source })?;
         committed.tell();
         Ok(Self { stopping, committed, thread: Some(thread) })
@@ -97,51 +102,62 @@ struct Clerk {
     enough: i64,
     /// The number of the last payment that is filed.
     filed: i64,
+    /// The number of the last payment that was there at the last look.
+    seen: i64,
     queue: Queue,
     reader: Connection,
-    heard: Receiver<()>,
-    stopping: Arc<AtomicBool>,
     /// What was last tried.
     failed: bool,
 }
 
+/// What the clerk finds to do.
+#[derive(Debug, PartialEq, Eq)]
+enum Found {
+    /// It filed some.
+    Work,
+    /// Too few to file, but more come.
+    Rush,
+    /// Nothing that is worth it, or it failed.
+    Nothing,
+}
+
 impl Clerk {
-    fn work(mut self) {
-        while self.heard.recv().is_ok() {
+    fn work(mut self, heard: &Receiver<()>, stopping: &AtomicBool) {
+        while heard.recv().is_ok() {
             loop {
-                thread::sleep(REST);
-                let rests = match self.heard.try_recv() {
-                    Ok(()) => false,
-                    Err(TryRecvError::Empty) => true,
-                    Err(TryRecvError::Disconnected) => return,
-                };
-                if self.stopping.load(Ordering::Relaxed) {
+                thread::sleep(PAUSE);
+                if stopping.load(Ordering::Relaxed) {
                     return;
                 }
-                if !self.file_some(rests) && rests {
+                if self.look() == Found::Nothing {
                     break;
                 }
             }
         }
     }
 
-    /// Files some payments, if there are enough; whether it did.
-    fn file_some(&mut self, rests: bool) -> bool {
-        let enough = if rests { self.enough } else { self.enough.saturating_mul(TIMES_WITHOUT_REST) };
-        let before = self.filed;
-        let result = Reader { connection: &self.reader }.last_payment().and_then(|last| {
-            if last - before >= enough {
-                self.filed = self.queue.wait_for(Kind::Short, move |tx| tx.file_payments(before, CHUNK))?;
-            }
-            Ok(())
-        });
-        if let Err(error) = &result
+    fn look(&mut self) -> Found {
+        let found = self.file_some();
+        if let Err(error) = &found
             && !self.failed
         {
             tracing::warn!(%error, "new payments could not be filed, so lists take longer; it is tried again");
         }
-        self.failed = result.is_err();
-        self.filed > before
+        self.failed = found.is_err();
+        found.unwrap_or(Found::Nothing)
+    }
+
+    fn file_some(&mut self) -> Result<Found, StoreError> {
+        let last = Reader { connection: &self.reader }.last_payment()?;
+        let rush = last - self.seen >= RUSH;
+        self.seen = last;
+        let enough = if rush { self.enough.saturating_mul(TIMES_IN_A_RUSH) } else { self.enough };
+        let filed = self.filed;
+        if last - filed < enough {
+            return Ok(if rush { Found::Rush } else { Found::Nothing });
+        }
+        self.filed = self.queue.wait_for(Kind::Short, move |tx| tx.file_payments(filed, CHUNK))?;
+        Ok(Found::Work)
     }
 }
 
@@ -166,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn new_payments_are_filed_when_the_writer_rests_and_after_a_start() {
+    async fn new_payments_are_filed_and_those_of_an_earlier_run_too() {
         let (folder, store) = store();
         insert_many(&store, 0..600).await;
         wait_until_filed(&store, ENOUGH - 1).await;
@@ -177,27 +193,31 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn while_the_writer_does_not_rest_only_many_are_filed_and_a_chunk_at_a_time() {
+    async fn in_a_rush_only_many_are_filed_and_a_chunk_at_a_time() {
         let (folder, store) = store();
-        let (_committed, Heard(heard)) = Committed::channel();
         let mut clerk = Clerk {
-            enough: 2,
+            enough: 1,
             filed: 0,
+            seen: 0,
             queue: store.queue(),
             reader: open::for_reading(&folder.path().join("gateway.db")).unwrap(),
-            heard,
-            stopping: Arc::default(),
             failed: false,
         };
+        let look =
+            |mut clerk: Clerk| async { tokio::task::spawn_blocking(move || (clerk.look(), clerk)).await.unwrap() };
+        let few = u32::try_from(RUSH).unwrap();
+        let many = u32::try_from(TIMES_IN_A_RUSH).unwrap();
         // Fewer than the store's own thread files.
-        insert_many(&store, 0..2).await;
-        let (clerk, did) = tokio::task::spawn_blocking(move || {
-            let did = [clerk.file_some(false), clerk.file_some(true), clerk.file_some(true)];
-            (clerk, did)
-        })
-        .await
-        .unwrap();
-        assert_eq!((did, unfiled(&store), clerk.filed), ([false, true, false], 0, 2));
+        let mut found = Vec::new();
+        for numbers in [0..few - 1, few - 1..2 * few, 0..0, 2 * few..3 * few + many] {
+            insert_many(&store, numbers).await;
+            let looked = look(clerk).await;
+            found.push((looked.0, unfiled(&store)));
+            clerk = looked.1;
+        }
+        let in_rush = i64::from(few) + 1;
+        assert_eq!(found, [(Found::Work, 0), (Found::Rush, in_rush), (Found::Work, 0), (Found::Work, 0)]);
+        assert_eq!(look(clerk).await.0, Found::Nothing);
     }
 
     #[tokio::test]

@@ -62,19 +62,28 @@ impl Reader<'_> {
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// Numbers of payments at which time or confirmations alone may change something: of each of the two those first
-    /// that are longest overdue.
+    /// Numbers of payments at which time alone may change something now, the longest overdue first.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn payments_due(&self, at: Timestamp, tip_height: u32, limit: u32) -> Result<Vec<i64>, StoreError> {
+    pub fn payments_due_by_time(&self, at: Timestamp, limit: u32) -> Result<Vec<i64>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
-            "SELECT seq FROM (SELECT seq FROM {FILED} AND next_due_at <= ?1 ORDER BY next_due_at LIMIT ?3) \
-             UNION SELECT seq FROM (SELECT seq FROM {UNFILED} AND next_due_at <= ?1 ORDER BY next_due_at LIMIT ?3) \
-             UNION SELECT seq FROM (SELECT seq FROM payments WHERE next_due_height <= ?2 ORDER BY next_due_height LIMIT ?3) \
-             LIMIT ?3",
+            "SELECT seq FROM (SELECT next_due_at, seq FROM {FILED} AND next_due_at <= ?1 \
+             UNION ALL SELECT next_due_at, seq FROM {UNFILED} AND next_due_at <= ?1) ORDER BY next_due_at LIMIT ?2"
         ))?;
-        let rows = query.query_map(params![at.ms(), tip_height, limit], |row| row.get(0))?;
+        let rows = query.query_map(params![at.ms(), limit], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Numbers of payments at which confirmations alone may change something at this height, the longest overdue first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn payments_due_by_height(&self, tip_height: u32, limit: u32) -> Result<Vec<i64>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT seq FROM payments WHERE next_due_height <= ?1 ORDER BY next_due_height LIMIT ?2")?;
+        let rows = query.query_map(params![tip_height, limit], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 

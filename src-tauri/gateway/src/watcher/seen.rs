@@ -108,11 +108,10 @@ fn add_due(
     tip_height: u32,
     payments: &mut BTreeMap<i64, Concerned>,
 ) -> Result<(), StoreError> {
-    // Time before all time and height 0 are due for nothing: each query asks for one cause.
-    for seq in reader.payments_due(Timestamp::from_ms(i64::MIN), tip_height, DUE_MAX)? {
+    for seq in reader.payments_due_by_height(tip_height, DUE_MAX)? {
         payments.entry(seq).or_insert_with(|| Concerned::by(Cause::Chain));
     }
-    for seq in reader.payments_due(at, 0, DUE_MAX)? {
+    for seq in reader.payments_due_by_time(at, DUE_MAX)? {
         payments.entry(seq).or_insert_with(|| Concerned::by(Cause::Time));
     }
     Ok(())

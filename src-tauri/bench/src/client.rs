@@ -1,6 +1,6 @@
 //! One request at a time, for what is asked beside a measurement.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -30,22 +30,13 @@ impl Client {
         let sent = Instant::now();
         self.stream.write_all(&request)?;
         let mut buffer = Vec::new();
-        let mut chunk = vec![0; 64 * 1024];
-        loop {
-            if let Some(answer) = load::answer(&buffer)? {
-                let took = sent.elapsed();
-                let body = String::from_utf8_lossy(&buffer[answer.body]);
-                if answer.status != 200 {
-                    return Err(format!("{method} {path} answered {}: {body}", answer.status).into());
-                }
-                return Ok((serde_json::from_str(&body)?, took));
-            }
-            let read = self.stream.read(&mut chunk)?;
-            if read == 0 {
-                return Err(format!("{method} {path} was not answered").into());
-            }
-            buffer.extend_from_slice(&chunk[..read]);
+        let answer = load::receive(&mut self.stream, &mut buffer)?;
+        let took = sent.elapsed();
+        let body = String::from_utf8_lossy(&buffer[answer.body]);
+        if answer.status != 200 {
+            return Err(format!("{method} {path} answered {}: {body}", answer.status).into());
         }
+        Ok((serde_json::from_str(&body)?, took))
     }
 
     /// The ids of `count` payments of the list from `offset` on.

@@ -20,10 +20,10 @@ const READ_IDS: u32 = 500;
 
 /// One connection and its limit are measured in so many turns, one beside the other: within a minute this machine's
 /// disk can become twice as fast or slow.
-const TURNS: u32 = 8;
+const TURNS: u32 = 6;
 
-/// How long each of them lasts in each turn.
-const TURN: Duration = Duration::from_millis(500);
+/// How long each of them lasts in each turn: not so long that the address pool falls to what it is filled up from at once.
+const TURN: Duration = Duration::from_secs(1);
 
 /// By then the address pool is full again, and the log moved.
 const REST: Duration = Duration::from_millis(500);

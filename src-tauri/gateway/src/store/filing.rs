@@ -59,17 +59,13 @@ impl Committed {
 
 impl Filing {
     /// Begins with what an earlier run of the program left.
-    pub(super) fn start(queue: Queue, file: &Path, committed: Committed, heard: Heard) -> Result<Self, StoreError> {
-        Self::start_at(fail_points::file_after(ENOUGH), queue, file, committed, heard)
-    }
-
-    fn start_at(
-        enough: i64,
+    pub(super) fn start(
         queue: Queue,
         file: &Path,
         committed: Committed,
         Heard(heard): Heard,
     ) -> Result<Self, StoreError> {
+        let enough = fail_points::file_after(ENOUGH);
         let reader = open::for_reading(file)?;
         let new = Reader { connection: &reader };
         let seen = new.last_payment()?;

@@ -56,6 +56,11 @@ async fn a_lost_payment_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_payment_that_was_left_out_in_filing_is_found() {
+    is_found("UPDATE payments SET filed = seq <> 2;", "an acknowledged payment is lost").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_forgotten_key_is_found() {
     is_found("DELETE FROM idempotency;", "another answer for the same key").await;
 }

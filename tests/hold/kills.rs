@@ -96,6 +96,7 @@ async fn one_installation(number: u64, kills: u64, mut random: Random) {
             check::every_change_was_heard(&site, &folder).await;
         }
     }
+    check::the_file_is_whole(&folder);
     let promises = ledger.lock();
     println!(
         "installation {number}: {kills} kills, {} payments asked for, {} acknowledged, {} transactions, {} notifications",

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::writer::{Kind, Queue};
+use super::writer::Queue;
 use super::{Reader, StoreError, open};
 use crate::fail_points;
 
@@ -24,8 +24,11 @@ const TIMES_IN_A_RUSH: i64 = 64;
 /// So many new payments between two looks are a rush (a thousand in a second).
 const RUSH: i64 = 10;
 
-/// Filed in one commit at most, so that no other write waits for long (about 2 ms).
-const CHUNK: i64 = 256;
+/// Filed in one commit: a part of what waits, so that filing keeps up however many come, and no other write waits for long
+/// (2 ms for the least, 16 for the most).
+const CHUNK_PART: i64 = 16;
+const CHUNK_MIN: i64 = 256;
+const CHUNK_MAX: i64 = 2_048;
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -67,10 +70,9 @@ impl Filing {
     ) -> Result<Self, StoreError> {
         let enough = fail_points::file_after(ENOUGH);
         let reader = open::for_reading(file)?;
-        let new = Reader { connection: &reader };
-        let seen = new.last_payment()?;
-        let filed = seen - new.unfiled_payments()?;
-        let clerk = Clerk { enough, filed, seen, queue, reader, failed: false };
+        let now = Reader { connection: &reader };
+        let (filed, seen) = (now.last_filed_payment()?, now.last_payment()?);
+        let clerk = Clerk { reader, queue, enough, filed, seen, failed: false };
         let stopping = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stopping);
         let thread = thread::Builder::new()
@@ -95,65 +97,68 @@ impl Filing {
 
 /// Who files.
 struct Clerk {
+    /// Closed before the way to the writer: the last connection to close, the writer's, moves the log.
+    reader: Connection,
+    queue: Queue,
     enough: i64,
     /// The number of the last payment that is filed.
     filed: i64,
     /// The number of the last payment that was there at the last look.
     seen: i64,
-    queue: Queue,
-    reader: Connection,
-    /// What was last tried.
+    /// The last try.
     failed: bool,
 }
 
-/// What the clerk finds to do.
-#[derive(Debug, PartialEq, Eq)]
-enum Found {
-    /// It filed some.
-    Work,
-    /// Too few to file, but more come.
-    Rush,
-    /// Nothing that is worth it, or it failed.
-    Nothing,
+/// When the clerk looks again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// At once: more wait than shall.
+    Now,
+    /// After a pause: more wait, or come.
+    Soon,
+    /// After the next commit: too few wait, or filing failed.
+    AfterACommit,
 }
 
 impl Clerk {
     fn work(mut self, heard: &Receiver<()>, stopping: &AtomicBool) {
         while heard.recv().is_ok() {
-            loop {
-                thread::sleep(PAUSE);
+            let mut next = Next::Soon;
+            while next != Next::AfterACommit {
+                if next == Next::Soon {
+                    thread::sleep(PAUSE);
+                }
                 if stopping.load(Ordering::Relaxed) {
                     return;
                 }
-                if self.look() == Found::Nothing {
-                    break;
-                }
+                next = self.look();
             }
         }
     }
 
-    fn look(&mut self) -> Found {
-        let found = self.file_some();
-        if let Err(error) = &found
+    fn look(&mut self) -> Next {
+        let next = self.file_some();
+        if let Err(error) = &next
             && !self.failed
         {
             tracing::warn!(%error, "new payments could not be filed, so lists take longer; it is tried again");
         }
-        self.failed = found.is_err();
-        found.unwrap_or(Found::Nothing)
+        self.failed = next.is_err();
+        next.unwrap_or(Next::AfterACommit)
     }
 
-    fn file_some(&mut self) -> Result<Found, StoreError> {
+    fn file_some(&mut self) -> Result<Next, StoreError> {
         let last = Reader { connection: &self.reader }.last_payment()?;
         let rush = last - self.seen >= RUSH;
         self.seen = last;
-        let enough = if rush { self.enough.saturating_mul(TIMES_IN_A_RUSH) } else { self.enough };
-        let filed = self.filed;
-        if last - filed < enough {
-            return Ok(if rush { Found::Rush } else { Found::Nothing });
+        let most = self.enough.saturating_mul(TIMES_IN_A_RUSH);
+        let (filed, waiting) = (self.filed, last - self.filed);
+        if waiting < if rush { most } else { self.enough } {
+            return Ok(if rush { Next::Soon } else { Next::AfterACommit });
         }
-        self.filed = self.queue.wait_for(Kind::Short, move |tx| tx.file_payments(filed, CHUNK))?;
-        Ok(Found::Work)
+        let chunk = (waiting / CHUNK_PART).clamp(CHUNK_MIN, CHUNK_MAX);
+        self.filed = self.queue.wait_for(move |tx| tx.file_payments(filed, chunk))?;
+        Ok(if last - self.filed >= most { Next::Now } else { Next::Soon })
     }
 }
 
@@ -163,47 +168,53 @@ mod tests {
     use crate::store::Store;
     use crate::store::payment_lists::tests::{insert, store};
 
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// How many are not filed.
     fn unfiled(store: &Store) -> i64 {
-        store.read(|reader| reader.unfiled_payments()).unwrap()
+        store.read(|reader| Ok::<_, StoreError>(reader.last_payment()? - reader.last_filed_payment()?)).unwrap()
     }
 
     async fn insert_many(store: &Store, numbers: std::ops::Range<u32>) {
         store.write(move |tx| numbers.clone().try_for_each(|number| insert(tx, number))).await.unwrap();
     }
 
-    async fn wait_until_filed(store: &Store, at_most: i64) {
-        while unfiled(store) > at_most {
-            tokio::task::yield_now().await;
-        }
+    async fn wait_until_filed(store: &Store) {
+        let filed = async {
+            while unfiled(store) >= ENOUGH {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, filed).await.expect("nothing was filed");
+    }
+
+    /// A clerk beside the store's own, which has nothing to do with fewer than [`ENOUGH`].
+    fn clerk(folder: &tempfile::TempDir, store: &Store, enough: i64) -> Clerk {
+        let reader = open::for_reading(&folder.path().join("gateway.db")).unwrap();
+        Clerk { reader, queue: store.queue(), enough, filed: 0, seen: 0, failed: false }
+    }
+
+    async fn look(mut clerk: Clerk) -> (Next, Clerk) {
+        tokio::task::spawn_blocking(move || (clerk.look(), clerk)).await.unwrap()
     }
 
     #[tokio::test]
     async fn new_payments_are_filed_and_those_of_an_earlier_run_too() {
         let (folder, store) = store();
         insert_many(&store, 0..600).await;
-        wait_until_filed(&store, ENOUGH - 1).await;
-        insert_many(&store, 600..600 + 2 * CHUNK as u32).await;
+        wait_until_filed(&store).await;
+        insert_many(&store, 600..1_100).await;
         drop(store);
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
-        wait_until_filed(&store, ENOUGH - 1).await;
+        wait_until_filed(&store).await;
     }
 
     #[tokio::test]
-    async fn in_a_rush_only_many_are_filed_and_a_chunk_at_a_time() {
+    async fn in_a_rush_only_many_are_filed() {
         let (folder, store) = store();
-        let mut clerk = Clerk {
-            enough: 1,
-            filed: 0,
-            seen: 0,
-            queue: store.queue(),
-            reader: open::for_reading(&folder.path().join("gateway.db")).unwrap(),
-            failed: false,
-        };
-        let look =
-            |mut clerk: Clerk| async { tokio::task::spawn_blocking(move || (clerk.look(), clerk)).await.unwrap() };
+        let mut clerk = clerk(&folder, &store, 1);
         let few = u32::try_from(RUSH).unwrap();
         let many = u32::try_from(TIMES_IN_A_RUSH).unwrap();
-        // Fewer than the store's own thread files.
         let mut found = Vec::new();
         for numbers in [0..few - 1, few - 1..2 * few, 0..0, 2 * few..3 * few + many] {
             insert_many(&store, numbers).await;
@@ -211,24 +222,24 @@ mod tests {
             found.push((looked.0, unfiled(&store)));
             clerk = looked.1;
         }
-        let in_rush = i64::from(few) + 1;
-        assert_eq!(found, [(Found::Work, 0), (Found::Rush, in_rush), (Found::Work, 0), (Found::Work, 0)]);
-        assert_eq!(look(clerk).await.0, Found::Nothing);
+        assert_eq!(found, [(Next::Soon, 0), (Next::Soon, RUSH + 1), (Next::Soon, 0), (Next::Soon, 0)]);
+        assert_eq!(look(clerk).await.0, Next::AfterACommit);
     }
 
     #[tokio::test]
-    async fn what_cannot_be_filed_now_is_filed_later() {
+    async fn what_cannot_be_filed_waits_for_a_commit() {
         let (folder, store) = store();
-        let other = rusqlite::Connection::open(folder.path().join("gateway.db")).unwrap();
+        let other = Connection::open(folder.path().join("gateway.db")).unwrap();
         let refuse = "CREATE TRIGGER refuse BEFORE UPDATE OF filed ON payments BEGIN SELECT RAISE(ABORT, 'no'); END";
         other.execute_batch(refuse).unwrap();
         insert_many(&store, 0..300).await;
-        let queue = store.queue();
-        let refused = tokio::task::spawn_blocking(move || queue.wait_for(Kind::Short, |tx| tx.file_payments(0, CHUNK)));
-        assert!(refused.await.unwrap().is_err());
-        assert_eq!(unfiled(&store), 300);
+        let (next, mut clerk) = look(clerk(&folder, &store, 1)).await;
+        assert!(next == Next::AfterACommit && clerk.failed && unfiled(&store) == 300);
         other.execute_batch("DROP TRIGGER refuse").unwrap();
         insert_many(&store, 300..301).await;
-        wait_until_filed(&store, ENOUGH - 1).await;
+        wait_until_filed(&store).await;
+        clerk.filed = store.read(|reader| reader.last_filed_payment()).unwrap();
+        assert_eq!(look(clerk).await.0, Next::Soon);
+        assert_eq!(unfiled(&store), 0);
     }
 }

@@ -17,9 +17,15 @@ use super::{Reader, StoreError, Tx};
 /// The payments that are filed, and the term that lets SQLite go by their indexes.
 const FILED: &str = "payments WHERE filed = 1";
 
-/// The payments that are not: all above the last one that is.
-pub(super) const UNFILED: &str = "payments NOT INDEXED WHERE seq > ifnull(\
-     (SELECT seq FROM payments NOT INDEXED WHERE filed = 1 ORDER BY seq DESC LIMIT 1), 0)";
+/// The number of the last one.
+macro_rules! last_filed {
+    () => {
+        "ifnull((SELECT seq FROM payments NOT INDEXED WHERE filed = 1 ORDER BY seq DESC LIMIT 1), 0)"
+    };
+}
+
+/// The payments that are not: all above it.
+pub(super) const UNFILED: &str = concat!("payments NOT INDEXED WHERE seq > ", last_filed!());
 
 /// A payment's place in a list: time of creation, and number.
 type Place = (i64, i64);
@@ -53,12 +59,12 @@ impl Reader<'_> {
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// How many payments are not filed.
+    /// The number of the last payment that is filed.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub(super) fn unfiled_payments(&self) -> Result<i64, StoreError> {
-        let mut query = self.connection.prepare_cached(&format!("SELECT count(*) FROM {UNFILED}"))?;
+    pub(super) fn last_filed_payment(&self) -> Result<i64, StoreError> {
+        let mut query = self.connection.prepare_cached(concat!("SELECT ", last_filed!()))?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
@@ -67,10 +73,7 @@ impl Reader<'_> {
     /// # Errors
     /// When the database cannot be read.
     pub fn payments_due_by_time(&self, at: Timestamp, limit: u32) -> Result<Vec<i64>, StoreError> {
-        let mut query = self.connection.prepare_cached(&format!(
-            "SELECT seq FROM (SELECT next_due_at, seq FROM {FILED} AND next_due_at <= ?1 \
-             UNION ALL SELECT next_due_at, seq FROM {UNFILED} AND next_due_at <= ?1) ORDER BY next_due_at LIMIT ?2"
-        ))?;
+        let mut query = self.connection.prepare_cached(&due_by_time())?;
         let rows = query.query_map(params![at.ms(), limit], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -136,6 +139,14 @@ impl Reader<'_> {
         let rows = query.query_map(params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
+}
+
+/// Those due at ?1 of both kinds, at most ?2 of them.
+fn due_by_time() -> String {
+    format!(
+        "SELECT seq, next_due_at FROM {FILED} AND next_due_at <= ?1 \
+         UNION ALL SELECT seq, next_due_at FROM {UNFILED} AND next_due_at <= ?1 ORDER BY next_due_at LIMIT ?2"
+    )
 }
 
 impl Tx<'_> {

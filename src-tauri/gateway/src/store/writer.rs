@@ -46,7 +46,7 @@ struct Begun<'a> {
 pub(super) enum Kind {
     /// Anything: where others share its commit, a savepoint undoes it alone.
     Any,
-    /// It writes a few rows, and fails before it has written any, but for faults of the database: its whole group fails
+    /// It takes a few milliseconds at most, and fails before it has written any, but for faults of the database: its whole group fails
     /// with it then.
     Short,
 }
@@ -152,13 +152,12 @@ impl Writer {
 }
 
 impl Queue {
-    /// The same for a thread that may wait.
+    /// Has the writer's thread do a short job, and waits for it: not on a thread that others wait for.
     pub(super) fn wait_for<T: Send + 'static>(
         &self,
-        kind: Kind,
         job: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (job, answer) = answered(kind, job);
+        let (job, answer) = answered(Kind::Short, job);
         self.0.blocking_send(job).map_err(|_| StoreError::Closed)?;
         answer.blocking_recv().map_err(|_| StoreError::Closed)?
     }
@@ -191,7 +190,7 @@ impl Drop for Writer {
     /// program that was stopped leaves one whole file behind.
     fn drop(&mut self) {
         let thread = self.thread.take().filter(|thread| thread.thread().id() != thread::current().id());
-        // It may wait for the writer's thread.
+        // On the writer's own thread nobody may wait for the thread that files: it may wait for this one.
         self.filing.stop(thread.is_some());
         drop(self.queue.take());
         if thread.is_some_and(|thread| thread.join().is_err()) {
@@ -282,7 +281,8 @@ impl Shared {
                 tracing::error!(%error, "a failed transaction could not be rolled back");
             }
         }
-        if committed.is_ok() {
+        // One that failed alone committed nothing: told of it, whoever tries again would do so for ever.
+        if committed.is_ok() && answers.iter().any(|answer| !answer.failed_unguarded()) {
             self.committed.tell();
         }
         for answer in answers {

@@ -1,10 +1,8 @@
 //! Addresses for customers, each given once, derived ahead of their need on a thread of their own.
 //!
-//! Which is the next is known here, in memory, from where the database was when the gateway opened it; the payment that
-//! an address is given to notes its index in its own transaction ([`give_index`]). So one that was given to a payment
-//! which was never stored may be given again after a restart: nobody has seen it.
-//!
-//! [`give_index`]: crate::store::Tx::give_index
+//! Which is the next is known here, in memory, from where the database was when the gateway opened it; the row of the
+//! payment that an address is given to says its index. So one that was given to a payment which was never stored may be
+//! given again after a restart: nobody has seen it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

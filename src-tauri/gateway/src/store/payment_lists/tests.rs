@@ -133,8 +133,10 @@ async fn lists_say_the_same_however_many_payments_are_filed() {
 
     let mut filed = 0;
     while filed < 40 {
-        filed = store.write(move |tx| tx.file_payments(filed, 9)).await.unwrap();
-        assert_eq!(store.read(|reader| reader.unfiled_payments()).unwrap(), 40 - filed);
+        let before = filed;
+        filed = store.write(move |tx| tx.file_payments(before, 9)).await.unwrap();
+        assert_eq!(filed, 40.min(before + 9));
+        assert_eq!(store.read(|reader| reader.last_filed_payment()).unwrap(), filed);
         assert_eq!(answers(&store), expected, "{filed} filed");
     }
 }
@@ -157,13 +159,10 @@ async fn no_index_is_given_twice_however_many_payments_are_filed() {
 #[tokio::test]
 async fn filed_payments_are_looked_for_by_index() {
     let (_folder, store) = store();
-    let plan = |filter: &PaymentFilter| {
+    let plan = |sql: &str, values: Vec<Value>| {
         store
             .read(|reader| {
-                let (condition, values) = filter.condition();
-                let mut steps = reader.connection.prepare(&format!(
-                    "EXPLAIN QUERY PLAN SELECT created_at, seq FROM {FILED}{condition} ORDER BY created_at DESC, seq DESC"
-                ))?;
+                let mut steps = reader.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}"))?;
                 let steps = steps.query_map(params_from_iter(values), |row| row.get::<_, String>(3))?;
                 Ok::<_, StoreError>(steps.collect::<Result<Vec<_>, _>>()?.join("; "))
             })
@@ -180,9 +179,16 @@ async fn filed_payments_are_looked_for_by_index() {
         "sqlite_autoindex_payments_2",
     ];
     for (filter, index) in filters().iter().zip(indexes) {
-        let plan = plan(filter);
+        let (condition, values) = filter.condition();
+        let list = format!("SELECT created_at, seq FROM {FILED}{condition} ORDER BY created_at DESC, seq DESC");
+        let plan = plan(&list, values);
         assert!(plan.contains(index), "{filter:?}: {plan}");
     }
+    // Those that are not filed are found by their numbers, and sorted alone.
+    let due = plan(&due_by_time(), vec![Value::Integer(1), Value::Integer(1)]);
+    let (filed, unfiled) = due.split_once("RIGHT").unwrap();
+    assert!(filed.contains("COVERING INDEX payments_due_at") && !filed.contains("TEMP"), "{due}");
+    assert!(unfiled.contains("INTEGER PRIMARY KEY (rowid>?)"), "{due}");
 }
 
 #[tokio::test]

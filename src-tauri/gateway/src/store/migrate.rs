@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::StoreError;
 use crate::fail_points::{self, Point};
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql"), include_str!("migrations/0002_filing.sql")];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).
 const APPLICATION_ID: i64 = 0x5449_4c47;
@@ -68,6 +68,46 @@ mod tests {
         let file = folder.path().join("gateway.db");
         drop(Store::open(&file).unwrap());
         Store::open(&file).unwrap();
+    }
+
+    #[tokio::test]
+    async fn payments_of_an_older_schema_are_kept_and_filed_and_a_copy_is_made() {
+        use crate::store::payment_lists::{PaymentFilter, tests::insert};
+        use crate::store::payments::PaymentRow;
+
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("gateway.db");
+        let connection = crate::store::open::for_writing(&file).unwrap();
+        let application = super::APPLICATION_ID;
+        let older = format!("{} PRAGMA application_id = {application}; PRAGMA user_version = 1;", MIGRATIONS[0]);
+        connection.execute_batch(&older).unwrap();
+        drop(connection);
+        // Written under the newer schema, and taken back to the older.
+        let newer = folder.path().join("newer.db");
+        let store = Store::open(&newer).unwrap();
+        store.write(|tx| (0..5).try_for_each(|number| insert(tx, number))).await.unwrap();
+        drop(store);
+        let connection = Connection::open(&file).unwrap();
+        let columns: String = connection
+            .query_row("SELECT group_concat(name) FROM pragma_table_info('payments')", [], |row| row.get(0))
+            .unwrap();
+        connection
+            .execute_batch(&format!(
+                "ATTACH '{}' AS newer; INSERT INTO rates SELECT * FROM newer.rates; \
+                 INSERT INTO payments ({columns}) SELECT {columns} FROM newer.payments;",
+                newer.display()
+            ))
+            .unwrap();
+        drop(connection);
+
+        let store = Store::open(&file).unwrap();
+        let listed = |store: &Store| -> Vec<PaymentRow> {
+            store.read(|reader| reader.payments(&PaymentFilter::default(), 50, 0)).unwrap()
+        };
+        assert_eq!(listed(&store).len(), 5);
+        assert_eq!(store.read(|reader| reader.last_filed_payment()).unwrap(), 5);
+        assert_eq!(listed(&store), listed(&Store::open(&newer).unwrap()));
+        assert!(folder.path().join("gateway.db.before-schema-2").exists());
     }
 
     #[test]

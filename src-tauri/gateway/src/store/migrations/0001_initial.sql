@@ -16,7 +16,7 @@ CREATE TABLE settings (
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The public descriptor of each keychain (0 external, 1 internal) and the next index that no filed payment has.
+-- The public descriptor of each keychain (0 external, 1 internal) and the next index never yet given.
 CREATE TABLE keychains (
     keychain   INTEGER PRIMARY KEY CHECK (keychain IN (0, 1)),
     descriptor TEXT NOT NULL,
@@ -54,11 +54,8 @@ CREATE TABLE rates (
 ) STRICT;
 CREATE UNIQUE INDEX rates_by_currency ON rates (currency, at, rate);
 
--- Numbered without gaps, and never deleted: the last number is how many there are. `filed` marks those that are in the
--- indexes for lists: all up to one number, none above it.
 CREATE TABLE payments (
     seq                      INTEGER PRIMARY KEY,
-    filed                    INTEGER NOT NULL DEFAULT 0 CHECK (filed IN (0, 1)),
     id                       BLOB NOT NULL UNIQUE CHECK (length(id) = 20),
     state                    TEXT NOT NULL CHECK (state = 'NEW' OR state = 'UNDERPAID' OR state = 'UNCONFIRMED'
                                  OR state = 'CONFIRMED' OR state = 'EXPIRED' OR state = 'INVALID'),
@@ -93,14 +90,11 @@ CREATE TABLE payments (
     next_due_at              INTEGER,
     next_due_height          INTEGER
 ) STRICT;
-CREATE TRIGGER payments_are_kept BEFORE DELETE ON payments BEGIN
-    SELECT RAISE(ABORT, 'payments are never deleted');
-END;
-CREATE INDEX payments_by_creation ON payments (created_at, seq) WHERE filed = 1;
-CREATE INDEX payments_by_state ON payments (state, created_at, seq) WHERE filed = 1;
-CREATE INDEX payments_by_merchant_transaction ON payments (merchant_transaction_id, created_at, seq) WHERE filed = 1;
-CREATE INDEX payments_by_label ON payments (label, created_at, seq) WHERE filed = 1;
-CREATE INDEX payments_due_at ON payments (next_due_at) WHERE filed = 1 AND next_due_at IS NOT NULL;
+CREATE INDEX payments_by_creation ON payments (created_at, seq);
+CREATE INDEX payments_by_state ON payments (state, created_at, seq);
+CREATE INDEX payments_by_merchant_transaction ON payments (merchant_transaction_id, created_at, seq);
+CREATE INDEX payments_by_label ON payments (label, created_at, seq);
+CREATE INDEX payments_due_at ON payments (next_due_at) WHERE next_due_at IS NOT NULL;
 CREATE INDEX payments_due_height ON payments (next_due_height) WHERE next_due_height IS NOT NULL;
 
 -- Every transaction that ever paid an address of ours, to be broadcast again should it go missing.

@@ -10,7 +10,7 @@ cd "$TILLGATE_ROOT"
 
 if [[ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]]; then
     scripts/install-packages.sh headless
-    cargo build --bin tillgate
+    cargo build -p tillgate-desktop --bin tillgate
     say "there is no display: starting the gateway without a window; stop it with Ctrl-C"
     exec "$CARGO_TARGET_DIR/debug/tillgate" serve "$@"
 fi
@@ -23,5 +23,6 @@ if [[ ! -e ui/dist/index.html || -n "$(find ui -path ui/node_modules -prune -o -
     -type f -newer ui/dist/index.html -print -quit)" ]]; then
     npm --prefix ui run build
 fi
-cargo build --workspace --bins --features "$DESKTOP_FEATURES"
+# Both programs: the window, and the command line that works beside it.
+cargo build -p tillgate-desktop --bins --features "$DESKTOP_FEATURES"
 exec "$CARGO_TARGET_DIR/debug/tillgate-desktop" "$@"

@@ -33,12 +33,12 @@ ui_build() {
 # The generated files (the panel's types) are made by tests; a difference means somebody forgot to commit.
 nothing_generated_differs() {
     local changed
-    changed="$(git status --porcelain -- ui/src docs 2>/dev/null || true)"
+    changed="$(git status --porcelain 2>/dev/null || true)"
     [[ "$changed" == "$generated_before" ]] || fail "the tests wrote files that differ from the committed ones:
 $changed"
 }
 
-generated_before="$(git status --porcelain -- ui/src docs 2>/dev/null || true)"
+generated_before="$(git status --porcelain 2>/dev/null || true)"
 
 phase "Debian packages" scripts/install-packages.sh test
 phase "cargo tools" scripts/install-tools.sh

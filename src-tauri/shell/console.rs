@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use tauri::{AppHandle, State};
-use tillgate_gateway::console::views::CommandError;
+use tillgate_gateway::CommandError;
 
 use crate::gateway_task::GatewayTask;
 use crate::window;

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tauri::{AppHandle, Emitter};
-use tillgate_gateway::cli::Hosted;
-use tillgate_gateway::console::views::CommandError;
-use tillgate_gateway::console::{Command, dispatch};
-use tillgate_gateway::gateway::Gateway;
+use tillgate_gateway::{Actor, App, Command, CommandError, Gateway, Hosted, NotServing, dispatch};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+use crate::alarm;
 
 /// Told to the panel when something that it may show has changed.
 const CHANGED: &str = "changed";
@@ -23,12 +22,11 @@ const CHANGED_AT_MOST_EVERY: Duration = Duration::from_millis(100);
 /// How long a stop may take before the program ends all the same; the gateway's own limit is 5 s.
 const STOP_WITHIN: Duration = Duration::from_secs(10);
 
-/// Who acts, in the audit log.
-const ACTOR: &str = "panel";
-
 /// The gateway's life inside this process.
 pub struct GatewayTask {
     hosted: Arc<Hosted>,
+    /// Who acts, for the audit.
+    actor: Actor,
     runtime: Runtime,
     phase: Arc<Mutex<Phase>>,
     /// Taken when the program stops.
@@ -38,7 +36,9 @@ pub struct GatewayTask {
 /// What there is to ask.
 enum Phase {
     Opening,
-    Open(Arc<Gateway>),
+    Open(Arc<App>),
+    /// Another process serves the same data, and what to do.
+    Elsewhere(String),
     /// Why nothing runs, and what to do.
     Down(String),
 }
@@ -57,6 +57,7 @@ impl GatewayTask {
         let runtime = tokio::runtime::Builder::new_multi_thread().thread_name("gateway").enable_all().build()?;
         Ok(Self {
             hosted: Arc::new(hosted),
+            actor: Actor::panel(),
             runtime,
             phase: Arc::new(Mutex::new(Phase::Opening)),
             run: Mutex::new(None),
@@ -74,18 +75,23 @@ impl GatewayTask {
         let (hosted, phase) = (Arc::clone(&self.hosted), Arc::clone(&self.phase));
         let (app, stop) = (app.clone(), shutdown.clone());
         let task = self.runtime.spawn(async move {
-            let opened = |gateway: &Arc<Gateway>| {
-                *locked(&phase) = Phase::Open(Arc::clone(gateway));
-                tokio::spawn(tell_changes(app.clone(), Arc::clone(gateway), stop.clone()));
+            let opened = |opened: &Arc<App>| {
+                *locked(&phase) = Phase::Open(Arc::clone(opened));
+                tokio::spawn(tell_changes(app.clone(), Arc::clone(&opened.gateway), stop.clone()));
+                tokio::spawn(alarm::follow(app.clone(), Arc::downgrade(opened), stop.clone()));
             };
-            let why = match hosted.serve(opened, stop.clone()).await {
-                Ok(()) => "The gateway was stopped.".to_owned(),
-                Err(why) => {
+            let ended = match hosted.serve(opened, stop.clone()).await {
+                Ok(()) => Phase::Down("The gateway was stopped.".to_owned()),
+                Err(NotServing::Elsewhere(elsewhere)) => {
+                    tracing::warn!(elsewhere, "the gateway runs already, in another process");
+                    Phase::Elsewhere(elsewhere)
+                }
+                Err(NotServing::Failed(why)) => {
                     tracing::error!(%why, "the gateway does not run");
-                    why
+                    Phase::Down(why)
                 }
             };
-            *locked(&phase) = Phase::Down(why);
+            *locked(&phase) = ended;
             // Ends what still follows the gateway, when it ended by itself.
             stop.cancel();
             tell(&app);
@@ -98,14 +104,16 @@ impl GatewayTask {
     /// # Errors
     /// What the gateway answered, or why there is none.
     pub async fn ask(&self, command: Value) -> Result<Value, CommandError> {
-        let gateway = match &*locked(&self.phase) {
+        let app = match &*locked(&self.phase) {
             Phase::Opening => return Err(error("GATEWAY_OPENING", "The gateway opens its database.")),
+            Phase::Elsewhere(elsewhere) => return Err(error("GATEWAY_ELSEWHERE", elsewhere)),
             Phase::Down(why) => return Err(error("GATEWAY_DOWN", why)),
-            Phase::Open(gateway) => Arc::clone(gateway),
+            Phase::Open(app) => Arc::clone(app),
         };
         let command: Command =
             serde_json::from_value(command).map_err(|fault| error("VALIDATION_FAILED", &fault.to_string()))?;
-        let answer = self.runtime.spawn(async move { dispatch(&gateway, command, ACTOR).await });
+        let actor = self.actor.clone();
+        let answer = self.runtime.spawn(async move { dispatch(&app, command, &actor).await });
         answer.await.unwrap_or_else(|fault| {
             tracing::error!(%fault, "a command of the panel broke off");
             Err(error("INTERNAL", "The gateway broke off. Its log on standard error says why."))

@@ -4,15 +4,17 @@
 //! Without the feature `desktop` this crate is empty, so that servers need no web view.
 #![cfg(feature = "desktop")]
 
+mod alarm;
 mod console;
 mod gateway_task;
 mod tray;
+mod tray_host;
 mod window;
 
 use std::process::ExitCode;
 
 use tauri::{Manager, RunEvent, WindowEvent};
-use tillgate_gateway::cli::Hosted;
+use tillgate_gateway::Hosted;
 
 use crate::gateway_task::GatewayTask;
 

@@ -2,11 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tauri::{App, AppHandle, Emitter, Manager, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
+use tauri::{App, AppHandle, Emitter, Manager, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
 
-use crate::tray;
+use crate::tray_host;
 
 const LABEL: &str = "main";
+
+const TITLE: &str = "Tillgate (test environment)";
 
 /// Told to the panel when a person closes the window and nothing on the desktop would remain.
 const NO_TRAY: &str = "no-tray";
@@ -17,13 +19,22 @@ pub struct Told(AtomicBool);
 
 /// Opens the window.
 pub fn open(app: &App) -> tauri::Result<WebviewWindow> {
+    let dev_server = app.config().build.dev_url.clone().filter(|_| tauri::is_dev());
     WebviewWindowBuilder::new(app, LABEL, WebviewUrl::default())
-        .title("Tillgate (test environment)")
+        .title(TITLE)
         .inner_size(1200.0, 800.0)
         .min_inner_size(720.0, 520.0)
         // The panel has no links to elsewhere; whatever tries to lead it there is refused.
-        .on_navigation(|url| matches!(url.host_str(), Some("localhost" | "tauri.localhost")))
+        .on_navigation(move |url| is_the_panels(url, dev_server.as_ref()))
         .build()
+}
+
+/// Whether a URL is of the panel itself: the whole origin counts, because any program may serve a port of `localhost`.
+fn is_the_panels(url: &Url, dev_server: Option<&Url>) -> bool {
+    let origin = |url: &Url| (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port_or_known_default());
+    let bundled = if cfg!(windows) { "http://tauri.localhost" } else { "tauri://localhost" };
+    let bundled = Url::parse(bundled).ok();
+    dev_server.or(bundled.as_ref()).is_some_and(|own| origin(own) == origin(url))
 }
 
 /// Brings the window to the person who asked for it.
@@ -40,13 +51,19 @@ pub fn hide(app: &AppHandle) {
     with_window(app, WebviewWindow::hide);
 }
 
+/// Puts words beside the name in the title, where lists of windows show them; `None` takes them away.
+pub fn tell(app: &AppHandle, words: Option<&str>) {
+    let title = words.map_or_else(|| TITLE.to_owned(), |words| format!("{TITLE}: {words}"));
+    with_window(app, |window| window.set_title(&title));
+}
+
 /// A person closed the window: it hides. Where there is no tray to bring it back, the panel says
 /// so first, once.
 pub fn closed_by_person(app: &AppHandle) {
     let app = app.clone();
     // Asking the session bus may take a moment, which the main thread does not have.
     std::thread::spawn(move || {
-        let say_it = !tray::is_shown() && !app.state::<Told>().0.swap(true, Ordering::Relaxed);
+        let say_it = !tray_host::is_there() && !app.state::<Told>().0.swap(true, Ordering::Relaxed);
         if !say_it {
             hide(&app);
         } else if let Err(error) = app.emit(NO_TRAY, ()) {
@@ -60,5 +77,27 @@ fn with_window(app: &AppHandle, act: impl FnOnce(&WebviewWindow) -> tauri::Resul
     let Some(window) = app.get_webview_window(LABEL) else { return };
     if let Err(error) = act(&window) {
         tracing::warn!(%error, "the window does not obey");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(not(windows))]
+    fn the_window_goes_nowhere_but_to_the_panel() {
+        let is_ours = |url: &str, dev: Option<&str>| {
+            is_the_panels(&url.parse().unwrap(), dev.map(|dev| dev.parse().unwrap()).as_ref())
+        };
+        assert!(is_ours("tauri://localhost/#/payments", None));
+        for url in ["http://localhost:7421/pay/x", "http://localhost/", "https://tauri.localhost/", "tauri://evil/"] {
+            assert!(!is_ours(url, None), "{url}");
+        }
+        let dev = Some("http://localhost:5173");
+        assert!(is_ours("http://localhost:5173/src/main.ts", dev));
+        for url in ["http://localhost:7421/pay/x", "https://localhost:5173/", "http://127.0.0.1:5173/"] {
+            assert!(!is_ours(url, dev), "{url}");
+        }
     }
 }

@@ -43,13 +43,14 @@ pub fn folder(site: &Site) -> PathBuf {
     site.program.data_dir().join("test")
 }
 
-/// SQLite finds each row in the indexes that it belongs in and none besides, and payments were filed.
+/// SQLite finds each row in the indexes that it belongs in and none besides, and payments were indexed.
 pub fn the_file_is_whole(folder: &Path) {
     let (database, _copied) = truth::open(&folder.join("tillgate.db"));
     let verdict: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(verdict, "ok");
-    let filed: u32 = database.query_row("SELECT count(*) FROM payments WHERE filed = 1", [], |row| row.get(0)).unwrap();
-    assert!(filed > 0, "no payment was filed");
+    let indexed: u32 =
+        database.query_row("SELECT count(*) FROM payments WHERE filed = 1", [], |row| row.get(0)).unwrap();
+    assert!(indexed > 0, "no payment was indexed");
 }
 
 /// Everything: promises, addresses, states, notifications, keys. `folder` holds the gateway's files.

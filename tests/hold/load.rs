@@ -70,8 +70,8 @@ impl Load {
         }
         let (load, mut miner) = (self.clone(), random.fork());
         tasks.spawn(async move { while load.chain_moves(&mut miner).await.is_ok() {} });
-        let (load, mut clerk) = (self.clone(), random.fork());
-        tasks.spawn(async move { while load.shop_asks(&mut clerk).await.is_ok() {} });
+        let (load, mut draws) = (self.clone(), random.fork());
+        tasks.spawn(async move { while load.shop_asks(&mut draws).await.is_ok() {} });
         tasks
     }
 
@@ -186,7 +186,7 @@ impl Load {
 
     fn complain_of(&self, what: &str, answer: &Answer) {
         let excused = answer.status == 503
-            && answer.faults(503).iter().all(|(error_type, _)| self.excuses.contains(&error_type.as_str()));
+            && answer.field_errors(503).iter().all(|(error_type, _)| self.excuses.contains(&error_type.as_str()));
         if !excused {
             self.ledger.complain(format!("{what}: {} {}", answer.status, answer.text()));
         }

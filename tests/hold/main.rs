@@ -1,4 +1,4 @@
-//! Proof that the gateway loses nothing: it is killed at random moments and at named places, lied to by disk,
+//! Proof that the gateway loses nothing: it is killed at random moments and at named places, given faults by disk,
 //! clock, chain and shop, and watched at its system calls; what it says afterwards is compared with what was
 //! acknowledged, with the chain's own file and with what the shop heard.
 
@@ -7,9 +7,9 @@
 mod blind;
 mod check;
 mod durability;
+mod injected_faults;
 mod kills;
 mod ledger;
-mod lies;
 mod load;
 mod points;
 mod random;

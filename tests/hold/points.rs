@@ -253,6 +253,7 @@ fn repeat_until_done(program: &Program, point: &str, args: &[&str]) -> Value {
 async fn a_first_start_that_ends_at_any_commit_is_made_up_for_by_the_next() {
     for point in ["commit.before", "commit.after"] {
         let program = Program::new();
+        repeat_until_done(&program, point, &["settings", "set", "tolerancePerMille", "0"]);
         let made = repeat_until_done(&program, point, &["keys", "create", "shop", "--permissions", "full"]);
         let name = made["name"].as_str().unwrap().to_owned();
         let key = crate::harness::client::Credentials { name, secret: text(&made["secret"]) };

@@ -5,10 +5,10 @@ use std::process::Command;
 
 const NAMES: &[&str] = &[
     "TILLGATE_FAIL_POINT",
-    "TILLGATE_LIES",
+    "TILLGATE_INJECTED_FAULTS",
     "TILLGATE_SYNCHRONOUS",
     "TILLGATE_CHECKPOINT_PAGES",
-    "TILLGATE_FILE_AFTER",
+    "TILLGATE_INDEX_AFTER",
     "commit.before",
     "commit-fails",
 ];
@@ -52,7 +52,7 @@ fn compiled(features: &[&str]) -> Vec<u8> {
     for feature in features {
         command.args(["--cfg", &format!("feature=\"{feature}\"")]);
     }
-    let status = command.arg(root().join("src-tauri/gateway/src/fail_points.rs")).status().unwrap();
+    let status = command.arg(root().join("src-tauri/gateway/src/machine/fail_points.rs")).status().unwrap();
     assert!(status.success());
     std::fs::read(library).unwrap()
 }

@@ -69,8 +69,8 @@ impl Site {
     /// Starts the gateway as `prepare` changes the command.
     pub fn start_with(&mut self, prepare: impl FnOnce(&mut Command)) -> Result<(), Ended> {
         let mut command = self.program.command(&["serve", "--listen", "127.0.0.1:0"]);
-        // Little load is made here: the log is moved into the database as often as under much.
-        command.env("TILLGATE_CHECKPOINT_PAGES", "64").env("TILLGATE_FILE_AFTER", "4");
+        // Little load is made here: the WAL is checkpointed as often as under much.
+        command.env("TILLGATE_CHECKPOINT_PAGES", "64").env("TILLGATE_INDEX_AFTER", "4");
         prepare(&mut command);
         self.launch(command)
     }

@@ -26,7 +26,7 @@ fn with(shop: &Shop, field: &str, value: Value) -> Value {
 
 /// The fields at fault in an answer that must be 400.
 fn fields(answer: &Answer) -> Vec<String> {
-    answer.faults(400).into_iter().filter_map(|(_, field)| field).collect()
+    answer.field_errors(400).into_iter().filter_map(|(_, field)| field).collect()
 }
 
 async fn no_payment_is_there(s: &Scene) {
@@ -41,16 +41,16 @@ async fn without_a_valid_key_nothing_is_answered() {
     let nobody = Request::get(format!("{}{path}", s.base())).body(Body::empty()).unwrap();
     let answer = s.send(nobody).await;
     assert!(answer.headers["www-authenticate"].to_str().unwrap().starts_with("Basic realm=\""));
-    answer.faults(401);
+    answer.field_errors(401);
     let wrong = Credentials { secret: "0".repeat(own.secret.len()), ..own.clone() };
     let foreign = Credentials { name: "nobody".into(), secret: own.secret.clone() };
     let empty = Credentials { name: String::new(), secret: String::new() };
     for key in [wrong, foreign, empty] {
-        s.with_key(key).get(path).await.faults(401);
+        s.with_key(key).get(path).await.field_errors(401);
     }
     for header in ["Basic", "Basic !!!", "Bearer abc", "Basic OjpA", ""] {
         let request = Request::get(format!("{}{path}", s.base())).header(AUTHORIZATION, header);
-        s.send(request.body(Body::empty()).unwrap()).await.faults(401);
+        s.send(request.body(Body::empty()).unwrap()).await.field_errors(401);
     }
     let request = Request::get(format!("{}{path}", s.base()));
     let lower_case = request.header(AUTHORIZATION, own.basic().replacen("Basic", "bAsIc", 1));
@@ -65,10 +65,10 @@ async fn a_revoked_key_is_refused_at_once_and_its_name_is_free_again() {
     first.get("/v2/payments/10/0").await.ok();
     program.refusal(&["keys", "create", "till", "--permissions", "shop"]);
     assert!(program.output(&["keys", "revoke", "till"]).status.success());
-    first.get("/v2/payments/10/0").await.faults(401);
+    first.get("/v2/payments/10/0").await.field_errors(401);
     let second = s.with_key(program.create_key("till", &["--permissions", "shop"]));
     second.get("/v2/payments/10/0").await.ok();
-    first.get("/v2/payments/10/0").await.faults(401);
+    first.get("/v2/payments/10/0").await.field_errors(401);
     for name in ["", "two words", "ümlaut", &"n".repeat(65)] {
         program.refusal(&["keys", "create", name]);
     }
@@ -79,7 +79,7 @@ async fn a_key_without_the_permission_is_refused() {
     let s = Scene::open().await;
     let reader = s.with_key(s.gateway.program().create_key("reader", &["--permissions", "payments.read"]));
     reader.get("/v2/payments/10/0").await.ok();
-    reader.post(NEW, &payment_request("10.00", s.shop.url())).await.faults(403);
+    reader.post(NEW, &payment_request("10.00", s.shop.url())).await.field_errors(403);
     no_payment_is_there(&s).await;
 }
 
@@ -92,10 +92,10 @@ async fn a_guesser_is_slowed_down_and_the_shop_beside_it_is_not() {
         if last.status == StatusCode::TOO_MANY_REQUESTS {
             break;
         }
-        last.faults(401);
+        last.field_errors(401);
         last = guesser.get("/v2/payments/10/0").await;
     }
-    last.faults(429);
+    last.field_errors(429);
     assert!(last.headers.contains_key("retry-after"));
     s.get("/v2/payments/10/0").await.ok();
 }
@@ -122,17 +122,17 @@ async fn bodies_that_are_too_large_too_deep_or_no_json_are_refused() {
     let s = Scene::open().await;
     let mut large = payment_request("10.00", s.shop.url());
     large["more"] = json!("x".repeat(65 * 1024));
-    post_bytes(&s, serde_json::to_vec(&large).unwrap()).await.faults(413);
+    post_bytes(&s, serde_json::to_vec(&large).unwrap()).await.field_errors(413);
     let deep = format!("{{\"amount\": {}1{}}}", "[".repeat(20_000), "]".repeat(20_000));
-    post_bytes(&s, deep).await.faults(400);
+    post_bytes(&s, deep).await.field_errors(400);
     let latin = b"{\"message\": \"caf\xe9\"}".to_vec();
-    post_bytes(&s, latin).await.faults(400);
+    post_bytes(&s, latin).await.field_errors(400);
     for body in ["", "{", "[]", "null", "\"text\"", "{\"amount\": 1} x", "{'amount': 1}", "{\"amount\": 01}"] {
-        post_bytes(&s, body).await.faults(400);
+        post_bytes(&s, body).await.field_errors(400);
     }
     let good = payment_request("10.00", s.shop.url()).to_string();
     let twice = good.replacen('{', "{\"amount\": \"1.00\", ", 1);
-    post_bytes(&s, twice).await.faults(400);
+    post_bytes(&s, twice).await.field_errors(400);
     no_payment_is_there(&s).await;
 }
 
@@ -141,18 +141,18 @@ async fn the_wrong_method_path_or_content_type_is_named() {
     let s = Scene::open().await;
     let body = payment_request("10.00", s.shop.url()).to_string();
     let form = s.request(Method::POST, NEW).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
-    s.send(form.body(Body::from(body.clone())).unwrap()).await.faults(415);
+    s.send(form.body(Body::from(body.clone())).unwrap()).await.field_errors(415);
     let untyped = s.request(Method::POST, NEW).body(Body::from(body.clone())).unwrap();
-    s.send(untyped).await.faults(415);
+    s.send(untyped).await.field_errors(415);
     let charset = s.request(Method::POST, NEW).header(CONTENT_TYPE, "application/json; charset=utf-8");
     s.send(charset.body(Body::from(body)).unwrap()).await.ok();
     let ignored = s.request(Method::GET, "/v2/payments/10/0").header(CONTENT_TYPE, "text/plain");
     s.send(ignored.body(Body::empty()).unwrap()).await.ok();
     let wrong = s.send(s.request(Method::DELETE, NEW).body(Body::empty()).unwrap()).await;
     assert!(wrong.headers["allow"].to_str().unwrap().contains("POST"));
-    wrong.faults(405);
-    s.get("/v2/nothing").await.faults(404);
-    s.get("/v1/payments/10/0").await.faults(404);
+    wrong.field_errors(405);
+    s.get("/v2/nothing").await.field_errors(404);
+    s.get("/v1/payments/10/0").await.field_errors(404);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -191,8 +191,8 @@ async fn a_currency_that_is_unknown_or_without_a_rate_is_refused() {
         assert_eq!(fields(&answer), ["currency"], "{currency}");
     }
     s.rates(json!({ "EUR": null })).await;
-    let faults = s.post(NEW, &with(&s.shop, "currency", json!("EUR"))).await.faults(503);
-    assert_eq!(faults[0].0, "RATE_UNAVAILABLE");
+    let field_errors = s.post(NEW, &with(&s.shop, "currency", json!("EUR"))).await.field_errors(503);
+    assert_eq!(field_errors[0].0, "RATE_UNAVAILABLE");
     no_payment_is_there(&s).await;
     s.rates(json!({ "EUR": "60000.00" })).await;
     s.post(NEW, &with(&s.shop, "currency", json!("EUR"))).await.ok();
@@ -248,7 +248,7 @@ async fn texts_that_are_too_long_or_hold_control_characters_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_answer_lists_all_faults_and_unknown_fields_are_none() {
+async fn one_answer_lists_all_field_errors_and_unknown_fields_are_none() {
     let s = Scene::open().await;
     let mut found = fields(&s.post(NEW, &json!({})).await);
     found.sort();
@@ -265,10 +265,10 @@ async fn ids_of_the_wrong_form_are_not_found() {
     let s = Scene::open().await;
     let unknown = "0".repeat(40);
     for id in [unknown.as_str(), "0", &"0".repeat(39), &"0".repeat(41), &"G".repeat(40), "%00", "..%2f.."] {
-        s.get(&format!("/v2/payments/{id}")).await.faults(404);
-        s.get(&format!("/v2/anomalies/{id}")).await.faults(404);
-        s.post_empty(&format!("/v2/payments/notify/{id}")).await.faults(404);
-        s.post_empty(&format!("/v2/anomalies/notify/{id}")).await.faults(404);
+        s.get(&format!("/v2/payments/{id}")).await.field_errors(404);
+        s.get(&format!("/v2/anomalies/{id}")).await.field_errors(404);
+        s.post_empty(&format!("/v2/payments/notify/{id}")).await.field_errors(404);
+        s.post_empty(&format!("/v2/anomalies/notify/{id}")).await.field_errors(404);
         assert_eq!(s.get(&format!("/pay/{id}")).await.status, 404, "{id}");
     }
 }
@@ -282,12 +282,12 @@ async fn pages_past_the_end_are_empty_and_bounds_are_kept() {
         assert_eq!((&page["items"], &page["paginationInfo"]["itemsCount"]), (&json!([]), &json!(1)), "{offset}");
     }
     for path in ["0/0", "501/0", "-1/0", "10/-1", "x/0", "10/x", "10/99999999999999999999"] {
-        s.get(&format!("/v2/payments/{path}")).await.faults(400);
+        s.get(&format!("/v2/payments/{path}")).await.field_errors(400);
     }
     for query in ["status=PAID", "timeFrom=yesterday", "timeTo=2026-13-01T00:00:00Z", "btcTxId=zz"] {
-        s.get(&format!("/v2/payments/10/0?{query}")).await.faults(400);
+        s.get(&format!("/v2/payments/10/0?{query}")).await.field_errors(400);
     }
     for query in ["limit=0", "limit=501", "offset=-1", "begin=x", "anomalyType=ODD"] {
-        s.get(&format!("/v2/anomalies?{query}")).await.faults(400);
+        s.get(&format!("/v2/anomalies?{query}")).await.field_errors(400);
     }
 }

@@ -49,6 +49,7 @@ fn wrong_usage_is_exit_status_2_and_help_is_none() {
 #[test]
 fn a_failure_is_one_line_and_exit_status_1() {
     let program = Program::new();
+    program.make();
     let id = "ab".repeat(20);
     for args in [
         &["payments", "show", "abc"][..],
@@ -71,9 +72,48 @@ fn a_failure_is_one_line_and_exit_status_1() {
     }
 }
 
+#[test]
+fn a_mistyped_data_directory_is_named_and_no_new_store_is_made() {
+    let program = Program::new();
+    let id = "ab".repeat(20);
+    for args in [
+        &["status"][..],
+        &["keys", "create", "shop"],
+        &["keys", "list"],
+        &["keys", "revoke", "shop"],
+        &["hmac-key", "rotate"],
+        &["settings", "list"],
+        &["settings", "get", "merchantName"],
+        &["settings", "unset", "merchantName"],
+        &["payments", "list"],
+        &["payments", "accept", &id],
+        &["anomalies", "list"],
+        &["deliveries", "list"],
+        &["deliveries", "resend", &id],
+    ] {
+        let line = program.refusal(args);
+        assert!(line.contains(&folder(&program).display().to_string()), "{args:?}: {line}");
+        assert!(!program.data_dir().exists(), "{args:?} made it");
+    }
+    let doctor = program.output(&["doctor", "--json"]);
+    assert_eq!(doctor.status.code(), Some(1));
+    let found: Value = serde_json::from_slice(&doctor.stdout).unwrap();
+    assert_eq!((&found["ok"], &found["checks"][0]["name"]), (&json!(false), &json!("folder")));
+    assert!(!program.data_dir().exists());
+
+    // A setting may be chosen before the first start, and then the folder is told.
+    let set = program.output(&["settings", "set", "merchantName", "Till", "--json"]);
+    let said = String::from_utf8(set.stderr).unwrap();
+    assert!(set.status.success() && said.contains(&folder(&program).display().to_string()), "{said}");
+    assert_eq!(serde_json::from_slice::<Value>(&set.stdout).unwrap()["value"], "Till");
+    assert_eq!(program.output(&["settings", "set", "merchantName", "Shop"]).stderr, b"", "it is said once");
+    assert_eq!(program.json(&["settings", "get", "merchantName"])["value"], "Shop");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_work_without_a_gateway_and_its_start_finds_what_they_did() {
     let program = Program::new();
+    program.make();
     let status = program.json(&["status"]);
     assert_eq!(
         (&status["serving"], &status["environment"], &status["sandbox"]),
@@ -106,6 +146,7 @@ async fn a_key_works_at_once_and_is_refused_at_once_when_revoked() {
 #[test]
 fn json_forms_are_those_of_the_documentation() {
     let program = Program::new();
+    program.make();
     let key = program.json(&["keys", "create", "shop", "--permissions", "shop"]);
     let members: Vec<_> = key.as_object().unwrap().keys().collect();
     assert_eq!(members, ["name", "permissions", "secret"]);
@@ -134,7 +175,7 @@ async fn a_setting_is_refused_with_its_bounds_and_else_holds_at_once() {
     assert!(line.contains("currencies must be"), "{line}");
     program.set("currencies", "EUR");
     let refused = s.post("/v2/payments/new", &crate::harness::client::payment_request("10.00", s.shop.url())).await;
-    assert_eq!(refused.faults(400)[0].1.as_deref(), Some("currency"));
+    assert_eq!(refused.field_errors(400)[0].1.as_deref(), Some("currency"));
     assert_eq!(program.json(&["settings", "unset", "currencies"])["value"], "USD,EUR,GBP,AUD,JPY,CAD");
     s.bill("10.00").await;
     let line = program.refusal(&["settings", "set", "addressType", "bip86"]);
@@ -203,6 +244,7 @@ async fn after_a_power_cut_commands_and_the_next_start_find_their_way() {
 #[test]
 fn commands_at_the_same_time_wait_for_each_other() {
     let program = Program::new();
+    program.make();
     let running: Vec<_> = (0..4)
         .map(|number| {
             let mut command = program.command(&["keys", "create", &format!("key_{number}")]);
@@ -277,6 +319,7 @@ async fn no_secret_ever_reaches_the_log() {
 #[test]
 fn the_public_url_of_a_flag_rules_over_the_setting() {
     let program = Program::new();
+    program.make();
     let mut command = program.command(&["settings", "get", "publicUrl"]);
     let output = command.env("TILLGATE_PUBLIC_URL", "https://pay.example/").output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "https://pay.example\n");
@@ -317,13 +360,38 @@ async fn a_person_reads_payments_with_their_money_aligned() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_doctor_names_a_server_that_takes_no_notification() {
+    let s = Scene::open().await;
+    let program = s.gateway.program();
+    let request = crate::harness::client::payment_request("10.00", "http://127.0.0.1:1/hook");
+    let payment = s.post("/v2/payments/new", &request).await.ok();
+    s.gateway.client.pay(&text(&payment["paymentId"])).await;
+    let failed = async || {
+        let found = program.json(&["deliveries", "list", "--failed"]);
+        (!found["items"].as_array().unwrap().is_empty()).then_some(())
+    };
+    wait_for("an attempt in vain", failed).await;
+    let output = program.output(&["doctor", "--json"]);
+    let doctor: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{doctor}");
+    let checks = doctor["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["name"] == "notifications").unwrap();
+    let message = text(&check["message"]);
+    assert_eq!(check["ok"], false);
+    assert!(message.contains("127.0.0.1:1 (1 wait") && message.contains("deliveries list --failed"), "{message}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_doctor_finds_a_sound_gateway_well_and_names_what_is_not() {
     let mut gateway = Tillgate::start().await;
     let program = gateway.program();
     let doctor = program.json(&["doctor"]);
     let mut names: Vec<_> = doctor["checks"].as_array().unwrap().iter().map(|check| text(&check["name"])).collect();
     names.sort();
-    assert_eq!(names, ["chain", "clock", "database", "disk", "keyring", "permissions", "ports", "rates"]);
+    assert_eq!(
+        names,
+        ["chain", "clock", "database", "disk", "keyring", "notifications", "permissions", "ports", "rates"]
+    );
     assert_eq!(doctor["ok"], true, "{doctor}");
     fs::set_permissions(program.database(), fs::Permissions::from_mode(0o644)).unwrap();
     let output = program.output(&["doctor"]);

@@ -226,8 +226,8 @@ async fn a_chain_silent_for_ten_minutes_takes_no_new_payments() {
     s.bill("10.00").await;
     s.advance_clock(2 * 60).await;
     let request = crate::harness::client::payment_request("10.00", s.shop.url());
-    let faults = s.post("/v2/payments/new", &request).await.faults(503);
-    assert_eq!(faults, [("CHAIN_NOT_READY".to_owned(), None)]);
+    let field_errors = s.post("/v2/payments/new", &request).await.field_errors(503);
+    assert_eq!(field_errors, [("CHAIN_NOT_READY".to_owned(), None)]);
     s.faults(json!({ "chainDown": false })).await;
     s.bill("10.00").await;
 }

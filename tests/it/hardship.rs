@@ -86,8 +86,8 @@ async fn while_another_process_locks_the_database_nothing_is_taken_and_then_it_g
     let locker = Connection::open(s.gateway.program().database()).unwrap();
     locker.execute_batch("BEGIN IMMEDIATE").unwrap();
     let request = payment_request("10.00", s.shop.url());
-    let faults = s.post("/v2/payments/new", &request).await.faults(503);
-    assert_eq!(faults, [("STORAGE_UNAVAILABLE".to_owned(), None)]);
+    let field_errors = s.post("/v2/payments/new", &request).await.field_errors(503);
+    assert_eq!(field_errors, [("STORAGE_UNAVAILABLE".to_owned(), None)]);
     assert_eq!(s.get("/v2/payments/10/0").await.ok()["items"], json!([]), "reading goes on");
     locker.execute_batch("ROLLBACK").unwrap();
     s.bill("10.00").await;
@@ -109,12 +109,12 @@ fn serve_in_namespace(program: &Program, prepare: &str, data_dir: &Path) -> Comm
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_takes_no_payment_and_loses_none_and_then_it_goes_on() {
+async fn a_full_disk_that_holds_the_log_too_takes_no_payment_and_loses_none_and_then_it_goes_on() {
     let program = used_program().await;
     let key = program.create_key("disk", &["--permissions", "full"]);
     let small = TempDir::new().unwrap();
     let (data, disk) = (program.data_dir().display(), small.path().display());
-    let prepare = format!("mount -t tmpfs -o size=24m tmpfs {disk}; cp -a {data} {disk}/data");
+    let prepare = format!("mount -t tmpfs -o size=640m tmpfs {disk}; cp -a {data} {disk}/data; exec 2>{disk}/log");
     let (mut child, api) = serve(serve_in_namespace(&program, &prepare, &small.path().join("data")));
     let client = crate::harness::client::Client::new(&api, key);
     let before = client.get("/v2/payments/10/0").await.ok();
@@ -135,8 +135,8 @@ async fn a_full_disk_takes_no_payment_and_loses_none_and_then_it_goes_on() {
         let answer = client.post("/v2/payments/new", &request).await;
         (answer.status != 200).then_some(answer)
     };
-    let faults = wait_for("a payment that does not fit", refused).await.faults(503);
-    assert_eq!(faults, [("STORAGE_UNAVAILABLE".to_owned(), None)]);
+    let field_errors = wait_for("a payment that does not fit", refused).await.field_errors(503);
+    assert_eq!(field_errors, [("STORAGE_UNAVAILABLE".to_owned(), None)]);
     let items = client.get("/v2/payments/500/0").await.ok();
     assert!(items["paginationInfo"]["itemsCount"].as_u64() >= before["paginationInfo"]["itemsCount"].as_u64());
 
@@ -152,6 +152,45 @@ async fn a_full_disk_takes_no_payment_and_loses_none_and_then_it_goes_on() {
     );
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_cannot_be_written_keeps_no_payment_away() {
+    let program = used_program().await;
+    let key = program.create_key("log", &["--permissions", "full"]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec \"$@\" 2>/dev/full", "sh", env!("CARGO_BIN_EXE_tillgate"), "serve"]);
+    command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(program.data_dir());
+    program.isolate(&mut command);
+    let (mut child, api) = serve(command);
+    let client = crate::harness::client::Client::new(&api, key);
+    // Each time the writer logs that it could not store anything.
+    let locker = Connection::open(program.database()).unwrap();
+    locker.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let request = payment_request("10.00", "http://127.0.0.1:1");
+    client.post("/v2/payments/new", &request).await.field_errors(503);
+    locker.execute_batch("ROLLBACK").unwrap();
+    let taken = async || (client.post("/v2/payments/new", &request).await.status == 200).then_some(());
+    wait_for("a payment once it can be stored", taken).await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_thread_ends_the_program_with_its_name() {
+    let program = used_program().await;
+    for (thread, name) in [
+        ("store-writer", "the database's writer"),
+        ("indexing", "the indexing of payments"),
+        ("checkpoints", "the checkpointing of the WAL"),
+        ("addresses", "the derivation of addresses"),
+    ] {
+        let mut serve = program.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let output = serve.env("TILLGATE_END_THREAD", thread).output().unwrap();
+        let log = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{thread}: {log}");
+        assert!(log.contains(&format!("tillgate: {name} ended unexpectedly")), "{thread}: {log}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -53,7 +53,7 @@ async fn another_body_under_the_same_key_is_a_conflict() {
     let one = serde_json::to_vec(&payment_request("10.00", s.shop.url())).unwrap();
     let other = serde_json::to_vec(&payment_request("10.01", s.shop.url())).unwrap();
     s.send(keyed(&s, "order-1", &one)).await.ok();
-    s.send(keyed(&s, "order-1", &other)).await.faults(409);
+    s.send(keyed(&s, "order-1", &other)).await.field_errors(409);
     assert_eq!(payments(&s).await, json!(1));
 }
 
@@ -62,11 +62,11 @@ async fn a_failure_frees_the_key_and_a_day_ends_it() {
     let s = Scene::open().await;
     let wrong = serde_json::to_vec(&payment_request("0", s.shop.url())).unwrap();
     let right = serde_json::to_vec(&payment_request("10.00", s.shop.url())).unwrap();
-    s.send(keyed(&s, "order-1", &wrong)).await.faults(400);
+    s.send(keyed(&s, "order-1", &wrong)).await.field_errors(400);
     let first = s.send(keyed(&s, "order-1", &right)).await.ok();
     s.advance_clock(23 * 3_600).await;
     assert_eq!(s.send(keyed(&s, "order-1", &right)).await.ok(), first);
     s.advance_clock(3_600).await;
     assert_ne!(s.send(keyed(&s, "order-1", &right)).await.ok()["paymentId"], first["paymentId"]);
-    s.send(keyed(&s, &"k".repeat(256), &right)).await.faults(400);
+    s.send(keyed(&s, &"k".repeat(256), &right)).await.field_errors(400);
 }

@@ -174,7 +174,7 @@ async fn a_payment_without_a_url_is_notified_nowhere_and_says_so() {
     let mut request = payment_request("10.00", s.shop.url());
     request.as_object_mut().unwrap().remove("notificationUrl");
     assert_eq!(
-        s.post("/v2/payments/new", &request).await.faults(400)[0].1.as_deref(),
+        s.post("/v2/payments/new", &request).await.field_errors(400)[0].1.as_deref(),
         Some("notificationUrl"),
         "an ordinary key needs one"
     );

@@ -96,6 +96,25 @@ impl App {
         field.send_keys(text).await.unwrap();
     }
 
+    /// Types into the field with this label.
+    pub async fn types_labelled(&self, label: &str, text: &str) {
+        let label = quoted(label);
+        let field = self.waits_for(&format!("//input[@id=//label[normalize-space()={label}]/@for]")).await;
+        field.send_keys(text).await.unwrap();
+    }
+
+    /// Chooses the check box or radio button with these words.
+    pub async fn clicks_option(&self, words: &str) {
+        let option = self.waits_for(&format!("//label[normalize-space()={}]/input", quoted(words))).await;
+        option.click().await.unwrap();
+    }
+
+    /// Presses Esc.
+    pub async fn escapes(&self) {
+        let focused = self.page.active_element().await.unwrap();
+        focused.send_keys("\u{e00c}").await.unwrap();
+    }
+
     /// All that the page says.
     pub async fn text(&self) -> String {
         match self.page.find(Locator::Css("body")).await {

@@ -2,8 +2,8 @@
 
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{
-    AtomEnum, CLIENT_MESSAGE_EVENT, ClientMessageData, ClientMessageEvent, ConnectionExt as _, EventMask, MapState,
-    Window,
+    Atom, AtomEnum, CLIENT_MESSAGE_EVENT, ClientMessageData, ClientMessageEvent, ConnectionExt as _, EventMask,
+    MapState, Window,
 };
 use x11rb::rust_connection::RustConnection;
 
@@ -28,6 +28,12 @@ impl Display {
         })
     }
 
+    /// The program's name in lists of windows.
+    pub fn title(&self) -> String {
+        let title = self.window().map(|window| self.property(window, AtomEnum::WM_NAME.into()));
+        String::from_utf8_lossy(&title.unwrap_or_default()).into_owned()
+    }
+
     /// Presses the close button that a window manager would draw.
     pub fn close_window(&self) {
         let window = self.window().unwrap();
@@ -46,17 +52,16 @@ impl Display {
     fn window(&self) -> Option<Window> {
         let tree = self.connection.query_tree(self.root).unwrap().reply().unwrap();
         tree.children.into_iter().find(|window| {
-            let title =
-                self.connection.get_property(false, *window, AtomEnum::WM_NAME, AtomEnum::ANY, 0, 64).unwrap().reply();
-            let dies_politely = self
-                .connection
-                .get_property(false, *window, self.atom("WM_PROTOCOLS"), AtomEnum::ATOM, 0, 64)
-                .unwrap()
-                .reply();
             // GTK has helper windows of the same name, which no window manager would frame.
-            title.is_ok_and(|title| title.value.starts_with(b"Tillgate"))
-                && dies_politely.is_ok_and(|protocols| !protocols.value.is_empty())
+            self.property(*window, AtomEnum::WM_NAME.into()).starts_with(b"Tillgate")
+                && !self.property(*window, self.atom("WM_PROTOCOLS")).is_empty()
         })
+    }
+
+    /// A property of a window; empty where it has none.
+    fn property(&self, window: Window, name: Atom) -> Vec<u8> {
+        let property = self.connection.get_property(false, window, name, AtomEnum::ANY, 0, 64).unwrap().reply();
+        property.map(|property| property.value).unwrap_or_default()
     }
 
     fn atom(&self, name: &str) -> u32 {

@@ -45,6 +45,40 @@ fn a_key_a_payment_and_its_customer_end_confirmed_and_quitting_stops_cleanly() {
 }
 
 #[test]
+fn a_reversed_payment_is_red_on_every_screen_and_in_the_list_of_windows_until_it_is_dismissed() {
+    let name = "stories::a_reversed_payment_is_red_on_every_screen_and_in_the_list_of_windows_until_it_is_dismissed";
+    inside(name, async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = App::start(data.path()).await;
+        let payment = makes_a_payment(&app).await;
+        app.clicks("Pay exactly").await;
+        app.sees_state("UNCONFIRMED").await;
+        app.sees("Paid, 0 of 1 confirmations").await;
+        app.clicks("Mine 1 block").await;
+        app.sees_state("CONFIRMED").await;
+
+        app.clicks("Sandbox").await;
+        app.clicks_option("The customer double-spends its own").await;
+        app.clicks("Reorganise").await;
+        app.sees("1 confirmed payment was reversed").await;
+        let display = Display::open();
+        let titled = "the window's title says so";
+        until(titled, async || display.title().ends_with(": 1 payment reversed").then_some(())).await;
+
+        app.clicks("Decide what to do").await;
+        app.clicks("Dismiss").await;
+        app.sees("The 0.00015385 BTC are gone").await;
+        app.sees("Nobody is notified").await;
+        app.types_labelled("Why", "goods came back").await;
+        app.clicks("Dismiss the anomaly").await;
+        app.sees("Nothing waits for a decision").await;
+        until("the title is as before", async || display.title().ends_with("environment)").then_some(())).await;
+        let left = tillgate(data.path(), &["payments", "show", &payment]);
+        assert_eq!((&left["state"], &left["whyInvalid"]), (&"INVALID".into(), &"REVERSED".into()));
+    });
+}
+
+#[test]
 fn a_data_directory_in_use_is_told_and_taken_once_it_is_free() {
     inside("stories::a_data_directory_in_use_is_told_and_taken_once_it_is_free", async || {
         let data = tempfile::tempdir().unwrap();
@@ -56,8 +90,8 @@ fn a_data_directory_in_use_is_told_and_taken_once_it_is_free() {
         assert!(ready.contains("ready"), "{ready}");
 
         let app = App::start(data.path()).await;
-        app.sees("The gateway is not running").await;
-        app.sees("by another Tillgate").await;
+        app.sees("Tillgate is running already").await;
+        app.sees("Shops are served as usual").await;
         terminate(&mut other);
         app.clicks("Try again").await;
         app.sees("No payments yet").await;
@@ -101,6 +135,14 @@ async fn creates_a_key(app: &App) -> String {
     app.clicks("Create the key").await;
     let secret = app.waits_for("//code[@data-secret='true']").await.text().await.unwrap();
     assert!(secret.len() >= 32, "256 random bits: {secret}");
+    app.escapes().await;
+    app.sees("It was not copied yet").await;
+    app.escapes().await;
+    assert_eq!(
+        app.waits_for("//code[@data-secret='true']").await.text().await.unwrap(),
+        secret,
+        "Esc destroys nothing"
+    );
     app.clicks("I have stored it").await;
     app.waits_for("//td[normalize-space()='webshop']").await;
     let left = app.page.source().await.unwrap();
@@ -112,7 +154,7 @@ async fn creates_a_key(app: &App) -> String {
 async fn makes_a_payment(app: &App) -> String {
     app.clicks("Payments").await;
     app.clicks("New payment").await;
-    app.types("amount", "10.00").await;
+    app.types("amount", "10,00").await;
     app.types("message", "Two coffees").await;
     app.clicks("Make the payment").await;
     app.sees_state("NEW").await;

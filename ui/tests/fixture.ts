@@ -1,4 +1,5 @@
 // A gateway in memory, for tests of screens alone: it answers with what it was given and keeps no rule.
+import type { Acceptance } from "../src/lib/bindings/Acceptance";
 import type { AnomalyRow } from "../src/lib/bindings/AnomalyRow";
 import type { Command } from "../src/lib/bindings/Command";
 import type { CommandError } from "../src/lib/bindings/CommandError";
@@ -18,20 +19,38 @@ export const status: StatusView = {
   chainLookedAt: "2026-01-12T12:06:20Z",
   chainError: null,
   rates: [
-    { currency: "USD", rate: "64210.5500", fresh: true },
-    { currency: "EUR", rate: "59000.0000", fresh: true },
-    { currency: "JPY", rate: "9500000.0000", fresh: false },
+    { currency: "CHF", rate: "57000.0000", fresh: true, shown: "57,000" },
+    { currency: "EUR", rate: "59000.0000", fresh: true, shown: "59,000" },
+    { currency: "JPY", rate: "9500000.0000", fresh: false, shown: "9,500,000" },
+    { currency: "USD", rate: "64210.5500", fresh: true, shown: "64,210.55" },
   ],
   openPayments: 1,
   openAnomalies: 1,
+  openReversals: 0,
   waitingNotifications: 0,
+  failingNotifications: 0,
+  failingServers: [],
   hmacKey: false,
   sandbox: true,
   secrets: "keyring",
   warnings: [],
+  currencies: ["USD", "JPY", "EUR"],
 };
 
-const btc = (sats: number, text: string) => ({ sats, text });
+const btc = (sats: number, text: string) => ({ sats, text, shown: text });
+const usd = (minor: number, text: string) => ({ minor, text, shown: text, currency: "USD" });
+
+export function acceptance(over: Partial<Acceptance> = {}): Acceptance {
+  return {
+    coins: btc(7787, "0.00007787"),
+    worth: usd(500, "5.00"),
+    price: usd(1000, "10.00"),
+    short: usd(500, "5.00"),
+    over: null,
+    notified: true,
+    ...over,
+  };
+}
 
 export function anomaly(over: Partial<AnomalyRow> = {}): AnomalyRow {
   return {
@@ -46,6 +65,11 @@ export function anomaly(over: Partial<AnomalyRow> = {}): AnomalyRow {
     resolution: "OPEN",
     dismissalReason: null,
     btcTxIds: ["c".repeat(64)],
+    merchantTransactionId: "order-7",
+    price: usd(1000, "10.00"),
+    worth: usd(500, "5.00"),
+    notified: true,
+    acceptance: null,
     ...over,
   };
 }
@@ -83,18 +107,26 @@ export function payment(over: Partial<PaymentView> = {}): PaymentView {
     creationTime: "2026-01-12T12:00:00Z",
     expirationTime: "2026-01-12T12:30:00Z",
     openAnomalies: 0,
+    price: usd(1000, "10.00"),
+    paidWorth: usd(0, "0.00"),
+    whyInvalid: null,
+    confirmations: 0,
     address: "bcrt1qexampleaddress0000000000000000000000",
     exchangeRate: "64210.5500",
+    exchangeRateShown: "64,210.55",
     paymentAddress: "bitcoin:bcrt1qexampleaddress0000000000000000000000?amount=0.00015574",
     paymentPageUrl: "http://127.0.0.1:7421/pay/" + "p".repeat(40),
     remaining: btc(15574, "0.00015574"),
+    stillDue: btc(15574, "0.00015574"),
+    overpaidBy: null,
+    differenceWorth: usd(1000, "10.00"),
     paidFiat: "0.00",
     confirmationsWanted: 1,
     qrSvg: '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>',
     paymentTime: null,
     notificationUrl: "https://shop.example/hook",
     anomalyNotificationUrl: null,
-    acceptable: false,
+    acceptance: null,
     sandboxAmounts: {
       exact: btc(15574, "0.00015574"),
       part: btc(7787, "0.00007787"),
@@ -108,6 +140,7 @@ export function payment(over: Partial<PaymentView> = {}): PaymentView {
         to: "NEW",
         paid: btc(0, "0.00000000"),
         cause: "created",
+        whyInvalid: null,
       },
     ],
     deliveries: [],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { count, shortId, svgSource, timeLeft, words } from "../src/lib/format";
+import { stateWords, toneOf } from "../src/lib/words";
 import { hrefOf, parseRoute } from "../src/lib/state/route.svelte";
 
 const NOW = Date.parse("2026-01-12T12:00:00Z");
@@ -20,6 +21,26 @@ describe("time left", () => {
 
 test("constants become words", () => {
   expect(words("LATE_PAYMENT")).toBe("Late payment");
+});
+
+describe("a payment's state in words", () => {
+  const none = { whyInvalid: null, confirmations: 0, confirmationsWanted: 1 };
+  test.each<[Parameters<typeof stateWords>[0], string]>([
+    [{ ...none, state: "NEW" }, "New"],
+    [{ ...none, state: "UNCONFIRMED" }, "Paid, 0 of 1 confirmations"],
+    [{ ...none, state: "UNCONFIRMED", confirmationsWanted: 0 }, "Paid, being checked"],
+    [{ ...none, state: "UNCONFIRMED", confirmations: 14 }, "Paid, 14 confirmations"],
+    [{ ...none, state: "INVALID", whyInvalid: "SHORT_PAID" }, "Short paid"],
+    [{ ...none, state: "INVALID", whyInvalid: "REVERSED" }, "Reversed"],
+    [{ ...none, state: "INVALID", whyInvalid: "WITHDRAWN" }, "Coins withdrawn"],
+  ])("%o", (payment, said) => {
+    expect(stateWords(payment)).toBe(said);
+  });
+
+  test("a reversal alone is red", () => {
+    expect(toneOf("INVALID", "REVERSED")).toBe("bad");
+    expect(toneOf("INVALID", "SHORT_PAID")).not.toBe("bad");
+  });
 });
 
 test("one is singular", () => {

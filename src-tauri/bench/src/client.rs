@@ -9,6 +9,9 @@ use serde_json::Value;
 use crate::Outcome;
 use crate::load;
 
+/// Payments on a page that comes in one piece: what is longer comes in chunks, which `load::receive` does not read.
+const PAGE: u32 = 50;
+
 /// A client of the API with a connection of its own.
 pub struct Client {
     stream: TcpStream,
@@ -41,8 +44,13 @@ impl Client {
 
     /// The ids of `count` payments of the list from `offset` on.
     pub fn payment_ids(&mut self, count: u32, offset: u64) -> Outcome<Vec<String>> {
-        let (page, _) = self.call("GET", &format!("/v2/payments/{count}/{offset}"), "")?;
-        let items = page["items"].as_array().ok_or("a list without items")?;
-        Ok(items.iter().filter_map(|item| item["paymentId"].as_str().map(str::to_owned)).collect())
+        let mut ids = Vec::new();
+        for from in (0..count).step_by(PAGE as usize) {
+            let path = format!("/v2/payments/{}/{}", (count - from).min(PAGE), offset + u64::from(from));
+            let (page, _) = self.call("GET", &path, "")?;
+            let items = page["items"].as_array().ok_or("a list without items")?;
+            ids.extend(items.iter().filter_map(|item| item["paymentId"].as_str().map(str::to_owned)));
+        }
+        Ok(ids)
     }
 }

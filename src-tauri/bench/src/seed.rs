@@ -7,21 +7,16 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bitcoin::{OutPoint, ScriptBuf};
-use tillgate_gateway::clock::machine_now;
-use tillgate_gateway::data_dir::DataDir;
-use tillgate_gateway::environment::Environment;
-use tillgate_gateway::gateway::{Gateway, Options};
-use tillgate_gateway::payments::{self, Author, Created, Draft};
-use tillgate_gateway::secrets::SecretsPlace;
-use tillgate_gateway::store::StoreError;
-use tillgate_gateway::store::payment_lists::PaymentFilter;
-use tillgate_gateway::store::payments::PaymentRow;
-use tillgate_gateway::watcher;
+use tillgate_gateway::bench::{
+    Author, Created, DataDir, Draft, Environment, NotifyHosts, Options, PaymentFilter, PaymentRow, SecretsPlace,
+    StoreError, WhereNone, create, ensure_wallet, machine_now, open,
+};
+use tillgate_gateway::{App, Gateway};
 use tillgate_sandbox::Sandbox;
 use tokio::task::JoinSet;
 
 use crate::Outcome;
-use crate::sweep;
+use crate::sweep::{self, Coin};
 
 /// Payments that are made at one moment of the history. All of them wait for the writer at once.
 const BATCH: u32 = 4_000;
@@ -62,16 +57,6 @@ impl Plan {
         let data_dir = data_dir.to_owned();
         Self { data_dir, payments: 1_000_000, paid: 100_000, unspent: 1_000, open: 2_000 }
     }
-}
-
-/// A payment's output in the chain.
-pub struct Coin {
-    /// Where.
-    pub outpoint: OutPoint,
-    /// The index of its key.
-    pub index: u32,
-    /// What it holds.
-    pub amount_sats: u64,
 }
 
 /// Writes it.
@@ -118,6 +103,7 @@ async fn write(plan: &Plan) -> Outcome<()> {
 
 /// A gateway whose clock is led.
 struct History {
+    app: Arc<App>,
     gateway: Arc<Gateway>,
     sandbox: Arc<Sandbox>,
 }
@@ -125,25 +111,27 @@ struct History {
 impl History {
     async fn begin(plan: &Plan, begins_at_ms: i64) -> Outcome<Self> {
         {
-            let data_dir = DataDir::open(&plan.data_dir, Environment::Test)?;
+            let data_dir = DataDir::open(&plan.data_dir, Environment::Test, WhereNone::Make)?;
             if data_dir.database().exists() {
                 return Err(format!("{} holds a database already", data_dir.path().display()).into());
             }
             // The gateway would make a chain that ends now.
             Sandbox::open(&data_dir.sandbox(), begins_at_ms)?;
         }
-        let gateway = Gateway::open(Options {
+        let app = open(Options {
             environment: Environment::Test,
             data_dir: Some(plan.data_dir.clone()),
+            where_none: WhereNone::Make,
             overrides: std::collections::BTreeMap::new(),
             secrets: SecretsPlace::Keyring,
         })
         .await?;
-        gateway.ensure_wallet().await?;
+        let gateway = Arc::clone(&app.gateway);
+        ensure_wallet(&gateway).await?;
         let sandbox = gateway.sandbox.clone().ok_or("the test environment has no sandbox")?;
-        let history = Self { gateway, sandbox };
+        let history = Self { app, gateway, sandbox };
         history.set_clock(begins_at_ms);
-        history.gateway.rates.refresh_once(&history.gateway.store, history.gateway.clock.now()).await?;
+        history.gateway.refresh_rates().await?;
         Ok(history)
     }
 
@@ -153,7 +141,7 @@ impl History {
 
     async fn look_at(&self, at_ms: i64) -> Outcome<()> {
         self.set_clock(at_ms);
-        Ok(watcher::watch_once(&self.gateway).await?)
+        Ok(self.app.watcher.look().await?)
     }
 
     /// Makes payments and gives their rows; `first` numbers the orders.
@@ -162,7 +150,12 @@ impl History {
         for number in first..first + count {
             let gateway = Arc::clone(&self.gateway);
             under_way.spawn(async move {
-                let author = Author { key_id: None, label: "Merchant".to_owned(), notification_url_optional: true };
+                let author = Author {
+                    key_id: None,
+                    label: "Merchant".to_owned(),
+                    notification_url_optional: true,
+                    notify_hosts: NotifyHosts::default(),
+                };
                 let draft = Draft {
                     amount: Some(format!("{}.{:02}", 5 + number % 95, number % 100).into()),
                     currency: Some("USD".into()),
@@ -170,7 +163,7 @@ impl History {
                     merchant_transaction_id: Some(format!("order-{number}").into()),
                     ..Draft::default()
                 };
-                payments::create(&gateway, author, draft, None).await
+                create(&gateway, author, draft, None).await
             });
         }
         let mut ids = Vec::new();

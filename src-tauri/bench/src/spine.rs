@@ -25,7 +25,7 @@ const TURNS: u32 = 6;
 /// How long each of them lasts in each turn: not so long that the address pool falls to what it is filled up from at once.
 const TURN: Duration = Duration::from_secs(1);
 
-/// By then the address pool is full again, and the log moved.
+/// By then the address pool is full again, and the WAL checkpointed.
 const REST: Duration = Duration::from_millis(500);
 
 /// Adds the figures.

@@ -7,23 +7,30 @@ use bitcoin::hashes::Hash as _;
 use bitcoin::secp256k1::{All, Message, Secp256k1};
 use bitcoin::sighash::SighashCache;
 use bitcoin::{
-    Amount, CompressedPublicKey, EcdsaSighashType, Network, ScriptBuf, Sequence, Transaction, TxIn, TxOut, WPubkeyHash,
-    Witness, ecdsa, transaction,
+    Amount, CompressedPublicKey, EcdsaSighashType, Network, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxOut,
+    WPubkeyHash, Witness, ecdsa, transaction,
 };
-use tillgate_gateway::chain::Broadcast;
-use tillgate_gateway::clock::machine_now;
-use tillgate_gateway::gateway::Gateway;
-use tillgate_gateway::secrets::Purpose;
+use tillgate_gateway::Gateway;
+use tillgate_gateway::bench::{Broadcast, Purpose, machine_now};
 use tillgate_sandbox::Sandbox;
 
 use crate::Outcome;
-use crate::seed::Coin;
 
 /// Coins that one transaction spends: 34,000 vB of the 100,000 that are relayed.
 const INPUTS: usize = 500;
 
 /// For one input, or for the rest.
 const FEE_SATS: u64 = 140;
+
+/// A payment's output in the chain.
+pub struct Coin {
+    /// The transaction and output that hold it.
+    pub outpoint: OutPoint,
+    /// The index of its key.
+    pub index: u32,
+    /// Its satoshis.
+    pub amount_sats: u64,
+}
 
 /// Spends these coins, to somebody outside, and mines until all of it is confirmed.
 pub fn spend(gateway: &Gateway, sandbox: &Sandbox, coins: &[Coin]) -> Outcome<()> {
@@ -34,7 +41,7 @@ pub fn spend(gateway: &Gateway, sandbox: &Sandbox, coins: &[Coin]) -> Outcome<()
     let keychain = Xpriv::new_master(Network::Regtest, &seed)?.derive_priv(&secp, &keychain)?;
     for coins in coins.chunks(INPUTS) {
         let transaction = signed(&secp, &keychain, coins)?;
-        match gateway.chain.broadcast(&transaction)? {
+        match gateway.chain.broadcast(&[transaction])? {
             Broadcast::Accepted => {}
             refused => return Err(format!("a transaction of the merchant was not taken: {refused:?}").into()),
         }

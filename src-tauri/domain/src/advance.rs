@@ -13,7 +13,7 @@ use bitcoin::Txid;
 
 use crate::anomaly::{Anomaly, AnomalyChange, Resolution};
 use crate::payment::{Payment, PaymentState, TRANSITIONS};
-use crate::receipt::{Position, Receipt};
+use crate::receipt::Receipt;
 use crate::time::Timestamp;
 
 use counting::Judged;
@@ -62,7 +62,7 @@ pub enum Warning {
         /// The transaction under attack.
         txid: Txid,
     },
-    /// The ground of an anomaly that people decided on has changed.
+    /// The basis of an anomaly that people decided on has changed.
     DecidedAnomalyChanged {
         /// Which.
         id: crate::id::Id,
@@ -90,7 +90,7 @@ pub struct Advance {
     pub anomalies: Vec<AnomalyChange>,
     /// What to tell the panel.
     pub warnings: Vec<Warning>,
-    /// The next moment at which time alone could change something.
+    /// The next moment at which time alone could change something; after a fall from CONFIRMED the look's own.
     pub next_due_at: Option<Timestamp>,
     /// The next tip height at which confirmations alone could change something.
     pub next_due_height: Option<u32>,
@@ -112,16 +112,14 @@ pub fn advance(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly], l
         ..payment.clone()
     };
 
-    let step = state::next(&after, &judged, anomalies, accepted_now.is_some());
+    let state = state::next(&after, &judged, anomalies, accepted_now.is_some());
     debug_assert!(
-        step.state == payment.state || TRANSITIONS.contains(&(payment.state, step.state)),
-        "{} to {} is not in the transition table",
+        state == payment.state || TRANSITIONS.contains(&(payment.state, state)),
+        "{} to {state} is not in the transition table",
         payment.state,
-        step.state,
     );
-    let after = Payment { state: step.state, ..after };
-    let (changes, changed_grounds) =
-        misfits::changes(payment, &after, &judged, anomalies, accepted_now.is_some(), step.is_overpaid_invalid);
+    let after = Payment { state, ..after };
+    let (changes, changed_grounds) = misfits::changes(payment, &after, &judged, anomalies, accepted_now.is_some());
     let mut warnings = double_spend_attempts(after.state, &judged);
     warnings.extend(changed_grounds);
     let same_set = judged.iter().all(|one| (one.receipt.counted_sats > 0) == (one.counted_sats > 0));
@@ -136,7 +134,7 @@ pub fn advance(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly], l
         notify: after.state != payment.state || after.paid_sats != payment.paid_sats || !same_set,
         anomalies: changes,
         warnings,
-        next_due_at: due::next_due_at(&after, &judged, look),
+        next_due_at: due::next_due_at(payment, &after, &judged, look),
         next_due_height: due::next_due_height(&after, &judged, look),
     }
 }
@@ -155,20 +153,22 @@ pub enum AcceptRefusal {
     NoCoins,
 }
 
-/// Whether staff may accept the coins that came (then call [`advance`] with `staff_accepts`).
+/// Whether staff may accept the coins that came (then call [`advance`] with `staff_accepts`), and the sum that would
+/// count then, by the facts of the last look.
 ///
 /// # Errors
 /// The reason why not.
-pub fn may_accept(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly]) -> Result<(), AcceptRefusal> {
+pub fn may_accept(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly]) -> Result<u64, AcceptRefusal> {
     if !is_acceptable(payment.state) {
         return Err(AcceptRefusal::WrongState);
     }
     if is_refunding(anomalies) {
         return Err(AcceptRefusal::Refunding);
     }
-    let acceptable = counting::acceptable_sats(receipts, anomalies);
-    let came = receipts.iter().zip(acceptable).any(|(receipt, sats)| !receipt.gone && sats > 0);
-    if came { Ok(()) } else { Err(AcceptRefusal::NoCoins) }
+    match counting::acceptable_sats(receipts, anomalies) {
+        0 => Err(AcceptRefusal::NoCoins),
+        sats => Ok(sats),
+    }
 }
 
 fn is_acceptable(state: PaymentState) -> bool {
@@ -192,13 +192,18 @@ fn is_closing(payment: &Payment, look: &Look) -> bool {
     }
 }
 
+/// The chain took a confirmed payment back.
+fn is_fall(before: &Payment, after: &Payment) -> bool {
+    before.state == PaymentState::Confirmed && after.state == PaymentState::Invalid
+}
+
 fn verdict(judged: &Judged<'_>) -> Verdict {
     Verdict {
         txid: judged.receipt.txid,
         eligible_sats: judged.eligible_sats,
         counted_sats: judged.counted_sats,
         gone: judged.gone,
-        missing: judged.receipt.position == Position::Absent && !judged.gone && !judged.displaced,
+        missing: judged.receipt.position.is_absent() && !judged.gone && !judged.displaced,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Coins that do not fit a payment (interface, section 3). When they are raised and followed is
 //! decided by [`crate::advance`], never here.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -34,11 +35,27 @@ pub enum Resolution {
     Refunded,
     /// Staff took the coins as payment.
     Accepted,
-    /// Staff set it aside.
+    /// Staff dismissed it.
     DismissedByStaff,
-    /// Its ground is gone; the system set it aside and says why.
+    /// Its basis is gone; the system dismissed it and says why.
     DismissedBySystem,
 }
+
+/// Every change of what became of an anomaly: the system's, staff's, and those of the payout that sends its coins back.
+pub const RESOLUTIONS: &[(Resolution, Resolution)] = {
+    use Resolution::{Accepted, DismissedByStaff, DismissedBySystem, Open, Refunded, Refunding};
+    &[
+        (Open, DismissedBySystem),
+        (DismissedBySystem, Open),
+        (Open, Accepted),
+        (Open, DismissedByStaff),
+        (Open, Refunding),
+        (Refunding, Refunded),
+        // The payout is EXPIRED or FAILED.
+        (Refunding, Open),
+        (Refunded, Open),
+    ]
+};
 
 /// A text that is no kind of anomaly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -156,8 +173,19 @@ pub struct Anomaly {
     pub txid: Option<Txid>,
     /// The sum of the coins concerned.
     pub paid_sats: u64,
+    /// The transactions that it rests on.
+    pub txids: Vec<Txid>,
     /// What became of it.
     pub resolution: Resolution,
+}
+
+impl Anomaly {
+    /// Whether it rests on these coins: the same sum of the same transactions, in whatever order.
+    #[must_use]
+    pub fn rests_on(&self, coins: &Coins) -> bool {
+        let set = |txids: &[Txid]| txids.iter().copied().collect::<BTreeSet<_>>();
+        self.paid_sats == coins.paid_sats && set(&self.txids) == set(&coins.txids)
+    }
 }
 
 /// The coins concerned by an anomaly: which part of which transaction.
@@ -169,7 +197,7 @@ pub struct Coins {
     pub txids: Vec<Txid>,
 }
 
-/// What a look makes of a payment's anomalies. Each is notified.
+/// What a look makes of a payment's anomalies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnomalyChange {
     /// A new one, OPEN.
@@ -187,15 +215,17 @@ pub enum AnomalyChange {
         id: Id,
         /// What it is about now.
         coins: Coins,
+        /// Whether it is notified: not where other transactions make the same sum.
+        notify: bool,
     },
-    /// Its ground is gone: `DismissedBySystem`.
+    /// Its basis is gone: `DismissedBySystem`.
     Dismiss {
         /// Which.
         id: Id,
         /// Why, a sentence for people.
         reason: &'static str,
     },
-    /// Its ground is back: OPEN again.
+    /// Its basis is back: OPEN again.
     Reopen {
         /// Which.
         id: Id,
@@ -207,6 +237,17 @@ pub enum AnomalyChange {
         /// Which.
         id: Id,
     },
+}
+
+impl AnomalyChange {
+    /// Whether it is notified: all are, but one that follows other transactions of the same sum.
+    #[must_use]
+    pub const fn is_notified(&self) -> bool {
+        match self {
+            Self::Follow { notify, .. } => *notify,
+            Self::Raise { .. } | Self::Dismiss { .. } | Self::Reopen { .. } | Self::Accept { .. } => true,
+        }
+    }
 }
 
 #[cfg(test)]

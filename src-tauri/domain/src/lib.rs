@@ -11,6 +11,8 @@ pub mod id;
 pub mod money;
 pub mod notification;
 pub mod payment;
+pub mod permission;
 pub mod policy;
+pub mod rates;
 pub mod receipt;
 pub mod time;

@@ -7,9 +7,13 @@
 mod currency;
 mod number;
 mod rate;
+mod shown;
+mod typed;
 
 pub use currency::Currency;
 pub use rate::{Rate, paid_minor, usd_equivalent};
+pub use shown::show_btc;
+pub use typed::Ambiguous;
 
 use number::Number;
 

@@ -1,4 +1,7 @@
-//! When a notification is tried again, and when it is given up (interface, section 5).
+//! Where a notification stands, when it is tried again, and when it is given up (interface, section 5).
+
+use std::fmt;
+use std::str::FromStr;
 
 use crate::time::Timestamp;
 
@@ -13,6 +16,130 @@ const TRIED_FOR_MS: i64 = 3 * 24 * 3_600_000;
 
 /// The most that chance may add or take, per mille of a delay.
 const MAX_JITTER_PER_MILLE: i64 = 100;
+
+/// What a notification tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SubjectKind {
+    /// A payment.
+    Payment,
+    /// An anomaly.
+    Anomaly,
+    /// A payout.
+    Payout,
+}
+
+/// A text that is nothing a notification tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a notification tells of a payment, an anomaly or a payout")]
+pub struct NotASubjectKind;
+
+impl SubjectKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Payment, Self::Anomaly, Self::Payout];
+
+    /// Its name in the database and in views.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Payment => "payment",
+            Self::Anomaly => "anomaly",
+            Self::Payout => "payout",
+        }
+    }
+}
+
+impl fmt::Display for SubjectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for SubjectKind {
+    type Err = NotASubjectKind;
+
+    fn from_str(text: &str) -> Result<Self, NotASubjectKind> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(NotASubjectKind)
+    }
+}
+
+/// Where a notification stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NotificationState {
+    /// For its turn, its first attempt or its next one.
+    Waiting,
+    /// The merchant's server took it.
+    Delivered,
+    /// It was attempted, and a newer one of its record took its place.
+    Superseded,
+    /// Three days of attempts failed.
+    GivenUp,
+}
+
+/// Every change of where a notification stands. A resend is a notification of its own.
+pub const TRANSITIONS: &[(NotificationState, NotificationState)] = {
+    use NotificationState::{Delivered, GivenUp, Superseded, Waiting};
+    &[
+        (Waiting, Delivered),
+        (Waiting, Superseded),
+        (Waiting, GivenUp),
+        // A newer one took its place during the attempt that reached the merchant all the same.
+        (Superseded, Delivered),
+    ]
+};
+
+/// A text that is no state of a notification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a notification is WAITING, DELIVERED, SUPERSEDED or GIVEN_UP")]
+pub struct NotANotificationState;
+
+impl NotificationState {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Waiting, Self::Delivered, Self::Superseded, Self::GivenUp];
+
+    /// The state after an attempt, and when the next attempt is due, if there is one. `is_newer_waiting`: a newer
+    /// notification of the record waits for its turn, which this one, attempted once, gives up.
+    #[must_use]
+    pub const fn after_attempt(self, outcome: Outcome, is_newer_waiting: bool) -> (Self, Option<Timestamp>) {
+        match (self, outcome) {
+            (_, Outcome::Delivered) => (Self::Delivered, None),
+            (Self::Waiting, Outcome::RetryAt(_) | Outcome::GiveUp) if is_newer_waiting => (Self::Superseded, None),
+            (Self::Waiting, Outcome::RetryAt(at)) => (Self::Waiting, Some(at)),
+            (Self::Waiting, Outcome::GiveUp) => (Self::GivenUp, None),
+            // A newer one took its place during the attempt.
+            (Self::Delivered | Self::Superseded | Self::GivenUp, Outcome::RetryAt(_) | Outcome::GiveUp) => (self, None),
+        }
+    }
+
+    /// Its name in the database and in views.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "WAITING",
+            Self::Delivered => "DELIVERED",
+            Self::Superseded => "SUPERSEDED",
+            Self::GivenUp => "GIVEN_UP",
+        }
+    }
+}
+
+impl FromStr for NotificationState {
+    type Err = NotANotificationState;
+
+    fn from_str(text: &str) -> Result<Self, NotANotificationState> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text).ok_or(NotANotificationState)
+    }
+}
+
+/// What an attempt led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The merchant's server took it.
+    Delivered,
+    /// It failed; the next attempt is not before this moment.
+    RetryAt(Timestamp),
+    /// It failed, and was the last.
+    GiveUp,
+}
 
 /// What follows a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +176,37 @@ mod tests {
     use super::*;
 
     const QUEUED: Timestamp = Timestamp::from_ms(1_000_000);
+
+    #[test]
+    fn states_and_subjects_read_back_their_names() {
+        for state in NotificationState::ALL {
+            assert_eq!(state.as_str().parse(), Ok(state));
+        }
+        for kind in SubjectKind::ALL {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        assert_eq!("SENT".parse::<NotificationState>(), Err(NotANotificationState));
+        assert_eq!("key".parse::<SubjectKind>(), Err(NotASubjectKind));
+    }
+
+    #[test]
+    fn an_attempt_leads_along_the_table() {
+        use NotificationState::{Delivered, GivenUp, Superseded, Waiting};
+        let retry = Outcome::RetryAt(QUEUED);
+        for (from, outcome, is_newer_waiting, to) in [
+            (Waiting, Outcome::Delivered, true, (Delivered, None)),
+            (Waiting, retry, false, (Waiting, Some(QUEUED))),
+            (Waiting, retry, true, (Superseded, None)),
+            (Waiting, Outcome::GiveUp, false, (GivenUp, None)),
+            (Waiting, Outcome::GiveUp, true, (Superseded, None)),
+            (Superseded, Outcome::Delivered, false, (Delivered, None)),
+            (Superseded, retry, false, (Superseded, None)),
+            (Superseded, Outcome::GiveUp, false, (Superseded, None)),
+        ] {
+            assert_eq!(from.after_attempt(outcome, is_newer_waiting), to, "{from:?} {outcome:?} {is_newer_waiting}");
+            assert!(from == to.0 || TRANSITIONS.contains(&(from, to.0)), "{from:?} to {:?}", to.0);
+        }
+    }
 
     #[test]
     fn delays_follow_the_schedule_from_the_end_of_the_attempt_before() {

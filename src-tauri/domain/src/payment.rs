@@ -1,13 +1,20 @@
 //! A payment and the states it passes through (interface, section 2). Which look leads to which
 //! state is decided by [`crate::advance`], never here.
 
+mod price;
+
 use std::fmt;
 use std::str::FromStr;
 
 use crate::id::Id;
 use crate::money::{self, Currency, Rate};
-use crate::policy::Policy;
+use crate::policy::{Policy, PolicySettings};
 use crate::time::Timestamp;
+
+pub use price::{Price, PriceRefusal};
+
+/// How long a customer has to pay.
+const LIFETIME_MS: i64 = 30 * 60 * 1_000;
 
 /// The state of a payment. See [`crate::advance`] for what leads from one to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -135,6 +142,42 @@ pub struct Payment {
 }
 
 impl Payment {
+    /// A payment of this price that is made `now`, NEW, under the merchant's rules of this moment. `usd` is the last
+    /// known rate of the US dollar, by which its tier goes.
+    #[must_use]
+    pub fn open(id: Id, price: &Price, settings: &PolicySettings, usd: Option<Rate>, now: Timestamp) -> Self {
+        let &Price { minor, currency, rate, amount_sats } = price;
+        let created_at = now.cut_to_second();
+        Self {
+            id,
+            state: PaymentState::New,
+            amount_sats,
+            price_minor: minor,
+            currency,
+            rate,
+            created_at,
+            expires_at: created_at.plus_ms(LIFETIME_MS),
+            policy: Policy::freeze(settings, money::usd_equivalent(minor, currency, rate, usd)),
+            closed_at: None,
+            accepted_sats: None,
+            confirmed_at: None,
+            paid_sats: 0,
+        }
+    }
+
+    /// The first moment at which time alone could change something: a look that starts after the deadline is the
+    /// closing one.
+    #[must_use]
+    pub const fn first_due_at(&self) -> Timestamp {
+        self.expires_at.plus_ms(1)
+    }
+
+    /// What a customer is asked for now: what remains, and no less than an output may hold.
+    #[must_use]
+    pub fn asked_sats(&self, dust_limit_sats: u64) -> u64 {
+        self.amount_sats.saturating_sub(self.paid_sats).max(dust_limit_sats)
+    }
+
     /// The least that is enough: the amount less the tolerance (per mille of the amount, rounded down), and
     /// after staff accepted no more than what they accepted.
     #[must_use]
@@ -220,6 +263,25 @@ mod tests {
         assert_eq!(payment.enough_sats(), 15_385 - 153);
         payment.accepted_sats = Some(7);
         assert_eq!(payment.enough_sats(), 7);
+    }
+
+    #[test]
+    fn a_payment_opens_on_the_second_and_is_due_right_after_its_deadline() {
+        let price = Price::at(Rate::parse("65000").unwrap(), 0, 1_000, Currency::USD, 294).unwrap();
+        let now = Timestamp::from_ms(1_700_000_000_999);
+        let payment = Payment::open(Id::from_bytes([1; 20]), &price, &PolicySettings::default(), None, now);
+        let created_at = Timestamp::from_ms(1_700_000_000_000);
+        assert_eq!((payment.state, payment.amount_sats, payment.price_minor), (PaymentState::New, 15_385, 1_000));
+        assert_eq!((payment.created_at, payment.expires_at), (created_at, created_at.plus_ms(1_800_000)));
+        assert_eq!(payment.first_due_at(), created_at.plus_ms(1_800_001));
+        assert_eq!(payment.policy.confirmations, 1, "the tier of 10 USD, whatever the last known rate");
+    }
+
+    #[test]
+    fn never_less_is_asked_for_than_an_output_may_hold() {
+        for (paid_sats, asked_sats) in [(0, 15_385), (15_000, 385), (15_200, 294), (15_385, 294), (20_000, 294)] {
+            assert_eq!(payment(15_385, paid_sats).asked_sats(294), asked_sats, "{paid_sats}");
+        }
     }
 
     #[test]

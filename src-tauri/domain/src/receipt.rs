@@ -17,8 +17,11 @@ pub enum Position {
     },
     /// In the backend's mempool.
     Mempool,
-    /// In neither.
-    Absent,
+    /// In neither: missed by every successful look from this one on.
+    Absent {
+        /// Start of the first look that missed it.
+        since: Timestamp,
+    },
 }
 
 /// All that one transaction pays to a payment's address (its outputs to it summed up): the
@@ -58,13 +61,34 @@ pub struct Receipt {
     pub refunded: bool,
 }
 
+impl Position {
+    /// The position of what was here at the look before, when a look that starts `at` finds it in neither mempool nor
+    /// chain. A look that was not made, or did not succeed, has missed nothing.
+    #[must_use]
+    pub const fn missed(self, at: Timestamp) -> Self {
+        match self {
+            Self::Block { .. } | Self::Mempool => Self::Absent { since: at },
+            Self::Absent { since } => Self::Absent { since },
+        }
+    }
+
+    /// Whether it is in neither mempool nor chain.
+    #[must_use]
+    pub const fn is_absent(self) -> bool {
+        match self {
+            Self::Absent { .. } => true,
+            Self::Block { .. } | Self::Mempool => false,
+        }
+    }
+}
+
 impl Receipt {
     /// Whether the newest look found it in a block.
     #[must_use]
     pub const fn is_in_block(&self) -> bool {
         match self.position {
             Position::Block { .. } => true,
-            Position::Mempool | Position::Absent => false,
+            Position::Mempool | Position::Absent { .. } => false,
         }
     }
 
@@ -73,7 +97,7 @@ impl Receipt {
     pub const fn confirmations(&self, tip_height: u32) -> u32 {
         match self.position {
             Position::Block { height, .. } => tip_height.saturating_add(1).saturating_sub(height),
-            Position::Mempool | Position::Absent => 0,
+            Position::Mempool | Position::Absent { .. } => 0,
         }
     }
 }

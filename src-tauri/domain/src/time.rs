@@ -30,6 +30,13 @@ impl Timestamp {
         Self(self.0.saturating_add(ms))
     }
 
+    /// The next `currentTime` of a record that last showed this one: now, or 1 ms later where the clock has not moved
+    /// on. So it always does.
+    #[must_use]
+    pub fn moved_on(self, now: Self) -> Self {
+        now.max(self.plus_ms(1))
+    }
+
     /// Cut (toward the past) to the whole second.
     #[must_use]
     pub const fn cut_to_second(self) -> Self {
@@ -78,6 +85,14 @@ mod tests {
         assert_eq!(time.iso_millis(), "2026-01-12T12:06:20.123Z");
         assert_eq!(time.cut_to_second().iso_millis(), "2026-01-12T12:06:20.000Z");
         assert_eq!(Timestamp::from_ms(-1).cut_to_second(), Timestamp::from_ms(-1_000));
+    }
+
+    #[test]
+    fn a_records_time_moves_on_whatever_the_clock_says() {
+        let last = Timestamp::from_ms(1_000);
+        for (now, next) in [(2_000, 2_000), (1_001, 1_001), (1_000, 1_001), (500, 1_001)] {
+            assert_eq!(last.moved_on(Timestamp::from_ms(now)), Timestamp::from_ms(next));
+        }
     }
 
     #[test]

@@ -1,32 +1,29 @@
-//! The composition root: what one environment's gateway is made of.
+//! What one environment's use cases and loops share: resources, and nothing that runs by itself.
 
-mod listen;
-mod open;
-mod run;
+mod last_look;
 
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
 
 use tillgate_sandbox::Sandbox;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, RwLock, watch};
 
-use crate::api_keys::ApiKeys;
+use crate::access::api_keys::ApiKeys;
+use crate::access::key_limits::KeyLimits;
 use crate::chain::Chain;
-use crate::clock::Clock;
-use crate::data_dir::DataDir;
-use crate::entropy::Entropy;
-use crate::environment::Environment;
-use crate::notifier::Notifier;
+use crate::machine::clock::Clock;
+use crate::machine::data_dir::DataDir;
+use crate::machine::disk::Disk;
+use crate::machine::entropy::Entropy;
+use crate::machine::environment::Environment;
+use crate::machine::secrets::SecretStore;
 use crate::rates::Rates;
-use crate::secrets::SecretStore;
+use crate::records::Snapshot;
 use crate::settings::LiveSettings;
-use crate::store::{Installation, Store};
+use crate::store::{Installation, Store, StoreError};
 use crate::wallet::Wallet;
-use crate::watcher::Watcher;
 
-pub use listen::{Listen, ListenError, Tls};
-pub use open::{OpenError, Options};
-pub use run::RunError;
+pub(crate) use last_look::{BackendWarning, LastLook};
 
 /// Everything the use cases and loops of one environment share. There are no globals: a desktop
 /// runs one of these for each environment.
@@ -37,6 +34,9 @@ pub struct Gateway {
     pub clock: Arc<dyn Clock>,
     /// How far the sandbox moved the clock forward, in milliseconds; whoever moves it stores it here.
     pub clock_offset_ms: Arc<AtomicI64>,
+    /// Held for writing while the sandbox's clock jumps and the chain is looked at under the new time; whoever
+    /// judges by the clock and the last look together holds it for reading.
+    pub clock_jumps: RwLock<()>,
     /// Its random numbers.
     pub entropy: Arc<dyn Entropy>,
     /// Its database.
@@ -47,6 +47,8 @@ pub struct Gateway {
     pub settings: LiveSettings,
     /// Its live API keys.
     pub keys: Arc<ApiKeys>,
+    /// What they used up.
+    pub key_limits: Arc<KeyLimits>,
     /// Its wallet, once there is one.
     pub wallet: OnceLock<Arc<Wallet>>,
     /// Its Bitcoin backend.
@@ -55,19 +57,19 @@ pub struct Gateway {
     pub sandbox: Option<Arc<Sandbox>>,
     /// Its exchange rates.
     pub rates: Rates,
-    /// Its looks at the chain.
-    pub watcher: Watcher,
+    /// How far the chain was watched, and how that goes.
+    pub last_look: LastLook,
     /// Its secrets.
     pub secrets: Arc<dyn SecretStore>,
     /// Counts committed changes: the panel and the payment pages read again when it moves.
     pub changes: watch::Sender<u64>,
-    /// Its notifier's memory.
-    pub notifier: Notifier,
     /// Told (`notify_one`) after each commit that queued a notification, and when the
     /// environment's clock was moved.
     pub notifier_wake: Notify,
     /// Where it is served, once it is.
     pub served: OnceLock<Served>,
+    /// Room on the disk that holds its files.
+    pub disk: Disk,
     /// Its files, locked as long as the gateway lives: kept last, to be dropped after all that uses them.
     pub data_dir: DataDir,
 }
@@ -87,6 +89,24 @@ impl Gateway {
         self.changes.send_modify(|count| *count = count.wrapping_add(1));
     }
 
+    /// Asks every source of exchange rates once, under the settings of this moment.
+    ///
+    /// # Errors
+    /// When the last known rates cannot be stored; the new ones are in use all the same.
+    pub async fn refresh_rates(&self) -> Result<(), StoreError> {
+        self.rates.set_min_fresh_sources(self.settings.snapshot().min_fresh_sources);
+        self.rates.refresh_once(&self.store, self.clock.now()).await
+    }
+
+    /// Shows records on one snapshot of the database. Blocks for as long as the queries take.
+    ///
+    /// # Errors
+    /// What `show` answered, or why nothing could be read.
+    pub fn show<T>(&self, show: impl FnOnce(&Snapshot<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let pages_base = self.pages_base();
+        self.store.read(|reader| show(&Snapshot::new(reader, self.environment, &pages_base)))
+    }
+
     /// Where the payment pages are as customers reach them, without a slash at the end:
     /// `http://127.0.0.1:7421/pay`. The setting `publicUrl` rules; a gateway that is not served names
     /// the address where it would be.
@@ -101,6 +121,3 @@ impl Gateway {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,25 +1,31 @@
 //! The Payment and Anomaly records as JSON (interface, sections 2 and 3): the one form that create,
 //! GET, lists and notifications share. Free of any transport, because a notification's bytes are made
-//! in the transaction of the change that it tells of. Reads nothing; holds no rule.
+//! in the transaction of the change that it tells of. Reads by the store's queries, writes nothing, and
+//! decides nothing of a payment: it holds only the rules of telling (worths rounded down, sentences).
 
 mod anomaly;
+mod list;
 mod object;
 mod payment;
+pub(crate) mod qr;
+mod snapshot;
 
-pub use anomaly::anomaly_record;
-pub(crate) use anomaly::{anomaly_message, fiat_amount};
-pub use payment::payment_record;
+pub(crate) use anomaly::anomaly_record;
+pub(crate) use anomaly::{anomaly_message, anomaly_worth_minor};
+pub(crate) use list::RecordList;
+pub(crate) use payment::payment_record;
+pub(crate) use snapshot::{PAGE_MAX, Snapshot};
 
 use bitcoin::Txid;
 use tillgate_domain::money::format_btc;
-use tillgate_domain::receipt::{Position, Receipt};
+use tillgate_domain::receipt::Receipt;
 
-use crate::environment::Environment;
+use crate::machine::environment::Environment;
 use object::Object;
 
 /// What a record shows beside its own rows.
 #[derive(Debug, Clone, Copy)]
-pub struct RecordContext<'a> {
+pub(crate) struct RecordContext<'a> {
     /// Records of a test environment say so.
     pub environment: Environment,
     /// Where the payment pages are, without a slash at the end: `http://127.0.0.1:7421/pay`.
@@ -28,13 +34,10 @@ pub struct RecordContext<'a> {
     pub tip_height: u32,
 }
 
-/// Confirmations of a receipt below a tip; 0 outside the chain.
-#[must_use]
-pub fn confirmations(receipt: &Receipt, tip_height: u32) -> u32 {
-    match receipt.position {
-        Position::Block { height, .. } => tip_height.saturating_sub(height).saturating_add(1),
-        Position::Mempool | Position::Absent => 0,
-    }
+/// The fewest confirmations among the receipts that count; 0 where none does.
+pub(crate) fn least_confirmations(receipts: &[Receipt], tip_height: u32) -> u32 {
+    let counting = receipts.iter().filter(|receipt| receipt.counted_sats > 0);
+    counting.map(|receipt| receipt.confirmations(tip_height)).min().unwrap_or(0)
 }
 
 /// One item of `btcTransactions`.
@@ -43,7 +46,7 @@ fn transaction(txid: &Txid, amount_sats: u64, receipt: &Receipt, tip_height: u32
     object.text("btcTxId", &txid.to_string());
     object.raw("btcAmount", &format_btc(amount_sats));
     object.text("time", &receipt.first_seen_at.iso_millis());
-    object.raw("confirmations", &confirmations(receipt, tip_height).to_string());
+    object.raw("confirmations", &receipt.confirmations(tip_height).to_string());
     object.finish()
 }
 

@@ -6,19 +6,19 @@ mod forms;
 mod table;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use rust_decimal::Decimal;
 use tillgate_domain::money::Currency;
-use tillgate_domain::policy::{ConfirmationTiers, Overpayment, PolicySettings};
+use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Mutex;
 use url::Url;
 
-pub use forms::Network;
-pub use table::{SETTINGS, Setting};
+pub(crate) use forms::Network;
+pub(crate) use table::{SETTINGS, Setting};
 
-use crate::environment::Environment;
+use crate::machine::environment::Environment;
 use crate::store::{Store, StoreError};
 
 /// All settings of one moment, typed.
@@ -32,6 +32,10 @@ pub struct Settings {
     pub spread_per_mille: u16,
     /// `minFreshSources`: fewer fresh sources give no rate.
     pub min_fresh_sources: usize,
+    /// `keyRequestsPerSecond`: what one API key may make in a second; 0 is no bound.
+    pub key_requests_per_second: u32,
+    /// `keyOpenPayments`: how many payments of one API key may be open; 0 is no bound.
+    pub key_open_payments: u32,
     /// `allowedHosts`: further names (lower case, no port) that a `Host` header may carry.
     pub allowed_hosts: Vec<String>,
     /// `publicUrl`: where the world reaches the gateway, without a slash at its end.
@@ -130,26 +134,20 @@ impl Settings {
     /// The defaults of an environment.
     #[must_use]
     pub fn defaults(environment: Environment) -> Self {
-        let min_fresh_sources = match environment {
-            Environment::Test => 1,
-            Environment::Production => 2,
+        let (min_fresh_sources, key_requests_per_second, key_open_payments) = match environment {
+            Environment::Test => (1, 0, 0),
+            Environment::Production => (2, 200, 100_000),
         };
         Self {
-            policy: PolicySettings {
-                confirmation_tiers: ConfirmationTiers::default(),
-                zero_conf_up_to: Decimal::ZERO,
-                zero_conf_quiet_seconds: 3,
-                tolerance_per_mille: 0,
-                overpayment: Overpayment::Confirm,
-                anomaly_confirmations: 2,
-                offline_grace_minutes: 60,
-            },
+            policy: PolicySettings::default(),
             currencies: ["USD", "EUR", "GBP", "AUD", "JPY", "CAD"]
                 .into_iter()
                 .filter_map(Currency::from_code)
                 .collect(),
             spread_per_mille: 0,
             min_fresh_sources,
+            key_requests_per_second,
+            key_open_payments,
             allowed_hosts: Vec::new(),
             public_url: None,
             trusted_proxies: Vec::new(),
@@ -164,6 +162,12 @@ impl Settings {
     #[must_use]
     pub fn public_url(&self) -> Option<Url> {
         self.public_url.as_deref().and_then(|url| Url::parse(url).ok())
+    }
+
+    /// Whether an address is a reverse proxy's, which says whom a request is from.
+    #[must_use]
+    pub fn trusts(&self, address: IpAddr) -> bool {
+        self.trusted_proxies.iter().any(|proxy| proxy.contains(address))
     }
 }
 

@@ -2,33 +2,28 @@
 //! a test calls the `*_once` functions and never sleeps.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Address, Network, ScriptBuf, Txid, WPubkeyHash};
 use tempfile::TempDir;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Currency;
-use tillgate_domain::payment::{Payment, PaymentState};
-use tillgate_domain::policy::{Policy, PolicySettings};
+use tillgate_domain::payment::{Payment, PaymentState, Price};
+use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{Pay, Sandbox};
-use tokio::sync::{Notify, watch};
 
-use crate::api_keys::ApiKeys;
-use crate::chain::sandbox::SandboxChain;
-use crate::clock::{Clock, SystemClock, machine_now};
-use crate::data_dir::DataDir;
-use crate::entropy::{Entropy, SystemEntropy};
-use crate::environment::Environment;
+use crate::app::App;
+use crate::chain::Chain;
+use crate::daemon::{self, Options};
 use crate::gateway::Gateway;
-use crate::notifier::Notifier;
-use crate::rates::{Rates, Simulated};
-use crate::secrets::{Purpose, Secret, SecretError, SecretStore};
-use crate::settings::LiveSettings;
+use crate::machine::data_dir::WhereNone;
+use crate::machine::environment::Environment;
+use crate::machine::secrets::SecretsPlace;
+use crate::notifications::{ATTEMPT_TIMEOUT, Notifier};
 use crate::store::payments::{NewPayment, PaymentRow};
-use crate::store::{Installation, Store};
-use crate::watcher::{self, Watcher};
+use crate::watcher::Watcher;
 
 /// Half an hour, the time that a customer has.
 pub const HALF_AN_HOUR_MS: i64 = 30 * 60_000;
@@ -41,48 +36,74 @@ pub const SHOP_ANOMALIES: &str = "http://shop.test/anomalies";
 
 /// A gateway and the folder that it lives in.
 pub struct World {
-    /// The gateway.
+    /// The gateway with its watcher and notifier.
+    pub app: Arc<App>,
+    /// The gateway alone.
     pub gateway: Arc<Gateway>,
     /// Its data directory's base.
     pub folder: TempDir,
 }
 
-struct NoSecrets;
-
-impl SecretStore for NoSecrets {
-    fn get(&self, _: Purpose) -> Result<Option<Secret>, SecretError> {
-        Ok(None)
-    }
-
-    fn set(&self, _: Purpose, _: &Secret) -> Result<(), SecretError> {
-        Err(SecretError("tests keep no secrets".to_owned()))
-    }
-
-    fn describe(&self) -> String {
-        "nowhere".to_owned()
-    }
-}
-
 impl World {
     /// A new gateway that has looked once.
     pub async fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let world = Self { gateway: open(&folder).await, folder };
+        Self::in_folder(tempfile::tempdir().unwrap()).await
+    }
+
+    /// The gateway of a folder, opened as the program opens it; it has looked once.
+    pub async fn in_folder(folder: TempDir) -> Self {
+        let world = Self::opened(folder).await;
         world.look().await;
         world
     }
 
     /// Stops the gateway as a crash does, and opens what it left.
     pub async fn reopen(self) -> Self {
-        let Self { gateway, folder } = self;
-        assert_eq!(Arc::strong_count(&gateway), 1, "somebody still holds the gateway");
-        drop(gateway);
-        Self { gateway: open(&folder).await, folder }
+        let Self { app, gateway, folder } = self;
+        let left = Arc::downgrade(&gateway);
+        drop((app, gateway));
+        assert!(left.upgrade().is_none(), "somebody still holds the gateway");
+        Self::opened(folder).await
+    }
+
+    /// The same gateway with another backend.
+    pub fn with_chain(self, change: impl FnOnce(Arc<dyn Chain>) -> Arc<dyn Chain>) -> Self {
+        let (mut gateway, folder) = self.into_gateway();
+        gateway.chain = change(Arc::clone(&gateway.chain));
+        let gateway = Arc::new(gateway);
+        let notifier = Notifier::new(Arc::clone(&gateway), ATTEMPT_TIMEOUT).unwrap();
+        let app = App { gateway: Arc::clone(&gateway), watcher: Watcher::new(Arc::clone(&gateway)), notifier };
+        Self { app: Arc::new(app), gateway, folder }
+    }
+
+    /// The gateway without anything that works on it.
+    pub fn into_gateway(self) -> (Gateway, TempDir) {
+        let Self { app, gateway, folder } = self;
+        drop(app);
+        (Arc::into_inner(gateway).expect("somebody still holds the gateway"), folder)
+    }
+
+    async fn opened(folder: TempDir) -> Self {
+        let options = Options {
+            environment: Environment::Test,
+            data_dir: Some(folder.path().to_owned()),
+            where_none: WhereNone::Make,
+            overrides: BTreeMap::new(),
+            secrets: SecretsPlace::SandboxFile,
+        };
+        let app = daemon::open(options).await.unwrap();
+        app.gateway.refresh_rates().await.unwrap();
+        Self { gateway: Arc::clone(&app.gateway), app, folder }
     }
 
     /// The private chain.
     pub fn sandbox(&self) -> &Sandbox {
         self.gateway.sandbox.as_ref().unwrap()
+    }
+
+    /// Makes the wallet, as the first start does; payments by [`Self::payment`] need none.
+    pub async fn make_wallet(&self) {
+        daemon::ensure_wallet(&self.gateway).await.unwrap();
     }
 
     /// Now on the environment's clock.
@@ -92,7 +113,7 @@ impl World {
 
     /// Looks at the chain once, which must succeed.
     pub async fn look(&self) {
-        watcher::watch_once(&self.gateway).await.unwrap();
+        self.app.watcher.look().await.unwrap();
     }
 
     /// Moves the clock and looks.
@@ -134,34 +155,30 @@ impl World {
 
     /// A payment of 10 USD under these rules.
     pub async fn payment_under(&self, policy: PolicySettings) -> PaymentRow {
+        self.insert_payment(policy, script_of).await
+    }
+
+    /// A payment of 10 USD to this script, under the default rules.
+    pub async fn payment_to(&self, script: ScriptBuf) -> PaymentRow {
+        self.insert_payment(PolicySettings::default(), |_| script).await
+    }
+
+    async fn insert_payment(&self, policy: PolicySettings, script: impl FnOnce(&Id) -> ScriptBuf) -> PaymentRow {
         let gateway = &self.gateway;
         let now = gateway.clock.now();
         let usd = Currency::from_code("USD").unwrap();
         let kept = gateway.rates.rate_for(usd, now).unwrap();
         let rate_id = gateway.rates.row_id(&gateway.store, usd, &kept).await.unwrap();
         let id = gateway.entropy.id().unwrap();
-        let script = script_of(&id);
-        let created_at = now.cut_to_second();
-        let payment = Payment {
-            id,
-            state: PaymentState::New,
-            amount_sats: kept.rate.price_to_sats(1_000, usd).unwrap(),
-            price_minor: 1_000,
-            currency: usd,
-            rate: kept.rate,
-            created_at,
-            expires_at: created_at.plus_ms(HALF_AN_HOUR_MS),
-            policy: Policy::freeze(&policy, Some(rust_decimal::Decimal::TEN)),
-            closed_at: None,
-            accepted_sats: None,
-            confirmed_at: None,
-            paid_sats: 0,
-        };
+        let script = script(&id);
+        let price = Price::at(kept.rate, 0, 1_000, usd, 294).unwrap();
+        let payment = Payment::open(id, &price, &policy, None, now);
         let row = PaymentRow {
             seq: 0,
             derivation_index: u32::from_be_bytes(id.as_bytes()[..4].try_into().unwrap()) >> 1,
             address: Address::from_script(&script, Network::Regtest).unwrap().to_string(),
             script,
+            key_id: None,
             label: "shop".to_owned(),
             message: "A <b>cup</b> & saucer".to_owned(),
             merchant_transaction_id: "order-1".to_owned(),
@@ -171,9 +188,8 @@ impl World {
             current_at: now,
             payment,
         };
-        let new = NewPayment { row, key_id: None, rate_id };
-        let due_at = new.row.payment.expires_at.plus_ms(1);
-        gateway.store.write(move |tx| tx.insert_payment(&new, due_at)).await.unwrap();
+        let new = NewPayment { row, rate_id };
+        gateway.store.write(move |tx| tx.insert_payment(&new)).await.unwrap();
         self.now_of(&id)
     }
 
@@ -202,40 +218,4 @@ impl World {
 /// A script that only this test pays to.
 fn script_of(id: &Id) -> ScriptBuf {
     ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(*id.as_bytes()))
-}
-
-async fn open(folder: &TempDir) -> Arc<Gateway> {
-    let environment = Environment::Test;
-    let data_dir = DataDir::open(folder.path(), environment).unwrap();
-    let store = Arc::new(Store::open(&data_dir.database()).unwrap());
-    let sandbox = Arc::new(Sandbox::open(&data_dir.sandbox(), machine_now().ms()).unwrap());
-    let clock_offset_ms = Arc::new(AtomicI64::new(sandbox.clock_offset_ms()));
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start_with_offset(Arc::clone(&clock_offset_ms)));
-    let entropy = Arc::new(SystemEntropy);
-    let new = Installation { installation_id: entropy.id().unwrap(), merchant_id: entropy.id().unwrap(), environment };
-    let at = clock.now();
-    let installation = store.write(move |tx| tx.ensure_installation(new, at)).await.unwrap();
-    let rates = Rates::new(vec![Box::new(Simulated::new(Arc::clone(&sandbox)))], 1);
-    rates.refresh_once(&store, clock.now()).await.unwrap();
-    Arc::new(Gateway {
-        environment,
-        chain: Arc::new(SandboxChain::new(Arc::clone(&sandbox), Arc::clone(&clock))),
-        clock,
-        clock_offset_ms,
-        entropy,
-        keys: ApiKeys::load(Arc::clone(&store)).unwrap(),
-        wallet: OnceLock::new(),
-        settings: LiveSettings::load(environment, &BTreeMap::new(), &store).unwrap(),
-        watcher: Watcher::load(&store).unwrap(),
-        store,
-        installation,
-        sandbox: Some(sandbox),
-        rates,
-        secrets: Arc::new(NoSecrets),
-        changes: watch::Sender::new(0),
-        notifier: Notifier::new().unwrap(),
-        notifier_wake: Notify::new(),
-        served: OnceLock::new(),
-        data_dir,
-    })
 }

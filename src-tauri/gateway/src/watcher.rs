@@ -5,39 +5,45 @@
 //! no path of their own, because the next look is the recovery. No network is used inside a
 //! database transaction, and nothing is remembered here that a failed commit would make wrong.
 
+mod accept;
 mod advance;
 mod broadcast;
-mod pace;
-mod seen;
-mod staff;
-mod status;
+mod coins;
+mod findings;
+mod ours;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
+use bitcoin::{BlockHash, Txid};
 use tillgate_domain::advance::Look;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
 
 use crate::chain::{ChainDown, Tip};
-use crate::entropy::NoEntropy;
-use crate::gateway::Gateway;
-use crate::outbox::OutboxError;
+use crate::gateway::{BackendWarning, Gateway};
+use crate::machine::entropy::NoEntropy;
+use crate::notifications::outbox::{self, Outbox, OutboxError};
+use crate::store::StoreError;
 use crate::store::chain::WatchedChain;
-use crate::store::{Store, StoreError};
 
-pub use pace::run;
-pub use staff::AcceptError;
-pub use status::{BackendWarning, WatchStatus};
+pub(crate) use accept::AcceptError;
 
-use advance::{Context, Outcome};
-use seen::{Cause, Concerned};
+use advance::Context;
+use coins::Move;
+use findings::{AffectedPayment, Cause, Findings};
 
-/// Payments in one commit: the writer is never held for long.
-const PAYMENTS_PER_COMMIT: usize = 200;
+/// Time between looks: what a customer at a counter waits for. So short that a timer which stands still while the machine
+/// sleeps delays the first look after it by no more.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Payments, or transactions that move our coins, in one commit: the writer is never held for long.
+const PIECES_PER_COMMIT: usize = 200;
 
 /// How old the stored time of the last look may be: an idle look writes nothing.
 const LOOKED_AT_STORED_EVERY_MS: i64 = 60_000;
@@ -57,15 +63,25 @@ pub enum WatchError {
     /// A notification could not be queued.
     #[error(transparent)]
     Outbox(#[from] OutboxError),
+    /// The backend shows another network than the one that the database belongs to.
+    #[error(
+        "this data directory belongs to the network that begins with block {known}, and the backend shows the one that begins with {found}: set the backend right, or name another --data-dir"
+    )]
+    OtherNetwork {
+        /// First block of the network that was watched.
+        known: BlockHash,
+        /// First block of the backend's.
+        found: BlockHash,
+    },
     /// The look was broken off: the program is stopping.
     #[error("the look was broken off")]
     BrokenOff,
 }
 
-/// What the looks of one environment share.
+/// Looks at the chain of one environment.
 pub struct Watcher {
+    gateway: Arc<Gateway>,
     progress: Mutex<Progress>,
-    status: status::Status,
 }
 
 /// How far the looks have come. Behind the lock by which they run one at a time.
@@ -83,87 +99,124 @@ pub struct Looking<'a> {
     progress: MutexGuard<'a, Progress>,
 }
 
+/// What a look stores at one stroke.
+enum Piece {
+    /// A payment, by its number.
+    Payment(i64, AffectedPayment),
+    /// What a transaction does to our coins.
+    Move(Txid, Move),
+    /// A transaction of ours of which this chain knows nothing.
+    Unknown(Txid),
+}
+
 impl Watcher {
-    /// Goes on where the database says that the chain was watched to.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn load(store: &Store) -> Result<Self, StoreError> {
-        let watched = store.read(|reader| reader.watched_chain())?;
+    /// Goes on where the last look of `gateway` ended.
+    #[must_use]
+    pub fn new(gateway: Arc<Gateway>) -> Self {
+        let watched = gateway.last_look.watched();
         let progress = Progress {
+            stored_looked_at: watched.as_ref().map(|watched| watched.looked_at),
             watched,
-            stored_looked_at: watched.map(|watched| watched.looked_at),
             missing: broadcast::Missing::default(),
         };
-        Ok(Self { progress: Mutex::new(progress), status: status::Status::new(watched) })
-    }
-
-    /// How the watching goes.
-    #[must_use]
-    pub fn status(&self) -> WatchStatus {
-        self.status.get()
-    }
-
-    /// How far the chain was watched, at the last successful look. The database may be a minute behind.
-    #[must_use]
-    pub fn watched(&self) -> Option<WatchedChain> {
-        self.status.watched()
+        Self { gateway, progress: Mutex::new(progress) }
     }
 
     /// Waits for the look under way and keeps others from starting.
-    pub async fn hold<'a>(&'a self, gateway: &'a Arc<Gateway>) -> Looking<'a> {
-        Looking { gateway, progress: self.progress.lock().await }
+    pub async fn hold(&self) -> Looking<'_> {
+        Looking { gateway: &self.gateway, progress: self.progress.lock().await }
     }
-}
 
-/// Looks at the chain once.
-///
-/// # Errors
-/// Why the look failed; all that it did not store is found again by the next.
-pub async fn watch_once(gateway: &Arc<Gateway>) -> Result<(), WatchError> {
-    gateway.watcher.hold(gateway).await.look().await
-}
+    /// Looks at the chain once.
+    ///
+    /// # Errors
+    /// Why the look failed; all that it did not store is found again by the next.
+    pub async fn look(&self) -> Result<(), WatchError> {
+        self.hold().await.look().await
+    }
 
-/// Accepts the coins that came for a payment, on behalf of staff; `actor` is who, for the audit.
-///
-/// # Errors
-/// Why not; nothing is changed then.
-pub async fn accept_payment(gateway: &Arc<Gateway>, id: Id, actor: &str) -> Result<(), AcceptError> {
-    gateway.watcher.hold(gateway).await.accept(id, actor).await
+    /// Accepts the coins that came for a payment, on behalf of staff, but not less than `shown_sats`, the sum on which
+    /// they decided; `actor` is who, for the audit.
+    ///
+    /// # Errors
+    /// Why not; nothing is changed then.
+    pub async fn accept(&self, id: Id, shown_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
+        self.hold().await.accept(id, shown_sats, actor).await
+    }
+
+    /// Looks at the chain until `shutdown`. A look under way is finished first.
+    pub async fn run(&self, shutdown: CancellationToken) {
+        let mut tick = interval(LOOK_EVERY);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                _ = tick.tick() => {}
+            }
+            // The last look keeps the reason of a failure and logs it once.
+            let _ = self.look().await;
+        }
+    }
 }
 
 impl Looking<'_> {
     /// Looks at the chain once.
     ///
     /// # Errors
-    /// As [`watch_once`].
+    /// As [`Watcher::look`].
     pub async fn look(&mut self) -> Result<(), WatchError> {
-        let result = self.try_look().await;
-        self.gateway.watcher.status.note(&result, self.progress.watched);
+        let result = match self.try_look().await {
+            // The rules ask for a second view at once.
+            Ok(true) => self.try_look().await.map(|_| ()),
+            looked => looked.map(|_| ()),
+        };
+        self.gateway.last_look.note(&result, self.progress.watched.clone());
         result
     }
 
-    async fn try_look(&mut self) -> Result<(), WatchError> {
+    /// Looks, and answers whether a payment of this look is to be looked at again at once.
+    async fn try_look(&mut self) -> Result<bool, WatchError> {
         let at = self.gateway.clock.now();
-        let since = self.progress.watched.map_or(0, |watched| watched.cursor);
-        let gateway = Arc::clone(self.gateway);
-        let seen = tokio::task::spawn_blocking(move || seen::take(&gateway, since, at))
+        let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
+        let findings = tokio::task::spawn_blocking(move || findings::take(&gateway, before.as_ref(), at))
             .await
             .map_err(|_| WatchError::BrokenOff)??;
-        let watched = WatchedChain { cursor: seen.cursor, tip: seen.tip, looked_at: at };
-        let is_new_tip = self.progress.watched.is_none_or(|before| before.tip.hash != watched.tip.hash);
-        let concerned = !seen.payments.is_empty();
-        if concerned || is_new_tip || self.is_worth_storing(&watched) {
-            self.store(seen.payments, watched).await?;
+        let is_new_tip = self.progress.watched.as_ref().is_none_or(|before| before.tip.hash != findings.tip.hash);
+        let affects_us = findings.affects_us();
+        let watched = self.watched(&findings, at);
+        let mut is_due_at_once = false;
+        if affects_us || is_new_tip || findings.from_start {
+            is_due_at_once = self.store(findings, watched.clone()).await?;
+        } else if self.is_worth_storing(&watched) {
+            // Nobody is shown this.
+            let stored = watched.clone();
+            self.gateway.store.write(move |tx| tx.save_watched_chain(&stored)).await?;
+            self.progress.stored_looked_at = Some(watched.looked_at);
         }
         self.progress.watched = Some(watched);
-        if concerned || is_new_tip {
-            self.gateway.note_change();
-        }
-        if concerned || is_new_tip || self.progress.missing.is_owed() {
+        if affects_us || is_new_tip || self.progress.missing.is_owed() {
             self.progress.missing.broadcast(self.gateway, is_new_tip).await?;
         }
-        Ok(())
+        Ok(is_due_at_once)
+    }
+
+    /// How far a look has watched. One that began with the chain's first block although a chain was watched before has
+    /// found another.
+    fn watched(&self, findings: &Findings, at: Timestamp) -> WatchedChain {
+        let before = self.progress.watched.as_ref();
+        let begun_anew = findings.from_start && before.is_some_and(|before| before.cursor.is_some());
+        if begun_anew {
+            tracing::warn!(
+                height = findings.tip.height,
+                "another chain is there than before: it is watched from its first block"
+            );
+        }
+        WatchedChain {
+            cursor: Some(findings.cursor.clone()),
+            tip: findings.tip,
+            looked_at: at,
+            begun_anew_at: if begun_anew { Some(at) } else { before.and_then(|before| before.begun_anew_at) },
+        }
     }
 
     /// A look that found nothing is stored now and then only: repeating it costs nothing.
@@ -174,57 +227,70 @@ impl Looking<'_> {
     }
 
     /// Stores the look in commits of bounded size. How far the chain was watched comes with the
-    /// last: after a crash in between the same look is made again, and finds done what was done.
-    async fn store(&mut self, payments: BTreeMap<i64, Concerned>, watched: WatchedChain) -> Result<(), WatchError> {
-        let context = self.context(watched.looked_at, &watched.tip, false);
-        let mut payments: Vec<(i64, Concerned)> = payments.into_iter().collect();
+    /// last: after a crash in between the same look is made again, and finds done what was done. Answers whether a
+    /// payment is to be looked at again at once.
+    async fn store(&mut self, findings: Findings, watched: WatchedChain) -> Result<bool, WatchError> {
+        let mut context = self.context(watched.looked_at, &watched.tip, false);
+        context.fee_rate = findings.fee_rate;
+        let (looked_at, tip_height) = (watched.looked_at, watched.tip.height);
+        // Coins are kept with the payments before they are spent.
+        let payments = findings.payments.into_iter().map(|(seq, affected)| Piece::Payment(seq, affected));
+        let moves = findings.moves.into_iter().map(|(txid, moved)| Piece::Move(txid, moved));
+        let mut pieces: Vec<Piece> =
+            payments.chain(moves).chain(findings.unknown.into_iter().map(Piece::Unknown)).collect();
+        let mut is_due_at_once = false;
         loop {
-            let rest = payments.split_off(payments.len().min(PAYMENTS_PER_COMMIT));
+            let rest = pieces.split_off(pieces.len().min(PIECES_PER_COMMIT));
             let is_last = rest.is_empty();
-            let context = context.clone();
-            let outcome = self
-                .gateway
-                .store
-                .write(move |tx| {
-                    let mut outcome = Outcome::default();
-                    for (seq, concerned) in &payments {
-                        advance::payment(tx, &context, *seq, concerned, concerned.cause.as_str(), &mut outcome)?;
+            let (context, watched) = (context.clone(), watched.clone());
+            let change = move |outbox: &Outbox<'_>| {
+                let (mut warnings, mut is_due_at_once) = (Vec::new(), false);
+                for piece in &pieces {
+                    match piece {
+                        Piece::Payment(seq, affected) => {
+                            let cause = affected.cause.as_str();
+                            let (advance, of_payment) = advance::payment(outbox, &context, *seq, affected, cause)?;
+                            warnings.extend(of_payment);
+                            is_due_at_once |= advance.next_due_at.is_some_and(|due| due <= looked_at);
+                        }
+                        Piece::Move(txid, moved) => coins::take(outbox.tx, txid, moved, looked_at)?,
+                        Piece::Unknown(txid) => outbox.tx.take_back_coins(txid)?,
                     }
-                    if is_last {
-                        tx.save_watched_chain(&watched)?;
-                    }
-                    Ok::<_, WatchError>(outcome)
-                })
-                .await?;
-            self.after_commit(outcome);
+                }
+                if is_last {
+                    outbox.tx.save_watched_chain(&watched)?;
+                }
+                Ok::<_, WatchError>((warnings, is_due_at_once))
+            };
+            let (warnings, some_are_due) = outbox::commit(self.gateway, Some(tip_height), change).await?;
+            self.warn(warnings);
+            is_due_at_once |= some_are_due;
             if is_last {
-                self.progress.stored_looked_at = Some(watched.looked_at);
-                return Ok(());
+                self.progress.stored_looked_at = Some(looked_at);
+                return Ok(is_due_at_once);
             }
-            payments = rest;
+            pieces = rest;
         }
     }
 
-    async fn accept(&mut self, id: Id, actor: &str) -> Result<(), AcceptError> {
+    async fn accept(&mut self, id: Id, shown_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
         // A chain that does not answer keeps nobody from accepting what is known.
         if let Err(error) = self.look().await
             && !matches!(error, WatchError::Chain(_))
         {
             return Err(error.into());
         }
-        let Some(watched) = self.progress.watched else { return Err(AcceptError::ChainNotWatched) };
+        let Some(watched) = self.progress.watched.as_ref() else { return Err(AcceptError::ChainNotWatched) };
         // At the time of the view that it rests on: accepting is no look, so it closes no payment by itself.
         let context = self.context(watched.looked_at, &watched.tip, true);
         let actor = actor.to_owned();
-        let outcome = self.gateway.store.write(move |tx| staff::accept(tx, &context, &id, &actor)).await?;
-        self.after_commit(outcome);
-        self.gateway.note_change();
+        let accept = move |outbox: &Outbox<'_>| accept::accept(outbox, &context, &id, shown_sats, &actor);
+        self.warn(outbox::commit(self.gateway, Some(watched.tip.height), accept).await?);
         Ok(())
     }
 
     fn context(&self, at: Timestamp, tip: &Tip, staff_accepts: bool) -> Context {
         Context {
-            gateway: Arc::clone(self.gateway),
             look: Look {
                 at,
                 tip_height: tip.height,
@@ -232,17 +298,14 @@ impl Looking<'_> {
                 has_mempool: self.gateway.chain.has_mempool(),
                 staff_accepts,
             },
-            looked_before: self.progress.watched.map(|watched| watched.looked_at),
-            pages_base: self.gateway.pages_base(),
+            looked_before: self.progress.watched.as_ref().map(|watched| watched.looked_at),
+            fee_rate: None,
         }
     }
 
-    fn after_commit(&self, outcome: Outcome) {
-        if outcome.has_queued {
-            self.gateway.notifier_wake.notify_one();
-        }
-        for warning in outcome.warnings {
-            self.gateway.watcher.status.warn(warning);
+    fn warn(&self, warnings: Vec<BackendWarning>) {
+        for warning in warnings {
+            self.gateway.last_look.warn(warning);
         }
     }
 }

@@ -1,24 +1,24 @@
-//! The best chain: its blocks, connecting and disconnecting them under the rules of consensus. It never chooses what
-//! goes into a block.
+//! The best chain: connecting blocks and taking them off under the rules of consensus. It never chooses what goes into
+//! a block.
 
-use bitcoin::block::Header;
-use bitcoin::consensus::encode::{deserialize, serialize};
 use bitcoin::hashes::Hash;
 use bitcoin::script::Builder;
-use bitcoin::{Amount, Block, BlockHash, Target, TxMerkleNode, Weight};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use bitcoin::{Amount, Block, Target, TxMerkleNode, Weight};
+use rusqlite::Connection;
 
+use crate::blocks;
+use crate::change_log;
 use crate::error::SandboxError;
+use crate::mempool;
 use crate::rules;
-use crate::store::{self, COINBASE_MATURITY, Coin, NewTx, Place};
+use crate::store;
+use crate::transactions::{self, COINBASE_MATURITY, Coin, NewTx, Place};
 use crate::types::Tip;
 
 /// Blocks between two halvings of the subsidy on regtest.
 const HALVING_INTERVAL: u32 = 150;
 /// The first subsidy.
 const SUBSIDY_SATS: u64 = 50 * 100_000_000;
-/// Blocks whose median time the next block must exceed.
-const MEDIAN_TIME_SPAN: u32 = 11;
 /// How far a block's time may lie before the clock that judges it.
 const MAX_FUTURE_SECONDS: i64 = 2 * 60 * 60;
 
@@ -27,86 +27,28 @@ pub(crate) fn subsidy_sats(height: u32) -> u64 {
     SUBSIDY_SATS.checked_shr(height / HALVING_INTERVAL).unwrap_or(0)
 }
 
-pub(crate) fn tip(conn: &Connection) -> Result<Tip, SandboxError> {
-    let mut statement = conn.prepare_cached("SELECT height, hash, time_s FROM blocks ORDER BY height DESC LIMIT 1")?;
-    Ok(statement.query_row([], tip_row)?)
-}
-
-/// Where the chain began; no reorganisation reaches below.
-pub(crate) fn initial_height(conn: &Connection) -> Result<u32, SandboxError> {
-    Ok(conn.prepare_cached("SELECT initial_height FROM meta")?.query_row([], |row| row.get(0))?)
-}
-
-/// The block of the best chain at a height, without its transactions.
-pub(crate) fn block_at(conn: &Connection, height: u32) -> Result<Option<Tip>, SandboxError> {
-    let mut statement = conn.prepare_cached("SELECT height, hash, time_s FROM blocks WHERE height = ?1")?;
-    Ok(statement.query_row([height], tip_row).optional()?)
-}
-
-fn tip_row(row: &Row<'_>) -> rusqlite::Result<Tip> {
-    let hash = BlockHash::from_byte_array(row.get::<_, [u8; 32]>(1)?);
-    Ok(Tip { height: row.get(0)?, hash, time_ms: row.get::<_, i64>(2)?.saturating_mul(1000) })
-}
-
-/// The whole block of the best chain at a height.
-pub(crate) fn full_block(conn: &Connection, height: u32) -> Result<Option<Block>, SandboxError> {
-    if height == 0 {
-        return Ok(Some(bitcoin::constants::genesis_block(bitcoin::Network::Regtest)));
-    }
-    let mut statement = conn.prepare_cached("SELECT header FROM blocks WHERE height = ?1")?;
-    let Some(raw) = statement.query_row([height], |row| row.get::<_, Vec<u8>>(0)).optional()? else {
-        return Ok(None);
-    };
-    let header: Header =
-        deserialize(&raw).map_err(|error| SandboxError::Damaged(format!("header {height}: {error}")))?;
-    let txdata =
-        transactions_at(conn, height)?.into_iter().map(|id| store::transaction(conn, id)).collect::<Result<_, _>>()?;
-    Ok(Some(Block { header, txdata }))
-}
-
-fn transactions_at(conn: &Connection, height: u32) -> Result<Vec<i64>, SandboxError> {
-    store::ids(conn, "SELECT tx_id FROM transactions WHERE block_height = ?1 ORDER BY block_index", [height])
-}
-
-/// The median time of the blocks up to `height`, in seconds (BIP113).
-pub(crate) fn median_time_s(conn: &Connection, height: u32) -> Result<i64, SandboxError> {
-    let mut statement =
-        conn.prepare_cached("SELECT time_s FROM blocks WHERE height <= ?1 ORDER BY height DESC LIMIT ?2")?;
-    let mut times: Vec<i64> =
-        statement.query_map([height, MEDIAN_TIME_SPAN], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().ok_or_else(|| SandboxError::Damaged("there are no blocks".into()))
-}
-
 /// The time for the next block: the clock's, moved as far as consensus demands and no further than it allows.
 pub(crate) fn next_block_time_s(conn: &Connection, tip: &Tip, clock_s: i64) -> Result<i64, SandboxError> {
-    let needed_s = median_time_s(conn, tip.height)?.saturating_add(1);
+    let needed_s = blocks::median_time_s(conn, tip.height)?.saturating_add(1);
     if needed_s > clock_s.saturating_add(MAX_FUTURE_SECONDS) {
         return Err(SandboxError::ClockTooFarBehind { needed_s, clock_s });
     }
     Ok(needed_s.max(clock_s))
 }
 
-/// Keeps a block's header as the best one.
-pub(crate) fn insert_header(conn: &Connection, height: u32, header: &Header) -> Result<(), SandboxError> {
-    conn.prepare_cached("INSERT INTO blocks (height, hash, header, time_s) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![height, header.block_hash().as_byte_array(), serialize(header), i64::from(header.time)])?;
-    Ok(())
-}
-
 /// Connects a block to the tip. `ids` are the rows of its transactions behind the coinbase, whose scripts were checked
 /// when they were kept. Whatever in the mempool conflicts with them is dropped.
 pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(), SandboxError> {
-    let tip = tip(conn)?;
+    let tip = blocks::tip(conn)?;
     let height = tip.height.saturating_add(1);
     check_block(conn, block, &tip)?;
-    insert_header(conn, height, &block.header)?;
+    blocks::insert_header(conn, height, &block.header)?;
     let coinbase = block.txdata.first().ok_or(SandboxError::InvalidBlock("no coinbase"))?;
     let new = NewTx { tx: coinbase, sigop_cost: 0, fee_sats: None, spent: &[] };
-    let coinbase_id = store::keep_transaction(conn, &new)?;
-    store::set_place(conn, coinbase_id, Place::Block { height, index: 0 })?;
+    let coinbase_id = transactions::keep_transaction(conn, &new)?;
+    transactions::set_place(conn, coinbase_id, Place::Block { height, index: 0 })?;
 
-    let median_s = median_time_s(conn, tip.height)?;
+    let median_s = blocks::median_time_s(conn, tip.height)?;
     let mut fees_sats: u64 = 0;
     for (index, (id, tx)) in (1u32..).zip(ids.iter().zip(block.txdata.iter().skip(1))) {
         if !rules::is_final(tx, height, median_s) {
@@ -114,7 +56,7 @@ pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(
         }
         let mut coins = Vec::with_capacity(tx.input.len());
         for input in &tx.input {
-            let coin = store::coin(conn, &input.previous_output)?;
+            let coin = transactions::coin(conn, &input.previous_output)?;
             coins.push(coin.ok_or(SandboxError::InvalidBlock("an input is unknown"))?);
         }
         for coin in &coins {
@@ -123,10 +65,10 @@ pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(
         if !rules::relative_locks_passed(conn, tx, &coins, height, median_s)? {
             return Err(SandboxError::InvalidBlock("a relative lock has not passed"));
         }
-        let fee = store::tx_by_id(conn, *id)?.fee_sats.ok_or(SandboxError::InvalidBlock("a second coinbase"))?;
+        let fee = transactions::tx_by_id(conn, *id)?.fee_sats.ok_or(SandboxError::InvalidBlock("a second coinbase"))?;
         fees_sats = fees_sats.saturating_add(fee);
-        crate::mempool::drop_conflicts(conn, *id)?;
-        store::set_place(conn, *id, Place::Block { height, index })?;
+        mempool::drop_conflicts(conn, *id)?;
+        transactions::set_place(conn, *id, Place::Block { height, index })?;
     }
     let claimed: Amount = coinbase.output.iter().map(|output| output.value).sum();
     if claimed.to_sat() > subsidy_sats(height).saturating_add(fees_sats) {
@@ -145,7 +87,7 @@ fn check_block(conn: &Connection, block: &Block, tip: &Tip) -> Result<(), Sandbo
     if block.header.validate_pow(Target::MAX_ATTAINABLE_REGTEST).is_err() {
         return refuse("no proof of work");
     }
-    if i64::from(block.header.time) <= median_time_s(conn, tip.height)? {
+    if i64::from(block.header.time) <= blocks::median_time_s(conn, tip.height)? {
         return refuse("its time is not after the median of the last blocks");
     }
     if block.compute_merkle_root() != Some(block.header.merkle_root)
@@ -178,19 +120,10 @@ fn check_spend(conn: &Connection, coin: &Coin, height: u32) -> Result<(), Sandbo
     if coin.is_coinbase && height < made_at.saturating_add(COINBASE_MATURITY) {
         return Err(SandboxError::InvalidBlock("an immature coinbase is spent"));
     }
-    if confirmed_spender(conn, coin)?.is_some() {
+    if transactions::confirmed_spender(conn, coin)?.is_some() {
         return Err(SandboxError::InvalidBlock("an output is spent twice"));
     }
     Ok(())
-}
-
-/// The transaction of the best chain that spends an output.
-pub(crate) fn confirmed_spender(conn: &Connection, coin: &Coin) -> Result<Option<i64>, SandboxError> {
-    let mut statement = conn.prepare_cached(
-        "SELECT s.spender_tx_id FROM spends s JOIN transactions t ON t.tx_id = s.spender_tx_id
-         WHERE s.prev_tx_id = ?1 AND s.prev_vout = ?2 AND t.block_height IS NOT NULL",
-    )?;
-    Ok(statement.query_row(params![coin.tx_id, coin.outpoint.vout], |row| row.get(0)).optional()?)
 }
 
 /// Takes off all blocks above `fork_height`. Their transactions are absent afterwards; the rows of those that are not
@@ -203,12 +136,12 @@ pub(crate) fn disconnect_to(conn: &Connection, fork_height: u32) -> Result<Vec<i
     )?;
     let mut returned = Vec::with_capacity(all.len());
     for id in &all {
-        if store::tx_by_id(conn, *id)?.fee_sats.is_some() {
+        if transactions::tx_by_id(conn, *id)?.fee_sats.is_some() {
             returned.push(*id);
         }
-        store::set_place(conn, *id, Place::Absent)?;
+        transactions::set_place(conn, *id, Place::Absent)?;
     }
     conn.prepare_cached("DELETE FROM blocks WHERE height > ?1")?.execute([fork_height])?;
-    crate::changes::log_reorg(conn, fork_height)?;
+    change_log::log_reorg(conn, fork_height)?;
     Ok(returned)
 }

@@ -1,52 +1,14 @@
-//! The change log: which transactions' facts changed, in a growing sequence, and the facts themselves.
+//! What changed since a number of the change log: each transaction with the facts that hold now.
 
-use bitcoin::Txid;
-use rusqlite::{Connection, OptionalExtension, params};
+use bitcoin::{BlockHash, Txid};
+use rusqlite::{Connection, OptionalExtension};
 
-use crate::chain;
+use crate::blocks;
+use crate::change_log;
 use crate::error::SandboxError;
-use crate::store::{self, Place};
+use crate::store;
+use crate::transactions::{self, Place};
 use crate::types::{Changes, TxPosition, TxView};
-
-/// The next number of the sequence that transactions and reorganisations share.
-pub(crate) fn next_seq(conn: &Connection) -> Result<i64, SandboxError> {
-    let mut statement = conn.prepare_cached(
-        "SELECT max(coalesce((SELECT max(changed_seq) FROM transactions), 0),
-                    coalesce((SELECT max(seq) FROM reorgs), 0)) + 1",
-    )?;
-    Ok(statement.query_row([], |row| row.get(0))?)
-}
-
-/// Logs that a transaction moved: its own facts changed, those of every transaction that conflicts with it, and those
-/// of their unconfirmed descendants.
-pub(crate) fn log_transaction(conn: &Connection, id: i64) -> Result<(), SandboxError> {
-    let affected = store::ids(
-        conn,
-        "WITH RECURSIVE affected(id) AS (
-            SELECT ?1
-            UNION SELECT o.spender_tx_id FROM spends m
-                JOIN spends o ON o.prev_tx_id = m.prev_tx_id AND o.prev_vout = m.prev_vout
-                WHERE m.spender_tx_id = ?1
-            UNION SELECT s.spender_tx_id FROM affected a JOIN spends s ON s.prev_tx_id = a.id
-                JOIN transactions t ON t.tx_id = s.spender_tx_id WHERE t.block_height IS NULL
-         ) SELECT id FROM affected ORDER BY id",
-        [id],
-    )?;
-    let mut seq = next_seq(conn)?;
-    let mut update = conn.prepare_cached("UPDATE transactions SET changed_seq = ?2 WHERE tx_id = ?1")?;
-    for id in affected {
-        update.execute([id, seq])?;
-        seq = seq.saturating_add(1);
-    }
-    Ok(())
-}
-
-/// Logs that all blocks above `fork_height` were taken off.
-pub(crate) fn log_reorg(conn: &Connection, fork_height: u32) -> Result<(), SandboxError> {
-    let seq = next_seq(conn)?;
-    conn.prepare_cached("INSERT INTO reorgs (seq, fork_height) VALUES (?1, ?2)")?.execute(params![seq, fork_height])?;
-    Ok(())
-}
 
 /// At most `limit` transactions that changed after `since`. The caller gives a connection with one consistent view.
 pub(crate) fn since(conn: &Connection, since: i64, limit: usize) -> Result<Changes, SandboxError> {
@@ -62,25 +24,38 @@ pub(crate) fn since(conn: &Connection, since: i64, limit: usize) -> Result<Chang
     let cursor = match (more, page.last()) {
         (true, Some((_, seq))) => *seq,
         // Behind the reorganisations too.
-        _ => since.max(next_seq(conn)?.saturating_sub(1)),
+        _ => since.max(change_log::next_seq(conn)?.saturating_sub(1)),
     };
     let reorged_to = conn
         .prepare_cached("SELECT min(fork_height) FROM reorgs WHERE seq > ?1")?
         .query_row([since], |row| row.get(0))?;
     let txs = page.iter().map(|(id, _)| view(conn, *id)).collect::<Result<_, _>>()?;
-    Ok(Changes { cursor, more, tip: chain::tip(conn)?, reorged_to, txs })
+    Ok(Changes { cursor, more, tip: blocks::tip(conn)?, reorged_to, txs })
+}
+
+/// Whether the chain was ever at change `seq` with this best block.
+pub(crate) fn was_at(conn: &Connection, seq: i64, height: u32, hash: BlockHash) -> Result<bool, SandboxError> {
+    if seq >= change_log::next_seq(conn)? {
+        return Ok(false);
+    }
+    if blocks::block_at(conn, height)?.is_some_and(|block| block.hash == hash) {
+        return Ok(true);
+    }
+    // Or it was taken off since.
+    let mut statement = conn.prepare_cached("SELECT 1 FROM reorgs WHERE seq > ?1 AND fork_height < ?2 LIMIT 1")?;
+    Ok(statement.exists((seq, height))?)
 }
 
 /// A transaction's facts by its id.
 pub(crate) fn view_by_txid(conn: &Connection, txid: &Txid) -> Result<Option<TxView>, SandboxError> {
-    store::tx_by_txid(conn, txid)?.map(|row| view(conn, row.id)).transpose()
+    transactions::tx_by_txid(conn, txid)?.map(|row| view(conn, row.id)).transpose()
 }
 
 fn view(conn: &Connection, id: i64) -> Result<TxView, SandboxError> {
-    let row = store::tx_by_id(conn, id)?;
+    let row = transactions::tx_by_id(conn, id)?;
     let position = match row.place {
         Place::Block { height, .. } => {
-            let block = chain::block_at(conn, height)?
+            let block = blocks::block_at(conn, height)?
                 .ok_or_else(|| SandboxError::Damaged(format!("block {height} is missing")))?;
             TxPosition::Block { height, hash: block.hash, time_ms: block.time_ms }
         }
@@ -88,7 +63,7 @@ fn view(conn: &Connection, id: i64) -> Result<TxView, SandboxError> {
         Place::Absent => TxPosition::Absent,
     };
     let mut view = TxView {
-        tx: store::transaction(conn, id)?,
+        tx: transactions::transaction(conn, id)?,
         txid: row.txid,
         position,
         has_unconfirmed_ancestors: has_unconfirmed_parent(conn, id)?,

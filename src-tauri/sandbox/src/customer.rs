@@ -8,7 +8,7 @@ use bitcoin::{CompressedPublicKey, EcdsaSighashType, ScriptBuf, TapSighashType, 
 use bitcoin::{ecdsa, taproot};
 
 use crate::error::SandboxError;
-use crate::store::Coin;
+use crate::transactions::Coin;
 
 /// The customer uses its scripts again and again: enough to look alive, few enough to find by script at no cost.
 pub(crate) const KEYS: u32 = 64;
@@ -22,12 +22,12 @@ pub(crate) struct Customer {
 }
 
 impl Customer {
-    pub fn new(seed: [u8; 32]) -> Customer {
+    pub(crate) fn new(seed: [u8; 32]) -> Customer {
         Customer { secp: Secp256k1::new(), seed }
     }
 
     /// The output script of a key: most are P2WPKH, every fourth P2TR.
-    pub fn script(&self, index: u32) -> ScriptBuf {
+    pub(crate) fn script(&self, index: u32) -> ScriptBuf {
         let keypair = self.keypair(index % KEYS);
         if is_taproot(index) {
             ScriptBuf::new_p2tr(&self.secp, keypair.x_only_public_key().0, None)
@@ -37,7 +37,7 @@ impl Customer {
     }
 
     /// Signs all inputs; `coins` are what they spend, in order.
-    pub fn sign(&self, tx: &mut Transaction, coins: &[Coin]) -> Result<(), SandboxError> {
+    pub(crate) fn sign(&self, tx: &mut Transaction, coins: &[Coin]) -> Result<(), SandboxError> {
         let spent: Vec<TxOut> = coins.iter().map(Coin::tx_out).collect();
         let mut witnesses = Vec::with_capacity(coins.len());
         let mut cache = SighashCache::new(&*tx);

@@ -4,14 +4,15 @@ use bitcoin::Network;
 use bitcoin::constants::genesis_block;
 use rusqlite::{Connection, params};
 
-use crate::chain;
+use crate::blocks;
 use crate::customer::{Customer, KEYS};
+use crate::customer_coins::{self, Among};
 use crate::error::SandboxError;
 use crate::faults_rates;
 use crate::mempool;
 use crate::miner;
 use crate::spending;
-use crate::store::{self, Among};
+use crate::store;
 
 /// Every coinbase up to half of them is ripe at the end, and the subsidy has halved once.
 const BLOCKS: u32 = 240;
@@ -39,7 +40,7 @@ pub(crate) fn create(conn: &Connection, now_ms: i64) -> Result<(), SandboxError>
         conn.prepare_cached("INSERT INTO customer_scripts (script, key_index) VALUES (?1, ?2)")?
             .execute(params![customer.script(index).as_bytes(), index])?;
     }
-    chain::insert_header(conn, 0, &genesis_block(Network::Regtest).header)?;
+    blocks::insert_header(conn, 0, &genesis_block(Network::Regtest).header)?;
     let now_s = now_ms.div_euclid(1000);
     for height in 1..BLOCKS {
         miner::mine_block(conn, &customer, &[], block_time_s(now_s, height))?;
@@ -56,8 +57,13 @@ fn block_time_s(now_s: i64, height: u32) -> i64 {
 
 fn split_coinbases(conn: &Connection, customer: &Customer, now_ms: i64) -> Result<(), SandboxError> {
     let sums: Vec<u64> = SIZES.iter().flat_map(|(count, sats)| std::iter::repeat_n(*sats, *count)).collect();
-    for coin in store::largest_customer_coins_below(conn, Among::All, u64::from(u32::MAX) * 2, BLOCKS, SPLIT_COINBASES)?
-    {
+    for coin in customer_coins::largest_customer_coins_below(
+        conn,
+        Among::All,
+        u64::from(u32::MAX) * 2,
+        BLOCKS,
+        SPLIT_COINBASES,
+    )? {
         let tx = spending::split(customer, coin, &sums)?;
         mempool::accept(conn, &tx, now_ms)?;
     }

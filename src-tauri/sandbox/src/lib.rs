@@ -6,9 +6,12 @@
 //!
 //! The sandbox never reads a clock (callers give `now_ms`), never talks to a network, and knows nothing of payments.
 
+mod blocks;
 mod chain;
+mod change_log;
 mod changes;
 mod customer;
+mod customer_coins;
 mod error;
 mod faults_rates;
 mod initial_chain;
@@ -19,6 +22,7 @@ mod rules;
 mod script_check;
 mod spending;
 mod store;
+mod transactions;
 mod types;
 
 use std::collections::BTreeMap;
@@ -26,6 +30,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bitcoin::hashes::{Hash as _, HashEngine as _, sha256};
 use bitcoin::{Amount, Block, BlockHash, ScriptBuf, Transaction, TxOut, Txid};
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -34,7 +39,7 @@ pub use spending::{DEFAULT_FEE_RATE_SAT_VB, MAX_FEE_RATE_SAT_VB};
 pub use types::{Broadcast, Changes, Faults, FaultsPatch, Pay, Replace, ReplaceTo, Status, Tip, TxPosition, TxView};
 
 use customer::Customer;
-use store::Place;
+use transactions::Place;
 
 /// One call mines no more, so that it answers within seconds and block times stay near the clock.
 pub const MAX_BLOCKS_PER_CALL: u32 = 1_000;
@@ -49,6 +54,7 @@ const FEE_ESTIMATE_SAT_VB: u64 = 2;
 pub struct Sandbox {
     conn: Mutex<Connection>,
     customer: Customer,
+    identity: [u8; 32],
     clock_offset_ms: AtomicI64,
 }
 
@@ -73,7 +79,14 @@ impl Sandbox {
         }
         let seed: [u8; 32] = conn.query_row("SELECT seed FROM meta", [], |row| row.get(0))?;
         let clock_offset_ms = AtomicI64::new(faults_rates::clock_offset_ms(&conn)?);
-        Ok(Sandbox { conn: Mutex::new(conn), customer: Customer::new(seed), clock_offset_ms })
+        let identity = identity_of(&seed);
+        Ok(Sandbox { conn: Mutex::new(conn), customer: Customer::new(seed), identity, clock_offset_ms })
+    }
+
+    /// What tells this chain from every other sandbox's: it comes from the random seed that the file was made with, and
+    /// copies of the file share it.
+    pub fn identity(&self) -> [u8; 32] {
+        self.identity
     }
 
     /// How far the clock was moved forward, in milliseconds. Only grows; reading it never touches the disk.
@@ -133,7 +146,7 @@ impl Sandbox {
     /// Unknown, confirmed or gone transactions.
     pub fn evict(&self, txid: Txid, _now_ms: i64) -> Result<(), SandboxError> {
         write(&mut self.lock(), |conn| {
-            let row = store::tx_by_txid(conn, &txid)?.ok_or(SandboxError::UnknownTransaction(txid))?;
+            let row = transactions::tx_by_txid(conn, &txid)?.ok_or(SandboxError::UnknownTransaction(txid))?;
             match row.place {
                 Place::Block { .. } => Err(SandboxError::AlreadyConfirmed(txid)),
                 Place::Absent => Err(SandboxError::NotInMempool(txid)),
@@ -222,13 +235,21 @@ impl Sandbox {
         faults_rates::faults(&self.lock())
     }
 
+    /// The best block.
+    ///
+    /// # Errors
+    /// Storage only.
+    pub fn tip(&self) -> Result<Tip, SandboxError> {
+        blocks::tip(&self.lock())
+    }
+
     /// The tip, the whole mempool, rates and faults, in one consistent view.
     ///
     /// # Errors
     /// Storage only.
     pub fn status(&self) -> Result<Status, SandboxError> {
         read(&mut self.lock(), |conn| {
-            let tip = chain::tip(conn)?;
+            let tip = blocks::tip(conn)?;
             Ok(Status {
                 height: tip.height,
                 tip_hash: tip.hash,
@@ -272,6 +293,23 @@ impl Sandbox {
         read(&mut self.lock(), |conn| changes::since(conn, since, limit))
     }
 
+    /// Whether this chain was ever at change number `cursor` with `hash` at `height` as its best block. A copy of the
+    /// file that is older than that never was, whatever was mined on it since.
+    ///
+    /// # Errors
+    /// Storage only.
+    pub fn was_at(&self, cursor: i64, height: u32, hash: BlockHash) -> Result<bool, SandboxError> {
+        read(&mut self.lock(), |conn| changes::was_at(conn, cursor, height, hash))
+    }
+
+    /// Whether a transaction was ever accepted.
+    ///
+    /// # Errors
+    /// Storage only.
+    pub fn is_known(&self, txid: Txid) -> Result<bool, SandboxError> {
+        Ok(transactions::tx_by_txid(&self.lock(), &txid)?.is_some())
+    }
+
     /// All that is known of a transaction, if it was ever accepted.
     ///
     /// # Errors
@@ -285,7 +323,7 @@ impl Sandbox {
     /// # Errors
     /// Storage only.
     pub fn block(&self, height: u32) -> Result<Option<Block>, SandboxError> {
-        read(&mut self.lock(), |conn| chain::full_block(conn, height))
+        read(&mut self.lock(), |conn| blocks::full_block(conn, height))
     }
 
     fn mine_on(&self, conn: &Connection, count: u32, empty: bool, now_ms: i64) -> Result<Vec<BlockHash>, SandboxError> {
@@ -301,6 +339,14 @@ impl Sandbox {
     fn lock(&self) -> MutexGuard<'_, Connection> {
         self.conn.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// One-way, so that whoever sees it cannot tell the customer's keys.
+fn identity_of(seed: &[u8; 32]) -> [u8; 32] {
+    let mut engine = sha256::Hash::engine();
+    engine.input(b"identity of a sandbox's chain");
+    engine.input(seed);
+    sha256::Hash::from_engine(engine).to_byte_array()
 }
 
 fn check_block_count(count: u32) -> Result<(), SandboxError> {

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use bitcoin::{Transaction, TxOut};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::chain;
+use crate::blocks;
 use crate::error::{BroadcastRefusal, SandboxError};
 use crate::rules::{self, MIN_RELAY_SAT_VB};
 use crate::script_check;
-use crate::store::{self, COINBASE_MATURITY, Coin, NewTx, Place, TxRow};
+use crate::store;
+use crate::transactions::{self, COINBASE_MATURITY, Coin, NewTx, Place, TxRow};
 use crate::types::{Broadcast, Tip};
 
 /// What a replacement pays for its own relay (Bitcoin Core's `-incrementalrelayfee`).
@@ -21,7 +22,7 @@ const MAX_FAMILY: usize = 25;
 
 /// Takes a transaction into the mempool if all rules allow, and drops what it replaces.
 pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result<Broadcast, BroadcastRefusal> {
-    if let Some(known) = store::tx_by_txid(conn, &tx.compute_txid())? {
+    if let Some(known) = transactions::tx_by_txid(conn, &tx.compute_txid())? {
         if known.place != Place::Absent {
             return Ok(Broadcast::AlreadyKnown);
         }
@@ -30,7 +31,7 @@ pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result
         }
     }
     rules::check_form(tx)?;
-    let tip = chain::tip(conn)?;
+    let tip = blocks::tip(conn)?;
     let coins = find_coins(conn, tx, &tip)?;
     check_locks(conn, tx, &coins, &tip)?;
     let fee_sats = fee_sats(tx, &coins)?;
@@ -47,17 +48,17 @@ pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result
     script_check::verify(tx, &spent).map_err(|input| BroadcastRefusal::ScriptInvalid { input })?;
 
     for id in replaced.iter().rev() {
-        store::set_place(conn, *id, Place::Absent)?;
+        transactions::set_place(conn, *id, Place::Absent)?;
     }
-    let id = store::keep_transaction(conn, &NewTx { tx, sigop_cost, fee_sats: Some(fee_sats), spent: &coins })?;
-    store::set_place(conn, id, Place::Mempool { entered_ms: now_ms })?;
+    let id = transactions::keep_transaction(conn, &NewTx { tx, sigop_cost, fee_sats: Some(fee_sats), spent: &coins })?;
+    transactions::set_place(conn, id, Place::Mempool { entered_ms: now_ms })?;
     Ok(Broadcast::Accepted)
 }
 
 /// Drops a transaction and its descendants, and refuses it until the next block.
 pub(crate) fn evict(conn: &Connection, row: &TxRow) -> Result<(), SandboxError> {
     drop_family(conn, row.id)?;
-    store::mark_evicted(conn, row.id)
+    transactions::mark_evicted(conn, row.id)
 }
 
 /// Drops whatever in the mempool spends the same outputs as a transaction that goes into a block.
@@ -79,18 +80,18 @@ pub(crate) fn revalidate(conn: &Connection, returned: &[i64], now_ms: i64) -> Re
     let mut candidates: BTreeSet<i64> =
         store::ids(conn, "SELECT tx_id FROM transactions WHERE entered_ms IS NOT NULL", [])?.into_iter().collect();
     candidates.extend(returned);
-    let tip = chain::tip(conn)?;
+    let tip = blocks::tip(conn)?;
     // Parents have smaller ids: each is judged before its children.
     for id in candidates {
-        let row = store::tx_by_id(conn, id)?;
-        let valid = match recheck(conn, &store::transaction(conn, id)?, id, &tip) {
+        let row = transactions::tx_by_id(conn, id)?;
+        let valid = match recheck(conn, &transactions::transaction(conn, id)?, id, &tip) {
             Ok(()) => true,
             Err(BroadcastRefusal::Storage(error)) => return Err(*error),
             Err(_) => false,
         };
         match (row.place, valid) {
-            (Place::Absent, true) => store::set_place(conn, id, Place::Mempool { entered_ms: now_ms })?,
-            (Place::Mempool { .. }, false) => store::set_place(conn, id, Place::Absent)?,
+            (Place::Absent, true) => transactions::set_place(conn, id, Place::Mempool { entered_ms: now_ms })?,
+            (Place::Mempool { .. }, false) => transactions::set_place(conn, id, Place::Absent)?,
             (Place::Absent, false) | (Place::Mempool { .. }, true) | (Place::Block { .. }, _) => {}
         }
     }
@@ -101,7 +102,7 @@ pub(crate) fn revalidate(conn: &Connection, returned: &[i64], now_ms: i64) -> Re
 pub(crate) fn fees_with_descendants_sats(conn: &Connection, id: i64) -> Result<u64, SandboxError> {
     family(conn, id)?
         .iter()
-        .try_fold(0u64, |sum, id| Ok(sum.saturating_add(store::tx_by_id(conn, *id)?.fee_sats.unwrap_or(0))))
+        .try_fold(0u64, |sum, id| Ok(sum.saturating_add(transactions::tx_by_id(conn, *id)?.fee_sats.unwrap_or(0))))
 }
 
 /// How many blocks were ever mined, also those reorganised away.
@@ -145,7 +146,7 @@ pub(crate) fn ancestors(conn: &Connection, id: i64) -> Result<Vec<i64>, SandboxE
 }
 
 fn drop_family(conn: &Connection, id: i64) -> Result<(), SandboxError> {
-    family(conn, id)?.into_iter().rev().try_for_each(|id| store::set_place(conn, id, Place::Absent))
+    family(conn, id)?.into_iter().rev().try_for_each(|id| transactions::set_place(conn, id, Place::Absent))
 }
 
 /// What a transaction spends, in the order of its inputs; each in the chain or the mempool, ripe, and not spent in the
@@ -155,7 +156,7 @@ fn find_coins(conn: &Connection, tx: &Transaction, tip: &Tip) -> Result<Vec<Coin
     let mut coins = Vec::with_capacity(tx.input.len());
     for input in &tx.input {
         let outpoint = input.previous_output;
-        let coin = store::coin(conn, &outpoint)?.ok_or(BroadcastRefusal::MissingInputs(outpoint))?;
+        let coin = transactions::coin(conn, &outpoint)?.ok_or(BroadcastRefusal::MissingInputs(outpoint))?;
         match coin.place {
             Place::Absent => return Err(BroadcastRefusal::MissingInputs(outpoint)),
             Place::Mempool { .. } => {}
@@ -166,8 +167,8 @@ fn find_coins(conn: &Connection, tx: &Transaction, tip: &Tip) -> Result<Vec<Coin
                 }
             }
         }
-        if let Some(spender) = chain::confirmed_spender(conn, &coin)? {
-            let spender = store::tx_by_id(conn, spender)?.txid;
+        if let Some(spender) = transactions::confirmed_spender(conn, &coin)? {
+            let spender = transactions::tx_by_id(conn, spender)?.txid;
             return Err(BroadcastRefusal::InputSpent { outpoint, spender });
         }
         coins.push(coin);
@@ -177,7 +178,7 @@ fn find_coins(conn: &Connection, tx: &Transaction, tip: &Tip) -> Result<Vec<Coin
 
 fn check_locks(conn: &Connection, tx: &Transaction, coins: &[Coin], tip: &Tip) -> Result<(), BroadcastRefusal> {
     let next_height = tip.height.saturating_add(1);
-    let median_s = chain::median_time_s(conn, tip.height)?;
+    let median_s = blocks::median_time_s(conn, tip.height)?;
     if !rules::is_final(tx, next_height, median_s) {
         return Err(BroadcastRefusal::Locked("its lock time has not come"));
     }
@@ -248,10 +249,10 @@ fn check_replacement(
     let mut known_parents = BTreeSet::new();
     let mut min_sats = vsize.saturating_mul(INCREMENTAL_RELAY_SAT_VB);
     for id in &replaced {
-        min_sats = min_sats.saturating_add(store::tx_by_id(conn, *id)?.fee_sats.unwrap_or(0));
+        min_sats = min_sats.saturating_add(transactions::tx_by_id(conn, *id)?.fee_sats.unwrap_or(0));
     }
     for id in &direct {
-        let row = store::tx_by_id(conn, *id)?;
+        let row = transactions::tx_by_id(conn, *id)?;
         known_parents.extend(ancestors(conn, *id)?);
         // The least fee whose rate over our size is higher than the replaced one's.
         let product = row.fee_sats.unwrap_or(0).saturating_mul(vsize);

@@ -12,11 +12,12 @@ use bitcoin::{
 };
 use rusqlite::{Connection, params};
 
+use crate::blocks;
 use crate::chain;
 use crate::customer::Customer;
 use crate::error::SandboxError;
 use crate::mempool;
-use crate::store;
+use crate::transactions;
 
 /// Consensus' limit of 4,000,000 without room for header and coinbase (as Bitcoin Core reserves).
 const MAX_TRANSACTIONS_WEIGHT: u64 = 4_000_000 - 4_000;
@@ -38,7 +39,7 @@ pub(crate) fn mine_block(
     ids: &[i64],
     clock_s: i64,
 ) -> Result<BlockHash, SandboxError> {
-    let tip = chain::tip(conn)?;
+    let tip = blocks::tip(conn)?;
     let height = tip.height.saturating_add(1);
     let time_s = chain::next_block_time_s(conn, &tip, clock_s)?;
     let time = u32::try_from(time_s).map_err(|_| SandboxError::ClockTooFarBehind { needed_s: time_s, clock_s })?;
@@ -47,8 +48,8 @@ pub(crate) fn mine_block(
     let mined = mempool::blocks_mined(conn)?;
     txdata.push(coinbase(height, mined, customer.script(key_of_number(mined))));
     for id in ids {
-        txdata.push(store::transaction(conn, *id)?);
-        reward_sats = reward_sats.saturating_add(store::tx_by_id(conn, *id)?.fee_sats.unwrap_or(0));
+        txdata.push(transactions::transaction(conn, *id)?);
+        reward_sats = reward_sats.saturating_add(transactions::tx_by_id(conn, *id)?.fee_sats.unwrap_or(0));
     }
     let header = Header {
         version: Version::NO_SOFT_FORK_SIGNALLING,

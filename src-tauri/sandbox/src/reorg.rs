@@ -4,6 +4,7 @@
 use bitcoin::{BlockHash, TxOut};
 use rusqlite::Connection;
 
+use crate::blocks;
 use crate::chain;
 use crate::customer::Customer;
 use crate::error::SandboxError;
@@ -11,7 +12,7 @@ use crate::mempool;
 use crate::miner;
 use crate::script_check;
 use crate::spending;
-use crate::store::{self, COINBASE_MATURITY, Coin, NewTx, Place};
+use crate::transactions::{self, COINBASE_MATURITY, Coin, NewTx, Place};
 use crate::types::Tip;
 
 /// A double-spend that waits for the block that may hold it.
@@ -29,8 +30,8 @@ pub(crate) fn reorganise(
     keep_transactions: bool,
     now_ms: i64,
 ) -> Result<Vec<BlockHash>, SandboxError> {
-    let tip = chain::tip(conn)?;
-    let max = tip.height.saturating_sub(chain::initial_height(conn)?);
+    let tip = blocks::tip(conn)?;
+    let max = tip.height.saturating_sub(blocks::initial_height(conn)?);
     if depth == 0 || depth > max {
         return Err(SandboxError::ReorgDepth { depth, max });
     }
@@ -40,7 +41,7 @@ pub(crate) fn reorganise(
     if !keep_transactions {
         let mut others = Vec::new();
         for id in returned {
-            if store::tx_by_id(conn, id)?.is_own {
+            if transactions::tx_by_id(conn, id)?.is_own {
                 waiting.extend(double_spend(conn, customer, id)?);
             } else {
                 others.push(id);
@@ -70,10 +71,10 @@ fn log(old: &Tip, fork_height: u32, keep_transactions: bool) {
 fn double_spend(conn: &Connection, customer: &Customer, id: i64) -> Result<Option<DoubleSpend>, SandboxError> {
     let mut coins: Vec<Coin> = Vec::new();
     let mut from_height = 0;
-    for input in &store::transaction(conn, id)?.input {
+    for input in &transactions::transaction(conn, id)?.input {
         let coin = spending::known_coin(conn, &input.previous_output)?;
         let Place::Block { height, .. } = coin.place else { continue };
-        if chain::confirmed_spender(conn, &coin)?.is_none() {
+        if transactions::confirmed_spender(conn, &coin)?.is_none() {
             let ripe_after = if coin.is_coinbase { COINBASE_MATURITY } else { 1 };
             from_height = from_height.max(height.saturating_add(ripe_after));
             coins.push(coin);
@@ -89,6 +90,6 @@ fn double_spend(conn: &Connection, customer: &Customer, id: i64) -> Result<Optio
     let goes_out = tx.output.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
     let fee_sats = Some(comes_in.saturating_sub(goes_out));
     let sigop_cost = mempool::sigop_cost(&tx, &spent);
-    let id = store::keep_transaction(conn, &NewTx { tx: &tx, sigop_cost, fee_sats, spent: &coins })?;
+    let id = transactions::keep_transaction(conn, &NewTx { tx: &tx, sigop_cost, fee_sats, spent: &coins })?;
     Ok(Some(DoubleSpend { id, from_height }))
 }

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use bitcoin::{Amount, OutPoint, Transaction};
 use rusqlite::Connection;
 
-use crate::chain;
+use crate::blocks;
 use crate::error::{BroadcastRefusal, SandboxError};
-use crate::store::{Coin, Place};
+use crate::transactions::{Coin, Place};
 
 /// The lowest fee rate that is relayed.
 pub(crate) const MIN_RELAY_SAT_VB: u64 = 1;
@@ -120,7 +120,7 @@ pub(crate) fn relative_locks_passed(
         let passed = if sequence & SEQUENCE_IS_TIME == 0 {
             made_at.saturating_add(lock) <= height
         } else {
-            let from_s = chain::median_time_s(conn, made_at.saturating_sub(1))?;
+            let from_s = blocks::median_time_s(conn, made_at.saturating_sub(1))?;
             from_s.saturating_add(i64::from(lock) * 512) <= median_s
         };
         if !passed {

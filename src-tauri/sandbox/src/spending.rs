@@ -4,12 +4,13 @@ use bitcoin::absolute::LockTime;
 use bitcoin::{Amount, Script, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Txid, transaction};
 use rusqlite::Connection;
 
-use crate::chain;
+use crate::blocks;
 use crate::customer::{self, Customer, KEYS};
+use crate::customer_coins::{self, Among};
 use crate::error::SandboxError;
 use crate::mempool::{self, INCREMENTAL_RELAY_SAT_VB};
 use crate::rules::MIN_RELAY_SAT_VB;
-use crate::store::{self, Among, Coin, Place};
+use crate::transactions::{self, Coin, Place};
 use crate::types::{Replace, ReplaceTo};
 
 /// What the customer pays where nobody says otherwise.
@@ -58,7 +59,7 @@ pub(crate) fn pay(
     rate_sat_vb: u64,
     now_ms: i64,
 ) -> Result<Txid, SandboxError> {
-    let height = chain::tip(conn)?.height.saturating_add(1);
+    let height = blocks::tip(conn)?.height.saturating_add(1);
     let coins = choose_coins(conn, &Bill::new(&payments, rate_sat_vb), height)?;
     let change = customer.script(change_key(&coins));
     let tx = build(customer, &coins, payments, change, |vsize| vsize.saturating_mul(rate_sat_vb))?;
@@ -74,7 +75,7 @@ pub(crate) fn replace(
     how: Replace,
     now_ms: i64,
 ) -> Result<Txid, SandboxError> {
-    let row = store::tx_by_txid(conn, txid)?.ok_or(SandboxError::UnknownTransaction(*txid))?;
+    let row = transactions::tx_by_txid(conn, txid)?.ok_or(SandboxError::UnknownTransaction(*txid))?;
     match row.place {
         Place::Block { .. } => return Err(SandboxError::AlreadyConfirmed(*txid)),
         Place::Absent => return Err(SandboxError::NotInMempool(*txid)),
@@ -94,7 +95,7 @@ pub(crate) fn replace(
             .saturating_mul(rate)
             .max(thrown_out_sats.saturating_add(vsize.saturating_mul(INCREMENTAL_RELAY_SAT_VB))),
     };
-    let replaced = store::transaction(conn, row.id)?;
+    let replaced = transactions::transaction(conn, row.id)?;
     let mut coins = Vec::with_capacity(replaced.input.len());
     for input in &replaced.input {
         coins.push(known_coin(conn, &input.previous_output)?);
@@ -131,7 +132,7 @@ pub(crate) fn split(customer: &Customer, coin: Coin, sums_sats: &[u64]) -> Resul
 }
 
 pub(crate) fn known_coin(conn: &Connection, outpoint: &bitcoin::OutPoint) -> Result<Coin, SandboxError> {
-    store::coin(conn, outpoint)?.ok_or_else(|| SandboxError::Damaged(format!("output {outpoint} is missing")))
+    transactions::coin(conn, outpoint)?.ok_or_else(|| SandboxError::Damaged(format!("output {outpoint} is missing")))
 }
 
 /// What a transaction paid to somebody else.
@@ -197,7 +198,7 @@ fn choose_coins(conn: &Connection, bill: &Bill, height: u32) -> Result<Vec<Coin>
     match coins {
         Some(coins) => Ok(coins),
         None => {
-            let available_sats = store::customer_balance_sats(conn, height)?;
+            let available_sats = customer_coins::customer_balance_sats(conn, height)?;
             Err(SandboxError::CannotPay { needed_sats, available_sats })
         }
     }
@@ -211,7 +212,7 @@ fn is_giant(sum_sats: u64, needed_sats: u64) -> bool {
 /// The smallest coin that suffices; several smaller ones where none does, or where it would break a giant for little.
 fn choose_among(conn: &Connection, among: Among, bill: &Bill, height: u32) -> Result<Option<Vec<Coin>>, SandboxError> {
     let needed_sats = bill.total_sats(1);
-    let single = store::smallest_customer_coin(conn, among, needed_sats, height)?;
+    let single = customer_coins::smallest_customer_coin(conn, among, needed_sats, height)?;
     let limit = match &single {
         Some(coin) if !is_giant(coin.amount_sats, needed_sats) => 0,
         Some(_) => FEW_INPUTS,
@@ -219,7 +220,7 @@ fn choose_among(conn: &Connection, among: Among, bill: &Bill, height: u32) -> Re
     };
     let mut smaller = match limit {
         0 => Vec::new(),
-        limit => store::largest_customer_coins_below(conn, among, needed_sats, height, limit)?,
+        limit => customer_coins::largest_customer_coins_below(conn, among, needed_sats, height, limit)?,
     };
     let mut sum = 0u64;
     for count in 1..=smaller.len() {
@@ -241,7 +242,7 @@ fn top_up(
     outputs: &[TxOut],
     fee: impl Fn(u64) -> u64,
 ) -> Result<(), SandboxError> {
-    let height = chain::tip(conn)?.height.saturating_add(1);
+    let height = blocks::tip(conn)?.height.saturating_add(1);
     let goes_out = outputs.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
     let least = if outputs.is_empty() { MIN_CHANGE_SATS } else { 0 };
     let needed = |inputs: usize| {
@@ -254,17 +255,17 @@ fn top_up(
     }
     // One more input costs more fee; what it costs is asked for at once.
     let wanted = needed(coins.len().saturating_add(1)).saturating_sub(sum_sats(coins));
-    if let Some(coin) = store::smallest_customer_coin(conn, Among::All, wanted, height)? {
+    if let Some(coin) = customer_coins::smallest_customer_coin(conn, Among::All, wanted, height)? {
         coins.push(coin);
         return Ok(());
     }
-    for coin in store::largest_customer_coins_below(conn, Among::All, wanted, height, MAX_INPUTS)? {
+    for coin in customer_coins::largest_customer_coins_below(conn, Among::All, wanted, height, MAX_INPUTS)? {
         coins.push(coin);
         if sum_sats(coins) >= needed(coins.len()) {
             return Ok(());
         }
     }
-    let available_sats = store::customer_balance_sats(conn, height)?;
+    let available_sats = customer_coins::customer_balance_sats(conn, height)?;
     Err(SandboxError::CannotPay { needed_sats: missing, available_sats })
 }
 

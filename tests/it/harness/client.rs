@@ -56,17 +56,17 @@ impl Answer {
     }
 
     /// The `errorType`s and `field`s of an answer that must be a failure with this status.
-    pub fn faults(&self, status: u16) -> Vec<(String, Option<String>)> {
+    pub fn field_errors(&self, status: u16) -> Vec<(String, Option<String>)> {
         assert_eq!(self.status.as_u16(), status, "{}", self.text());
         let body = self.json();
-        let faults = body.as_array().unwrap_or_else(|| panic!("no array: {body}"));
-        assert!(!faults.is_empty());
-        faults
+        let field_errors = body.as_array().unwrap_or_else(|| panic!("no array: {body}"));
+        assert!(!field_errors.is_empty());
+        field_errors
             .iter()
-            .map(|fault| {
-                assert!(fault["message"].is_string(), "{fault}");
-                let kind = fault["errorType"].as_str().unwrap().to_owned();
-                (kind, fault["field"].as_str().map(str::to_owned))
+            .map(|field_error| {
+                assert!(field_error["message"].is_string(), "{field_error}");
+                let kind = field_error["errorType"].as_str().unwrap().to_owned();
+                (kind, field_error["field"].as_str().map(str::to_owned))
             })
             .collect()
     }

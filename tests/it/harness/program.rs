@@ -86,6 +86,11 @@ impl Program {
         stderr
     }
 
+    /// Makes the data directory, as a setting does that is chosen before the first start.
+    pub fn make(&self) {
+        self.set("tolerancePerMille", "0");
+    }
+
     /// Changes a setting.
     pub fn set(&self, name: &str, value: &str) {
         let output = self.output(&["settings", "set", name, value]);
@@ -94,6 +99,9 @@ impl Program {
 
     /// Creates an API key.
     pub fn create_key(&self, name: &str, more: &[&str]) -> Credentials {
+        if !self.data_dir.exists() {
+            self.make();
+        }
         let made = self.json(&[&["keys", "create", name], more].concat());
         assert_eq!(made["name"], name);
         Credentials { name: name.to_owned(), secret: made["secret"].as_str().unwrap().to_owned() }
@@ -127,6 +135,18 @@ impl Tillgate {
     pub async fn start_on(program: Program) -> Self {
         let key = program.create_key("shop", &["--permissions", "full"]);
         let (child, api) = serve(program.command(&["serve", "--listen", "127.0.0.1:0"]));
+        Self { program, child: Some(child), client: Client::new(&api, key) }
+    }
+
+    /// Starts on what is there, with one more key and so many file descriptors.
+    pub async fn start_with_descriptors(program: Program, count: u32) -> Self {
+        let key = program.create_key("shop", &["--permissions", "full"]);
+        let serve_it = program.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!(r#"ulimit -n {count} && exec "$@""#), "sh"]);
+        limited.arg(serve_it.get_program()).args(serve_it.get_args());
+        program.isolate(&mut limited);
+        let (child, api) = serve(limited);
         Self { program, child: Some(child), client: Client::new(&api, key) }
     }
 

@@ -12,8 +12,8 @@ use crate::payment::{Payment, PaymentState};
 use crate::receipt::{Position, Receipt};
 use crate::time::Timestamp;
 
-/// How long a transaction may be in neither mempool nor chain before it is gone: nodes drop one
-/// from their mempools after as long.
+/// For how long every look must have missed a transaction before it is gone: nodes drop one from their mempools
+/// after as long.
 pub(super) const GONE_AFTER_MS: i64 = 14 * 24 * 3_600_000;
 
 /// A receipt as judged by one look.
@@ -38,8 +38,13 @@ pub(super) struct Judged<'a> {
 }
 
 impl Judged<'_> {
+    /// Whether it may count: the chain and the mempool have a place for it, and no rival took it.
+    fn stands(&self) -> bool {
+        !self.gone && !self.displaced
+    }
+
     fn settle(&mut self) {
-        self.counted_sats = if self.gone || self.displaced { 0 } else { self.eligible_sats };
+        self.counted_sats = if self.stands() { self.eligible_sats } else { 0 };
     }
 }
 
@@ -78,8 +83,9 @@ pub(super) fn judge<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Look)
             }
         })
         .collect();
-    displace(&mut judged, &conflicts, is_confirmed);
-    share(&mut judged, &conflicts);
+    let ranking = ranking(receipts, &conflicts, is_confirmed);
+    displace(&mut judged, &conflicts, &ranking);
+    share(&mut judged, &conflicts, &ranking);
     judged.iter_mut().for_each(Judged::settle);
     judged
 }
@@ -114,52 +120,91 @@ fn own_verdict(payment: &Payment, receipt: &Receipt) -> u64 {
 fn is_gone(receipt: &Receipt, in_chain: bool, in_mempool: bool, is_confirmed: bool, at: Timestamp) -> bool {
     match receipt.position {
         Position::Block { .. } => false,
-        Position::Absent if at >= receipt.last_seen_at.plus_ms(GONE_AFTER_MS) => true,
-        Position::Mempool | Position::Absent if in_chain => true,
+        Position::Absent { since } if at >= since.plus_ms(GONE_AFTER_MS) => true,
+        Position::Mempool | Position::Absent { .. } if in_chain => true,
         // While the payment is CONFIRMED the mempool alone changes nothing.
-        Position::Mempool | Position::Absent if is_confirmed => receipt.gone,
+        Position::Mempool | Position::Absent { .. } if is_confirmed => receipt.gone,
         Position::Mempool => false,
-        Position::Absent => in_mempool,
+        Position::Absent { .. } => in_mempool,
     }
 }
 
-/// Of conflicting receipts that are not gone one alone may count: the one in a block; while CONFIRMED the
-/// one that counted before; the one in the mempool; the one seen later.
-fn displace(judged: &mut [Judged<'_>], conflicts: &[BTreeSet<usize>], is_confirmed: bool) {
-    let mut ranking: Vec<usize> =
-        (0..judged.len()).filter(|&place| !judged[place].gone && !conflicts[place].is_empty()).collect();
+/// The receipts that conflict with others, the one that has the first claim to their inputs first: the one in a
+/// block; while CONFIRMED the one that counted before; the one in the mempool; the one seen later.
+fn ranking(receipts: &[Receipt], conflicts: &[BTreeSet<usize>], is_confirmed: bool) -> Vec<usize> {
+    let mut ranking: Vec<usize> = (0..receipts.len()).filter(|&place| !conflicts[place].is_empty()).collect();
     ranking.sort_by_key(|&place| {
-        let receipt = judged[place].receipt;
+        let receipt = &receipts[place];
         let standing = match receipt.position {
             Position::Block { .. } => 3,
-            Position::Mempool | Position::Absent if is_confirmed && receipt.counted_sats > 0 => 2,
+            Position::Mempool | Position::Absent { .. } if is_confirmed && receipt.counted_sats > 0 => 2,
             Position::Mempool => 1,
-            Position::Absent => 0,
+            Position::Absent { .. } => 0,
         };
         Reverse((standing, receipt.last_seen_at, receipt.first_seen_at, receipt.txid))
     });
+    ranking
+}
+
+/// Of conflicting receipts that are not gone one alone may count: the first in the ranking.
+fn displace(judged: &mut [Judged<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) {
     let mut standing = BTreeSet::new();
-    for place in ranking {
-        judged[place].displaced = !standing.is_disjoint(&conflicts[place]);
-        if !judged[place].displaced {
+    for &place in ranking {
+        let is_free = standing.is_disjoint(&conflicts[place]);
+        judged[place].displaced = !judged[place].gone && !is_free;
+        if !judged[place].gone && is_free {
             standing.insert(place);
         }
     }
 }
 
-/// A receipt that takes another's place shares its verdict, up to what that one counted for at the last
-/// look, or would count for now. Receipts that stand never conflict with each other, so none shares twice.
-fn share(judged: &mut [Judged<'_>], conflicts: &[BTreeSet<usize>]) {
-    let pools: Vec<u64> = judged
-        .iter()
-        .map(|one| if one.gone { one.receipt.counted_sats } else { one.eligible_sats.max(one.receipt.counted_sats) })
-        .collect();
-    for (one, rivals) in judged.iter_mut().zip(conflicts) {
-        if !one.gone && !one.displaced {
-            let shared = sum(rivals.iter().map(|&rival| pools[rival]));
-            one.eligible_sats = one.eligible_sats.max(shared.min(one.receipt.amount_sats));
+/// A receipt that takes another's place shares its verdict, up to what that one counts for. Where several take the
+/// place of one, the first in the ranking has what it can use, and the next what is left; what one got at an earlier
+/// look is taken off before. So never more is shared than was replaced.
+fn share(judged: &mut [Judged<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) {
+    let mut pools = pools(judged, conflicts, ranking);
+    let mut drain = |place: usize, wanted_sats: u64| {
+        let mut drained_sats = 0;
+        for (replaced, pool_sats) in &mut pools {
+            if conflicts[place].contains(replaced) {
+                let sats = (wanted_sats - drained_sats).min(*pool_sats);
+                *pool_sats -= sats;
+                drained_sats += sats;
+            }
+        }
+        drained_sats
+    };
+    let standing: Vec<usize> = ranking.iter().copied().filter(|&place| judged[place].stands()).collect();
+    for &place in &standing {
+        drain(place, judged[place].receipt.eligible_sats.unwrap_or(0));
+    }
+    for place in standing {
+        let one = &judged[place];
+        let kept_sats = one.receipt.eligible_sats.unwrap_or(0);
+        let shared_sats = drain(place, one.receipt.amount_sats.saturating_sub(kept_sats));
+        judged[place].eligible_sats = one.eligible_sats.max(kept_sats + shared_sats);
+    }
+}
+
+/// What there is to share: of receipts that do not stand, what those counted for that did at the last look, and what
+/// others would count for now, were they not displaced. No two of them conflict: nothing is shared twice because two
+/// had the same inputs.
+fn pools(judged: &[Judged<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) -> Vec<(usize, u64)> {
+    let mut taken: BTreeSet<usize> =
+        ranking.iter().copied().filter(|&place| judged[place].receipt.counted_sats > 0).collect();
+    let mut pools = Vec::new();
+    for &place in ranking {
+        let one = &judged[place];
+        if taken.contains(&place) {
+            if !one.stands() {
+                pools.push((place, one.receipt.counted_sats));
+            }
+        } else if one.displaced && taken.is_disjoint(&conflicts[place]) {
+            taken.insert(place);
+            pools.push((place, one.eligible_sats));
         }
     }
+    pools
 }
 
 /// Lets all coins that are not gone and were not refunded count from now on, and gives the sum of those that
@@ -167,8 +212,7 @@ fn share(judged: &mut [Judged<'_>], conflicts: &[BTreeSet<usize>]) {
 pub(super) fn accept(judged: &mut [Judged<'_>], anomalies: &[Anomaly]) -> Option<u64> {
     let receipts: Vec<&Receipt> = judged.iter().map(|one| one.receipt).collect();
     let acceptable = acceptable_of(&receipts, anomalies);
-    let came =
-        sum(judged.iter().zip(&acceptable).filter(|(one, _)| !one.gone && !one.displaced).map(|(_, sats)| *sats));
+    let came = sum(judged.iter().zip(&acceptable).filter(|(one, _)| one.stands()).map(|(_, sats)| *sats));
     if came == 0 {
         return None;
     }
@@ -179,9 +223,25 @@ pub(super) fn accept(judged: &mut [Judged<'_>], anomalies: &[Anomaly]) -> Option
     Some(came)
 }
 
-/// How much of each receipt was not refunded, in their order.
-pub(super) fn acceptable_sats(receipts: &[Receipt], anomalies: &[Anomaly]) -> Vec<u64> {
-    acceptable_of(&receipts.iter().collect::<Vec<_>>(), anomalies)
+/// What would count if all that came were accepted, by the facts of the last look.
+pub(super) fn acceptable_sats(receipts: &[Receipt], anomalies: &[Anomaly]) -> u64 {
+    let mut judged: Vec<Judged<'_>> = receipts
+        .iter()
+        .map(|receipt| Judged {
+            receipt,
+            eligible_sats: 0,
+            counted_sats: 0,
+            gone: receipt.gone,
+            displaced: false,
+            conflict_in_mempool: false,
+            confirmations: 0,
+            acceptable_unconfirmed: false,
+        })
+        .collect();
+    let conflicts = conflicts(receipts);
+    let ranking = ranking(receipts, &conflicts, false);
+    displace(&mut judged, &conflicts, &ranking);
+    accept(&mut judged, anomalies).unwrap_or(0)
 }
 
 /// What an anomaly of one transaction refunded is missing from that one; what an anomaly of the whole payment

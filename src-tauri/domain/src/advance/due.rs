@@ -1,23 +1,27 @@
 //! When a payment must be looked at again though none of its transactions changed. A closed payment
 //! without coins never is, so that it costs nothing.
 
-use super::Look;
 use super::counting::{GONE_AFTER_MS, Judged, quiet_end};
+use super::{Look, is_fall};
 use crate::payment::{Payment, PaymentState};
 use crate::receipt::Position;
 use crate::time::Timestamp;
 
-/// The next moment at which time alone could change something.
-pub(super) fn next_due_at(after: &Payment, judged: &[Judged<'_>], look: &Look) -> Option<Timestamp> {
+/// The next moment at which time alone could change something. After a fall that is at once: while the payment was
+/// CONFIRMED the mempool had no say.
+pub(super) fn next_due_at(before: &Payment, after: &Payment, judged: &[Judged<'_>], look: &Look) -> Option<Timestamp> {
+    if is_fall(before, after) {
+        return Some(look.at);
+    }
     // Without a mempool the deadline is a matter of blocks: see the height.
-    let deadline = (after.closed_at.is_none() && look.has_mempool).then(|| after.expires_at.plus_ms(1));
-    let may_be_quiet = after.policy.confirmations == 0 && is_open(after.state);
+    let deadline = (after.closed_at.is_none() && look.has_mempool).then(|| after.first_due_at());
+    let may_be_quiet = after.policy.confirmations == 0 && !after.state.is_final();
     let moments = judged.iter().filter_map(|one| match one.receipt.position {
         Position::Mempool if may_be_quiet && one.counted_sats > 0 && one.receipt.relays_well => {
             Some(quiet_end(after, one.receipt))
         }
-        Position::Absent if !one.gone => Some(one.receipt.last_seen_at.plus_ms(GONE_AFTER_MS)),
-        Position::Block { .. } | Position::Mempool | Position::Absent => None,
+        Position::Absent { since } if !one.gone => Some(since.plus_ms(GONE_AFTER_MS)),
+        Position::Block { .. } | Position::Mempool | Position::Absent { .. } => None,
     });
     moments.chain(deadline).filter(|moment| *moment > look.at).min()
 }
@@ -29,18 +33,11 @@ pub(super) fn next_due_height(after: &Payment, judged: &[Judged<'_>], look: &Loo
     let confirming = (after.state != PaymentState::Confirmed).then(|| after.policy.confirmations.max(1));
     let heights = judged.iter().filter_map(|one| match one.receipt.position {
         Position::Block { height, .. } => Some(height),
-        Position::Mempool | Position::Absent => None,
+        Position::Mempool | Position::Absent { .. } => None,
     });
     let reached = heights.flat_map(|height| {
         let wanted = confirming.into_iter().chain([after.policy.anomaly_confirmations.max(1)]);
         wanted.map(move |confirmations| height.saturating_add(confirmations - 1))
     });
     reached.chain(next_block).filter(|height| *height > look.tip_height).min()
-}
-
-fn is_open(state: PaymentState) -> bool {
-    match state {
-        PaymentState::New | PaymentState::Underpaid | PaymentState::Unconfirmed => true,
-        PaymentState::Confirmed | PaymentState::Expired | PaymentState::Invalid => false,
-    }
 }

@@ -1,16 +1,15 @@
 //! What a look makes of a payment's anomalies (interface, section 3): raised once, followed while OPEN,
-//! set aside when their ground is gone, left alone once people decided.
+//! dismissed when their basis is gone, left alone once people decided.
 
 use std::collections::{HashMap, HashSet};
 
 use bitcoin::Txid;
 
-use super::Warning;
 use super::counting::{self, Judged};
-use super::state::is_enough;
+use super::state::{is_enough, is_invalidated_by};
+use super::{Warning, is_fall};
 use crate::anomaly::{Anomaly, AnomalyChange, AnomalyKind, Coins, Resolution};
 use crate::payment::{Payment, PaymentState};
-use crate::policy::Overpayment;
 
 const COINS_GONE: &str = "The coins are gone: other transactions spent them, or they were not seen for 14 days.";
 const COINS_COUNT: &str = "The coins count towards the payment after all.";
@@ -29,28 +28,26 @@ struct Scene<'a> {
     judged: &'a [Judged<'a>],
     places: HashMap<Txid, usize>,
     accepted_now: bool,
-    is_overpaid_invalid: bool,
 }
 
-/// What there is for an anomaly to be about. 0 satoshis: its ground is gone.
-struct Ground {
-    before_sats: u64,
+/// What there is for an anomaly to be about. 0 satoshis: its basis is gone.
+struct Basis {
+    before: Coins,
     now: Coins,
     /// Why there is nothing now.
     reason: &'static str,
 }
 
-/// The changes of the anomalies, those that exist first, and warnings of decided ones whose ground changed.
+/// The changes of the anomalies, those that exist first, and warnings of decided ones whose basis changed.
 pub(super) fn changes(
     before: &Payment,
     after: &Payment,
     judged: &[Judged<'_>],
     anomalies: &[Anomaly],
     accepted_now: bool,
-    is_overpaid_invalid: bool,
 ) -> (Vec<AnomalyChange>, Vec<Warning>) {
     let places = judged.iter().enumerate().map(|(place, one)| (one.receipt.txid, place)).collect();
-    let scene = Scene { before, after, judged, places, accepted_now, is_overpaid_invalid };
+    let scene = Scene { before, after, judged, places, accepted_now };
     let mut changes = Vec::new();
     let mut warnings = Vec::new();
     for anomaly in anomalies {
@@ -58,10 +55,10 @@ pub(super) fn changes(
             changes.push(AnomalyChange::Accept { id: anomaly.id });
             continue;
         }
-        let Some(ground) = scene.ground(anomaly) else { continue };
-        changes.extend(follow(anomaly, &ground));
+        let Some(basis) = scene.basis(anomaly) else { continue };
+        changes.extend(follow(anomaly, &basis));
         // What staff's own acceptance changes needs no warning to staff.
-        let has_changed = ground.now.paid_sats != ground.before_sats && ground.now.paid_sats != anomaly.paid_sats;
+        let has_changed = basis.now != basis.before && !anomaly.rests_on(&basis.now);
         if anomaly.resolution.is_decided_by_people() && has_changed && !accepted_now {
             warnings.push(Warning::DecidedAnomalyChanged { id: anomaly.id });
         }
@@ -71,12 +68,12 @@ pub(super) fn changes(
 }
 
 /// What becomes of an anomaly that exists.
-fn follow(anomaly: &Anomaly, ground: &Ground) -> Option<AnomalyChange> {
-    let (id, coins) = (anomaly.id, &ground.now);
+fn follow(anomaly: &Anomaly, basis: &Basis) -> Option<AnomalyChange> {
+    let (id, coins) = (anomaly.id, &basis.now);
     match anomaly.resolution {
-        Resolution::Open if coins.paid_sats == 0 => Some(AnomalyChange::Dismiss { id, reason: ground.reason }),
-        Resolution::Open if coins.paid_sats != anomaly.paid_sats => {
-            Some(AnomalyChange::Follow { id, coins: coins.clone() })
+        Resolution::Open if coins.paid_sats == 0 => Some(AnomalyChange::Dismiss { id, reason: basis.reason }),
+        Resolution::Open if !anomaly.rests_on(coins) => {
+            Some(AnomalyChange::Follow { id, coins: coins.clone(), notify: coins.paid_sats != anomaly.paid_sats })
         }
         Resolution::DismissedBySystem if coins.paid_sats > 0 => {
             Some(AnomalyChange::Reopen { id, coins: coins.clone() })
@@ -110,29 +107,30 @@ impl Scene<'_> {
         }
     }
 
-    /// The ground of an anomaly that exists; `None` where this look says nothing about it.
-    fn ground(&self, anomaly: &Anomaly) -> Option<Ground> {
+    /// The basis of an anomaly that exists; `None` where this look says nothing about it.
+    fn basis(&self, anomaly: &Anomaly) -> Option<Basis> {
         match anomaly.kind {
-            AnomalyKind::LatePayment | AnomalyKind::ExtraPayment => self.ground_in(anomaly.txid?),
-            AnomalyKind::Overpayment | AnomalyKind::Underpayment => Some(self.ground_of(anomaly.kind)),
-            AnomalyKind::ReversedPayment => self.ground_of_reversal(anomaly),
+            AnomalyKind::LatePayment | AnomalyKind::ExtraPayment => self.basis_in(anomaly.txid?),
+            AnomalyKind::Overpayment | AnomalyKind::Underpayment => Some(self.basis_of(anomaly.kind)),
+            AnomalyKind::ReversedPayment => self.basis_of_reversal(anomaly),
         }
     }
 
     /// The part of one transaction that does not count. A displaced one is neither gone nor counting: nothing is
     /// said about it until the chain or the mempool decides.
-    fn ground_in(&self, txid: Txid) -> Option<Ground> {
+    fn basis_in(&self, txid: Txid) -> Option<Basis> {
         let one = self.find(txid).filter(|one| !one.displaced)?;
         let receipt = one.receipt;
         let before_sats = if receipt.gone { 0 } else { receipt.amount_sats.saturating_sub(receipt.counted_sats) };
         let reason = if one.gone { COINS_GONE } else { COINS_COUNT };
-        Some(Ground { before_sats, now: uncounted(one), reason })
+        Some(Basis { before: coins(before_sats, [txid]), now: uncounted(one), reason })
     }
 
     /// What OVERPAYMENT and UNDERPAYMENT tell of, which is a part of what counts.
-    fn ground_of(&self, kind: AnomalyKind) -> Ground {
+    fn basis_of(&self, kind: AnomalyKind) -> Basis {
         let largest_before = self.judged.iter().map(|one| one.receipt.counted_sats).max();
         let largest_now = self.judged.iter().map(|one| one.counted_sats).max();
+        let counted_before = self.judged.iter().filter(|one| one.receipt.counted_sats > 0);
         let counting = self.judged.iter().filter(|one| one.counted_sats > 0);
         let reason = match kind {
             AnomalyKind::Underpayment if self.after.paid_sats == 0 => NOTHING_COUNTS,
@@ -142,37 +140,31 @@ impl Scene<'_> {
             | AnomalyKind::Overpayment
             | AnomalyKind::ReversedPayment => NOT_OVERPAID,
         };
-        Ground {
-            before_sats: misfit_sats(kind, self.before, largest_before.unwrap_or(0)),
-            now: Coins {
-                paid_sats: misfit_sats(kind, self.after, largest_now.unwrap_or(0)),
-                txids: counting.map(|one| one.receipt.txid).collect(),
-            },
+        Basis {
+            before: coins(
+                misfit_sats(kind, self.before, largest_before.unwrap_or(0)),
+                counted_before.map(|one| one.receipt.txid),
+            ),
+            now: coins(misfit_sats(kind, self.after, largest_now.unwrap_or(0)), counting.map(|one| one.receipt.txid)),
             reason,
         }
     }
 
-    /// A reversal's coins are fixed at each fall; its ground is gone when the payment is CONFIRMED again.
-    fn ground_of_reversal(&self, anomaly: &Anomaly) -> Option<Ground> {
-        if self.is_fall() {
-            return Some(Ground { before_sats: 0, now: self.reversed(), reason: CONFIRMED_AGAIN });
+    /// A reversal's coins are fixed at each fall; its basis is gone when the payment is CONFIRMED again.
+    fn basis_of_reversal(&self, anomaly: &Anomaly) -> Option<Basis> {
+        let (nothing, reason) = (coins(0, []), CONFIRMED_AGAIN);
+        if is_fall(self.before, self.after) {
+            return Some(Basis { before: nothing, now: self.reversed(), reason });
         }
-        let is_back = self.after.state == PaymentState::Confirmed;
-        let before_sats = if self.before.state == PaymentState::Confirmed { 0 } else { anomaly.paid_sats };
-        is_back.then(|| Ground { before_sats, now: Coins { paid_sats: 0, txids: Vec::new() }, reason: CONFIRMED_AGAIN })
-    }
-
-    fn is_fall(&self) -> bool {
-        self.before.state == PaymentState::Confirmed && self.after.state == PaymentState::Invalid
+        let known = || coins(anomaly.paid_sats, anomaly.txids.iter().copied());
+        let before = if self.before.state == PaymentState::Confirmed { nothing.clone() } else { known() };
+        (self.after.state == PaymentState::Confirmed).then_some(Basis { before, now: nothing, reason })
     }
 
     /// What counted before the look and is gone after it.
     fn reversed(&self) -> Coins {
         let lost: Vec<_> = self.judged.iter().filter(|one| one.receipt.counted_sats > 0 && one.gone).collect();
-        Coins {
-            paid_sats: counting::sum(lost.iter().map(|one| one.receipt.counted_sats)),
-            txids: lost.iter().map(|one| one.receipt.txid).collect(),
-        }
+        coins(counting::sum(lost.iter().map(|one| one.receipt.counted_sats)), lost.iter().map(|one| one.receipt.txid))
     }
 
     /// New anomalies, of which there is no record yet.
@@ -181,19 +173,12 @@ impl Scene<'_> {
         let deep = |one: &Judged<'_>| one.confirmations >= self.after.policy.anomaly_confirmations;
         let is_settled = self.judged.iter().filter(|one| one.counted_sats > 0).all(deep);
         for kind in FOLLOWING.into_iter().filter(|kind| is_settled && is_new(anomalies, *kind)) {
-            let coins = self.ground_of(kind).now;
-            let is_due = match kind {
-                AnomalyKind::Overpayment => self.after.state == PaymentState::Confirmed || self.is_overpaid_invalid,
-                AnomalyKind::Underpayment
-                | AnomalyKind::LatePayment
-                | AnomalyKind::ExtraPayment
-                | AnomalyKind::ReversedPayment => true,
-            };
-            if is_due && coins.paid_sats > 0 {
+            let coins = self.basis_of(kind).now;
+            if coins.paid_sats > 0 {
                 raised.push(AnomalyChange::Raise { kind, txid: None, coins });
             }
         }
-        if self.is_fall() && is_new(anomalies, AnomalyKind::ReversedPayment) {
+        if is_fall(self.before, self.after) && is_new(anomalies, AnomalyKind::ReversedPayment) {
             let kind = AnomalyKind::ReversedPayment;
             raised.push(AnomalyChange::Raise { kind, txid: None, coins: self.reversed() });
         }
@@ -230,22 +215,24 @@ fn is_new(anomalies: &[Anomaly], kind: AnomalyKind) -> bool {
     !anomalies.iter().any(|anomaly| anomaly.kind == kind)
 }
 
+/// Coins of these transactions; of none where they come to nothing.
+fn coins(paid_sats: u64, txids: impl IntoIterator<Item = Txid>) -> Coins {
+    Coins { paid_sats, txids: if paid_sats == 0 { Vec::new() } else { txids.into_iter().collect() } }
+}
+
 /// What of a transaction is there and does not count.
 fn uncounted(one: &Judged<'_>) -> Coins {
     let paid_sats = if one.gone { 0 } else { one.receipt.amount_sats.saturating_sub(one.counted_sats) };
-    Coins { paid_sats, txids: vec![one.receipt.txid] }
+    coins(paid_sats, [one.receipt.txid])
 }
 
 /// The coins that OVERPAYMENT or UNDERPAYMENT tells of, of a payment whose largest transaction counts for
 /// `largest_sats`.
 fn misfit_sats(kind: AnomalyKind, payment: &Payment, largest_sats: u64) -> u64 {
     let paid = payment.paid_sats;
-    let is_overpaid_alone = payment.policy.overpayment == Overpayment::Invalidate
-        && payment.accepted_sats.is_none()
-        && largest_sats > payment.amount_sats;
     match (kind, payment.state) {
         (AnomalyKind::Overpayment, PaymentState::Confirmed) => paid.saturating_sub(payment.amount_sats),
-        (AnomalyKind::Overpayment, PaymentState::Invalid) if is_overpaid_alone => paid,
+        (AnomalyKind::Overpayment, PaymentState::Invalid) if is_invalidated_by(payment, largest_sats) => paid,
         (AnomalyKind::Underpayment, PaymentState::Expired | PaymentState::Invalid) if !is_enough(payment, paid) => paid,
         (
             AnomalyKind::LatePayment

@@ -4,6 +4,7 @@ mod anomalies;
 mod counting;
 mod due;
 mod laws;
+mod shares;
 mod states;
 mod world;
 
@@ -11,7 +12,7 @@ use bitcoin::Txid;
 use bitcoin::hashes::Hash;
 
 use super::{Advance, Look, advance};
-use crate::anomaly::{Anomaly, AnomalyChange, AnomalyKind, Resolution};
+use crate::anomaly::{Anomaly, AnomalyChange, AnomalyKind, RESOLUTIONS, Resolution};
 use crate::id::Id;
 use crate::money::{Currency, Rate};
 use crate::payment::{Payment, PaymentState};
@@ -83,8 +84,9 @@ impl Receipt {
         Self { position: Position::Block { height: TIP + 1 - confirmations, time: EXPIRES }, ..self }
     }
 
+    /// In neither; the look after the last that saw it missed it first.
     fn absent(self) -> Self {
-        Self { position: Position::Absent, ..self }
+        Self { position: self.position.missed(self.last_seen_at.plus_ms(1_000)), ..self }
     }
 
     /// It counted at the look before for so much, of which as much is eligible.
@@ -98,7 +100,7 @@ impl Receipt {
     }
 
     fn spent_in_chain(self) -> Self {
-        Self { position: Position::Absent, conflict_in_chain: true, ..self }
+        Self { conflict_in_chain: true, ..self.absent() }
     }
 
     fn against(self, number: u8) -> Self {
@@ -112,7 +114,8 @@ fn closed(state: PaymentState, paid_sats: u64) -> Payment {
 }
 
 fn anomaly(kind: AnomalyKind, tx: Option<u8>, paid_sats: u64, resolution: Resolution) -> Anomaly {
-    Anomaly { id: Id::from_bytes([9; 20]), kind, txid: tx.map(txid), paid_sats, resolution }
+    let txids = vec![txid(tx.unwrap_or(1))];
+    Anomaly { id: Id::from_bytes([9; 20]), kind, txid: tx.map(txid), paid_sats, txids, resolution }
 }
 
 /// Writes down what a look decided, as the gateway does.
@@ -137,19 +140,23 @@ fn apply_change(change: &AnomalyChange, anomalies: &mut Vec<Anomaly>) {
     let (id, coins, resolution) = match change {
         AnomalyChange::Raise { kind, txid, coins } => {
             let id = Id::from_bytes([u8::try_from(anomalies.len()).unwrap(); 20]);
-            let (kind, txid, paid_sats) = (*kind, *txid, coins.paid_sats);
-            anomalies.push(Anomaly { id, kind, txid, paid_sats, resolution: Resolution::Open });
+            let (kind, txid, coins) = (*kind, *txid, coins.clone());
+            let (paid_sats, txids) = (coins.paid_sats, coins.txids);
+            anomalies.push(Anomaly { id, kind, txid, paid_sats, txids, resolution: Resolution::Open });
             return;
         }
-        AnomalyChange::Follow { id, coins } | AnomalyChange::Reopen { id, coins } => {
+        AnomalyChange::Follow { id, coins, .. } | AnomalyChange::Reopen { id, coins } => {
             (id, Some(coins), Resolution::Open)
         }
         AnomalyChange::Dismiss { id, .. } => (id, None, Resolution::DismissedBySystem),
         AnomalyChange::Accept { id } => (id, None, Resolution::Accepted),
     };
     let anomaly = anomalies.iter_mut().find(|anomaly| anomaly.id == *id).unwrap();
+    let step = (anomaly.resolution, resolution);
+    assert!(step.0 == step.1 || RESOLUTIONS.contains(&step), "{step:?}");
     anomaly.resolution = resolution;
     if let Some(coins) = coins {
         anomaly.paid_sats = coins.paid_sats;
+        anomaly.txids.clone_from(&coins.txids);
     }
 }

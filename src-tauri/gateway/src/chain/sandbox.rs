@@ -3,28 +3,40 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bitcoin::Transaction;
+use bitcoin::constants::genesis_block;
+use bitcoin::hashes::Hash as _;
+use bitcoin::{BlockHash, FeeRate, Network, Transaction};
 use tillgate_domain::time::Timestamp;
 use tillgate_sandbox::{BroadcastRefusal, Sandbox, SandboxError, TxView};
 
-use super::{Broadcast, Chain, ChainDown, Tip, TxFacts, TxPosition, View};
-use crate::clock::Clock;
-use crate::fail_points::{self, Point};
+use super::{Ask, Broadcast, Chain, ChainDown, Identity, Tip, TxFacts, TxPosition, View};
+use crate::machine::clock::Clock;
+use crate::machine::fail_points::{self, Point};
 
-/// Transactions in one answer; bounds its memory.
+/// Changes in one answer; bounds its memory.
 const VIEW_MAX: usize = 500;
 
 /// The private regtest chain inside the program, misbehaving where it was told to.
-pub struct SandboxChain {
+pub(crate) struct SandboxChain {
     sandbox: Arc<Sandbox>,
     clock: Arc<dyn Clock>,
+    identity: Identity,
+}
+
+/// Where a look ended: the number of the last change that it saw, and the best block.
+struct Place {
+    change: i64,
+    height: u32,
+    hash: BlockHash,
 }
 
 impl SandboxChain {
     /// Asks `sandbox`; what is broadcast enters its mempool at `clock`'s time.
     #[must_use]
-    pub fn new(sandbox: Arc<Sandbox>, clock: Arc<dyn Clock>) -> Self {
-        Self { sandbox, clock }
+    pub(crate) fn new(sandbox: Arc<Sandbox>, clock: Arc<dyn Clock>) -> Self {
+        let genesis = genesis_block(Network::Regtest).block_hash();
+        let identity = Identity { genesis, instance: Some(sandbox.identity()) };
+        Self { sandbox, clock, identity }
     }
 
     /// Answers late, or not at all, if the sandbox was told so.
@@ -37,62 +49,133 @@ impl SandboxChain {
         Ok(())
     }
 
-    fn facts(&self, view: TxView) -> TxFacts {
-        let in_mempool = matches!(view.position, tillgate_sandbox::TxPosition::Mempool { .. });
-        TxFacts {
-            relays_well: in_mempool
-                && !view.has_unconfirmed_ancestors
-                && view.fee_rate_sat_vb >= self.sandbox.fee_estimate_sat_vb(),
-            tx: view.tx,
-            position: match view.position {
-                tillgate_sandbox::TxPosition::Block { height, time_ms, .. } => {
-                    TxPosition::Block { height, time: Timestamp::from_ms(time_ms) }
-                }
-                tillgate_sandbox::TxPosition::Mempool { entered_ms } => {
-                    TxPosition::Mempool { entered: Timestamp::from_ms(entered_ms) }
-                }
-                tillgate_sandbox::TxPosition::Absent => TxPosition::Absent,
-            },
-            conflict_in_chain: view.conflict_in_chain,
-            conflict_in_mempool: view.conflict_in_mempool,
-            conflicts: view.conflicts,
-        }
+    /// The number of the last change before the view that a token asks for; `None` where this chain was never there.
+    fn last_change(&self, token: &[u8]) -> Result<Option<i64>, ChainDown> {
+        let Some(place) = Place::read(token) else { return Ok(None) };
+        let was_there = self.sandbox.was_at(place.change, place.height, place.hash).map_err(down)?;
+        Ok(was_there.then_some(place.change))
     }
 }
 
 impl Chain for SandboxChain {
-    fn view(&self, cursor: i64) -> Result<View, ChainDown> {
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        Ok(self.identity)
+    }
+
+    fn tip(&self) -> Result<Tip, ChainDown> {
+        self.suffer_faults()?;
+        self.sandbox.tip().map(tip).map_err(down)
+    }
+
+    fn look(&self, ask: &Ask<'_>) -> Result<View, ChainDown> {
         fail_points::pass(Point::ViewBefore);
         self.suffer_faults()?;
-        let changes = self.sandbox.changes_since(cursor, VIEW_MAX).map_err(down)?;
+        let since = match ask.token {
+            Some(token) => self.last_change(token)?,
+            None => None,
+        };
+        let changes = self.sandbox.changes_since(since.unwrap_or(0), VIEW_MAX).map_err(down)?;
+        let mut unknown = Vec::new();
+        if !changes.more {
+            for txid in ask.watch.txids() {
+                if !self.sandbox.is_known(*txid).map_err(down)? {
+                    unknown.push(*txid);
+                }
+            }
+        }
         fail_points::pass(Point::ViewAfter);
+        let tip = tip(changes.tip);
+        let ours = changes.txs.into_iter().filter(|view| ask.watch.concerns(&view.tx));
         Ok(View {
-            cursor: changes.cursor,
+            token: Place { change: changes.cursor, height: tip.height, hash: tip.hash }.write(),
+            from_start: since.is_none(),
             more: changes.more,
-            tip: Tip {
-                height: changes.tip.height,
-                hash: changes.tip.hash,
-                time: Timestamp::from_ms(changes.tip.time_ms),
-            },
-            txs: changes.txs.into_iter().map(|view| self.facts(view)).collect(),
+            tip,
+            txs: ours.map(facts).collect(),
+            unknown,
         })
     }
 
-    fn broadcast(&self, tx: &Transaction) -> Result<Broadcast, ChainDown> {
+    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
         fail_points::pass(Point::BroadcastBefore);
         self.suffer_faults()?;
-        let answer = self.sandbox.broadcast(tx, self.clock.now().ms());
-        fail_points::pass(Point::BroadcastAfter);
-        match answer {
-            Ok(_) => Ok(Broadcast::Accepted),
-            Err(BroadcastRefusal::MissingInputs(_) | BroadcastRefusal::InputSpent { .. }) => Ok(Broadcast::InputsSpent),
-            Err(BroadcastRefusal::Storage(error)) => Err(down(*error)),
-            Err(refusal) => Ok(Broadcast::Refused(refusal.to_string())),
+        let mut answer = Broadcast::AlreadyKnown;
+        for tx in package {
+            answer = match self.sandbox.broadcast(tx, self.clock.now().ms()) {
+                Ok(tillgate_sandbox::Broadcast::Accepted) => Broadcast::Accepted,
+                Ok(tillgate_sandbox::Broadcast::AlreadyKnown) => Broadcast::AlreadyKnown,
+                Err(refusal) => {
+                    answer = refused(refusal)?;
+                    break;
+                }
+            };
         }
+        fail_points::pass(Point::BroadcastAfter);
+        Ok(answer)
+    }
+
+    fn fee_rate(&self, _blocks: u16) -> Result<FeeRate, ChainDown> {
+        self.suffer_faults()?;
+        Ok(fee_rate(self.sandbox.fee_estimate_sat_vb()))
     }
 
     fn has_mempool(&self) -> bool {
         true
+    }
+}
+
+impl Place {
+    fn write(&self) -> Vec<u8> {
+        [&self.change.to_be_bytes()[..], &self.height.to_be_bytes(), &self.hash.to_byte_array()].concat()
+    }
+
+    fn read(token: &[u8]) -> Option<Self> {
+        let (change, rest) = token.split_first_chunk()?;
+        let (height, hash) = rest.split_first_chunk()?;
+        Some(Self {
+            change: i64::from_be_bytes(*change),
+            height: u32::from_be_bytes(*height),
+            hash: BlockHash::from_slice(hash).ok()?,
+        })
+    }
+}
+
+fn tip(tip: tillgate_sandbox::Tip) -> Tip {
+    Tip { height: tip.height, hash: tip.hash, time: Timestamp::from_ms(tip.time_ms) }
+}
+
+fn facts(view: TxView) -> TxFacts {
+    TxFacts {
+        tx: view.tx,
+        position: match view.position {
+            tillgate_sandbox::TxPosition::Block { height, time_ms, .. } => {
+                TxPosition::Block { height, time: Timestamp::from_ms(time_ms) }
+            }
+            tillgate_sandbox::TxPosition::Mempool { entered_ms } => {
+                TxPosition::Mempool { entered: Timestamp::from_ms(entered_ms) }
+            }
+            tillgate_sandbox::TxPosition::Absent => TxPosition::Absent,
+        },
+        conflict_in_chain: view.conflict_in_chain.into(),
+        conflict_in_mempool: view.conflict_in_mempool.into(),
+        conflicts: view.conflicts,
+        unconfirmed_ancestors: view.has_unconfirmed_ancestors.into(),
+        fee_rate: Some(fee_rate(view.fee_rate_sat_vb)),
+    }
+}
+
+fn fee_rate(sat_vb: u64) -> FeeRate {
+    FeeRate::from_sat_per_vb(sat_vb).unwrap_or(FeeRate::MAX)
+}
+
+/// What a refusal says of the transaction; those of the sandbox's storage say nothing.
+fn refused(refusal: BroadcastRefusal) -> Result<Broadcast, ChainDown> {
+    match refusal {
+        BroadcastRefusal::MissingInputs(_) => Ok(Broadcast::InputsMissing),
+        BroadcastRefusal::InputSpent { .. } => Ok(Broadcast::InputsSpent),
+        BroadcastRefusal::Conflict(_) | BroadcastRefusal::ReplacementFeeTooLow { .. } => Ok(Broadcast::Conflict),
+        BroadcastRefusal::Storage(error) => Err(down(*error)),
+        refusal => Ok(Broadcast::Refused(refusal.to_string())),
     }
 }
 

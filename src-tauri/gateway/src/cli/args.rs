@@ -4,9 +4,18 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tillgate_domain::payment::PaymentState;
 
+use super::image;
 use crate::console::Command;
-use crate::environment::Environment;
+use crate::console::anomalies::{DismissAnomaly, ListAnomalies, ShowAnomaly};
+use crate::console::deliveries::{ListDeliveries, Resend};
+use crate::console::doctor::Doctor;
+use crate::console::keys::{CreateKey, ListKeys, RevokeKey, RotateHmacKey};
+use crate::console::payments::{AcceptPayment, ListPayments, ShowPayment};
+use crate::console::settings::{GetSetting, ListSettings, SetSetting, UnsetSetting};
+use crate::console::status::Status;
+use crate::machine::environment::Environment;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,7 +35,7 @@ as TILLGATE_MERCHANT_NAME, and TILLGATE_LOG says what is logged (info, debug, �
 /// Take Bitcoin on your own machine.
 #[derive(Debug, Parser)]
 #[command(name = "tillgate", version, after_help = EXAMPLES, arg_required_else_help = true, max_term_width = 110)]
-pub struct Tillgate {
+pub(super) struct Tillgate {
     #[command(flatten)]
     pub common: Common,
     #[command(subcommand)]
@@ -35,7 +44,7 @@ pub struct Tillgate {
 
 /// What every command takes.
 #[derive(Debug, Args)]
-pub struct Common {
+pub(super) struct Common {
     /// Which environment: test (the built-in sandbox) or production.
     #[arg(long, global = true, env = "TILLGATE_ENVIRONMENT", default_value = "test", value_name = "test|production")]
     pub environment: Environment,
@@ -58,7 +67,7 @@ pub struct Common {
 
 /// The form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
+pub(super) enum LogFormat {
     /// For people.
     Human,
     /// One JSON object a line.
@@ -67,7 +76,7 @@ pub enum LogFormat {
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum Act {
+pub(super) enum Act {
     /// Run the gateway until SIGTERM or Ctrl-C.
     ///
     /// When ready it prints one line to stdout:
@@ -101,7 +110,7 @@ pub enum Act {
 
 /// How to serve.
 #[derive(Debug, Clone, Args)]
-pub struct ServeArgs {
+pub(super) struct ServeArgs {
     /// Where the API listens; port 0 picks a free one [default: 127.0.0.1:7421, production 127.0.0.1:7420].
     #[arg(long, env = "TILLGATE_LISTEN", value_name = "ADDR:PORT")]
     pub listen: Option<SocketAddr>,
@@ -129,7 +138,7 @@ pub struct ServeArgs {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Keys {
+pub(super) enum Keys {
     /// Make a key; its secret is shown this once. JSON: {"name", "secret", "permissions"}.
     Create {
         /// Letters, digits, underscore; 1 to 64.
@@ -141,6 +150,12 @@ pub enum Keys {
         /// Payments made with this key need no notificationUrl.
         #[arg(long)]
         notification_url_optional: bool,
+        /// The key sees, resends and approves what it made, and nothing else.
+        #[arg(long)]
+        own: bool,
+        /// A host that this key's notifications may go to, like shop.example; repeatable [default: all hosts].
+        #[arg(long = "notify-host", value_name = "HOST")]
+        notify_hosts: Vec<String>,
     },
     /// List the keys. JSON: {"items": […]}.
     List,
@@ -152,13 +167,13 @@ pub enum Keys {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum HmacKey {
+pub(super) enum HmacKey {
     /// Make a new key, shown this once; the old one signs beside it for 24 hours. JSON: {"key"}.
     Rotate,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Settings {
+pub(super) enum Settings {
     /// List all settings. JSON: {"items": [{"name", "value", "default", "about"}]}.
     List,
     /// Show one setting.
@@ -171,8 +186,11 @@ pub enum Settings {
         /// The setting's name.
         name: String,
         /// The value, in the form that `settings list` shows.
-        #[arg(allow_hyphen_values = true)]
-        value: String,
+        #[arg(allow_hyphen_values = true, required_unless_present = "file")]
+        value: Option<String>,
+        /// Take the value from an image file (PNG, JPEG, WebP or SVG), for merchantLogo.
+        #[arg(long, value_name = "FILE", conflicts_with = "value", value_parser = image::data_url)]
+        file: Option<String>,
     },
     /// Return a setting to its default.
     Unset {
@@ -183,7 +201,7 @@ pub enum Settings {
 
 /// Which part of a list.
 #[derive(Debug, Args)]
-pub struct Range {
+pub(super) struct Range {
     /// How many at most.
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500), value_name = "1-500")]
     pub limit: u32,
@@ -193,14 +211,14 @@ pub struct Range {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Payments {
+pub(super) enum Payments {
     /// List payments, newest first. JSON: {"items": […], "itemsCount"}.
     List {
         #[command(flatten)]
         range: Range,
         /// Only those in this state (NEW, UNDERPAID, UNCONFIRMED, CONFIRMED, EXPIRED, INVALID); repeatable.
         #[arg(long = "status", value_name = "STATE")]
-        states: Vec<String>,
+        states: Vec<PaymentState>,
         /// An id, address, transaction id or the shop's own reference.
         #[arg(long, value_name = "TEXT")]
         search: Option<String>,
@@ -218,7 +236,7 @@ pub enum Payments {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Anomalies {
+pub(super) enum Anomalies {
     /// List anomalies, newest first. JSON: {"items": […], "itemsCount"}.
     List {
         #[command(flatten)]
@@ -232,18 +250,18 @@ pub enum Anomalies {
         /// Its id.
         id: String,
     },
-    /// Set an anomaly aside.
+    /// Dismiss an anomaly.
     Dismiss {
         /// Its id.
         id: String,
-        /// Why, for the record.
+        /// Why, for the record; the shop reads it.
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Deliveries {
+pub(super) enum Deliveries {
     /// List attempts to notify, newest first. JSON: {"items": […], "itemsCount"}.
     List {
         #[command(flatten)]
@@ -261,7 +279,7 @@ pub enum Deliveries {
 
 /// What a line means.
 #[derive(Debug)]
-pub enum Meaning {
+pub(super) enum Meaning {
     /// Run the gateway.
     Serve(ServeArgs),
     /// Ask a gateway.
@@ -270,35 +288,39 @@ pub enum Meaning {
 
 impl Act {
     /// What the line means.
-    pub fn meaning(self) -> Meaning {
+    pub(super) fn meaning(self) -> Meaning {
         Meaning::Ask(match self {
             Self::Serve(serve) => return Meaning::Serve(serve),
-            Self::Status => Command::Status,
-            Self::Keys(Keys::Create { name, permissions, notification_url_optional }) => {
-                Command::CreateKey { name, permissions, notification_url_optional }
+            Self::Status => Status {}.into(),
+            Self::Keys(Keys::Create { name, permissions, notification_url_optional, own, notify_hosts }) => {
+                CreateKey { name, permissions, notification_url_optional, own, notify_hosts }.into()
             }
-            Self::Keys(Keys::List) => Command::ListKeys,
-            Self::Keys(Keys::Revoke { name }) => Command::RevokeKey { name },
-            Self::HmacKey(HmacKey::Rotate) => Command::RotateHmacKey,
-            Self::Settings(Settings::List) => Command::ListSettings,
-            Self::Settings(Settings::Get { name }) => Command::GetSetting { name },
-            Self::Settings(Settings::Set { name, value }) => Command::SetSetting { name, value },
-            Self::Settings(Settings::Unset { name }) => Command::UnsetSetting { name },
+            Self::Keys(Keys::List) => ListKeys {}.into(),
+            Self::Keys(Keys::Revoke { name }) => RevokeKey { name }.into(),
+            Self::HmacKey(HmacKey::Rotate) => RotateHmacKey {}.into(),
+            Self::Settings(Settings::List) => ListSettings {}.into(),
+            Self::Settings(Settings::Get { name }) => GetSetting { name }.into(),
+            Self::Settings(Settings::Set { name, value, file }) => {
+                // The grammar wants exactly one of them.
+                SetSetting { name, value: value.or(file).unwrap_or_default() }.into()
+            }
+            Self::Settings(Settings::Unset { name }) => UnsetSetting { name }.into(),
             Self::Payments(Payments::List { range, states, search }) => {
-                Command::ListPayments { limit: range.limit, offset: range.offset, states, search }
+                let states = states.into_iter().map(Into::into).collect();
+                ListPayments { limit: range.limit, offset: range.offset, states, search }.into()
             }
-            Self::Payments(Payments::Show { id }) => Command::ShowPayment { payment_id: id },
-            Self::Payments(Payments::Accept { id }) => Command::AcceptPayment { payment_id: id },
+            Self::Payments(Payments::Show { id }) => ShowPayment { payment_id: id }.into(),
+            Self::Payments(Payments::Accept { id }) => AcceptPayment { payment_id: id, accepted_sats: None }.into(),
             Self::Anomalies(Anomalies::List { range, open }) => {
-                Command::ListAnomalies { open, limit: range.limit, offset: range.offset }
+                ListAnomalies { open, limit: range.limit, offset: range.offset }.into()
             }
-            Self::Anomalies(Anomalies::Show { id }) => Command::ShowAnomaly { anomaly_id: id },
-            Self::Anomalies(Anomalies::Dismiss { id, reason }) => Command::DismissAnomaly { anomaly_id: id, reason },
+            Self::Anomalies(Anomalies::Show { id }) => ShowAnomaly { anomaly_id: id }.into(),
+            Self::Anomalies(Anomalies::Dismiss { id, reason }) => DismissAnomaly { anomaly_id: id, reason }.into(),
             Self::Deliveries(Deliveries::List { range, failed }) => {
-                Command::ListDeliveries { failed, limit: range.limit, offset: range.offset }
+                ListDeliveries { failed, limit: range.limit, offset: range.offset }.into()
             }
-            Self::Deliveries(Deliveries::Resend { id }) => Command::Resend { id },
-            Self::Doctor => Command::Doctor,
+            Self::Deliveries(Deliveries::Resend { id }) => Resend { id }.into(),
+            Self::Doctor => Doctor {}.into(),
         })
     }
 }
@@ -324,36 +346,71 @@ mod tests {
 
     #[test]
     fn a_line_means_its_command() {
-        assert_eq!(parse("status --json").unwrap(), Command::Status);
+        assert_eq!(parse("status --json").unwrap(), Status {}.into());
         assert_eq!(
             parse("keys create till --permissions full --notification-url-optional").unwrap(),
-            Command::CreateKey {
+            CreateKey {
                 name: "till".to_owned(),
                 permissions: "full".to_owned(),
-                notification_url_optional: true
+                notification_url_optional: true,
+                own: false,
+                notify_hosts: Vec::new()
             }
+            .into()
+        );
+        assert_eq!(
+            parse("keys create shop --own --notify-host a.example --notify-host b.example").unwrap(),
+            CreateKey {
+                name: "shop".to_owned(),
+                permissions: "shop".to_owned(),
+                notification_url_optional: false,
+                own: true,
+                notify_hosts: vec!["a.example".to_owned(), "b.example".to_owned()]
+            }
+            .into()
         );
         assert_eq!(
             parse("payments list --status NEW --status UNDERPAID --limit 3").unwrap(),
-            Command::ListPayments {
+            ListPayments {
                 limit: 3,
                 offset: 0,
-                states: vec!["NEW".to_owned(), "UNDERPAID".to_owned()],
+                states: vec![PaymentState::New.into(), PaymentState::Underpaid.into()],
                 search: None
             }
+            .into()
         );
         assert_eq!(
             parse("settings set tolerancePerMille -1").unwrap(),
-            Command::SetSetting { name: "tolerancePerMille".to_owned(), value: "-1".to_owned() },
+            SetSetting { name: "tolerancePerMille".to_owned(), value: "-1".to_owned() }.into(),
             "the table refuses it with the bounds"
         );
     }
 
     #[test]
+    fn a_logo_is_taken_from_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("logo");
+        std::fs::write(&file, b"\x89PNG\r\n\x1a\n").unwrap();
+        let line = format!("settings set merchantLogo --file {}", file.display());
+        let value = "data:image/png;base64,iVBORw0KGgo=".to_owned();
+        assert_eq!(parse(&line).unwrap(), SetSetting { name: "merchantLogo".to_owned(), value }.into());
+        let missing = format!("{line}.missing");
+        for line in [&missing, "settings set merchantLogo", "settings set merchantLogo x --file y"] {
+            assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
+        }
+    }
+
+    #[test]
     fn wrong_usage_is_refused_by_the_grammar() {
-        for line in
-            ["keys", "keys create", "anomalies dismiss abc", "payments list --limit 501", "nonsense", "serve -x"]
-        {
+        for line in [
+            "keys",
+            "keys create",
+            "anomalies dismiss abc",
+            "payments list --limit 501",
+            "payments list --status PAID",
+            "nonsense",
+            "serve -x",
+        ] {
             assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
         }
     }

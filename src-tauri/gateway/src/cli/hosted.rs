@@ -8,9 +8,10 @@ use clap::Parser;
 use tokio_util::sync::CancellationToken;
 
 use super::args::{Common, ServeArgs};
-use super::{Failure, log, serve};
-use crate::environment::Environment;
-use crate::gateway::Gateway;
+use super::{Failure, call, log, serve};
+use crate::app::App;
+use crate::console::StatusView;
+use crate::machine::environment::Environment;
 
 /// Take Bitcoin on your own machine: the window around the gateway.
 #[derive(Debug, Parser)]
@@ -20,6 +21,15 @@ pub struct Hosted {
     common: Common,
     #[command(flatten)]
     serve: ServeArgs,
+}
+
+/// Why a program serves nothing: a sentence with the remedy.
+#[derive(Debug)]
+pub enum NotServing {
+    /// Another process serves the same data: all is well, but not here.
+    Elsewhere(String),
+    /// Nothing serves.
+    Failed(String),
 }
 
 impl Hosted {
@@ -43,11 +53,17 @@ impl Hosted {
     /// Opens the gateway and serves until `shutdown`; `ready` is called once it takes payments.
     ///
     /// # Errors
-    /// Why it does not run (any more), and what to do: a sentence.
-    pub async fn serve(&self, ready: impl FnOnce(&Arc<Gateway>), shutdown: CancellationToken) -> Result<(), String> {
-        let served =
-            serve::until_stopped(&self.common, self.serve.clone(), |gateway, _| ready(gateway), shutdown).await;
-        served.map_err(|Failure(why)| why)
+    /// Why it does not run (any more), and what to do.
+    pub async fn serve(&self, ready: impl FnOnce(&Arc<App>), shutdown: CancellationToken) -> Result<(), NotServing> {
+        let served = serve::until_stopped(&self.common, self.serve.clone(), |app, _| ready(app), shutdown).await;
+        let Err(Failure(why)) = served else { return Ok(()) };
+        Err(match call::running(&self.common).await {
+            Some(StatusView { api: Some(api), .. }) => NotServing::Elsewhere(format!(
+                "Another Tillgate serves this data directory, at {api}. Use its own window, or the command line. \
+                 To work in this window, stop it and choose “Try again”. ({why})"
+            )),
+            Some(StatusView { api: None, .. }) | None => NotServing::Failed(why),
+        })
     }
 
     /// Waits for SIGTERM or Ctrl-C.

@@ -1,19 +1,135 @@
 //! The log on stderr, human or JSON. What is logged is each module's own affair; secrets never are.
+//!
+//! A log that cannot be written keeps nobody from working: its lines are dropped and counted, and how many were is the first
+//! thing that it says once it can be written again.
 
-use std::io::IsTerminal as _;
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::Mutex;
 
 use tracing_subscriber::EnvFilter;
 
 use super::args::LogFormat;
 
 /// Starts the log. `TILLGATE_LOG` says what to log (`debug`, `tillgate_gateway=trace,warn`), else `default` does.
-pub fn start(format: LogFormat, default: &str) {
+pub(super) fn start(format: LogFormat, default: &str) {
     let filter = std::env::var("TILLGATE_LOG").ok().and_then(|wanted| EnvFilter::try_new(wanted).ok());
     let filter = filter.unwrap_or_else(|| EnvFilter::new(default));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // What the library itself says of a log that cannot be written would be a panic.
+    let log = tracing_subscriber::fmt().with_env_filter(filter).log_internal_errors(false);
+    let log = log.with_writer(Mutex::new(Lossy::new(io::stderr(), format)));
     // A second log in one process (a test) leaves the first in place.
     let _ = match format {
-        LogFormat::Human => log.with_ansi(std::io::stderr().is_terminal()).with_target(false).try_init(),
+        LogFormat::Human => log.with_ansi(io::stderr().is_terminal()).with_target(false).try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),
     };
+}
+
+/// Writes whole lines, or drops and counts them.
+struct Lossy<W> {
+    to: W,
+    format: LogFormat,
+    dropped: u64,
+    /// The last line that was written stops short.
+    torn: bool,
+}
+
+impl<W: Write> Lossy<W> {
+    const fn new(to: W, format: LogFormat) -> Self {
+        Self { to, format, dropped: 0, torn: false }
+    }
+
+    /// Whether all of `line` was written.
+    fn try_write(&mut self, mut line: &[u8]) -> bool {
+        while !line.is_empty() {
+            match self.to.write(line) {
+                Ok(0) => return false,
+                Ok(count) => {
+                    line = line.get(count..).unwrap_or_default();
+                    self.torn = !line.is_empty();
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether nothing is left to be said of lines that were dropped.
+    fn told_of_dropped(&mut self) -> bool {
+        if self.torn && !self.try_write(b"\n") {
+            return false;
+        }
+        if self.dropped > 0 {
+            let (dropped, what) = (self.dropped, "lines of the log could not be written");
+            let line = match self.format {
+                LogFormat::Human => format!("WARN {dropped} {what}\n"),
+                LogFormat::Json => format!("{{\"level\":\"WARN\",\"message\":\"{dropped} {what}\"}}\n"),
+            };
+            if !self.try_write(line.as_bytes()) {
+                return false;
+            }
+            self.dropped = 0;
+        }
+        true
+    }
+}
+
+impl<W: Write> Write for Lossy<W> {
+    /// Takes a line, always.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if !(self.told_of_dropped() && self.try_write(line)) {
+            self.dropped = self.dropped.saturating_add(1);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // Nothing is held back.
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk with room for so many bytes.
+    struct Disk {
+        room: usize,
+        content: Vec<u8>,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.room == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            let count = bytes.len().min(self.room);
+            self.room -= count;
+            self.content.extend_from_slice(&bytes[..count]);
+            Ok(count)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_that_cannot_be_written_are_dropped_and_counted() {
+        for (format, told) in [
+            (LogFormat::Human, "WARN 3 lines of the log could not be written"),
+            (LogFormat::Json, r#"{"level":"WARN","message":"3 lines of the log could not be written"}"#),
+        ] {
+            let mut log = Lossy::new(Disk { room: 10, content: Vec::new() }, format);
+            for line in ["first\n", "second\n", "third\n", "fourth\n"] {
+                log.write_all(line.as_bytes()).unwrap();
+            }
+            log.to.room = 1_000;
+            log.write_all(b"fifth\n").unwrap();
+            log.write_all(b"sixth\n").unwrap();
+            let content = String::from_utf8(log.to.content).unwrap();
+            assert_eq!(content, format!("first\nseco\n{told}\nfifth\nsixth\n"));
+        }
+    }
 }

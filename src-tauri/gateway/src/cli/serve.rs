@@ -9,8 +9,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::{Common, ServeArgs};
 use super::{Failure, call, options, print};
-use crate::data_dir::{self, DataDirError};
-use crate::gateway::{Gateway, Listen, OpenError, Options, Served, Tls};
+use crate::app::App;
+use crate::daemon::{self, Listen, OpenError, Options, Tls};
+use crate::gateway::Served;
+use crate::machine::data_dir::{self, DataDirError};
 use crate::settings::Override;
 
 /// How long to wait for a command that holds the data directory for a moment.
@@ -29,11 +31,11 @@ struct Ready<'a> {
 }
 
 /// The program `tillgate serve`: says when it is ready, ends by SIGTERM or Ctrl-C.
-pub async fn run(common: &Common, serve: ServeArgs) -> Result<(), Failure> {
+pub(super) async fn run(common: &Common, serve: ServeArgs) -> Result<(), Failure> {
     // Before anything is opened, so that no signal finds it half open.
     let shutdown = on_signal()?;
     let environment = common.environment.as_str();
-    let ready = |_: &Arc<Gateway>, served: &Served| {
+    let ready = |_: &Arc<App>, served: &Served| {
         let ready = Ready { event: "ready", environment, api: &served.api, pages: &served.pages };
         let printed = serde_json::to_string(&ready).map_err(std::io::Error::from);
         if let Err(error) = printed.and_then(|line| print(&format!("{line}\n"))) {
@@ -44,10 +46,10 @@ pub async fn run(common: &Common, serve: ServeArgs) -> Result<(), Failure> {
 }
 
 /// Opens the gateway and serves until `shutdown`.
-pub async fn until_stopped(
+pub(super) async fn until_stopped(
     common: &Common,
     serve: ServeArgs,
-    ready: impl FnOnce(&Arc<Gateway>, &Served),
+    ready: impl FnOnce(&Arc<App>, &Served),
     shutdown: CancellationToken,
 ) -> Result<(), Failure> {
     let mut options = options(common)?;
@@ -55,8 +57,8 @@ pub async fn until_stopped(
         options.overrides.insert("publicUrl".to_owned(), Override { value, by: "--public-url".to_owned() });
     }
     let environment = options.environment;
-    let Some(gateway) = until(&shutdown, open(options)).await else { return Ok(()) };
-    let gateway = gateway?;
+    let Some(app) = until(&shutdown, open(options)).await else { return Ok(()) };
+    let app = app?;
     let listen = Listen {
         api: serve.listen.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, environment.default_port()))),
         pages: serve.pages_listen,
@@ -66,19 +68,19 @@ pub async fn until_stopped(
             (None, None) | (Some(_), None) | (None, Some(_)) => Tls::None,
         },
     };
-    let opened = Arc::clone(&gateway);
-    gateway.run(listen, move |served| ready(&opened, served), shutdown).await?;
+    let opened = Arc::clone(&app);
+    daemon::run(app, listen, move |served| ready(&opened, served), shutdown).await?;
     tracing::info!("stopped");
     Ok(())
 }
 
 /// A gateway that runs is told from a command that holds the lock for a moment by its socket.
-async fn open(options: Options) -> Result<Arc<Gateway>, OpenError> {
+async fn open(options: Options) -> Result<Arc<App>, OpenError> {
     let base = data_dir::base(options.data_dir.as_deref())?;
     let socket = data_dir::socket(&data_dir::env_dir(&base, options.environment));
     let mut waited = Duration::ZERO;
     loop {
-        match Gateway::open(options.clone()).await {
+        match daemon::open(options.clone()).await {
             Err(OpenError::DataDir(in_use @ DataDirError::InUse { .. })) => {
                 if waited >= WAIT_FOR_COMMAND || call::is_running(&socket).await {
                     return Err(in_use.into());
@@ -99,7 +101,7 @@ async fn until<T>(shutdown: &CancellationToken, work: impl Future<Output = T>) -
 }
 
 /// A token that SIGTERM or Ctrl-C cancels.
-pub fn on_signal() -> std::io::Result<CancellationToken> {
+pub(super) fn on_signal() -> std::io::Result<CancellationToken> {
     let token = CancellationToken::new();
     let cancel = token.clone();
     #[cfg(unix)]

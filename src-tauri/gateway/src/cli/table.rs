@@ -2,7 +2,7 @@
 
 /// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Align {
+pub(super) enum Align {
     /// Text.
     Left,
     /// Money and counts.
@@ -11,25 +11,25 @@ pub enum Align {
 
 /// A table of text.
 #[derive(Debug)]
-pub struct Table {
+pub(super) struct Table {
     columns: Vec<(&'static str, Align)>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// An empty table with these headings.
-    pub fn new(columns: &[(&'static str, Align)]) -> Self {
+    pub(super) fn new(columns: &[(&'static str, Align)]) -> Self {
         Self { columns: columns.to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row, one cell for each column. What could move a terminal's cursor is taken out: some cells hold
+    /// Adds a row, one cell for each column. What could move a terminal's cursor is written out: some cells hold
     /// what a stranger wrote.
-    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().map(|cell| plain(&cell)).collect());
     }
 
     /// The table as text, `nothing` where it is empty.
-    pub fn render(&self, nothing: &str) -> String {
+    pub(super) fn render(&self, nothing: &str) -> String {
         if self.rows.is_empty() {
             return format!("{nothing}\n");
         }
@@ -64,7 +64,7 @@ impl Table {
 }
 
 /// Names and values, one to a line, the values aligned.
-pub fn fields(fields: &[(&str, String)]) -> String {
+pub(super) fn fields(fields: &[(&str, String)]) -> String {
     let width = fields.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     fields
         .iter()
@@ -75,9 +75,26 @@ pub fn fields(fields: &[(&str, String)]) -> String {
         .collect()
 }
 
-/// The text without control characters.
-pub fn plain(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+/// The text with whatever could move a terminal's cursor or reorder what it shows written out: `\u{202e}`.
+pub(super) fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_unseen(character) {
+            plain.extend(character.escape_default());
+        } else {
+            plain.push(character);
+        }
+    }
+    plain
+}
+
+/// Control characters, line and paragraph separators, and the marks that change the direction of writing.
+fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
 }
 
 #[cfg(test)]
@@ -101,7 +118,16 @@ mod tests {
     fn a_strangers_text_cannot_move_the_cursor() {
         let mut table = Table::new(&[("message", Align::Left)]);
         table.row(["a\u{1b}[2Jb\nc".to_owned()]);
-        assert_eq!(table.render(""), "message\na [2Jb c\n");
+        assert_eq!(table.render(""), "message\na\\u{1b}[2Jb\\nc\n");
+    }
+
+    #[test]
+    fn a_strangers_text_cannot_be_read_backwards() {
+        let text = "pay \u{202e}09.9\u{202c} to \u{2066}me\u{2069}\u{200f}\u{61c}\u{2028}";
+        assert_eq!(plain(text), "pay \\u{202e}09.9\\u{202c} to \\u{2066}me\\u{2069}\\u{200f}\\u{61c}\\u{2028}");
+        for ordinary in ["Café Genève", "שלום", "👩‍🚀", "日本"] {
+            assert_eq!(plain(ordinary), ordinary);
+        }
     }
 
     #[test]

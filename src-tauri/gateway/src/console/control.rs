@@ -1,6 +1,6 @@
 //! The control socket, by which the command line talks to a running gateway: one JSON object a line each way,
-//! a [`Command`] in, `{"ok": view}` or `{"error": CommandError}` out. The socket's file is its owner's alone;
-//! nobody else can speak through it.
+//! a [`Command`] in, `{"ok": view}` or `{"error": CommandError}` out. The socket's file is its owner's alone, and both
+//! sides ask the kernel who is at the other end: nobody is heard or believed but the user as whom the program runs.
 
 use std::io;
 use std::path::Path;
@@ -12,8 +12,10 @@ use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
 };
 
-use super::Command;
-use super::views::CommandError;
+use super::command::Command;
+use super::error::CommandError;
+#[cfg(unix)]
+use crate::machine::trust;
 
 /// A request's line; the longest is a logo being set.
 const REQUEST_MAX: u64 = 256 * 1_024;
@@ -34,10 +36,21 @@ enum Answer {
 /// Asks a running gateway over its socket; `None` when none listens.
 ///
 /// # Errors
-/// What the gateway answered, or that it broke off.
+/// What the gateway answered, that it broke off, or that another user listens there.
 #[cfg(unix)]
-pub async fn ask(socket: &Path, command: &Command) -> Option<Result<Value, CommandError>> {
+pub(crate) async fn ask(socket: &Path, command: &Command) -> Option<Result<Value, CommandError>> {
+    ask_of(trust::own_uid(), socket, command).await
+}
+
+/// Asks over the socket if it is this user who listens.
+#[cfg(unix)]
+async fn ask_of(user: u32, socket: &Path, command: &Command) -> Option<Result<Value, CommandError>> {
     let stream = tokio::net::UnixStream::connect(socket).await.ok()?;
+    match stream.peer_cred() {
+        Ok(peer) if peer.uid() == user => {}
+        Ok(peer) => return Some(Err(foreign(socket, &format!("user {}", peer.uid())))),
+        Err(error) => return Some(Err(foreign(socket, &format!("an unknown user ({error})")))),
+    }
     Some(match exchange(stream, command).await {
         Ok(Answer::Ok(view)) => Ok(view),
         Ok(Answer::Error(error)) => Err(error),
@@ -47,6 +60,15 @@ pub async fn ask(socket: &Path, command: &Command) -> Option<Result<Value, Comma
             field: None,
         }),
     })
+}
+
+#[cfg(unix)]
+fn foreign(socket: &Path, who: &str) -> CommandError {
+    let what = format!(
+        "at {} listens a program of {who}, not yours: nothing was asked of it; name a --data-dir of your own",
+        socket.display()
+    );
+    CommandError::of("GATEWAY_UNTRUSTED", &what)
 }
 
 async fn exchange(stream: impl AsyncRead + AsyncWrite + Unpin, command: &Command) -> io::Result<Answer> {
@@ -60,7 +82,7 @@ async fn exchange(stream: impl AsyncRead + AsyncWrite + Unpin, command: &Command
 
 /// The listening side.
 #[cfg(unix)]
-pub use listener::ControlSocket;
+pub(crate) use listener::ControlSocket;
 
 #[cfg(unix)]
 mod listener {
@@ -73,17 +95,22 @@ mod listener {
     use tokio_util::task::TaskTracker;
 
     use super::*;
-    use crate::console::dispatch;
-    use crate::gateway::Gateway;
+    use crate::app::App;
+    use crate::console::actor::Actor;
+    use crate::console::command::dispatch;
 
     /// Callers at the same time; more wait for their turn.
     const CALLERS_MAX: usize = 32;
 
     /// A bound socket; its file goes with it.
     #[derive(Debug)]
-    pub struct ControlSocket {
+    pub(crate) struct ControlSocket {
         listener: UnixListener,
         file: PathBuf,
+        /// The user who is heard.
+        pub(super) user: u32,
+        /// Who acts, for the audit.
+        actor: Actor,
     }
 
     impl ControlSocket {
@@ -92,7 +119,7 @@ mod listener {
         ///
         /// # Errors
         /// When the file cannot be made, for example because its path is longer than a socket's may be.
-        pub fn bind(file: PathBuf) -> io::Result<Self> {
+        pub(crate) fn bind(file: PathBuf) -> io::Result<Self> {
             match std::fs::remove_file(&file) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 Ok(()) | Err(_) => {}
@@ -100,11 +127,11 @@ mod listener {
             let listener = UnixListener::bind(&file)?;
             // The folder is 0700, so nobody could have connected before this.
             std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-            Ok(Self { listener, file })
+            Ok(Self { listener, file, user: trust::own_uid(), actor: Actor::command_line() })
         }
 
         /// Answers until `shutdown`, and finishes what was asked before it.
-        pub async fn serve(self, gateway: Arc<Gateway>, shutdown: CancellationToken) {
+        pub(crate) async fn serve(self, app: Arc<App>, shutdown: CancellationToken) {
             let turns = Arc::new(Semaphore::new(CALLERS_MAX));
             let callers = TaskTracker::new();
             loop {
@@ -122,9 +149,13 @@ mod listener {
                         continue;
                     }
                 };
-                let (gateway, shutdown) = (Arc::clone(&gateway), shutdown.clone());
+                if !is_of(&stream, self.user) {
+                    tracing::warn!("another user called the control socket, and was not heard");
+                    continue;
+                }
+                let (app, shutdown, actor) = (Arc::clone(&app), shutdown.clone(), self.actor.clone());
                 callers.spawn(async move {
-                    if let Err(error) = answer_all(stream, &gateway, &shutdown).await {
+                    if let Err(error) = answer_all(stream, &app, &actor, &shutdown).await {
                         tracing::debug!(%error, "a caller of the control socket went away");
                     }
                     drop(turn);
@@ -142,7 +173,17 @@ mod listener {
         }
     }
 
-    async fn answer_all(stream: UnixStream, gateway: &Arc<Gateway>, shutdown: &CancellationToken) -> io::Result<()> {
+    /// Whether it is this user who calls.
+    fn is_of(stream: &UnixStream, user: u32) -> bool {
+        stream.peer_cred().is_ok_and(|peer| peer.uid() == user)
+    }
+
+    async fn answer_all(
+        stream: UnixStream,
+        app: &Arc<App>,
+        actor: &Actor,
+        shutdown: &CancellationToken,
+    ) -> io::Result<()> {
         let mut stream = BufReader::new(stream);
         loop {
             let line = tokio::select! {
@@ -151,7 +192,7 @@ mod listener {
             };
             let Some(line) = line else { return Ok(()) };
             let answer = match serde_json::from_slice::<Value>(&line).and_then(serde_json::from_value::<Command>) {
-                Ok(command) => match dispatch(gateway, command, "cli").await {
+                Ok(command) => match dispatch(app, command, actor).await {
                     Ok(view) => Answer::Ok(view),
                     Err(error) => Answer::Error(error),
                 },
@@ -185,4 +226,47 @@ async fn write_line(stream: &mut (impl AsyncWrite + Unpin), line: &impl Serializ
     bytes.push(b'\n');
     stream.write_all(&bytes).await?;
     stream.flush().await
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::console::keys::ListKeys;
+    use crate::testing::World;
+
+    /// A user who does not run these tests.
+    fn somebody_else() -> u32 {
+        trust::own_uid() + 1
+    }
+
+    /// Asks a gateway that hears `heard` alone, believing `believed` alone.
+    async fn asked(heard: u32, believed: u32) -> Result<Value, CommandError> {
+        let world = World::new().await;
+        let file = world.gateway.data_dir.socket();
+        let mut socket = ControlSocket::bind(file.clone()).unwrap();
+        socket.user = heard;
+        let stop = CancellationToken::new();
+        let served = tokio::spawn(socket.serve(std::sync::Arc::clone(&world.app), stop.clone()));
+        let answer = ask_of(believed, &file, &ListKeys {}.into()).await.expect("it listens");
+        stop.cancel();
+        served.await.unwrap();
+        answer
+    }
+
+    #[tokio::test]
+    async fn a_command_of_another_user_is_not_heard() {
+        let us = trust::own_uid();
+        assert!(asked(us, us).await.is_ok());
+        assert_eq!(asked(somebody_else(), us).await.unwrap_err().error_type, "GATEWAY_BROKE_OFF");
+    }
+
+    #[tokio::test]
+    async fn an_answer_of_another_user_is_not_believed() {
+        let refused = asked(trust::own_uid(), somebody_else()).await.unwrap_err();
+        assert_eq!(refused.error_type, "GATEWAY_UNTRUSTED");
+        assert!(refused.message.contains("--data-dir"), "{refused}");
+    }
 }

@@ -6,17 +6,20 @@ use axum::extract::State;
 use axum::http::{HeaderValue, Uri};
 use axum::response::{IntoResponse as _, Response};
 use tillgate_domain::anomaly::AnomalyKind;
+use tillgate_domain::permission::Permission;
 
 use super::Http;
 use super::auth::Caller;
 use super::body::Unused;
 use super::error::Failure;
+use super::list::list_answer;
 use super::path::RecordId;
 use super::query::Query;
-use super::respond::{deprecated, json_answer, page_answer, resend_answer};
-use crate::api_keys::Permission;
+use super::respond::{deprecated, json_answer, resend_answer};
+use crate::anomalies;
+use crate::notifications::resend;
+use crate::records::{PAGE_MAX, Snapshot};
 use crate::store::anomalies::AnomalyFilter;
-use crate::{resend, shown};
 
 const DEFAULT_LIMIT: &str = "50";
 
@@ -28,7 +31,8 @@ pub(super) async fn show(
 ) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
     let RecordId(id) = id?;
-    let record = shown::anomaly(&http.gateway, &id)?.ok_or_else(|| Failure::not_found("anomaly"))?;
+    let record =
+        anomalies::show(&http.app.gateway, &id, caller.0.sees_only())?.ok_or_else(|| Failure::not_found("anomaly"))?;
     Ok(json_answer(record))
 }
 
@@ -39,19 +43,19 @@ pub(super) async fn list(State(http): State<Arc<Http>>, caller: Caller, uri: Uri
     let kinds = "must be LATE_PAYMENT, EXTRA_PAYMENT, OVERPAYMENT, UNDERPAYMENT or REVERSED_PAYMENT";
     let limit = query.text("limit").unwrap_or_else(|| DEFAULT_LIMIT.to_owned());
     let offset = query.text("offset").unwrap_or_else(|| "0".to_owned());
-    let (limit, offset) = (query.limit(&limit, shown::PAGE_MAX), query.offset(&offset));
+    let (limit, offset) = (query.limit(&limit, PAGE_MAX), query.offset(&offset));
     let filter = AnomalyFilter {
         begin: query.time("begin"),
         end: query.time("end"),
         payment_id: query.parsed("paymentId", "must be 40 lower-case hexadecimal characters"),
         merchant_transaction_id: query.text("merchantTransactionId"),
         kind: query.parsed::<AnomalyKind>("anomalyType", kinds),
+        key_id: caller.0.sees_only(),
         resolution: None,
     };
     query.finish()?;
-    let gateway = Arc::clone(&http.gateway);
-    let listed = tokio::task::spawn_blocking(move || shown::anomalies(&gateway, &filter, limit, offset)).await;
-    Ok(page_answer(&listed.map_err(|error| Failure::internal(&error))??, limit, offset))
+    let query = move |snapshot: &Snapshot<'_>| anomalies::list(snapshot, &filter, limit, offset);
+    list_answer(&http, caller.0.key_id, (limit, offset), query).await
 }
 
 /// `GET /v2/payments/anomalies`, the older name of `GET /v2/anomalies`.
@@ -70,6 +74,8 @@ pub(super) async fn notify(
     caller.may(Permission::PaymentsRead)?;
     let RecordId(id) = id?;
     body?;
-    let queued = resend::resend_anomalies(&http.gateway, id).await?;
+    caller.asks(&http)?;
+    http.app.gateway.disk.check_room()?;
+    let queued = resend::resend_anomalies(&http.app.gateway, id, caller.0.sees_only()).await?;
     Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("anomaly or payment"))?))
 }

@@ -1,5 +1,7 @@
-//! How failures look on the wire: an array of faults, a status, sometimes a header. An internal
+//! How failures look on the wire: an array of field errors, a status, sometimes a header. An internal
 //! failure shows a reference number that stands in the log too, and nothing else.
+
+use std::borrow::Cow;
 
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
@@ -7,34 +9,44 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::respond::json_answer;
-use crate::entropy::{Entropy, SystemEntropy};
-use crate::faults::Fault;
-use crate::outbox::OutboxError;
+use crate::access::key_limits::KeyLimit;
+use crate::field_errors::FieldError;
+use crate::json::Malformed;
+use crate::machine::disk::DiskNearlyFull;
+use crate::machine::entropy::{Entropy, SystemEntropy};
+use crate::notifications::outbox::OutboxError;
 use crate::payments::CreateError;
 use crate::store::StoreError;
+
+/// The longest body of a refusal, in bytes: field errors that go beyond it are counted.
+const LISTED_MAX: usize = 20_000;
+
+/// Characters of a field error's sentence at most, for some repeat what was sent.
+const MESSAGE_MAX: usize = 500;
+
+/// Characters of a field's name at most.
+const FIELD_MAX: usize = 100;
+
+/// Bytes that are left for the sentence that counts the field errors that are not listed.
+const COUNT_MAX: usize = 200;
 
 /// A failed request's answer.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: StatusCode,
-    faults: Vec<Fault>,
+    field_errors: Vec<FieldError>,
     header: Option<(HeaderName, HeaderValue)>,
 }
 
 impl Failure {
-    /// One fault of the whole request.
+    /// One field error of the whole request.
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, faults: vec![Fault::general(code, message)], header: None }
+        Self { status, field_errors: vec![FieldError::general(code, message)], header: None }
     }
 
-    /// 400 with every fault.
-    pub(crate) fn invalid(faults: Vec<Fault>) -> Self {
-        Self { status: StatusCode::BAD_REQUEST, faults, header: None }
-    }
-
-    /// 400 for a body that is no JSON object of ours.
-    pub(crate) fn malformed(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "MALFORMED_JSON", message)
+    /// 400 with every field error.
+    pub(crate) fn invalid(field_errors: Vec<FieldError>) -> Self {
+        Self { status: StatusCode::BAD_REQUEST, field_errors, header: None }
     }
 
     /// 404; `what` is what there is none of ("payment").
@@ -84,19 +96,54 @@ impl Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        let faults = self.faults.iter().map(|fault| {
-            let mut object = json!({ "errorType": fault.code, "message": fault.message });
-            if let Some(field) = &fault.field {
-                object["field"] = json!(field);
-            }
-            object
-        });
-        let mut response = json_answer(serde_json::Value::from_iter(faults).to_string());
+        let mut response = json_answer(list(&self.field_errors));
         *response.status_mut() = self.status;
         if let Some((name, value)) = self.header {
             response.headers_mut().insert(name, value);
         }
         response
+    }
+}
+
+/// The field errors as a JSON array, as many as there is room for.
+fn list(field_errors: &[FieldError]) -> String {
+    let mut list = String::from("[");
+    for (index, field_error) in field_errors.iter().enumerate() {
+        let object = object(field_error).to_string();
+        if index > 0 && list.len() + object.len() + COUNT_MAX > LISTED_MAX {
+            let message = format!("{} more faults are not listed here", field_errors.len() - index);
+            list.push(',');
+            list.push_str(&json!({ "errorType": field_error.code, "message": message }).to_string());
+            break;
+        }
+        if index > 0 {
+            list.push(',');
+        }
+        list.push_str(&object);
+    }
+    list.push(']');
+    list
+}
+
+fn object(field_error: &FieldError) -> serde_json::Value {
+    let mut object = json!({ "errorType": field_error.code, "message": cut(&field_error.message, MESSAGE_MAX) });
+    if let Some(field) = &field_error.field {
+        object["field"] = json!(cut(field, FIELD_MAX));
+    }
+    object
+}
+
+/// The text, or its beginning where it is longer than `max` characters.
+fn cut(text: &str, max: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+impl From<Malformed> for Failure {
+    fn from(error: Malformed) -> Self {
+        Self::invalid(vec![error.field_error()])
     }
 }
 
@@ -110,7 +157,17 @@ impl From<StoreError> for Failure {
             | StoreError::Closed
             | StoreError::CommitFailed(_) => {
                 tracing::error!(%error, "a request was refused because nothing could be stored");
-                Self::unavailable("STORAGE_UNAVAILABLE", "Nothing can be stored at the moment; nothing was changed")
+                let why = match &error {
+                    // What SQLite says of its files is for the log.
+                    StoreError::CommitFailed(_) => "the commit failed".to_owned(),
+                    error => error.to_string(),
+                };
+                let message = format!("Nothing can be stored or read at the moment, and nothing was changed: {why}");
+                Self::unavailable("STORAGE_UNAVAILABLE", message)
+            }
+            StoreError::TooManyReads | StoreError::OutOfFiles => {
+                tracing::error!(%error, "a request was refused because nothing could be read");
+                Self::unavailable("STORAGE_UNAVAILABLE", format!("Nothing can be read at the moment: {error}"))
             }
             StoreError::NewerSchema { .. }
             | StoreError::NotOurs { .. }
@@ -118,6 +175,20 @@ impl From<StoreError> for Failure {
             | StoreError::BadValue(_)
             | StoreError::Sqlite(_) => Self::internal(&error),
         }
+    }
+}
+
+impl From<KeyLimit> for Failure {
+    fn from(limit: KeyLimit) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "KEY_LIMIT", limit.to_string())
+            .with(RETRY_AFTER, HeaderValue::from(limit.retry_after_seconds()))
+    }
+}
+
+impl From<DiskNearlyFull> for Failure {
+    fn from(full: DiskNearlyFull) -> Self {
+        tracing::error!("a payment or resend was refused because less than 500 MB of the disk are free: make room");
+        Self::unavailable("STORAGE_UNAVAILABLE", full.to_string())
     }
 }
 
@@ -133,8 +204,10 @@ impl From<OutboxError> for Failure {
 impl From<CreateError> for Failure {
     fn from(error: CreateError) -> Self {
         match error {
-            CreateError::Invalid(faults) => Self::invalid(faults),
+            CreateError::Invalid(field_errors) => Self::invalid(field_errors),
             CreateError::KeyReused => Self::new(StatusCode::CONFLICT, "IDEMPOTENCY_KEY_REUSED", error.to_string()),
+            CreateError::KeyLimit(limit) => limit.into(),
+            CreateError::DiskNearlyFull(full) => full.into(),
             CreateError::Rate(unavailable) => Self::unavailable("RATE_UNAVAILABLE", unavailable.to_string()),
             CreateError::ChainNotReady => Self::unavailable("CHAIN_NOT_READY", error.to_string()),
             CreateError::WalletNotReady => Self::unavailable("WALLET_NOT_READY", error.to_string()),
@@ -172,5 +245,30 @@ mod tests {
             assert_eq!(status, 503);
             assert!(body.contains("STORAGE_UNAVAILABLE"), "{body}");
         }
+        let (_, body) = shown(StoreError::DiskFull.into()).await;
+        assert!(body.contains("disk that holds the database is full"), "the cause is named: {body}");
+        let source = std::io::Error::from_raw_os_error(24);
+        let (_, body) = shown(StoreError::Io { action: "opening the database", source }.into()).await;
+        assert!(body.contains("opening the database failed: Too many open files"), "{body}");
+        for error in [StoreError::TooManyReads, StoreError::OutOfFiles] {
+            let cause = error.to_string();
+            let (status, body) = shown(error.into()).await;
+            assert!(status == 503 && body.contains(&cause), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_lists_what_there_is_room_for_and_counts_the_rest() {
+        let field_error = |n: usize| FieldError::invalid(format!("field{n}"), "must be \u{1}\u{1} something else");
+        let few: Vec<FieldError> = (0..3).map(field_error).collect();
+        assert_eq!(serde_json::from_str::<Vec<serde_json::Value>>(&list(&few)).unwrap().len(), 3);
+        let many: Vec<FieldError> = (0..8_000).map(field_error).collect();
+        let text = list(&many);
+        assert!(text.len() <= LISTED_MAX, "{}", text.len());
+        let listed: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
+        let left = format!("{} more faults", 8_000 - (listed.len() - 1));
+        assert!(listed.last().unwrap()["message"].as_str().unwrap().starts_with(&left), "{left}");
+        let long = [FieldError::invalid("\u{1}".repeat(60_000), "is unknown")];
+        assert!(list(&long).len() <= LISTED_MAX);
     }
 }

@@ -26,7 +26,8 @@ pub(super) fn is_ours(uri: &Uri, headers: &HeaderMap, listen: SocketAddr, settin
     names_us(authority, listen, settings)
 }
 
-fn names_us(authority: &str, listen: SocketAddr, settings: &Settings) -> bool {
+/// Whether host and port of a URL are a name of this gateway.
+pub(super) fn names_us(authority: &str, listen: SocketAddr, settings: &Settings) -> bool {
     let Some((host, port)) = split(authority) else { return false };
     let is_listen_address = parse_ip(host) == Some(listen.ip());
     let is_allowed = settings.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
@@ -69,7 +70,7 @@ fn split(authority: &str) -> Option<(&str, Option<u16>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::Environment;
+    use crate::machine::environment::Environment;
 
     fn ours(authority: &str, listen: &str, allowed: &[&str], public_url: Option<&str>) -> bool {
         let mut settings = Settings::defaults(Environment::Test);

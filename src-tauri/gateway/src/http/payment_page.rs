@@ -2,9 +2,10 @@
 //! scripts; with them it counts down and follows the payment live. No cookie, nothing from a third
 //! party, and nothing that the record does not hold.
 
+mod brand;
 mod events;
 mod html;
-mod seats;
+mod stream_slots;
 mod texts;
 mod view;
 
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Extension, Path, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use base64::Engine as _;
@@ -21,32 +22,32 @@ use base64::prelude::BASE64_STANDARD;
 use tillgate_domain::id::Id;
 
 use super::Http;
+use super::connections::Peer;
 use super::error::Failure;
-use crate::entropy::Entropy;
+use super::peer::{client_address, network_of};
+use super::respond::holding;
 use crate::gateway::Gateway;
+use crate::machine::entropy::Entropy;
 use crate::store::StoreError;
-use seats::Seats;
+pub(super) use stream_slots::StreamSlots;
 use texts::ENGLISH;
 use view::View;
 
 /// Random bytes of the nonce by which the page's own script and style are known.
 const NONCE_BYTES: usize = 16;
 
-/// When a page that found no seat for its events may try again.
+/// When a page that found no slot for its events may try again.
 const RETRY_AFTER_SECONDS: u32 = 15;
 
 /// The page and its events.
 pub(super) fn routes() -> Router<Arc<Http>> {
-    Router::new()
-        .route("/pay/{payment_id}", get(page))
-        .route("/pay/{payment_id}/events", get(follow))
-        .layer(Extension(Arc::new(Seats::default())))
+    Router::new().route("/pay/{payment_id}", get(page)).route("/pay/{payment_id}/events", get(follow))
 }
 
 /// `GET /pay/{paymentId}`
 async fn page(State(http): State<Arc<Http>>, Path(id): Path<String>) -> Result<Response, Failure> {
-    let nonce = nonce(http.gateway.entropy.as_ref())?;
-    let Some(view) = load(&http.gateway, &id)? else {
+    let nonce = nonce(http.app.gateway.entropy.as_ref())?;
+    let Some(view) = load(&http.app.gateway, &id)? else {
         return html_answer(StatusCode::NOT_FOUND, html::not_found(&nonce, &ENGLISH), &nonce);
     };
     html_answer(StatusCode::OK, html::page(&view, &nonce, &ENGLISH), &nonce)
@@ -55,19 +56,22 @@ async fn page(State(http): State<Arc<Http>>, Path(id): Path<String>) -> Result<R
 /// `GET /pay/{paymentId}/events`: the page's changing part, each time that it changed.
 async fn follow(
     State(http): State<Arc<Http>>,
-    Extension(seats): Extension<Arc<Seats>>,
+    Extension(peer): Extension<Peer>,
+    headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
-    if load(&http.gateway, &id)?.is_none() {
+    if load(&http.app.gateway, &id)?.is_none() {
         return Err(Failure::not_found("payment"));
     }
     let id = id.parse().map_err(|_| Failure::not_found("payment"))?;
-    let Some(seat) = seats.take(id) else {
+    let client = client_address(peer.address.ip(), &headers, &http.app.gateway.settings.snapshot());
+    let Some(slot) = http.stream_slots.take(id, network_of(client)) else {
         let message = "Too many pages follow payments at the moment";
         return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "TOO_MANY_FOLLOWERS", message)
             .with(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS)));
     };
-    Ok(events::stream(Arc::clone(&http.gateway), id, seat).into_response())
+    let events = events::stream(Arc::clone(&http.app.gateway), id, slot).into_response();
+    Ok(holding(events, peer.place.streams()))
 }
 
 /// The payment as its page shows it, from one snapshot; `None` where there is none of this id.

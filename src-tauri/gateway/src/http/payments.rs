@@ -9,21 +9,23 @@ use axum::response::{IntoResponse as _, Response};
 use bitcoin::ScriptBuf;
 use bitcoin::address::NetworkUnchecked;
 use tillgate_domain::payment::PaymentState;
+use tillgate_domain::permission::Permission;
 
 use super::Http;
 use super::auth::Caller;
 use super::body::{Unused, read_json_body};
 use super::error::Failure;
-use super::json::JsonObject;
+use super::list::list_answer;
 use super::path::{PageOf, RecordId};
 use super::query::Query;
-use super::respond::{deprecated, json_answer, page_answer, resend_answer};
-use crate::api_keys::Permission;
-use crate::faults::Fault;
-use crate::idempotency::Once;
+use super::respond::{deprecated, json_answer, resend_answer};
+use crate::access::idempotency::Once;
+use crate::field_errors::FieldError;
+use crate::json::JsonObject;
+use crate::notifications::resend;
 use crate::payments::{self, Author, Created, Draft, RedirectOutcome};
+use crate::records::{PAGE_MAX, Snapshot};
 use crate::store::payment_lists::PaymentFilter;
-use crate::{resend, shown};
 
 const NEW: &str = "/v2/payments/new";
 
@@ -37,21 +39,23 @@ pub(super) async fn create(
     request: Request,
 ) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsCreate)?;
+    caller.asks(&http)?;
     let (parts, body) = request.into_parts();
     let body = read_json_body(&parts.headers, body).await?;
     let mut draft = read_draft(&JsonObject::parse(&body)?);
-    let key = idempotency_key(&parts.headers).unwrap_or_else(|fault| {
-        draft.faults.push(fault);
+    let key = idempotency_key(&parts.headers).unwrap_or_else(|field_error| {
+        draft.field_errors.push(field_error);
         None
     });
-    let once = key.map(|key| Once::new(NEW, key, parts.uri.query().unwrap_or_default(), &body));
+    let once = key.map(|key| Once::new(caller.0.key_id, NEW, key, parts.uri.query().unwrap_or_default(), &body));
     let key = caller.0;
     let author = Author {
         key_id: Some(key.key_id),
         label: key.name.clone(),
         notification_url_optional: key.notification_url_optional,
+        notify_hosts: key.notify_hosts.clone(),
     };
-    Ok(match payments::create(&http.gateway, author, draft, once).await? {
+    Ok(match payments::create(&http.app.gateway, author, draft, once).await? {
         Created::New { record, .. } => json_answer(record),
         Created::Again(answer) => json_answer(answer),
     })
@@ -65,7 +69,8 @@ pub(super) async fn show(
 ) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
     let RecordId(id) = id?;
-    let record = shown::payment(&http.gateway, &id)?.ok_or_else(|| Failure::not_found("payment"))?;
+    let record =
+        payments::show(&http.app.gateway, &id, caller.0.sees_only())?.ok_or_else(|| Failure::not_found("payment"))?;
     Ok(json_answer(record))
 }
 
@@ -79,7 +84,7 @@ pub(super) async fn list(
     caller.may(Permission::PaymentsRead)?;
     let page = page?;
     let mut query = Query::of(&uri);
-    let limit = query.limit(&page.limit, shown::PAGE_MAX);
+    let limit = query.limit(&page.limit, PAGE_MAX);
     let offset = query.offset(&page.offset);
     let filter = PaymentFilter {
         states: query
@@ -90,11 +95,11 @@ pub(super) async fn list(
         script: address_script(&mut query),
         txid: query.parsed("btcTxId", "must be 64 hexadecimal characters"),
         label: query.text("label"),
+        key_id: caller.0.sees_only(),
     };
     query.finish()?;
-    let gateway = Arc::clone(&http.gateway);
-    let listed = tokio::task::spawn_blocking(move || shown::payments(&gateway, &filter, limit, offset)).await;
-    Ok(page_answer(&listed.map_err(|error| Failure::internal(&error))??, limit, offset))
+    let query = move |snapshot: &Snapshot<'_>| payments::list(snapshot, &filter, limit, offset);
+    list_answer(&http, caller.0.key_id, (limit, offset), query).await
 }
 
 /// `POST /v2/payments/notify/{paymentId}`
@@ -107,7 +112,9 @@ pub(super) async fn notify(
     caller.may(Permission::PaymentsRead)?;
     let RecordId(id) = id?;
     body?;
-    let queued = resend::resend_payment(&http.gateway, id).await?;
+    caller.asks(&http)?;
+    http.app.gateway.disk.check_room()?;
+    let queued = resend::resend_payment(&http.app.gateway, id, caller.0.sees_only()).await?;
     Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("payment"))?))
 }
 
@@ -121,39 +128,39 @@ pub(super) async fn notify_deprecated(
     deprecated(notify(http, caller, id, body).await.into_response(), None)
 }
 
-fn address_script(query: &mut Query) -> Option<ScriptBuf> {
+fn address_script(query: &mut Query<'_>) -> Option<ScriptBuf> {
     let address = query.parsed::<bitcoin::Address<NetworkUnchecked>>("address", "must be a Bitcoin address")?;
     // Of another network it matches nothing, since no payment has its script on ours.
     Some(address.assume_checked().script_pubkey())
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Fault> {
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, FieldError> {
     let mut values = headers.get_all("idempotency-key").iter();
     let Some(value) = values.next() else { return Ok(None) };
     let key = value.to_str().ok().filter(|key| (1..=IDEMPOTENCY_KEY_MAX).contains(&key.len()));
     match (key, values.next()) {
         (Some(key), None) => Ok(Some(key.to_owned())),
-        _ => Err(Fault::invalid("Idempotency-Key", "must be given once, with 1 to 255 visible ASCII characters")),
+        _ => Err(FieldError::invalid("Idempotency-Key", "must be given once, with 1 to 255 visible ASCII characters")),
     }
 }
 
 fn read_draft<'a>(object: &JsonObject<'a>) -> Draft<'a> {
-    let mut faults = Vec::new();
+    let mut field_errors = Vec::new();
     let mut redirect_urls: Vec<(RedirectOutcome, Cow<'a, str>)> = Vec::new();
-    if let Some(urls) = object.object("redirectUrls", &mut faults) {
+    if let Some(urls) = object.object("redirectUrls", &mut field_errors) {
         for outcome in RedirectOutcome::ALL {
-            let url = urls.string_named(outcome.as_str(), outcome.field(), &mut faults);
+            let url = urls.string_named(outcome.as_str(), outcome.field(), &mut field_errors);
             redirect_urls.extend(url.map(|url| (outcome, url)));
         }
     }
     Draft {
-        amount: object.number("amount", &mut faults),
-        currency: object.string("currency", &mut faults),
-        notification_url: object.string("notificationUrl", &mut faults),
-        anomaly_notification_url: object.string("anomalyNotificationUrl", &mut faults),
-        message: object.string("message", &mut faults),
-        merchant_transaction_id: object.string("merchantTransactionId", &mut faults),
+        amount: object.number("amount", &mut field_errors),
+        currency: object.string("currency", &mut field_errors),
+        notification_url: object.string("notificationUrl", &mut field_errors),
+        anomaly_notification_url: object.string("anomalyNotificationUrl", &mut field_errors),
+        message: object.string("message", &mut field_errors),
+        merchant_transaction_id: object.string("merchantTransactionId", &mut field_errors),
         redirect_urls,
-        faults,
+        field_errors,
     }
 }

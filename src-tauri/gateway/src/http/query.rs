@@ -1,4 +1,4 @@
-//! Query parameters: each read into what it must be, all faults together. Unknown ones are ignored.
+//! Query parameters: each read into what it must be, all field errors together. Unknown ones are ignored.
 
 use std::str::FromStr;
 
@@ -7,41 +7,52 @@ use tillgate_domain::time::Timestamp;
 use url::form_urlencoded;
 
 use super::error::Failure;
-use crate::faults::Fault;
+use crate::field_errors::FieldError;
+
+/// Times that a parameter may be given where it may be given more than once: none has so many values.
+const VALUES_MAX: usize = 16;
 
 /// The parameters of one request, and what is wrong with them.
-pub(super) struct Query {
-    pairs: Vec<(String, String)>,
-    faults: Vec<Fault>,
+pub(super) struct Query<'a> {
+    /// As it stands in the URI: each name is looked for in it, so that what nobody asks for takes no memory.
+    text: &'a str,
+    field_errors: Vec<FieldError>,
 }
 
-impl Query {
-    pub(super) fn of(uri: &Uri) -> Self {
-        let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).into_owned().collect();
-        Self { pairs, faults: Vec::new() }
+impl<'a> Query<'a> {
+    pub(super) fn of(uri: &'a Uri) -> Self {
+        Self { text: uri.query().unwrap_or_default(), field_errors: Vec::new() }
     }
 
     /// A parameter that may be given once.
     pub(super) fn text(&mut self, name: &'static str) -> Option<String> {
-        let mut values = self.pairs.iter().filter(|(given, _)| given == name).map(|(_, value)| value);
-        let value = values.next().cloned();
+        let mut values = self.values(name);
+        let value = values.next();
         if values.next().is_some() {
-            self.fault(name, "may be given once");
+            self.field_error(name, "may be given once");
             return None;
         }
         value
     }
 
-    /// A parameter that may be given once, in a form of its own; `what` follows its name in a fault.
+    fn values(&self, name: &'static str) -> impl Iterator<Item = String> + use<'a> {
+        let pairs = form_urlencoded::parse(self.text.as_bytes());
+        pairs.filter(move |(given, _)| given == name).map(|(_, value)| value.into_owned())
+    }
+
+    /// A parameter that may be given once, in a form of its own; `what` follows its name in a field error.
     pub(super) fn parsed<T: FromStr>(&mut self, name: &'static str, what: &str) -> Option<T> {
         let text = self.text(name)?;
         self.parse(name, &text, what)
     }
 
-    /// A parameter that may be given many times.
+    /// A parameter that may be given several times.
     pub(super) fn all<T: FromStr>(&mut self, name: &'static str, what: &str) -> Vec<T> {
-        let texts: Vec<_> =
-            self.pairs.iter().filter(|(given, _)| given == name).map(|(_, value)| value.clone()).collect();
+        let texts: Vec<_> = self.values(name).take(VALUES_MAX + 1).collect();
+        if texts.len() > VALUES_MAX {
+            self.field_error(name, &format!("may be given {VALUES_MAX} times at most"));
+            return Vec::new();
+        }
         texts.iter().filter_map(|text| self.parse(name, text, what)).collect()
     }
 
@@ -51,7 +62,7 @@ impl Query {
         // "+" of an offset that was not encoded arrives as a space.
         let time = Timestamp::parse_iso(&text).or_else(|_| Timestamp::parse_iso(&text.replace(' ', "+")));
         if time.is_err() {
-            self.fault(name, "must be a time like 2026-01-12T12:06:20Z");
+            self.field_error(name, "must be a time like 2026-01-12T12:06:20Z");
         }
         time.ok()
     }
@@ -60,7 +71,7 @@ impl Query {
     pub(super) fn limit(&mut self, text: &str, max: u32) -> u32 {
         let limit = text.parse().ok().filter(|limit| (1..=max).contains(limit) && is_digits(text));
         if limit.is_none() {
-            self.fault("limit", &format!("must be a whole number from 1 to {max}"));
+            self.field_error("limit", &format!("must be a whole number from 1 to {max}"));
         }
         limit.unwrap_or(1)
     }
@@ -69,26 +80,26 @@ impl Query {
     pub(super) fn offset(&mut self, text: &str) -> u64 {
         let offset = text.parse().ok().filter(|offset| i64::try_from(*offset).is_ok() && is_digits(text));
         if offset.is_none() {
-            self.fault("offset", "must be a whole number from 0");
+            self.field_error("offset", "must be a whole number from 0");
         }
         offset.unwrap_or(0)
     }
 
-    /// Ends the reading: every fault, or none.
+    /// Ends the reading: every field error, or none.
     pub(super) fn finish(self) -> Result<(), Failure> {
-        if self.faults.is_empty() { Ok(()) } else { Err(Failure::invalid(self.faults)) }
+        if self.field_errors.is_empty() { Ok(()) } else { Err(Failure::invalid(self.field_errors)) }
     }
 
     fn parse<T: FromStr>(&mut self, name: &'static str, text: &str, what: &str) -> Option<T> {
         let parsed = text.parse().ok();
         if parsed.is_none() {
-            self.fault(name, what);
+            self.field_error(name, what);
         }
         parsed
     }
 
-    fn fault(&mut self, name: &'static str, what: &str) {
-        self.faults.push(Fault::invalid(name, what));
+    fn field_error(&mut self, name: &'static str, what: &str) {
+        self.field_errors.push(FieldError::invalid(name, what));
     }
 }
 

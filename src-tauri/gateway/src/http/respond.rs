@@ -4,8 +4,7 @@ use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
-
-use crate::shown::RecordPage;
+use tokio_stream::StreamExt as _;
 
 /// 1 January 2026. The interface tells no day on which calls were deprecated, the header wants one.
 const DEPRECATED_SINCE: HeaderValue = HeaderValue::from_static("@1767225600");
@@ -19,13 +18,14 @@ pub(crate) fn json_answer(json: impl Into<Body>) -> Response {
     response
 }
 
-/// A list: its items are JSON texts already.
-pub(super) fn page_answer(page: &RecordPage, limit: u32, offset: u64) -> Response {
-    let items = page.items.join(",");
-    let count = page.items_count;
-    json_answer(format!(
-        r#"{{"items":[{items}],"paginationInfo":{{"itemsCount":{count},"limit":{limit},"offset":{offset}}}}}"#
-    ))
+/// The same answer, with what is held until its body is sent or given up.
+pub(super) fn holding<T: Send + 'static>(response: Response, held: T) -> Response {
+    response.map(|body| {
+        Body::from_stream(body.into_data_stream().map(move |part| {
+            let _held = &held;
+            part
+        }))
+    })
 }
 
 /// What a resend did: 200 when something was queued, 402 where there is nothing to tell or nobody to tell it to.

@@ -1,73 +1,61 @@
-//! The sandbox's calls over HTTP, for the test suites of shops: any key of the environment may make
-//! them, and anywhere but in the sandbox they are not there.
+//! The sandbox's calls over HTTP, for the test suites of shops: any key of the environment may make them.
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request, State};
 use axum::http::header::ALLOW;
-use axum::http::{HeaderValue, Method, StatusCode};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
-use axum::routing::any;
-use serde_json::Value;
+use axum::routing::{MethodRouter, get, post, put};
 use tillgate_sandbox::SandboxError;
 
 use super::Http;
 use super::auth::Caller;
 use super::body::read_json_body;
 use super::error::Failure;
-use super::json::JsonObject;
 use super::respond::json_answer;
-use crate::sandbox_calls::{self, CallError};
+use crate::sandbox::{self, CallError, ROUTES, Route};
 use crate::watcher::WatchError;
-
-/// The paths of all calls. They stand beside `/v2`, and below it too for clients that put all paths there.
-const PATHS: [&str; 10] = [
-    "/sandbox",
-    "/sandbox/payments/{payment_id}/pay",
-    "/sandbox/transactions/{txid}/replace",
-    "/sandbox/transactions/{txid}/evict",
-    "/sandbox/blocks",
-    "/sandbox/reorg",
-    "/sandbox/clock",
-    "/sandbox/rates",
-    "/sandbox/send",
-    "/sandbox/faults",
-];
 
 const V2: &str = "/v2";
 
-/// Every call, to be added to the API.
+/// Every call. They stand beside `/v2`, and below it too for clients that put all paths there.
 pub(super) fn routes() -> Router<Arc<Http>> {
-    let with_both =
-        |router: Router<Arc<Http>>, path| router.route(path, any(call)).route(&format!("{V2}{path}"), any(call));
-    PATHS.into_iter().fold(Router::new(), with_both)
+    let with_both = |router: Router<Arc<Http>>, route: &'static Route| {
+        router.route(route.path, method_of(route)).route(&format!("{V2}{}", route.path), method_of(route))
+    };
+    ROUTES.iter().fold(Router::new(), with_both)
 }
 
-/// Any of them: [`sandbox_calls::call`] tells them apart.
+/// What a path names, where it can be read.
+type Named = Result<RawPathParams, RawPathParamsRejection>;
+
+fn method_of(route: &'static Route) -> MethodRouter<Arc<Http>> {
+    let handler = move |http: State<Arc<Http>>, caller: Caller, named: Named, request: Request| {
+        call(route, http, caller, named, request)
+    };
+    match route.method {
+        "GET" => get(handler),
+        "PUT" => put(handler),
+        _ => post(handler),
+    }
+}
+
 async fn call(
+    route: &'static Route,
     State(http): State<Arc<Http>>,
-    caller: Result<Caller, Failure>,
+    _: Caller,
+    named: Named,
     request: Request,
 ) -> Result<Response, Failure> {
-    if http.gateway.sandbox.is_none() {
-        return Err(CallError::NoSuchPath.into());
-    }
-    caller?;
+    let named = named.map_err(|_| Failure::not_found("record"))?;
     let (parts, body) = request.into_parts();
-    let method = if parts.method == Method::HEAD { &Method::GET } else { &parts.method };
     let body = read_json_body(&parts.headers, body).await?;
-    let body = if body.is_empty() {
-        Value::Null
-    } else {
-        // Read twice: once for what only a strict reader sees, a name twice among it.
-        JsonObject::parse(&body)?;
-        serde_json::from_slice(&body).map_err(|error| Failure::malformed(error.to_string()))?
-    };
-    let path = parts.uri.path();
-    let path = path.strip_prefix(V2).unwrap_or(path);
-    let answer = sandbox_calls::call(&http.gateway, method.as_str(), path, body).await?;
-    Ok(json_answer(answer.to_string()))
+    let subject = named.iter().next().map_or("", |(_, subject)| subject);
+    let call = route.read(&http.app.gateway, subject, &body)?;
+    Ok(json_answer(sandbox::make(&http.app, call).await?.to_string()))
 }
 
 impl From<CallError> for Failure {
@@ -79,7 +67,7 @@ impl From<CallError> for Failure {
                     .with(ALLOW, HeaderValue::from_static(allowed))
             }
             CallError::NotFound(message) => Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message),
-            CallError::Invalid(faults) => Self::invalid(faults),
+            CallError::Invalid(field_errors) => Self::invalid(field_errors),
             CallError::Conflict(message) => Self::new(StatusCode::CONFLICT, "SANDBOX_REFUSED", message),
             CallError::Store(error) => error.into(),
             CallError::Look(WatchError::Store(error)) => error.into(),

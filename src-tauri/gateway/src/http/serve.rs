@@ -4,40 +4,36 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::num::NonZero;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::thread;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, Request, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use hyper::body::Incoming;
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::{LocalPoolHandle, TaskTracker};
+use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
-use super::auth::Peer;
+use super::connections::{Peer, Place};
 use super::error::Failure;
-use super::throttle::Throttle;
-use super::{Http, host, router};
-use crate::gateway::Gateway;
+use super::{Http, cross_site, host, router};
 use crate::settings::Settings;
 
-/// Connections at once; a shop needs a handful, and each costs memory.
-const CONNECTIONS_MAX: usize = 1_024;
-
-/// Threads that serve connections at most; more than a till ever needs.
-const THREADS_MAX: usize = 4;
+/// What one connection holds of requests and answers: a request's head has to fit, and more of an answer is not made
+/// before its client took some.
+const BUFFER_MAX: usize = 64 * 1_024;
 
 /// How long a connection may take to send a request's head, and to stand idle. Longer than clients
 /// keep theirs open, so that theirs is the end that closes.
@@ -57,7 +53,7 @@ const NEVER_FRAMED: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// What a listener serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Surface {
+pub(crate) enum Surface {
     /// The API and the payment pages.
     Everything,
     /// The API alone.
@@ -72,13 +68,13 @@ pub enum Surface {
     "refusing to listen on {0} without encryption, because API keys would travel in the clear: give --tls-cert and \
      --tls-key, or --tls-self-signed, or name the reverse proxy in front of it in the setting trustedProxies"
 )]
-pub struct ListenRefused(pub SocketAddr);
+pub(crate) struct ListenRefused(pub SocketAddr);
 
 /// Whether an address may be listened on: loopback always, others with TLS or behind a named proxy.
 ///
 /// # Errors
 /// When not, with the remedy.
-pub fn may_listen(address: SocketAddr, tls: bool, settings: &Settings) -> Result<(), ListenRefused> {
+pub(crate) fn may_listen(address: SocketAddr, tls: bool, settings: &Settings) -> Result<(), ListenRefused> {
     if tls || is_loopback(address) || !settings.trusted_proxies.is_empty() {
         return Ok(());
     }
@@ -87,7 +83,7 @@ pub fn may_listen(address: SocketAddr, tls: bool, settings: &Settings) -> Result
 
 /// The URL of a listener, without a slash at the end: `http://127.0.0.1:7421`.
 #[must_use]
-pub fn base_url(address: SocketAddr, tls: bool) -> String {
+pub(crate) fn base_url(address: SocketAddr, tls: bool) -> String {
     format!("{}://{address}", if tls { "https" } else { "http" })
 }
 
@@ -95,42 +91,37 @@ pub fn base_url(address: SocketAddr, tls: bool) -> String {
 ///
 /// # Errors
 /// When the listener tells no address.
-pub async fn serve(
-    gateway: Arc<Gateway>,
+pub(crate) async fn serve(
+    http: Arc<Http>,
     listener: TcpListener,
     surface: Surface,
     tls: Option<TlsAcceptor>,
     stop: CancellationToken,
 ) -> io::Result<()> {
     let listen = listener.local_addr()?;
-    let http = Arc::new(Http { gateway, throttle: Throttle::default(), listen });
     let routes = match surface {
-        Surface::Everything => router::api().merge(router::pages()),
-        Surface::Api => router::api(),
+        Surface::Everything => router::api(&http).merge(router::pages()),
+        Surface::Api => router::api(&http),
         Surface::Pages => router::pages(),
     };
-    let server = Arc::new(Server { router: router::finish(routes, Arc::clone(&http)), http, tls, stop: stop.clone() });
+    let router = router::finish(routes, Arc::clone(&http));
+    let server = Arc::new(Server { router, http, listen, tls, stop: stop.clone() });
     let connections = TaskTracker::new();
-    // A connection stays on one thread, with a runtime of its own: a request is read, answered and written without
-    // waking another thread on the way, as it does where threads share their work.
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
-    let threads = LocalPoolHandle::new(threads);
-    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
-            accepted = accept(&listener, &permits) => accepted,
+            accepted = server.accept(&listener) => accepted,
         };
         match accepted {
-            Ok((stream, peer, permit)) => {
-                let server = Arc::clone(&server);
-                let connection = connections.token();
+            Ok(Some((stream, peer))) => {
+                let (one, connection) = (Arc::clone(&server), connections.token());
                 // Dropped, its handle lets it go on.
-                drop(threads.spawn_pinned(move || async move {
-                    server.connection(stream, peer).await;
-                    drop((permit, connection));
+                drop(server.http.threads.spawn_pinned(move || async move {
+                    one.connection(stream, peer).await;
+                    drop(connection);
                 }));
             }
+            Ok(None) => {}
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -145,56 +136,75 @@ pub async fn serve(
     Ok(())
 }
 
-async fn accept(
-    listener: &TcpListener,
-    permits: &Arc<Semaphore>,
-) -> io::Result<(std::net::TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
-    let permit = Arc::clone(permits).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, peer) = listener.accept().await?;
-    Ok((stream.into_std()?, peer, permit))
-}
-
 struct Server {
     http: Arc<Http>,
     router: Router,
+    /// The address that is listened on, as it came out (no port 0).
+    listen: SocketAddr,
     tls: Option<TlsAcceptor>,
     stop: CancellationToken,
 }
 
 impl Server {
-    async fn connection(self: Arc<Self>, stream: std::net::TcpStream, peer: SocketAddr) {
-        if !self.may_speak_plain(peer) {
-            return tracing::warn!(%peer, "a plain connection from elsewhere than a trusted proxy was closed");
+    /// The next connection; none where it found no place.
+    async fn accept(&self, listener: &TcpListener) -> io::Result<Option<(std::net::TcpStream, Peer)>> {
+        let (stream, address) = listener.accept().await?;
+        let is_proxy = self.http.app.gateway.settings.snapshot().trusts(address.ip());
+        let Some(place) = self.http.connections.admit(address.ip(), is_proxy).await else {
+            tracing::warn!(peer = %address, "a connection was closed at once: as many as may be are being answered");
+            return Ok(None);
+        };
+        Ok(Some((stream.into_std()?, Peer { address, place: Arc::new(place) })))
+    }
+
+    async fn connection(self: Arc<Self>, stream: std::net::TcpStream, peer: Peer) {
+        let place = Arc::clone(&peer.place);
+        let address = peer.address;
+        tokio::select! {
+            () = place.must_give_way() => tracing::debug!(peer = %address, "a quiet connection gave way to another"),
+            () = self.serve(stream, peer) => {}
+        }
+    }
+
+    async fn serve(self: Arc<Self>, stream: std::net::TcpStream, peer: Peer) {
+        let address = peer.address;
+        if !self.may_speak_plain(address) {
+            return tracing::warn!(peer = %address, "a plain connection from elsewhere than a trusted proxy was closed");
         }
         let stream = match stream.set_nodelay(true).and_then(|()| TcpStream::from_std(stream)) {
             Ok(stream) => stream,
             Err(error) => return tracing::debug!(%error, "a connection closed at once"),
         };
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(self.http.connections.limits().write_timeout));
+        let stream = Box::pin(stream);
         let Some(tls) = self.tls.clone() else { return self.requests(stream, peer).await };
         match tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream)).await {
             Ok(Ok(stream)) => self.requests(stream, peer).await,
-            Ok(Err(error)) => tracing::debug!(%peer, %error, "a TLS handshake failed"),
-            Err(_) => tracing::debug!(%peer, "a TLS handshake took too long"),
+            Ok(Err(error)) => tracing::debug!(peer = %address, %error, "a TLS handshake failed"),
+            Err(_) => tracing::debug!(peer = %address, "a TLS handshake took too long"),
         }
     }
 
     /// Plain HTTP belongs on loopback, or on the line from a proxy that ends TLS.
     fn may_speak_plain(&self, peer: SocketAddr) -> bool {
         self.tls.is_some()
-            || is_loopback(self.http.listen)
+            || is_loopback(self.listen)
             || is_loopback(peer)
-            || self.http.gateway.settings.snapshot().trusted_proxies.iter().any(|proxy| proxy.contains(peer.ip()))
+            || self.http.app.gateway.settings.snapshot().trusts(peer.ip())
     }
 
-    async fn requests(self: Arc<Self>, stream: impl AsyncRead + AsyncWrite + Unpin, peer: SocketAddr) {
+    async fn requests(self: Arc<Self>, stream: impl AsyncRead + AsyncWrite + Unpin, peer: Peer) {
         let server = Arc::clone(&self);
+        let address = peer.address;
         let service = service_fn(move |request| {
-            let server = Arc::clone(&server);
+            let (server, peer) = (Arc::clone(&server), peer.clone());
             async move { Ok::<_, Infallible>(server.answer(request, peer).await) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
+            .max_buf_size(BUFFER_MAX)
             .serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
         let ended = tokio::select! {
@@ -206,22 +216,27 @@ impl Server {
             }
         };
         if let Err(error) = ended {
-            tracing::debug!(%peer, %error, "a connection broke");
+            tracing::debug!(peer = %address, %error, "a connection broke");
         }
     }
 
-    async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Response {
-        let settings = self.http.gateway.settings.snapshot();
-        let mut response = if host::is_ours(request.uri(), request.headers(), self.http.listen, &settings) {
-            let mut request = request.map(Body::new);
-            request.extensions_mut().insert(Peer(peer));
+    async fn answer(&self, request: Request<Incoming>, peer: Peer) -> Response {
+        let _work = peer.place.work();
+        let settings = self.http.app.gateway.settings.snapshot();
+        let mut response = if !host::is_ours(request.uri(), request.headers(), self.listen, &settings) {
+            let message = "This gateway is not reached under that Host; the setting allowedHosts can name it";
+            Failure::new(StatusCode::MISDIRECTED_REQUEST, "HOST_NOT_ALLOWED", message).into_response()
+        } else if cross_site::is_forged(&request, self.listen, &settings) {
+            let message = "A page of another site may change nothing here: make the call from your own server";
+            Failure::new(StatusCode::FORBIDDEN, "CROSS_SITE_REQUEST", message).into_response()
+        } else {
+            let place = Arc::clone(&peer.place);
+            let mut request = request.map(|body| Body::new(Arriving { body, place, owed_since: None }));
+            request.extensions_mut().insert(peer);
             match self.router.clone().oneshot(request).await {
                 Ok(response) => response,
                 Err(never) => match never {},
             }
-        } else {
-            let message = "This gateway is not reached under that Host; the setting allowedHosts can name it";
-            Failure::new(StatusCode::MISDIRECTED_REQUEST, "HOST_NOT_ALLOWED", message).into_response()
         };
         let headers = response.headers_mut();
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
@@ -232,6 +247,39 @@ impl Server {
     }
 }
 
+/// A request's body; while its client owes the rest, the connection counts as quiet.
+struct Arriving {
+    body: Incoming,
+    place: Arc<Place>,
+    owed_since: Option<u64>,
+}
+
+impl HttpBody for Arriving {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        task: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(task);
+        if frame.is_pending() {
+            self.owed_since = Some(self.place.owes_body(self.owed_since));
+        } else if self.owed_since.is_some() {
+            self.place.goes_on();
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 fn is_loopback(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
@@ -239,7 +287,7 @@ fn is_loopback(address: SocketAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::environment::Environment;
+    use crate::machine::environment::Environment;
 
     #[test]
     fn other_addresses_than_loopback_need_tls_or_a_named_proxy() {

@@ -3,6 +3,7 @@
 
 mod answers;
 mod description;
+mod keys;
 mod once;
 mod pages;
 mod refusals;

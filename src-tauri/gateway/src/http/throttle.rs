@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use tillgate_domain::time::Timestamp;
 
+use super::peer::network_of;
+
 /// Failed sign-ins of one address in one window that are answered 401.
 const FAILURES_MAX: u32 = 10;
 
@@ -54,14 +56,6 @@ impl Throttle {
         }
         window.failures += 1;
         Ok(())
-    }
-}
-
-/// One customer of an IPv6 provider has at least a /64.
-fn network_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
-        IpAddr::V4(address) => IpAddr::V4(address),
     }
 }
 

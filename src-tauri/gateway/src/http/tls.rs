@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 
 /// Why TLS cannot be served.
 #[derive(Debug, thiserror::Error)]
-pub enum TlsError {
+pub(crate) enum TlsError {
     /// A file is not what it should be.
     #[error("{file} holds no {what} in PEM form: {reason}")]
     BadFile {
@@ -44,7 +44,7 @@ pub enum TlsError {
 ///
 /// # Errors
 /// When a file cannot be read, or the two do not fit.
-pub fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError> {
+pub(crate) fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsError> {
     let bad = |file: &Path, what| {
         let file = file.to_owned();
         move |error: rustls::pki_types::pem::Error| TlsError::BadFile { file, what, reason: error.to_string() }
@@ -66,7 +66,7 @@ pub fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, TlsErro
 ///
 /// # Errors
 /// When it can neither be read nor made.
-pub fn self_signed(folder: &Path, names: Vec<String>) -> Result<TlsAcceptor, TlsError> {
+pub(crate) fn self_signed(folder: &Path, names: Vec<String>) -> Result<TlsAcceptor, TlsError> {
     let (certificate, key) = (folder.join("tls-certificate.pem"), folder.join("tls-key.pem"));
     // The certificate is written last: without it, a start was cut short.
     if !certificate.exists() {

@@ -1,4 +1,4 @@
-//! What a payment request may hold. Finds every fault of a request, not just the first.
+//! What a payment request may hold. Finds every field error of a request, not just the first.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,12 @@ use tillgate_domain::money::AmountError::{NotANumber, NotPositive, TooLarge};
 use tillgate_domain::money::Currency;
 use url::Url;
 
-use crate::faults::Fault;
+use crate::field_errors::FieldError;
+use crate::store::notify_hosts::NotifyHosts;
 
 const MESSAGE_MAX: usize = 512;
 const REFERENCE_MAX: usize = 255;
+/// In bytes, unlike texts: a URL is copied into each of its notifications.
 const URL_MAX: usize = 2_048;
 
 /// A payment request as it came: texts, not yet judged. `None` is missing.
@@ -30,7 +32,7 @@ pub struct Draft<'a> {
     /// Where the payment page moves on to: name of the outcome and URL.
     pub redirect_urls: Vec<(RedirectOutcome, Cow<'a, str>)>,
     /// What the shell found wrong while reading; a field that is in here is not judged again.
-    pub faults: Vec<Fault>,
+    pub field_errors: Vec<FieldError>,
 }
 
 /// The outcomes for which `redirectUrls` may name a URL.
@@ -61,7 +63,7 @@ impl RedirectOutcome {
         }
     }
 
-    /// Its field's name in a fault.
+    /// Its field's name in a field error.
     #[must_use]
     pub const fn field(self) -> &'static str {
         match self {
@@ -84,25 +86,30 @@ pub(super) struct Judged {
     pub merchant_transaction_id: String,
     /// A JSON object.
     pub redirect_urls: Option<String>,
-    pub faults: Vec<Fault>,
+    pub field_errors: Vec<FieldError>,
 }
 
-/// Judges a request. `currencies` are those the merchant takes.
-pub(super) fn judge(draft: Draft<'_>, currencies: &[Currency], notification_url_optional: bool) -> Judged {
-    let mut faults = Faults(draft.faults);
-    let currency = faults.required("currency", draft.currency).and_then(|code| {
+/// Judges a request. `currencies` are those the merchant takes, `hosts` those that may be notified.
+pub(super) fn judge(
+    draft: Draft<'_>,
+    currencies: &[Currency],
+    notification_url_optional: bool,
+    hosts: &NotifyHosts,
+) -> Judged {
+    let mut field_errors = FieldErrors(draft.field_errors);
+    let currency = field_errors.required("currency", draft.currency).and_then(|code| {
         let currency = currencies.iter().find(|currency| currency.code() == code);
         if currency.is_none() {
             let taken: Vec<&str> = currencies.iter().map(Currency::code).collect();
-            faults.invalid::<()>("currency", format!("must be one of {}", taken.join(", ")));
+            field_errors.invalid::<()>("currency", format!("must be one of {}", taken.join(", ")));
         }
         currency.copied()
     });
-    let amount = faults.required("amount", draft.amount);
+    let amount = field_errors.required("amount", draft.amount);
     let price = match (amount, currency) {
         (Some(amount), Some(currency)) => match currency.parse_minor(&amount) {
             Ok(minor) => Some((minor, currency)),
-            Err(error) => faults.invalid("amount", error),
+            Err(error) => field_errors.invalid("amount", error),
         },
         (Some(amount), None) => {
             // Without a currency the number of decimals stays open; all else can be said.
@@ -110,7 +117,7 @@ pub(super) fn judge(draft: Draft<'_>, currencies: &[Currency], notification_url_
             if let Some(Err(error @ (NotANumber | NotPositive | TooLarge))) =
                 widest.map(|currency| currency.parse_minor(&amount))
             {
-                faults.invalid::<()>("amount", error);
+                field_errors.invalid::<()>("amount", error);
             }
             None
         }
@@ -119,47 +126,48 @@ pub(super) fn judge(draft: Draft<'_>, currencies: &[Currency], notification_url_
     let notification_url = if notification_url_optional {
         draft.notification_url
     } else {
-        faults.required("notificationUrl", draft.notification_url)
+        field_errors.required("notificationUrl", draft.notification_url)
     };
-    let message = faults.required("message", draft.message).and_then(|it| faults.text("message", it, MESSAGE_MAX));
-    let reference = faults.required("merchantTransactionId", draft.merchant_transaction_id);
-    let reference = reference.and_then(|it| faults.text("merchantTransactionId", it, REFERENCE_MAX));
+    let message =
+        field_errors.required("message", draft.message).and_then(|it| field_errors.text("message", it, MESSAGE_MAX));
+    let reference = field_errors.required("merchantTransactionId", draft.merchant_transaction_id);
+    let reference = reference.and_then(|it| field_errors.text("merchantTransactionId", it, REFERENCE_MAX));
     Judged {
         price,
-        notification_url: notification_url.and_then(|it| faults.url("notificationUrl", it)),
+        notification_url: notification_url.and_then(|it| field_errors.notified_url("notificationUrl", it, hosts)),
         anomaly_notification_url: draft
             .anomaly_notification_url
-            .and_then(|it| faults.url("anomalyNotificationUrl", it)),
+            .and_then(|it| field_errors.notified_url("anomalyNotificationUrl", it, hosts)),
         message: message.unwrap_or_default(),
         merchant_transaction_id: reference.unwrap_or_default(),
-        redirect_urls: redirect_urls(draft.redirect_urls, &mut faults),
-        faults: faults.0,
+        redirect_urls: redirect_urls(draft.redirect_urls, &mut field_errors),
+        field_errors: field_errors.0,
     }
 }
 
-fn redirect_urls(given: Vec<(RedirectOutcome, Cow<'_, str>)>, faults: &mut Faults) -> Option<String> {
+fn redirect_urls(given: Vec<(RedirectOutcome, Cow<'_, str>)>, field_errors: &mut FieldErrors) -> Option<String> {
     let mut urls = serde_json::Map::new();
     for (outcome, text) in given {
-        if let Some(url) = faults.url(outcome.field(), text) {
+        if let Some(url) = field_errors.url(outcome.field(), text) {
             urls.insert(outcome.as_str().to_owned(), url.into());
         }
     }
     if urls.is_empty() { None } else { Some(serde_json::Value::Object(urls).to_string()) }
 }
 
-struct Faults(Vec<Fault>);
+struct FieldErrors(Vec<FieldError>);
 
-impl Faults {
-    /// Adds a fault; answers the nothing that is left of the value.
+impl FieldErrors {
+    /// Adds a field error; answers the nothing that is left of the value.
     fn invalid<T>(&mut self, field: &'static str, what: impl std::fmt::Display) -> Option<T> {
-        self.0.push(Fault::invalid(field, what));
+        self.0.push(FieldError::invalid(field, what));
         None
     }
 
     fn required<'a>(&mut self, field: &'static str, value: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
-        let known = self.0.iter().any(|fault| fault.field.as_deref() == Some(field));
+        let known = self.0.iter().any(|field_error| field_error.field.as_deref() == Some(field));
         if value.is_none() && !known {
-            self.0.push(Fault::missing(field));
+            self.0.push(FieldError::missing(field));
         }
         value
     }
@@ -174,8 +182,17 @@ impl Faults {
         Some(text.into_owned())
     }
 
+    fn notified_url(&mut self, field: &'static str, text: Cow<'_, str>, hosts: &NotifyHosts) -> Option<String> {
+        let url = self.url(field, text)?;
+        if hosts.allow(&url) {
+            return Some(url);
+        }
+        let named = hosts.names().join(" or ");
+        self.invalid(field, format_args!("must be at {named}: this API key may notify no other host"))
+    }
+
     fn url(&mut self, field: &'static str, text: Cow<'_, str>) -> Option<String> {
-        match url_fault(&text) {
+        match url_error(&text) {
             Some(what) => self.invalid(field, what),
             None => Some(text.into_owned()),
         }
@@ -183,9 +200,9 @@ impl Faults {
 }
 
 /// What is wrong with a URL that we are to call or to send the customer to.
-fn url_fault(text: &str) -> Option<&'static str> {
-    if text.len() > URL_MAX && text.chars().count() > URL_MAX {
-        return Some("may have at most 2048 characters");
+fn url_error(text: &str) -> Option<&'static str> {
+    if text.len() > URL_MAX {
+        return Some("may have at most 2048 bytes");
     }
     // The parser would strip these silently, and another URL than the one we echo would be called.
     if text.chars().any(char::is_control) || text.trim() != text {
@@ -223,8 +240,8 @@ mod tests {
     }
 
     fn fields(draft: Draft<'_>) -> Vec<String> {
-        let faults = judge(draft, &currencies(), false).faults;
-        faults.into_iter().map(|fault| fault.field.unwrap_or_default().into_owned()).collect()
+        let field_errors = judge(draft, &currencies(), false, &NotifyHosts::default()).field_errors;
+        field_errors.into_iter().map(|field_error| field_error.field.unwrap_or_default().into_owned()).collect()
     }
 
     #[test]
@@ -236,8 +253,8 @@ mod tests {
 
     #[test]
     fn a_field_that_the_shell_found_wrong_is_not_called_missing_too() {
-        let faults = vec![Fault::invalid("message", "must be a string")];
-        assert_eq!(fields(Draft { message: None, faults, ..good() }), ["message"]);
+        let field_errors = vec![FieldError::invalid("message", "must be a string")];
+        assert_eq!(fields(Draft { message: None, field_errors, ..good() }), ["message"]);
     }
 
     #[test]
@@ -248,7 +265,10 @@ mod tests {
         }
         let yen = |amount: &'static str| Draft { currency: Some("JPY".into()), amount: Some(amount.into()), ..good() };
         assert_eq!(fields(yen("1.5")), ["amount"]);
-        assert_eq!(judge(yen("1500.00"), &currencies(), false).price.map(|(minor, _)| minor), Some(1_500));
+        assert_eq!(
+            judge(yen("1500.00"), &currencies(), false, &NotifyHosts::default()).price.map(|(minor, _)| minor),
+            Some(1_500)
+        );
     }
 
     #[test]
@@ -280,6 +300,8 @@ mod tests {
         ] {
             assert_eq!(fields(Draft { notification_url: Some(url.into()), ..good() }), ["notificationUrl"], "{url}");
         }
+        let bytes = format!("https://shop.example/{}", "é".repeat(URL_MAX / 2));
+        assert_eq!(fields(Draft { notification_url: Some(bytes.into()), ..good() }), ["notificationUrl"]);
         for url in ["http://127.0.0.1:8080/a?b=c@d#e", "HTTPS://Shop.Example", "https://[::1]/@me"] {
             assert_eq!(fields(Draft { notification_url: Some(url.into()), ..good() }), Vec::<String>::new(), "{url}");
         }
@@ -303,14 +325,14 @@ mod tests {
             (RedirectOutcome::Expired, "https://shop.example/e".into()),
             (RedirectOutcome::Confirmed, "ftp://shop.example".into()),
         ];
-        let judged = judge(draft, &currencies(), false);
-        assert_eq!(judged.faults[0].field.as_deref(), Some("redirectUrls.confirmed"));
+        let judged = judge(draft, &currencies(), false, &NotifyHosts::default());
+        assert_eq!(judged.field_errors[0].field.as_deref(), Some("redirectUrls.confirmed"));
         assert_eq!(judged.redirect_urls.as_deref(), Some(r#"{"expired":"https://shop.example/e"}"#));
     }
 
     #[test]
     fn a_key_may_be_made_to_need_no_notification_url() {
-        let judged = judge(Draft { notification_url: None, ..good() }, &currencies(), true);
-        assert_eq!((judged.faults, judged.notification_url), (vec![], None));
+        let judged = judge(Draft { notification_url: None, ..good() }, &currencies(), true, &NotifyHosts::default());
+        assert_eq!((judged.field_errors, judged.notification_url), (vec![], None));
     }
 }

@@ -6,14 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use rust_decimal::Decimal;
 use tillgate_domain::money::{Currency, Rate};
+use tillgate_domain::rates::{self, Quote};
 use tillgate_domain::time::Timestamp;
 
-use super::median::{self, Quote};
-use super::{KeptRate, RateSource, RateUnavailable};
+use super::{RateSource, RateUnavailable};
+use crate::store::rates::KeptRate;
 use crate::store::{Store, StoreError};
-
-/// Quotes older than this are stale (interface, section 6).
-const STALE_AFTER_MS: i64 = 5 * 60_000;
 
 /// A rate that nothing used is stored at most this often, for the time after a restart.
 const LAST_KNOWN_STORED_EVERY_MS: i64 = 10 * 60_000;
@@ -31,26 +29,9 @@ pub struct Rates {
 
 #[derive(Default)]
 struct Book {
-    quotes: BTreeMap<Currency, BTreeMap<&'static str, KnownQuote>>,
+    quotes: BTreeMap<Currency, BTreeMap<&'static str, Quote>>,
     last_known: BTreeMap<Currency, LastKnown>,
     failures: BTreeMap<&'static str, String>,
-}
-
-#[derive(Clone, Copy)]
-struct KnownQuote {
-    quote: Quote,
-    never_stale: bool,
-}
-
-impl KnownQuote {
-    /// `None` for ever.
-    fn fresh_until(&self) -> Option<Timestamp> {
-        (!self.never_stale).then(|| self.quote.at.plus_ms(STALE_AFTER_MS))
-    }
-
-    fn is_fresh(&self, now: Timestamp) -> bool {
-        self.fresh_until().is_none_or(|until| now <= until)
-    }
 }
 
 struct LastKnown {
@@ -144,10 +125,11 @@ impl Rates {
             book.follow_last_known(now, self.min_fresh_sources.load(Ordering::Relaxed))
         };
         for (currency, kept) in to_store {
-            self.row_id(store, currency, &kept).await?;
+            let stored_at = kept.at;
+            store.write(move |tx| tx.keep_last_known_rate(currency, &kept)).await?;
             let mut book = self.book.write().unwrap_or_else(PoisonError::into_inner);
             if let Some(last) = book.last_known.get_mut(&currency) {
-                last.stored_at = Some(kept.at);
+                last.stored_at = Some(stored_at);
             }
         }
         Ok(())
@@ -234,7 +216,7 @@ impl Book {
         let mut before = BTreeMap::new();
         for (currency, quotes) in &mut self.quotes {
             if let Some(known) = quotes.remove(name) {
-                before.insert(*currency, known.quote);
+                before.insert(*currency, known);
             }
         }
         let never_stale = source.never_stale();
@@ -244,8 +226,8 @@ impl Book {
                 Some(known) if never_stale && known.price == price => known.at,
                 _ => now,
             };
-            let known = KnownQuote { quote: Quote { source: name, price, at }, never_stale };
-            self.quotes.entry(currency).or_default().insert(name, known);
+            let quote = Quote { source: name, price, at, never_stale };
+            self.quotes.entry(currency).or_default().insert(name, quote);
         }
     }
 
@@ -257,10 +239,10 @@ impl Book {
     ) -> Result<(KeptRate, Vec<&'static str>), RateUnavailable> {
         let unavailable = |reason: String| RateUnavailable { currency: currency.code().to_owned(), reason };
         let fresh: Vec<Quote> = match self.quotes.get(&currency) {
-            Some(quotes) => quotes.values().filter(|known| known.is_fresh(now)).map(|known| known.quote).collect(),
+            Some(quotes) => quotes.values().filter(|quote| quote.is_fresh(now)).copied().collect(),
             None => Vec::new(),
         };
-        let combined = median::combine(&fresh, wanted).map_err(|why| unavailable(why.to_string()))?;
+        let combined = rates::combine(&fresh, wanted).map_err(|why| unavailable(why.to_string()))?;
         let rate = Rate::new(combined.median).ok_or_else(|| unavailable("the quotes are no rate".to_owned()))?;
         let at = combined.used.iter().map(|quote| quote.at).min().unwrap_or(now);
         let sources: serde_json::Map<_, _> =
@@ -295,7 +277,7 @@ impl Book {
     /// The last moment at which all quotes that are fresh now still are.
     fn first_stale(&self, currency: Currency, now: Timestamp) -> Option<Timestamp> {
         let quotes = self.quotes.get(&currency).into_iter().flat_map(BTreeMap::values);
-        quotes.filter(|known| known.is_fresh(now)).filter_map(KnownQuote::fresh_until).min()
+        quotes.filter(|known| known.is_fresh(now)).filter_map(Quote::fresh_until).min()
     }
 }
 
@@ -402,6 +384,30 @@ mod tests {
         rates.load_last_known(&store).unwrap();
         assert_eq!(rates.last_known(usd()).unwrap().rate.format(), "66000.0000");
         assert_eq!(price(&rates, at(1)), None, "no price rests on it");
+    }
+
+    #[tokio::test]
+    async fn a_rate_that_nothing_uses_takes_the_place_of_the_one_before_and_one_in_use_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder);
+        let (told, answer) = source("a", false, 65_000);
+        let rates = Rates::new(vec![told], 1);
+        let stored = || store.read(|reader| reader.stored_rates(usd())).unwrap();
+        let mut used = None;
+        for round in 0..6 {
+            says(&answer, Some(65_000 + round));
+            rates.refresh_once(&store, at(10 * round)).await.unwrap();
+            if round == 2 {
+                let kept = rates.rate_for(usd(), at(10 * round)).unwrap();
+                used = Some(rates.row_id(&store, usd(), &kept).await.unwrap());
+            }
+        }
+        let used = (used.unwrap(), "65002.0000".to_owned());
+        assert_eq!(stored().len(), 2, "{:?}", stored());
+        assert!(stored().contains(&used) && stored().iter().any(|(_, rate)| rate == "65005.0000"), "{:?}", stored());
+        let after_a_restart = Rates::new(Vec::new(), 1);
+        after_a_restart.load_last_known(&store).unwrap();
+        assert_eq!(after_a_restart.last_known(usd()).unwrap().rate.format(), "65005.0000");
     }
 
     #[tokio::test]

@@ -10,14 +10,14 @@ use tillgate_sandbox::Sandbox;
 use super::RateSource;
 
 /// What developers set by `PUT /sandbox/rates`.
-pub struct Simulated {
+pub(crate) struct Simulated {
     sandbox: Arc<Sandbox>,
 }
 
 impl Simulated {
     /// Quotes what `sandbox` keeps.
     #[must_use]
-    pub fn new(sandbox: Arc<Sandbox>) -> Self {
+    pub(crate) fn new(sandbox: Arc<Sandbox>) -> Self {
         Self { sandbox }
     }
 }

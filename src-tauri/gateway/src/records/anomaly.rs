@@ -8,10 +8,9 @@ use super::object::Object;
 use super::{RecordContext, mark_environment, transaction};
 use crate::store::anomalies::AnomalyRow;
 
-/// The Anomaly record of `row`; `receipts` are all of its payment's receipts, of which those that it
-/// rests on are shown, each with all that it pays to the address.
+/// The Anomaly record of `row`; `receipts` are those that it rests on, each shown with all that it pays to the address.
 #[must_use]
-pub fn anomaly_record(row: &AnomalyRow, receipts: &[Receipt], context: &RecordContext<'_>) -> String {
+pub(crate) fn anomaly_record(row: &AnomalyRow, receipts: &[Receipt], context: &RecordContext<'_>) -> String {
     let anomaly = &row.anomaly;
     let mut record = Object::new();
     record.text("anomalyId", &anomaly.id.to_string());
@@ -20,15 +19,14 @@ pub fn anomaly_record(row: &AnomalyRow, receipts: &[Receipt], context: &RecordCo
     record.text("anomalyType", anomaly.kind.as_str());
     record.text("address", &row.address);
     record.raw("paidBtc", &format_btc(anomaly.paid_sats));
-    record.raw("fiatAmount", &fiat_amount(row));
+    record.raw("fiatAmount", &row.currency.format_minor(anomaly_worth_minor(row)));
     record.text("currency", row.currency.code());
     record.raw("exchangeRate", &row.rate.format());
     record.text("time", &row.created_at.iso_seconds());
     record.text("currentTime", &row.current_at.iso_millis());
-    let concerned = receipts.iter().filter(|receipt| row.txids.contains(&receipt.txid));
     record.array(
         "btcTransactions",
-        concerned.map(|receipt| transaction(&receipt.txid, receipt.amount_sats, receipt, context.tip_height)),
+        receipts.iter().map(|receipt| transaction(&receipt.txid, receipt.amount_sats, receipt, context.tip_height)),
     );
     record.text("message", &anomaly_message(row));
     record.text("resolution", anomaly.resolution.as_str());
@@ -39,9 +37,8 @@ pub fn anomaly_record(row: &AnomalyRow, receipts: &[Receipt], context: &RecordCo
 }
 
 /// The coins' worth at the anomaly's rate, rounded down to the minor unit.
-pub(crate) fn fiat_amount(row: &AnomalyRow) -> String {
-    let worth = row.rate.sats_to_minor_floor(row.anomaly.paid_sats, row.currency).unwrap_or(i64::MAX);
-    row.currency.format_minor(worth)
+pub(crate) fn anomaly_worth_minor(row: &AnomalyRow) -> i64 {
+    row.rate.sats_to_minor_floor(row.anomaly.paid_sats, row.currency).unwrap_or(i64::MAX)
 }
 
 /// What happened, and what became of it, in a sentence for people.

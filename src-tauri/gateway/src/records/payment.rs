@@ -10,7 +10,7 @@ use crate::store::payments::PaymentRow;
 
 /// The Payment record of `row`; `receipts` are all of its receipts, of which those that count are shown.
 #[must_use]
-pub fn payment_record(row: &PaymentRow, receipts: &[Receipt], context: &RecordContext<'_>) -> String {
+pub(crate) fn payment_record(row: &PaymentRow, receipts: &[Receipt], context: &RecordContext<'_>) -> String {
     let payment = &row.payment;
     let currency = payment.currency;
     let id = payment.id.to_string();

@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use ipnet::IpNet;
 use tillgate_domain::money::Currency;
 use url::{Host, Url};
 
@@ -22,26 +23,13 @@ pub(super) const NAME_MAX: usize = 64;
 
 /// An IP address, or a block of them (`10.0.0.0/8`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Network {
-    address: IpAddr,
-    prefix: u8,
-}
+pub struct Network(IpNet);
 
 impl Network {
     /// Whether an address belongs to it. An IPv4 address that came in through an IPv6 socket counts as IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
-        match (self.address, address.to_canonical()) {
-            (IpAddr::V4(network), IpAddr::V4(address)) => {
-                let shift = 32 - u32::from(self.prefix);
-                (u32::from(network) ^ u32::from(address)).checked_shr(shift).unwrap_or(0) == 0
-            }
-            (IpAddr::V6(network), IpAddr::V6(address)) => {
-                let shift = 128 - u32::from(self.prefix);
-                (u128::from(network) ^ u128::from(address)).checked_shr(shift).unwrap_or(0) == 0
-            }
-            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,
-        }
+        self.0.contains(&address.to_canonical())
     }
 }
 
@@ -54,28 +42,15 @@ impl FromStr for Network {
     type Err = NotANetwork;
 
     fn from_str(text: &str) -> Result<Self, NotANetwork> {
-        let (address, prefix) = match text.split_once('/') {
-            Some((address, prefix)) => (address, Some(prefix)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.parse().map_err(|_| NotANetwork)?;
-        let longest = if address.is_ipv4() { 32 } else { 128 };
-        let prefix = match prefix {
-            Some(prefix) => prefix.parse().ok().filter(|prefix| *prefix <= longest).ok_or(NotANetwork)?,
-            None => longest,
-        };
-        Ok(Self { address, prefix })
+        let address = || text.parse::<IpAddr>().map(IpNet::from);
+        text.parse().or_else(|_| address()).map(Self).map_err(|_| NotANetwork)
     }
 }
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let longest = if self.address.is_ipv4() { 32 } else { 128 };
-        if self.prefix == longest {
-            write!(f, "{}", self.address)
-        } else {
-            write!(f, "{}/{}", self.address, self.prefix)
-        }
+        // A single address is shown as it is written.
+        if self.0.prefix_len() == self.0.max_prefix_len() { self.0.addr().fmt(f) } else { self.0.fmt(f) }
     }
 }
 

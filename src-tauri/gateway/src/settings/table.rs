@@ -4,7 +4,7 @@ use tillgate_domain::policy::parse_usd;
 
 use super::forms::{color, currencies, host, joined, list, logo, name, optional, public_url, whole};
 use super::{AddressType, SettingError, Settings};
-use crate::environment::Environment;
+use crate::machine::environment::Environment;
 
 /// One setting: what it is called, what it may be, what it does.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Setting {
 }
 
 /// All settings, in the order in which they are shown.
-pub const SETTINGS: &[Setting] = &[
+pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "overpayment",
         form: "confirm or invalidate",
@@ -151,6 +151,24 @@ pub const SETTINGS: &[Setting] = &[
         defaults: Defaults::Each { test: "1", production: "2" },
         set: |to, text| whole(text, 1, 10).map(|value| to.min_fresh_sources = value),
         show: |of| of.min_fresh_sources.to_string(),
+    },
+    Setting {
+        name: "keyRequestsPerSecond",
+        form: "a whole number from 0 to 100000; 0 for no bound",
+        frozen: false,
+        about: "How many payments and resends one API key may ask for in a second, 25 seconds' worth at once.",
+        defaults: Defaults::Each { test: "0", production: "200" },
+        set: |to, text| whole(text, 0, 100_000).map(|value| to.key_requests_per_second = value),
+        show: |of| of.key_requests_per_second.to_string(),
+    },
+    Setting {
+        name: "keyOpenPayments",
+        form: "a whole number from 0 to 100000000; 0 for no bound",
+        frozen: false,
+        about: "How many payments of one API key may wait for coins or confirmations.",
+        defaults: Defaults::Each { test: "0", production: "100000" },
+        set: |to, text| whole(text, 0, 100_000_000).map(|value| to.key_open_payments = value),
+        show: |of| of.key_open_payments.to_string(),
     },
     Setting {
         name: "allowedHosts",

@@ -46,6 +46,8 @@ fn bounds_are_included_and_kept() {
         ("currencies", &["USD", "CHF,ZAR"], &["", "usd", "BTC", "USD,,EUR"]),
         ("spreadPerMille", &["0", "200"], &["201"]),
         ("minFreshSources", &["1", "10"], &["0", "11"]),
+        ("keyRequestsPerSecond", &["0", "200", "100000"], &["100001", "-1"]),
+        ("keyOpenPayments", &["0", "100000000"], &["100000001", ""]),
         ("allowedHosts", &["", "pay.example", "10.0.0.1,[::1]"], &["a b", "http://x", "x:80", "a/b"]),
         (
             "publicUrl",

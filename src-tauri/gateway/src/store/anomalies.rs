@@ -27,10 +27,10 @@ pub struct AnomalyRow {
     pub address: String,
     /// Its payment's reference.
     pub merchant_transaction_id: String,
+    /// The API key that its payment was made with; `None` in the panel.
+    pub key_id: Option<i64>,
     /// Where it is notified.
     pub notification_url: Option<String>,
-    /// The transactions it rests on.
-    pub txids: Vec<Txid>,
     /// Its payment's currency.
     pub currency: Currency,
     /// The rate when it was observed.
@@ -79,6 +79,8 @@ pub struct AnomalyUpdate {
     pub resolution: Option<Resolution>,
     /// Why it was dismissed; taken over whenever `resolution` is.
     pub dismissal_reason: Option<String>,
+    /// Its record's new `currentTime`, where the change is notified.
+    pub current_at: Option<Timestamp>,
 }
 
 /// What a list of anomalies is filtered by; `None` filters nothing.
@@ -94,6 +96,8 @@ pub struct AnomalyFilter {
     pub merchant_transaction_id: Option<String>,
     /// Of this kind.
     pub kind: Option<AnomalyKind>,
+    /// Of payments that this key made.
+    pub key_id: Option<i64>,
     /// With this resolution.
     pub resolution: Option<Resolution>,
 }
@@ -102,7 +106,7 @@ const FROM: &str = "FROM anomalies AS a JOIN payments AS p ON p.seq = a.payment_
 
 const COLUMNS: &str = "a.seq AS seq, a.id AS id, a.payment_seq AS payment_seq, p.id AS payment_id, \
      p.address AS address, p.merchant_transaction_id AS merchant_transaction_id, \
-     p.anomaly_notification_url AS notification_url, p.currency AS currency, a.kind AS kind, a.txid AS txid, \
+     p.key_id AS key_id, p.anomaly_notification_url AS notification_url, p.currency AS currency, a.kind AS kind, a.txid AS txid, \
      a.paid_sats AS paid_sats, a.txids AS txids, a.rate AS rate, a.rate_at AS rate_at, a.resolution AS resolution, \
      a.dismissal_reason AS dismissal_reason, a.payout_id AS payout_id, a.created_at AS created_at, \
      a.current_at AS current_at";
@@ -130,6 +134,16 @@ impl Reader<'_> {
         collect(&mut rows)
     }
 
+    /// The ids of all anomalies of a payment, the first raised first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn anomaly_ids_of_payment(&self, payment_seq: i64) -> Result<Vec<Id>, StoreError> {
+        let mut query =
+            self.connection.prepare_cached("SELECT id FROM anomalies WHERE payment_seq = ?1 ORDER BY seq")?;
+        query.query_and_then([payment_seq], |row| values::id(row, "id"))?.collect()
+    }
+
     /// How many anomalies wait for a decision; of one payment, or of all.
     ///
     /// # Errors
@@ -139,6 +153,17 @@ impl Reader<'_> {
             "SELECT count(*) FROM anomalies WHERE resolution = 'OPEN' AND (?1 IS NULL OR payment_seq = ?1)",
         )?;
         Ok(query.query_row([payment_seq], |row| row.get::<_, i64>(0))?.unsigned_abs())
+    }
+
+    /// How many reversals of confirmed payments wait for a decision.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn open_reversals_count(&self) -> Result<u64, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT count(*) FROM anomalies WHERE resolution = 'OPEN' AND kind = 'REVERSED_PAYMENT'")?;
+        Ok(query.query_row([], |row| row.get::<_, i64>(0))?.unsigned_abs())
     }
 
     /// How many anomalies match.
@@ -167,6 +192,27 @@ impl Reader<'_> {
         let mut rows = query.query(params_from_iter(values))?;
         collect(&mut rows)
     }
+
+    /// The ids of the anomalies on a page of those that match, newest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn anomaly_ids(&self, filter: &AnomalyFilter, limit: u32, offset: u64) -> Result<Vec<Id>, StoreError> {
+        let (condition, mut bound) = filter.condition();
+        bound.push(Value::Integer(i64::from(limit)));
+        bound.push(Value::Integer(i64::try_from(offset).unwrap_or(i64::MAX)));
+        let last = bound.len();
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT a.id AS id {FROM} {condition} ORDER BY a.created_at DESC, a.seq DESC LIMIT ?{} OFFSET ?{last}",
+            last - 1
+        ))?;
+        let mut rows = query.query(params_from_iter(bound))?;
+        let mut ids = Vec::new();
+        while let Some(row) = rows.next()? {
+            ids.push(values::id(row, "id")?);
+        }
+        Ok(ids)
+    }
 }
 
 impl Tx<'_> {
@@ -193,11 +239,11 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Changes an anomaly and fixes its new `currentTime`: max(`now`, the last one + 1 ms).
+    /// Changes an anomaly.
     ///
     /// # Errors
     /// When it cannot be stored.
-    pub fn update_anomaly(&self, id: &Id, update: &AnomalyUpdate, now: Timestamp) -> Result<(), StoreError> {
+    pub fn update_anomaly(&self, id: &Id, update: &AnomalyUpdate) -> Result<(), StoreError> {
         let (paid_sats, txids) = match &update.coins {
             Some((paid_sats, txids)) => (Some(sats_column(*paid_sats)), Some(values::txids_column(txids))),
             None => (None, None),
@@ -205,7 +251,7 @@ impl Tx<'_> {
         let mut statement = self.connection.prepare_cached(
             "UPDATE anomalies SET paid_sats = ifnull(?2, paid_sats), txids = ifnull(?3, txids), \
              dismissal_reason = CASE WHEN ?4 IS NULL THEN dismissal_reason ELSE ?5 END, \
-             resolution = ifnull(?4, resolution), current_at = max(?6, current_at + 1) WHERE id = ?1",
+             resolution = ifnull(?4, resolution), current_at = ifnull(?6, current_at) WHERE id = ?1",
         )?;
         statement.execute(params![
             id.as_bytes(),
@@ -213,7 +259,7 @@ impl Tx<'_> {
             txids,
             update.resolution.map(Resolution::stored_str),
             update.dismissal_reason,
-            now.ms(),
+            update.current_at.map(Timestamp::ms),
         ])?;
         Ok(())
     }
@@ -242,6 +288,9 @@ impl AnomalyFilter {
         if let Some(kind) = self.kind {
             term("a.kind =", Value::Text(kind.as_str().to_owned()));
         }
+        if let Some(key_id) = self.key_id {
+            term("p.key_id =", Value::Integer(key_id));
+        }
         if let Some(resolution) = self.resolution {
             term("a.resolution =", Value::Text(resolution.stored_str().to_owned()));
         }
@@ -266,14 +315,15 @@ fn read(row: &Row<'_>) -> Result<AnomalyRow, StoreError> {
             kind: values::parsed(row, "kind")?,
             txid: values::optional_txid(row, "txid")?,
             paid_sats: values::sats(row, "paid_sats")?,
+            txids: values::txids(row, "txids")?,
             resolution: values::parsed(row, "resolution")?,
         },
         payment_seq: row.get("payment_seq")?,
         payment_id: values::id(row, "payment_id")?,
         address: row.get("address")?,
         merchant_transaction_id: row.get("merchant_transaction_id")?,
+        key_id: row.get("key_id")?,
         notification_url: row.get("notification_url")?,
-        txids: values::txids(row, "txids")?,
         currency: values::currency(row, "currency")?,
         rate: values::rate(row, "rate")?,
         rate_at: values::time(row, "rate_at")?,

@@ -1,12 +1,45 @@
 //! API keys: one live key to a name, revoked ones kept.
 
 use rusqlite::{Row, params};
+use tillgate_domain::permission::Permissions;
 use tillgate_domain::time::Timestamp;
 
+use super::notify_hosts::NotifyHosts;
 use super::{Reader, StoreError, Tx, values};
-use crate::api_keys::ApiKey;
 
-const COLUMNS: &str = "key_id, name, secret_sha256, permissions, notification_url_optional, created_at, revoked_at";
+/// An API key as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Its number.
+    pub key_id: i64,
+    /// Its name: the user name of Basic authentication and the label of its payments.
+    pub name: String,
+    /// SHA-256 of its secret.
+    pub secret_sha256: [u8; 32],
+    /// What it may do.
+    pub permissions: Permissions,
+    /// Its payments need no `notificationUrl`.
+    pub notification_url_optional: bool,
+    /// It sees, resends and approves what it made, and nothing else.
+    pub own_only: bool,
+    /// Where its notifications may go.
+    pub notify_hosts: NotifyHosts,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was revoked, if it was.
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl ApiKey {
+    /// The key whose records alone it may see; `None` where it may see all.
+    #[must_use]
+    pub fn sees_only(&self) -> Option<i64> {
+        self.own_only.then_some(self.key_id)
+    }
+}
+
+const COLUMNS: &str = "key_id, name, secret_sha256, permissions, notification_url_optional, own_only, \
+     notify_hosts, created_at, revoked_at";
 
 impl Reader<'_> {
     /// All keys ever made, live ones first, newest first.
@@ -55,14 +88,16 @@ impl Tx<'_> {
     /// When it cannot be stored.
     pub fn insert_api_key(&self, key: &ApiKey) -> Result<i64, StoreError> {
         let mut insert = self.connection.prepare_cached(
-            "INSERT INTO api_keys (name, secret_sha256, permissions, notification_url_optional, created_at) \
-             VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO api_keys (name, secret_sha256, permissions, notification_url_optional, own_only, notify_hosts, \
+             created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?;
         Ok(insert.insert(params![
             key.name,
             key.secret_sha256,
             key.permissions.to_string(),
             key.notification_url_optional,
+            key.own_only,
+            key.notify_hosts.to_string(),
             key.created_at.ms(),
         ])?)
     }
@@ -86,6 +121,8 @@ fn read(row: &Row<'_>) -> Result<ApiKey, StoreError> {
         secret_sha256: row.get("secret_sha256")?,
         permissions: values::parsed(row, "permissions")?,
         notification_url_optional: row.get("notification_url_optional")?,
+        own_only: row.get("own_only")?,
+        notify_hosts: values::parsed(row, "notify_hosts")?,
         created_at: values::time(row, "created_at")?,
         revoked_at: values::optional_time(row, "revoked_at")?,
     })

@@ -2,9 +2,9 @@
 
 use rusqlite::{Row, params};
 use tillgate_domain::id::Id;
+use tillgate_domain::notification::{NotificationState, Outcome, SubjectKind};
 use tillgate_domain::time::Timestamp;
 
-use super::notifications::{NotificationState, SubjectKind};
 use super::{Reader, StoreError, Tx, values};
 
 /// An attempt to record.
@@ -68,7 +68,22 @@ const COLUMNS_OF_WAITING: &str = "n.id AS id, n.id AS notification_id, n.subject
      NULL AS status_code, NULL AS error, NULL AS answer, n.state AS state, n.next_attempt_at AS next_attempt_at";
 
 impl Tx<'_> {
-    pub(super) fn insert_delivery(&self, notification_seq: i64, new: &NewDelivery) -> Result<(), StoreError> {
+    /// Records an attempt and what it led to. `ended_at` is on the environment's clock.
+    ///
+    /// # Errors
+    /// When it cannot be stored, or the notification is unknown.
+    pub fn record_attempt(
+        &self,
+        notification_seq: i64,
+        delivery: &NewDelivery,
+        outcome: Outcome,
+        ended_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.insert_delivery(notification_seq, delivery)?;
+        self.count_attempt(notification_seq, outcome, ended_at)
+    }
+
+    fn insert_delivery(&self, notification_seq: i64, new: &NewDelivery) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
                 "INSERT INTO deliveries (id, notification_seq, attempt, started_at, duration_ms, status_code, error,

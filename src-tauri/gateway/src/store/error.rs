@@ -1,6 +1,6 @@
 //! Why the database could not do what was asked, in terms a person can act on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
@@ -31,6 +31,12 @@ pub enum StoreError {
     /// The file or its folder cannot be written.
     #[error("the database cannot be written: check the permissions of its folder and whether it is mounted read-only")]
     ReadOnly,
+    /// The program has as many files open as it may.
+    #[error("no more files can be opened: raise the limit of files that a program may open (ulimit -n, LimitNOFILE)")]
+    OutOfFiles,
+    /// More is read at the same time than may be.
+    #[error("too much is read at this moment: try again")]
+    TooManyReads,
     /// Another process holds the database.
     #[error("the database is locked by another process: close the program that uses it")]
     Locked,
@@ -59,6 +65,26 @@ pub enum StoreError {
     Sqlite(rusqlite::Error),
 }
 
+impl StoreError {
+    /// Why `file` could not be opened: SQLite does not tell whether the program may not open it, or nothing any more.
+    pub(super) fn of_opening(error: rusqlite::Error, file: &Path) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::CannotOpen) => Self::of_file(std::fs::File::open(file).err()).unwrap_or(error.into()),
+            _ => error.into(),
+        }
+    }
+
+    /// The cause that the system names, where it is not the file's own.
+    fn of_file(error: Option<std::io::Error>) -> Option<Self> {
+        #[cfg(unix)]
+        let out_of_files = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE].map(rustix::io::Errno::raw_os_error);
+        #[cfg(not(unix))]
+        let out_of_files = [];
+        let number = error?.raw_os_error()?;
+        out_of_files.contains(&number).then_some(Self::OutOfFiles)
+    }
+}
+
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
@@ -68,5 +94,20 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(error.to_string()),
             _ => Self::Sqlite(error),
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn a_program_that_may_open_no_more_files_is_told_so_and_not_that_it_may_not_write() {
+        let of = |errno: rustix::io::Errno| StoreError::of_file(Some(io::Error::from(errno)));
+        let told = of(rustix::io::Errno::MFILE).unwrap().to_string();
+        assert!(told.contains("ulimit -n"), "{told}");
+        assert!(of(rustix::io::Errno::ACCESS).is_none() && StoreError::of_file(None).is_none());
     }
 }

@@ -18,15 +18,22 @@ pub struct KeptAnswer {
 }
 
 impl Reader<'_> {
-    /// The answer to the first request with this key on this path, if it was later than `after`.
+    /// The answer to the first request of this API key with this key on this path, if it was later than `after`.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn kept_answer(&self, path: &str, key: &str, after: Timestamp) -> Result<Option<KeptAnswer>, StoreError> {
+    pub fn kept_answer(
+        &self,
+        key_id: i64,
+        path: &str,
+        key: &str,
+        after: Timestamp,
+    ) -> Result<Option<KeptAnswer>, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT request_sha256, answer FROM idempotency WHERE path = ?1 AND key = ?2 AND created_at > ?3",
+            "SELECT request_sha256, answer FROM idempotency WHERE key_id = ?1 AND path = ?2 AND key = ?3 \
+             AND created_at > ?4",
         )?;
-        let answer = query.query_row(params![path, key, after.ms()], |row| {
+        let answer = query.query_row(params![key_id, path, key, after.ms()], |row| {
             Ok(KeptAnswer { request_sha256: row.get(0)?, answer: row.get(1)? })
         });
         Ok(answer.optional()?)
@@ -34,31 +41,30 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Keeps an answer, in the place of one that is past its time, and forgets some that are not later
-    /// than `after`.
+    /// Keeps the answer to a request of an API key on a path, in the place of one that is past its time, and forgets
+    /// some that are not later than `after`.
     ///
     /// # Errors
     /// When it cannot be stored.
     pub fn keep_answer(
         &self,
-        path: &str,
-        key: &str,
+        (key_id, path, key): (i64, &str, &str),
         kept: &KeptAnswer,
         now: Timestamp,
         after: Timestamp,
     ) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
-                "DELETE FROM idempotency WHERE (path, key) IN \
-                 (SELECT path, key FROM idempotency WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)",
+                "DELETE FROM idempotency WHERE (key_id, path, key) IN \
+                 (SELECT key_id, path, key FROM idempotency WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)",
             )?
             .execute(params![after.ms(), FORGOTTEN_WITH_EACH])?;
         self.connection
             .prepare_cached(
-                "INSERT OR REPLACE INTO idempotency (path, key, request_sha256, answer, created_at) \
-                 VALUES (?1, ?2, ?3, ?4, ?5)",
+                "INSERT OR REPLACE INTO idempotency (key_id, path, key, request_sha256, answer, created_at) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?
-            .execute(params![path, key, kept.request_sha256, kept.answer, now.ms()])?;
+            .execute(params![key_id, path, key, kept.request_sha256, kept.answer, now.ms()])?;
         Ok(())
     }
 }

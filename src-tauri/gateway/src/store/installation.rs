@@ -5,7 +5,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx};
-use crate::environment::Environment;
+use crate::machine::environment::Environment;
 
 /// Whose database it is. Made once, never changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use rusqlite::OptionalExtension;
 
-use super::payment_lists::UNFILED;
+use super::payment_lists::UNINDEXED_PAYMENTS;
 use super::{Reader, StoreError, Tx};
 
 /// A keychain of the wallet.
@@ -15,7 +15,7 @@ pub enum Keychain {
 }
 
 impl Keychain {
-    const fn column(self) -> i64 {
+    pub(super) const fn column(self) -> i64 {
         match self {
             Self::External => 0,
             Self::Internal => 1,
@@ -29,12 +29,12 @@ impl Reader<'_> {
     /// # Errors
     /// When the database cannot be read.
     pub fn keychain(&self, keychain: Keychain) -> Result<Option<(String, u32)>, StoreError> {
-        let of_unfiled = match keychain {
-            Keychain::External => format!("(SELECT max(derivation_index) + 1 FROM {UNFILED})"),
+        let of_unindexed = match keychain {
+            Keychain::External => format!("(SELECT max(derivation_index) + 1 FROM {UNINDEXED_PAYMENTS})"),
             Keychain::Internal => "NULL".to_owned(),
         };
         let mut query = self.connection.prepare_cached(&format!(
-            "SELECT descriptor, max(next_index, ifnull({of_unfiled}, 0)) FROM keychains WHERE keychain = ?1"
+            "SELECT descriptor, max(next_index, ifnull({of_unindexed}, 0)) FROM keychains WHERE keychain = ?1"
         ))?;
         Ok(query.query_row([keychain.column()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }

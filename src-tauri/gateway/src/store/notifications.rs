@@ -3,89 +3,12 @@
 //! One record's notifications (same subject, same URL) have their turn one after the other: the
 //! one whose turn it is is the *head*. Nothing here sends anything or decides on a schedule.
 
-use std::fmt;
-use std::str::FromStr;
-
 use rusqlite::{OptionalExtension as _, Row, params};
 use tillgate_domain::id::Id;
+use tillgate_domain::notification::{NotificationState, Outcome, SubjectKind};
 use tillgate_domain::time::Timestamp;
 
-use super::deliveries::NewDelivery;
 use super::{Reader, StoreError, Tx, values};
-
-/// What a notification tells of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SubjectKind {
-    /// A payment.
-    Payment,
-    /// An anomaly.
-    Anomaly,
-    /// A payout.
-    Payout,
-}
-
-impl SubjectKind {
-    /// Its name in the database and in views.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Payment => "payment",
-            Self::Anomaly => "anomaly",
-            Self::Payout => "payout",
-        }
-    }
-}
-
-impl fmt::Display for SubjectKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for SubjectKind {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        [Self::Payment, Self::Anomaly, Self::Payout].into_iter().find(|kind| kind.as_str() == text).ok_or(())
-    }
-}
-
-/// Where a notification stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NotificationState {
-    /// For its turn, its first attempt or its next one.
-    Waiting,
-    /// The merchant's server took it.
-    Delivered,
-    /// It was attempted, and a newer one of its record took its place.
-    Superseded,
-    /// Three days of attempts failed.
-    GivenUp,
-}
-
-impl NotificationState {
-    /// Its name in the database and in views.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "WAITING",
-            Self::Delivered => "DELIVERED",
-            Self::Superseded => "SUPERSEDED",
-            Self::GivenUp => "GIVEN_UP",
-        }
-    }
-}
-
-impl FromStr for NotificationState {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        [Self::Waiting, Self::Delivered, Self::Superseded, Self::GivenUp]
-            .into_iter()
-            .find(|state| state.as_str() == text)
-            .ok_or(())
-    }
-}
 
 /// A notification to queue.
 #[derive(Debug, Clone)]
@@ -96,12 +19,25 @@ pub struct NewNotification {
     pub subject_kind: SubjectKind,
     /// The record's id.
     pub subject_id: Id,
+    /// The API key that its payment was made with; 0 for the panel.
+    pub key_id: i64,
     /// The merchant's URL.
     pub url: String,
     /// The bytes to send: the record as GET shows it at this moment.
     pub body: Vec<u8>,
+    /// It tells of no change: somebody asked for it again.
+    pub is_resend: bool,
     /// Now.
     pub at: Timestamp,
+}
+
+/// Which attempt a notification waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// Its first.
+    First,
+    /// Another, after one that failed.
+    Again,
 }
 
 /// A notification whose turn it is.
@@ -113,25 +49,18 @@ pub struct DueNotification {
     pub id: Id,
     /// The record's id.
     pub subject_id: Id,
+    /// The API key that its payment was made with; 0 for the panel.
+    pub key_id: i64,
     /// The merchant's URL.
     pub url: String,
+    /// Its server, as [`server_of`] has it.
+    pub server: String,
     /// The bytes to send.
     pub body: Vec<u8>,
     /// Attempts made.
     pub attempts: u32,
     /// When its turn came: its schedule counts from there.
     pub first_due_at: Timestamp,
-}
-
-/// What an attempt led to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// The merchant's server took it.
-    Delivered,
-    /// It failed; the next attempt is not before this moment.
-    RetryAt(Timestamp),
-    /// It failed, and was the last.
-    GiveUp,
 }
 
 /// A notification that was given up.
@@ -153,10 +82,19 @@ pub struct GivenUpRow {
     pub last_attempt_at: Timestamp,
 }
 
+/// A server that does not take what it is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailingServer {
+    /// Scheme, host and port.
+    pub server: String,
+    /// How many notifications wait for another attempt at it.
+    pub notifications: u64,
+}
+
 /// The server (scheme, host, port) that a URL names, as the `server` column keeps it. Attempts at
 /// a URL that cannot be read fail by themselves; together they count as one server.
 #[must_use]
-pub fn server_of(url: &str) -> String {
+pub(crate) fn server_of(url: &str) -> String {
     match url::Url::parse(url) {
         Ok(url) => format!(
             "{}://{}:{}",
@@ -171,24 +109,30 @@ pub fn server_of(url: &str) -> String {
 impl Tx<'_> {
     /// Puts a notification into the outbox, in the transaction of the change that it tells of. It
     /// supersedes the one of its record that has been attempted in vain; one that has never been
-    /// attempted keeps its turn.
+    /// attempted keeps its turn. A resend takes the place of the resend behind which nothing waits and whose turn never
+    /// came, if there is one: however often it is asked for, one waits.
     ///
     /// # Errors
     /// When it cannot be stored.
     pub fn queue_notification(&self, new: &NewNotification) -> Result<(), StoreError> {
+        if new.is_resend && self.replace_last_resend(new)? {
+            return Ok(());
+        }
         self.connection
             .prepare_cached(
-                "INSERT INTO notifications (id, subject_kind, subject_id, url, server, body, queued_at, state, head)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'WAITING', 0)",
+                "INSERT INTO notifications (id, subject_kind, subject_id, key_id, url, server, body, queued_at, state, head,
+                 is_resend) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'WAITING', 0, ?9)",
             )?
             .execute(params![
                 new.id.as_bytes(),
                 new.subject_kind.as_str(),
                 new.subject_id.as_bytes(),
+                new.key_id,
                 new.url,
                 server_of(&new.url),
                 new.body,
                 new.at.ms(),
+                new.is_resend,
             ])?;
         self.connection
             .prepare_cached(
@@ -199,18 +143,23 @@ impl Tx<'_> {
         self.give_turn(&new.subject_id, &new.url, new.at)
     }
 
-    /// Records an attempt and what it led to. `ended_at` is on the environment's clock.
-    ///
-    /// # Errors
-    /// When it cannot be stored, or the notification is unknown.
-    pub fn record_attempt(
-        &self,
-        seq: i64,
-        delivery: &NewDelivery,
-        outcome: Outcome,
-        ended_at: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.insert_delivery(seq, delivery)?;
+    /// Puts the body into the newest that waits, if that is a resend. One whose turn came may be under way this moment, and
+    /// is left as it is.
+    fn replace_last_resend(&self, new: &NewNotification) -> Result<bool, StoreError> {
+        let replaced = self
+            .connection
+            .prepare_cached(
+                "UPDATE notifications SET body = ?3, queued_at = ?4
+                 WHERE head = 0 AND is_resend = 1 AND seq = (
+                     SELECT seq FROM notifications
+                     WHERE subject_id = ?1 AND url = ?2 AND state = 'WAITING' ORDER BY seq DESC LIMIT 1)",
+            )?
+            .execute(params![new.subject_id.as_bytes(), new.url, new.body, new.at.ms()])?;
+        Ok(replaced > 0)
+    }
+
+    /// Counts an attempt that ended, and fixes where its notification stands now and whose turn it is.
+    pub(super) fn count_attempt(&self, seq: i64, outcome: Outcome, ended_at: Timestamp) -> Result<(), StoreError> {
         let (subject_id, url, state): (Id, String, NotificationState) = self
             .connection
             .prepare_cached("SELECT subject_id, url, state FROM notifications WHERE seq = ?1")?
@@ -219,17 +168,8 @@ impl Tx<'_> {
             })?
             .next()
             .ok_or(StoreError::BadValue("deliveries.notification_seq"))??;
-        let newer = state == NotificationState::Waiting && self.has_waiting_after(&subject_id, &url, seq)?;
-        let (state, next_attempt_at) = match (state, outcome) {
-            (NotificationState::Waiting, Outcome::RetryAt(at)) if !newer => (NotificationState::Waiting, Some(at)),
-            (NotificationState::Waiting, Outcome::GiveUp) if !newer => (NotificationState::GivenUp, None),
-            (NotificationState::Waiting, Outcome::RetryAt(_) | Outcome::GiveUp) => {
-                (NotificationState::Superseded, None)
-            }
-            (_, Outcome::Delivered) => (NotificationState::Delivered, None),
-            // A newer one took its place during the attempt.
-            (state, Outcome::RetryAt(_) | Outcome::GiveUp) => (state, None),
-        };
+        let is_newer_waiting = state == NotificationState::Waiting && self.has_waiting_after(&subject_id, &url, seq)?;
+        let (state, next_attempt_at) = state.after_attempt(outcome, is_newer_waiting);
         self.connection
             .prepare_cached(
                 "UPDATE notifications SET attempts = attempts + 1, last_attempt_at = ?2, state = ?3, head = ?4,
@@ -276,78 +216,99 @@ impl Tx<'_> {
 }
 
 impl Reader<'_> {
-    /// The first server after `after` (in the order of their texts) that a first attempt waits for.
+    /// The first API key after `after` of whose notifications one waits to be attempted, for the first time or again.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn server_with_first_attempts(&self, after: &str) -> Result<Option<String>, StoreError> {
-        Ok(self
-            .connection
-            .prepare_cached(
-                "SELECT server FROM notifications WHERE head = 1 AND attempts = 0 AND server > ?1
-                 ORDER BY server LIMIT 1",
-            )?
-            .query_row([after], |row| row.get(0))
-            .optional()?)
+    pub fn key_with_attempts(&self, turn: Turn, after: i64) -> Result<Option<i64>, StoreError> {
+        let sql = match turn {
+            Turn::First => {
+                "SELECT key_id FROM notifications WHERE head = 1 AND attempts = 0 AND key_id > ?1 \
+                 ORDER BY key_id LIMIT 1"
+            }
+            Turn::Again => {
+                "SELECT key_id FROM notifications WHERE head = 1 AND attempts > 0 AND key_id > ?1 \
+                 ORDER BY key_id LIMIT 1"
+            }
+        };
+        Ok(self.connection.prepare_cached(sql)?.query_row([after], |row| row.get(0)).optional()?)
     }
 
-    /// The first server after `after` that a repeat waits for, due or not.
+    /// The first server after `after` (in the order of their texts) where a key's notification waits to be attempted;
+    /// again: due or not.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn server_with_repeats(&self, after: &str) -> Result<Option<String>, StoreError> {
-        Ok(self
-            .connection
-            .prepare_cached(
-                "SELECT server FROM notifications WHERE head = 1 AND attempts > 0 AND server > ?1
-                 ORDER BY server LIMIT 1",
-            )?
-            .query_row([after], |row| row.get(0))
-            .optional()?)
+    pub fn server_with_attempts(&self, turn: Turn, key_id: i64, after: &str) -> Result<Option<String>, StoreError> {
+        let sql = match turn {
+            Turn::First => {
+                "SELECT server FROM notifications WHERE head = 1 AND attempts = 0 AND key_id = ?1 AND server > ?2 \
+                 ORDER BY server LIMIT 1"
+            }
+            Turn::Again => {
+                "SELECT server FROM notifications WHERE head = 1 AND attempts > 0 AND key_id = ?1 AND server > ?2 \
+                 ORDER BY server LIMIT 1"
+            }
+        };
+        Ok(self.connection.prepare_cached(sql)?.query_row(params![key_id, after], |row| row.get(0)).optional()?)
     }
 
-    /// When the first repeat at a server is due that is not due at `now`.
+    /// When the first repeat is due that is not due at `now`.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn next_repeat_after(&self, server: &str, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+    pub fn next_repeat_after(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         Ok(self
             .connection
             .prepare_cached(
-                "SELECT next_attempt_at FROM notifications
-                 WHERE head = 1 AND attempts > 0 AND server = ?1 AND next_attempt_at > ?2
+                "SELECT next_attempt_at FROM notifications WHERE head = 1 AND attempts > 0 AND next_attempt_at > ?1
                  ORDER BY next_attempt_at LIMIT 1",
             )?
-            .query_row(params![server, now.ms()], |row| row.get(0).map(Timestamp::from_ms))
+            .query_row([now.ms()], |row| row.get(0).map(Timestamp::from_ms))
             .optional()?)
     }
 
-    /// The first `limit` first attempts at a server, in the order of queueing.
+    /// Whether a repeat is due at `now`.
     ///
     /// # Errors
-    /// When they cannot be read.
-    pub fn first_attempts(&self, server: &str, limit: usize) -> Result<Vec<DueNotification>, StoreError> {
-        self.connection
+    /// When it cannot be read.
+    pub fn has_due_repeats(&self, now: Timestamp) -> Result<bool, StoreError> {
+        Ok(self
+            .connection
             .prepare_cached(
-                "SELECT * FROM notifications WHERE head = 1 AND attempts = 0 AND server = ?1 ORDER BY seq LIMIT ?2",
+                "SELECT 1 FROM notifications WHERE head = 1 AND attempts > 0 AND next_attempt_at <= ?1 LIMIT 1",
             )?
-            .query_and_then(params![server, row_limit(limit)], due)?
-            .collect()
+            .exists([now.ms()])?)
     }
 
-    /// The first `limit` repeats at a server that are due at `now`, the longest due first.
+    /// The first `limit` of a key's notifications that wait for a server: for their first attempt in the order of
+    /// queueing, or for another that is due at `now`, the longest due first.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn repeats(&self, server: &str, now: Timestamp, limit: usize) -> Result<Vec<DueNotification>, StoreError> {
-        self.connection
-            .prepare_cached(
-                "SELECT * FROM notifications
-                 WHERE head = 1 AND attempts > 0 AND server = ?1 AND next_attempt_at <= ?2
-                 ORDER BY next_attempt_at LIMIT ?3",
-            )?
-            .query_and_then(params![server, now.ms(), row_limit(limit)], due)?
-            .collect()
+    pub fn attempts_at(
+        &self,
+        turn: Turn,
+        (key_id, server): (i64, &str),
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<DueNotification>, StoreError> {
+        let sql = match turn {
+            // A notification that was never attempted is due since its turn came.
+            Turn::First => {
+                "SELECT * FROM notifications WHERE head = 1 AND attempts = 0 AND key_id = ?1 AND server = ?2 \
+                 ORDER BY seq LIMIT ?3"
+            }
+            Turn::Again => {
+                "SELECT * FROM notifications WHERE head = 1 AND attempts > 0 AND key_id = ?1 AND server = ?2 \
+                 AND next_attempt_at <= ?4 ORDER BY next_attempt_at LIMIT ?3"
+            }
+        };
+        let mut query = self.connection.prepare_cached(sql)?;
+        match turn {
+            Turn::First => query.query_and_then(params![key_id, server, row_limit(limit)], due)?.collect(),
+            Turn::Again => query.query_and_then(params![key_id, server, row_limit(limit), now.ms()], due)?.collect(),
+        }
     }
 
     /// How many notifications wait, for their turn or an attempt.
@@ -356,6 +317,25 @@ impl Reader<'_> {
     /// When they cannot be counted.
     pub fn count_waiting_notifications(&self) -> Result<u64, StoreError> {
         self.count_notifications("SELECT count(*) FROM notifications WHERE state = 'WAITING'")
+    }
+
+    /// The servers whose notifications were tried in vain and wait for another attempt, those with the most first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn failing_servers(&self) -> Result<Vec<FailingServer>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT server, count(*) AS waiting FROM notifications WHERE head = 1 AND attempts > 0
+                 GROUP BY server ORDER BY waiting DESC, server",
+            )?
+            .query_and_then([], |row| {
+                Ok(FailingServer {
+                    server: row.get("server")?,
+                    notifications: row.get::<_, i64>("waiting")?.unsigned_abs(),
+                })
+            })?
+            .collect()
     }
 
     /// How many rows [`Reader::given_up`] has.
@@ -419,7 +399,9 @@ fn due(row: &Row<'_>) -> Result<DueNotification, StoreError> {
         seq: row.get("seq")?,
         id: values::id(row, "id")?,
         subject_id: values::id(row, "subject_id")?,
+        key_id: row.get("key_id")?,
         url: row.get("url")?,
+        server: row.get("server")?,
         body: row.get("body")?,
         attempts: values::number(row, "attempts")?,
         first_due_at: values::time(row, "first_due_at")?,

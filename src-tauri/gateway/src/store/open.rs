@@ -7,10 +7,11 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::StoreError;
-use crate::fail_points;
+use crate::machine::fail_points;
 
-/// Longer than any commit of ours takes; another process that holds the lock for longer is a fault.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longer than any commit of ours takes; another process that holds the lock for longer is a fault, and a shop hears that
+/// before it gives up waiting.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Statements kept prepared on each connection; more than the program has on one path.
 const STATEMENT_CACHE: usize = 128;
@@ -38,15 +39,21 @@ pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
 }
 
 pub(super) fn for_reading(file: &Path) -> Result<Connection, StoreError> {
+    try_for_reading(file).map_err(|error| StoreError::of_opening(error, file))
+}
+
+fn try_for_reading(file: &Path) -> Result<Connection, rusqlite::Error> {
     let connection =
         Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     prepare_once(&connection)?;
-    wait_when_busy(&connection)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "query_only", true)?;
+    // Opens the log as well, for which SQLite would wait until something is read.
+    connection.pragma_query_value(None, "schema_version", |_| Ok(()))?;
     Ok(connection)
 }
 
-/// For moving the log, which needs no more memory than that for one page at a time.
+/// For checkpointing the WAL, which needs no more memory than that for one page at a time.
 pub(super) fn for_checkpoints(file: &Path) -> Result<Connection, StoreError> {
     let connection =
         Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
@@ -62,7 +69,7 @@ pub(super) fn wait_when_busy(connection: &Connection) -> Result<(), StoreError> 
 
 /// Keeps statements and their plans. Without the plans' stability SQLite prepares some statements again for every new
 /// value that is bound, which was four tenths of the watcher's time.
-fn prepare_once(connection: &Connection) -> Result<(), StoreError> {
+fn prepare_once(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())

@@ -1,8 +1,8 @@
 //! Lists of payments, and those that are due.
 //!
 //! A payment is stored without its entries in the indexes that lists go by: each would be one page more in its commit.
-//! They are made for many at once, behind it, which is called filing. So whatever is looked for is looked for twice:
-//! among the filed ones by index, and among the few that came since one by one.
+//! They are made for many at once, behind it, which is called deferred indexing. So whatever is looked for is looked for
+//! twice: among the indexed ones by index, and among the few that came since one by one.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Txid};
@@ -14,18 +14,19 @@ use tillgate_domain::time::Timestamp;
 use super::payments::PaymentRow;
 use super::{Reader, StoreError, Tx};
 
-/// The payments that are filed, and the term that lets SQLite go by their indexes.
-const FILED: &str = "payments WHERE filed = 1";
+/// The payments that are indexed, and the term that lets SQLite go by their indexes. Their column is called `filed`, as it
+/// was in the first release that had it: released migrations are never changed.
+const INDEXED_PAYMENTS: &str = "payments WHERE filed = 1";
 
 /// The number of the last one.
-macro_rules! last_filed {
+macro_rules! last_indexed {
     () => {
         "ifnull((SELECT seq FROM payments NOT INDEXED WHERE filed = 1 ORDER BY seq DESC LIMIT 1), 0)"
     };
 }
 
 /// The payments that are not: all above it.
-pub(super) const UNFILED: &str = concat!("payments NOT INDEXED WHERE seq > ", last_filed!());
+pub(super) const UNINDEXED_PAYMENTS: &str = concat!("payments NOT INDEXED WHERE seq > ", last_indexed!());
 
 /// A payment's place in a list: time of creation, and number.
 type Place = (i64, i64);
@@ -45,8 +46,10 @@ pub struct PaymentFilter {
     pub script: Option<ScriptBuf>,
     /// Paid by this transaction.
     pub txid: Option<Txid>,
-    /// Made by this key.
+    /// Made by a key of this name.
     pub label: Option<String>,
+    /// Made by this key.
+    pub key_id: Option<i64>,
 }
 
 impl Reader<'_> {
@@ -59,12 +62,12 @@ impl Reader<'_> {
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// The number of the last payment that is filed.
+    /// The number of the last payment that is indexed.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub(super) fn last_filed_payment(&self) -> Result<i64, StoreError> {
-        let mut query = self.connection.prepare_cached(concat!("SELECT ", last_filed!()))?;
+    pub(super) fn last_indexed_payment(&self) -> Result<i64, StoreError> {
+        let mut query = self.connection.prepare_cached(concat!("SELECT ", last_indexed!()))?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
@@ -100,7 +103,7 @@ impl Reader<'_> {
             return Ok(self.last_payment()?.unsigned_abs());
         }
         let mut query = self.connection.prepare_cached(&format!(
-            "SELECT (SELECT count(*) FROM {FILED}{condition}) + (SELECT count(*) FROM {UNFILED}{condition})"
+            "SELECT (SELECT count(*) FROM {INDEXED_PAYMENTS}{condition}) + (SELECT count(*) FROM {UNINDEXED_PAYMENTS}{condition})"
         ))?;
         Ok(query.query_row(params_from_iter(values), |row| row.get::<_, i64>(0))?.unsigned_abs())
     }
@@ -110,15 +113,24 @@ impl Reader<'_> {
     /// # Errors
     /// When the database cannot be read.
     pub fn payments(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<PaymentRow>, StoreError> {
-        let mut places = self.places(UNFILED, filter, u64::MAX, 0)?;
-        let unfiled = places.len() as u64;
-        // Of the filed ones, so many come before the page wherever the others stand among them.
-        let skipped = offset.saturating_sub(unfiled);
-        places.extend(self.places(FILED, filter, unfiled.saturating_add(u64::from(limit)), skipped)?);
+        let numbers = self.payment_numbers(filter, limit, offset)?;
+        numbers.into_iter().filter_map(|seq| self.payment_by_seq(seq).transpose()).collect()
+    }
+
+    /// The numbers of the payments on that page, in its order.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn payment_numbers(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<i64>, StoreError> {
+        let mut places = self.places(UNINDEXED_PAYMENTS, filter, u64::MAX, 0)?;
+        let unindexed = places.len() as u64;
+        // Of the indexed ones, so many come before the page wherever the others stand among them.
+        let skipped = offset.saturating_sub(unindexed);
+        places.extend(self.places(INDEXED_PAYMENTS, filter, unindexed.saturating_add(u64::from(limit)), skipped)?);
         places.sort_unstable_by(|one, other| other.cmp(one));
         let first = usize::try_from(offset - skipped).unwrap_or(usize::MAX);
         let page = places.into_iter().skip(first).take(usize::try_from(limit).unwrap_or(usize::MAX));
-        page.filter_map(|(_, seq)| self.payment_by_seq(seq).transpose()).collect()
+        Ok(page.map(|(_, seq)| seq).collect())
     }
 
     /// Places of those that match, newest first. Only indexes are read for those that are skipped.
@@ -144,22 +156,22 @@ impl Reader<'_> {
 /// Those due at ?1 of both kinds, at most ?2 of them.
 fn due_by_time() -> String {
     format!(
-        "SELECT seq, next_due_at FROM {FILED} AND next_due_at <= ?1 \
-         UNION ALL SELECT seq, next_due_at FROM {UNFILED} AND next_due_at <= ?1 ORDER BY next_due_at LIMIT ?2"
+        "SELECT seq, next_due_at FROM {INDEXED_PAYMENTS} AND next_due_at <= ?1 \
+         UNION ALL SELECT seq, next_due_at FROM {UNINDEXED_PAYMENTS} AND next_due_at <= ?1 ORDER BY next_due_at LIMIT ?2"
     )
 }
 
 impl Tx<'_> {
-    /// Files the payments after number `filed`, at most `count` of them, and answers the number of the last one.
+    /// Indexes the payments after number `indexed`, at most `count` of them, and answers the number of the last one.
     ///
     /// # Errors
     /// When it cannot be stored.
-    pub(super) fn file_payments(&self, filed: i64, count: i64) -> Result<i64, StoreError> {
-        let last = self.last_payment()?.min(filed.saturating_add(count));
+    pub(super) fn index_payments(&self, indexed: i64, count: i64) -> Result<i64, StoreError> {
+        let last = self.last_payment()?.min(indexed.saturating_add(count));
         self.connection
             .prepare_cached("UPDATE payments SET filed = 1 WHERE seq > ?1 AND seq <= ?2")?
-            .execute([filed, last])?;
-        self.give_indices(filed, last)?;
+            .execute([indexed, last])?;
+        self.give_indices(indexed, last)?;
         Ok(last)
     }
 }
@@ -168,7 +180,7 @@ impl PaymentFilter {
     /// Those that wait for coins or for confirmations.
     #[must_use]
     pub fn open() -> Self {
-        Self { states: vec![PaymentState::New, PaymentState::Underpaid, PaymentState::Unconfirmed], ..Self::default() }
+        Self { states: PaymentState::ALL.into_iter().filter(|state| !state.is_final()).collect(), ..Self::default() }
     }
 
     /// What follows another condition, and the values that it names.
@@ -179,9 +191,20 @@ impl PaymentFilter {
             values.push(value);
             format!("?{}", values.len())
         };
+        // A plus keeps SQLite from an index. What one key made is looked through rather than what is in a state, or has a
+        // label, of all keys; but what is open, or has a reference, is little beside all that the key made. Payments that
+        // were made without a reference may be many.
+        let has_reference = self.merchant_transaction_id.as_ref().is_some_and(|reference| !reference.is_empty());
+        let is_open = !self.states.is_empty() && self.states.iter().all(|state| !state.is_final());
+        let (by_state, by_label, by_reference, by_key) = match self.key_id {
+            None => ("", "", "", ""),
+            Some(_) if has_reference => ("+", "+", "", "+"),
+            Some(_) if is_open => ("", "+", "+", "+"),
+            Some(_) => ("+", "+", "+", ""),
+        };
         if !self.states.is_empty() {
             let states: Vec<_> = self.states.iter().map(|state| bind(Value::Text(state.as_str().to_owned()))).collect();
-            terms.push(format!("state IN ({})", states.join(", ")));
+            terms.push(format!("{by_state}state IN ({})", states.join(", ")));
         }
         if let Some(from) = self.from {
             terms.push(format!("created_at >= {}", bind(Value::Integer(from.ms()))));
@@ -190,7 +213,7 @@ impl PaymentFilter {
             terms.push(format!("created_at < {}", bind(Value::Integer(to.ms()))));
         }
         if let Some(reference) = &self.merchant_transaction_id {
-            terms.push(format!("merchant_transaction_id = {}", bind(Value::Text(reference.clone()))));
+            terms.push(format!("{by_reference}merchant_transaction_id = {}", bind(Value::Text(reference.clone()))));
         }
         if let Some(script) = &self.script {
             terms.push(format!("script = {}", bind(Value::Blob(script.to_bytes()))));
@@ -200,7 +223,10 @@ impl PaymentFilter {
             terms.push(format!("seq IN (SELECT payment_seq FROM receipts WHERE txid = {txid})"));
         }
         if let Some(label) = &self.label {
-            terms.push(format!("label = {}", bind(Value::Text(label.clone()))));
+            terms.push(format!("{by_label}label = {}", bind(Value::Text(label.clone()))));
+        }
+        if let Some(key_id) = self.key_id {
+            terms.push(format!("{by_key}key_id = {}", bind(Value::Integer(key_id))));
         }
         let condition = terms.iter().map(|term| format!(" AND {term}")).collect();
         (condition, values)

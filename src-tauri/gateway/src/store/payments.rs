@@ -24,6 +24,8 @@ pub struct PaymentRow {
     pub script: ScriptBuf,
     /// Its index in the external keychain.
     pub derivation_index: u32,
+    /// The API key that it was made with; `None` in the panel.
+    pub key_id: Option<i64>,
     /// Name of the API key, or the merchant's.
     pub label: String,
     /// For the customer.
@@ -45,8 +47,6 @@ pub struct PaymentRow {
 pub struct NewPayment {
     /// All but `seq`, which is ignored.
     pub row: PaymentRow,
-    /// The key that made it; `None` in the panel.
-    pub key_id: Option<i64>,
     /// The rate it was made with.
     pub rate_id: i64,
 }
@@ -54,8 +54,8 @@ pub struct NewPayment {
 /// In the order in which [`read`] reads them.
 const COLUMNS: &str = "confirmations, zero_conf_quiet_ms, tolerance_per_mille, overpayment, anomaly_confirmations, \
      offline_grace_ms, id, state, amount_sats, price_minor, currency, rate, created_at, expires_at, closed_at, \
-     accepted_sats, confirmed_at, paid_sats, seq, address, script, derivation_index, label, message, \
-     merchant_transaction_id, notification_url, anomaly_notification_url, redirect_urls, current_at";
+     accepted_sats, confirmed_at, paid_sats, seq, address, script, derivation_index, key_id, label, \
+     message, merchant_transaction_id, notification_url, anomaly_notification_url, redirect_urls, current_at";
 
 impl Reader<'_> {
     /// The payment of this id.
@@ -96,8 +96,8 @@ impl Tx<'_> {
     ///
     /// # Errors
     /// When it cannot be stored.
-    pub fn insert_payment(&self, new: &NewPayment, next_due_at: Timestamp) -> Result<i64, StoreError> {
-        let NewPayment { row, key_id, rate_id } = new;
+    pub fn insert_payment(&self, new: &NewPayment) -> Result<i64, StoreError> {
+        let NewPayment { row, rate_id } = new;
         let payment = &row.payment;
         let policy = &payment.policy;
         let mut insert = self.connection.prepare_cached(
@@ -119,7 +119,7 @@ impl Tx<'_> {
             row.derivation_index,
             row.script.as_bytes(),
             row.address,
-            key_id,
+            row.key_id,
             row.label,
             row.message,
             row.merchant_transaction_id,
@@ -135,7 +135,7 @@ impl Tx<'_> {
             policy.overpayment.as_str(),
             policy.anomaly_confirmations,
             policy.offline_grace_ms,
-            next_due_at.ms(),
+            payment.first_due_at().ms(),
         ])?)
     }
 
@@ -206,6 +206,7 @@ fn read(row: &Row<'_>) -> Result<PaymentRow, StoreError> {
         address: row.value("address")?,
         script: ScriptBuf::from_bytes(row.value("script")?),
         derivation_index: values::number(row, "derivation_index")?,
+        key_id: row.value("key_id")?,
         label: row.value("label")?,
         message: row.value("message")?,
         merchant_transaction_id: row.value("merchant_transaction_id")?,

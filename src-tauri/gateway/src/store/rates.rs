@@ -5,7 +5,17 @@ use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx};
-use crate::rates::KeptRate;
+
+/// A rate together with where it is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptRate {
+    /// The median of the fresh quotes, without spread.
+    pub rate: Rate,
+    /// The age of its oldest quote counts from here.
+    pub at: Timestamp,
+    /// The quotes it was made of, as a JSON object of source and quote.
+    pub sources: String,
+}
 
 impl Reader<'_> {
     /// The newest rate of each currency.
@@ -32,7 +42,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores a rate unless it is there already, and answers its row.
+    /// Stores a rate that something is to rest on, once, and answers its row, which stays as it is.
     ///
     /// # Errors
     /// When it cannot be stored.
@@ -41,10 +51,27 @@ impl Tx<'_> {
         let id = "SELECT rate_id FROM rates WHERE currency = ?1 AND rate = ?2 AND at = ?3";
         self.connection
             .prepare_cached(
-                "INSERT INTO rates (currency, rate, at, sources) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+                "INSERT INTO rates (currency, rate, at, sources, used) VALUES (?1, ?2, ?3, ?4, 1) \
+                 ON CONFLICT (currency, at, rate) DO UPDATE SET used = 1",
             )?
             .execute(params![currency.code(), kept.rate.format(), kept.at.ms(), kept.sources])?;
         Ok(self.connection.prepare_cached(id)?.query_row(key, |row| row.get(0))?)
+    }
+
+    /// Stores the last known rate of a currency, in place of the one before it unless something rests on that.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn keep_last_known_rate(&self, currency: Currency, kept: &KeptRate) -> Result<(), StoreError> {
+        // One that is stored already may be in use, and stays.
+        self.connection
+            .prepare_cached(
+                "INSERT INTO rates (currency, rate, at, sources, used) SELECT ?1, ?2, ?3, ?4, 0 \
+                 WHERE NOT EXISTS (SELECT 1 FROM rates WHERE currency = ?1 AND rate = ?2 AND at = ?3) \
+                 ON CONFLICT (currency) WHERE used = 0 DO UPDATE SET rate = ?2, at = ?3, sources = ?4",
+            )?
+            .execute(params![currency.code(), kept.rate.format(), kept.at.ms(), kept.sources])?;
+        Ok(())
     }
 }
 

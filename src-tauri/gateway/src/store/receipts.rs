@@ -1,7 +1,9 @@
 //! Receipts: what each transaction pays to a payment's address, and the transactions themselves.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use bitcoin::hashes::Hash as _;
-use bitcoin::{OutPoint, Transaction, Txid, consensus};
+use bitcoin::{Transaction, Txid, consensus};
 use rusqlite::{OptionalExtension, Row, params};
 use tillgate_domain::advance::Verdict;
 use tillgate_domain::receipt::{Position, Receipt};
@@ -11,10 +13,8 @@ use super::values::{self, Columns as _, InOrder, sats_column};
 use super::{Reader, StoreError, Tx};
 
 /// In the order in which [`read`] reads them.
-const COLUMNS: &str = "position, block_height, block_time, txid, amount_sats, first_seen_at, last_seen_at, \
-     earliest_at, conflict_in_chain, conflict_in_mempool, last_conflict_at, relays_well, eligible_sats, counted_sats, \
-     gone, EXISTS (SELECT 1 FROM anomalies AS a WHERE a.payment_seq = r.payment_seq \
-     AND a.resolution IN ('REFUNDING', 'REFUNDED') AND instr(a.txids, r.txid) > 0) AS refunded";
+const COLUMNS: &str = "position, block_height, block_time, absent_since, txid, amount_sats, first_seen_at, last_seen_at, \
+     earliest_at, conflict_in_chain, conflict_in_mempool, last_conflict_at, relays_well, eligible_sats, counted_sats, gone";
 
 impl Reader<'_> {
     /// All receipts of a payment, the first seen first.
@@ -23,32 +23,54 @@ impl Reader<'_> {
     /// When the database cannot be read.
     pub fn receipts(&self, payment_seq: i64) -> Result<Vec<Receipt>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM receipts AS r WHERE payment_seq = ?1 ORDER BY first_seen_at, txid"
+            "SELECT {COLUMNS} FROM receipts WHERE payment_seq = ?1 ORDER BY first_seen_at, txid"
         ))?;
         let mut rows = query.query([payment_seq])?;
         let mut receipts = Vec::new();
         while let Some(row) = rows.next()? {
             receipts.push(read(row)?);
         }
-        drop(rows);
+        let mut conflicts = self.receipt_conflicts(payment_seq)?;
+        let refunded = self.refunded(payment_seq)?;
         for receipt in &mut receipts {
-            receipt.conflicts_with = self.receipt_conflicts(payment_seq, &receipt.txid)?;
+            receipt.conflicts_with = conflicts.remove(&receipt.txid).unwrap_or_default();
+            receipt.refunded = refunded.contains(&receipt.txid);
         }
         Ok(receipts)
     }
 
-    /// The receipt of this transaction for this payment.
+    /// Of a payment's receipts those of these transactions, the first seen first, as records show them: what they conflict
+    /// with and whether they are refunded is not looked for, so that it costs what it shows.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn receipt(&self, payment_seq: i64, txid: &Txid) -> Result<Option<Receipt>, StoreError> {
+    pub fn shown_receipts(&self, payment_seq: i64, txids: &[Txid]) -> Result<Vec<Receipt>, StoreError> {
+        let found = txids.iter().filter_map(|txid| self.receipt_facts(payment_seq, txid).transpose());
+        let mut receipts = found.collect::<Result<Vec<_>, _>>()?;
+        receipts.sort_by_key(|receipt| (receipt.first_seen_at, receipt.txid.to_byte_array()));
+        Ok(receipts)
+    }
+
+    /// The receipt of this transaction for this payment, without what it conflicts with and whether it is refunded.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn receipt_facts(&self, payment_seq: i64, txid: &Txid) -> Result<Option<Receipt>, StoreError> {
         let mut query = self
             .connection
-            .prepare_cached(&format!("SELECT {COLUMNS} FROM receipts AS r WHERE payment_seq = ?1 AND txid = ?2"))?;
+            .prepare_cached(&format!("SELECT {COLUMNS} FROM receipts WHERE payment_seq = ?1 AND txid = ?2"))?;
         let mut rows = query.query(params![payment_seq, txid.as_byte_array()])?;
-        let Some(mut receipt) = rows.next()?.map(read).transpose()? else { return Ok(None) };
-        receipt.conflicts_with = self.receipt_conflicts(payment_seq, txid)?;
-        Ok(Some(receipt))
+        rows.next()?.map(read).transpose()
+    }
+
+    /// Whether this transaction has a receipt for this payment.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn has_receipt(&self, payment_seq: i64, txid: &Txid) -> Result<bool, StoreError> {
+        let mut query =
+            self.connection.prepare_cached("SELECT 1 FROM receipts WHERE payment_seq = ?1 AND txid = ?2")?;
+        Ok(query.exists(params![payment_seq, txid.as_byte_array()])?)
     }
 
     /// Numbers of the payments that this transaction pays.
@@ -82,12 +104,30 @@ impl Reader<'_> {
         Ok(query.query_row([txid.as_byte_array()], |_| Ok(())).optional()?.is_some())
     }
 
-    fn receipt_conflicts(&self, payment_seq: i64, txid: &Txid) -> Result<Vec<Txid>, StoreError> {
+    /// Which of a payment's receipts conflict with which.
+    fn receipt_conflicts(&self, payment_seq: i64) -> Result<BTreeMap<Txid, Vec<Txid>>, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT other_txid FROM receipt_conflicts WHERE payment_seq = ?1 AND txid = ?2 ORDER BY other_txid",
+            "SELECT txid, other_txid FROM receipt_conflicts WHERE payment_seq = ?1 ORDER BY txid, other_txid",
         )?;
-        let rows = query.query_map(params![payment_seq, txid.as_byte_array()], |row| row.get::<_, [u8; 32]>(0))?;
-        rows.map(|txid| Ok(Txid::from_byte_array(txid?))).collect()
+        let mut rows = query.query([payment_seq])?;
+        let mut conflicts: BTreeMap<Txid, Vec<Txid>> = BTreeMap::new();
+        while let Some(row) = rows.next()? {
+            conflicts.entry(values::txid(row, "txid")?).or_default().push(values::txid(row, "other_txid")?);
+        }
+        Ok(conflicts)
+    }
+
+    /// The transactions whose coins go back or went back to a payment's customer.
+    fn refunded(&self, payment_seq: i64) -> Result<BTreeSet<Txid>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT txids FROM anomalies WHERE payment_seq = ?1 AND resolution IN ('REFUNDING', 'REFUNDED')",
+        )?;
+        let mut rows = query.query([payment_seq])?;
+        let mut refunded = BTreeSet::new();
+        while let Some(row) = rows.next()? {
+            refunded.extend(values::txids(row, "txids")?);
+        }
+        Ok(refunded)
     }
 }
 
@@ -109,18 +149,18 @@ impl Tx<'_> {
     /// # Errors
     /// When it cannot be stored.
     pub fn upsert_receipt(&self, payment_seq: i64, receipt: &Receipt) -> Result<(), StoreError> {
-        let (position, height, time) = match receipt.position {
-            Position::Block { height, time } => ("block", Some(height), Some(time.ms())),
-            Position::Mempool => ("mempool", None, None),
-            Position::Absent => ("absent", None, None),
+        let (position, height, time, absent_since) = match receipt.position {
+            Position::Block { height, time } => ("block", Some(height), Some(time), None),
+            Position::Mempool => ("mempool", None, None, None),
+            Position::Absent { since } => ("absent", None, None, Some(since)),
         };
         let mut upsert = self.connection.prepare_cached(
             "INSERT INTO receipts (payment_seq, txid, amount_sats, first_seen_at, last_seen_at, earliest_at, position, \
-             block_height, block_time, conflict_in_chain, conflict_in_mempool, last_conflict_at, relays_well) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) \
+             block_height, block_time, absent_since, conflict_in_chain, conflict_in_mempool, last_conflict_at, relays_well) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
              ON CONFLICT (payment_seq, txid) DO UPDATE SET last_seen_at = ?5, earliest_at = ?6, position = ?7, \
-             block_height = ?8, block_time = ?9, conflict_in_chain = ?10, conflict_in_mempool = ?11, \
-             last_conflict_at = ?12, relays_well = ?13",
+             block_height = ?8, block_time = ?9, absent_since = ?10, conflict_in_chain = ?11, \
+             conflict_in_mempool = ?12, last_conflict_at = ?13, relays_well = ?14",
         )?;
         upsert.execute(params![
             payment_seq,
@@ -131,7 +171,8 @@ impl Tx<'_> {
             receipt.earliest_at.ms(),
             position,
             height,
-            time,
+            time.map(Timestamp::ms),
+            absent_since.map(Timestamp::ms),
             receipt.conflict_in_chain,
             receipt.conflict_in_mempool,
             receipt.last_conflict_at.map(Timestamp::ms),
@@ -152,14 +193,39 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Keeps what a look judged of a receipt.
+    /// Notes that a broadcast was refused because something else spends a transaction's inputs, where no look could
+    /// tell. The next look judges what it pays.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub fn note_spent_inputs(&self, txid: &Txid, at: Timestamp) -> Result<(), StoreError> {
+        let noted = self
+            .connection
+            .prepare_cached(
+                "UPDATE receipts SET conflict_in_mempool = 1, last_conflict_at = ?2 WHERE txid = ?1 \
+                 AND position = 'absent' AND conflict_in_chain = 0 AND conflict_in_mempool = 0",
+            )?
+            .execute(params![txid.as_byte_array(), at.ms()])?;
+        if noted > 0 {
+            self.connection
+                .prepare_cached(
+                    "UPDATE payments SET next_due_at = min(ifnull(next_due_at, ?2), ?2) \
+                     WHERE seq IN (SELECT payment_seq FROM receipts WHERE txid = ?1)",
+                )?
+                .execute(params![txid.as_byte_array(), at.ms()])?;
+        }
+        Ok(())
+    }
+
+    /// Keeps what a look judged of a receipt; one that was judged the same before is not written.
     ///
     /// # Errors
     /// When it cannot be stored.
     pub fn save_verdict(&self, payment_seq: i64, verdict: &Verdict) -> Result<(), StoreError> {
         let mut update = self.connection.prepare_cached(
             "UPDATE receipts SET eligible_sats = ?3, counted_sats = ?4, gone = ?5, missing = ?6 \
-             WHERE payment_seq = ?1 AND txid = ?2",
+             WHERE payment_seq = ?1 AND txid = ?2 \
+             AND NOT (eligible_sats IS ?3 AND counted_sats = ?4 AND gone = ?5 AND missing = ?6)",
         )?;
         update.execute(params![
             payment_seq,
@@ -171,42 +237,19 @@ impl Tx<'_> {
         ])?;
         Ok(())
     }
-
-    /// Keeps one output that pays a payment's address. Its receipt is kept already.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
-    pub fn keep_coin(
-        &self,
-        payment_seq: i64,
-        outpoint: &OutPoint,
-        derivation_index: u32,
-        amount_sats: u64,
-    ) -> Result<(), StoreError> {
-        let mut insert = self.connection.prepare_cached(
-            "INSERT OR IGNORE INTO coins (txid, vout, payment_seq, derivation_index, amount_sats) \
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?;
-        insert.execute(params![
-            outpoint.txid.as_byte_array(),
-            outpoint.vout,
-            payment_seq,
-            derivation_index,
-            sats_column(amount_sats),
-        ])?;
-        Ok(())
-    }
 }
 
+/// One row; what it conflicts with and whether it is refunded stands in other tables.
 fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
     let row = &InOrder::of(row);
     let position = values::text(row, "position")?;
     let height: Option<u32> = row.value("block_height")?;
     let time = values::optional_time(row, "block_time")?;
-    let position = match (position, height, time) {
-        ("block", Some(height), Some(time)) => Position::Block { height, time },
+    let absent_since = values::optional_time(row, "absent_since")?;
+    let position = match (position, height, time, absent_since) {
+        ("block", Some(height), Some(time), _) => Position::Block { height, time },
         ("mempool", ..) => Position::Mempool,
-        ("absent", ..) => Position::Absent,
+        ("absent", _, _, Some(since)) => Position::Absent { since },
         _ => return Err(StoreError::BadValue("position")),
     };
     Ok(Receipt {
@@ -224,6 +267,6 @@ fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
         eligible_sats: values::optional_sats(row, "eligible_sats")?,
         counted_sats: values::sats(row, "counted_sats")?,
         gone: row.value("gone")?,
-        refunded: row.value("refunded")?,
+        refunded: false,
     })
 }

@@ -1,8 +1,13 @@
 //! What only tests read.
 
-use tillgate_domain::id::Id;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Reader, StoreError};
+use rusqlite::Connection;
+use tillgate_domain::id::Id;
+use tillgate_domain::money::Currency;
+
+use super::{Reader, Store, StoreError};
 
 impl Reader<'_> {
     /// The bodies ever queued for a record, oldest first.
@@ -10,5 +15,38 @@ impl Reader<'_> {
         let mut query = self.connection.prepare("SELECT body FROM notifications WHERE subject_id = ?1 ORDER BY seq")?;
         let bodies = query.query_map([subject.as_bytes()], |row| row.get(0))?;
         Ok(bodies.collect::<Result<_, _>>()?)
+    }
+}
+
+impl Reader<'_> {
+    /// Number and rate of each row of a currency.
+    pub fn stored_rates(&self, currency: Currency) -> Result<Vec<(i64, String)>, StoreError> {
+        let mut query = self.connection.prepare("SELECT rate_id, rate FROM rates WHERE currency = ?1")?;
+        let rates = query.query_map([currency.code()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rates.collect::<Result<_, _>>()?)
+    }
+}
+
+impl Store {
+    /// Counts the steps of SQLite's machine from now on, of all that is written and of what is read one after the other:
+    /// the work that it takes, whatever the computer's speed.
+    pub fn count_steps(&self) -> Arc<AtomicU64> {
+        let steps = Arc::new(AtomicU64::new(0));
+        let count = |connection: &mut Connection| {
+            let steps = Arc::clone(&steps);
+            let step = move || {
+                steps.fetch_add(1, Ordering::Relaxed);
+                false
+            };
+            connection.progress_handler(1, Some(step)).unwrap();
+        };
+        count(&mut self.writer.connection());
+        self.readers.prepare(count);
+        steps
+    }
+
+    /// Rows that were written until now.
+    pub fn rows_written(&self) -> u64 {
+        self.writer.connection().total_changes()
     }
 }

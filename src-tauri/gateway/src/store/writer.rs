@@ -4,17 +4,21 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::checkpoints::Checkpoints;
-use super::filing::{Committed, Filing};
-use super::{Reader, StoreError, Tx, open};
-use crate::fail_points::{self, Point};
+use super::deferred_indexing::{Committed, DeferredIndexing};
+use super::job::{Answer, Begun, Effect, Job, Queue, run_sql};
+use super::{StoreError, open};
+use crate::machine::fail_points::{self, Point};
+use crate::machine::threads::{Thread, Threads};
+
+/// What the thread is called, where it ends.
+const THREAD: &str = "the database's writer";
 
 /// Writes that may wait; beyond it callers wait for room, which bounds memory.
 const QUEUE_MAX: usize = 4_096;
@@ -31,115 +35,87 @@ const QUICK: Duration = Duration::from_millis(1);
 /// What the writes of a group hear in which another failed and took the transaction with it.
 const EARLIER_WRITE_FAILED: &str = "an earlier write of the same commit failed";
 
-/// One write; what it leaves answers its caller once the commit's fate is known.
-type Job = Box<dyn FnOnce(Result<Begun<'_>, &str>) -> Box<dyn Answer> + Send>;
-
-/// The transaction that a write runs in.
-struct Begun<'a> {
-    connection: &'a Connection,
-    /// No other write is in it.
-    alone: bool,
-}
-
-/// What a write may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Anything: where others share its commit, a savepoint undoes it alone.
-    Any,
-    /// It takes a few milliseconds at most, and fails before it has written any, but for faults of the database: its whole group fails
-    /// with it then.
-    Short,
-}
-
-/// A caller's answer, kept until the commit succeeded or failed.
-trait Answer {
-    fn send(self: Box<Self>, committed: Result<(), &str>);
-    /// Whether it failed in no savepoint of its own: what it wrote, if anything, is still there.
-    fn failed_unguarded(&self) -> bool;
-}
-
-struct Pending<T, E> {
-    result: Result<T, E>,
-    guarded: bool,
-    to: oneshot::Sender<Result<T, E>>,
-}
-
-impl<T, E: From<StoreError>> Answer for Pending<T, E> {
-    fn send(self: Box<Self>, committed: Result<(), &str>) {
-        let result = match committed {
-            Ok(()) => self.result,
-            // A refusal stands whatever became of the commit: it changed nothing.
-            Err(reason) => self.result.and_then(|_| Err(StoreError::CommitFailed(reason.to_owned()).into())),
-        };
-        // The caller may have gone away; the change is committed all the same.
-        let _ = self.to.send(result);
-    }
-
-    fn failed_unguarded(&self) -> bool {
-        !self.guarded && self.result.is_err()
-    }
-}
-
 pub(super) struct Writer {
     /// There until it is dropped.
     queue: Option<Queue>,
-    thread: Option<JoinHandle<()>>,
+    thread: Thread,
     shared: Arc<Shared>,
-    filing: Filing,
+    deferred_indexing: DeferredIndexing,
     _checkpoints: Checkpoints,
 }
-
-/// The way to the writer's thread.
-#[derive(Clone)]
-pub(super) struct Queue(mpsc::Sender<Job>);
 
 /// What the thread and the callers share.
 struct Shared {
     connection: Mutex<Connection>,
     /// Writes whose callers wait for their answers.
     under_way: AtomicUsize,
-    /// The last commit was.
+    /// Whether the last commit took less than [`QUICK`].
     quick: AtomicBool,
     committed: Committed,
+    threads: Threads,
+}
+
+/// Why a group was not committed.
+struct Failed {
+    reason: String,
+    /// It may be in the log as a whole all the same: a program that crashed now would find it there.
+    may_survive: bool,
+}
+
+impl Failed {
+    fn for_sure(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), may_survive: false }
+    }
 }
 
 impl Writer {
-    pub(super) fn start(mut connection: Connection, file: &Path) -> Result<Self, StoreError> {
-        let checkpoints = Checkpoints::start(&mut connection, file)?;
+    pub(super) fn start(mut connection: Connection, file: &Path, threads: &Threads) -> Result<Self, StoreError> {
+        let checkpoints = Checkpoints::start(&mut connection, file, threads)?;
         let connection = Mutex::new(connection);
         let (committed, heard) = Committed::channel();
-        let (under_way, quick) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let shared = Arc::new(Shared { connection, under_way, quick, committed: committed.clone() });
+        let shared = Arc::new(Shared {
+            connection,
+            under_way: AtomicUsize::new(0),
+            quick: AtomicBool::new(false),
+            committed: committed.clone(),
+            threads: threads.clone(),
+        });
         let (jobs, waiting) = mpsc::channel(QUEUE_MAX);
         let queue = Queue(jobs);
-        let filing = Filing::start(queue.clone(), file, committed, heard)?;
-        let threads = Arc::clone(&shared);
-        let thread = thread::Builder::new()
-            .name("store-writer".to_owned())
-            .spawn(move || threads.run(waiting))
+        let deferred_indexing = DeferredIndexing::start(queue.clone(), file, committed, heard, threads)?;
+        let writer = Arc::clone(&shared);
+        let thread = threads
+            .start(THREAD, "store-writer", move || writer.run(waiting))
             .map_err(|source| StoreError::Io { action: "starting the database's writer", source })?;
-        Ok(Self { queue: Some(queue), thread: Some(thread), shared, filing, _checkpoints: checkpoints })
+        Ok(Self { queue: Some(queue), thread, shared, deferred_indexing, _checkpoints: checkpoints })
     }
 
-    pub(super) async fn write<T, E>(
-        &self,
-        kind: Kind,
-        job: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
+    /// Has the writer's thread do a write, and waits for its answer.
+    pub(super) async fn write<T, E>(&self, (job, answer): (Job, oneshot::Receiver<Result<T, E>>)) -> Result<T, E>
     where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
+        E: From<StoreError>,
     {
-        let (job, answer) = answered(kind, job);
+        let _under_way = UnderWay::one_more(&self.shared.under_way);
+        self.on_its_thread(job, answer).await
+    }
+
+    /// The same for a short one, which may be done on its caller's thread.
+    pub(super) async fn write_short<T, E>(&self, (job, answer): (Job, oneshot::Receiver<Result<T, E>>)) -> Result<T, E>
+    where
+        E: From<StoreError>,
+    {
         let under_way = UnderWay::one_more(&self.shared.under_way);
-        let job = match kind {
-            Kind::Short if under_way.alone => self.shared.commit_here(job),
-            _ => Some(job),
-        };
-        if let Some(job) = job {
-            let Queue(jobs) = self.queue.as_ref().ok_or(StoreError::Closed)?;
-            jobs.send(job).await.map_err(|_| StoreError::Closed)?;
+        match if under_way.alone { self.shared.commit_here(job) } else { Some(job) } {
+            Some(job) => self.on_its_thread(job, answer).await,
+            None => answer.await.map_err(|_| StoreError::Closed)?,
         }
+    }
+
+    async fn on_its_thread<T, E>(&self, job: Job, answer: oneshot::Receiver<Result<T, E>>) -> Result<T, E>
+    where
+        E: From<StoreError>,
+    {
+        self.queue.as_ref().ok_or(StoreError::Closed)?.send(job).await?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 }
@@ -149,52 +125,23 @@ impl Writer {
     pub(super) fn queue(&self) -> Queue {
         self.queue.clone().unwrap()
     }
-}
 
-impl Queue {
-    /// Has the writer's thread do a short job, and waits for it: not on a thread that others wait for.
-    pub(super) fn wait_for<T: Send + 'static>(
-        &self,
-        job: impl FnOnce(&Tx<'_>) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        let (job, answer) = answered(Kind::Short, job);
-        self.0.blocking_send(job).map_err(|_| StoreError::Closed)?;
-        answer.blocking_recv().map_err(|_| StoreError::Closed)?
+    /// The one connection that writes.
+    pub(super) fn connection(&self) -> std::sync::MutexGuard<'_, Connection> {
+        self.shared.connection.lock().unwrap()
     }
 }
 
-/// The job, and where its answer comes.
-fn answered<T, E>(
-    kind: Kind,
-    job: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
-) -> (Job, oneshot::Receiver<Result<T, E>>)
-where
-    T: Send + 'static,
-    E: From<StoreError> + Send + 'static,
-{
-    let (to, answer) = oneshot::channel();
-    let job: Job = Box::new(move |begun| {
-        let guarded = kind == Kind::Any && begun.as_ref().is_ok_and(|begun| !begun.alone);
-        let result = match begun {
-            Ok(Begun { connection, .. }) if guarded => in_savepoint(connection, job),
-            Ok(Begun { connection, .. }) => job(&Tx { reader: Reader { connection } }),
-            Err(reason) => Err(StoreError::CommitFailed(reason.to_owned()).into()),
-        };
-        Box::new(Pending { result, guarded, to })
-    });
-    (job, answer)
-}
-
 impl Drop for Writer {
-    /// Waits until the database is closed: the last connection to close moves the log into the file, so that a
+    /// Waits until the database is closed: the last connection to close checkpoints the WAL, so that a
     /// program that was stopped leaves one whole file behind.
     fn drop(&mut self) {
-        let thread = self.thread.take().filter(|thread| thread.thread().id() != thread::current().id());
-        // On the writer's own thread nobody may wait for the thread that files: it may wait for this one.
-        self.filing.stop(thread.is_some());
+        let waits = !self.thread.is_current();
+        // On the writer's own thread nobody may wait for the thread that indexes: it may wait for this one.
+        self.deferred_indexing.stop(waits);
         drop(self.queue.take());
-        if thread.is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the database's writer had failed");
+        if waits {
+            self.thread.join();
         }
     }
 }
@@ -226,6 +173,13 @@ impl Shared {
             // A caller panicked in the midst of a transaction: what the connection holds is not known any more.
             let Ok(connection) = self.connection.lock() else { return };
             let begun = run_sql(&connection, BEGIN).map_err(|error| error.to_string());
+            // What came while another process kept the lock has waited as well: it waits no second time.
+            while begun.is_err()
+                && group.len() < QUEUE_MAX
+                && let Ok(job) = waiting.try_recv()
+            {
+                group.push(job);
+            }
             self.commit_group(&connection, begun, &mut group);
         }
     }
@@ -249,58 +203,80 @@ impl Shared {
     }
 
     fn commit_group(&self, connection: &Connection, begun: Result<(), String>, group: &mut Vec<Job>) {
-        let mut writable = begun;
+        let mut writable = begun.map_err(Failed::for_sure);
         let alone = group.len() == 1;
-        let answers: Vec<_> = group
-            .drain(..)
-            .map(|job| {
-                // SQLite ends the whole transaction by itself on some errors (a full disk among them).
-                if writable.is_ok() && connection.is_autocommit() {
-                    writable = Err(EARLIER_WRITE_FAILED.to_owned());
-                }
-                let changes = connection.total_changes();
-                let answer = match &writable {
-                    Ok(()) => job(Ok(Begun { connection, alone })),
-                    Err(reason) => job(Err(reason)),
-                };
-                if writable.is_ok() && answer.failed_unguarded() && connection.total_changes() != changes {
-                    writable = Err(EARLIER_WRITE_FAILED.to_owned());
-                }
-                answer
-            })
-            .collect();
+        let mut answers: Vec<Box<dyn Answer>> = Vec::with_capacity(group.len());
+        let mut after_others = false;
+        for job in group.drain(..) {
+            // SQLite ends the whole transaction by itself on some errors (a full disk among them).
+            if writable.is_ok() && connection.is_autocommit() {
+                writable = Err(Failed::for_sure(EARLIER_WRITE_FAILED));
+            }
+            let answer = match &writable {
+                Ok(()) => job(Ok(Begun { connection, alone, after_others })),
+                Err(failed) => job(Err(&failed.reason)),
+            };
+            match answer.effect() {
+                Effect::Whole => after_others = true,
+                Effect::Nothing => {}
+                Effect::Half => writable = Err(Failed::for_sure(EARLIER_WRITE_FAILED)),
+            }
+            answers.push(answer);
+        }
+        if writable.is_ok() && connection.is_autocommit() {
+            writable = Err(Failed::for_sure(EARLIER_WRITE_FAILED));
+        }
         let committed = writable.and_then(|()| self.commit(connection));
-        if let Err(reason) = &committed {
-            // One that refuses after it wrote, alone in its transaction, is no fault.
-            if !(alone && answers.iter().any(|answer| answer.failed_unguarded())) {
-                tracing::error!(reason, "nothing could be stored");
+        if let Err(failed) = &committed {
+            // One that fails alone says so itself.
+            if !(alone && answers.iter().any(|answer| answer.effect() == Effect::Half)) {
+                tracing::error!(reason = failed.reason, "nothing could be stored");
             }
             if !connection.is_autocommit()
                 && let Err(error) = run_sql(connection, "ROLLBACK")
             {
                 tracing::error!(%error, "a failed transaction could not be rolled back");
             }
-        }
-        // One that failed alone committed nothing: told of it, whoever tries again would do so for ever.
-        if committed.is_ok() && answers.iter().any(|answer| !answer.failed_unguarded()) {
+            if failed.may_survive
+                && let Err(error) = overwrite(connection)
+            {
+                tracing::error!(%error, "a failed commit cannot be taken out of the log: whether it holds shows a restart");
+                // Nobody may hear "nothing was changed". The program ends, and its callers hear nothing.
+                std::mem::forget(answers);
+                return self.threads.end(THREAD);
+            }
+        } else if after_others {
+            // One that changed nothing is not told of: whoever tries again then would do so for ever.
             self.committed.tell();
         }
         for answer in answers {
-            answer.send(committed.as_ref().copied().map_err(String::as_str));
+            answer.send(committed.as_ref().copied().map_err(|failed| failed.reason.as_str()));
         }
     }
 
-    fn commit(&self, connection: &Connection) -> Result<(), String> {
+    fn commit(&self, connection: &Connection) -> Result<(), Failed> {
         fail_points::pass(Point::CommitBefore);
         if fail_points::commit_fails() {
-            return Err("a test said so".to_owned());
+            return Err(Failed::for_sure("a test said so"));
         }
         let started = Instant::now();
-        let committed = run_sql(connection, "COMMIT").map_err(|error| error.to_string());
+        let committed = connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         self.quick.store(started.elapsed() < QUICK, Ordering::Relaxed);
         fail_points::pass(Point::CommitAfter);
-        committed
+        committed.map(|_| ()).map_err(|error| Failed {
+            // Without room not all of it was written, above all not its end; before the lock, nothing was.
+            may_survive: !matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy)),
+            reason: StoreError::from(error).to_string(),
+        })
     }
+}
+
+/// Takes what a failed commit may have left in the log out of it: the next commit is written over its beginning, and what
+/// is left of it can be read no more, because each page of the log vouches for those before it.
+fn overwrite(connection: &Connection) -> Result<(), StoreError> {
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    // Writes one page, though it changes nothing on it.
+    Ok(connection.pragma_update(None, "user_version", version)?)
 }
 
 /// Begins a transaction unless another process has the database's lock.
@@ -309,24 +285,6 @@ fn begin_at_once(connection: &Connection) -> Result<bool, StoreError> {
     let begun = run_sql(connection, BEGIN);
     open::wait_when_busy(connection)?;
     Ok(begun.is_ok())
-}
-
-fn in_savepoint<T, E: From<StoreError>>(
-    connection: &Connection,
-    job: impl FnOnce(&Tx<'_>) -> Result<T, E>,
-) -> Result<T, E> {
-    run_sql(connection, "SAVEPOINT job")?;
-    let result = job(&Tx { reader: Reader { connection } });
-    if result.is_err() {
-        run_sql(connection, "ROLLBACK TO job")?;
-    }
-    run_sql(connection, "RELEASE job")?;
-    result
-}
-
-fn run_sql(connection: &Connection, sql: &str) -> Result<(), StoreError> {
-    connection.prepare_cached(sql)?.execute([])?;
-    Ok(())
 }
 
 #[cfg(test)]

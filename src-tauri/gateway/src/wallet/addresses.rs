@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use bdk_wallet::miniscript::descriptor::Wildcard;
@@ -16,6 +16,7 @@ use bitcoin::secp256k1::{Secp256k1, VerifyOnly};
 use bitcoin::{CompressedPublicKey, Network, ScriptBuf};
 
 use super::WalletError;
+use crate::machine::threads::{Thread, Threads};
 use crate::settings::AddressType;
 
 /// Addresses kept ready: a burst of five thousand payments, and half as many again.
@@ -45,7 +46,8 @@ pub struct Address {
 pub struct AddressPool {
     shared: Arc<Shared>,
     dust_limit_sats: u64,
-    thread: Option<JoinHandle<()>>,
+    thread: Thread,
+    threads: Threads,
 }
 
 struct Shared {
@@ -70,7 +72,7 @@ struct Ahead {
 }
 
 /// The descriptor taken apart once: otherwise it is copied and checked anew for each address.
-struct KeychainAddresses {
+pub(super) struct KeychainAddresses {
     /// One step above the addresses' keys.
     key: Xpub,
     address_type: AddressType,
@@ -92,11 +94,10 @@ impl AddressPool {
         let ahead = Mutex::new(ahead);
         let shared = Arc::new(Shared { keychain, ahead, wanted: Condvar::new(), derived: Condvar::new() });
         let worker = Arc::clone(&shared);
-        let thread = thread::Builder::new()
-            .name("addresses".to_owned())
-            .spawn(move || worker.derive_ahead(next_index.saturating_add(1)))
-            .map_err(WalletError::Thread)?;
-        Ok(Self { shared, dust_limit_sats, thread: Some(thread) })
+        let threads = Threads::default();
+        let work = move || worker.derive_ahead(next_index.saturating_add(1));
+        let thread = threads.start("the derivation of addresses", "addresses", work).map_err(WalletError::Thread)?;
+        Ok(Self { shared, dust_limit_sats, thread, threads })
     }
 
     /// An address that nobody was given, in the order of the indices: a wallet that is restored elsewhere looks only a
@@ -122,6 +123,11 @@ impl AddressPool {
         }
     }
 
+    /// Waits until the thread that derives ends, and tells its name. It does not while all is well.
+    pub async fn ended(&self) -> &'static str {
+        self.threads.ended().await
+    }
+
     /// The least that an output to one of these addresses may hold and still be relayed.
     #[must_use]
     pub const fn dust_limit_sats(&self) -> u64 {
@@ -133,11 +139,7 @@ impl Drop for AddressPool {
     fn drop(&mut self) {
         self.shared.lock().stopping = true;
         self.shared.wanted.notify_one();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the thread that derives addresses had panicked");
-        }
+        self.thread.join();
     }
 }
 
@@ -165,7 +167,12 @@ impl Shared {
             ahead.exhausted_at = exhausted.then_some(next_index);
             self.derived.notify_all();
             if exhausted {
-                return tracing::error!(next_index, "the keychain has no more addresses");
+                tracing::error!(next_index, "the keychain has no more addresses");
+                // Nothing is left to do, and a thread that ends is a fault.
+                while !ahead.stopping {
+                    ahead = self.wanted.wait(ahead).unwrap_or_else(PoisonError::into_inner);
+                }
+                return;
             }
         }
     }
@@ -191,7 +198,7 @@ impl Shared {
 
 impl KeychainAddresses {
     /// From `wpkh([…]xpub/*)` or `tr([…]xpub/*)`.
-    fn of(descriptor: &str, network: Network) -> Result<Self, WalletError> {
+    pub(super) fn of(descriptor: &str, network: Network) -> Result<Self, WalletError> {
         let descriptor: Descriptor<DescriptorPublicKey> = descriptor.parse().map_err(|_| WalletError::BadDescriptor)?;
         let (key, address_type) = match &descriptor {
             Descriptor::Wpkh(wpkh) => (wpkh.as_inner(), AddressType::Bip84),
@@ -208,7 +215,7 @@ impl KeychainAddresses {
         }
     }
 
-    fn derive(&self, index: u32) -> Result<Address, WalletError> {
+    pub(super) fn derive(&self, index: u32) -> Result<Address, WalletError> {
         let step = ChildNumber::from_normal_idx(index).map_err(|_| WalletError::NoAddress(index))?;
         let child = self.key.ckd_pub(&self.secp, step).map_err(|_| WalletError::NoAddress(index))?;
         let address = match self.address_type {
@@ -230,7 +237,7 @@ mod tests {
     use bitcoin::bip32::Xpriv;
 
     use super::*;
-    use crate::secrets::Secret;
+    use crate::machine::secrets::Secret;
     use crate::wallet::Descriptors;
 
     const NETWORK: Network = Network::Regtest;

@@ -6,8 +6,8 @@ use bitcoin::secp256k1::{All, Secp256k1};
 use bitcoin::{Network, NetworkKind};
 use zeroize::{Zeroize as _, Zeroizing};
 
-use crate::entropy::{Entropy, NoEntropy};
-use crate::secrets::{Secret, SecretError};
+use crate::machine::entropy::{Entropy, NoEntropy};
+use crate::machine::secrets::{Secret, SecretError};
 use crate::settings::AddressType;
 use crate::store::StoreError;
 
@@ -42,7 +42,7 @@ pub enum WalletError {
 
 /// The public descriptors of a wallet's keychains, each with its checksum.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Descriptors {
+pub(crate) struct Descriptors {
     /// Addresses for customers.
     pub external: String,
     /// Our own change.
@@ -63,7 +63,7 @@ impl Descriptors {
     ///
     /// # Errors
     /// When the text is no mnemonic.
-    pub fn derive(mnemonic: &Secret, network: Network, address_type: AddressType) -> Result<Self, WalletError> {
+    pub(crate) fn derive(mnemonic: &Secret, network: Network, address_type: AddressType) -> Result<Self, WalletError> {
         let words = Mnemonic::parse(mnemonic.reveal()).map_err(|_| WalletError::BadMnemonic)?;
         let mut seed = words.to_seed("");
         let master = Xpriv::new_master(network, &seed);
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_new_mnemonic_has_twelve_words_and_no_twin() {
-        let entropy = crate::entropy::SystemEntropy;
+        let entropy = crate::machine::entropy::SystemEntropy;
         let one = new_mnemonic(&entropy).unwrap();
         assert_eq!(one.reveal().split(' ').count(), 12);
         assert_ne!(one.reveal(), new_mnemonic(&entropy).unwrap().reveal());

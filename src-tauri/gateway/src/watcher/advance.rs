@@ -1,9 +1,7 @@
 //! One payment in the transaction of a look: its facts, the rules' answer to them, and all that
 //! follows from it, written together.
 
-use std::sync::Arc;
-
-use bitcoin::{OutPoint, Txid};
+use bitcoin::{FeeRate, OutPoint, Txid};
 use tillgate_domain::advance::{self, Advance, Look, Warning};
 use tillgate_domain::anomaly::{Anomaly, AnomalyChange, Coins, Resolution};
 use tillgate_domain::id::Id;
@@ -12,49 +10,44 @@ use tillgate_domain::payment::Payment;
 use tillgate_domain::receipt::{Position, Receipt};
 use tillgate_domain::time::Timestamp;
 
-use super::seen::{Concerned, Paying};
-use super::{BackendWarning, WatchError};
-use crate::chain::TxPosition;
-use crate::gateway::Gateway;
-use crate::outbox::Outbox;
-use crate::store::anomalies::{AnomalyUpdate, NewAnomaly};
+use super::WatchError;
+use super::findings::{AffectedPayment, IncomingTransaction};
+use crate::chain::{Fact, TxFacts, TxPosition};
+use crate::gateway::BackendWarning;
+use crate::notifications::outbox::Outbox;
+use crate::store::anomalies::{AnomalyRow, AnomalyUpdate, NewAnomaly};
+use crate::store::coins::Coin;
 use crate::store::history::HistoryRow;
+use crate::store::keychains::Keychain;
 use crate::store::payments::PaymentRow;
 use crate::store::{StoreError, Tx};
 
 /// What the payments of one look have in common.
 #[derive(Clone)]
 pub(super) struct Context {
-    pub gateway: Arc<Gateway>,
     pub look: Look,
     /// Start of the look before this one.
     pub looked_before: Option<Timestamp>,
-    pub pages_base: String,
-}
-
-/// What is left to do once a commit succeeded.
-#[derive(Debug, Default)]
-pub(super) struct Outcome {
-    pub has_queued: bool,
-    pub warnings: Vec<BackendWarning>,
+    /// The estimated rate for a confirmation soon, where a transaction waits for one.
+    pub fee_rate: Option<FeeRate>,
 }
 
 /// Takes over the facts about a payment, computes it afresh, and writes what follows. A repeat
-/// changes nothing.
+/// changes nothing. Answers what staff should know, too.
 pub(super) fn payment(
-    tx: &Tx<'_>,
+    outbox: &Outbox<'_>,
     context: &Context,
     seq: i64,
-    concerned: &Concerned,
+    affected: &AffectedPayment,
     cause: &'static str,
-    outcome: &mut Outcome,
-) -> Result<Advance, WatchError> {
+) -> Result<(Advance, Vec<BackendWarning>), WatchError> {
+    let (tx, now) = (outbox.tx, outbox.now);
     let row = tx.payment_by_seq(seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
-    take_facts(tx, context, seq, concerned)?;
+    take_facts(tx, context, seq, affected)?;
     let receipts = tx.receipts(seq)?;
-    let anomalies: Vec<Anomaly> = tx.anomalies_of_payment(seq)?.into_iter().map(|row| row.anomaly).collect();
+    let known = tx.anomalies_of_payment(seq)?;
+    let anomalies: Vec<Anomaly> = known.iter().map(|row| row.anomaly.clone()).collect();
     let mut advance = advance::advance(&row.payment, &receipts, &anomalies, &context.look);
-    let now = context.gateway.clock.now();
     if context.look.staff_accepts && row.payment.confirmed_at.is_none() {
         // Staff decides now, however old the view of the chain is.
         advance.confirmed_at = advance.confirmed_at.map(|_| now);
@@ -63,31 +56,42 @@ pub(super) fn payment(
     for verdict in &advance.verdicts {
         tx.save_verdict(seq, verdict)?;
     }
-    let current_at = if advance.notify { now.max(row.current_at.plus_ms(1)) } else { row.current_at };
+    let current_at = if advance.notify { row.current_at.moved_on(now) } else { row.current_at };
     tx.save_advance(seq, &advance, current_at)?;
     if advance.notify {
         note_change(tx, &row, &advance, current_at, cause)?;
     }
     if advance.notify || !advance.anomalies.is_empty() {
-        tell(tx, context, &row, &advance, now, outcome)?;
+        tell(outbox, &row, &known, &advance)?;
     }
-    outcome.warnings.extend(advance.warnings.iter().map(|warning| about(row.payment.id, warning)));
-    Ok(advance)
+    let warnings = advance.warnings.iter().map(|warning| about(row.payment.id, warning)).collect();
+    Ok((advance, warnings))
 }
 
-fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, concerned: &Concerned) -> Result<(), StoreError> {
-    for (txid, paying) in &concerned.paying {
-        let Some(receipt) = receipt(tx.receipt(seq, txid)?, txid, paying, context) else { continue };
-        tx.keep_transaction(&paying.facts.tx, txid, context.look.at)?;
+fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayment) -> Result<(), StoreError> {
+    for (txid, incoming) in &affected.incoming {
+        let Some(receipt) = receipt(tx.receipt_facts(seq, txid)?, txid, incoming, context) else { continue };
+        tx.keep_transaction(&incoming.facts.tx, txid, context.look.at)?;
         tx.upsert_receipt(seq, &receipt)?;
-        for (vout, amount_sats) in &paying.outputs {
-            let outpoint = OutPoint { txid: *txid, vout: *vout };
-            tx.keep_coin(seq, &outpoint, paying.derivation_index, *amount_sats)?;
+        for (vout, amount_sats) in &incoming.outputs {
+            let coin = Coin {
+                outpoint: OutPoint { txid: *txid, vout: *vout },
+                keychain: Keychain::External,
+                index: incoming.derivation_index,
+                payment_seq: Some(seq),
+                amount_sats: *amount_sats,
+            };
+            tx.keep_coin(&coin, &incoming.facts.position)?;
         }
     }
-    for (txid, paying) in &concerned.paying {
-        for other in &paying.facts.conflicts {
-            if tx.receipt(seq, txid)?.is_some() && tx.receipt(seq, other)?.is_some() {
+    for txid in &affected.unknown {
+        if let Some(known) = tx.receipt_facts(seq, txid)? {
+            tx.upsert_receipt(seq, &absent(known, context))?;
+        }
+    }
+    for (txid, incoming) in &affected.incoming {
+        for other in &incoming.facts.conflicts {
+            if tx.has_receipt(seq, txid)? && tx.has_receipt(seq, other)? {
                 tx.keep_receipt_conflict(seq, txid, other)?;
             }
         }
@@ -97,46 +101,69 @@ fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, concerned: &Concerned) -
 
 /// The receipt with this look's facts; `None` where nobody ever saw the transaction: what was
 /// replaced or dropped before the first look at it is as if it had never been.
-fn receipt(known: Option<Receipt>, txid: &Txid, paying: &Paying, context: &Context) -> Option<Receipt> {
+fn receipt(known: Option<Receipt>, txid: &Txid, incoming: &IncomingTransaction, context: &Context) -> Option<Receipt> {
     let at = context.look.at;
-    let facts = &paying.facts;
+    let facts = &incoming.facts;
     let (position, appeared_at) = match facts.position {
         TxPosition::Block { height, time } => (Position::Block { height, time }, Some(time)),
         TxPosition::Mempool { entered } => (Position::Mempool, Some(entered)),
-        TxPosition::Absent => (Position::Absent, None),
+        TxPosition::Absent => (known.as_ref()?.position.missed(at), None),
     };
-    let is_absent = position == Position::Absent;
-    if is_absent && known.is_none() {
-        return None;
-    }
     let last_seen_at = match &known {
-        Some(known) if !is_absent => known.last_seen_at.max(at),
-        // The look before this one is the last that found it, even if nothing about it changed since long.
-        Some(known) if known.position != Position::Absent => {
-            context.looked_before.map_or(known.last_seen_at, |before| before.max(known.last_seen_at))
-        }
-        Some(known) => known.last_seen_at,
+        Some(known) if position.is_absent() => last_seen_at(known, context),
+        Some(known) => known.last_seen_at.max(at),
         None => at,
     };
     let earliest_at = [known.as_ref().map(|known| known.earliest_at), appeared_at].into_iter().flatten().min();
-    let has_conflict = facts.conflict_in_chain || facts.conflict_in_mempool || !facts.conflicts.is_empty();
+    let was = |told: fn(&Receipt) -> bool| known.as_ref().is_some_and(told);
+    // What nobody can tell stays as it was last told.
+    let conflict_in_chain = facts.conflict_in_chain.or(was(|known| known.conflict_in_chain));
+    let conflict_in_mempool = facts.conflict_in_mempool.or(was(|known| known.conflict_in_mempool));
+    let has_conflict = conflict_in_chain || conflict_in_mempool || !facts.conflicts.is_empty();
     Some(Receipt {
         txid: *txid,
-        amount_sats: paying.outputs.iter().fold(0, |sum: u64, (_, sats)| sum.saturating_add(*sats)),
+        amount_sats: incoming.outputs.iter().fold(0, |sum: u64, (_, sats)| sum.saturating_add(*sats)),
         first_seen_at: known.as_ref().map_or(at, |known| known.first_seen_at),
         last_seen_at,
         earliest_at: earliest_at.map_or(at, |earliest| earliest.min(at)),
         position,
-        conflict_in_chain: facts.conflict_in_chain,
-        conflict_in_mempool: facts.conflict_in_mempool,
+        conflict_in_chain,
+        conflict_in_mempool,
         last_conflict_at: if has_conflict { Some(at) } else { known.as_ref().and_then(|known| known.last_conflict_at) },
-        relays_well: facts.relays_well && position == Position::Mempool,
+        relays_well: relays_well(facts, context.fee_rate),
         conflicts_with: Vec::new(),
         eligible_sats: known.as_ref().and_then(|known| known.eligible_sats),
         counted_sats: known.as_ref().map_or(0, |known| known.counted_sats),
         gone: known.as_ref().is_some_and(|known| known.gone),
         refunded: known.as_ref().is_some_and(|known| known.refunded),
     })
+}
+
+/// The receipt of a transaction of which the chain knows nothing. Whether it conflicts with another nobody can tell.
+fn absent(known: Receipt, context: &Context) -> Receipt {
+    let last_seen_at = last_seen_at(&known, context);
+    Receipt { position: known.position.missed(context.look.at), last_seen_at, relays_well: false, ..known }
+}
+
+/// When a receipt was last seen that this look misses: the look before this one is the last that found it, even if
+/// nothing about it changed since long.
+fn last_seen_at(known: &Receipt, context: &Context) -> Timestamp {
+    match known.position {
+        Position::Absent { .. } => known.last_seen_at,
+        Position::Block { .. } | Position::Mempool => {
+            context.looked_before.map_or(known.last_seen_at, |before| before.max(known.last_seen_at))
+        }
+    }
+}
+
+/// Whether a transaction may be accepted without confirmation once it was quiet for long enough. What the backend
+/// cannot tell is never good enough.
+fn relays_well(facts: &TxFacts, fee_rate: Option<FeeRate>) -> bool {
+    matches!(facts.position, TxPosition::Mempool { .. })
+        && facts.unconfirmed_ancestors == Fact::No
+        && facts.conflict_in_chain != Fact::Unknown
+        && facts.conflict_in_mempool != Fact::Unknown
+        && facts.fee_rate.zip(fee_rate).is_some_and(|(paid, wanted)| paid >= wanted)
 }
 
 fn note_change(
@@ -160,48 +187,36 @@ fn note_change(
 
 /// Writes the anomalies and queues every notification. The records are made of what the
 /// transaction now holds, so that they show what GET will.
-fn tell(
-    tx: &Tx<'_>,
-    context: &Context,
-    before: &PaymentRow,
-    advance: &Advance,
-    now: Timestamp,
-    outcome: &mut Outcome,
-) -> Result<(), WatchError> {
+fn tell(outbox: &Outbox<'_>, before: &PaymentRow, known: &[AnomalyRow], advance: &Advance) -> Result<(), WatchError> {
+    let tx = outbox.tx;
     let row = tx.payment_by_seq(before.seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
     let receipts = tx.receipts(before.seq)?;
-    let outbox = Outbox {
-        tx,
-        entropy: context.gateway.entropy.as_ref(),
-        environment: context.gateway.environment,
-        pages_base: &context.pages_base,
-        tip_height: context.look.tip_height,
-        now,
-    };
     if advance.notify {
-        outcome.has_queued |= outbox.queue_payment(&row, &receipts)?;
+        outbox.queue_payment(&row, &receipts)?;
     }
     for change in &advance.anomalies {
-        let id = write_anomaly(tx, context, &row, change, now)?;
-        let anomaly = tx.anomaly(&id)?.ok_or(StoreError::BadValue("anomalies.id"))?;
-        outcome.has_queued |= outbox.queue_anomaly(&anomaly, &receipts)?;
+        let id = write_anomaly(outbox, &row, known, change)?;
+        if change.is_notified() {
+            let anomaly = tx.anomaly(&id)?.ok_or(StoreError::BadValue("anomalies.id"))?;
+            outbox.queue_anomaly(&anomaly)?;
+        }
     }
     Ok(())
 }
 
 fn write_anomaly(
-    tx: &Tx<'_>,
-    context: &Context,
+    outbox: &Outbox<'_>,
     row: &PaymentRow,
+    known: &[AnomalyRow],
     change: &AnomalyChange,
-    now: Timestamp,
 ) -> Result<Id, WatchError> {
+    let Outbox { tx, gateway, now, .. } = *outbox;
     let coins_of = |coins: &Coins| Some((coins.paid_sats, coins.txids.clone()));
     let (id, update) = match change {
         AnomalyChange::Raise { kind, txid, coins } => {
-            let (rate, rate_at) = rate_of_the_moment(context, &row.payment);
+            let (rate, rate_at) = rate_of_the_moment(outbox, &row.payment)?;
             let new = NewAnomaly {
-                id: context.gateway.entropy.id()?,
+                id: gateway.entropy.id()?,
                 payment_seq: row.seq,
                 kind: *kind,
                 txid: *txid,
@@ -214,7 +229,7 @@ fn write_anomaly(
             tx.insert_anomaly(&new)?;
             return Ok(new.id);
         }
-        AnomalyChange::Follow { id, coins } => {
+        AnomalyChange::Follow { id, coins, .. } => {
             (id, AnomalyUpdate { coins: coins_of(coins), ..AnomalyUpdate::default() })
         }
         AnomalyChange::Reopen { id, coins } => (
@@ -233,16 +248,20 @@ fn write_anomaly(
             (id, AnomalyUpdate { resolution: Some(Resolution::Accepted), ..AnomalyUpdate::default() })
         }
     };
-    tx.update_anomaly(id, &update, now)?;
+    let last = known.iter().find(|known| known.anomaly.id == *id).map(|known| known.current_at);
+    let current_at = last.filter(|_| change.is_notified()).map(|last| last.moved_on(now));
+    tx.update_anomaly(id, &AnomalyUpdate { current_at, ..update })?;
     Ok(*id)
 }
 
-/// The last rate known: a missing one never delays an anomaly. Before any, the payment's own.
-fn rate_of_the_moment(context: &Context, payment: &Payment) -> (Rate, Timestamp) {
-    match context.gateway.rates.last_known(payment.currency) {
-        Some(kept) => (kept.rate, kept.at),
-        None => (payment.rate, payment.created_at),
-    }
+/// The last rate known, which is kept with its sources: a missing one never delays an anomaly. Before any, the payment's
+/// own.
+fn rate_of_the_moment(outbox: &Outbox<'_>, payment: &Payment) -> Result<(Rate, Timestamp), StoreError> {
+    let Some(known) = outbox.gateway.rates.last_known(payment.currency) else {
+        return Ok((payment.rate, payment.created_at));
+    };
+    outbox.tx.keep_rate(payment.currency, &known)?;
+    Ok((known.rate, known.at))
 }
 
 fn about(payment_id: Id, warning: &Warning) -> BackendWarning {

@@ -1,7 +1,7 @@
 //! Broadcasting again what is in neither mempool nor chain and not gone: at the first look that
 //! misses it, at the first look of the program, and after each new block.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bitcoin::{Transaction, Txid};
@@ -28,27 +28,56 @@ impl Missing {
     pub(super) async fn broadcast(&mut self, gateway: &Arc<Gateway>, is_new_tip: bool) -> Result<(), WatchError> {
         let before = self.done.take().filter(|_| !is_new_tip).unwrap_or_default();
         let gateway = Arc::clone(gateway);
-        let broadcast = move || -> Result<BTreeSet<Txid>, WatchError> {
-            let mut done = BTreeSet::new();
-            for tx in gateway.store.read(|reader| reader.missing_transactions())? {
-                let txid = tx.compute_txid();
-                if !before.contains(&txid) {
-                    offer(&gateway, &tx, &txid)?;
+        let at = gateway.clock.now();
+        let store = Arc::clone(&gateway.store);
+        let broadcast = move || -> Result<(BTreeSet<Txid>, Vec<Txid>), WatchError> {
+            let mut spent = Vec::new();
+            let missing = gateway.store.read(|reader| reader.missing_transactions())?;
+            let missing: BTreeMap<Txid, Transaction> = missing.into_iter().map(|tx| (tx.compute_txid(), tx)).collect();
+            for txid in missing.keys().filter(|txid| !before.contains(*txid)) {
+                if offer(&gateway, txid, &package(txid, &missing))? {
+                    spent.push(*txid);
                 }
-                done.insert(txid);
             }
-            Ok(done)
+            Ok((missing.into_keys().collect(), spent))
         };
-        self.done = Some(tokio::task::spawn_blocking(broadcast).await.map_err(|_| WatchError::BrokenOff)??);
+        let (done, spent) = tokio::task::spawn_blocking(broadcast).await.map_err(|_| WatchError::BrokenOff)??;
+        if !spent.is_empty() {
+            store.write(move |tx| spent.iter().try_for_each(|txid| tx.note_spent_inputs(txid, at))).await?;
+        }
+        self.done = Some(done);
         Ok(())
     }
 }
 
-fn offer(gateway: &Gateway, tx: &Transaction, txid: &Txid) -> Result<(), ChainDown> {
-    match gateway.chain.broadcast(tx)? {
+/// A missing transaction behind those of its ancestors that are missing too, parents first.
+fn package(txid: &Txid, missing: &BTreeMap<Txid, Transaction>) -> Vec<Transaction> {
+    let mut found = BTreeSet::new();
+    let mut package = Vec::new();
+    // Each is looked at twice: its parents go before it.
+    let mut open = vec![(*txid, false)];
+    while let Some((txid, parents_are_in)) = open.pop() {
+        let Some(tx) = missing.get(&txid) else { continue };
+        if parents_are_in {
+            package.push(tx.clone());
+        } else if found.insert(txid) {
+            open.push((txid, true));
+            open.extend(tx.input.iter().map(|input| (input.previous_output.txid, false)));
+        }
+    }
+    package
+}
+
+/// Offers a package, and answers whether it was refused because something else spends its inputs.
+fn offer(gateway: &Gateway, txid: &Txid, package: &[Transaction]) -> Result<bool, ChainDown> {
+    let answer = gateway.chain.broadcast(package)?;
+    match &answer {
         Broadcast::Accepted => tracing::info!(%txid, "broadcast a missing transaction again"),
-        Broadcast::InputsSpent => tracing::warn!(%txid, "a missing transaction's inputs are spent or missing"),
+        Broadcast::AlreadyKnown => tracing::debug!(%txid, "a missing transaction is back already"),
+        Broadcast::Conflict => tracing::warn!(%txid, "another in the mempool spends a missing transaction's inputs"),
+        Broadcast::InputsSpent => tracing::warn!(%txid, "a missing transaction's inputs are spent"),
+        Broadcast::InputsMissing => tracing::warn!(%txid, "a missing transaction's inputs are missing"),
         Broadcast::Refused(why) => tracing::warn!(%txid, why, "a missing transaction was refused"),
     }
-    Ok(())
+    Ok(matches!(answer, Broadcast::Conflict | Broadcast::InputsSpent))
 }

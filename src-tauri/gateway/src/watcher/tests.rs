@@ -1,17 +1,23 @@
 //! Looks against a real database and a real chain.
 
+use std::collections::BTreeMap;
+
+mod backends;
+mod coins;
+
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::payment::PaymentState::{self, Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
-use tillgate_domain::receipt::Position;
+use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
 
-use super::{AcceptError, accept_payment, watch_once};
+use super::AcceptError;
 use crate::store::anomalies::AnomalyRow;
 use crate::store::chain::WatchedChain;
 use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const HOUR_MS: i64 = 3_600_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
 
 fn anomalies(world: &World, payment: &PaymentRow) -> Vec<AnomalyRow> {
     world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap()
@@ -76,7 +82,7 @@ async fn a_payment_that_nobody_pays_expires_by_time() {
 async fn more_payments_than_one_commit_holds_expire_in_one_look() {
     let world = World::new().await;
     let mut payments = Vec::new();
-    for _ in 0..=super::PAYMENTS_PER_COMMIT {
+    for _ in 0..=super::PIECES_PER_COMMIT {
         payments.push(world.payment().await);
     }
     world.pass_ms(HALF_AN_HOUR_MS + 1_000).await;
@@ -111,7 +117,7 @@ async fn a_replacement_back_to_the_customer_takes_the_coins_away() {
     assert_eq!(world.state(&payment), New);
     let receipts = world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
     assert!(receipts[0].gone);
-    assert_eq!(receipts[0].position, Position::Absent);
+    assert!(receipts[0].position.is_absent());
 }
 
 #[tokio::test]
@@ -191,16 +197,52 @@ async fn late_coins_raise_one_anomaly_with_the_rate_of_the_moment() {
 }
 
 #[tokio::test]
+async fn the_rate_that_an_anomaly_tells_of_stays_with_its_sources() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pass_ms(HALF_AN_HOUR_MS + 2 * HOUR_MS).await;
+    let set = async |rate: &str| {
+        let rates = BTreeMap::from([("USD".to_owned(), Some(rate.to_owned()))]);
+        world.sandbox().set_rates(&rates).unwrap();
+        world.gateway.refresh_rates().await.unwrap();
+    };
+    set("71234.00").await;
+    world.pay(&payment, 50_000).await;
+    world.mine(2).await;
+    assert_eq!(anomalies(&world, &payment)[0].rate.format(), "71234.0000");
+    set("60000.00").await;
+    let usd = payment.payment.currency;
+    let kept = world.gateway.store.read(|reader| reader.stored_rates(usd)).unwrap();
+    assert!(kept.iter().any(|(_, rate)| rate == "71234.0000"), "{kept:?}");
+}
+
+#[tokio::test]
+async fn staff_accepts_no_less_than_they_saw() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let shown_sats = payment.payment.amount_sats - 1_000;
+    let txid = world.pay(&payment, shown_sats).await;
+    let to = ReplaceTo::SameAddress { amount_sats: Some(1_000) };
+    world.sandbox().replace(txid, Replace { fee_rate_sat_vb: None, to }, world.now_ms()).unwrap();
+    let accept = |shown_sats| world.app.watcher.accept(payment.payment.id, Some(shown_sats), "panel");
+    let refused = accept(shown_sats).await.unwrap_err();
+    assert!(matches!(refused, AcceptError::Less { .. }), "{refused}");
+    assert_eq!(world.state(&payment), Underpaid);
+    accept(1_000).await.unwrap();
+    assert_eq!(world.state(&payment), Unconfirmed);
+}
+
+#[tokio::test]
 async fn staff_accepts_late_coins_in_one_stroke() {
     let world = World::new().await;
     let payment = world.payment().await;
     world.pass_ms(HALF_AN_HOUR_MS + 2 * HOUR_MS).await;
     let id = payment.payment.id;
-    let refused = accept_payment(&world.gateway, id, "panel").await;
+    let refused = world.app.watcher.accept(id, None, "panel").await;
     assert!(matches!(refused, Err(AcceptError::Refused(_))), "no coins came");
     world.pay(&payment, payment.payment.amount_sats).await;
     world.mine(2).await;
-    accept_payment(&world.gateway, id, "panel").await.unwrap();
+    world.app.watcher.accept(id, None, "panel").await.unwrap();
     assert_eq!(world.state(&payment), Confirmed);
     let late = anomalies(&world, &payment);
     assert_eq!(late[0].anomaly.resolution, Resolution::Accepted);
@@ -218,7 +260,7 @@ async fn an_acceptance_while_the_chain_is_silent_is_no_look_and_closes_nothing()
     world.sandbox().set_faults(down(true)).unwrap();
     world.customer_pays(&payment, payment.payment.amount_sats - half);
     world.advance_clock_ms(HALF_AN_HOUR_MS + 60_000);
-    accept_payment(&world.gateway, payment.payment.id, "panel").await.unwrap();
+    world.app.watcher.accept(payment.payment.id, None, "panel").await.unwrap();
     assert_eq!(world.state(&payment), Unconfirmed);
     world.sandbox().set_faults(down(false)).unwrap();
     world.look().await;
@@ -235,7 +277,7 @@ async fn the_time_of_a_payment_that_staff_confirms_is_when_they_did() {
     world.sandbox().set_faults(FaultsPatch { chain_down: Some(true), ..FaultsPatch::default() }).unwrap();
     world.advance_clock_ms(2 * HOUR_MS);
     let asked_at = world.gateway.clock.now();
-    accept_payment(&world.gateway, payment.payment.id, "panel").await.unwrap();
+    world.app.watcher.accept(payment.payment.id, None, "panel").await.unwrap();
     assert!(world.now_of(&payment.payment.id).payment.confirmed_at.unwrap() >= asked_at);
 }
 
@@ -261,11 +303,12 @@ async fn a_look_repeated_after_a_crash_changes_and_notifies_nothing_twice() {
     assert_eq!(told_before.len(), 4);
 
     // As a crash leaves it that came before the last commit of a look.
-    world.gateway.store.write(move |tx| tx.save_watched_chain(&before)).await.unwrap();
+    let left = before.clone();
+    world.gateway.store.write(move |tx| tx.save_watched_chain(&left)).await.unwrap();
     let world = world.reopen().await;
     world.look().await;
     assert_eq!(told(&world), told_before);
-    assert!(watched(&world).cursor > before.cursor);
+    assert_ne!(watched(&world).cursor, before.cursor);
 }
 
 #[tokio::test]
@@ -276,13 +319,13 @@ async fn while_the_chain_is_down_nothing_is_decided_and_the_first_look_after_it_
     world.sandbox().set_faults(down(true)).unwrap();
     world.customer_pays(&payment, payment.payment.amount_sats);
     world.advance_clock_ms(HALF_AN_HOUR_MS + 20 * 60_000);
-    assert!(watch_once(&world.gateway).await.is_err());
+    assert!(world.app.watcher.look().await.is_err());
     assert_eq!(world.state(&payment), New);
-    assert!(world.gateway.watcher.status().error.is_some());
+    assert!(world.gateway.last_look.status().error.is_some());
     world.sandbox().set_faults(down(false)).unwrap();
     world.look().await;
     assert_eq!(world.state(&payment), Unconfirmed, "paid in time, found within the grace");
-    assert_eq!(world.gateway.watcher.status().error, None);
+    assert_eq!(world.gateway.last_look.status().error, None);
 }
 
 #[tokio::test]
@@ -293,8 +336,74 @@ async fn an_idle_look_writes_nothing_for_a_minute() {
     let changes = *world.gateway.changes.borrow();
     world.pass_ms(10_000).await;
     assert_eq!(watched(&world), stored);
-    assert!(world.gateway.watcher.status().looked_at.unwrap() > stored.looked_at);
+    assert!(world.gateway.last_look.status().looked_at.unwrap() > stored.looked_at);
     world.pass_ms(60_000).await;
     assert!(watched(&world).looked_at > stored.looked_at);
     assert_eq!(*world.gateway.changes.borrow(), changes);
+}
+
+#[tokio::test]
+async fn days_in_which_nobody_looked_take_no_coins_away() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let txid = world.pay(&payment, payment.payment.amount_sats).await;
+    world.advance_clock_ms(15 * DAY_MS);
+    world.sandbox().evict(txid, world.now_ms()).unwrap();
+    world.sandbox().mine(1, false, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!(world.state(&payment), Unconfirmed, "no look has missed them for 14 days");
+    assert_eq!(world.sandbox().status().unwrap().mempool, [txid], "they were broadcast again");
+
+    world.sandbox().set_faults(FaultsPatch { broadcast_rejects: Some(true), ..FaultsPatch::default() }).unwrap();
+    world.sandbox().evict(txid, world.now_ms()).unwrap();
+    world.look().await;
+    world.pass_ms(14 * DAY_MS - 2_000).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    world.pass_ms(3_000).await;
+    assert_eq!(world.state(&payment), Invalid, "each look of 14 days missed them");
+}
+
+#[tokio::test]
+async fn an_open_anomaly_follows_a_replacement_of_the_same_sum_silently() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let first = world.pay(&payment, payment.payment.amount_sats + 5_000).await;
+    world.mine(2).await;
+    let raised = anomalies(&world, &payment).remove(0);
+    assert_eq!((raised.anomaly.kind, raised.anomaly.txids), (AnomalyKind::Overpayment, vec![first]));
+
+    world.sandbox().reorg(2, true, world.now_ms()).unwrap();
+    let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::SameAddress { amount_sats: None } };
+    let second = world.sandbox().replace(first, replace, world.now_ms()).unwrap()[0];
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), Confirmed);
+    let followed = anomalies(&world, &payment).remove(0);
+    assert_eq!((followed.anomaly.paid_sats, followed.anomaly.txids), (5_000, vec![second]));
+    assert_eq!(followed.current_at, raised.current_at, "it is no news");
+    assert_eq!(world.notified(&raised.anomaly.id).len(), 1);
+}
+
+#[tokio::test]
+async fn after_a_fall_what_was_gone_by_the_mempools_word_is_looked_at_afresh_at_once() {
+    let world = World::new().await;
+    let policy = PolicySettings { zero_conf_up_to: 100.into(), ..PolicySettings::default() };
+    let payment = world.payment_under(policy).await;
+    let to_customer = || Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+    let part = world.pay(&payment, 1_000).await;
+    let taken_back = world.sandbox().replace(part, to_customer(), world.now_ms()).unwrap()[0];
+    world.look().await;
+    let full = world.pay(&payment, payment.payment.amount_sats).await;
+    world.pass_ms(4_000).await;
+    assert_eq!(world.state(&payment), Confirmed);
+
+    world.sandbox().evict(taken_back, world.now_ms()).unwrap();
+    world.look().await;
+    world.sandbox().replace(full, to_customer(), world.now_ms()).unwrap();
+    world.mine(1).await;
+    let row = world.now_of(&payment.payment.id).payment;
+    assert_eq!((row.state, row.paid_sats), (Invalid, 1_000));
+    assert_eq!(world.sandbox().status().unwrap().mempool, [part], "and it was broadcast again");
+    let told = world.notified(&payment.payment.id);
+    let told: Vec<_> = told.iter().map(|body| format!("{} {}", body["status"], body["paidBtc"])).collect();
+    assert_eq!(told[told.len() - 2..], [r#""INVALID" 0.00000000"#, r#""INVALID" 0.00001000"#]);
 }

@@ -45,3 +45,33 @@ fn the_file_and_its_log_are_for_the_owner_alone() {
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
 }
+
+#[test]
+fn an_older_copy_of_the_file_was_never_where_the_chain_got_to() {
+    let f = Fixture::new();
+    f.pay(50_000, 1);
+    let (file, copy) = (f.folder.path().join("sandbox.db"), f.folder.path().join("copy.db"));
+    let Fixture { sandbox, .. } = f;
+    drop(sandbox);
+    std::fs::copy(&file, &copy).unwrap();
+    let at = |sandbox: &Sandbox| {
+        let tip = sandbox.tip().unwrap();
+        (sandbox.changes_since(0, 10_000).unwrap().cursor, tip.height, tip.hash)
+    };
+    let (sandbox, copy) = (Sandbox::open(&file, NOW_MS).unwrap(), Sandbox::open(&copy, NOW_MS).unwrap());
+    sandbox.mine(1, false, NOW_MS).unwrap();
+    let (cursor, height, hash) = at(&sandbox);
+    assert!(sandbox.was_at(cursor, height, hash).unwrap());
+    assert_eq!(copy.identity(), sandbox.identity());
+    assert!(!copy.was_at(cursor, height, hash).unwrap());
+    // Not even when it has come as far, by other blocks.
+    copy.mine(3, false, NOW_MS + 1_000_000).unwrap();
+    assert!(at(&copy).0 >= cursor);
+    assert!(!copy.was_at(cursor, height, hash).unwrap());
+}
+
+#[test]
+fn each_new_file_is_a_chain_of_its_own() {
+    let (one, other) = (Fixture::new(), Fixture::new());
+    assert_ne!(one.sandbox.identity(), other.sandbox.identity());
+}

@@ -135,3 +135,15 @@ fn everything_survives_a_kill() {
     assert_eq!((f.sandbox.status().unwrap(), f.view(paid), f.view(waiting), cursor(&f.sandbox)), before);
     f.sandbox.replace(waiting, Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer }, NOW_MS).unwrap();
 }
+
+#[test]
+fn a_reorganisation_does_not_make_the_chain_another() {
+    let f = Fixture::new();
+    f.pay(50_000, 3);
+    let (identity, since, tip) = (f.sandbox.identity(), cursor(&f.sandbox), f.sandbox.tip().unwrap());
+    f.sandbox.reorg(2, true, NOW_MS).unwrap();
+    assert!(f.sandbox.was_at(since, tip.height, tip.hash).unwrap());
+    let f = f.reopen();
+    assert!(f.sandbox.was_at(since, tip.height, tip.hash).unwrap());
+    assert_eq!(f.sandbox.identity(), identity);
+}

@@ -9,6 +9,10 @@ export type BtcView = {
  */
 sats: number, 
 /**
- * `0.03444190`.
+ * The same in BTC, `0.03444190`.
  */
-text: string, };
+text: string, 
+/**
+ * The same for people, with thousands separators: `1,234.50000000`.
+ */
+shown: string, };

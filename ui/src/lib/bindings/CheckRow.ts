@@ -5,7 +5,8 @@
  */
 export type CheckRow = { 
 /**
- * `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`.
+ * What was looked at: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
+ * `notifications`; `folder`, `lock` and others where the gateway could not be opened.
  */
 name: string, 
 /**

@@ -5,11 +5,11 @@
  */
 export type CommandError = { 
 /**
- * Stable, for programs: `NOT_FOUND`, `VALIDATION_FAILED`, …
+ * What went wrong, a stable name for programs: `NOT_FOUND`, `VALIDATION_FAILED`, …
  */
 errorType: string, 
 /**
- * For people, with the remedy.
+ * What went wrong, for people, with the remedy.
  */
 message: string, 
 /**

@@ -10,6 +10,6 @@ export type DoctorView = {
  */
 ok: boolean, 
 /**
- * One line for each thing looked at.
+ * What was found, one row for each thing looked at.
  */
 checks: Array<CheckRow>, };

@@ -5,22 +5,30 @@
  */
 export type KeyRow = { 
 /**
- * Its name: the user name of Basic authentication.
+ * The key's name: the user name of Basic authentication.
  */
 name: string, 
 /**
- * `payments.read`, …
+ * What it may do: `payments.read`, …
  */
 permissions: Array<string>, 
 /**
- * Its payments need no `notificationUrl`.
+ * Whether its payments need no `notificationUrl`.
  */
 notificationUrlOptional: boolean, 
 /**
- * ISO 8601.
+ * Whether it sees and resends what it made, and nothing else.
+ */
+own: boolean, 
+/**
+ * Hosts that its notifications may go to; empty for all.
+ */
+notifyHosts: Array<string>, 
+/**
+ * When it was made, ISO 8601.
  */
 created: string, 
 /**
- * ISO 8601, once revoked.
+ * When it was revoked, ISO 8601.
  */
 revoked: string | null, };

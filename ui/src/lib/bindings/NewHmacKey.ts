@@ -5,6 +5,6 @@
  */
 export type NewHmacKey = { 
 /**
- * `whsec_…`, told this once.
+ * The key, `whsec_…`, told this once.
  */
 key: string, };

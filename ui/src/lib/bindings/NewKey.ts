@@ -5,14 +5,14 @@
  */
 export type NewKey = { 
 /**
- * Its name.
+ * The key's name.
  */
 name: string, 
 /**
- * Its secret, told this once.
+ * The key's secret, told this once.
  */
 secret: string, 
 /**
- * `payments.read`, …
+ * What it may do: `payments.read`, …
  */
 permissions: Array<string>, };

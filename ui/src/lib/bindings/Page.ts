@@ -5,10 +5,10 @@
  */
 export type Page<T> = { 
 /**
- * The rows.
+ * The rows of this page.
  */
 items: Array<T>, 
 /**
- * All that match.
+ * How many rows match in all.
  */
 itemsCount: number, };

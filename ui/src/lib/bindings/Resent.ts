@@ -5,6 +5,6 @@
  */
 export type Resent = { 
 /**
- * Notifications queued; 0 where there is nothing to tell or no URL.
+ * How many notifications were queued; 0 where there is nothing to tell or no URL.
  */
 queued: number, };

@@ -5,7 +5,7 @@
  */
 export type SettingRow = { 
 /**
- * Its name.
+ * The setting's name.
  */
 name: string, 
 /**
@@ -17,6 +17,6 @@ value: string,
  */
 default: string, 
 /**
- * What it does, a sentence.
+ * What it does and what it may be, in sentences.
  */
 about: string, };

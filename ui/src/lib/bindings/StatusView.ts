@@ -26,11 +26,11 @@ api: string | null,
  */
 pages: string | null, 
 /**
- * The environment's clock, ISO 8601.
+ * What the environment's clock shows, ISO 8601.
  */
 clock: string, 
 /**
- * Height of the best block seen.
+ * The height of the best block seen.
  */
 chainHeight: number, 
 /**
@@ -46,15 +46,15 @@ chainError: string | null,
  */
 rates: Array<RateRow>, 
 /**
- * Payments that are NEW, UNDERPAID or UNCONFIRMED.
+ * How many payments are NEW, UNDERPAID or UNCONFIRMED.
  */
 openPayments: number, 
 /**
- * Anomalies that wait for a decision.
+ * How many anomalies wait for a decision.
  */
 openAnomalies: number, 
 /**
- * Notifications that wait.
+ * How many notifications wait.
  */
 waitingNotifications: number, 
 /**
@@ -72,4 +72,20 @@ secrets: string,
 /**
  * What staff should know at once, sentences.
  */
-warnings: Array<string>, };
+warnings: Array<string>, 
+/**
+ * The currencies that payments may be priced in, in the order of the setting.
+ */
+currencies: Array<string>, 
+/**
+ * How many reversals of confirmed payments wait for a decision.
+ */
+openReversals: number, 
+/**
+ * How many notifications were tried in vain and are tried again.
+ */
+failingNotifications: number, 
+/**
+ * The servers that these were for: a few by name, then how many more.
+ */
+failingServers: Array<string>, };

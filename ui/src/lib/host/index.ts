@@ -1,43 +1,9 @@
 // The only door to the gateway. The rest of the panel knows commands and answers, no transport.
-import type { AnomalyRow } from "../bindings/AnomalyRow";
+import type { Answers } from "../bindings/Answers";
 import type { Command } from "../bindings/Command";
 import type { CommandError } from "../bindings/CommandError";
-import type { DeliveryRow } from "../bindings/DeliveryRow";
-import type { DoctorView } from "../bindings/DoctorView";
-import type { KeyRow } from "../bindings/KeyRow";
-import type { NewHmacKey } from "../bindings/NewHmacKey";
-import type { NewKey } from "../bindings/NewKey";
-import type { Page } from "../bindings/Page";
-import type { PaymentRow } from "../bindings/PaymentRow";
-import type { PaymentView } from "../bindings/PaymentView";
-import type { Resent } from "../bindings/Resent";
-import type { SettingRow } from "../bindings/SettingRow";
-import type { StatusView } from "../bindings/StatusView";
-import { tauriHost } from "./tauri";
 
-/** What each command answers; the comments of `Command` in Rust say the same. */
-export interface Answers {
-  status: StatusView;
-  listPayments: Page<PaymentRow>;
-  showPayment: PaymentView;
-  createPayment: PaymentView;
-  acceptPayment: PaymentView;
-  listAnomalies: Page<AnomalyRow>;
-  showAnomaly: AnomalyRow;
-  dismissAnomaly: AnomalyRow;
-  listDeliveries: Page<DeliveryRow>;
-  resend: Resent;
-  listKeys: Page<KeyRow>;
-  createKey: NewKey;
-  revokeKey: KeyRow;
-  rotateHmacKey: NewHmacKey;
-  listSettings: Page<SettingRow>;
-  getSetting: SettingRow;
-  setSetting: SettingRow;
-  unsetSetting: SettingRow;
-  doctor: DoctorView;
-  sandbox: unknown;
-}
+export type { Answers };
 
 export type CommandName = Command["command"];
 
@@ -56,14 +22,15 @@ export interface Host {
   on(event: HostEvent, heard: () => void): () => void;
 }
 
-let current: Host = tauriHost;
+let current: Host | undefined;
 
 /** The host that the panel talks to. */
 export function host(): Host {
+  if (!current) throw new Error("the panel was started without a host");
   return current;
 }
 
-/** Puts another host in place: for tests. */
+/** Puts the host in place, once, before the panel starts. */
 export function setHost(other: Host): void {
   current = other;
 }

@@ -1,4 +1,4 @@
-//! Every kind of anomaly: raised, followed, set aside, opened again, left alone.
+//! Every kind of anomaly: raised, followed, dismissed, opened again, left alone.
 
 use std::slice::from_ref;
 
@@ -71,7 +71,7 @@ fn what_a_replacement_pays_beyond_is_late() {
 }
 
 #[test]
-fn an_open_one_is_set_aside_when_its_coins_are_gone_or_count_and_opened_when_they_are_back() {
+fn an_open_one_is_dismissed_when_its_coins_are_gone_or_count_and_opened_when_they_are_back() {
     let known = |resolution| [anomaly(LatePayment, Some(1), 700, resolution)];
     let here = receipt(1, 700).late().confirmed(1);
     let found = changes(&closed(Expired, 0), &[here.clone().spent_in_chain()], &known(Open));
@@ -119,7 +119,23 @@ fn a_surplus_is_told_when_all_that_counts_is_confirmed() {
     assert_eq!(changes(&before, &parts(2), &[]), [raise(AnomalyKind::Overpayment, None, 10_000, &[1, 2])]);
     assert_eq!(changes(&closed(Unconfirmed, 110_000), &parts(0), &[]), [], "not before CONFIRMED");
     let told = [anomaly(AnomalyKind::Overpayment, None, 5_000, Open)];
-    assert_eq!(changes(&before, &parts(2), &told), [AnomalyChange::Follow { id: ID, coins: coins(10_000, &[1, 2]) }]);
+    let followed = AnomalyChange::Follow { id: ID, coins: coins(10_000, &[1, 2]), notify: true };
+    assert_eq!(changes(&before, &parts(2), &told), [followed]);
+}
+
+#[test]
+fn an_open_one_follows_its_transactions_too_silently_where_the_sum_stays() {
+    let replaced = receipt(1, 60_000).counted(60_000).spent_in_chain();
+    let instead = receipt(2, 60_000).counted(0).against(1).confirmed(1);
+    let receipts = [replaced, instead];
+    let found = changes(&closed(Invalid, 60_000), &receipts, &[anomaly(Underpayment, None, 60_000, Open)]);
+    assert_eq!(found, [AnomalyChange::Follow { id: ID, coins: coins(60_000, &[2]), notify: false }]);
+    for resolution in [Refunding, Refunded, Accepted, DismissedByStaff] {
+        let outcome =
+            advance(&closed(Invalid, 60_000), &receipts, &[anomaly(Underpayment, None, 60_000, resolution)], &look(40));
+        assert_eq!(outcome.anomalies, [], "{resolution:?}");
+        assert_eq!(outcome.warnings, [Warning::DecidedAnomalyChanged { id: ID }], "{resolution:?}");
+    }
 }
 
 #[test]
@@ -129,10 +145,12 @@ fn under_invalidate_all_that_counts_is_the_surplus() {
     let outcome = advance(&invalidating(Unconfirmed, 150_000), &much(2), &[], &look(40));
     assert_eq!((outcome.state, outcome.anomalies), (Invalid, vec![told.clone()]));
     assert_eq!(changes(&invalidating(Invalid, 150_000), &much(1), &[]), []);
-    assert_eq!(changes(&invalidating(Invalid, 150_000), &much(2), &[]), [told]);
+    assert_eq!(changes(&invalidating(Invalid, 150_000), &much(2), &[]), from_ref(&told));
     let mut deep = invalidating(Invalid, 150_000);
     deep.policy.confirmations = 6;
-    assert_eq!(changes(&deep, &much(2), &[]), [], "it is not yet INVALID for that");
+    assert_eq!(changes(&deep, &much(2), &[]), [told], "whatever it is INVALID for");
+    let expired = Payment { state: Expired, ..deep };
+    assert_eq!(changes(&expired, &much(2), &[]), [], "an EXPIRED payment is not overpaid");
 }
 
 #[test]

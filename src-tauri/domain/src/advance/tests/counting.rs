@@ -63,14 +63,22 @@ fn what_is_gone_and_what_is_missing() {
 }
 
 #[test]
-fn a_transaction_that_nobody_saw_for_fourteen_days_is_gone() {
-    let dropped = receipt(1, AMOUNT).counted(AMOUNT).absent();
-    let end = dropped.last_seen_at.plus_ms(14 * DAY_MS);
+fn a_transaction_that_every_look_missed_for_fourteen_days_is_gone() {
+    let seen = receipt(1, AMOUNT).counted(AMOUNT);
+    // The chain was silent for 15 days before the first look that missed it.
+    let since = seen.last_seen_at.plus_ms(15 * DAY_MS);
+    let dropped = Receipt { position: seen.position.missed(since), ..seen };
+    assert_eq!(
+        dropped.position.missed(since.plus_ms(DAY_MS)),
+        dropped.position,
+        "the first look that missed it counts"
+    );
+    let end = since.plus_ms(14 * DAY_MS);
     for state in [Unconfirmed, Confirmed] {
         let before = closed(state, AMOUNT);
-        for (at, gone) in [(end.plus_ms(-1), false), (end, true)] {
+        for (at, gone) in [(since, false), (end.plus_ms(-1), false), (end, true)] {
             let outcome = advance(&before, from_ref(&dropped), &[], &Look { at, ..look(40) });
-            assert_eq!(outcome.verdicts[0].gone, gone, "{state}");
+            assert_eq!((outcome.verdicts[0].gone, outcome.verdicts[0].missing), (gone, !gone), "{state}");
             assert_eq!(outcome.state, if gone { Invalid } else { state });
         }
     }
@@ -95,7 +103,8 @@ fn a_chain_of_replacements_hands_the_verdict_on() {
     let mut receipts = vec![receipt(1, AMOUNT).counted(AMOUNT)];
     for number in 2..6 {
         let minutes = 100 * i64::from(number);
-        receipts.last_mut().unwrap().position = Position::Absent;
+        let last = receipts.pop().unwrap();
+        receipts.push(last.absent());
         let earlier = (1..number).map(txid).collect();
         receipts.push(Receipt { conflicts_with: earlier, ..seen_at(number, minutes, minutes) });
         let outcome = advance(&payment, &receipts, &[], &look(minutes));
@@ -150,4 +159,35 @@ fn an_attack_on_a_confirmed_payment_warns_at_once() {
     assert_eq!(outcome.warnings, [Warning::DoubleSpendAttempt { txid: txid(1) }]);
     assert!(!outcome.notify, "the mempool alone changes nothing");
     assert_eq!(advance(&payment(Unconfirmed), &[attacked], &[], &look(10)).warnings, []);
+}
+
+#[test]
+fn replacements_that_split_the_inputs_of_one_share_its_verdict() {
+    let before = closed(Unconfirmed, AMOUNT);
+    let old = Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
+    let part = |number, minutes| Receipt { amount_sats: 60_000, ..seen_at(number, minutes, minutes) }.against(1);
+    let receipts = [old.clone(), part(2, 199), part(3, 200)];
+    assert_eq!(counted(&before, &receipts, &look(200)), [0, 40_000, 60_000], "the one seen later ranks first");
+    let receipts = [old.clone(), part(2, 199).confirmed(1), part(3, 200)];
+    assert_eq!(counted(&before, &receipts, &look(200)), [0, 60_000, 40_000], "the one in a block ranks first");
+
+    // What a replacement got before is not given to a second one that comes later.
+    let [dropped, first, second] = [old, part(2, 199), part(3, 200)].map(Receipt::absent);
+    let dropped = Receipt { gone: true, conflict_in_mempool: false, counted_sats: 0, ..dropped };
+    let first = Receipt { gone: true, counted_sats: 0, ..first.counted(60_000) };
+    let receipts = [dropped, first, second.late()];
+    assert_eq!(counted(&before, &receipts, &look(201)), [0, 60_000, 40_000]);
+}
+
+#[test]
+fn one_that_replaces_a_chain_of_replacements_shares_what_counted_last() {
+    let [first, second, third] = [1, 2, 3].map(txid);
+    let chain = [
+        Receipt { eligible_sats: Some(AMOUNT), ..receipt(1, AMOUNT).absent() },
+        Receipt { conflicts_with: vec![first], ..receipt(2, 60_000).counted(60_000).absent() },
+        Receipt { conflicts_with: vec![first], ..receipt(3, 40_000).counted(40_000).absent() },
+        Receipt { conflicts_with: vec![first, second, third], ..receipt(4, 3 * AMOUNT).late().absent() },
+    ];
+    let chain = chain.map(|one| Receipt { last_seen_at: look(i64::from(one.txid[0])).at, ..one });
+    assert_eq!(counted(&closed(Invalid, AMOUNT), &chain, &look(200)), [0, 0, 0, AMOUNT]);
 }

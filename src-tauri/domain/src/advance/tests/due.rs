@@ -3,7 +3,7 @@
 use std::slice::from_ref;
 
 use super::*;
-use PaymentState::{Confirmed, Expired, New, Unconfirmed};
+use PaymentState::{Confirmed, Expired, Invalid, New, Unconfirmed};
 
 fn due(payment: &Payment, receipts: &[Receipt], look: &Look) -> (Option<Timestamp>, Option<u32>) {
     let outcome = advance(payment, receipts, &[], look);
@@ -31,7 +31,7 @@ fn without_a_mempool_each_block_may_close_it() {
 #[test]
 fn missing_coins_are_due_when_they_are_gone() {
     let missing = receipt(1, AMOUNT).counted(AMOUNT).absent();
-    let gone_at = missing.last_seen_at.plus_ms(14 * DAY_MS);
+    let gone_at = missing.last_seen_at.plus_ms(1_000 + 14 * DAY_MS);
     assert_eq!(due(&closed(Unconfirmed, AMOUNT), from_ref(&missing), &look(40)), (Some(gone_at), None));
     assert_eq!(due(&closed(Expired, 0), &[missing.spent_in_chain()], &look(40)), (None, None));
 }
@@ -55,4 +55,19 @@ fn blocks_make_it_due_at_each_number_of_confirmations_that_matters() {
         assert_eq!(due(&payment, &coins(confirmations), &look(40)).1, height, "{confirmations}");
     }
     assert_eq!(due(&closed(Confirmed, AMOUNT), &coins(1), &look(40)).1, Some(TIP + 1), "for the anomaly's");
+}
+
+#[test]
+fn a_payment_that_fell_from_confirmed_is_due_at_once() {
+    let lost = receipt(1, AMOUNT).counted(AMOUNT).spent_in_chain();
+    let back = Receipt { gone: true, ..receipt(2, 60_000).counted(0) };
+    let receipts = [lost, Receipt { eligible_sats: Some(60_000), ..back }];
+    let fell = advance(&closed(Confirmed, AMOUNT), &receipts, &[], &look(40));
+    assert_eq!((fell.state, fell.paid_sats, fell.next_due_at), (Invalid, 0, Some(look(40).at)));
+    let mut after = closed(Confirmed, AMOUNT);
+    let mut receipts = receipts.to_vec();
+    apply(&fell, &mut after, &mut receipts, &mut Vec::new());
+    let looked = advance(&after, &receipts, &[], &look(40));
+    assert_eq!((looked.state, looked.paid_sats), (Invalid, 60_000), "in the mempool, and not gone any more");
+    assert_eq!(looked.next_due_at, None);
 }

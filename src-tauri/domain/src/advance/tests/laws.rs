@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
 use super::world::{World, histories};
-use super::{Advance, AnomalyChange, DAY_MS, Look, PaymentState, Receipt, Resolution, advance, apply};
+use super::{Advance, AnomalyChange, AnomalyKind, DAY_MS, Look, PaymentState, Receipt, Resolution, advance, apply};
 use crate::anomaly::Anomaly;
 use crate::payment::{Payment, TRANSITIONS};
 
@@ -84,6 +84,19 @@ fn check_every_satoshi(
     Ok(())
 }
 
+/// An OPEN anomaly of what counts rests on the transactions that count.
+fn check_transactions(receipts: &[Receipt], anomalies: &[Anomaly]) -> Result<(), TestCaseError> {
+    let counting: BTreeSet<_> = receipts.iter().filter(|one| one.counted_sats > 0).map(|one| one.txid).collect();
+    let of_what_counts = |anomaly: &&Anomaly| {
+        matches!(anomaly.kind, AnomalyKind::Overpayment | AnomalyKind::Underpayment)
+            && anomaly.resolution == Resolution::Open
+    };
+    for anomaly in anomalies.iter().filter(of_what_counts) {
+        prop_assert_eq!(anomaly.txids.iter().copied().collect::<BTreeSet<_>>(), counting.clone());
+    }
+    Ok(())
+}
+
 fn check_conflicts(receipts: &[Receipt]) -> Result<(), TestCaseError> {
     for one in receipts.iter().filter(|one| one.counted_sats > 0) {
         let rival = receipts.iter().find(|other| other.counted_sats > 0 && one.conflicts_with.contains(&other.txid));
@@ -117,12 +130,14 @@ fn check_look(world: &mut World) -> Result<(), TestCaseError> {
     apply(&outcome, &mut world.payment, &mut world.receipts, &mut world.anomalies);
     check_every_satoshi(&world.payment, &world.receipts, &world.anomalies, &look)?;
     check_conflicts(&world.receipts)?;
+    check_transactions(&world.receipts, &world.anomalies)?;
 
     let same = Look { staff_accepts: false, ..look };
     let again = advance(&world.payment, &world.receipts, &world.anomalies, &same);
     if before.state == PaymentState::Confirmed && outcome.state == PaymentState::Invalid {
         // The mempool has its say again from the next look on, be it the same: it never changes the state.
         prop_assert_eq!(again.state, PaymentState::Invalid);
+        prop_assert_eq!(outcome.next_due_at, Some(look.at), "it is looked at again at once");
         return Ok(());
     }
     prop_assert!(changes_nothing(world, &again), "the same look changed it: {again:?}");

@@ -169,7 +169,7 @@ fn staff_accepts_what_came() {
         (closed(Invalid, 0), vec![little().late()], Unconfirmed),
         (closed(Invalid, 0), vec![little().late().confirmed(1)], Confirmed),
     ] {
-        assert_eq!(may_accept(&from, &receipts, &[]), Ok(()));
+        assert_eq!(may_accept(&from, &receipts, &[]), Ok(60_000));
         let outcome = step(&from, &receipts, &staff_accepts(look(40)));
         assert_eq!(
             (outcome.state, outcome.accepted_sats, outcome.paid_sats),
@@ -190,6 +190,20 @@ fn what_staff_accepted_stays_enough_until_some_of_it_is_lost() {
         step(&accepted, &[coins.spent_in_chain(), receipt(2, 59_999).counted(59_999)], &look(50)).state,
         Invalid
     );
+}
+
+#[test]
+fn what_would_be_accepted_is_what_is_accepted() {
+    let closed = closed(Expired, 0);
+    let bumped = receipt(1, 60_000).late();
+    let bump = Receipt { conflicts_with: vec![bumped.txid], ..receipt(2, 55_000).late() };
+    let refunded = Receipt { refunded: true, ..receipt(3, 40_000).late().confirmed(1) };
+    let coins = [bumped, bump, refunded, receipt(4, 7).late().confirmed(1)];
+    let refund = [anomaly(AnomalyKind::LatePayment, Some(3), 40_000, Resolution::Refunded)];
+    let told = may_accept(&closed, &coins, &refund).unwrap();
+    let outcome = advance(&closed, &coins, &refund, &staff_accepts(look(40)));
+    assert_eq!((Some(told), told), (outcome.accepted_sats, outcome.paid_sats), "one of two that conflict, no refund");
+    assert!([55_007, 60_007].contains(&told), "{told}");
 }
 
 #[test]

@@ -71,7 +71,6 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 pub(super) fn histories() -> impl Strategy<Value = (World, Vec<Event>)> {
     let amount = prop_oneof![Just(0), Just(100_000), Just(60_000), Just(40_000), Just(150_000), Just(99_000)];
     let inputs = prop_oneof![Just(1), Just(2), Just(3), Just(4), Just(6), Just(8), Just(16)];
-    let tx = (inputs, amount).prop_map(|(inputs, amount_sats)| Tx { inputs, amount_sats, broadcast_at: None });
     let rules = (
         0..3_u32,
         any::<bool>(),
@@ -79,30 +78,70 @@ pub(super) fn histories() -> impl Strategy<Value = (World, Vec<Event>)> {
         1..3_u32,
         prop_oneof![4 => Just(true), 1 => Just(false)],
     );
-    (proptest::collection::vec(tx, 2..8), rules, events()).prop_map(
+    (proptest::collection::vec(txs(inputs, amount), 2..8), rules, events()).prop_map(
         |(txs, (confirmations, invalidates, tolerance, anomaly_confirmations, has_mempool), events)| {
             let mut payment = payment(PaymentState::New);
             payment.policy.confirmations = confirmations;
             payment.policy.tolerance_per_mille = tolerance;
             payment.policy.anomaly_confirmations = anomaly_confirmations;
             payment.policy.overpayment = if invalidates { Overpayment::Invalidate } else { Overpayment::Confirm };
-            let world = World {
-                txs,
-                mempool: Vec::new(),
-                blocks: vec![(CREATED, Vec::new()); 5],
-                now: CREATED,
-                has_mempool,
-                accepting: false,
-                payment,
-                receipts: Vec::new(),
-                anomalies: Vec::new(),
-            };
-            (world, events)
+            (World { has_mempool, ..World::new(txs, payment) }, events)
         },
     )
 }
 
+/// A world in which few inputs are fought for, whose payment is never confirmed as wanted, and what will happen in it.
+pub(super) fn fights() -> impl Strategy<Value = (World, Vec<Event>)> {
+    let amount = prop_oneof![Just(0), Just(100_000), Just(60_000), Just(150_000)];
+    let txs = proptest::collection::vec(txs(1..8_u8, amount), 3..8);
+    (txs, moves()).prop_map(|(txs, moves)| (World::unconfirmed(txs), moves))
+}
+
+/// The same, where the first transaction has four inputs, and each other one takes one of them.
+pub(super) fn splits() -> impl Strategy<Value = (World, Vec<Event>)> {
+    let amount = prop_oneof![Just(100_000), Just(60_000), Just(150_000)];
+    let txs = proptest::collection::vec(txs(Just(15), amount), 5);
+    (txs, moves()).prop_map(|(mut txs, moves)| {
+        txs[1..].iter_mut().enumerate().for_each(|(place, tx)| tx.inputs = 1 << place);
+        (World::unconfirmed(txs), moves)
+    })
+}
+
+fn moves() -> impl Strategy<Value = Vec<Event>> {
+    let event = prop_oneof![
+        8 => (0..7_usize).prop_map(Event::Broadcast),
+        3 => (0..7_usize).prop_map(Event::Evict),
+        1 => any::<u8>().prop_map(Event::Mine),
+        1 => (1..4_usize, any::<bool>()).prop_map(|(depth, keep)| Event::Reorg { depth, keep }),
+    ];
+    proptest::collection::vec(event, 1..20)
+}
+
+fn txs(inputs: impl Strategy<Value = u8>, amount_sats: impl Strategy<Value = u64>) -> impl Strategy<Value = Tx> {
+    (inputs, amount_sats).prop_map(|(inputs, amount_sats)| Tx { inputs, amount_sats, broadcast_at: None })
+}
+
 impl World {
+    fn new(txs: Vec<Tx>, payment: Payment) -> Self {
+        Self {
+            txs,
+            mempool: Vec::new(),
+            blocks: vec![(CREATED, Vec::new()); 5],
+            now: CREATED,
+            has_mempool: true,
+            accepting: false,
+            payment,
+            receipts: Vec::new(),
+            anomalies: Vec::new(),
+        }
+    }
+
+    fn unconfirmed(txs: Vec<Tx>) -> Self {
+        let mut payment = payment(PaymentState::New);
+        payment.policy.confirmations = 100;
+        Self::new(txs, payment)
+    }
+
     pub(super) fn happen(&mut self, event: &Event) {
         match event {
             Event::Broadcast(number) => self.broadcast(number % self.txs.len()),
@@ -178,10 +217,10 @@ impl World {
 
     fn observe(&mut self, number: usize) {
         let id = txid(u8::try_from(number).unwrap() + 1);
-        let position = self.position(number);
+        let found = self.position(number);
         let place = match self.receipts.iter().position(|one| one.txid == id) {
             Some(place) => place,
-            None if position == Position::Absent => return,
+            None if found.is_none() => return,
             None => {
                 let mempool_time = self.txs[number].broadcast_at.unwrap_or(self.now);
                 let earliest_at = self.now.min(mempool_time);
@@ -196,26 +235,26 @@ impl World {
         let all: Vec<usize> = (0..self.txs.len()).collect();
         let conflicts_with = all.iter().filter(rivals).map(|&tx| txid(u8::try_from(tx).unwrap() + 1)).collect();
         let one = &mut self.receipts[place];
-        one.position = position;
+        one.position = found.unwrap_or_else(|| one.position.missed(self.now));
         one.conflict_in_chain = in_chain;
         one.conflict_in_mempool = in_mempool;
         one.conflicts_with = conflicts_with;
         if in_chain || in_mempool {
             one.last_conflict_at = Some(self.now);
         }
-        if position != Position::Absent {
+        if found.is_some() {
             one.last_seen_at = self.now;
         }
     }
 
-    fn position(&self, number: usize) -> Position {
+    fn position(&self, number: usize) -> Option<Position> {
         let block = self.blocks.iter().position(|(_, txs)| txs.contains(&number));
         match block {
             Some(place) => {
-                Position::Block { height: TIP + 1 + u32::try_from(place).unwrap(), time: self.blocks[place].0 }
+                let height = TIP + 1 + u32::try_from(place).unwrap();
+                Some(Position::Block { height, time: self.blocks[place].0 })
             }
-            None if self.has_mempool && self.mempool.contains(&number) => Position::Mempool,
-            None => Position::Absent,
+            None => (self.has_mempool && self.mempool.contains(&number)).then_some(Position::Mempool),
         }
     }
 }

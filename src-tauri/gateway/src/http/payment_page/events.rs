@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::seats::Seat;
+use super::stream_slots::StreamSlot;
 use super::texts::ENGLISH;
 use super::view::View;
 use super::{html, load};
@@ -32,11 +32,17 @@ const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(20);
 const WAITING_MAX: usize = 4;
 
 /// The events of one page. The first comes at once: it makes good what happened since the page was made.
-pub(super) fn stream(gateway: Arc<Gateway>, id: Id, seat: Seat) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+pub(super) fn stream(
+    gateway: Arc<Gateway>,
+    id: Id,
+    slot: StreamSlot,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let (events, waiting) = mpsc::channel(WAITING_MAX);
     tokio::spawn(async move {
-        follow(&gateway, id, &events).await;
-        drop(seat);
+        tokio::select! {
+            () = slot.must_be_given_up() => {}
+            () = follow(&gateway, id, &events) => {}
+        }
     });
     Sse::new(ReceiverStream::new(waiting)).keep_alive(KeepAlive::new().interval(HEARTBEAT))
 }
@@ -77,6 +83,6 @@ async fn follow(gateway: &Gateway, id: Id, events: &mpsc::Sender<Result<Event, I
 }
 
 fn event_of(view: &View) -> Event {
-    let payment = json!({ "html": html::payment(view, &ENGLISH) });
+    let payment = json!({ "html": html::payment(view, &ENGLISH).into_string() });
     Event::default().event("payment").data(payment.to_string())
 }

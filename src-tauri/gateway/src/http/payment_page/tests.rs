@@ -3,6 +3,9 @@ use super::*;
 use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
+/// The interface allows no more, without the logo.
+const PAGE_MAX_BYTES: usize = 60_000;
+
 fn view(world: &World, payment: &PaymentRow) -> View {
     load(&world.gateway, &payment.payment.id.to_string()).unwrap().unwrap()
 }
@@ -29,6 +32,31 @@ async fn it_asks_for_the_sum_at_the_address_and_escapes_what_others_wrote() {
         assert!(page.contains(text), "{text} is not in {page}");
     }
     assert!(!page.contains("<b>cup"), "{page}");
+}
+
+#[tokio::test]
+async fn it_is_small_and_says_how_long_there_is_before_anything_that_scrolls() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let page = page_of(&world, &payment);
+    assert!(page.len() < PAGE_MAX_BYTES, "{} bytes", page.len());
+    let place = |what: &str| page.find(what).unwrap_or_else(|| panic!("{what} is not in {page}"));
+    let [price, left, wallet, code] =
+        [place("class=\"price\""), place("id=\"left\""), place("class=\"button wallet\""), place("<svg")];
+    assert!(price < left && left < wallet && wallet < code, "{page}");
+}
+
+#[tokio::test]
+async fn what_is_written_on_a_light_colour_is_dark() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let mut view = view(&world, &payment);
+    for (color, style) in [("#ffe066", ":root{--brand:#ffe066;--brand-ink:#1c1c1a}"), ("#1d6f42", "--brand-ink:#fff}")]
+    {
+        view.merchant.color = brand::Color::parse(color);
+        let page = html::page(&view, "nonce", &ENGLISH);
+        assert!(page.contains(style), "{color}: {page}");
+    }
 }
 
 #[tokio::test]
@@ -84,8 +112,8 @@ async fn an_event_comes_when_what_is_shown_changes() {
     use tokio_stream::StreamExt as _;
     let world = World::new().await;
     let payment = world.payment().await;
-    let seat = Arc::new(Seats::default()).take(payment.payment.id).unwrap();
-    let response = events::stream(Arc::clone(&world.gateway), payment.payment.id, seat).into_response();
+    let slot = Arc::new(StreamSlots::default()).take(payment.payment.id, [127, 0, 0, 1].into()).unwrap();
+    let response = events::stream(Arc::clone(&world.gateway), payment.payment.id, slot).into_response();
     let mut events = response.into_body().into_data_stream();
     let mut heard = String::new();
     while !heard.contains("Waiting for your payment") {

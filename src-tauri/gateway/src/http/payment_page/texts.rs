@@ -46,7 +46,7 @@ pub(super) const ENGLISH: Texts = Texts {
     reference: "Reference",
     awaiting: "Waiting for your payment",
     awaiting_more: "{} BTC received, more is needed",
-    awaiting_hint: "Send exactly this amount in one payment. This page follows by itself.",
+    awaiting_hint: "Send exactly this amount in one payment. This page updates automatically.",
     time_up: "The time is up",
     time_up_hint: "Please send nothing any more. If you have paid, this page will show it in a moment.",
     unconfirmed: "Payment received",

@@ -6,7 +6,8 @@ use tillgate_domain::payment::PaymentState;
 use tillgate_domain::receipt::Receipt;
 use tillgate_domain::time::Timestamp;
 
-use crate::environment::Environment;
+use super::brand::Color;
+use crate::machine::environment::Environment;
 use crate::payments::RedirectOutcome;
 use crate::records;
 use crate::settings::Settings;
@@ -18,7 +19,7 @@ pub(super) struct View {
     pub merchant: Merchant,
     pub is_test: bool,
     pub state: Shown,
-    /// `10.00 USD`.
+    /// `1,234.50 USD`.
     pub price: String,
     pub message: String,
     /// The shop's own reference.
@@ -31,8 +32,7 @@ pub(super) struct View {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Merchant {
     pub name: String,
-    /// `#rrggbb`.
-    pub color: Option<String>,
+    pub color: Option<Color>,
     /// A `data:` URL.
     pub logo: Option<String>,
 }
@@ -85,9 +85,8 @@ impl View {
             }
             PaymentState::New | PaymentState::Underpaid => Shown::TimeUp,
             PaymentState::Unconfirmed => {
-                let counting = receipts.iter().filter(|receipt| receipt.counted_sats > 0);
-                let least = counting.map(|receipt| records::confirmations(receipt, tip_height)).min();
-                Shown::Unconfirmed { confirmations: least.unwrap_or(0), wanted: payment.policy.confirmations }
+                let confirmations = records::least_confirmations(receipts, tip_height);
+                Shown::Unconfirmed { confirmations, wanted: payment.policy.confirmations }
             }
             PaymentState::Confirmed => Shown::Confirmed,
             PaymentState::Expired => Shown::Expired,
@@ -96,13 +95,13 @@ impl View {
         Self {
             merchant: Merchant {
                 name: settings.merchant_name.clone(),
-                color: settings.merchant_color.clone(),
+                color: settings.merchant_color.as_deref().and_then(Color::parse),
                 logo: settings.merchant_logo.clone(),
             },
             is_test: environment == Environment::Test,
             redirect: redirect(payment.state, row.redirect_urls.as_deref()),
             state,
-            price: format!("{} {}", payment.currency.format_minor(payment.price_minor), payment.currency.code()),
+            price: format!("{} {}", payment.currency.show_minor(payment.price_minor), payment.currency.code()),
             message: row.message.clone(),
             reference: row.merchant_transaction_id.clone(),
         }
@@ -121,8 +120,7 @@ impl View {
 impl Payable {
     fn of(row: &PaymentRow, now: Timestamp) -> Self {
         let payment = &row.payment;
-        let remaining_sats = u64::try_from(payment.remaining_sats()).unwrap_or(0);
-        let amount_sats = remaining_sats.max(row.script.minimal_non_dust().to_sat());
+        let amount_sats = payment.asked_sats(row.script.minimal_non_dust().to_sat());
         let left_ms = payment.expires_at.ms().saturating_sub(now.ms());
         Self {
             address: row.address.clone(),

@@ -63,7 +63,7 @@ async fn records_and_failures_are_as_described() {
     fits(&description, "BtcTransaction", &page["items"][0]["btcTransactions"][0]);
     fits(&description, "PaginationInfo", &page["paginationInfo"]);
     fits(&description, "Anomaly", &shop.get("/v2/anomalies").await.ok()["items"][0]);
-    for fault in shop.ask(&json!({})).await.json().as_array().unwrap() {
-        fits(&description, "Fault", fault);
+    for field_error in shop.ask(&json!({})).await.json().as_array().unwrap() {
+        fits(&description, "Fault", field_error);
     }
 }

@@ -70,5 +70,8 @@ async fn the_sandbox_answers_any_key_and_nobody_else() {
     assert_eq!(wrong.headers[ALLOW], "POST");
     assert_eq!(shop.post("/sandbox/blocks", r#"{"count": 0}"#).await.fields(), ["count"]);
     assert_eq!(shop.post("/sandbox/blocks", r#"{"count": 1, "count": 2}"#).await.codes(400), ["MALFORMED_JSON"]);
-    assert_eq!(shop.post_empty(&format!("/sandbox/payments/{}/pay", "0".repeat(40))).await.codes(404), ["NOT_FOUND"]);
+    for nobody in [&"0".repeat(40), "x", "%ff"] {
+        let pay = format!("/sandbox/payments/{nobody}/pay");
+        assert_eq!(shop.post_empty(&pay).await.codes(404), ["NOT_FOUND"], "{nobody}");
+    }
 }

@@ -168,7 +168,7 @@ async fn without_rate_chain_or_wallet_no_payment_is_made_and_no_index_taken() {
     assert_eq!(shop.ask(&order_with("currency", "XXX")).await.fields(), ["currency"]);
     let gateway = &shop.world.gateway;
     shop.world.sandbox().set_rates(&std::collections::BTreeMap::from([("EUR".to_owned(), None)])).unwrap();
-    gateway.rates.refresh_once(&gateway.store, gateway.clock.now()).await.unwrap();
+    gateway.refresh_rates().await.unwrap();
     assert_eq!(shop.ask(&order_with("currency", "EUR")).await.codes(503), ["RATE_UNAVAILABLE"]);
     let mut both = order_with("currency", "EUR");
     both["message"] = Value::Null;
@@ -241,4 +241,22 @@ async fn while_the_backend_is_down_payments_are_made_until_ten_minutes_have_pass
     shop.ask(&order()).await.ok();
     shop.world.advance_clock_ms(2 * 60_000);
     assert_eq!(shop.ask(&order()).await.codes(503), ["CHAIN_NOT_READY"]);
+}
+
+#[tokio::test]
+async fn who_asks_for_a_payment_while_the_clock_jumps_gets_one_after_the_look() {
+    let shop = Shop::open().await;
+    shop.world.sandbox().set_faults(FaultsPatch { latency_ms: Some(300), ..FaultsPatch::default() }).unwrap();
+    let before = shop.world.now_ms();
+    let jump = shop.post("/sandbox/clock", json!({"advanceSeconds": 3_600}).to_string());
+    let order = order();
+    let meanwhile = async {
+        while shop.world.now_ms() - before < 3_600_000 {
+            tokio::task::yield_now().await;
+        }
+        shop.ask(&order).await
+    };
+    let (jumped, made) = tokio::join!(jump, meanwhile);
+    jumped.ok();
+    made.ok();
 }

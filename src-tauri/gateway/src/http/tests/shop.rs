@@ -15,11 +15,12 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::api_keys::{ApiKeys, KeyRequest};
-use crate::entropy::SystemEntropy;
-use crate::http::{Surface, serve};
-use crate::secrets::{Purpose, Secret, SecretError, SecretStore};
+use crate::access::api_keys::{ApiKeys, KeyRequest};
+use crate::http::{Http, Limits, Surface, serve};
+use crate::machine::entropy::SystemEntropy;
+use crate::machine::secrets::{Purpose, Secret, SecretError, SecretStore};
 use crate::settings::AddressType;
+use crate::store::notify_hosts::NotifyHosts;
 use crate::testing::World;
 use crate::wallet::Wallet;
 
@@ -58,15 +59,25 @@ impl Answer {
     pub fn codes(&self, status: u16) -> Vec<String> {
         assert_eq!(self.status.as_u16(), status, "{}", self.text());
         assert_eq!(self.headers[CONTENT_TYPE], "application/json");
-        let faults = self.json();
-        faults.as_array().unwrap().iter().map(|fault| fault["errorType"].as_str().unwrap().to_owned()).collect()
+        let field_errors = self.json();
+        field_errors
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|field_error| field_error["errorType"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// The fields at fault of a 400.
     pub fn fields(&self) -> Vec<String> {
         self.codes(400);
-        let faults = self.json();
-        faults.as_array().unwrap().iter().map(|fault| fault["field"].as_str().unwrap_or("").to_owned()).collect()
+        let field_errors = self.json();
+        field_errors
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|field_error| field_error["field"].as_str().unwrap_or("").to_owned())
+            .collect()
     }
 }
 
@@ -101,10 +112,17 @@ pub async fn make_key(keys: &Arc<ApiKeys>, name: &str, permissions: &str, url_op
         name: name.to_owned(),
         permissions: permissions.parse().unwrap(),
         notification_url_optional: url_optional,
+        own_only: false,
+        notify_hosts: NotifyHosts::default(),
     };
+    make_key_of(keys, request).await
+}
+
+pub async fn make_key_of(keys: &Arc<ApiKeys>, request: KeyRequest) -> String {
+    let name = request.name.clone();
     let now = tillgate_domain::time::Timestamp::from_ms(0);
     let (_, secret) = keys.create(request, &SystemEntropy, now, "cli").await.unwrap();
-    basic(name, &secret)
+    basic(&name, &secret)
 }
 
 pub fn basic(name: &str, secret: &str) -> String {
@@ -135,12 +153,17 @@ impl Shop {
     }
 
     pub async fn serve(world: World) -> Self {
+        Self::serve_within(world, Limits::with_descriptors(1_024)).await
+    }
+
+    /// The same under bounds of the test's own.
+    pub async fn serve_within(world: World, limits: Limits) -> Self {
         let authorization = make_key(&world.gateway.keys, "shop", "shop", false).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let authority = listener.local_addr().unwrap().to_string();
         let stop = CancellationToken::new();
-        let gateway = Arc::clone(&world.gateway);
-        tokio::spawn(serve(gateway, listener, Surface::Everything, None, stop.clone()));
+        let http = Http::new(Arc::clone(&world.app), limits);
+        tokio::spawn(serve(http, listener, Surface::Everything, None, stop.clone()));
         let client = Client::builder(TokioExecutor::new()).build_http();
         Self { world, authority, authorization, client, stop }
     }

@@ -1,6 +1,7 @@
 //! Connections: TLS, and a stop that lets requests under way end.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -11,7 +12,7 @@ use tokio_rustls::TlsConnector;
 use tokio_util::sync::CancellationToken;
 
 use super::shop::Shop;
-use crate::http::{Surface, serve, tls};
+use crate::http::{Http, Limits, Surface, serve, tls};
 use crate::testing::World;
 
 #[tokio::test]
@@ -22,7 +23,8 @@ async fn a_self_signed_certificate_serves_whoever_pins_it() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let stop = CancellationToken::new();
-    let served = tokio::spawn(serve(Arc::clone(&world.gateway), listener, Surface::Api, Some(acceptor), stop.clone()));
+    let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
+    let served = tokio::spawn(serve(http, listener, Surface::Api, Some(acceptor), stop.clone()));
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(folder.path().join("tls-certificate.pem")).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -63,4 +65,48 @@ async fn a_request_under_way_ends_before_the_stop_and_no_new_connection_is_taken
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[tokio::test]
+async fn requests_whose_bodies_never_come_keep_nobody_out() {
+    let limits = Limits { connections: 4, connections_per_peer: 4, ..Limits::with_descriptors(1_024) };
+    let shop = Shop::serve_within(World::new().await, limits).await;
+    let (authority, authorization) = (&shop.authority, &shop.authorization);
+    let head = format!(
+        "POST /v2/payments/new HTTP/1.1\r\nhost: {authority}\r\nauthorization: {authorization}\r\n\
+         content-type: application/json\r\ncontent-length: 50\r\nexpect: 100-continue\r\n\r\n"
+    );
+    let mut slow = Vec::new();
+    for _ in 0..4 {
+        let mut stream = TcpStream::connect(authority).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut started = [0u8; 25];
+        stream.read_exact(&mut started).await.unwrap();
+        stream.write_all(b"{").await.unwrap();
+        slow.push(stream);
+    }
+    let mut other = TcpStream::connect(authority).await.unwrap();
+    let request = format!("GET /v2/openapi.json HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n\r\n");
+    other.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    other.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let mut rest = Vec::new();
+    // Closed with a byte unread, it may end by a reset.
+    let _ = slow[0].read_to_end(&mut rest).await;
+    assert!(rest.is_empty(), "the oldest gave way");
+}
+
+#[tokio::test]
+async fn a_client_that_asks_on_and_on_and_reads_nothing_is_cut_off() {
+    let limits = Limits { write_timeout: Duration::from_millis(200), ..Limits::with_descriptors(1_024) };
+    let shop = Shop::serve_within(World::new().await, limits).await;
+    let stream = TcpStream::connect(&shop.authority).await.unwrap();
+    let (_unread, mut asking) = stream.into_split();
+    let (authority, authorization) = (&shop.authority, &shop.authorization);
+    let request =
+        format!("GET /v2/openapi.json HTTP/1.1\r\nhost: {authority}\r\nauthorization: {authorization}\r\n\r\n");
+    let many = request.repeat(100);
+    let cut_off = async { while asking.write_all(many.as_bytes()).await.is_ok() {} };
+    tokio::time::timeout(Duration::from_secs(30), cut_off).await.expect("the gateway ends the connection");
 }

@@ -6,10 +6,10 @@ use tillgate_domain::payment::Payment;
 use tillgate_domain::policy::{Policy, PolicySettings};
 
 use super::*;
-use crate::rates::KeptRate;
 use crate::store::Store;
 use crate::store::keychains::Keychain;
 use crate::store::payments::NewPayment;
+use crate::store::rates::KeptRate;
 
 const STATES: [PaymentState; 3] = [PaymentState::New, PaymentState::Expired, PaymentState::Confirmed];
 
@@ -51,6 +51,7 @@ pub(in crate::store) fn insert(tx: &Tx<'_>, number: u32) -> Result<(), StoreErro
         script: ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(bytes)),
         // Requests that come at the same time are not always stored in the order of their addresses.
         derivation_index: number ^ 1,
+        key_id: None,
         label: ["web", "till"][usize::from(number.is_multiple_of(5))].to_owned(),
         message: String::new(),
         merchant_transaction_id: format!("order-{}", number / 4),
@@ -59,7 +60,7 @@ pub(in crate::store) fn insert(tx: &Tx<'_>, number: u32) -> Result<(), StoreErro
         redirect_urls: None,
         current_at: created_at,
     };
-    tx.insert_payment(&NewPayment { row, key_id: None, rate_id }, created_at.plus_ms(1_001))?;
+    tx.insert_payment(&NewPayment { row, rate_id })?;
     Ok(())
 }
 
@@ -98,7 +99,7 @@ fn filters() -> Vec<PaymentFilter> {
     ]
 }
 
-/// All that can be asked, as answered while so many payments are filed as are.
+/// All that can be asked, as answered while so many payments are indexed as are.
 fn answers(store: &Store) -> Vec<(u64, Vec<i64>)> {
     let read = |reader: &Reader<'_>| {
         let mut answers = Vec::new();
@@ -131,13 +132,13 @@ async fn lists_say_the_same_however_many_payments_are_filed() {
     let (due, none_due) = (&expected[expected.len() - 1].1, &expected[expected.len() - 3].1);
     assert_eq!((due.len(), none_due.len()), (10, 0));
 
-    let mut filed = 0;
-    while filed < 40 {
-        let before = filed;
-        filed = store.write(move |tx| tx.file_payments(before, 9)).await.unwrap();
-        assert_eq!(filed, 40.min(before + 9));
-        assert_eq!(store.read(|reader| reader.last_filed_payment()).unwrap(), filed);
-        assert_eq!(answers(&store), expected, "{filed} filed");
+    let mut indexed = 0;
+    while indexed < 40 {
+        let before = indexed;
+        indexed = store.write(move |tx| tx.index_payments(before, 9)).await.unwrap();
+        assert_eq!(indexed, 40.min(before + 9));
+        assert_eq!(store.read(|reader| reader.last_indexed_payment()).unwrap(), indexed);
+        assert_eq!(answers(&store), expected, "{indexed} indexed");
     }
 }
 
@@ -149,9 +150,9 @@ async fn no_index_is_given_twice_however_many_payments_are_filed() {
     assert_eq!(next_index(), 0);
     // The second has index 0, the first index 1.
     store.write(|tx| (0..2).try_for_each(|number| insert(tx, number))).await.unwrap();
-    for filed in 0..2 {
-        assert_eq!(next_index(), 2, "{filed} filed");
-        store.write(move |tx| tx.file_payments(filed, 1)).await.unwrap();
+    for indexed in 0..2 {
+        assert_eq!(next_index(), 2, "{indexed} indexed");
+        store.write(move |tx| tx.index_payments(indexed, 1)).await.unwrap();
     }
     assert_eq!(next_index(), 2);
 }
@@ -178,17 +179,36 @@ async fn filed_payments_are_looked_for_by_index() {
         "COVERING INDEX payments_by_label",
         "sqlite_autoindex_payments_2",
     ];
-    for (filter, index) in filters().iter().zip(indexes) {
+    let of_key = |filter| PaymentFilter { key_id: Some(7), ..filter };
+    let own = [
+        (PaymentFilter::default(), "COVERING INDEX payments_by_key"),
+        (PaymentFilter { from: Some(Timestamp::from_ms(1)), ..PaymentFilter::default() }, "payments_by_key"),
+        (PaymentFilter { label: Some("till".to_owned()), ..PaymentFilter::default() }, "payments_by_key"),
+        // Few are open, and many closed.
+        (PaymentFilter::open(), "payments_by_state"),
+        (PaymentFilter { states: vec![PaymentState::Expired], ..PaymentFilter::default() }, "payments_by_key"),
+        (filters().swap_remove(4), "payments_by_merchant_transaction"),
+        (PaymentFilter { merchant_transaction_id: Some(String::new()), ..PaymentFilter::default() }, "payments_by_key"),
+        (filters().swap_remove(7), "sqlite_autoindex_payments_2"),
+    ];
+    let own = own.into_iter().map(|(filter, index)| (of_key(filter), index));
+    for (filter, index) in filters().into_iter().zip(indexes).chain(own) {
         let (condition, values) = filter.condition();
-        let list = format!("SELECT created_at, seq FROM {FILED}{condition} ORDER BY created_at DESC, seq DESC");
-        let plan = plan(&list, values);
-        assert!(plan.contains(index), "{filter:?}: {plan}");
+        let list =
+            format!("SELECT created_at, seq FROM {INDEXED_PAYMENTS}{condition} ORDER BY created_at DESC, seq DESC");
+        let count = format!("SELECT count(*) FROM {INDEXED_PAYMENTS}{condition}");
+        let list = plan(&list, values.clone());
+        assert!(list.contains(index), "{filter:?}: {list}");
+        if filter.key_id.is_some() {
+            let count = plan(&count, values);
+            assert!(count.contains(index), "{filter:?}: {count}");
+        }
     }
-    // Those that are not filed are found by their numbers, and sorted alone.
+    // Those that are not indexed are found by their numbers, and sorted alone.
     let due = plan(&due_by_time(), vec![Value::Integer(1), Value::Integer(1)]);
-    let (filed, unfiled) = due.split_once("RIGHT").unwrap();
-    assert!(filed.contains("COVERING INDEX payments_due_at") && !filed.contains("TEMP"), "{due}");
-    assert!(unfiled.contains("INTEGER PRIMARY KEY (rowid>?)"), "{due}");
+    let (indexed, unindexed) = due.split_once("RIGHT").unwrap();
+    assert!(indexed.contains("COVERING INDEX payments_due_at") && !indexed.contains("TEMP"), "{due}");
+    assert!(unindexed.contains("INTEGER PRIMARY KEY (rowid>?)"), "{due}");
 }
 
 #[tokio::test]

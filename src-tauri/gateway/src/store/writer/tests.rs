@@ -1,7 +1,7 @@
-use std::thread::ThreadId;
+use std::thread::{self, ThreadId};
 
 use super::*;
-use crate::store::Store;
+use crate::store::{Reader, Store};
 
 fn store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
@@ -48,47 +48,165 @@ async fn a_write_that_fails_alone_leaves_nothing_and_says_why() {
         set(tx, "half")
     };
     assert!(matches!(store.write(half).await, Err(StoreError::Sqlite(_))));
-    assert!(matches!(store.write_short(half).await, Err(StoreError::Sqlite(_))));
+    assert!(matches!(store.write_short(|_| Ok(()), move |tx, ()| half(tx)).await, Err(StoreError::Sqlite(_))));
     assert!(settings(&store).is_empty());
     store.write(|tx| set(tx, "afterwards")).await.unwrap();
     assert_eq!(settings(&store).len(), 1);
 }
 
+/// What a short write plans: nothing.
+fn unchecked(_: &Reader<'_>) -> Result<(), StoreError> {
+    Ok(())
+}
+
+/// Runs `others` while the first write holds the writer in a commit of its own, so that they share the next.
+async fn together<T>(store: &Store, others: impl Future<Output = T>) -> T {
+    let (holding, held) = tokio::sync::oneshot::channel();
+    let (release, released) = std::sync::mpsc::channel();
+    let first = store.write(move |_| {
+        let _ = holding.send(());
+        released.recv().map_err(|_| StoreError::Closed)
+    });
+    let others = async {
+        held.await.unwrap();
+        tokio::join!(others, async { release.send(()).unwrap() }).0
+    };
+    let (first, others) = tokio::join!(first, others);
+    first.unwrap();
+    others
+}
+
 #[tokio::test]
-async fn a_write_that_refuses_early_harms_no_other_and_one_that_breaks_its_word_leaves_nothing_behind() {
+async fn a_short_write_that_refuses_harms_no_other_and_one_that_the_database_fails_leaves_nothing_behind() {
     let (_folder, store) = store();
-    for breaks_its_word in [false, true] {
+    for fails in [false, true] {
         let before = settings(&store).len();
-        // While the first holds the writer in a commit of its own, the others come together.
-        let (holding, held) = tokio::sync::oneshot::channel();
-        let (release, released) = std::sync::mpsc::channel();
-        let first = store.write(move |_| {
-            let _ = holding.send(());
-            released.recv().map_err(|_| StoreError::Closed)
+        let good = store.write_short(unchecked, move |tx, ()| set(tx, &format!("good {fails}")));
+        let refuses = move |_: &Reader<'_>| if fails { Ok(()) } else { Err(StoreError::BadValue("refused")) };
+        let bad = store.write_short(refuses, move |tx, ()| {
+            set(tx, "half")?;
+            set(tx, "half")
         });
-        let good = store.write_short(move |tx| set(tx, &format!("good {breaks_its_word}")));
-        let bad = store.write_short(move |tx| {
-            if breaks_its_word {
-                set(tx, "half")?;
-            }
-            Err::<(), _>(StoreError::BadValue("refused"))
-        });
-        let others = async {
-            held.await.unwrap();
-            tokio::join!(good, bad, async { release.send(()).unwrap() })
-        };
-        let (first, (good, bad, ())) = tokio::join!(first, others);
-        assert!(first.is_ok() && matches!(bad, Err(StoreError::BadValue("refused"))), "{bad:?}");
-        assert_eq!(good.is_ok(), !breaks_its_word);
-        assert!(good.is_ok() || matches!(good, Err(StoreError::CommitFailed(_))), "{good:?}");
-        assert_eq!(settings(&store).len(), before + usize::from(!breaks_its_word));
+        let (good, bad) = together(&store, async { tokio::join!(good, bad) }).await;
+        assert_eq!(good.is_ok(), !fails, "{good:?}");
+        match (fails, bad) {
+            (false, bad) => assert!(matches!(bad, Err(StoreError::BadValue("refused"))), "{bad:?}"),
+            (true, bad) => assert!(matches!(bad, Err(StoreError::CommitFailed(_))), "{bad:?}"),
+        }
+        assert_eq!(settings(&store).len(), before + usize::from(!fails));
+    }
+}
+
+/// Lets the commit of this number fail, from now on counted.
+fn fail_commit(store: &Store, number: u32) {
+    let mut commits = 0;
+    let refuse = move || {
+        commits += 1;
+        commits == number
+    };
+    store.writer.connection().commit_hook(Some(refuse)).unwrap();
+}
+
+#[tokio::test]
+async fn a_refusal_that_rests_on_a_failed_commits_rows_fails_with_it() {
+    let (_folder, store) = store();
+    store.write(|tx| set(tx, "taken")).await.unwrap();
+    // The first is that of the write which holds the others up.
+    fail_commit(&store, 2);
+    let refuse = |reader: &Reader<'_>, name: &str| {
+        let known = "SELECT EXISTS (SELECT 1 FROM settings WHERE name = ?1)";
+        let known: bool = reader.connection.query_row(known, [name], |row| row.get(0))?;
+        if known { Err(StoreError::BadValue("taken")) } else { Ok(()) }
+    };
+    let before = store.write_short(move |reader| refuse(reader, "taken"), |_, ()| Ok(()));
+    let first = store.write(|tx| set(tx, "new"));
+    let second = store.write_short(move |reader| refuse(reader, "new"), |_, ()| Ok(()));
+    let whole = store.write(move |tx| refuse(tx, "new"));
+    let all = async { tokio::join!(before, first, second, whole) };
+    let (before, first, second, whole) = together(&store, all).await;
+    assert!(matches!(before, Err(StoreError::BadValue("taken"))), "it rests on what is stored: {before:?}");
+    for failed in [first, second, whole] {
+        assert!(matches!(failed, Err(StoreError::CommitFailed(_))), "{failed:?}");
+    }
+}
+
+/// The files of a database and its log, copied as a crash leaves them.
+fn crashed(folder: &tempfile::TempDir) -> (tempfile::TempDir, std::path::PathBuf) {
+    let copy = tempfile::tempdir().unwrap();
+    for file in ["gateway.db", "gateway.db-wal"] {
+        std::fs::copy(folder.path().join(file), copy.path().join(file)).unwrap();
+    }
+    let file = copy.path().join("gateway.db");
+    (copy, file)
+}
+
+fn names(file: &Path) -> Vec<String> {
+    let connection = Connection::open(file).unwrap();
+    let mut query = connection.prepare("SELECT name FROM settings ORDER BY name").unwrap();
+    query.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+/// What a commit adds to the log that stores `name`: made on a copy, on which nothing else happens.
+fn pages_that_store(name: &str, folder: &tempfile::TempDir) -> (u64, Vec<u8>) {
+    let (copy, file) = crashed(folder);
+    let log = copy.path().join("gateway.db-wal");
+    let before = std::fs::metadata(&log).unwrap().len();
+    let connection = Connection::open(&file).unwrap();
+    connection.execute("INSERT INTO settings (name, value) VALUES (?1, 'x')", [name]).unwrap();
+    let added = std::fs::read(&log).unwrap().split_off(usize::try_from(before).unwrap());
+    (before, added)
+}
+
+/// Lets the next commit fail as a disk does that takes the log and then says that it could not be synced: all of it is
+/// there, and so is what stores `name`.
+fn fail_sync_after_storing(name: &str, store: &Store, folder: &tempfile::TempDir, times: u32) {
+    use std::os::unix::fs::FileExt as _;
+    let (at, pages) = pages_that_store(name, folder);
+    let log = std::fs::OpenOptions::new().write(true).open(folder.path().join("gateway.db-wal")).unwrap();
+    let mut failed = 0;
+    let fail = move || {
+        failed += 1;
+        if failed == 1 {
+            log.write_all_at(&pages, at).unwrap();
+        }
+        failed <= times
+    };
+    store.writer.connection().commit_hook(Some(fail)).unwrap();
+}
+
+#[tokio::test]
+async fn what_a_commit_that_failed_left_in_the_log_does_not_come_back_after_a_crash() {
+    let (folder, store) = store();
+    store.write(|tx| set(tx, "before")).await.unwrap();
+    fail_sync_after_storing("lost", &store, &folder, 1);
+    let refused = store.write(|tx| set(tx, "lost")).await;
+    assert!(matches!(refused, Err(StoreError::CommitFailed(_))), "{refused:?}");
+    // The program crashes in this moment, in which the caller has been told that nothing was changed.
+    assert_eq!(names(&crashed(&folder).1), ["before"]);
+    store.write(|tx| set(tx, "after")).await.unwrap();
+    assert_eq!(names(&crashed(&folder).1), ["after", "before"]);
+}
+
+#[tokio::test]
+async fn where_a_failed_commit_may_come_back_its_caller_hears_nothing_and_the_program_is_told_to_end() {
+    for quick in [false, true] {
+        let (folder, store) = store();
+        store.write(|tx| set(tx, "before")).await.unwrap();
+        fail_sync_after_storing("lost", &store, &folder, 2);
+        store.writer.shared.quick.store(quick, Ordering::Relaxed);
+        tokio::select! {
+            biased;
+            answer = store.write_short(unchecked, |tx, ()| set(tx, "lost")) => panic!("{answer:?}"),
+            ended = store.ended() => assert_eq!(ended, THREAD),
+        }
+        assert_eq!(names(&crashed(&folder).1), ["before", "lost"]);
     }
 }
 
 /// The thread on which a short write is done.
 async fn thread_of_short_write(store: &Store, quick: bool) -> ThreadId {
     store.writer.shared.quick.store(quick, Ordering::Relaxed);
-    store.write_short(|_| Ok::<_, StoreError>(thread::current().id())).await.unwrap()
+    store.write_short(unchecked, |_, ()| Ok(thread::current().id())).await.unwrap()
 }
 
 #[tokio::test]
@@ -105,11 +223,22 @@ async fn another_process_that_has_the_lock_keeps_no_caller_waiting() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     store.writer.shared.quick.store(true, Ordering::Relaxed);
     // Were the caller's thread kept, nothing could end the other's transaction.
-    let (stored, ()) = tokio::join!(store.write_short(|tx| set(tx, "patient")), async {
+    let (stored, ()) = tokio::join!(store.write_short(unchecked, |tx, ()| set(tx, "patient")), async {
         other.execute_batch("ROLLBACK").unwrap();
     });
     stored.unwrap();
     assert_eq!(settings(&store).len(), 1);
+}
+
+#[tokio::test]
+async fn another_process_that_keeps_the_lock_is_waited_for_two_seconds_also_after_a_write_that_waited_for_nobody() {
+    let (_folder, store) = store();
+    for quick in [false, true] {
+        thread_of_short_write(&store, quick).await;
+        let waits_ms: i64 =
+            store.writer.connection().pragma_query_value(None, "busy_timeout", |row| row.get(0)).unwrap();
+        assert_eq!(waits_ms, 2_000);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -125,8 +254,11 @@ async fn writes_from_everywhere_are_each_stored_once() {
                 store.writer.shared.quick.store(true, Ordering::Relaxed);
                 let done = match (caller + number) % 3 {
                     0 => store.write(move |tx| set(tx, &name)).await,
-                    1 => store.write_short(move |tx| set(tx, &name)).await,
-                    _ => store.write_short(|_| Err(StoreError::BadValue("refused"))).await,
+                    1 => store.write_short(unchecked, move |tx, ()| set(tx, &name)).await,
+                    _ => {
+                        let refuse = |_: &Reader<'_>| Err::<(), _>(StoreError::BadValue("refused"));
+                        store.write_short(refuse, |_, ()| Ok(())).await
+                    }
                 };
                 assert_eq!(done.is_ok(), (caller + number) % 3 < 2, "{done:?}");
             }

@@ -1,0 +1,104 @@
+//! What a shop asks for, in Bitcoin at the rate of one moment.
+
+use crate::money::{Currency, MAX_SATS, Rate, format_btc};
+
+/// A price at the rate of one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Price {
+    /// The price in minor units of `currency`.
+    pub minor: i64,
+    /// The currency that the shop named.
+    pub currency: Currency,
+    /// The rate after the merchant's spread.
+    pub rate: Rate,
+    /// What the customer is asked to pay: price / rate, rounded up.
+    pub amount_sats: u64,
+}
+
+/// Why a price cannot be asked for, naming the bound and what it is worth at the rate of the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PriceRefusal {
+    /// An output of so little is not relayed.
+    #[error("must be worth at least {} BTC{}", format_btc(*.dust_limit_sats), about(.worth_minor.as_ref(), .currency))]
+    TooSmall {
+        /// The least that an output to the payment's address may hold.
+        dust_limit_sats: u64,
+        /// The least price that is worth it.
+        worth_minor: Option<i64>,
+        /// The price's currency.
+        currency: Currency,
+    },
+    /// There are not so many coins.
+    #[error("must be worth at most {} BTC{}", format_btc(MAX_SATS), about(.worth_minor.as_ref(), .currency))]
+    TooLarge {
+        /// The largest price that is not too large.
+        worth_minor: Option<i64>,
+        /// The price's currency.
+        currency: Currency,
+    },
+}
+
+impl Price {
+    /// A price of `minor` units at `market`, the rate before the merchant's spread. `dust_limit_sats` is the least that
+    /// an output to the payment's address may hold.
+    ///
+    /// # Errors
+    /// Which bound it is beyond.
+    pub fn at(
+        market: Rate,
+        spread_per_mille: u16,
+        minor: i64,
+        currency: Currency,
+        dust_limit_sats: u64,
+    ) -> Result<Self, PriceRefusal> {
+        let Some(rate) = market.less_spread(spread_per_mille) else {
+            return Err(PriceRefusal::TooLarge { worth_minor: None, currency });
+        };
+        let worth_minor = |sats| rate.sats_to_minor_floor(sats, currency);
+        match rate.price_to_sats(minor, currency).filter(|sats| *sats <= MAX_SATS) {
+            None => Err(PriceRefusal::TooLarge { worth_minor: worth_minor(MAX_SATS), currency }),
+            Some(amount_sats) if amount_sats < dust_limit_sats => {
+                // The next minor unit above is the first that is worth as much.
+                let worth_minor = worth_minor(dust_limit_sats).map(|minor| minor.saturating_add(1));
+                Err(PriceRefusal::TooSmall { dust_limit_sats, worth_minor, currency })
+            }
+            Some(amount_sats) => Ok(Self { minor, currency, rate, amount_sats }),
+        }
+    }
+}
+
+fn about(worth_minor: Option<&i64>, currency: &Currency) -> String {
+    worth_minor
+        .map_or_else(String::new, |minor| format!(" (about {} {} now)", currency.format_minor(*minor), currency.code()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn price(spread_per_mille: u16, minor: i64) -> Result<Price, String> {
+        let market = Rate::parse("65000").unwrap();
+        Price::at(market, spread_per_mille, minor, Currency::USD, 294).map_err(|refusal| refusal.to_string())
+    }
+
+    #[test]
+    fn a_price_is_rounded_up_to_the_satoshi_after_the_spread() {
+        assert_eq!(price(0, 1_000).unwrap().amount_sats, 15_385, "15,384.6");
+        let spread = price(10, 1_000).unwrap();
+        assert_eq!((spread.rate.format().as_str(), spread.amount_sats), ("64350.0000", 15_541));
+    }
+
+    #[test]
+    fn a_price_beyond_a_bound_names_it() {
+        assert_eq!(price(0, 19).unwrap_err(), "must be worth at least 0.00000294 BTC (about 0.20 USD now)");
+        assert!(price(0, 20).is_ok());
+        let most = "must be worth at most 21000000.00000000 BTC (about 1365000000000.00 USD now)";
+        assert_eq!(price(0, 136_500_000_000_001).unwrap_err(), most);
+        assert!(price(0, 136_500_000_000_000).is_ok());
+        assert_eq!(
+            price(1_000, 1_000).unwrap_err(),
+            "must be worth at most 21000000.00000000 BTC",
+            "a rate of nothing"
+        );
+    }
+}

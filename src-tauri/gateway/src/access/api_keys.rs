@@ -1,0 +1,247 @@
+//! API keys: made, listed, revoked, and held in memory for authentication. A secret is told once;
+//! what is kept of it is a SHA-256 (it has 256 random bits, so a slow hash would protect nothing).
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use tillgate_domain::permission::Permissions;
+use tillgate_domain::time::Timestamp;
+
+use crate::machine::entropy::{Entropy, NoEntropy};
+use crate::store::api_keys::ApiKey;
+use crate::store::notify_hosts::NotifyHosts;
+use crate::store::{Store, StoreError};
+
+/// The longest name.
+const NAME_MAX: usize = 64;
+
+/// What a new key is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRequest {
+    /// Letters, digits, underscore; 1 to 64.
+    pub name: String,
+    /// What it may do.
+    pub permissions: Permissions,
+    /// Its payments need no `notificationUrl`.
+    pub notification_url_optional: bool,
+    /// It sees, resends and approves what it made, and nothing else.
+    pub own_only: bool,
+    /// Where its notifications may go.
+    pub notify_hosts: NotifyHosts,
+}
+
+/// Why a key was not made or revoked.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// Not letters, digits, underscore.
+    #[error("a key's name is 1 to 64 letters, digits or underscores")]
+    BadName,
+    /// A live key has this name.
+    #[error("a live key is named {0} already: revoke it first, or choose another name")]
+    NameTaken(String),
+    /// No live key has this name.
+    #[error("no live key is named {0}")]
+    NoSuchKey(String),
+    /// No random bytes.
+    #[error(transparent)]
+    Entropy(#[from] NoEntropy),
+    /// Nothing could be stored.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The live keys of one environment, in memory, always as last committed.
+pub struct ApiKeys {
+    store: Arc<Store>,
+    live: RwLock<HashMap<String, Arc<ApiKey>>>,
+    /// Held over a commit and the change in memory after it, so that both happen in one order.
+    changing: tokio::sync::Mutex<()>,
+}
+
+impl ApiKeys {
+    /// Reads the live keys.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn load(store: Arc<Store>) -> Result<Arc<Self>, StoreError> {
+        let keys = store.read(|reader| reader.live_api_keys())?;
+        let live = keys.into_iter().map(|key| (key.name.clone(), Arc::new(key))).collect();
+        Ok(Arc::new(Self { store, live: RwLock::new(live), changing: tokio::sync::Mutex::new(()) }))
+    }
+
+    /// The live key of this name and secret. Takes as long for a wrong name as for a wrong secret.
+    #[must_use]
+    pub fn authenticate(&self, name: &str, secret: &str) -> Option<Arc<ApiKey>> {
+        let given: [u8; 32] = Sha256::digest(secret.as_bytes()).into();
+        let key = self.live.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        let kept = key.as_ref().map_or([0; 32], |key| key.secret_sha256);
+        if bool::from(given.ct_eq(&kept)) { key } else { None }
+    }
+
+    /// Makes a key, good from the moment this answers, and tells its secret, this once. `actor` is who, for the audit.
+    ///
+    /// # Errors
+    /// When the name is not one, is taken, or nothing could be stored.
+    pub async fn create(
+        self: &Arc<Self>,
+        request: KeyRequest,
+        entropy: &dyn Entropy,
+        now: Timestamp,
+        actor: &str,
+    ) -> Result<(Arc<ApiKey>, String), KeyError> {
+        if !is_name(&request.name) {
+            return Err(KeyError::BadName);
+        }
+        let mut bytes = [0u8; 32];
+        entropy.fill(&mut bytes)?;
+        let secret = hex::encode(bytes);
+        let new = ApiKey {
+            key_id: 0,
+            name: request.name,
+            secret_sha256: Sha256::digest(secret.as_bytes()).into(),
+            permissions: request.permissions,
+            notification_url_optional: request.notification_url_optional,
+            own_only: request.own_only,
+            notify_hosts: request.notify_hosts,
+            created_at: now,
+            revoked_at: None,
+        };
+        let actor = actor.to_owned();
+        let key = self.to_the_end(move |keys| async move { keys.insert(new, actor).await }).await?;
+        Ok((key, secret))
+    }
+
+    /// Revokes the live key of this name: it is refused from the moment this answers. `actor` is who, for the audit.
+    ///
+    /// # Errors
+    /// When there is none, or nothing could be stored.
+    pub async fn revoke(self: &Arc<Self>, name: &str, now: Timestamp, actor: &str) -> Result<ApiKey, KeyError> {
+        let (name, actor) = (name.to_owned(), actor.to_owned());
+        self.to_the_end(move |keys| async move { keys.remove(name, now, actor).await }).await
+    }
+
+    /// All keys ever made, live ones first, newest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
+        self.store.read(|reader| reader.api_keys())
+    }
+
+    async fn insert(&self, mut key: ApiKey, actor: String) -> Result<Arc<ApiKey>, KeyError> {
+        let _changing = self.changing.lock().await;
+        let key = self
+            .store
+            .write(move |tx| -> Result<_, KeyError> {
+                if tx.live_api_key(&key.name)?.is_some() {
+                    return Err(KeyError::NameTaken(key.name));
+                }
+                key.key_id = tx.insert_api_key(&key)?;
+                tx.audit(key.created_at, &actor, "keys create", &key.name)?;
+                Ok(Arc::new(key))
+            })
+            .await?;
+        self.live.write().unwrap_or_else(PoisonError::into_inner).insert(key.name.clone(), Arc::clone(&key));
+        Ok(key)
+    }
+
+    async fn remove(&self, name: String, now: Timestamp, actor: String) -> Result<ApiKey, KeyError> {
+        let _changing = self.changing.lock().await;
+        let key = self
+            .store
+            .write(move |tx| -> Result<_, KeyError> {
+                let Some(mut key) = tx.live_api_key(&name)? else { return Err(KeyError::NoSuchKey(name)) };
+                tx.revoke_api_key(key.key_id, now)?;
+                tx.audit(now, &actor, "keys revoke", &key.name)?;
+                key.revoked_at = Some(now);
+                Ok(key)
+            })
+            .await?;
+        self.live.write().unwrap_or_else(PoisonError::into_inner).remove(&key.name);
+        Ok(key)
+    }
+
+    /// Runs a change to its end even when the caller goes away between the commit and the change in
+    /// memory.
+    async fn to_the_end<T, F>(self: &Arc<Self>, change: impl FnOnce(Arc<Self>) -> F) -> Result<T, KeyError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, KeyError>> + Send + 'static,
+    {
+        tokio::spawn(change(Arc::clone(self))).await.map_err(|_| KeyError::Store(StoreError::Closed))?
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=NAME_MAX).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::entropy::SystemEntropy;
+
+    const NOW: Timestamp = Timestamp::from_ms(1_768_219_580_000);
+
+    fn request(name: &str) -> KeyRequest {
+        KeyRequest {
+            name: name.to_owned(),
+            permissions: "shop".parse().unwrap(),
+            notification_url_optional: false,
+            own_only: false,
+            notify_hosts: NotifyHosts::default(),
+        }
+    }
+
+    fn keys() -> (tempfile::TempDir, Arc<ApiKeys>) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(Store::open(&folder.path().join("t.db")).unwrap());
+        (folder, ApiKeys::load(store).unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_key_is_good_once_made_and_refused_once_revoked() {
+        let (_folder, keys) = keys();
+        let (key, secret) = keys.create(request("shop_1"), &SystemEntropy, NOW, "cli").await.unwrap();
+        assert_eq!(keys.authenticate("shop_1", &secret), Some(key));
+        assert_eq!(keys.authenticate("shop_1", &secret.to_uppercase()), None);
+        assert_eq!(keys.authenticate("shop_2", &secret), None);
+        keys.revoke("shop_1", NOW, "cli").await.unwrap();
+        assert_eq!(keys.authenticate("shop_1", &secret), None);
+        assert!(matches!(keys.revoke("shop_1", NOW, "cli").await, Err(KeyError::NoSuchKey(_))));
+    }
+
+    #[tokio::test]
+    async fn keys_survive_a_restart_without_their_secrets() {
+        let (folder, keys) = keys();
+        let (_, secret) = keys.create(request("shop_1"), &SystemEntropy, NOW, "cli").await.unwrap();
+        let file = folder.path().join("t.db");
+        let again = ApiKeys::load(Arc::new(Store::open(&file).unwrap())).unwrap();
+        assert!(again.authenticate("shop_1", &secret).is_some());
+        let stored = std::fs::read(&file).unwrap();
+        assert!(!stored.windows(secret.len()).any(|window| window == secret.as_bytes()));
+    }
+
+    #[tokio::test]
+    async fn one_live_key_to_a_name_and_a_revoked_ones_name_again() {
+        let (_folder, keys) = keys();
+        keys.create(request("shop"), &SystemEntropy, NOW, "cli").await.unwrap();
+        assert!(matches!(keys.create(request("shop"), &SystemEntropy, NOW, "cli").await, Err(KeyError::NameTaken(_))));
+        keys.revoke("shop", NOW, "cli").await.unwrap();
+        let (_, second) = keys.create(request("shop"), &SystemEntropy, NOW, "cli").await.unwrap();
+        assert!(keys.authenticate("shop", &second).is_some());
+        assert_eq!(keys.list().unwrap().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_name_is_letters_digits_and_underscores() {
+        let (_folder, keys) = keys();
+        for name in ["", "a b", "a:b", "é", "a-b", &"a".repeat(65)] {
+            let refused = keys.create(request(name), &SystemEntropy, NOW, "cli").await;
+            assert!(matches!(refused, Err(KeyError::BadName)), "{name}");
+        }
+        keys.create(request(&"a".repeat(64)), &SystemEntropy, NOW, "cli").await.unwrap();
+    }
+}

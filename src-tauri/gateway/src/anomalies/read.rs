@@ -1,0 +1,35 @@
+//! Anomalies as GET shows them.
+
+use tillgate_domain::id::Id;
+
+use crate::gateway::Gateway;
+use crate::records::{RecordList, Snapshot};
+use crate::store::StoreError;
+use crate::store::anomalies::AnomalyFilter;
+
+/// The record of one anomaly, if there is one of this id; with `key_id`, if that key made its payment.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn show(gateway: &Gateway, id: &Id, key_id: Option<i64>) -> Result<Option<String>, StoreError> {
+    gateway.show(|snapshot| {
+        let row = snapshot.reader.anomaly(id)?.filter(|row| key_id.is_none() || row.key_id == key_id);
+        row.map(|row| snapshot.anomaly(&row)).transpose()
+    })
+}
+
+/// A page of anomalies, newest first, to be made in parts. Blocks for as long as the query takes.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn list(
+    snapshot: &Snapshot<'_>,
+    filter: &AnomalyFilter,
+    limit: u32,
+    offset: u64,
+) -> Result<RecordList<Id>, StoreError> {
+    let ids = snapshot.reader.anomaly_ids(filter, limit, offset)?;
+    Ok(RecordList::new(snapshot.reader.anomalies_count(filter)?, ids, |snapshot, id| {
+        snapshot.reader.anomaly(id)?.map(|row| snapshot.anomaly(&row)).transpose()
+    }))
+}

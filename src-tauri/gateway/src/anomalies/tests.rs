@@ -1,0 +1,80 @@
+//! What hundreds of coins at one address cost: work is counted, not timed.
+
+use std::sync::atomic::Ordering;
+
+use tillgate_domain::id::Id;
+use tillgate_sandbox::Pay;
+
+use super::list;
+use crate::notifications::resend;
+use crate::store::anomalies::AnomalyFilter;
+use crate::store::payments::PaymentRow;
+use crate::testing::{HALF_AN_HOUR_MS, World};
+
+/// A payment with so many late coins, each with an anomaly of its own.
+async fn with_late_coins(world: &World, count: u32) -> PaymentRow {
+    let payment = world.payment().await;
+    world.pass_ms(4 * HALF_AN_HOUR_MS).await;
+    pay_late(world, &payment, count).await;
+    payment
+}
+
+async fn pay_late(world: &World, payment: &PaymentRow, parts: u32) {
+    let amount_sats = 50_000 * u64::from(parts);
+    let pay = Pay { script: payment.script.clone(), amount_sats, parts, fee_rate_sat_vb: None, confirmations: 0 };
+    world.sandbox().pay(pay, world.now_ms()).unwrap();
+    world.look().await;
+    world.mine(2).await;
+}
+
+/// How many anomalies a whole list of 500 shows.
+fn listed(world: &World, filter: &AnomalyFilter) -> usize {
+    let records = world.gateway.show(|snapshot| {
+        let mut list = list(snapshot, filter, 500, 0)?;
+        let mut records = String::new();
+        while !list.is_done() {
+            records.push_str(&list.next_part(snapshot)?);
+        }
+        Ok(records)
+    });
+    serde_json::from_str::<Vec<serde_json::Value>>(&format!("[{}]", records.unwrap())).unwrap().len()
+}
+
+/// The steps that it takes to queue a payment's anomalies again, and to list them.
+async fn steps(world: &World, payment: &PaymentRow, expected: u32) -> [u64; 2] {
+    let gateway = &world.gateway;
+    let id: Id = payment.payment.id;
+    let filter = AnomalyFilter { payment_id: Some(id), ..AnomalyFilter::default() };
+    // Statements are prepared once; this is no part of what many cost.
+    resend::resend_anomalies(gateway, id, None).await.unwrap();
+    listed(world, &filter);
+    let steps = gateway.store.count_steps();
+    assert_eq!(resend::resend_anomalies(gateway, id, None).await.unwrap(), Some(expected));
+    let resent = steps.swap(0, Ordering::Relaxed);
+    assert_eq!(listed(world, &filter), usize::try_from(expected).unwrap());
+    [resent, steps.load(Ordering::Relaxed)]
+}
+
+#[tokio::test]
+async fn anomalies_of_one_payment_cost_as_much_as_there_are() {
+    let world = World::new().await;
+    let few = with_late_coins(&world, 25).await;
+    let many = with_late_coins(&world, 100).await;
+    let (few, many) = (steps(&world, &few, 25).await, steps(&world, &many, 100).await);
+    for (few, many) in few.into_iter().zip(many) {
+        assert!(few > 0 && many < 5 * few, "four times as many take {many} steps instead of {few}");
+    }
+}
+
+#[tokio::test]
+async fn a_look_at_one_more_coin_writes_no_row_of_those_that_came_before() {
+    let world = World::new().await;
+    let (few, many) = (with_late_coins(&world, 1).await, with_late_coins(&world, 40).await);
+    let mut written = Vec::new();
+    for payment in [few, many] {
+        let before = world.gateway.store.rows_written();
+        pay_late(&world, &payment, 1).await;
+        written.push(world.gateway.store.rows_written() - before);
+    }
+    assert_eq!(written[0], written[1]);
+}

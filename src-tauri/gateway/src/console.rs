@@ -1,0 +1,27 @@
+//! What the panel, the command line and a development browser can ask of the gateway, free of any
+//! transport: a [`Command`] goes in, a view comes out. One file for each subject. Holds no SQL, and
+//! none of the rules by which payments change: only those of showing (why one is invalid, what accepting would mean).
+
+mod actor;
+pub(crate) mod anomalies;
+pub(crate) mod ask;
+mod btc;
+mod command;
+pub(crate) mod control;
+pub(crate) mod deliveries;
+pub(crate) mod doctor;
+mod error;
+pub(crate) mod keys;
+pub(crate) mod page;
+pub(crate) mod payments;
+pub(crate) mod sandbox;
+pub(crate) mod settings;
+pub(crate) mod states;
+pub(crate) mod status;
+pub(crate) mod sums;
+
+pub use actor::Actor;
+pub use command::{Command, ask, dispatch};
+pub use error::CommandError;
+pub use status::Status;
+pub(crate) use status::StatusView;

@@ -1,0 +1,199 @@
+//! Anomalies: listed, shown, dismissed.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::anomaly;
+use tillgate_domain::id::Id;
+use tillgate_domain::receipt::Receipt;
+use ts_rs::TS;
+
+use super::ask::{Ask, Asker, id};
+use super::btc::BtcView;
+use super::error::CommandError;
+use super::page::{Page, page_size};
+use super::states::{AnomalyKind, Resolution};
+use super::sums::{Acceptance, FiatView};
+use crate::anomalies;
+use crate::records::{anomaly_message, anomaly_worth_minor};
+use crate::store::anomalies::AnomalyFilter;
+use crate::store::{self, Reader, StoreError};
+
+/// Lists anomalies, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct ListAnomalies {
+    /// Only OPEN ones.
+    #[serde(default)]
+    pub open: bool,
+    /// How many at most, 1 to 500.
+    pub limit: u32,
+    /// How many of the newest to pass over.
+    pub offset: u32,
+}
+
+/// Shows one anomaly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct ShowAnomaly {
+    /// The anomaly's id.
+    pub anomaly_id: String,
+}
+
+/// Dismisses an anomaly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct DismissAnomaly {
+    /// The anomaly's id.
+    pub anomaly_id: String,
+    /// Why, for the record.
+    pub reason: String,
+}
+
+/// An anomaly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct AnomalyRow {
+    /// The anomaly's id.
+    pub anomaly_id: String,
+    /// The id of its payment.
+    pub payment_id: String,
+    /// What kind of misfit it is.
+    pub anomaly_type: AnomalyKind,
+    /// The coins concerned.
+    pub paid: BtcView,
+    /// Their worth when observed.
+    pub fiat_amount: String,
+    /// The ISO code of the currency of that worth.
+    pub currency: String,
+    /// When it was observed, ISO 8601.
+    pub time: String,
+    /// What happened, a sentence for people.
+    pub message: String,
+    /// What became of it.
+    pub resolution: Resolution,
+    /// Why it was dismissed.
+    pub dismissal_reason: Option<String>,
+    /// The ids of its transactions.
+    pub btc_tx_ids: Vec<String>,
+    /// The shop's own reference of its payment.
+    pub merchant_transaction_id: String,
+    /// The price of its payment.
+    pub price: FiatView,
+    /// The worth of the coins concerned when observed.
+    pub worth: FiatView,
+    /// Whether the shop is notified of what becomes of it: not without an `anomalyNotificationUrl`.
+    pub notified: bool,
+    /// What accepting the coins that came for its payment would mean; absent where staff may not.
+    pub acceptance: Option<Acceptance>,
+}
+
+/// What an anomaly's view says of its payment.
+pub struct AboutPayment {
+    /// The payment's price.
+    pub price: FiatView,
+    /// What accepting its coins would mean; `None` where staff may not.
+    pub acceptance: Option<Acceptance>,
+}
+
+impl AboutPayment {
+    /// What there is to say of a payment with these receipts and anomalies.
+    pub fn of(
+        row: &store::payments::PaymentRow,
+        receipts: &[Receipt],
+        anomalies: &[store::anomalies::AnomalyRow],
+    ) -> Self {
+        let anomalies: Vec<anomaly::Anomaly> = anomalies.iter().map(|row| row.anomaly.clone()).collect();
+        Self {
+            price: FiatView::of(row.payment.price_minor, row.payment.currency),
+            acceptance: Acceptance::of(row, receipts, &anomalies),
+        }
+    }
+
+    /// `None` where there is no such payment.
+    fn read(reader: &Reader<'_>, payment_id: &Id) -> Result<Option<Self>, StoreError> {
+        let Some(row) = reader.payment(payment_id)? else { return Ok(None) };
+        let (receipts, anomalies) = (reader.receipts(row.seq)?, reader.anomalies_of_payment(row.seq)?);
+        Ok(Some(Self::of(&row, &receipts, &anomalies)))
+    }
+}
+
+impl AnomalyRow {
+    /// The view of an anomaly of that payment.
+    pub fn of(row: &store::anomalies::AnomalyRow, about: &AboutPayment) -> Self {
+        let worth = FiatView::of(anomaly_worth_minor(row), row.currency);
+        Self {
+            anomaly_id: row.anomaly.id.to_string(),
+            payment_id: row.payment_id.to_string(),
+            anomaly_type: row.anomaly.kind.into(),
+            paid: BtcView::of_sats(row.anomaly.paid_sats),
+            fiat_amount: worth.text.clone(),
+            currency: row.currency.code().to_owned(),
+            time: row.created_at.iso_seconds(),
+            message: anomaly_message(row),
+            resolution: row.anomaly.resolution.into(),
+            dismissal_reason: row.dismissal_reason.clone(),
+            btc_tx_ids: row.anomaly.txids.iter().map(ToString::to_string).collect(),
+            merchant_transaction_id: row.merchant_transaction_id.clone(),
+            price: about.price.clone(),
+            worth,
+            notified: row.notification_url.is_some(),
+            acceptance: about.acceptance.clone(),
+        }
+    }
+}
+
+impl Ask for ListAnomalies {
+    type Answer = Page<AnomalyRow>;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<Page<AnomalyRow>, CommandError> {
+        let resolution = self.open.then_some(anomaly::Resolution::Open);
+        let filter = AnomalyFilter { resolution, ..AnomalyFilter::default() };
+        let limit = page_size(self.limit)?;
+        by.read(move |_, reader| {
+            let rows = reader.anomalies(&filter, limit, u64::from(self.offset))?;
+            // Many anomalies may be of one payment, which is read once.
+            let mut payments: HashMap<Id, AboutPayment> = HashMap::new();
+            let mut items = Vec::with_capacity(rows.len());
+            for row in &rows {
+                if !payments.contains_key(&row.payment_id)
+                    && let Some(about) = AboutPayment::read(reader, &row.payment_id)?
+                {
+                    payments.insert(row.payment_id, about);
+                }
+                items.extend(payments.get(&row.payment_id).map(|about| AnomalyRow::of(row, about)));
+            }
+            Ok(Page { items, items_count: reader.anomalies_count(&filter)? })
+        })
+        .await
+    }
+}
+
+impl Ask for ShowAnomaly {
+    type Answer = AnomalyRow;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<AnomalyRow, CommandError> {
+        show(by, id("anomalyId", &self.anomaly_id)?).await
+    }
+}
+
+impl Ask for DismissAnomaly {
+    type Answer = AnomalyRow;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<AnomalyRow, CommandError> {
+        let anomaly_id = id("anomalyId", &self.anomaly_id)?;
+        anomalies::dismiss(by.gateway(), anomaly_id, &self.reason, by.actor).await?;
+        show(by, anomaly_id).await
+    }
+}
+
+async fn show(by: &Asker<'_>, id: Id) -> Result<AnomalyRow, CommandError> {
+    let find = move |reader: &Reader<'_>| {
+        let Some(row) = reader.anomaly(&id)? else { return Ok(None) };
+        Ok(AboutPayment::read(reader, &row.payment_id)?.map(|about| AnomalyRow::of(&row, &about)))
+    };
+    by.read(move |_, reader| find(reader)).await?.ok_or_else(|| CommandError::not_found("anomaly", &id))
+}

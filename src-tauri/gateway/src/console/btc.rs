@@ -1,0 +1,30 @@
+//! Money in views: satoshis to compare, and the text to show. Nothing is computed with it outside the gateway.
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::money::{format_btc_signed, show_btc};
+use ts_rs::TS;
+
+/// An amount of Bitcoin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct BtcView {
+    /// Whole satoshis; negative for a difference.
+    #[ts(type = "number")]
+    pub sats: i64,
+    /// The same in BTC, `0.03444190`.
+    pub text: String,
+    /// The same for people, with thousands separators: `1,234.50000000`.
+    pub shown: String,
+}
+
+impl BtcView {
+    /// The view of so many satoshis.
+    pub fn of(sats: i64) -> Self {
+        Self { sats, text: format_btc_signed(sats), shown: show_btc(sats) }
+    }
+
+    /// The view of so many satoshis, never negative.
+    pub fn of_sats(sats: u64) -> Self {
+        Self::of(i64::try_from(sats).unwrap_or(i64::MAX))
+    }
+}

@@ -1,0 +1,144 @@
+//! All commands, in one list: their names on the wire, their answers' types for the panel, and who answers them.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use ts_rs::TS;
+
+use super::actor::Actor;
+use super::anomalies::{DismissAnomaly, ListAnomalies, ShowAnomaly};
+use super::ask::{Ask, Asker};
+use super::deliveries::{ListDeliveries, Resend};
+use super::doctor::Doctor;
+use super::error::CommandError;
+use super::keys::{CreateKey, ListKeys, RevokeKey, RotateHmacKey};
+use super::payments::{AcceptPayment, CreatePayment, ListPayments, ShowPayment};
+use super::sandbox::Sandbox;
+use super::settings::{GetSetting, ListSettings, SetSetting, UnsetSetting};
+use super::status::Status;
+use crate::app::App;
+
+/// Makes of a list of commands the enum of them all, the types of their answers, and the way to each answer.
+macro_rules! commands {
+    ($($name:ident: $command:ident,)+) => {
+        /// One request to the gateway by the people who own it. On the wire:
+        /// `{"command": "showPayment", "paymentId": "…"}`.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+        #[serde(tag = "command", rename_all = "camelCase")]
+        #[ts(export)]
+        #[allow(missing_docs, reason = "each command says itself what it is for")]
+        pub enum Command {
+            $($command($command),)+
+        }
+
+        $(impl From<$command> for Command {
+            fn from(command: $command) -> Self {
+                Self::$command(command)
+            }
+        })+
+
+        /// What each command answers.
+        #[cfg(test)]
+        #[derive(TS)]
+        #[ts(export, rename_all = "camelCase")]
+        #[allow(dead_code, reason = "the panel's types are made of it")]
+        struct Answers {
+            $($name: <$command as Ask>::Answer,)+
+        }
+
+        /// Does what the command says, on behalf of `actor`, and answers its view as JSON.
+        ///
+        /// # Errors
+        /// Why it was not done, with a stable `errorType` and a sentence that names the remedy.
+        pub async fn dispatch(app: &Arc<App>, command: Command, actor: &Actor) -> Result<Value, CommandError> {
+            let by = Asker { app, actor: actor.as_str() };
+            match command {
+                $(Command::$command(ask) => as_json(ask.answer(&by).await?),)+
+            }
+        }
+    };
+}
+
+commands! {
+    status: Status,
+    list_payments: ListPayments,
+    show_payment: ShowPayment,
+    create_payment: CreatePayment,
+    accept_payment: AcceptPayment,
+    list_anomalies: ListAnomalies,
+    show_anomaly: ShowAnomaly,
+    dismiss_anomaly: DismissAnomaly,
+    list_deliveries: ListDeliveries,
+    resend: Resend,
+    list_keys: ListKeys,
+    create_key: CreateKey,
+    revoke_key: RevokeKey,
+    rotate_hmac_key: RotateHmacKey,
+    list_settings: ListSettings,
+    get_setting: GetSetting,
+    set_setting: SetSetting,
+    unset_setting: UnsetSetting,
+    doctor: Doctor,
+    sandbox: Sandbox,
+}
+
+/// Does what one command says, on behalf of `actor`, and answers its view.
+///
+/// # Errors
+/// As [`dispatch`].
+pub async fn ask<A: Ask>(app: &Arc<App>, command: A, actor: &Actor) -> Result<A::Answer, CommandError> {
+    command.answer(&Asker { app, actor: actor.as_str() }).await
+}
+
+fn as_json(view: impl Serialize) -> Result<Value, CommandError> {
+    serde_json::to_value(view).map_err(|error| {
+        tracing::error!(%error, "a view cannot be written as JSON");
+        CommandError::internal()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::console::states::PaymentState;
+
+    /// serde's tagged enums buffer their content, and serde_json's exact numbers are buffered as
+    /// maps when read from text: a command must be read from a value, and then keeps its numbers.
+    #[test]
+    fn a_command_with_numbers_is_read_from_a_value() {
+        let value = json!({"command": "listPayments", "limit": 50, "offset": 100, "states": ["NEW"]});
+        let command: Command = serde_json::from_value(value).unwrap();
+        let expected = ListPayments { limit: 50, offset: 100, states: vec![PaymentState::New], search: None };
+        assert_eq!(command, expected.into());
+    }
+
+    #[test]
+    fn the_body_of_a_sandbox_call_keeps_its_numbers() {
+        let value = json!({"command": "sandbox", "method": "POST", "path": "/sandbox/blocks", "body": {"count": 3}});
+        let Command::Sandbox(Sandbox { body, .. }) = serde_json::from_value(value).unwrap() else {
+            panic!("another command")
+        };
+        assert_eq!(body["count"].as_u64(), Some(3));
+    }
+
+    #[test]
+    fn a_command_without_arguments_is_its_name() {
+        assert_eq!(serde_json::to_value(Command::from(ListKeys {})).unwrap(), json!({"command": "listKeys"}));
+        let command: Command = serde_json::from_value(json!({"command": "rotateHmacKey"})).unwrap();
+        assert_eq!(command, RotateHmacKey {}.into());
+    }
+
+    #[test]
+    fn what_is_no_command_or_no_state_is_refused() {
+        for wrong in [
+            json!({"command": "nonsense"}),
+            json!({}),
+            json!({"command": "listPayments", "limit": 1, "offset": 0, "states": ["PAID"]}),
+        ] {
+            assert!(serde_json::from_value::<Command>(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+}

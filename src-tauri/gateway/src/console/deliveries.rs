@@ -1,0 +1,119 @@
+//! Attempts to notify shops: listed, and notifications sent again.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::ask::{Ask, Asker, id};
+use super::error::CommandError;
+use super::page::{Page, page_size};
+use super::states::{NotificationState, SubjectKind};
+use crate::notifications::resend;
+use crate::store;
+
+/// Lists attempts to notify, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct ListDeliveries {
+    /// Only failed attempts.
+    #[serde(default)]
+    pub failed: bool,
+    /// How many at most, 1 to 500.
+    pub limit: u32,
+    /// How many of the newest to pass over.
+    pub offset: u32,
+}
+
+/// Queues a record's current snapshot again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct Resend {
+    /// The id of a delivery, a payment, an anomaly or a payout.
+    pub id: String,
+}
+
+/// One attempt to deliver a notification, or a notification that waits for its first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliveryRow {
+    /// The attempt's id.
+    pub delivery_id: String,
+    /// The notification's id, as its `webhook-id` tells.
+    pub notification_id: String,
+    /// What it tells about.
+    pub subject_kind: SubjectKind,
+    /// The id of the record that it tells about.
+    pub subject_id: String,
+    /// Where it is sent.
+    pub url: String,
+    /// Which attempt it is; 1 is the first.
+    pub attempt: u32,
+    /// When it was made, ISO 8601 with milliseconds.
+    pub time: String,
+    /// How long it took.
+    #[ts(type = "number")]
+    pub duration_ms: i64,
+    /// The status of the server's answer.
+    pub status_code: Option<u16>,
+    /// What went wrong, for people.
+    pub error: Option<String>,
+    /// The first KiB of the server's answer.
+    pub answer: Option<String>,
+    /// What became of the notification.
+    pub notification_state: NotificationState,
+    /// When it is tried again.
+    pub next_attempt_time: Option<String>,
+}
+
+/// What a resend did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct Resent {
+    /// How many notifications were queued; 0 where there is nothing to tell or no URL.
+    pub queued: u32,
+}
+
+impl From<&store::deliveries::DeliveryRow> for DeliveryRow {
+    fn from(row: &store::deliveries::DeliveryRow) -> Self {
+        Self {
+            delivery_id: row.id.to_string(),
+            notification_id: row.notification_id.to_string(),
+            subject_kind: row.subject_kind.into(),
+            subject_id: row.subject_id.to_string(),
+            url: row.url.clone(),
+            attempt: row.attempt,
+            time: row.at.iso_millis(),
+            duration_ms: row.duration_ms,
+            status_code: row.status_code,
+            error: row.error.clone(),
+            answer: row.answer.as_deref().map(|answer| String::from_utf8_lossy(answer).into_owned()),
+            notification_state: row.notification_state.into(),
+            next_attempt_time: row.next_attempt_at.map(|at| at.iso_millis()),
+        }
+    }
+}
+
+impl Ask for ListDeliveries {
+    type Answer = Page<DeliveryRow>;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<Page<DeliveryRow>, CommandError> {
+        let limit = page_size(self.limit)?;
+        by.read(move |_, reader| {
+            let rows = reader.deliveries(self.failed, limit, self.offset)?;
+            let items = rows.iter().map(DeliveryRow::from).collect();
+            Ok(Page { items, items_count: reader.count_deliveries(self.failed)? })
+        })
+        .await
+    }
+}
+
+impl Ask for Resend {
+    type Answer = Resent;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<Resent, CommandError> {
+        let record = id("id", &self.id)?;
+        let queued = resend::resend_any(by.gateway(), record).await?;
+        let nothing = || CommandError::not_found("delivery, payment or anomaly", &record);
+        Ok(Resent { queued: queued.ok_or_else(nothing)? })
+    }
+}

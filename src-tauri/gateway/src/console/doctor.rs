@@ -1,0 +1,285 @@
+//! What is wrong with an installation, and what to do about it. Looks, and changes nothing.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::ask::{Ask, Asker};
+use super::error::CommandError;
+use super::status::host;
+use crate::gateway::Gateway;
+use crate::machine::clock::machine_now;
+use crate::machine::disk::Disk;
+use crate::machine::environment::Environment;
+use crate::machine::secrets::Purpose;
+use crate::store::StoreError;
+use crate::store::chain::WatchedChain;
+
+/// A wall clock that differs by more than this was set, or runs wrong.
+const CLOCK_OFF_MAX_MS: i64 = 60_000;
+
+/// Checks keyring, backend, rates, clock, disk, ports, permissions, database and notifications.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct Doctor {}
+
+/// What `doctor` found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct DoctorView {
+    /// Whether all is well.
+    pub ok: bool,
+    /// What was found, one row for each thing looked at.
+    pub checks: Vec<CheckRow>,
+}
+
+/// One thing that `doctor` looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct CheckRow {
+    /// What was looked at: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
+    /// `notifications`; `folder`, `lock` and others where the gateway could not be opened.
+    pub name: String,
+    /// Whether it is well.
+    pub ok: bool,
+    /// What was found, and what to do.
+    pub message: String,
+}
+
+/// What was found: well, or not; a sentence either way.
+type Finding = Result<String, String>;
+
+impl Ask for Doctor {
+    type Answer = DoctorView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<DoctorView, CommandError> {
+        Ok(examine(by.gateway()).await)
+    }
+}
+
+/// Examines a gateway that could be opened.
+async fn examine(gateway: &Arc<Gateway>) -> DoctorView {
+    let at_rest = {
+        let gateway = Arc::clone(gateway);
+        let look = move || {
+            vec![
+                check("keyring", keyring(&gateway)),
+                check("database", database(&gateway)),
+                check("chain", chain(&gateway)),
+                check("disk", disk(gateway.data_dir.path())),
+                check("permissions", permissions(gateway.data_dir.path())),
+                check("notifications", notifications(&gateway)),
+            ]
+        };
+        tokio::task::spawn_blocking(look).await
+    };
+    let mut checks = at_rest.unwrap_or_else(|_| vec![check("doctor", Err("a check failed: see the log".to_owned()))]);
+    checks.push(check("rates", rates(gateway).await));
+    checks.push(check("clock", clock(gateway)));
+    checks.push(check("ports", ports(gateway)));
+    view(checks)
+}
+
+/// Examines what can be examined of a gateway that could not be opened in `env_dir`: the check `concerned` fails, and
+/// `why` is its sentence.
+#[must_use]
+pub(crate) fn examine_unopened(
+    environment: Environment,
+    env_dir: Option<&Path>,
+    concerned: &str,
+    why: String,
+) -> DoctorView {
+    let mut checks = vec![check(concerned, Err(why))];
+    if let Some(env_dir) = env_dir.filter(|path| path.is_dir()) {
+        checks.push(check("disk", disk(env_dir)));
+        checks.push(check("permissions", permissions(env_dir)));
+    }
+    checks.push(check("ports", free_port(environment)));
+    view(checks)
+}
+
+fn view(checks: Vec<CheckRow>) -> DoctorView {
+    DoctorView { ok: checks.iter().all(|check| check.ok), checks }
+}
+
+fn check(name: &str, finding: Finding) -> CheckRow {
+    let ok = finding.is_ok();
+    let message = match finding {
+        Ok(message) | Err(message) => message,
+    };
+    CheckRow { name: name.to_owned(), ok, message }
+}
+
+fn keyring(gateway: &Gateway) -> Finding {
+    let place = gateway.secrets.describe();
+    match gateway.secrets.get(Purpose::WalletMnemonic) {
+        Ok(Some(_)) => Ok(format!("secrets lie in {place}")),
+        Ok(None) if gateway.wallet.get().is_none() => {
+            Ok(format!("secrets will lie in {place}; there is no wallet yet"))
+        }
+        Ok(None) => Err(format!(
+            "the wallet's words are missing from {place}: restore them from your backup, or coins can be received but never spent"
+        )),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn database(gateway: &Gateway) -> Finding {
+    match gateway.store.read(|reader| reader.faults_of_file()) {
+        Ok(faults) if faults.is_empty() => Ok("the database is sound".to_owned()),
+        Ok(faults) => Err(format!("the database is damaged ({}): restore the last backup", faults.join("; "))),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn chain(gateway: &Gateway) -> Finding {
+    let status = gateway.last_look.status();
+    let asked = gateway.chain.identity().and_then(|identity| Ok((identity, gateway.chain.tip()?)));
+    let (identity, tip) = asked.map_err(|error| format!("{error}: check the Bitcoin backend"))?;
+    if let Some(WatchedChain { cursor: Some(cursor), tip: watched, .. }) = gateway.last_look.watched() {
+        if cursor.chain != identity {
+            return Err("another chain is there than the one that was watched: the next look begins with its first block; if it should not be there, stop the gateway and put the former back".to_owned());
+        }
+        if tip.height < watched.height {
+            return Err(format!(
+                "the chain ends with block {}, and was watched up to block {}: it may be an older copy; if it should not be there, stop the gateway and put the newer back",
+                tip.height, watched.height
+            ));
+        }
+    }
+    let now = gateway.clock.now();
+    if let Some(begun_anew) = status.begun_anew(now) {
+        return Err(begun_anew);
+    }
+    if gateway.served.get().is_some() && gateway.last_look.watched_lately(now).is_none() {
+        let why = status.error.unwrap_or_else(|| "the log says more".to_owned());
+        return Err(format!("the chain has not been watched for 10 minutes: {why}"));
+    }
+    Ok(format!("the backend answers, its best block is {}", tip.height))
+}
+
+async fn rates(gateway: &Gateway) -> Finding {
+    if gateway.served.get().is_none() {
+        // Nobody else asks the sources while nothing is served.
+        let asked = gateway.refresh_rates().await;
+        asked.map_err(|error| error.to_string())?;
+    }
+    if let Some((source, why)) = gateway.rates.failures().into_iter().next() {
+        return Err(format!("the rate source {source} does not answer ({why}): check the network"));
+    }
+    let now = gateway.clock.now();
+    let settings = gateway.settings.snapshot();
+    let missing: Vec<&str> = settings
+        .currencies
+        .iter()
+        .filter(|currency| gateway.rates.rate_for(**currency, now).is_err())
+        .map(tillgate_domain::money::Currency::code)
+        .collect();
+    if missing.is_empty() {
+        Ok("every currency has a fresh rate".to_owned())
+    } else {
+        Err(format!(
+            "no fresh rate for {}: payments in these are refused until the sources quote them, or leave them out of the setting currencies",
+            missing.join(", ")
+        ))
+    }
+}
+
+/// Shops that hear nothing ship nothing: a server that fails now, and what was given up and never told since.
+fn notifications(gateway: &Gateway) -> Finding {
+    let found = gateway.store.read(|reader| Ok::<_, StoreError>((reader.failing_servers()?, reader.count_given_up()?)));
+    let (failing, untold) = found.map_err(|error| error.to_string())?;
+    let mut wrong = Vec::new();
+    if !failing.is_empty() {
+        let hosts: Vec<String> =
+            failing.iter().map(|one| format!("{} ({} wait)", host(&one.server), one.notifications)).collect();
+        wrong.push(format!(
+            "no notification arrives at {}: see what the server answers with `tillgate deliveries list --failed`; each is tried again by itself for three days",
+            hosts.join(", ")
+        ));
+    }
+    if untold > 0 {
+        wrong.push(format!(
+            "{untold} notifications were given up after three days: once the server is mended, send them with `tillgate deliveries resend`"
+        ));
+    }
+    if wrong.is_empty() { Ok("every server takes its notifications".to_owned()) } else { Err(wrong.join("; ")) }
+}
+
+fn clock(gateway: &Gateway) -> Finding {
+    let offset_ms = gateway.clock_offset_ms.load(std::sync::atomic::Ordering::SeqCst);
+    let off_ms = gateway.clock.now().ms().saturating_sub(offset_ms).saturating_sub(machine_now().ms());
+    if off_ms.saturating_abs() > CLOCK_OFF_MAX_MS {
+        let seconds = off_ms.saturating_abs() / 1_000;
+        return Err(format!(
+            "the machine's clock was set and is {seconds} s off the gateway's: set it right, or wait five minutes until it is followed"
+        ));
+    }
+    Ok(format!("the clock runs evenly; it is {}", gateway.clock.now().iso_seconds()))
+}
+
+fn disk(folder: &Path) -> Finding {
+    let disk = Disk::of(folder);
+    let Some(free) = disk.free_bytes() else {
+        return Ok("the system does not tell how much room is left on the disk".to_owned());
+    };
+    let free_mb = free / 1_000_000;
+    if disk.check_room().is_err() {
+        return Err(format!(
+            "only {free_mb} MB are free on the disk of {}, too little for new payments: make room",
+            folder.display()
+        ));
+    }
+    Ok(format!("{free_mb} MB are free"))
+}
+
+fn permissions(folder: &Path) -> Finding {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |error: std::io::Error| format!("{} cannot be looked at: {error}", path.display())
+        };
+        let mut files = vec![folder.to_owned()];
+        for entry in std::fs::read_dir(folder).map_err(failed(folder))? {
+            files.push(entry.map_err(failed(folder))?.path());
+        }
+        let is_open = |path: &PathBuf| match std::fs::metadata(path) {
+            Ok(metadata) => metadata.permissions().mode() & 0o077 != 0,
+            // Gone since the folder was listed: SQLite's own files come and go.
+            Err(_) => false,
+        };
+        match files.iter().find(|path| is_open(path)) {
+            Some(path) => {
+                Err(format!("{} can be used by others: chmod -R go-rwx {}", path.display(), folder.display()))
+            }
+            None => Ok("the data directory is its owner's alone".to_owned()),
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = folder;
+        Ok("the data directory lies in the user's own profile".to_owned())
+    }
+}
+
+fn ports(gateway: &Gateway) -> Finding {
+    match gateway.served.get() {
+        Some(served) => Ok(format!("the API is served at {}", served.api)),
+        None => free_port(gateway.environment),
+    }
+}
+
+fn free_port(environment: Environment) -> Finding {
+    let port = environment.default_port();
+    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+        Ok(_) => Ok(format!("the default port {port} is free")),
+        Err(error) => {
+            Err(format!("the default port {port} cannot be used ({error}): serve with --listen 127.0.0.1:PORT"))
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What goes wrong in use cases, as a [`CommandError`]: a stable type for programs, the use case's own sentence for
+//! people.
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::id::Id;
+use ts_rs::TS;
+
+use crate::access::api_keys::KeyError;
+use crate::anomalies::DismissError;
+use crate::field_errors::{FieldError, VALIDATION_FAILED};
+use crate::notifications::RotateError;
+use crate::notifications::outbox::OutboxError;
+use crate::payments::CreateError;
+use crate::sandbox::CallError;
+use crate::settings::SettingError;
+use crate::store::StoreError;
+use crate::watcher::AcceptError;
+
+/// Why a command failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, thiserror::Error)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+#[error("{message}")]
+pub struct CommandError {
+    /// What went wrong, a stable name for programs: `NOT_FOUND`, `VALIDATION_FAILED`, …
+    pub error_type: String,
+    /// What went wrong, for people, with the remedy.
+    pub message: String,
+    /// The argument at fault.
+    pub field: Option<String>,
+}
+
+impl CommandError {
+    /// A value that an argument may not have, and why.
+    pub(super) fn invalid(field: &str, what: &impl std::fmt::Display) -> Self {
+        Self::at(field, &format!("{field}: {what}"))
+    }
+
+    /// An id that no record of this kind has.
+    pub(super) fn not_found(what: &str, id: &Id) -> Self {
+        Self::of("NOT_FOUND", &format!("there is no {what} {id}"))
+    }
+
+    /// Something that only the log explains.
+    #[must_use]
+    pub fn internal() -> Self {
+        Self::of("INTERNAL_ERROR", &"something failed inside Tillgate: its log says more")
+    }
+
+    /// A failure that no argument caused.
+    #[must_use]
+    pub fn of(error_type: &str, message: &impl std::fmt::Display) -> Self {
+        Self { error_type: error_type.to_owned(), message: message.to_string(), field: None }
+    }
+
+    fn of_field_errors(field_errors: &[FieldError]) -> Self {
+        let message =
+            field_errors.iter().map(|field_error| field_error.message.as_str()).collect::<Vec<_>>().join("; ");
+        let field = field_errors.iter().find_map(|field_error| field_error.field.as_deref()).map(str::to_owned);
+        Self { field, ..Self::of(VALIDATION_FAILED, &message) }
+    }
+
+    fn at(field: &str, message: &impl std::fmt::Display) -> Self {
+        Self { field: Some(field.to_owned()), ..Self::of(VALIDATION_FAILED, message) }
+    }
+}
+
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        Self::of("STORAGE_UNAVAILABLE", &error)
+    }
+}
+
+impl From<SettingError> for CommandError {
+    fn from(error: SettingError) -> Self {
+        match error {
+            SettingError::Unknown(_) => Self::of("NOT_FOUND", &error),
+            SettingError::Value { .. } => Self::at("value", &error),
+            SettingError::Overridden { .. } | SettingError::Fixed => Self::of("SETTING_FIXED", &error),
+            SettingError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<KeyError> for CommandError {
+    fn from(error: KeyError) -> Self {
+        match error {
+            KeyError::BadName => Self::at("name", &error),
+            KeyError::NameTaken(_) => Self { field: Some("name".to_owned()), ..Self::of("KEY_NAME_TAKEN", &error) },
+            KeyError::NoSuchKey(_) => Self::of("NOT_FOUND", &error),
+            KeyError::Entropy(_) => Self::of("INTERNAL_ERROR", &error),
+            KeyError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<DismissError> for CommandError {
+    fn from(error: DismissError) -> Self {
+        match error {
+            DismissError::NoSuchAnomaly(_) => Self::of("NOT_FOUND", &error),
+            DismissError::NotOpen(_) => Self::of("ANOMALY_NOT_OPEN", &error),
+            DismissError::Reason => Self::at("reason", &error),
+            DismissError::Outbox(error) => error.into(),
+        }
+    }
+}
+
+impl From<OutboxError> for CommandError {
+    fn from(error: OutboxError) -> Self {
+        match error {
+            OutboxError::Store(error) => error.into(),
+            OutboxError::Entropy(_) => Self::of("INTERNAL_ERROR", &error),
+        }
+    }
+}
+
+impl From<RotateError> for CommandError {
+    fn from(error: RotateError) -> Self {
+        match error {
+            RotateError::Secret(_) => Self::of("SECRETS_UNAVAILABLE", &error),
+            RotateError::Store(error) => error.into(),
+            RotateError::TooMany(_) => Self::of("TOO_MANY_HMAC_KEYS", &error),
+            RotateError::NoEntropy(_) => Self::of("INTERNAL_ERROR", &error),
+        }
+    }
+}
+
+impl From<AcceptError> for CommandError {
+    fn from(error: AcceptError) -> Self {
+        use crate::watcher::WatchError;
+        match error {
+            AcceptError::NoSuchPayment(_) => Self::of("NOT_FOUND", &error),
+            AcceptError::Refused(_) | AcceptError::Less { .. } => Self::of("PAYMENT_NOT_ACCEPTABLE", &error),
+            AcceptError::ChainNotWatched => Self::of("CHAIN_NOT_READY", &error),
+            AcceptError::Watch(WatchError::Store(error)) => error.into(),
+            AcceptError::Watch(_) => Self::of("CHAIN_NOT_READY", &error),
+        }
+    }
+}
+
+impl From<CreateError> for CommandError {
+    fn from(error: CreateError) -> Self {
+        match error {
+            CreateError::Invalid(field_errors) => Self::of_field_errors(&field_errors),
+            CreateError::KeyReused => Self::of("IDEMPOTENCY_KEY_REUSED", &error),
+            CreateError::KeyLimit(_) => Self::of("KEY_LIMIT", &error),
+            CreateError::DiskNearlyFull(_) => Self::of("STORAGE_UNAVAILABLE", &error),
+            CreateError::Rate(_) => Self::of("RATE_UNAVAILABLE", &error),
+            CreateError::ChainNotReady => Self::of("CHAIN_NOT_READY", &error),
+            CreateError::WalletNotReady => Self::of("WALLET_NOT_READY", &error),
+            CreateError::Wallet(_) | CreateError::Entropy(_) => Self::of("INTERNAL_ERROR", &error),
+            CreateError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<CallError> for CommandError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::NoSuchPath | CallError::MethodNotAllowed(_) | CallError::NotFound(_) => {
+                Self::of("NOT_FOUND", &error)
+            }
+            CallError::Invalid(field_errors) => Self::of_field_errors(&field_errors),
+            CallError::Conflict(_) => Self::of("SANDBOX_REFUSED", &error),
+            CallError::Store(error) => error.into(),
+            CallError::Look(_) | CallError::Sandbox(_) | CallError::BrokenOff => Self::of("SANDBOX_FAILED", &error),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Keys: those by which programs call the API, and the one that signs notifications.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::permission::NotPermissions;
+use ts_rs::TS;
+
+use super::ask::{Ask, Asker};
+use super::error::CommandError;
+use super::page::Page;
+use crate::access::api_keys::KeyRequest;
+use crate::store::api_keys::ApiKey;
+use crate::store::notify_hosts::NotifyHosts;
+
+/// Lists the API keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct ListKeys {}
+
+/// Makes an API key; its secret is told this once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct CreateKey {
+    /// The key's name: letters, digits, underscore; 1 to 64.
+    pub name: String,
+    /// What it may do: `shop`, `full`, or a comma-separated list of permissions.
+    pub permissions: String,
+    /// Whether payments of this key need no `notificationUrl`.
+    #[serde(default)]
+    pub notification_url_optional: bool,
+    /// Whether it sees and resends what it made, and nothing else.
+    #[serde(default)]
+    pub own: bool,
+    /// Hosts that its notifications may go to; empty for all.
+    #[serde(default)]
+    pub notify_hosts: Vec<String>,
+}
+
+/// Revokes an API key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct RevokeKey {
+    /// The key's name.
+    pub name: String,
+}
+
+/// Makes a new HMAC key; the old one stays good for 24 hours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct RotateHmacKey {}
+
+/// An API key; its secret is not kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyRow {
+    /// The key's name: the user name of Basic authentication.
+    pub name: String,
+    /// What it may do: `payments.read`, …
+    pub permissions: Vec<String>,
+    /// Whether its payments need no `notificationUrl`.
+    pub notification_url_optional: bool,
+    /// Whether it sees and resends what it made, and nothing else.
+    #[serde(default)]
+    pub own: bool,
+    /// Hosts that its notifications may go to; empty for all.
+    #[serde(default)]
+    pub notify_hosts: Vec<String>,
+    /// When it was made, ISO 8601.
+    pub created: String,
+    /// When it was revoked, ISO 8601.
+    pub revoked: Option<String>,
+}
+
+/// A key just made.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct NewKey {
+    /// The key's name.
+    pub name: String,
+    /// The key's secret, told this once.
+    pub secret: String,
+    /// What it may do: `payments.read`, …
+    pub permissions: Vec<String>,
+}
+
+/// An HMAC key just made.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct NewHmacKey {
+    /// The key, `whsec_…`, told this once.
+    pub key: String,
+}
+
+impl fmt::Debug for NewKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewKey").field("name", &self.name).field("secret", &"[REDACTED]").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for NewHmacKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NewHmacKey([REDACTED])")
+    }
+}
+
+impl From<&ApiKey> for KeyRow {
+    fn from(key: &ApiKey) -> Self {
+        Self {
+            name: key.name.clone(),
+            permissions: key.permissions.names(),
+            notification_url_optional: key.notification_url_optional,
+            own: key.own_only,
+            notify_hosts: key.notify_hosts.names().to_vec(),
+            created: key.created_at.iso_seconds(),
+            revoked: key.revoked_at.map(|at| at.iso_seconds()),
+        }
+    }
+}
+
+impl Ask for ListKeys {
+    type Answer = Page<KeyRow>;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<Page<KeyRow>, CommandError> {
+        Ok(Page::whole(by.gateway().keys.list()?.iter().map(KeyRow::from).collect()))
+    }
+}
+
+impl Ask for CreateKey {
+    type Answer = NewKey;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<NewKey, CommandError> {
+        let gateway = by.gateway();
+        let refused = |error: NotPermissions| CommandError::invalid("permissions", &error);
+        let permissions = self.permissions.parse().map_err(refused)?;
+        let hosts = NotifyHosts::read(&self.notify_hosts);
+        let request = KeyRequest {
+            name: self.name,
+            permissions,
+            notification_url_optional: self.notification_url_optional,
+            own_only: self.own,
+            notify_hosts: hosts.map_err(|error| CommandError::invalid("notifyHosts", &error))?,
+        };
+        let made = gateway.keys.create(request, gateway.entropy.as_ref(), gateway.clock.now(), by.actor);
+        let (key, secret) = made.await?;
+        gateway.note_change();
+        Ok(NewKey { name: key.name.clone(), secret, permissions: key.permissions.names() })
+    }
+}
+
+impl Ask for RevokeKey {
+    type Answer = KeyRow;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<KeyRow, CommandError> {
+        let gateway = by.gateway();
+        let key = gateway.keys.revoke(&self.name, gateway.clock.now(), by.actor).await?;
+        gateway.note_change();
+        Ok(KeyRow::from(&key))
+    }
+}
+
+impl Ask for RotateHmacKey {
+    type Answer = NewHmacKey;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<NewHmacKey, CommandError> {
+        let key = by.app.notifier.keys.rotate(by.actor).await?;
+        by.gateway().note_change();
+        Ok(NewHmacKey { key: key.reveal().to_owned() })
+    }
+}

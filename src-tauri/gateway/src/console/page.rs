@@ -1,0 +1,32 @@
+//! Lists, a page at a time.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::error::CommandError;
+use crate::records::PAGE_MAX;
+
+/// A page of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct Page<T> {
+    /// The rows of this page.
+    pub items: Vec<T>,
+    /// How many rows match in all.
+    #[ts(type = "number")]
+    pub items_count: u64,
+}
+
+impl<T> Page<T> {
+    /// A list that is one page.
+    pub fn whole(items: Vec<T>) -> Self {
+        Self { items_count: u64::try_from(items.len()).unwrap_or(u64::MAX), items }
+    }
+}
+
+/// The number of rows asked for, if a page may have so many.
+pub(crate) fn page_size(limit: u32) -> Result<u32, CommandError> {
+    let bounds = 1..=PAGE_MAX;
+    if bounds.contains(&limit) { Ok(limit) } else { Err(CommandError::invalid("limit", &"must be from 1 to 500")) }
+}

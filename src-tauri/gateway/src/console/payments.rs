@@ -1,0 +1,176 @@
+//! Payments: listed, shown, made by a person, accepted.
+
+mod view;
+
+use std::borrow::Cow;
+
+use bitcoin::address::NetworkUnchecked;
+use bitcoin::{Address, Txid};
+use serde::{Deserialize, Serialize};
+use tillgate_domain::id::Id;
+use tillgate_domain::money::Currency;
+use ts_rs::TS;
+
+use super::ask::{Ask, Asker, id};
+use super::error::CommandError;
+use super::page::{Page, page_size};
+use super::states::PaymentState;
+use crate::payments::{self, Author, Created, Draft};
+use crate::store::notify_hosts::NotifyHosts;
+use crate::store::payment_lists::PaymentFilter;
+use crate::store::{Reader, StoreError};
+pub(crate) use view::{PaymentRow, PaymentView};
+
+/// Lists payments, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct ListPayments {
+    /// How many at most, 1 to 500.
+    pub limit: u32,
+    /// How many of the newest to pass over.
+    pub offset: u32,
+    /// Only payments in these states; empty for all.
+    #[serde(default)]
+    pub states: Vec<PaymentState>,
+    /// An id, address, txid or the shop's own reference.
+    #[serde(default)]
+    pub search: Option<String>,
+}
+
+/// Shows one payment with transactions, history, deliveries and anomalies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct ShowPayment {
+    /// The payment's id.
+    pub payment_id: String,
+}
+
+/// Makes a payment, as a person types it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct CreatePayment {
+    /// The price, as the person typed it.
+    pub amount: String,
+    /// The ISO code of the price's currency.
+    pub currency: String,
+    /// What the customer reads; may be empty.
+    #[serde(default)]
+    pub message: String,
+    /// The merchant's own reference; may be empty.
+    #[serde(default)]
+    pub merchant_transaction_id: String,
+}
+
+/// Accepts the coins that came for a payment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct AcceptPayment {
+    /// The payment's id.
+    pub payment_id: String,
+    /// The sum that the person was shown, in satoshis; what would be accepted may not be less.
+    #[serde(default)]
+    #[ts(type = "number | null")]
+    pub accepted_sats: Option<u64>,
+}
+
+impl Ask for ListPayments {
+    type Answer = Page<PaymentRow>;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<Page<PaymentRow>, CommandError> {
+        let states = self.states.iter().map(|state| (*state).into()).collect();
+        let filter = PaymentFilter { states, ..PaymentFilter::default() };
+        let limit = page_size(self.limit)?;
+        by.read(move |_, reader| list(reader, filter, self.search.as_deref(), limit, self.offset)).await
+    }
+}
+
+impl Ask for ShowPayment {
+    type Answer = PaymentView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<PaymentView, CommandError> {
+        show(by, id("paymentId", &self.payment_id)?).await
+    }
+}
+
+impl Ask for CreatePayment {
+    type Answer = PaymentView;
+
+    /// A payment of the merchant's own: nobody but the panel need hear of it.
+    async fn answer(self, by: &Asker<'_>) -> Result<PaymentView, CommandError> {
+        // A price in a currency that nobody knows is left as it is, to be refused with its currency.
+        let amount = match Currency::from_code(&self.currency) {
+            Some(currency) => {
+                currency.plain_amount(&self.amount).map_err(|error| CommandError::invalid("amount", &error))?
+            }
+            None => self.amount,
+        };
+        let draft = Draft {
+            amount: Some(Cow::Owned(amount)),
+            currency: Some(Cow::Owned(self.currency)),
+            message: Some(Cow::Owned(self.message)),
+            merchant_transaction_id: Some(Cow::Owned(self.merchant_transaction_id)),
+            ..Draft::default()
+        };
+        let label = by.gateway().settings.snapshot().merchant_name.clone();
+        let notify_hosts = NotifyHosts::default();
+        let author = Author { key_id: None, label, notification_url_optional: true, notify_hosts };
+        match payments::create(by.gateway(), author, draft, None).await? {
+            Created::New { payment_id, .. } => show(by, payment_id).await,
+            // Only a request with an idempotency key is answered again.
+            Created::Again(_) => Err(CommandError::internal()),
+        }
+    }
+}
+
+impl Ask for AcceptPayment {
+    type Answer = PaymentView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<PaymentView, CommandError> {
+        let payment_id = id("paymentId", &self.payment_id)?;
+        by.app.watcher.accept(payment_id, self.accepted_sats, by.actor).await?;
+        show(by, payment_id).await
+    }
+}
+
+async fn show(by: &Asker<'_>, id: Id) -> Result<PaymentView, CommandError> {
+    let found = by.read(move |gateway, reader| PaymentView::find(gateway, reader, &id)).await?;
+    found.ok_or_else(|| CommandError::not_found("payment", &id))
+}
+
+fn list(
+    reader: &Reader<'_>,
+    filter: PaymentFilter,
+    search: Option<&str>,
+    limit: u32,
+    offset: u32,
+) -> Result<Page<PaymentRow>, StoreError> {
+    let search = search.map(str::trim).filter(|search| !search.is_empty());
+    if let Some(row) = search.and_then(|search| search.parse::<Id>().ok()).map(|id| reader.payment(&id)).transpose()?
+        && let Some(row) = row
+    {
+        let within = filter.states.is_empty() || filter.states.contains(&row.payment.state);
+        let items = if within && offset == 0 { vec![PaymentRow::of(reader, &row)?] } else { Vec::new() };
+        return Ok(Page { items, items_count: u64::from(within) });
+    }
+    let filter = match search {
+        Some(search) => narrowed(filter, search),
+        None => filter,
+    };
+    let rows = reader.payments(&filter, limit, u64::from(offset))?;
+    let items = rows.iter().map(|row| PaymentRow::of(reader, row)).collect::<Result<_, _>>()?;
+    Ok(Page { items, items_count: reader.payments_count(&filter)? })
+}
+
+fn narrowed(filter: PaymentFilter, search: &str) -> PaymentFilter {
+    if let Ok(txid) = search.parse::<Txid>() {
+        return PaymentFilter { txid: Some(txid), ..filter };
+    }
+    if let Ok(address) = search.parse::<Address<NetworkUnchecked>>() {
+        // Another network's address finds nothing: no payment has its script.
+        return PaymentFilter { script: Some(address.assume_checked().script_pubkey()), ..filter };
+    }
+    PaymentFilter { merchant_transaction_id: Some(search.to_owned()), ..filter }
+}

@@ -1,0 +1,313 @@
+//! Payments as the panel and the command line show them. Reads through the store's own queries, formats, and
+//! decides nothing.
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::bip21::{payment_uri, qr_uri};
+use tillgate_domain::id::Id;
+use tillgate_domain::payment;
+use tillgate_domain::receipt::Receipt;
+use ts_rs::TS;
+
+use crate::console::anomalies::{AboutPayment, AnomalyRow};
+use crate::console::btc::BtcView;
+use crate::console::deliveries::DeliveryRow;
+use crate::console::states::{PaymentState, TransactionPosition};
+use crate::console::sums::{Acceptance, FiatView, WhyInvalid};
+use crate::gateway::Gateway;
+use crate::records::{least_confirmations, qr};
+use crate::store::{self, Reader, StoreError};
+
+/// Deliveries shown with one payment; `deliveries list` shows more.
+const DELIVERIES_OF_PAYMENT: u32 = 100;
+
+/// A payment in the list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct PaymentRow {
+    /// The payment's id.
+    pub payment_id: String,
+    /// Where the payment stands.
+    pub state: PaymentState,
+    /// What was asked.
+    pub amount: BtcView,
+    /// What counts.
+    pub paid: BtcView,
+    /// The price, `10.00`.
+    pub fiat_amount: String,
+    /// The ISO code of the price's currency.
+    pub currency: String,
+    /// The API key's name.
+    pub label: String,
+    /// What the customer reads.
+    pub message: String,
+    /// The shop's own reference.
+    pub merchant_transaction_id: String,
+    /// When it was made, ISO 8601.
+    pub creation_time: String,
+    /// When it closes, ISO 8601.
+    pub expiration_time: String,
+    /// How many of its anomalies are OPEN.
+    pub open_anomalies: u32,
+    /// The price, for people and with its currency.
+    pub price: FiatView,
+    /// The worth of what counts.
+    pub paid_worth: FiatView,
+    /// Why it is INVALID; absent in every other state.
+    pub why_invalid: Option<WhyInvalid>,
+    /// The fewest confirmations among the coins that count, while it is UNCONFIRMED; else 0.
+    pub confirmations: u32,
+    /// How many confirmations its coins need.
+    pub confirmations_wanted: u32,
+}
+
+/// One payment, whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct PaymentView {
+    /// What the list shows of it.
+    #[serde(flatten)]
+    pub row: PaymentRow,
+    /// The address to pay to.
+    pub address: String,
+    /// The rate of its arithmetic.
+    pub exchange_rate: String,
+    /// The BIP21 URI, whole.
+    pub payment_address: String,
+    /// Where the customer's page is.
+    pub payment_page_url: String,
+    /// What is still to pay; negative when overpaid.
+    pub remaining: BtcView,
+    /// What is still to pay, where something is.
+    pub still_due: Option<BtcView>,
+    /// What was paid beyond the amount, where something was.
+    pub overpaid_by: Option<BtcView>,
+    /// The worth of what is still to pay, or was paid beyond the amount.
+    pub difference_worth: FiatView,
+    /// The rate for people: `64,210.55`.
+    pub exchange_rate_shown: String,
+    /// What is paid, in fiat.
+    pub paid_fiat: String,
+    /// The QR code of address and amount, an SVG document.
+    pub qr_svg: String,
+    /// When it was first CONFIRMED.
+    pub payment_time: Option<String>,
+    /// Where its notifications go.
+    pub notification_url: Option<String>,
+    /// Where its anomalies' notifications go.
+    pub anomaly_notification_url: Option<String>,
+    /// What accepting the coins that came would mean; absent where staff may not.
+    pub acceptance: Option<Acceptance>,
+    /// What the sandbox's customer could pay; absent outside the sandbox.
+    pub sandbox_amounts: Option<SandboxAmounts>,
+    /// All transactions that pay its address, counting or not.
+    pub transactions: Vec<TransactionRow>,
+    /// Its changes, oldest first.
+    pub history: Vec<HistoryRow>,
+    /// Attempts to notify, newest first.
+    pub deliveries: Vec<DeliveryRow>,
+    /// Its anomalies, newest first.
+    pub anomalies: Vec<AnomalyRow>,
+}
+
+/// Sums that the panel's sandbox buttons offer for one payment, so that nothing is computed there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct SandboxAmounts {
+    /// What remains; absent where nothing does.
+    pub exact: Option<BtcView>,
+    /// Half of what remains; absent where that would be dust.
+    pub part: Option<BtcView>,
+    /// What remains and half the amount on top.
+    pub too_much: BtcView,
+}
+
+/// A transaction that pays a payment's address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct TransactionRow {
+    /// The transaction's id.
+    pub btc_tx_id: String,
+    /// All that it pays to the address.
+    pub amount: BtcView,
+    /// What of it counts.
+    pub counted: BtcView,
+    /// How many confirmations it has.
+    pub confirmations: u32,
+    /// Where it stands.
+    pub position: TransactionPosition,
+    /// When it was first seen.
+    pub time: String,
+}
+
+/// One change of a payment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryRow {
+    /// When it changed.
+    pub time: String,
+    /// The state before.
+    pub from: PaymentState,
+    /// The state after.
+    pub to: PaymentState,
+    /// What counted after.
+    pub paid: BtcView,
+    /// What led to it: `created`, `chain`, `time`, `staff`; `withdrawn` where coins that counted are gone.
+    pub cause: String,
+    /// Why it was INVALID after.
+    pub why_invalid: Option<WhyInvalid>,
+}
+
+impl PaymentRow {
+    /// The payment as a list shows it.
+    pub fn of(reader: &Reader<'_>, row: &store::payments::PaymentRow) -> Result<Self, StoreError> {
+        let payment = &row.payment;
+        let confirmations = match payment.state {
+            payment::PaymentState::Unconfirmed => least_confirmations(&reader.receipts(row.seq)?, reader.tip_height()?),
+            payment::PaymentState::New
+            | payment::PaymentState::Underpaid
+            | payment::PaymentState::Confirmed
+            | payment::PaymentState::Expired
+            | payment::PaymentState::Invalid => 0,
+        };
+        let was_confirmed = payment.confirmed_at.is_some();
+        Ok(Self {
+            payment_id: payment.id.to_string(),
+            state: payment.state.into(),
+            amount: BtcView::of_sats(payment.amount_sats),
+            paid: BtcView::of_sats(payment.paid_sats),
+            fiat_amount: payment.currency.format_minor(payment.price_minor),
+            currency: payment.currency.code().to_owned(),
+            label: row.label.clone(),
+            message: row.message.clone(),
+            merchant_transaction_id: row.merchant_transaction_id.clone(),
+            creation_time: payment.created_at.iso_seconds(),
+            expiration_time: payment.expires_at.iso_seconds(),
+            open_anomalies: u32::try_from(reader.open_anomalies_count(Some(row.seq))?).unwrap_or(u32::MAX),
+            price: FiatView::of(payment.price_minor, payment.currency),
+            paid_worth: FiatView::of(payment.paid_minor(), payment.currency),
+            why_invalid: WhyInvalid::of(payment.state, was_confirmed, payment.amount_sats, payment.paid_sats),
+            confirmations,
+            confirmations_wanted: payment.policy.confirmations,
+        })
+    }
+}
+
+impl PaymentView {
+    /// The payment of this id; `None` where there is none.
+    pub fn find(gateway: &Gateway, reader: &Reader<'_>, id: &Id) -> Result<Option<Self>, StoreError> {
+        let Some(row) = reader.payment(id)? else { return Ok(None) };
+        let payment = &row.payment;
+        let receipts = reader.receipts(row.seq)?;
+        let anomalies = reader.anomalies_of_payment(row.seq)?;
+        let about = AboutPayment::of(&row, &receipts, &anomalies);
+        let deliveries = reader.deliveries_of(id, DELIVERIES_OF_PAYMENT)?;
+        let tip_height = reader.tip_height()?;
+        let dust = row.script.minimal_non_dust().to_sat();
+        let remaining = payment.remaining_sats();
+        Ok(Some(Self {
+            row: PaymentRow::of(reader, &row)?,
+            address: row.address.clone(),
+            exchange_rate: payment.rate.format(),
+            payment_address: payment_uri(&row.address, payment.amount_sats, &row.label, &row.message),
+            payment_page_url: format!("{}/{}", gateway.pages_base(), payment.id),
+            remaining: BtcView::of(remaining),
+            paid_fiat: payment.currency.format_minor(payment.paid_minor()),
+            still_due: (remaining > 0).then(|| BtcView::of(remaining)),
+            overpaid_by: (remaining < 0).then(|| BtcView::of(remaining.saturating_neg())),
+            difference_worth: FiatView::of(payment.remaining_minor().saturating_abs(), payment.currency),
+            exchange_rate_shown: payment.rate.show(),
+            qr_svg: qr::svg(&qr_uri(&row.address, payment.asked_sats(dust))),
+            payment_time: payment.confirmed_at.map(|at| at.iso_seconds()),
+            notification_url: row.notification_url.clone(),
+            anomaly_notification_url: row.anomaly_notification_url.clone(),
+            acceptance: about.acceptance.clone(),
+            sandbox_amounts: gateway.sandbox.is_some().then(|| {
+                let signed = |sats: u64| i64::try_from(sats).unwrap_or(i64::MAX);
+                SandboxAmounts::of(signed(payment.amount_sats), remaining, signed(dust))
+            }),
+            transactions: receipts.iter().map(|receipt| TransactionRow::of(receipt, tip_height)).collect(),
+            history: HistoryRow::all(payment.amount_sats, &reader.payment_history(row.seq)?),
+            deliveries: deliveries.iter().map(DeliveryRow::from).collect(),
+            anomalies: anomalies.iter().map(|row| AnomalyRow::of(row, &about)).collect(),
+        }))
+    }
+}
+
+impl SandboxAmounts {
+    /// What to offer for a payment of `amount_sats` of which `remaining_sats` are still to pay
+    /// (negative when overpaid), where an output below `dust_sats` is not relayed.
+    fn of(amount_sats: i64, remaining_sats: i64, dust_sats: i64) -> Self {
+        let owed = remaining_sats.max(0);
+        let half = owed / 2;
+        Self {
+            exact: (owed > 0).then(|| BtcView::of(owed.max(dust_sats))),
+            part: (half >= dust_sats).then(|| BtcView::of(half)),
+            too_much: BtcView::of(owed.saturating_add((amount_sats / 2).max(dust_sats))),
+        }
+    }
+}
+
+impl TransactionRow {
+    fn of(receipt: &Receipt, tip_height: u32) -> Self {
+        Self {
+            btc_tx_id: receipt.txid.to_string(),
+            amount: BtcView::of_sats(receipt.amount_sats),
+            counted: BtcView::of_sats(receipt.counted_sats),
+            confirmations: receipt.confirmations(tip_height),
+            position: receipt.into(),
+            time: receipt.first_seen_at.iso_millis(),
+        }
+    }
+}
+
+impl HistoryRow {
+    /// The changes of a payment of `amount_sats`, oldest first.
+    fn all(amount_sats: u64, changes: &[store::history::HistoryRow]) -> Vec<Self> {
+        let mut paid_before = 0;
+        let mut was_confirmed = false;
+        let mut rows = Vec::with_capacity(changes.len());
+        for change in changes {
+            let withdrawn = change.cause == "chain" && change.paid_sats < paid_before;
+            rows.push(Self {
+                time: change.at.iso_millis(),
+                from: change.from.into(),
+                to: change.to.into(),
+                paid: BtcView::of_sats(change.paid_sats),
+                cause: if withdrawn { "withdrawn".to_owned() } else { change.cause.clone() },
+                why_invalid: WhyInvalid::of(change.to, was_confirmed, amount_sats, change.paid_sats),
+            });
+            paid_before = change.paid_sats;
+            was_confirmed |= change.to == payment::PaymentState::Confirmed;
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DUST: i64 = 294;
+
+    fn sums(amounts: &SandboxAmounts) -> (Option<i64>, Option<i64>, i64) {
+        (amounts.exact.as_ref().map(|b| b.sats), amounts.part.as_ref().map(|b| b.sats), amounts.too_much.sats)
+    }
+
+    #[test]
+    fn the_sandbox_offers_what_remains_half_of_it_and_more_than_it() {
+        assert_eq!(sums(&SandboxAmounts::of(10_001, 10_001, DUST)), (Some(10_001), Some(5_000), 15_001));
+        assert_eq!(sums(&SandboxAmounts::of(10_000, 4_000, DUST)), (Some(4_000), Some(2_000), 9_000));
+    }
+
+    #[test]
+    fn the_sandbox_never_offers_dust() {
+        assert_eq!(sums(&SandboxAmounts::of(10_000, 100, DUST)), (Some(DUST), None, 5_100));
+        assert_eq!(sums(&SandboxAmounts::of(10_000, 0, DUST)), (None, None, 5_000));
+        assert_eq!(sums(&SandboxAmounts::of(400, -100, DUST)), (None, None, DUST));
+    }
+}

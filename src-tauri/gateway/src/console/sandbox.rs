@@ -1,0 +1,36 @@
+//! A call of the sandbox, put by the panel's buttons.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use ts_rs::TS;
+
+use super::ask::{Ask, Asker};
+use super::error::CommandError;
+use crate::sandbox;
+
+/// A call of the sandbox, as `http/sandbox` has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct Sandbox {
+    /// `GET`, `POST` or `PUT`.
+    pub method: String,
+    /// The call's path below `/v2`, like `/sandbox/blocks`.
+    pub path: String,
+    /// The call's body.
+    #[serde(default)]
+    #[ts(type = "unknown")]
+    pub body: Value,
+}
+
+/// What a call of the sandbox answers; each has its own form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct SandboxAnswer(#[ts(type = "unknown")] pub Value);
+
+impl Ask for Sandbox {
+    type Answer = SandboxAnswer;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<SandboxAnswer, CommandError> {
+        Ok(SandboxAnswer(sandbox::call(by.app, &self.method, &self.path, self.body).await?))
+    }
+}

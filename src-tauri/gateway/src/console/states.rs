@@ -1,0 +1,213 @@
+//! The states and kinds in views, each a closed set of names: a union in the panel's language, so that a screen which
+//! forgets one does not compile.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::receipt::{Position, Receipt};
+use tillgate_domain::{anomaly, notification, payment};
+use ts_rs::TS;
+
+/// An enum whose values are these names on the wire.
+macro_rules! names {
+    ($($(#[$about:meta])* $name:ident { $($(#[$what:meta])* $variant:ident = $text:tt,)+ })+) => {$(
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+        #[ts(export)]
+        pub enum $name {
+            $($(#[$what])* #[serde(rename = $text)] $variant,)+
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $text,)+ })
+            }
+        }
+    )+};
+}
+
+names! {
+    /// The state of a payment.
+    PaymentState {
+        /// No coins count yet.
+        New = "NEW",
+        /// Coins count, not enough.
+        Underpaid = "UNDERPAID",
+        /// Enough counts, not yet confirmed as wanted.
+        Unconfirmed = "UNCONFIRMED",
+        /// Enough counts and is confirmed as wanted.
+        Confirmed = "CONFIRMED",
+        /// Closed with nothing that counts.
+        Expired = "EXPIRED",
+        /// Closed with too little, overpaid under `invalidate`, or reversed by the chain.
+        Invalid = "INVALID",
+    }
+
+    /// What kind of misfit an anomaly is.
+    AnomalyKind {
+        /// Coins that came after the payment was closed.
+        LatePayment = "LATE_PAYMENT",
+        /// Coins that came although enough was there.
+        ExtraPayment = "EXTRA_PAYMENT",
+        /// More than the amount counts.
+        Overpayment = "OVERPAYMENT",
+        /// A closed payment got something, and not enough.
+        Underpayment = "UNDERPAYMENT",
+        /// The chain took a confirmed payment back.
+        ReversedPayment = "REVERSED_PAYMENT",
+    }
+
+    /// What became of an anomaly.
+    Resolution {
+        /// It waits for a decision.
+        Open = "OPEN",
+        /// A refund is offered, approved or on its way.
+        Refunding = "REFUNDING",
+        /// The coins were sent back.
+        Refunded = "REFUNDED",
+        /// Staff took the coins as payment.
+        Accepted = "ACCEPTED",
+        /// Staff set it aside, or the system because its basis is gone.
+        Dismissed = "DISMISSED",
+    }
+
+    /// The state of a notification.
+    NotificationState {
+        /// It waits for its first attempt or its next one.
+        Waiting = "WAITING",
+        /// The merchant's server took it.
+        Delivered = "DELIVERED",
+        /// A newer one of its record took its place.
+        Superseded = "SUPERSEDED",
+        /// Three days of attempts failed.
+        GivenUp = "GIVEN_UP",
+    }
+
+    /// What a notification is about.
+    SubjectKind {
+        /// A payment.
+        Payment = "payment",
+        /// An anomaly.
+        Anomaly = "anomaly",
+        /// A payout.
+        Payout = "payout",
+    }
+
+    /// Where a transaction that pays a payment stands.
+    TransactionPosition {
+        /// It waits for a block.
+        Mempool = "mempool",
+        /// It is in a block.
+        Block = "block",
+        /// It was seen and is in neither now; it may come back.
+        Missing = "missing",
+        /// It will not come back.
+        Gone = "gone",
+    }
+}
+
+impl From<payment::PaymentState> for PaymentState {
+    fn from(state: payment::PaymentState) -> Self {
+        match state {
+            payment::PaymentState::New => Self::New,
+            payment::PaymentState::Underpaid => Self::Underpaid,
+            payment::PaymentState::Unconfirmed => Self::Unconfirmed,
+            payment::PaymentState::Confirmed => Self::Confirmed,
+            payment::PaymentState::Expired => Self::Expired,
+            payment::PaymentState::Invalid => Self::Invalid,
+        }
+    }
+}
+
+impl From<PaymentState> for payment::PaymentState {
+    fn from(state: PaymentState) -> Self {
+        match state {
+            PaymentState::New => Self::New,
+            PaymentState::Underpaid => Self::Underpaid,
+            PaymentState::Unconfirmed => Self::Unconfirmed,
+            PaymentState::Confirmed => Self::Confirmed,
+            PaymentState::Expired => Self::Expired,
+            PaymentState::Invalid => Self::Invalid,
+        }
+    }
+}
+
+impl From<anomaly::AnomalyKind> for AnomalyKind {
+    fn from(kind: anomaly::AnomalyKind) -> Self {
+        match kind {
+            anomaly::AnomalyKind::LatePayment => Self::LatePayment,
+            anomaly::AnomalyKind::ExtraPayment => Self::ExtraPayment,
+            anomaly::AnomalyKind::Overpayment => Self::Overpayment,
+            anomaly::AnomalyKind::Underpayment => Self::Underpayment,
+            anomaly::AnomalyKind::ReversedPayment => Self::ReversedPayment,
+        }
+    }
+}
+
+impl From<anomaly::Resolution> for Resolution {
+    fn from(resolution: anomaly::Resolution) -> Self {
+        match resolution {
+            anomaly::Resolution::Open => Self::Open,
+            anomaly::Resolution::Refunding => Self::Refunding,
+            anomaly::Resolution::Refunded => Self::Refunded,
+            anomaly::Resolution::Accepted => Self::Accepted,
+            anomaly::Resolution::DismissedByStaff | anomaly::Resolution::DismissedBySystem => Self::Dismissed,
+        }
+    }
+}
+
+impl From<notification::NotificationState> for NotificationState {
+    fn from(state: notification::NotificationState) -> Self {
+        match state {
+            notification::NotificationState::Waiting => Self::Waiting,
+            notification::NotificationState::Delivered => Self::Delivered,
+            notification::NotificationState::Superseded => Self::Superseded,
+            notification::NotificationState::GivenUp => Self::GivenUp,
+        }
+    }
+}
+
+impl From<notification::SubjectKind> for SubjectKind {
+    fn from(kind: notification::SubjectKind) -> Self {
+        match kind {
+            notification::SubjectKind::Payment => Self::Payment,
+            notification::SubjectKind::Anomaly => Self::Anomaly,
+            notification::SubjectKind::Payout => Self::Payout,
+        }
+    }
+}
+
+impl From<&Receipt> for TransactionPosition {
+    fn from(receipt: &Receipt) -> Self {
+        match receipt.position {
+            _ if receipt.gone => Self::Gone,
+            Position::Block { .. } => Self::Block,
+            Position::Mempool => Self::Mempool,
+            Position::Absent { .. } => Self::Missing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on_the_wire(state: impl Serialize) -> String {
+        serde_json::to_value(state).unwrap().as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn the_panel_reads_the_names_that_the_interface_has() {
+        for state in payment::PaymentState::ALL {
+            assert_eq!(on_the_wire(PaymentState::from(state)), state.as_str());
+            assert_eq!(PaymentState::from(state).to_string(), state.as_str());
+            assert_eq!(payment::PaymentState::from(PaymentState::from(state)), state);
+        }
+        for kind in anomaly::AnomalyKind::ALL {
+            assert_eq!(on_the_wire(AnomalyKind::from(kind)), kind.as_str());
+        }
+        for resolution in anomaly::Resolution::ALL {
+            assert_eq!(on_the_wire(Resolution::from(resolution)), resolution.as_str());
+        }
+    }
+}

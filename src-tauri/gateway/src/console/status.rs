@@ -1,0 +1,164 @@
+//! What runs, at a glance.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::ask::{Ask, Asker};
+use super::error::CommandError;
+use crate::gateway::Gateway;
+use crate::rates::RatesRow;
+use crate::store::notifications::FailingServer;
+use crate::store::payment_lists::PaymentFilter;
+use crate::store::{Reader, StoreError};
+
+/// Servers that fail, by name; a footer has no room for more.
+const SERVERS_NAMED: usize = 3;
+
+/// What runs, how far the chain was watched, which rates, what is queued.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct Status {}
+
+/// What runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusView {
+    /// `test` or `production`.
+    pub environment: String,
+    /// The program's version.
+    pub version: String,
+    /// Whether a gateway serves the API (a command line without one opens the data itself).
+    pub serving: bool,
+    /// The API's address, when serving.
+    pub api: Option<String>,
+    /// Where the payment pages are, when serving.
+    pub pages: Option<String>,
+    /// What the environment's clock shows, ISO 8601.
+    pub clock: String,
+    /// The height of the best block seen.
+    pub chain_height: u32,
+    /// When the chain was last looked at; absent before the first look.
+    pub chain_looked_at: Option<String>,
+    /// Why the last look failed, if it did.
+    pub chain_error: Option<String>,
+    /// The rates of this moment.
+    pub rates: Vec<RateRow>,
+    /// How many payments are NEW, UNDERPAID or UNCONFIRMED.
+    #[ts(type = "number")]
+    pub open_payments: u64,
+    /// How many anomalies wait for a decision.
+    #[ts(type = "number")]
+    pub open_anomalies: u64,
+    /// How many notifications wait.
+    #[ts(type = "number")]
+    pub waiting_notifications: u64,
+    /// Whether notifications are signed.
+    pub hmac_key: bool,
+    /// Whether the backend is the built-in sandbox.
+    pub sandbox: bool,
+    /// Where secrets lie.
+    pub secrets: String,
+    /// What staff should know at once, sentences.
+    pub warnings: Vec<String>,
+    /// The currencies that payments may be priced in, in the order of the setting.
+    pub currencies: Vec<String>,
+    /// How many reversals of confirmed payments wait for a decision.
+    #[ts(type = "number")]
+    pub open_reversals: u64,
+    /// How many notifications were tried in vain and are tried again.
+    #[ts(type = "number")]
+    pub failing_notifications: u64,
+    /// The servers that these were for: a few by name, then how many more.
+    pub failing_servers: Vec<String>,
+}
+
+/// An exchange rate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct RateRow {
+    /// The currency's ISO code.
+    pub currency: String,
+    /// How many units of it one Bitcoin costs.
+    pub rate: String,
+    /// Whether it may be used.
+    pub fresh: bool,
+    /// The rate for people: `64,210.55`.
+    pub shown: String,
+}
+
+impl From<RatesRow> for RateRow {
+    fn from(row: RatesRow) -> Self {
+        Self {
+            currency: row.currency.code().to_owned(),
+            rate: row.rate.format(),
+            fresh: row.fresh,
+            shown: row.rate.show(),
+        }
+    }
+}
+
+impl Ask for Status {
+    type Answer = StatusView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<StatusView, CommandError> {
+        let trouble = by.app.notifier.keys.trouble();
+        by.read(move |gateway, reader| status(gateway, reader, trouble)).await
+    }
+}
+
+fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -> Result<StatusView, StoreError> {
+    let watched = gateway.last_look.status();
+    let served = gateway.served.get();
+    let now = gateway.clock.now();
+    let mut warnings: Vec<String> = watched.warnings.iter().map(ToString::to_string).collect();
+    warnings.extend(watched.begun_anew(now));
+    let failures = gateway.rates.failures();
+    warnings
+        .extend(failures.into_iter().map(|(source, why)| format!("the rate source {source} does not answer: {why}")));
+    warnings.extend(key_trouble);
+    let given_up = reader.count_given_up()?;
+    if given_up > 0 {
+        warnings.push(format!("{given_up} notifications were given up after three days of attempts: `deliveries list --failed` shows why, `deliveries resend` starts anew"));
+    }
+    let failing = reader.failing_servers()?;
+    Ok(StatusView {
+        environment: gateway.environment.as_str().to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        serving: served.is_some(),
+        api: served.map(|served| served.api.clone()),
+        pages: served.map(|_| gateway.pages_base()),
+        clock: now.iso_millis(),
+        chain_height: watched.tip.map_or(0, |tip| tip.height),
+        chain_looked_at: watched.looked_at.map(|at| at.iso_millis()),
+        chain_error: watched.error,
+        rates: gateway.rates.rows(now).into_iter().map(RateRow::from).collect(),
+        open_payments: reader.payments_count(&PaymentFilter::open())?,
+        open_anomalies: reader.open_anomalies_count(None)?,
+        waiting_notifications: reader.count_waiting_notifications()?,
+        hmac_key: reader.hmac_key_id()?.is_some(),
+        sandbox: gateway.sandbox.is_some(),
+        secrets: gateway.secrets.describe(),
+        warnings,
+        currencies: gateway.settings.snapshot().currencies.iter().map(|one| one.code().to_owned()).collect(),
+        open_reversals: reader.open_reversals_count()?,
+        failing_notifications: failing.iter().map(|one| one.notifications).sum(),
+        failing_servers: named(&failing),
+    })
+}
+
+/// The servers by name, as people know them; of many only the first.
+pub(crate) fn named(failing: &[FailingServer]) -> Vec<String> {
+    let mut names: Vec<String> = failing.iter().take(SERVERS_NAMED).map(|one| host(&one.server).to_owned()).collect();
+    let more = failing.len().saturating_sub(SERVERS_NAMED);
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    names
+}
+
+/// The host of a server, and its port where that is not the scheme's own.
+pub(crate) fn host(server: &str) -> &str {
+    let host = server.split_once("://").map_or(server, |(_, host)| host);
+    host.strip_suffix(":443").or_else(|| host.strip_suffix(":80")).unwrap_or(host)
+}

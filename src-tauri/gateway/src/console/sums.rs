@@ -1,0 +1,115 @@
+//! Sums and states as people read them: money with thousands separated, what accepting coins would mean, why a
+//! payment is invalid. The panel shows these as they are and computes nothing.
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::advance::may_accept;
+use tillgate_domain::anomaly::Anomaly;
+use tillgate_domain::money::Currency;
+use tillgate_domain::payment::PaymentState;
+use tillgate_domain::receipt::Receipt;
+use ts_rs::TS;
+
+use super::btc::BtcView;
+use crate::store::payments::PaymentRow;
+
+/// A sum of money in a currency.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct FiatView {
+    /// Whole minor units; negative for a difference.
+    #[ts(type = "number")]
+    pub minor: i64,
+    /// In plain decimals: `1234.50`.
+    pub text: String,
+    /// For people, with thousands separators: `1,234.50`.
+    pub shown: String,
+    /// ISO code.
+    pub currency: String,
+}
+
+impl FiatView {
+    /// The view of so many minor units.
+    #[must_use]
+    pub fn of(minor: i64, currency: Currency) -> Self {
+        Self {
+            minor,
+            text: currency.format_minor(minor),
+            shown: currency.show_minor(minor),
+            currency: currency.code().to_owned(),
+        }
+    }
+}
+
+/// What it would mean for staff to accept the coins that came for a payment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct Acceptance {
+    /// All that would count.
+    pub coins: BtcView,
+    /// Their worth at the payment's rate.
+    pub worth: FiatView,
+    /// The price that was asked.
+    pub price: FiatView,
+    /// How much less than the price that is, where it is less.
+    pub short: Option<FiatView>,
+    /// How much more than the price that is, where it is more.
+    pub over: Option<FiatView>,
+    /// Whether the shop is notified of it: not where the payment has no `notificationUrl`.
+    pub notified: bool,
+}
+
+impl Acceptance {
+    /// `None` where staff may not accept, or nothing came.
+    #[must_use]
+    pub fn of(row: &PaymentRow, receipts: &[Receipt], anomalies: &[Anomaly]) -> Option<Self> {
+        let sats = may_accept(&row.payment, receipts, anomalies).ok()?;
+        let mut accepted = row.payment.clone();
+        accepted.paid_sats = sats;
+        let fiat = |minor| FiatView::of(minor, accepted.currency);
+        let missing = accepted.remaining_minor();
+        Some(Self {
+            coins: BtcView::of_sats(sats),
+            worth: fiat(accepted.paid_minor()),
+            price: fiat(accepted.price_minor),
+            short: (missing > 0).then(|| fiat(missing)),
+            over: (missing < 0).then(|| fiat(missing.saturating_neg())),
+            notified: row.notification_url.is_some(),
+        })
+    }
+}
+
+/// Why a payment is INVALID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum WhyInvalid {
+    /// Too little came before it closed.
+    ShortPaid,
+    /// One transaction paid too much, which the merchant does not take.
+    Overpaid,
+    /// It was confirmed, and the chain took the coins back.
+    Reversed,
+    /// The coins were double-spent before they were confirmed.
+    Withdrawn,
+}
+
+impl WhyInvalid {
+    /// `None` in every state but INVALID. `paid_sats` is what counts in that state.
+    #[must_use]
+    pub fn of(state: PaymentState, was_confirmed: bool, amount_sats: u64, paid_sats: u64) -> Option<Self> {
+        match state {
+            PaymentState::New
+            | PaymentState::Underpaid
+            | PaymentState::Unconfirmed
+            | PaymentState::Confirmed
+            | PaymentState::Expired => None,
+            PaymentState::Invalid if paid_sats > amount_sats => Some(Self::Overpaid),
+            PaymentState::Invalid if was_confirmed => Some(Self::Reversed),
+            PaymentState::Invalid if paid_sats == 0 => Some(Self::Withdrawn),
+            PaymentState::Invalid => Some(Self::ShortPaid),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

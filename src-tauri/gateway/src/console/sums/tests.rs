@@ -1,0 +1,140 @@
+//! What commands answer to people: sums, reasons, orders.
+
+use serde_json::{Value, json};
+use tillgate_domain::payment::PaymentState;
+
+use super::WhyInvalid;
+use crate::console::status::named;
+use crate::console::{Actor, Command, dispatch};
+use crate::testing::{HALF_AN_HOUR_MS, World};
+
+async fn ask(world: &World, command: Value) -> Value {
+    let command: Command = serde_json::from_value(command).unwrap();
+    dispatch(&world.app, command, &Actor::panel()).await.unwrap()
+}
+
+async fn shown(world: &World, payment_id: &str) -> Value {
+    ask(world, json!({"command": "showPayment", "paymentId": payment_id})).await
+}
+
+async fn listed(world: &World, what: &str) -> Value {
+    let mut page = ask(world, json!({"command": what, "limit": 50, "offset": 0})).await;
+    page["items"][0].take()
+}
+
+#[tokio::test]
+async fn accepting_says_its_sums_beforehand_and_the_anomaly_says_its_order() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let id = payment.payment.id.to_string();
+    world.pay(&payment, payment.payment.amount_sats / 2).await;
+    world.mine(2).await;
+    world.pass_ms(HALF_AN_HOUR_MS + 1_000).await;
+
+    let row = listed(&world, "listPayments").await;
+    assert_eq!((&row["state"], &row["whyInvalid"]), (&json!("INVALID"), &json!("SHORT_PAID")));
+    assert_eq!((&row["price"]["shown"], &row["paidWorth"]["shown"]), (&json!("10.00"), &json!("4.99")));
+
+    let anomaly = listed(&world, "listAnomalies").await;
+    assert_eq!(anomaly["merchantTransactionId"], "order-1");
+    assert_eq!(anomaly["price"]["shown"], "10.00");
+    assert_eq!(anomaly["notified"], true);
+    let acceptance = &anomaly["acceptance"];
+    assert_eq!(acceptance["worth"]["shown"], "4.99");
+    assert_eq!(acceptance["short"]["shown"], "5.01");
+    assert_eq!((&acceptance["over"], &acceptance["notified"]), (&Value::Null, &json!(true)));
+    assert_eq!(&shown(&world, &id).await["acceptance"], acceptance);
+
+    let accepted = ask(&world, json!({"command": "acceptPayment", "paymentId": id})).await;
+    assert_eq!(accepted["state"], "CONFIRMED");
+    assert_eq!(accepted["paid"], acceptance["coins"], "what was promised");
+    assert_eq!(accepted["acceptance"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_difference_has_one_name_and_no_sign() {
+    let world = World::new().await;
+    let [short, over] = [world.payment().await, world.payment().await];
+    world.pay(&short, short.payment.amount_sats - 1_000).await;
+    world.pay(&over, over.payment.amount_sats + 1_000).await;
+    let view = shown(&world, &short.payment.id.to_string()).await;
+    assert_eq!((&view["stillDue"]["sats"], &view["overpaidBy"]), (&json!(1_000), &Value::Null));
+    let view = shown(&world, &over.payment.id.to_string()).await;
+    assert_eq!((&view["stillDue"], &view["overpaidBy"]["sats"]), (&Value::Null, &json!(1_000)));
+    assert_eq!(view["differenceWorth"]["shown"], "0.65");
+    assert_eq!(view["exchangeRateShown"], "65,000");
+    assert_eq!((&view["confirmations"], &view["confirmationsWanted"]), (&json!(0), &json!(1)));
+}
+
+#[tokio::test]
+async fn a_reversal_is_counted_and_its_history_says_that_coins_were_withdrawn() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(1).await;
+    assert_eq!(ask(&world, json!({"command": "status"})).await["openReversals"], 0);
+    world.sandbox().reorg(1, false, world.now_ms()).unwrap();
+    world.look().await;
+
+    let view = shown(&world, &payment.payment.id.to_string()).await;
+    assert_eq!((&view["state"], &view["whyInvalid"]), (&json!("INVALID"), &json!("REVERSED")));
+    let last = view["history"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!((&last["cause"], &last["whyInvalid"]), (&json!("withdrawn"), &json!("REVERSED")));
+    assert_eq!(view["anomalies"][0]["acceptance"], Value::Null, "nothing is there to accept");
+    assert_eq!(ask(&world, json!({"command": "status"})).await["openReversals"], 1);
+    let dismissal = json!({"command": "dismissAnomaly", "anomalyId": view["anomalies"][0]["anomalyId"], "reason": "x"});
+    ask(&world, dismissal).await;
+    assert_eq!(ask(&world, json!({"command": "status"})).await["openReversals"], 0);
+}
+
+#[tokio::test]
+async fn a_price_is_read_as_people_type_it_and_never_a_thousandfold() {
+    let world = World::new().await;
+    world.make_wallet().await;
+    let create = |amount: &str, currency: &str| {
+        let command = json!({"command": "createPayment", "amount": amount, "currency": currency, "message": "",
+            "merchantTransactionId": ""});
+        serde_json::from_value::<Command>(command).unwrap()
+    };
+    for (typed, price) in [("10,00", "10.00"), (" 1.234,50", "1,234.50")] {
+        let view = dispatch(&world.app, create(typed, "EUR"), &Actor::panel()).await.unwrap();
+        assert_eq!(view["price"]["shown"], price, "{typed}");
+    }
+    for (typed, currency, field) in [("1,500", "JPY", "amount"), ("ten", "EUR", "amount"), ("1,500", "XXX", "currency")]
+    {
+        let error = dispatch(&world.app, create(typed, currency), &Actor::panel()).await.unwrap_err();
+        assert_eq!(error.field.as_deref(), Some(field), "{typed} {currency}: {}", error.message);
+    }
+}
+
+#[tokio::test]
+async fn the_status_tells_the_merchants_currencies_and_the_servers_that_fail() {
+    let world = World::new().await;
+    let status = ask(&world, json!({"command": "status"})).await;
+    assert_eq!(status["currencies"], json!(["USD", "EUR", "GBP", "AUD", "JPY", "CAD"]));
+    assert_eq!((&status["failingNotifications"], &status["failingServers"]), (&json!(0), &json!([])));
+    ask(&world, json!({"command": "setSetting", "name": "currencies", "value": "EUR,CHF"})).await;
+    assert_eq!(ask(&world, json!({"command": "status"})).await["currencies"], json!(["EUR", "CHF"]));
+}
+
+#[test]
+fn few_servers_are_named_and_more_are_counted() {
+    let failing =
+        |server: &str| crate::store::notifications::FailingServer { server: server.to_owned(), notifications: 2 };
+    let servers = ["https://shop.example:443", "http://127.0.0.1:9000", "http://a.example:80", "http://b.example:80"];
+    let named = named(&servers.map(failing));
+    assert_eq!(named, ["shop.example", "127.0.0.1:9000", "a.example", "1 more"]);
+}
+
+#[test]
+fn an_invalid_payment_has_its_reason_and_no_other_has_one() {
+    let why = |was_confirmed, paid| WhyInvalid::of(PaymentState::Invalid, was_confirmed, 1_000, paid);
+    assert_eq!(why(false, 999), Some(WhyInvalid::ShortPaid));
+    assert_eq!(why(false, 0), Some(WhyInvalid::Withdrawn));
+    assert_eq!(why(true, 0), Some(WhyInvalid::Reversed));
+    assert_eq!(why(true, 999), Some(WhyInvalid::Reversed));
+    assert_eq!(why(false, 1_001), Some(WhyInvalid::Overpaid));
+    for state in PaymentState::ALL.into_iter().filter(|state| *state != PaymentState::Invalid) {
+        assert_eq!(WhyInvalid::of(state, true, 1_000, 0), None, "{state}");
+    }
+}

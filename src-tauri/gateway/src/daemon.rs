@@ -1,0 +1,12 @@
+//! A gateway's life: opening its files, listening, running its loops, and the stop.
+
+mod listen;
+mod open;
+mod run;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use listen::{Listen, ListenError, Tls};
+pub(crate) use open::OpenError;
+pub use open::{Options, ensure_wallet, open};
+pub(crate) use run::run;

@@ -1,0 +1,189 @@
+//! What a gateway listens on: addresses, certificates, and the sentence for people where it cannot.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+use crate::gateway::{Gateway, Served};
+use crate::http::tls::{self, TlsError};
+use crate::http::{ListenRefused, Surface, base_url, may_listen};
+
+/// Ports that are tried where any free one will do: it has to be free on both loopback addresses.
+const FREE_PORT_TRIES: u32 = 16;
+
+/// Where to listen, and how.
+#[derive(Debug, Clone)]
+pub(crate) struct Listen {
+    /// The API's address; port 0 picks a free one.
+    pub api: SocketAddr,
+    /// The payment pages' address; `None` for the API's.
+    pub pages: Option<SocketAddr>,
+    /// Encryption.
+    pub tls: Tls,
+}
+
+/// Encryption of what is listened on.
+#[derive(Debug, Clone)]
+pub(crate) enum Tls {
+    /// None: on loopback, or behind a reverse proxy.
+    None,
+    /// A certificate of our own making, kept in the data directory.
+    SelfSigned,
+    /// The merchant's own.
+    Files {
+        /// The certificate chain, PEM.
+        certificate: PathBuf,
+        /// Its private key, PEM.
+        key: PathBuf,
+    },
+}
+
+/// Why it cannot listen.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ListenError {
+    /// API keys would travel in the clear.
+    #[error(transparent)]
+    Refused(#[from] ListenRefused),
+    /// The certificate.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// Another program has the port.
+    #[error("{address} is in use by another program: stop that one, or choose another port with {flag}")]
+    InUse {
+        /// The address.
+        address: SocketAddr,
+        /// Where the port is chosen.
+        flag: &'static str,
+    },
+    /// Another program has the port on the other loopback address.
+    #[error(
+        "{address} is in use by another program, which would answer those who call http://localhost:{port} instead of \
+         this gateway: stop that one, or choose another port with {flag}", port = address.port()
+    )]
+    OtherLoopbackInUse {
+        /// The address.
+        address: SocketAddr,
+        /// Where the port is chosen.
+        flag: &'static str,
+    },
+    /// The system refuses.
+    #[error("cannot listen on {address}: {source}; choose another address with {flag}")]
+    Io {
+        /// The address.
+        address: SocketAddr,
+        /// Where the address is chosen.
+        flag: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Open listeners: what connects from now on waits to be served.
+pub(super) struct Listening {
+    pub(super) listeners: Vec<(TcpListener, Surface)>,
+    pub(super) tls: Option<TlsAcceptor>,
+    pub(super) served: Served,
+}
+
+impl Listening {
+    /// Opens the listeners.
+    pub(super) async fn open(gateway: &Gateway, listen: Listen) -> Result<Self, ListenError> {
+        let tls = acceptor(gateway, &listen)?;
+        let settings = gateway.settings.snapshot();
+        for address in std::iter::once(listen.api).chain(listen.pages) {
+            may_listen(address, tls.is_some(), &settings)?;
+        }
+        let (api, api_at) = bind(listen.api, "--listen").await?;
+        let mut listeners: Vec<(TcpListener, Surface)> = Vec::new();
+        let mut pages_at = api_at;
+        match listen.pages {
+            None => listeners.extend(api.into_iter().map(|api| (api, Surface::Everything))),
+            Some(address) => {
+                let (pages, at) = bind(address, "--pages-listen").await?;
+                pages_at = at;
+                listeners.extend(api.into_iter().map(|api| (api, Surface::Api)));
+                listeners.extend(pages.into_iter().map(|pages| (pages, Surface::Pages)));
+            }
+        }
+        let served = Served {
+            api: format!("{}/v2", base_url(api_at, tls.is_some())),
+            pages: format!("{}/pay", base_url(pages_at, tls.is_some())),
+        };
+        Ok(Self { listeners, tls, served })
+    }
+}
+
+fn acceptor(gateway: &Gateway, listen: &Listen) -> Result<Option<TlsAcceptor>, TlsError> {
+    match &listen.tls {
+        Tls::None => Ok(None),
+        Tls::Files { certificate, key } => tls::from_files(certificate, key).map(Some),
+        Tls::SelfSigned => {
+            let mut names = vec!["localhost".to_owned()];
+            for address in std::iter::once(listen.api).chain(listen.pages) {
+                // An address that stands for all of them is nobody's name.
+                if !address.ip().is_unspecified() {
+                    names.push(address.ip().to_string());
+                }
+            }
+            let settings = gateway.settings.snapshot();
+            names.extend(settings.allowed_hosts.iter().cloned());
+            names.extend(settings.public_url().and_then(|url| url.host_str().map(str::to_owned)));
+            tls::self_signed(gateway.data_dir.path(), names).map(Some)
+        }
+    }
+}
+
+/// Opens an address, and answers it as it came out (no port 0). `localhost` is both loopback addresses: who listens on
+/// one of them listens on the other too, lest another user of the machine takes it and is called in our place.
+async fn bind(address: SocketAddr, flag: &'static str) -> Result<(Vec<TcpListener>, SocketAddr), ListenError> {
+    let mut tries = FREE_PORT_TRIES;
+    loop {
+        let (listener, at) = bind_one(address).await.map_err(|source| match source.kind() {
+            io::ErrorKind::AddrInUse => ListenError::InUse { address, flag },
+            _ => ListenError::Io { address, flag, source },
+        })?;
+        let Some(twin) = other_loopback(at) else { return Ok((vec![listener], at)) };
+        tries -= 1;
+        return match bind_one(twin).await {
+            Ok((other, _)) => Ok((vec![listener, other], at)),
+            Err(error) if is_missing(&error) => Ok((vec![listener], at)),
+            // The port was ours to choose: another one is free on both.
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && address.port() == 0 && tries > 0 => continue,
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                Err(ListenError::OtherLoopbackInUse { address: twin, flag })
+            }
+            Err(source) => Err(ListenError::Io { address: twin, flag, source }),
+        };
+    }
+}
+
+async fn bind_one(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(address).await?;
+    let at = listener.local_addr()?;
+    Ok((listener, at))
+}
+
+/// What `localhost` means beside this address, where it is one of the two.
+fn other_loopback(address: SocketAddr) -> Option<SocketAddr> {
+    let (v4, v6) = (IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST));
+    let twin = if address.ip() == v4 {
+        v6
+    } else if address.ip() == v6 {
+        v4
+    } else {
+        return None;
+    };
+    Some(SocketAddr::new(twin, address.port()))
+}
+
+/// Whether the machine has no such address: nobody can listen on it then.
+fn is_missing(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error()) {
+        return true;
+    }
+    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
+}

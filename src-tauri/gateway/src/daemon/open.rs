@@ -1,0 +1,273 @@
+//! Opening a gateway: lock, database, installation, secrets, backend, wallet. A start that is cut short at any
+//! point is made up for by the next: each step finds what the one before it left.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use bitcoin::Network;
+use tokio::sync::{Notify, RwLock, watch};
+
+use crate::access::api_keys::ApiKeys;
+use crate::app::App;
+use crate::chain::open::{Backend, BackendError};
+use crate::gateway::{Gateway, LastLook};
+use crate::machine::clock::{Clock, SystemClock, machine_now};
+use crate::machine::data_dir::{self, DataDir, DataDirError, WhereNone};
+use crate::machine::disk::Disk;
+use crate::machine::entropy::{Entropy, NoEntropy, SystemEntropy};
+use crate::machine::environment::Environment;
+use crate::machine::secrets::{self, SecretError, SecretsPlace};
+use crate::notifications::{ATTEMPT_TIMEOUT, NoClient, Notifier};
+use crate::rates::{Rates, sources};
+use crate::settings::{LiveSettings, Override, SettingError};
+use crate::store::{Installation, Store, StoreError};
+use crate::wallet::{Wallet, WalletError};
+use crate::watcher::Watcher;
+
+/// What a gateway is opened with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Which environment.
+    pub environment: Environment,
+    /// The folder that holds the environments' folders; `None` for the platform's.
+    pub data_dir: Option<PathBuf>,
+    /// Whether to make the environment's folder where there is none.
+    pub where_none: WhereNone,
+    /// Values of settings, by name, that rule over the stored ones.
+    pub overrides: BTreeMap<String, Override>,
+    /// Where secrets lie.
+    pub secrets: SecretsPlace,
+}
+
+/// Why a gateway cannot be opened; each is a sentence with the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The data directory.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The folder holds another environment's database.
+    #[error(
+        "{file} belongs to the environment {found}, not to {wanted}: environments share nothing; name another --data-dir"
+    )]
+    OtherEnvironment {
+        /// The database.
+        file: PathBuf,
+        /// Whose it is.
+        found: Environment,
+        /// Who asks.
+        wanted: Environment,
+    },
+    /// A setting given at the start.
+    #[error("{by}: {error}")]
+    Override {
+        /// The flag or variable.
+        by: String,
+        /// What is wrong with its value.
+        error: SettingError,
+    },
+    /// The settings.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// The secrets.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// The Bitcoin backend.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// The wallet.
+    #[error(transparent)]
+    Wallet(#[from] WalletError),
+    /// Random numbers.
+    #[error(transparent)]
+    Entropy(#[from] NoEntropy),
+    /// Notifications.
+    #[error(transparent)]
+    Notifier(#[from] NoClient),
+    /// A blocking step ended unexpectedly.
+    #[error("opening the gateway failed unexpectedly: see the log")]
+    Panicked,
+}
+
+impl OpenError {
+    /// Which of a doctor's checks it belongs to.
+    #[must_use]
+    pub const fn concerns(&self) -> &'static str {
+        match self {
+            Self::DataDir(DataDirError::InUse { .. }) => "lock",
+            Self::DataDir(DataDirError::Missing { .. }) => "folder",
+            Self::DataDir(_) => "permissions",
+            Self::Store(_) | Self::OtherEnvironment { .. } => "database",
+            Self::Override { .. } | Self::Setting(_) => "settings",
+            Self::Secret(_) => "keyring",
+            Self::Backend(_) => "chain",
+            Self::Wallet(_) => "wallet",
+            Self::Entropy(_) => "entropy",
+            Self::Notifier(_) => "notifications",
+            Self::Panicked => "doctor",
+        }
+    }
+}
+
+/// Opens the gateway of one environment. It does nothing by itself until [`super::run`]; commands and use
+/// cases work on it. The wallet is made by `run`, so that `addressType` can be set before.
+///
+/// # Errors
+/// Why not, with the remedy.
+pub async fn open(options: Options) -> Result<Arc<App>, OpenError> {
+    let gateway = Arc::new(open_gateway(options).await?);
+    let notifier = Notifier::new(Arc::clone(&gateway), ATTEMPT_TIMEOUT)?;
+    Ok(Arc::new(App { watcher: Watcher::new(Arc::clone(&gateway)), notifier, gateway }))
+}
+
+/// Opens what all of one environment's gateway shares.
+///
+/// # Errors
+/// Why not, with the remedy.
+pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError> {
+    // Whoever came first has chosen; there is one provider in the program.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+    let (data_dir, store) = {
+        let options = options.clone();
+        blocking(move || open_files(&options)).await?
+    };
+    let store = Arc::new(store);
+    let installation = installation(&options, &data_dir, &store, entropy.as_ref()).await?;
+    let settings = settings(&options, &store)?;
+    let secrets = {
+        let (environment, folder) = (options.environment, data_dir.path().to_owned());
+        let place = options.secrets.clone();
+        blocking(move || Ok(secrets::open(&place, environment, &installation.installation_id, &folder)?)).await?
+    };
+    let backend = {
+        let (environment, file) = (options.environment, data_dir.sandbox());
+        blocking(move || Ok(Backend::open(environment, &file)?)).await?
+    };
+    let last_look = LastLook::load(&store)?;
+    let clock_offset_ms = Arc::new(AtomicI64::new(backend.clock_offset_ms()));
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start_with_offset(Arc::clone(&clock_offset_ms)));
+    if let (Some(sandbox), Some(watched)) = (backend.sandbox(), last_look.watched()) {
+        // A sandbox begun anew, or an older copy, knows nothing of the jumps that its clock made: what waits for a time
+        // would wait that long again.
+        let behind_ms = watched.looked_at.ms().saturating_sub(clock.now().ms());
+        if let Ok(seconds @ 1..) = u64::try_from(behind_ms).map(|ms| ms.div_ceil(1_000)) {
+            let offset_ms = blocking(move || Ok(sandbox.advance_clock(seconds).map_err(BackendError::from)?)).await?;
+            clock_offset_ms.store(offset_ms, Ordering::SeqCst);
+        }
+    }
+    let rates = Rates::new(sources(&backend), settings.snapshot().min_fresh_sources);
+    rates.load_last_known(&store)?;
+    let wallet = OnceLock::new();
+    if let Some(made) = Wallet::load(&store, network(options.environment))? {
+        // Nobody else can have set it.
+        let _ = wallet.set(Arc::new(made));
+    }
+    Ok(Gateway {
+        environment: options.environment,
+        chain: backend.chain(Arc::clone(&clock)),
+        clock,
+        clock_offset_ms,
+        clock_jumps: RwLock::new(()),
+        entropy,
+        keys: ApiKeys::load(Arc::clone(&store))?,
+        key_limits: Arc::default(),
+        last_look,
+        store,
+        installation,
+        settings,
+        sandbox: backend.sandbox(),
+        rates,
+        wallet,
+        secrets,
+        changes: watch::Sender::new(0),
+        notifier_wake: Notify::new(),
+        served: OnceLock::new(),
+        disk: Disk::of(data_dir.path()),
+        data_dir,
+    })
+}
+
+/// Makes the wallet of the sandbox if there is none; a production wallet is made by its owner.
+///
+/// # Errors
+/// When the secret store or the database refuses.
+pub async fn ensure_wallet(gateway: &Gateway) -> Result<(), OpenError> {
+    if gateway.wallet.get().is_some() || gateway.sandbox.is_none() {
+        return Ok(());
+    }
+    let address_type = gateway.settings.snapshot().address_type;
+    let network = network(gateway.environment);
+    let made =
+        Wallet::create(&gateway.store, gateway.secrets.as_ref(), gateway.entropy.as_ref(), network, address_type);
+    let made = made.await?;
+    // Only this function sets it once the gateway is open, and it runs once.
+    let _ = gateway.wallet.set(Arc::new(made));
+    Ok(())
+}
+
+/// The network of an environment's addresses.
+const fn network(environment: Environment) -> Network {
+    match environment {
+        Environment::Test => Network::Regtest,
+        Environment::Production => Network::Bitcoin,
+    }
+}
+
+fn open_files(options: &Options) -> Result<(DataDir, Store), OpenError> {
+    let base = data_dir::base(options.data_dir.as_deref())?;
+    let data_dir = DataDir::open(&base, options.environment, options.where_none)?;
+    let store = Store::open(&data_dir.database())?;
+    Ok((data_dir, store))
+}
+
+async fn installation(
+    options: &Options,
+    data_dir: &DataDir,
+    store: &Store,
+    entropy: &dyn Entropy,
+) -> Result<Installation, OpenError> {
+    let known = match store.read(|reader| reader.installation())? {
+        Some(known) => known,
+        None => {
+            let new = Installation {
+                installation_id: entropy.id()?,
+                merchant_id: entropy.id()?,
+                environment: options.environment,
+            };
+            // The environment's clock is not there yet: the sandbox comes later.
+            let at = machine_now();
+            store.write(move |tx| tx.ensure_installation(new, at)).await?
+        }
+    };
+    if known.environment == options.environment {
+        Ok(known)
+    } else {
+        Err(OpenError::OtherEnvironment {
+            file: data_dir.database(),
+            found: known.environment,
+            wanted: options.environment,
+        })
+    }
+}
+
+fn settings(options: &Options, store: &Store) -> Result<LiveSettings, OpenError> {
+    LiveSettings::load(options.environment, &options.overrides, store).map_err(|error| match error {
+        SettingError::Value { name, .. } => match options.overrides.get(name) {
+            Some(given) => OpenError::Override { by: given.by.clone(), error },
+            None => OpenError::Setting(error),
+        },
+        error => OpenError::Setting(error),
+    })
+}
+
+/// Files and keyrings block, and one of the keyrings must not be asked from an async thread.
+async fn blocking<T: Send + 'static>(
+    step: impl FnOnce() -> Result<T, OpenError> + Send + 'static,
+) -> Result<T, OpenError> {
+    tokio::task::spawn_blocking(step).await.unwrap_or(Err(OpenError::Panicked))
+}

@@ -1,0 +1,174 @@
+//! Running a gateway: what listens, and the loops.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::{self, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::listen::Listening;
+use super::open::ensure_wallet;
+use super::{Listen, ListenError, OpenError};
+use crate::app::App;
+use crate::console::control::ControlSocket;
+use crate::gateway::{Gateway, Served};
+use crate::http::{self, Http, Limits};
+use crate::machine::{clock, descriptors};
+
+/// Time between two rounds of questions, on the clock by which rates grow stale: five may fail before one is.
+const REFRESH_RATES_EVERY_MS: i64 = 60_000;
+
+/// How long the loops may take to end. Well below the five seconds in which the program must stop: what a slow
+/// machine takes to close the databases comes on top.
+const STOP_WITHIN: Duration = Duration::from_secs(3);
+
+/// Why a gateway does not run (any more).
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunError {
+    /// What the first start makes could not be made.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// It cannot listen.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The command line could not reach it.
+    #[error("the control socket {file} cannot be made: {source}; a shorter --data-dir may help")]
+    ControlSocket {
+        /// The socket's file.
+        file: std::path::PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A part of it ended although nobody asked it to.
+    #[error("{0} ended unexpectedly: the log says more; start Tillgate again")]
+    Ended(&'static str),
+}
+
+/// Serves and runs every loop until `shutdown`. `ready` is called once everything listens, with the addresses.
+///
+/// # Errors
+/// When it cannot listen, or a part of it fails for good.
+pub(crate) async fn run(
+    app: Arc<App>,
+    listen: Listen,
+    ready: impl FnOnce(&Served),
+    shutdown: CancellationToken,
+) -> Result<(), RunError> {
+    let gateway = &app.gateway;
+    let descriptors = descriptors::raise_limit();
+    let Listening { listeners, tls, served } = Listening::open(gateway, listen).await?;
+    ensure_wallet(gateway).await?;
+    let served = gateway.served.get_or_init(|| served).clone();
+    let socket = gateway.data_dir.socket();
+    let control =
+        ControlSocket::bind(socket.clone()).map_err(|source| RunError::ControlSocket { file: socket, source })?;
+    tokio::select! {
+        biased;
+        // A backend that takes its time keeps nobody from stopping; nothing was promised yet.
+        () = shutdown.cancelled() => return Ok(()),
+        () = start_up(&app) => {}
+    }
+
+    // A child: a part that ends by itself stops the others, not what the caller runs beside the gateway.
+    let stop = shutdown.child_token();
+    let mut parts = Parts::default();
+    parts.start("the watcher", watch(Arc::clone(&app), stop.clone()));
+    parts.start("the rates' refresh", refresh_rates(Arc::clone(gateway), stop.clone()));
+    parts.start("the notifier", Arc::clone(&app.notifier).run(stop.clone()));
+    let http = Http::new(Arc::clone(&app), Limits::with_descriptors(descriptors));
+    for (listener, surface) in listeners {
+        let server = http::serve(Arc::clone(&http), listener, surface, tls.clone(), stop.clone());
+        parts.start("the HTTP server", async {
+            if let Err(error) = server.await {
+                tracing::error!(%error, "the HTTP server failed");
+            }
+        });
+    }
+    parts.start("the control socket", control.serve(Arc::clone(&app), stop.clone()));
+    ready(&served);
+    tracing::info!(environment = %gateway.environment, api = served.api, pages = served.pages, "ready");
+
+    let ended = tokio::select! {
+        () = shutdown.cancelled() => None,
+        part = parts.next_to_end() => part,
+        thread = end_of_a_thread(gateway) => Some(thread),
+    };
+    stop.cancel();
+    if tokio::time::timeout(STOP_WITHIN, async { while parts.next_to_end().await.is_some() {} }).await.is_err() {
+        tracing::warn!("some work did not end in time and is broken off; the next start takes it up again");
+        parts.running.shutdown().await;
+    }
+    match ended {
+        Some(part) if !shutdown.is_cancelled() => Err(RunError::Ended(part)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// What runs beside each other as long as the gateway does.
+#[derive(Default)]
+struct Parts {
+    running: JoinSet<()>,
+    names: HashMap<task::Id, &'static str>,
+}
+
+impl Parts {
+    fn start(&mut self, name: &'static str, work: impl Future<Output = ()> + Send + 'static) {
+        self.names.insert(self.running.spawn(work).id(), name);
+    }
+
+    /// Waits for the end of one, and tells its name; `None` where none is left.
+    async fn next_to_end(&mut self) -> Option<&'static str> {
+        let id = match self.running.join_next_with_id().await? {
+            Ok((id, ())) => id,
+            Err(error) => {
+                tracing::error!(%error, "a part of the gateway failed");
+                error.id()
+            }
+        };
+        Some(self.names.get(&id).copied().unwrap_or("a part of the gateway"))
+    }
+}
+
+/// Rates and one look, so that a gateway that says it is ready can take payments.
+async fn start_up(app: &App) {
+    if let Err(error) = app.gateway.refresh_rates().await {
+        tracing::error!(%error, "the exchange rates could not be stored");
+    }
+    // The last look keeps the reason of a failure, logs it once, and the loop looks again.
+    let _ = app.watcher.look().await;
+}
+
+async fn watch(app: Arc<App>, shutdown: CancellationToken) {
+    app.watcher.run(shutdown).await;
+}
+
+/// Keeps the rates fresh until `shutdown`.
+pub(super) async fn refresh_rates(gateway: Arc<Gateway>, shutdown: CancellationToken) {
+    loop {
+        // The machine may sleep in the midst of a round as well.
+        let next_at = gateway.clock.now().plus_ms(REFRESH_RATES_EVERY_MS);
+        if let Err(error) = gateway.refresh_rates().await {
+            tracing::error!(%error, "the last known exchange rates could not be stored");
+        }
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            () = clock::sleep_until(gateway.clock.as_ref(), next_at) => {}
+        }
+    }
+}
+
+/// Waits until a thread of the database's or the wallet's ends, and tells which.
+async fn end_of_a_thread(gateway: &Gateway) -> &'static str {
+    let derivation = async {
+        match gateway.wallet.get() {
+            Some(wallet) => wallet.addresses.ended().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        name = gateway.store.ended() => name,
+        name = derivation => name,
+    }
+}

@@ -1,0 +1,71 @@
+//! The interface of `/v2` and the payment pages over HTTP: parse, call a use case, render. Holds no SQL
+//! and no rule of money; the only module that names axum.
+
+mod anomalies;
+mod auth;
+mod body;
+mod connections;
+mod cross_site;
+mod error;
+mod host;
+mod list;
+mod path;
+mod payment_page;
+mod payments;
+mod peer;
+mod query;
+mod read_places;
+mod respond;
+mod router;
+mod sandbox;
+mod serve;
+#[cfg(test)]
+mod tests;
+mod throttle;
+pub(crate) mod tls;
+
+pub(crate) use connections::Limits;
+pub(crate) use serve::{ListenRefused, Surface, base_url, may_listen, serve};
+
+use std::num::NonZero;
+use std::sync::Arc;
+use std::thread;
+
+use tokio_util::task::LocalPoolHandle;
+
+use crate::app::App;
+use connections::Connections;
+use payment_page::StreamSlots;
+use read_places::ReadPlaces;
+use throttle::Throttle;
+
+/// Threads that serve connections at most; more than a till ever needs.
+const THREADS_MAX: usize = 4;
+
+/// What all listeners of a gateway share.
+pub(crate) struct Http {
+    pub(crate) app: Arc<App>,
+    connections: Arc<Connections>,
+    throttle: Throttle,
+    read_places: ReadPlaces,
+    stream_slots: Arc<StreamSlots>,
+    /// A connection stays on one thread, with a runtime of its own: a request is read, answered and written without
+    /// waking another thread on the way, as it does where threads share their work.
+    threads: LocalPoolHandle,
+}
+
+impl Http {
+    /// What the listeners of `app` share under these bounds.
+    #[must_use]
+    pub(crate) fn new(app: Arc<App>, limits: Limits) -> Arc<Self> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
+        Arc::new(Self {
+            app,
+            connections: Arc::new(Connections::new(limits)),
+            throttle: Throttle::default(),
+            read_places: ReadPlaces::default(),
+            stream_slots: Arc::default(),
+            threads: LocalPoolHandle::new(threads),
+        })
+    }
+}

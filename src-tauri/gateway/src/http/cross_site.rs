@@ -1,0 +1,57 @@
+//! Requests that a page of another site makes in somebody's browser, which adds credentials that it keeps.
+
+use std::net::SocketAddr;
+
+use axum::http::header::ORIGIN;
+use axum::http::{HeaderName, HeaderValue, Request};
+
+use super::host::names_us;
+use crate::settings::Settings;
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// A resend by GET, which existing clients use: it changes something although it is a GET.
+const RESEND: &str = "/v2/payments/notify/";
+
+/// Whether a browser says that a page of anybody else's makes this call, and the call changes something. Programs send
+/// neither header; older browsers send the origin alone.
+pub(super) fn is_forged<B>(request: &Request<B>, listen: SocketAddr, settings: &Settings) -> bool {
+    let changes = !request.method().is_safe() || request.uri().path().starts_with(RESEND);
+    let all = |name: &HeaderName| request.headers().get_all(name).iter();
+    let is_own_origin = |origin: &HeaderValue| {
+        let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+        authority.is_some_and(|(_, authority)| names_us(authority, listen, settings))
+    };
+    changes
+        && (all(&SEC_FETCH_SITE).any(|site| site != "same-origin" && site != "none")
+            || all(&ORIGIN).any(|origin| !is_own_origin(origin)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::environment::Environment;
+
+    #[test]
+    fn whoever_a_browser_names_as_another_site_changes_nothing() {
+        let settings = Settings::defaults(Environment::Test);
+        for (method, path, name, value, forged) in [
+            ("POST", "/v2/payments/new", "sec-fetch-site", "cross-site", true),
+            ("POST", "/v2/payments/new", "sec-fetch-site", "same-site", true),
+            ("POST", "/v2/payments/new", "sec-fetch-site", "anything", true),
+            ("POST", "/v2/payments/new", "sec-fetch-site", "same-origin", false),
+            ("POST", "/v2/payments/new", "accept", "*/*", false),
+            ("POST", "/v2/payments/new", "origin", "https://evil.example", true),
+            ("POST", "/v2/payments/new", "origin", "null", true),
+            ("POST", "/v2/payments/new", "origin", "http://localhost:7421", false),
+            ("GET", "/v2/payments/notify/1", "sec-fetch-site", "same-site", true),
+            ("GET", "/v2/payments/notify/1", "sec-fetch-site", "none", false),
+            ("GET", "/v2/payments/10/0", "sec-fetch-site", "cross-site", false),
+            ("GET", "/pay/1/events", "origin", "https://evil.example", false),
+        ] {
+            let request = Request::builder().method(method).uri(path).header(name, value).body(()).unwrap();
+            let listen = "127.0.0.1:7421".parse().unwrap();
+            assert_eq!(is_forged(&request, listen, &settings), forged, "{method} {path} {name}: {value}");
+        }
+    }
+}

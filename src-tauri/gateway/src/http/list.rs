@@ -1,0 +1,169 @@
+//! Long lists, made as their clients read them.
+
+use std::io;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::response::Response;
+use tokio::sync::mpsc;
+use tokio_stream::StreamExt as _;
+use tokio_stream::wrappers::ReceiverStream;
+
+use super::Http;
+use super::error::Failure;
+use super::respond::{holding, json_answer};
+use crate::records::{RecordList, Snapshot};
+use crate::store::StoreError;
+
+/// How a list begins.
+const BEGIN: &str = r#"{"items":["#;
+
+/// Parts of a list that wait to be read.
+const PARTS_MADE: usize = 1;
+
+/// A list. A short one is made at once; of a long one only the beginning, and the rest as its client reads it, from the
+/// snapshot of each moment: nobody who reads slowly holds records in memory or keeps the database from tidying up. No more
+/// is read at a time for the key `key_id`, and for all, than there are places.
+///
+/// # Errors
+/// When the beginning cannot be read, or too many long lists of the key are not read to their end. What fails later breaks
+/// the answer off.
+pub(super) async fn list_answer<K: Send + 'static>(
+    http: &Arc<Http>,
+    key_id: i64,
+    (limit, offset): (u32, u64),
+    query: impl FnOnce(&Snapshot<'_>) -> Result<RecordList<K>, StoreError> + Send + 'static,
+) -> Result<Response, Failure> {
+    let begin = {
+        let (http, place) = (Arc::clone(http), http.read_places.take(key_id).await?);
+        move || {
+            let _place = place;
+            http.app.gateway.show(|snapshot| {
+                let mut list = query(snapshot)?;
+                Ok((list.next_part(snapshot)?, list))
+            })
+        }
+    };
+    let (first, list) = tokio::task::spawn_blocking(begin).await.map_err(|error| Failure::internal(&error))??;
+    let count = list.items_count();
+    let end = format!(r#"],"paginationInfo":{{"itemsCount":{count},"limit":{limit},"offset":{offset}}}}}"#);
+    let mut begun = String::with_capacity(BEGIN.len() + first.len() + end.len());
+    begun.push_str(BEGIN);
+    begun.push_str(&first);
+    if list.is_done() {
+        begun.push_str(&end);
+        return Ok(json_answer(begun));
+    }
+    let place = http.app.gateway.key_limits.begin_list(key_id)?;
+    let (parts, made) = mpsc::channel(PARTS_MADE);
+    tokio::spawn(go_on(Arc::clone(http), key_id, list, end, parts));
+    let begun = tokio_stream::once(Ok(Bytes::from(begun)));
+    Ok(holding(json_answer(Body::from_stream(begun.chain(ReceiverStream::new(made)))), place))
+}
+
+/// Makes the rest of a list, no faster than it is read.
+async fn go_on<K: Send + 'static>(
+    http: Arc<Http>,
+    key_id: i64,
+    mut list: RecordList<K>,
+    end: String,
+    parts: mpsc::Sender<io::Result<Bytes>>,
+) {
+    while !list.is_done() {
+        // Closed when the client has gone.
+        let Ok(room) = parts.reserve().await else { return };
+        let place = match http.read_places.take(key_id).await {
+            Ok(place) => place,
+            Err(error) => {
+                tracing::error!(%error, "a list broke off");
+                return room.send(Err(io::Error::other(error)));
+            }
+        };
+        let gateway = Arc::clone(&http.app.gateway);
+        let next = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            (gateway.show(|snapshot| list.next_part(snapshot)), list)
+        });
+        let part = match next.await {
+            Ok((Ok(part), rest)) => {
+                list = rest;
+                part
+            }
+            Ok((Err(error), _)) => {
+                tracing::error!(%error, "a list broke off");
+                return room.send(Err(io::Error::other(error)));
+            }
+            Err(error) => {
+                tracing::error!(%error, "a list broke off");
+                return room.send(Err(io::Error::other(error)));
+            }
+        };
+        room.send(Ok(Bytes::from(part)));
+    }
+    // Nobody reads it where the client has gone.
+    let _ = parts.send(Ok(Bytes::from(end))).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::sync::{Mutex, PoisonError};
+
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+    use crate::http::Limits;
+    use crate::testing::World;
+
+    #[tokio::test]
+    async fn a_list_has_a_place_until_it_is_read_or_given_up() {
+        let world = World::new().await;
+        let long = |_: &Snapshot<'_>| Ok(RecordList::new(2, vec![0u8, 1], |_, _| Ok(Some("1".repeat(100_000)))));
+        let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
+        let begin = async || list_answer(&http, 7, (2, 0), long).await;
+        let mut unread = Vec::new();
+        while let Ok(answer) = begin().await {
+            unread.push(answer);
+        }
+        assert_eq!(unread.len(), 16);
+        let whole = axum::body::to_bytes(unread.remove(0).into_body(), 1 << 20).await.unwrap();
+        assert!(whole.len() > 200_000 && whole.ends_with(b"}}"), "{} bytes", whole.len());
+        unread.push(begin().await.unwrap());
+        assert!(begin().await.is_err());
+        unread.pop();
+        begin().await.unwrap();
+    }
+    fn nothing() -> RecordList<()> {
+        RecordList::new(0, Vec::new(), |_, ()| Ok(None))
+    }
+
+    #[tokio::test]
+    async fn a_key_whose_lists_take_long_leaves_places_to_all_others() {
+        let world = World::new().await;
+        let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
+        let (begun, mut has_begun) = unbounded_channel();
+        let (go_on, may_go_on) = channel::<()>();
+        let may_go_on = Arc::new(Mutex::new(may_go_on));
+        // As many as the database has places. Those that read wait until `go_on` is dropped.
+        for _ in 0..48 {
+            let (http, begun, may_go_on) = (Arc::clone(&http), begun.clone(), Arc::clone(&may_go_on));
+            let query = move |_: &Snapshot<'_>| {
+                begun.send(()).unwrap();
+                let _ = may_go_on.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                Ok(nothing())
+            };
+            tokio::spawn(async move { list_answer(&http, 1, (1, 0), query).await.map(drop) });
+        }
+        for _ in 0..12 {
+            has_begun.recv().await.unwrap();
+        }
+        let other = list_answer(&http, 2, (1, 0), |_| Ok(nothing())).await;
+        let watcher = world.gateway.store.read(|reader| reader.tip_height());
+        // All that could begin did: they were asked for before the other key's.
+        let more = has_begun.try_recv();
+        drop(go_on);
+        assert!(other.is_ok(), "{other:?}");
+        assert!(watcher.is_ok(), "{watcher:?}");
+        assert!(more.is_err(), "a thirteenth was read");
+    }
+}

@@ -1,0 +1,270 @@
+//! Reading a request's JSON object member by member, strictly: UTF-8, bounded depth, no name twice in one
+//! object. Numbers stay the text that they came as; nothing passes through a float. The only reader of bodies.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::field_errors::FieldError;
+
+/// Nesting beyond this is no request of ours, and costs more to check than it says.
+const DEPTH_MAX: usize = 32;
+
+/// Up to so many members names are compared pairwise, which beats hashing.
+const FEW: usize = 16;
+
+/// A body that is no JSON object of ours, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Malformed(String);
+
+impl Malformed {
+    /// The same as a field error of the whole request.
+    pub(crate) fn field_error(self) -> FieldError {
+        FieldError::general("MALFORMED_JSON", self.0)
+    }
+}
+
+/// The members of a JSON object, each name once.
+#[derive(Debug)]
+pub(crate) struct JsonObject<'a> {
+    members: Vec<(Cow<'a, str>, &'a RawValue)>,
+}
+
+impl<'a> JsonObject<'a> {
+    /// An object without members, for a body that is not there.
+    pub(crate) const fn empty() -> Self {
+        Self { members: Vec::new() }
+    }
+
+    /// Reads a whole body.
+    pub(crate) fn parse(body: &'a [u8]) -> Result<Self, Malformed> {
+        let text = std::str::from_utf8(body).map_err(|_| Malformed("The body is not UTF-8".to_owned()))?;
+        let object: Self =
+            serde_json::from_str(text).map_err(|error| Malformed(format!("The body is not a JSON object: {error}")))?;
+        object.check(1)?;
+        Ok(object)
+    }
+
+    /// A string member; `None` when it is missing or null.
+    pub(crate) fn string(&self, name: &'static str, field_errors: &mut Vec<FieldError>) -> Option<Cow<'a, str>> {
+        self.string_named(name, name, field_errors)
+    }
+
+    /// The same, with the name that a field error of it is told under.
+    pub(crate) fn string_named(
+        &self,
+        name: &str,
+        field: &'static str,
+        field_errors: &mut Vec<FieldError>,
+    ) -> Option<Cow<'a, str>> {
+        let text = read_string(self.get(name)?);
+        if text.is_none() {
+            field_errors.push(FieldError::invalid(field, "must be a string"));
+        }
+        text
+    }
+
+    /// A number, as a JSON number or a string that holds one: its text.
+    pub(crate) fn number(&self, name: &'static str, field_errors: &mut Vec<FieldError>) -> Option<Cow<'a, str>> {
+        let text = read_number(self.get(name)?);
+        if text.is_none() {
+            field_errors.push(FieldError::invalid(name, "must be a number, or a string that holds one"));
+        }
+        text
+    }
+
+    /// An object member; `None` when it is missing or null.
+    pub(crate) fn object(&self, name: &'static str, field_errors: &mut Vec<FieldError>) -> Option<JsonObject<'a>> {
+        let object = serde_json::from_str(self.get(name)?).ok();
+        if object.is_none() {
+            field_errors.push(FieldError::invalid(name, "must be an object"));
+        }
+        object
+    }
+
+    /// Every member, by name: its JSON text.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.members.iter().map(|(name, value)| (name.as_ref(), value.get()))
+    }
+
+    /// A member's JSON text; null counts as missing.
+    pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
+        let (_, value) = self.members.iter().find(|(member, _)| member == name)?;
+        Some(value.get()).filter(|text| *text != "null")
+    }
+
+    fn check(&self, depth: usize) -> Result<(), Malformed> {
+        if let Some(name) = self.name_twice() {
+            return Err(Malformed(format!("The name {name:?} stands twice in one object")));
+        }
+        self.members.iter().try_for_each(|(_, value)| check_value(value, depth + 1))
+    }
+
+    fn name_twice(&self) -> Option<&str> {
+        let names = || self.members.iter().map(|(name, _)| name.as_ref());
+        if self.members.len() <= FEW {
+            return names().enumerate().find(|(index, name)| names().take(*index).any(|it| it == *name)).map(|it| it.1);
+        }
+        let mut seen = HashSet::with_capacity(self.members.len());
+        names().find(|name| !seen.insert(*name))
+    }
+}
+
+/// Checks what stands below a value, also where we ignore it.
+fn check_value(value: &RawValue, depth: usize) -> Result<(), Malformed> {
+    let text = value.get();
+    if !text.starts_with(['{', '[']) {
+        return Ok(());
+    }
+    if depth > DEPTH_MAX {
+        return Err(Malformed(format!("The body is nested deeper than {DEPTH_MAX} levels")));
+    }
+    let broken = |error| Malformed(format!("The body is not JSON: {error}"));
+    if text.starts_with('{') {
+        return serde_json::from_str::<JsonObject<'_>>(text).map_err(broken)?.check(depth);
+    }
+    let items: Vec<&RawValue> = serde_json::from_str(text).map_err(broken)?;
+    items.into_iter().try_for_each(|item| check_value(item, depth + 1))
+}
+
+/// The text of a number, or of a string that may hold one; `None` for any other value.
+pub(crate) fn read_number(raw: &str) -> Option<Cow<'_, str>> {
+    if raw.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
+        return Some(Cow::Borrowed(raw));
+    }
+    read_string(raw)
+}
+
+fn read_string(raw: &str) -> Option<Cow<'_, str>> {
+    serde_json::from_str::<Text<'_>>(raw).ok().map(|text| text.0)
+}
+
+impl<'de> Deserialize<'de> for JsonObject<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = JsonObject<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::with_capacity(8);
+                while let Some((name, value)) = map.next_entry::<Text<'de>, &'de RawValue>()? {
+                    members.push((name.0, value));
+                }
+                Ok(JsonObject { members })
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+/// A string that is borrowed from the body unless it holds escapes.
+struct Text<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Text<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Borrowing;
+        impl<'de> Visitor<'de> for Borrowing {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Borrowing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(body: &str) -> Result<JsonObject<'_>, Malformed> {
+        JsonObject::parse(body.as_bytes())
+    }
+
+    #[test]
+    fn numbers_stay_the_text_that_they_came_as() {
+        let object = parse(r#"{"a": 10.00, "b": "10.00", "c": 1e400, "d": -0.10, "e": true, "f": null}"#).unwrap();
+        let mut field_errors = Vec::new();
+        for (name, text) in [("a", "10.00"), ("b", "10.00"), ("c", "1e400"), ("d", "-0.10")] {
+            assert_eq!(object.number(name, &mut field_errors).as_deref(), Some(text));
+        }
+        assert_eq!(
+            (object.number("f", &mut field_errors), object.number("g", &mut field_errors), field_errors.len()),
+            (None, None, 0)
+        );
+        assert_eq!(object.number("e", &mut field_errors), None);
+        assert_eq!(field_errors[0].field.as_deref(), Some("e"));
+    }
+
+    #[test]
+    fn strings_are_unescaped_and_of_one_kind() {
+        let object = parse(r#"{"me\u0073sage": "a\n\u00e9", "n": 5}"#).unwrap();
+        let mut field_errors = Vec::new();
+        assert_eq!(object.string("message", &mut field_errors).as_deref(), Some("a\né"));
+        assert_eq!(object.string("n", &mut field_errors), None);
+        assert_eq!(field_errors[0].message, "n must be a string");
+    }
+
+    #[test]
+    fn a_name_twice_is_refused_at_any_depth_and_however_it_is_written() {
+        let many: String = (0..40).map(|n| format!(r#""k{n}":1,"#)).collect();
+        for body in [
+            r#"{"a":1,"a":2}"#.to_owned(),
+            r#"{"a":1,"\u0061":2}"#.to_owned(),
+            r#"{"ignored":[{"x":{"a":1,"a":1}}]}"#.to_owned(),
+            format!(r#"{{{many}"k7":2}}"#),
+        ] {
+            assert!(parse(&body).is_err(), "{body}");
+        }
+        assert!(parse(&format!(r#"{{{many}"other":{{"k7":1}}}}"#)).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_json_object_in_utf_8_is_refused() {
+        for body in
+            ["", "[]", "null", "1", "{", "{}x", r#"{"a":NaN}"#, r#"{"a":01}"#, "{'a':1}", r#"{"a":1,}"#, "\u{feff}{}"]
+        {
+            assert!(parse(body).is_err(), "{body}");
+        }
+        assert!(JsonObject::parse(b"{\"a\":\"\xff\"}").is_err());
+        assert!(parse(" {} ").is_ok());
+    }
+
+    #[test]
+    fn a_value_that_serde_json_knows_is_an_ordinary_object() {
+        let body = r#"{"a": {"$serde_json::private::RawValue": "[1"}, "$serde_json::private::Number": "x"}"#;
+        let object = parse(body).unwrap();
+        assert_eq!(object.get("a"), Some(r#"{"$serde_json::private::RawValue": "[1"}"#));
+        let mut field_errors = Vec::new();
+        let inner = object.object("a", &mut field_errors).unwrap();
+        assert_eq!(inner.get("$serde_json::private::RawValue"), Some(r#""[1""#));
+        assert_eq!(object.number("$serde_json::private::Number", &mut field_errors).as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn deep_json_is_refused_without_a_deep_stack() {
+        for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+            let deep = format!(r#"{{"a":{}1{}}}"#, open.repeat(10_000), close.repeat(10_000));
+            assert!(parse(&deep).is_err());
+            assert!(parse(&format!(r#"{{"a":{}1{}}}"#, open.repeat(20), close.repeat(20))).is_ok());
+        }
+        assert!(parse(&format!(r#"{{"a":{}"#, "[".repeat(60_000))).is_err());
+    }
+}

@@ -1,0 +1,12 @@
+//! What the gateway takes from the machine that it runs on: time, random numbers, files, secrets.
+
+pub(crate) mod clock;
+pub(crate) mod data_dir;
+pub(crate) mod descriptors;
+pub(crate) mod disk;
+pub(crate) mod entropy;
+pub(crate) mod environment;
+pub(crate) mod fail_points;
+pub(crate) mod secrets;
+pub(crate) mod threads;
+pub(crate) mod trust;

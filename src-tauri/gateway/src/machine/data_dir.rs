@@ -1,0 +1,333 @@
+//! Where an environment's files lie, for their owner alone, and the lock by which one process alone uses them.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::machine::environment::Environment;
+use crate::machine::trust::{self, Untrusted};
+
+/// The folder of one environment, locked as long as this value lives.
+#[derive(Debug)]
+pub struct DataDir {
+    path: PathBuf,
+    /// Unlocked when it is closed, also by a crash.
+    _lock: File,
+}
+
+/// Why the data directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DataDirError {
+    /// The platform gives this user none.
+    #[error("this user has no home folder to keep data in: name a folder with --data-dir")]
+    NoHome,
+    /// Another process has it.
+    #[error(
+        "the data directory {path} is in use already, by another Tillgate{process}: stop that one first, or name another --data-dir"
+    )]
+    InUse {
+        /// The environment's folder.
+        path: PathBuf,
+        /// ` (process 123)`, where it is known.
+        process: String,
+    },
+    /// There is none, and who asks must not make one.
+    #[error(
+        "there is no data directory {path}: see whether --data-dir and --environment are right; `tillgate serve` makes a new one"
+    )]
+    Missing {
+        /// The environment's folder.
+        path: PathBuf,
+    },
+    /// Another user of the machine may have prepared it.
+    #[error(transparent)]
+    Untrusted(#[from] Untrusted),
+    /// A file operation failed.
+    #[error("{action} {path} failed: {source}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+/// What to do where there is no data directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhereNone {
+    /// Make it: for what begins with an empty one.
+    Make,
+    /// Refuse: a mistyped folder must not become a store of its own.
+    Refuse,
+}
+
+impl DataDir {
+    /// Takes the environment's folder below `base` ([`base`]).
+    ///
+    /// # Errors
+    /// When there is none and none is to be made, another process uses it, another user may have prepared it, or it
+    /// cannot be created.
+    pub fn open(base: &Path, environment: Environment, where_none: WhereNone) -> Result<Self, DataDirError> {
+        let path = env_dir(base, environment);
+        if !exists(base, environment)? && where_none == WhereNone::Refuse {
+            return Err(DataDirError::Missing { path });
+        }
+        create_private(&path)?;
+        // Nobody else can put anything there from now on; what was put there before is looked at.
+        trust::is_ours(&path)?;
+        trust::holds_ours_alone(&path)?;
+        let lock = lock(&path)?;
+        Ok(Self { path, _lock: lock })
+    }
+
+    /// The environment's folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The gateway's database.
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        database(&self.path)
+    }
+
+    /// The sandbox's chain.
+    #[must_use]
+    pub fn sandbox(&self) -> PathBuf {
+        self.path.join("sandbox.db")
+    }
+
+    /// Where the command line reaches a running gateway.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        socket(&self.path)
+    }
+}
+
+/// The folder that holds the environments' folders: the one that was named, else the platform's.
+///
+/// # Errors
+/// [`DataDirError::NoHome`].
+pub(crate) fn base(named: Option<&Path>) -> Result<PathBuf, DataDirError> {
+    match named {
+        Some(path) => std::path::absolute(path).map_err(|source| DataDirError::Io {
+            action: "finding the folder",
+            path: path.to_owned(),
+            source,
+        }),
+        None => directories::ProjectDirs::from("", "", "tillgate")
+            .map(|dirs| dirs.data_local_dir().to_owned())
+            .ok_or(DataDirError::NoHome),
+    }
+}
+
+/// Whether there is a data directory of the environment below `base`.
+///
+/// # Errors
+/// When another user may have prepared what is there.
+pub(crate) fn exists(base: &Path, environment: Environment) -> Result<bool, DataDirError> {
+    let path = env_dir(base, environment);
+    trust::may_hold_ours(base)?;
+    let is_there = trust::is_ours(&path)? && trust::is_ours(&database(&path))?;
+    trust::is_ours(&socket(&path))?;
+    Ok(is_there)
+}
+
+fn database(env_dir: &Path) -> PathBuf {
+    env_dir.join("tillgate.db")
+}
+
+/// The folder of an environment below `base`.
+#[must_use]
+pub(crate) fn env_dir(base: &Path, environment: Environment) -> PathBuf {
+    base.join(environment.as_str())
+}
+
+/// The control socket in an environment's folder.
+#[must_use]
+pub(crate) fn socket(env_dir: &Path) -> PathBuf {
+    env_dir.join("control.sock")
+}
+
+/// A folder that exists keeps its mode but for the environment's own, which is ours alone to use.
+fn create_private(path: &Path) -> Result<(), DataDirError> {
+    let failed = |action| move |source| DataDirError::Io { action, path: path.to_owned(), source };
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(failed("creating the folder"))?;
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        std::fs::set_permissions(path, mode).map_err(failed("closing to others the folder"))?;
+    }
+    Ok(())
+}
+
+fn lock(env_dir: &Path) -> Result<File, DataDirError> {
+    let path = env_dir.join("lock");
+    let failed = |action| {
+        let path = path.clone();
+        move |source| DataDirError::Io { action, path, source }
+    };
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&path).map_err(failed("opening the lock"))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(DataDirError::InUse { path: env_dir.to_owned(), process: holder(&mut file) });
+        }
+        Err(TryLockError::Error(source)) => return Err(failed("locking")(source)),
+    }
+    // For people only: the lock itself is the kernel's.
+    let noted = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
+    noted.map_err(failed("writing the lock"))?;
+    Ok(file)
+}
+
+fn holder(file: &mut File) -> String {
+    /// A process id has no more digits.
+    const DIGITS_MAX: u64 = 20;
+    let mut text = String::new();
+    match file.take(DIGITS_MAX).read_to_string(&mut text) {
+        Ok(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => format!(" (process {text})"),
+        Ok(_) | Err(_) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_process_is_refused_until_the_first_is_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = DataDir::open(folder.path(), Environment::Test, WhereNone::Make).unwrap();
+        let error = DataDir::open(folder.path(), Environment::Test, WhereNone::Make).unwrap_err().to_string();
+        assert!(error.contains(&format!("(process {})", std::process::id())), "{error}");
+        assert!(error.contains("--data-dir"), "{error}");
+        drop(first);
+        DataDir::open(folder.path(), Environment::Test, WhereNone::Make).unwrap();
+    }
+
+    #[test]
+    fn the_environments_do_not_hinder_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let test = DataDir::open(folder.path(), Environment::Test, WhereNone::Make).unwrap();
+        let production = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
+        assert_ne!(test.path(), production.path());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folder_and_lock_are_for_their_owner_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let open = folder.path().join("data").join("test");
+        std::fs::create_dir_all(&open).unwrap();
+        std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let dir = DataDir::open(&folder.path().join("data"), Environment::Test, WhereNone::Make).unwrap();
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(dir.path()), 0o700);
+        assert_eq!(mode(&dir.path().join("lock")), 0o600);
+    }
+
+    #[test]
+    fn where_there_is_none_a_folder_is_named_and_not_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let typo = folder.path().join("tilgate");
+        let refuse = || DataDir::open(&typo, Environment::Test, WhereNone::Refuse).unwrap_err().to_string();
+        assert!(refuse().contains(&typo.join("test").display().to_string()), "{}", refuse());
+        assert!(!typo.exists(), "nothing was made");
+        // A folder of another purpose that happens to have the name is none either, and is left as it is.
+        std::fs::create_dir_all(typo.join("test")).unwrap();
+        refuse();
+        assert_eq!(std::fs::read_dir(typo.join("test")).unwrap().count(), 0);
+        DataDir::open(&typo, Environment::Test, WhereNone::Make).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_prepared_link_is_refused_and_what_it_leads_to_left_alone() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        let base = folder.path().join("data");
+        let refused = || DataDir::open(&base, Environment::Test, WhereNone::Make).unwrap_err().to_string();
+        std::fs::create_dir_all(base.join("test")).unwrap();
+        for name in ["tillgate.db", "tillgate.db-wal", "sandbox.db", "lock", "control.sock", "secrets.json"] {
+            let link = base.join("test").join(name);
+            symlink(&target, &link).unwrap();
+            assert!(refused().contains(name) && refused().contains("symbolic link"), "{}", refused());
+            std::fs::remove_file(link).unwrap();
+        }
+        std::fs::remove_dir_all(base.join("test")).unwrap();
+        std::fs::create_dir(folder.path().join("elsewhere")).unwrap();
+        symlink(folder.path().join("elsewhere"), base.join("test")).unwrap();
+        assert!(refused().contains("symbolic link"), "{}", refused());
+        assert_eq!(std::fs::read_dir(folder.path().join("elsewhere")).unwrap().count(), 0);
+        assert!(!target.exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_in_which_everybody_may_write_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let open = |mode| {
+            std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(mode)).unwrap();
+            DataDir::open(folder.path(), Environment::Test, WhereNone::Make).map(|_| ())
+        };
+        assert!(open(0o777).unwrap_err().to_string().contains("chmod o-w"));
+        open(0o1777).expect("where each removes only what is theirs, ours stays ours");
+        open(0o755).unwrap();
+    }
+
+    /// Only root can give files away: as another user this proves nothing, and says so.
+    #[cfg(unix)]
+    #[test]
+    fn what_another_user_owns_is_refused() {
+        use std::os::unix::fs::chown;
+        const NOBODY: u32 = 65_534;
+        if trust::own_uid() != 0 {
+            eprintln!("skipped: only root can make another user's folder");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().join("data");
+        let refused = |what: &Path| {
+            chown(what, Some(NOBODY), None).unwrap();
+            for where_none in [WhereNone::Make, WhereNone::Refuse] {
+                let why = DataDir::open(&base, Environment::Test, where_none).unwrap_err().to_string();
+                assert!(why.contains("another user (uid 65534)"), "{}: {why}", what.display());
+            }
+            chown(what, Some(0), None).unwrap();
+        };
+        std::fs::create_dir_all(base.join("test")).unwrap();
+        std::fs::write(base.join("test").join("tillgate.db"), "").unwrap();
+        refused(&base);
+        refused(&base.join("test"));
+        refused(&base.join("test").join("tillgate.db"));
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&base, &link).unwrap();
+        DataDir::open(&link, Environment::Test, WhereNone::Make).expect("a link of ours to the base is ours");
+        std::os::unix::fs::lchown(&link, Some(NOBODY), None).unwrap();
+        DataDir::open(&link, Environment::Test, WhereNone::Make).unwrap_err();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let error = DataDir::open(&file, Environment::Test, WhereNone::Make).unwrap_err().to_string();
+        assert!(error.starts_with("creating the folder") && error.contains("file"), "{error}");
+    }
+}

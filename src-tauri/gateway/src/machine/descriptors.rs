@@ -1,0 +1,45 @@
+//! File descriptors: how many this program may have open. Connections, databases and sockets share them.
+
+/// More than the gateway ever uses; some systems refuse to give all that they promise.
+#[cfg(unix)]
+const WANTED: u64 = 8_192;
+
+/// Raises this process's limit of open file descriptors as far as it may and needs to, and answers what it is then.
+/// Called once, at the start.
+#[cfg(unix)]
+pub(crate) fn raise_limit() -> u64 {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let limit = getrlimit(Resource::Nofile);
+    // None: as many as one wants.
+    let current = limit.current.unwrap_or(u64::MAX);
+    let wanted = WANTED.min(limit.maximum.unwrap_or(u64::MAX));
+    if current >= wanted {
+        return current;
+    }
+    match setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum }) {
+        Ok(()) => wanted,
+        Err(error) => {
+            tracing::warn!(%error, current, "the limit of open files cannot be raised: fewer connections are taken");
+            current
+        }
+    }
+}
+
+/// Windows has no such limit that matters here.
+#[cfg(not(unix))]
+pub fn raise_limit() -> u64 {
+    u64::MAX
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_what_it_says_and_a_second_call_changes_nothing() {
+        let limit = raise_limit();
+        assert_eq!(rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX), limit);
+        assert_eq!(raise_limit(), limit);
+    }
+}

@@ -1,0 +1,37 @@
+//! Random numbers, behind a trait so that a test can repeat itself.
+
+use tillgate_domain::id::Id;
+
+/// A source of random bytes fit for secrets.
+pub trait Entropy: Send + Sync {
+    /// Fills `bytes`.
+    ///
+    /// # Errors
+    /// When the operating system gives none.
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy>;
+
+    /// A new identifier.
+    ///
+    /// # Errors
+    /// As [`Entropy::fill`].
+    fn id(&self) -> Result<Id, NoEntropy> {
+        let mut bytes = [0u8; 20];
+        self.fill(&mut bytes)?;
+        Ok(Id::from_bytes(bytes))
+    }
+}
+
+/// The operating system gave no random bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the operating system gave no random bytes")]
+pub struct NoEntropy;
+
+/// The operating system's random numbers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SystemEntropy;
+
+impl Entropy for SystemEntropy {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
+        getrandom::fill(bytes).map_err(|_| NoEntropy)
+    }
+}

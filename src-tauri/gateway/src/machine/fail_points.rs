@@ -1,0 +1,206 @@
+//! Where a test ends the program as a power cut would, and the faults that a test injects: a commit that fails,
+//! a machine's clock that was set.
+//!
+//! All of it exists only with the feature `fail-points`, which the project's own tests switch on and nothing that
+//! is shipped does (docs/decisions/fail-points.md). Without it each function here is empty, reads no environment
+//! variable, and leaves nothing in the program.
+
+#![allow(unreachable_pub, reason = "tests compile this file alone, too, and look for what it then holds")]
+
+/// A place that a test can name. `Before` is before the act, `After` is when it is done and nobody was told of it.
+#[derive(Clone, Copy)]
+pub enum Point {
+    /// The database's commit.
+    CommitBefore,
+    /// See [`Point::CommitBefore`].
+    CommitAfter,
+    /// Asking the backend what changed.
+    ViewBefore,
+    /// See [`Point::ViewBefore`].
+    ViewAfter,
+    /// Offering a transaction to the network.
+    BroadcastBefore,
+    /// See [`Point::BroadcastBefore`].
+    BroadcastAfter,
+    /// Sending a notification.
+    SendBefore,
+    /// See [`Point::SendBefore`].
+    SendAfter,
+    /// A change of the sandbox's chain, clock, rates or faults.
+    SandboxBefore,
+    /// See [`Point::SandboxBefore`].
+    SandboxAfter,
+}
+
+#[cfg(feature = "fail-points")]
+pub use told::{boot_step_ms, checkpoint_pages, commit_fails, ends, index_after, pass, synchronous, wall_step_ms};
+
+#[cfg(not(feature = "fail-points"))]
+pub use untold::{boot_step_ms, checkpoint_pages, commit_fails, ends, index_after, pass, synchronous, wall_step_ms};
+
+/// What is built into tests.
+#[cfg(feature = "fail-points")]
+mod told {
+    use std::path::PathBuf;
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::Point;
+
+    /// `commit.before:3` ends the program when it is about to commit for the third time.
+    const POINT_VARIABLE: &str = "TILLGATE_FAIL_POINT";
+
+    /// A folder whose files inject faults, for as long as they are there.
+    const INJECTED_FAULTS_VARIABLE: &str = "TILLGATE_INJECTED_FAULTS";
+
+    /// `NORMAL` instead of `FULL`, for the test that shows that the difference is seen.
+    const SYNCHRONOUS_VARIABLE: &str = "TILLGATE_SYNCHRONOUS";
+
+    /// How many pages the WAL holds when it is checkpointed, so that little load does it often.
+    const CHECKPOINT_VARIABLE: &str = "TILLGATE_CHECKPOINT_PAGES";
+
+    /// After how many payments they are indexed, so that little load does it.
+    const INDEXING_VARIABLE: &str = "TILLGATE_INDEX_AFTER";
+
+    /// The name of a thread that ends as soon as it starts.
+    const THREAD_VARIABLE: &str = "TILLGATE_END_THREAD";
+
+    impl Point {
+        const fn name(self) -> &'static str {
+            match self {
+                Self::CommitBefore => "commit.before",
+                Self::CommitAfter => "commit.after",
+                Self::ViewBefore => "view.before",
+                Self::ViewAfter => "view.after",
+                Self::BroadcastBefore => "broadcast.before",
+                Self::BroadcastAfter => "broadcast.after",
+                Self::SendBefore => "send.before",
+                Self::SendAfter => "send.after",
+                Self::SandboxBefore => "sandbox.before",
+                Self::SandboxAfter => "sandbox.after",
+            }
+        }
+    }
+
+    /// Ends the program here, if a test named this point and this passage of it.
+    pub fn pass(point: Point) {
+        static WANTED: OnceLock<Option<(String, u64)>> = OnceLock::new();
+        static PASSED: AtomicU64 = AtomicU64::new(0);
+        let wanted = WANTED.get_or_init(|| {
+            let text = std::env::var(POINT_VARIABLE).ok()?;
+            let (name, count) = text.split_once(':')?;
+            Some((name.to_owned(), count.parse().ok()?))
+        });
+        if let Some((name, count)) = wanted
+            && name == point.name()
+            && PASSED.fetch_add(1, Ordering::SeqCst).saturating_add(1) == *count
+        {
+            std::process::abort();
+        }
+    }
+
+    fn injected(name: &str) -> Option<PathBuf> {
+        static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
+        let folder = FOLDER.get_or_init(|| std::env::var_os(INJECTED_FAULTS_VARIABLE).map(PathBuf::from));
+        Some(folder.as_ref()?.join(name))
+    }
+
+    fn told_ms(name: &str) -> i64 {
+        let text = injected(name).and_then(|file| std::fs::read_to_string(file).ok());
+        text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    }
+
+    /// Whether commits fail for now.
+    pub fn commit_fails() -> bool {
+        injected("commit-fails").is_some_and(|file| file.exists())
+    }
+
+    /// Whether the thread of this name ends at once.
+    pub fn ends(thread: Option<&str>) -> bool {
+        thread.is_some() && std::env::var(THREAD_VARIABLE).ok().as_deref() == thread
+    }
+
+    /// By how much the machine's wall clock is said to have been set.
+    pub fn wall_step_ms() -> i64 {
+        told_ms("wall-step-ms")
+    }
+
+    /// By how much the boot-time clock is said to be ahead: time that passed for every clock of the machine.
+    pub fn boot_step_ms() -> i64 {
+        told_ms("boot-step-ms")
+    }
+
+    /// The value for SQLite's `synchronous`.
+    pub fn synchronous(usual: &'static str) -> &'static str {
+        match std::env::var(SYNCHRONOUS_VARIABLE).as_deref() {
+            Ok("NORMAL") => "NORMAL",
+            _ => usual,
+        }
+    }
+
+    /// Pages of the WAL after which it is checkpointed.
+    pub fn checkpoint_pages(usual: u32) -> u32 {
+        told_number(CHECKPOINT_VARIABLE, usual)
+    }
+
+    /// Payments after which they are indexed.
+    pub fn index_after(usual: i64) -> i64 {
+        told_number(INDEXING_VARIABLE, usual)
+    }
+
+    fn told_number<T: std::str::FromStr>(variable: &str, usual: T) -> T {
+        std::env::var(variable).ok().and_then(|number| number.parse().ok()).unwrap_or(usual)
+    }
+}
+
+/// What is built into everything else.
+#[cfg(not(feature = "fail-points"))]
+mod untold {
+    use super::Point;
+
+    /// Does nothing.
+    #[inline(always)]
+    pub const fn pass(_: Point) {}
+
+    /// No.
+    #[inline(always)]
+    pub const fn commit_fails() -> bool {
+        false
+    }
+
+    /// No.
+    #[inline(always)]
+    pub const fn ends(_: Option<&str>) -> bool {
+        false
+    }
+
+    /// The machine's clock is believed.
+    #[inline(always)]
+    pub const fn wall_step_ms() -> i64 {
+        0
+    }
+
+    /// The machine's clock is believed.
+    #[inline(always)]
+    pub const fn boot_step_ms() -> i64 {
+        0
+    }
+
+    /// What is usual.
+    #[inline(always)]
+    pub const fn synchronous(usual: &'static str) -> &'static str {
+        usual
+    }
+
+    /// What is usual.
+    #[inline(always)]
+    pub const fn checkpoint_pages(usual: u32) -> u32 {
+        usual
+    }
+
+    /// What is usual.
+    #[inline(always)]
+    pub const fn index_after(usual: i64) -> i64 {
+        usual
+    }
+}

@@ -1,0 +1,81 @@
+//! Where secrets lie: the OS keyring, or the file that stands in for it. Never the database, and never a log.
+
+mod encrypted_file;
+mod keyring;
+mod place;
+mod plain_file;
+mod private_file;
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+pub use place::SecretsPlace;
+pub(crate) use place::open;
+
+/// What a secret is for; part of its entry's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// The BIP39 mnemonic.
+    WalletMnemonic,
+    /// The HMAC key that signs notifications, and the one it replaced, as JSON.
+    HmacKeys,
+}
+
+impl Purpose {
+    /// Its name in the place of secrets.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::WalletMnemonic => "walletMnemonic",
+            Self::HmacKeys => "hmacKeys",
+        }
+    }
+}
+
+/// A secret's text, wiped when dropped and never shown.
+#[derive(Clone)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// Takes over a text.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self(Zeroizing::new(text))
+    }
+
+    /// The text itself.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[REDACTED]")
+    }
+}
+
+/// Why a secret cannot be had, a sentence with the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SecretError(pub String);
+
+/// A place for secrets, of one installation and environment. Calls block.
+pub trait SecretStore: Send + Sync {
+    /// The secret, if there is one.
+    ///
+    /// # Errors
+    /// When the store is locked or missing.
+    fn get(&self, purpose: Purpose) -> Result<Option<Secret>, SecretError>;
+
+    /// Stores a secret, durably.
+    ///
+    /// # Errors
+    /// When the store is locked or missing.
+    fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError>;
+
+    /// What it is, for `doctor` and the log ("the OS keyring", "a file").
+    fn describe(&self) -> String;
+}

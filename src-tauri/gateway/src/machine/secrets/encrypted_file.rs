@@ -1,0 +1,306 @@
+//! A file encrypted with a passphrase: the place for secrets on servers without a keyring.
+//!
+//! Argon2id makes the key of the passphrase, XChaCha20-Poly1305 seals all secrets together. The
+//! parameters stand in the file, and are sealed with it together with whose secrets they are: a
+//! file of another installation or environment, or with weakened parameters, does not open.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use argon2::{Algorithm, Argon2, Params, Version};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use chacha20poly1305::aead::{Aead as _, Payload};
+use chacha20poly1305::{KeyInit as _, XChaCha20Poly1305};
+use serde::{Deserialize, Serialize};
+use tillgate_domain::id::Id;
+use zeroize::{Zeroize, Zeroizing};
+
+use super::{Purpose, Secret, SecretError, SecretStore, private_file};
+use crate::machine::environment::Environment;
+
+/// The form of the file.
+const VERSION: u32 = 1;
+
+/// RFC 9106, section 4, second recommendation: 64 MiB, 3 passes, 4 lanes.
+const MEMORY_KIB: u32 = 64 * 1_024;
+const PASSES: u32 = 3;
+const LANES: u32 = 4;
+
+/// More than this no file of ours asks for; it would only stop the machine.
+const MEMORY_KIB_MAX: u32 = 1_024 * 1_024;
+const PASSES_MAX: u32 = 100;
+
+const SALT_BYTES: usize = 16;
+const KEY_BYTES: usize = 32;
+const NONCE_BYTES: usize = 24;
+
+/// Secrets in an encrypted file.
+pub(super) struct EncryptedFile {
+    file: PathBuf,
+    header: Header,
+    key: Zeroizing<[u8; KEY_BYTES]>,
+    secrets: Mutex<Secrets>,
+}
+
+/// What stands in the file in the clear, and is sealed with the secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Header {
+    tillgate_secrets: u32,
+    installation: String,
+    environment: String,
+    kdf: String,
+    memory_kib: u32,
+    passes: u32,
+    lanes: u32,
+    salt: String,
+    cipher: String,
+}
+
+/// The file as JSON.
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    #[serde(flatten)]
+    header: Header,
+    nonce: String,
+    sealed: String,
+}
+
+/// Secrets by the name of their purpose, wiped when dropped.
+#[derive(Default, Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Secrets(BTreeMap<String, String>);
+
+impl Drop for Secrets {
+    fn drop(&mut self) {
+        self.0.values_mut().for_each(Zeroize::zeroize);
+    }
+}
+
+impl EncryptedFile {
+    /// Opens the file, or makes it where there is none.
+    pub(super) fn open(
+        file: &Path,
+        passphrase: &Secret,
+        installation: &Id,
+        environment: Environment,
+    ) -> Result<Self, SecretError> {
+        if passphrase.reveal().is_empty() {
+            return Err(SecretError("the passphrase of the secrets file is empty: set TILLGATE_PASSPHRASE".to_owned()));
+        }
+        let text = private_file::read(file).map_err(|error| failed(file, "cannot be read", &error))?;
+        match text {
+            Some(text) => Self::unseal(file, &text, passphrase, installation, environment),
+            None => Self::create(file, passphrase, installation, environment),
+        }
+    }
+
+    fn create(
+        file: &Path,
+        passphrase: &Secret,
+        installation: &Id,
+        environment: Environment,
+    ) -> Result<Self, SecretError> {
+        let header = Header {
+            tillgate_secrets: VERSION,
+            installation: installation.to_string(),
+            environment: environment.as_str().to_owned(),
+            kdf: "argon2id".to_owned(),
+            memory_kib: MEMORY_KIB,
+            passes: PASSES,
+            lanes: LANES,
+            salt: BASE64.encode(random::<SALT_BYTES>()?),
+            cipher: "xchacha20poly1305".to_owned(),
+        };
+        let key = header.key(file, passphrase)?;
+        let made = Self { file: file.to_owned(), header, key, secrets: Mutex::default() };
+        // At once, so that a place that cannot be written is found at the start.
+        made.write(&made.secrets())?;
+        Ok(made)
+    }
+
+    fn unseal(
+        file: &Path,
+        text: &str,
+        passphrase: &Secret,
+        installation: &Id,
+        environment: Environment,
+    ) -> Result<Self, SecretError> {
+        let sealed: Sealed =
+            serde_json::from_str(text).map_err(|_| wrong(file, "is not a file of Tillgate's secrets, or damaged"))?;
+        let header = sealed.header;
+        if header.tillgate_secrets != VERSION || header.kdf != "argon2id" || header.cipher != "xchacha20poly1305" {
+            return Err(wrong(file, "has a form that this program does not know: install the newer Tillgate again"));
+        }
+        if header.installation != installation.to_string() || header.environment != environment.as_str() {
+            return Err(wrong(file, "holds the secrets of another installation or environment: name the right file"));
+        }
+        let key = header.key(file, passphrase)?;
+        let nonce: [u8; NONCE_BYTES] = decoded(&sealed.nonce).ok_or_else(|| wrong(file, "is damaged"))?;
+        let bytes = BASE64.decode(&sealed.sealed).map_err(|_| wrong(file, "is damaged"))?;
+        let payload = Payload { msg: &bytes, aad: &header.bytes(file)? };
+        let opened = cipher(&key)
+            .decrypt(&nonce.into(), payload)
+            .map_err(|_| wrong(file, "does not open: the passphrase is wrong, or the file was changed"))?;
+        let secrets = serde_json::from_slice(&Zeroizing::new(opened)).map_err(|_| wrong(file, "is damaged"))?;
+        Ok(Self { file: file.to_owned(), header, key, secrets: Mutex::new(secrets) })
+    }
+
+    fn write(&self, secrets: &Secrets) -> Result<(), SecretError> {
+        let text = Zeroizing::new(
+            serde_json::to_vec(secrets).map_err(|error| failed(&self.file, "cannot be written", &error))?,
+        );
+        // A nonce of 192 random bits never repeats.
+        let nonce = random::<NONCE_BYTES>()?;
+        let payload = Payload { msg: &text, aad: &self.header.bytes(&self.file)? };
+        let sealed = cipher(&self.key)
+            .encrypt(&nonce.into(), payload)
+            .map_err(|_| wrong(&self.file, "cannot be sealed: it is too large"))?;
+        let sealed = Sealed { header: self.header.clone(), nonce: BASE64.encode(nonce), sealed: BASE64.encode(sealed) };
+        let json =
+            serde_json::to_vec_pretty(&sealed).map_err(|error| failed(&self.file, "cannot be written", &error))?;
+        private_file::replace(&self.file, &json).map_err(|error| failed(&self.file, "cannot be written", &error))
+    }
+
+    fn secrets(&self) -> MutexGuard<'_, Secrets> {
+        self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SecretStore for EncryptedFile {
+    fn get(&self, purpose: Purpose) -> Result<Option<Secret>, SecretError> {
+        Ok(self.secrets().0.get(purpose.as_str()).cloned().map(Secret::new))
+    }
+
+    fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError> {
+        let mut secrets = self.secrets();
+        let mut changed = secrets.clone();
+        if let Some(mut old) = changed.0.insert(purpose.as_str().to_owned(), secret.reveal().to_owned()) {
+            old.zeroize();
+        }
+        self.write(&changed)?;
+        *secrets = changed;
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        format!("the encrypted file {}", self.file.display())
+    }
+}
+
+impl Header {
+    /// The bytes that are sealed with the secrets: the order of fields is the struct's.
+    fn bytes(&self, file: &Path) -> Result<Vec<u8>, SecretError> {
+        serde_json::to_vec(self).map_err(|error| failed(file, "cannot be written", &error))
+    }
+
+    fn key(&self, file: &Path, passphrase: &Secret) -> Result<Zeroizing<[u8; KEY_BYTES]>, SecretError> {
+        if self.memory_kib > MEMORY_KIB_MAX || self.passes > PASSES_MAX {
+            return Err(wrong(file, "asks for more memory or time than any file of Tillgate does"));
+        }
+        let salt: [u8; SALT_BYTES] = decoded(&self.salt).ok_or_else(|| wrong(file, "is damaged"))?;
+        let params = Params::new(self.memory_kib, self.passes, self.lanes, Some(KEY_BYTES))
+            .map_err(|_| wrong(file, "is damaged"))?;
+        let mut key = Zeroizing::new([0; KEY_BYTES]);
+        Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+            .hash_password_into(passphrase.reveal().as_bytes(), &salt, key.as_mut())
+            .map_err(|error| failed(file, "cannot be opened with this passphrase", &error))?;
+        Ok(key)
+    }
+}
+
+fn cipher(key: &[u8; KEY_BYTES]) -> XChaCha20Poly1305 {
+    XChaCha20Poly1305::new(key.into())
+}
+
+fn random<const N: usize>() -> Result<[u8; N], SecretError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)
+        .map_err(|_| SecretError("the operating system gave no random bytes to encrypt secrets with".to_owned()))?;
+    Ok(bytes)
+}
+
+fn decoded<const N: usize>(text: &str) -> Option<[u8; N]> {
+    BASE64.decode(text).ok()?.try_into().ok()
+}
+
+fn wrong(file: &Path, what: &str) -> SecretError {
+    SecretError(format!("the secrets file {} {what}", file.display()))
+}
+
+fn failed(file: &Path, what: &str, why: &dyn std::fmt::Display) -> SecretError {
+    SecretError(format!("the secrets file {} {what}: {why}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OURS: Id = Id::from_bytes([1; 20]);
+
+    fn passphrase(text: &str) -> Secret {
+        Secret::new(text.to_owned())
+    }
+
+    fn open(file: &Path, words: &str) -> Result<EncryptedFile, SecretError> {
+        EncryptedFile::open(file, &passphrase(words), &OURS, Environment::Production)
+    }
+
+    #[test]
+    fn secrets_come_back_with_the_passphrase_alone_and_the_file_shows_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("secrets");
+        let store = open(&file, "right").unwrap();
+        store.set(Purpose::WalletMnemonic, &Secret::new("abandon ability".to_owned())).unwrap();
+        store.set(Purpose::HmacKeys, &Secret::new("whsec_x".to_owned())).unwrap();
+        assert_eq!(store.get(Purpose::HmacKeys).unwrap().unwrap().reveal(), "whsec_x");
+
+        let again = open(&file, "right").unwrap();
+        assert_eq!(again.get(Purpose::WalletMnemonic).unwrap().unwrap().reveal(), "abandon ability");
+        let refusal = open(&file, "wrong").err().unwrap().to_string();
+        assert!(refusal.contains("passphrase is wrong"), "{refusal}");
+        assert!(open(&file, "").err().unwrap().to_string().contains("TILLGATE_PASSPHRASE"));
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(!text.contains("abandon") && !text.contains("whsec"), "{text}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_file_of_others_or_with_changed_parameters_does_not_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("secrets");
+        open(&file, "right").unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        let theirs = Id::from_bytes([2; 20]);
+        for (installation, environment) in [(&theirs, Environment::Production), (&OURS, Environment::Test)] {
+            let refusal = EncryptedFile::open(&file, &passphrase("right"), installation, environment).err().unwrap();
+            assert!(refusal.to_string().contains("another installation"), "{refusal}");
+        }
+        for (from, to, says) in [
+            ("\"passes\": 3", "\"passes\": 2", "does not open"),
+            ("\"memoryKib\": 65536", "\"memoryKib\": 4294967295", "more memory"),
+            ("\"tillgateSecrets\": 1", "\"tillgateSecrets\": 2", "does not know"),
+            ("\"sealed\": \"", "\"sealed\": \"AAAA", "does not open"),
+            ("{", "", "damaged"),
+        ] {
+            let changed = text.replacen(from, to, 1);
+            assert_ne!(changed, text);
+            std::fs::write(&file, changed).unwrap();
+            let refusal = open(&file, "right").err().unwrap().to_string();
+            assert!(refusal.contains(says), "{from}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_found_at_the_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let refusal = open(&folder.path().join("missing/secrets"), "right").err().unwrap().to_string();
+        assert!(refusal.contains("cannot be written"), "{refusal}");
+    }
+}

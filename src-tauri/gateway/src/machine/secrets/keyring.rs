@@ -1,0 +1,128 @@
+//! The OS keyring: Secret Service on Linux, Keychain on macOS, Credential Manager on Windows. One
+//! entry for each installation, environment and purpose.
+//!
+//! Nothing is kept between calls: a keyring that was restarted or unlocked meanwhile works with the
+//! next one. A call takes 10 to 15 ms, and as long as people take where the keyring asks them.
+
+use std::sync::Arc;
+use std::thread;
+
+use keyring_core::api::CredentialStoreApi;
+use keyring_core::{Entry, Error};
+use tillgate_domain::id::Id;
+
+use super::{Purpose, Secret, SecretError, SecretStore};
+use crate::machine::environment::Environment;
+
+/// What the entries show people who look into their keyring.
+const SERVICE: &str = "Tillgate";
+
+/// The entry that shows whether the keyring takes, gives and removes secrets.
+const TRIAL: &str = "trial";
+
+/// The keyring's entries of one installation and environment.
+pub(super) struct Keyring {
+    prefix: String,
+}
+
+impl Keyring {
+    pub(super) fn new(installation: &Id, environment: Environment) -> Self {
+        Self { prefix: format!("{installation}/{environment}") }
+    }
+
+    /// Whether it can be reached and read, as far as that shows without changing anything.
+    pub(super) fn reach(&self) -> Result<(), SecretError> {
+        self.get(Purpose::WalletMnemonic).map(|_| ())
+    }
+
+    /// Stores a word, reads and removes it: a keyring may answer and yet have no place to store in.
+    pub(super) fn try_out(&self) -> Result<(), SecretError> {
+        self.with_entry(TRIAL, |entry| {
+            entry.set_password(TRIAL)?;
+            let read = entry.get_password()?;
+            entry.delete_credential()?;
+            if read == TRIAL { Ok(()) } else { Err(Error::BadStoreFormat("it gives back something else".to_owned())) }
+        })
+    }
+
+    fn with_entry<T: Send>(
+        &self,
+        purpose: &str,
+        work: impl FnOnce(&Entry) -> keyring_core::Result<T> + Send,
+    ) -> Result<T, SecretError> {
+        let user = format!("{}/{purpose}", self.prefix);
+        // The Secret Service's client panics on a thread of an async runtime; on its own thread it
+        // works whoever calls.
+        let outcome = thread::scope(|scope| scope.spawn(|| work(&store()?.build(SERVICE, &user, None)?)).join());
+        match outcome {
+            Ok(done) => done.map_err(|error| sentence(&error)),
+            Err(_) => Err(SecretError("the OS keyring's client failed unexpectedly: see the log".to_owned())),
+        }
+    }
+}
+
+impl SecretStore for Keyring {
+    fn get(&self, purpose: Purpose) -> Result<Option<Secret>, SecretError> {
+        self.with_entry(purpose.as_str(), |entry| match entry.get_password() {
+            Ok(text) => Ok(Some(Secret::new(text))),
+            Err(Error::NoEntry) => Ok(None),
+            Err(error) => Err(error),
+        })
+    }
+
+    fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError> {
+        self.with_entry(purpose.as_str(), |entry| entry.set_password(secret.reveal()))
+    }
+
+    fn describe(&self) -> String {
+        "the OS keyring".to_owned()
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn store() -> keyring_core::Result<Arc<impl CredentialStoreApi>> {
+    zbus_secret_service_keyring_store::Store::new()
+}
+
+#[cfg(target_os = "macos")]
+fn store() -> keyring_core::Result<Arc<impl CredentialStoreApi>> {
+    apple_native_keyring_store::keychain::Store::new()
+}
+
+#[cfg(target_os = "windows")]
+fn store() -> keyring_core::Result<Arc<impl CredentialStoreApi>> {
+    windows_native_keyring_store::Store::new()
+}
+
+/// What to do about a keyring that cannot be reached.
+const START: &str = if cfg!(target_os = "linux") {
+    "start one in this session (GNOME Keyring or KWallet, over D-Bus)"
+} else {
+    "sign in to this computer as the user who runs Tillgate"
+};
+
+/// What went wrong and what to do. Never shows a secret: of the errors that carry one only the kind
+/// is told.
+fn sentence(error: &Error) -> SecretError {
+    SecretError(match error {
+        Error::PlatformFailure(detail) => format!("the OS keyring cannot be reached ({detail}): {START}"),
+        Error::NoStorageAccess(detail) => {
+            format!("the OS keyring is locked or has no collection to store in ({detail}): unlock it")
+        }
+        Error::NoEntry => "an entry vanished from the OS keyring while it was in use".to_owned(),
+        Error::BadEncoding(_) | Error::BadDataFormat(..) => {
+            "the OS keyring holds something else under Tillgate's name: restore the entry".to_owned()
+        }
+        Error::Ambiguous(entries) => format!(
+            "the OS keyring holds {} entries of the same name for Tillgate: remove all but the right one",
+            entries.len()
+        ),
+        Error::TooLong(name, most) => format!("the OS keyring takes at most {most} characters for {name}"),
+        Error::BadStoreFormat(detail) => format!("the OS keyring does not work: {detail}"),
+        other => format!("the OS keyring refuses: {other}"),
+    })
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests;

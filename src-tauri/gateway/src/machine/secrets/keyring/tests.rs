@@ -1,0 +1,98 @@
+//! A real GNOME Keyring on a bus of its own. The tests that need one are run by a test that starts
+//! it, in a process of their own: nobody's own keyring is touched.
+
+use std::process::{Command, Output, Stdio};
+
+use super::*;
+use crate::machine::secrets::{SecretsPlace, open};
+
+/// Set where GNOME Keyring is not installed.
+const NO_DAEMON: &str = "TILLGATE_TEST_NO_KEYRING";
+
+/// An empty password makes no keyring.
+const WITH_KEYRING: &str = r#"
+    printf "test\n" | gnome-keyring-daemon --unlock --components=secrets >/dev/null || exit 97
+    exec "$0" --exact --ignored --nocapture "$1""#;
+
+/// A daemon without any collection to store in, and nobody to ask.
+const WITH_LOCKED_KEYRING: &str = r#"
+    gnome-keyring-daemon --start --components=secrets >/dev/null || exit 97
+    exec "$0" --exact --ignored --nocapture "$1""#;
+
+fn run_on_a_bus(script: &str, test: &str) -> Option<Output> {
+    if std::env::var_os(NO_DAEMON).is_some() {
+        println!("skipped: {NO_DAEMON} says that there is no GNOME Keyring to test with");
+        return None;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let output = Command::new("dbus-run-session")
+        .args(["--", "bash", "-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .arg(format!("machine::secrets::keyring::tests::{test}"))
+        .env_remove("DBUS_SESSION_BUS_ADDRESS")
+        .env_remove("DISPLAY")
+        .env("HOME", home.path())
+        .env("XDG_RUNTIME_DIR", home.path())
+        .env("XDG_DATA_HOME", home.path().join("data"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("dbus-run-session and gnome-keyring-daemon are needed; TILLGATE_TEST_NO_KEYRING=1 goes without");
+    Some(output)
+}
+
+fn passes(script: &str, test: &str) {
+    let Some(output) = run_on_a_bus(script, test) else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}\n{errors}");
+}
+
+#[test]
+fn a_real_keyring_keeps_secrets() {
+    passes(WITH_KEYRING, "under_a_keyring");
+}
+
+#[test]
+fn a_locked_keyring_is_told_apart() {
+    passes(WITH_LOCKED_KEYRING, "under_a_locked_keyring");
+}
+
+#[test]
+#[ignore = "run by a_real_keyring_keeps_secrets, which starts a keyring for it"]
+fn under_a_keyring() {
+    let (ours, theirs) = (Id::from_bytes([1; 20]), Id::from_bytes([2; 20]));
+    let folder = tempfile::tempdir().unwrap();
+    let opened =
+        |installation, environment| open(&SecretsPlace::Keyring, environment, installation, folder.path()).unwrap();
+    let production = opened(&ours, Environment::Production);
+    assert_eq!(production.describe(), "the OS keyring");
+    assert!(production.get(Purpose::WalletMnemonic).unwrap().is_none());
+    production.set(Purpose::WalletMnemonic, &Secret::new("words".to_owned())).unwrap();
+    production.set(Purpose::HmacKeys, &Secret::new("old".to_owned())).unwrap();
+    production.set(Purpose::HmacKeys, &Secret::new("new".to_owned())).unwrap();
+
+    let again = opened(&ours, Environment::Production);
+    assert_eq!(again.get(Purpose::WalletMnemonic).unwrap().unwrap().reveal(), "words");
+    assert_eq!(again.get(Purpose::HmacKeys).unwrap().unwrap().reveal(), "new");
+    for (installation, environment) in [(&theirs, Environment::Production), (&ours, Environment::Test)] {
+        let other = Keyring::new(installation, environment);
+        assert!(other.get(Purpose::WalletMnemonic).unwrap().is_none(), "nothing is shared");
+    }
+
+    // As the use cases call it: from a thread of the runtime.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { assert!(again.get(Purpose::HmacKeys).unwrap().is_some()) });
+}
+
+#[test]
+#[ignore = "run by a_locked_keyring_is_told_apart, which starts a keyring for it"]
+fn under_a_locked_keyring() {
+    let folder = tempfile::tempdir().unwrap();
+    let installation = Id::from_bytes([1; 20]);
+    let refusal =
+        open(&SecretsPlace::Keyring, Environment::Production, &installation, folder.path()).err().unwrap().to_string();
+    assert!(refusal.contains("locked"), "{refusal}");
+    assert!(refusal.contains("--secrets-file"), "{refusal}");
+    let sandbox = open(&SecretsPlace::Keyring, Environment::Test, &installation, folder.path()).unwrap();
+    assert!(sandbox.describe().contains("secrets.json"), "{}", sandbox.describe());
+}

@@ -1,0 +1,130 @@
+//! Whose files, folders and processes are: what another user of this machine has prepared is never trusted. Looks only
+//! at owners, modes and links, never at what a file holds.
+
+use std::fs::Metadata;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What was found that another user may have prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum Untrusted {
+    /// It may lead anywhere.
+    #[error(
+        "{path} is a symbolic link, and Tillgate follows none to its data: see who made it and remove it, or name another --data-dir"
+    )]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
+    /// Whoever owns it can put anything in it.
+    #[error(
+        "{path} belongs to another user (uid {uid}), who could forge what stands there: run Tillgate as that user, or name a --data-dir of your own"
+    )]
+    OfAnother {
+        /// The file or folder.
+        path: PathBuf,
+        /// Whose it is.
+        uid: u32,
+    },
+    /// Whoever may write in it can put another folder in the place of ours.
+    #[error("everybody may write in {path}: close it with chmod o-w {path}, or name another --data-dir")]
+    OpenToAll {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Its owner cannot be told.
+    #[error("looking at {path} failed: {source}")]
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// The user as whom this program acts, as the system counts users.
+#[cfg(unix)]
+pub(crate) fn own_uid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// The name of the user as whom this program acts; the number where the system knows no name.
+pub(crate) fn own_name() -> String {
+    whoami::username().unwrap_or_else(|error| {
+        tracing::debug!(%error, "the system does not tell this user's name");
+        #[cfg(unix)]
+        return own_uid().to_string();
+        #[cfg(not(unix))]
+        return "unknown".to_owned();
+    })
+}
+
+/// Whether `path` is there, and then a file or folder of ours and no link.
+pub(crate) fn is_ours(path: &Path) -> Result<bool, Untrusted> {
+    let Some(found) = existing(std::fs::symlink_metadata(path), path)? else { return Ok(false) };
+    if found.is_symlink() {
+        return Err(Untrusted::Link { path: path.to_owned() });
+    }
+    of(path, &found, &[Owner::We])?;
+    Ok(true)
+}
+
+/// Refuses a folder in which another user could put another one in the place of ours. A link to it may be ours or the
+/// system's.
+pub(crate) fn may_hold_ours(folder: &Path) -> Result<(), Untrusted> {
+    let Some(link) = existing(std::fs::symlink_metadata(folder), folder)? else { return Ok(()) };
+    of(folder, &link, &[Owner::We, Owner::Root])?;
+    let Some(found) = existing(std::fs::metadata(folder), folder)? else { return Ok(()) };
+    of(folder, &found, &[Owner::We, Owner::Root])?;
+    #[cfg(unix)]
+    {
+        /// Others may write, and each may remove only what is theirs.
+        const STICKY: u32 = 0o1000;
+        let mode = std::os::unix::fs::PermissionsExt::mode(&found.permissions());
+        if mode & 0o002 != 0 && mode & STICKY == 0 {
+            return Err(Untrusted::OpenToAll { path: folder.to_owned() });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a folder of ours that holds a link or another user's file, left there when others could write in it.
+pub(crate) fn holds_ours_alone(folder: &Path) -> Result<(), Untrusted> {
+    let failed = |source| Untrusted::Unreadable { path: folder.to_owned(), source };
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        // One that went away since the folder was listed is none.
+        is_ours(&entry.map_err(failed)?.path())?;
+    }
+    Ok(())
+}
+
+/// Who may own something.
+enum Owner {
+    We,
+    /// Who can do everything anyway.
+    Root,
+}
+
+#[cfg(unix)]
+fn of(path: &Path, found: &Metadata, owners: &[Owner]) -> Result<(), Untrusted> {
+    let uid = std::os::unix::fs::MetadataExt::uid(found);
+    let is = |owner: &Owner| match owner {
+        Owner::We => uid == own_uid(),
+        Owner::Root => uid == 0,
+    };
+    if owners.iter().any(is) { Ok(()) } else { Err(Untrusted::OfAnother { path: path.to_owned(), uid }) }
+}
+
+/// Elsewhere folders in a user's profile are closed to others by the system.
+#[cfg(not(unix))]
+fn of(_path: &Path, _found: &Metadata, _owners: &[Owner]) -> Result<(), Untrusted> {
+    Ok(())
+}
+
+fn existing(found: io::Result<Metadata>, path: &Path) -> Result<Option<Metadata>, Untrusted> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(source) => Err(Untrusted::Unreadable { path: path.to_owned(), source }),
+    }
+}

@@ -1,0 +1,239 @@
+//! The HMAC keys: kept in the secret store, told apart by the id that the database holds.
+//!
+//! A new key goes to the secret store first and becomes the one that signs with a row in the
+//! database. A crash between the two leaves a key that nobody was shown and nothing names: the old
+//! one goes on, and the next rotation throws the other away. Where the row names a key that cannot
+//! be read, nothing is sent.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::id::Id;
+use tillgate_domain::time::Timestamp;
+use zeroize::{Zeroize as _, Zeroizing};
+
+use super::signature::{HmacKey, KEY_BYTES, SigningKeys};
+use crate::gateway::Gateway;
+use crate::machine::entropy::NoEntropy;
+use crate::machine::secrets::{Purpose, Secret, SecretError, SecretStore};
+use crate::store::StoreError;
+
+/// Keys that sign at the same time: so many fit into every system's secret store, and into a header.
+const KEYS_MAX: usize = 8;
+
+/// A key that could not be read is asked for again after this: each time may cost the keyring some
+/// 15 ms, and people a prompt.
+pub(super) const RETRY_MS: i64 = 5_000;
+
+/// Why there is no new key.
+#[derive(Debug, thiserror::Error)]
+pub enum RotateError {
+    /// The secret store.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No random bytes.
+    #[error(transparent)]
+    NoEntropy(#[from] NoEntropy),
+    /// One of those that still sign would have to end before its time.
+    #[error("{KEYS_MAX} HMAC keys sign already, each for 24 hours after it was replaced: a new one can be made from {} on", .0.iso_seconds())]
+    TooMany(Timestamp),
+}
+
+/// The HMAC keys of one gateway.
+pub struct HmacKeys {
+    gateway: Arc<Gateway>,
+    rotating: tokio::sync::Mutex<()>,
+    known: Mutex<Known>,
+}
+
+/// What is known of the keys.
+#[derive(Default)]
+struct Known {
+    keys: Option<SigningKeys>,
+    trouble: Option<Trouble>,
+}
+
+/// A key that exists and cannot be read.
+#[derive(Clone)]
+struct Trouble {
+    key_id: Id,
+    since: Timestamp,
+    sentence: String,
+}
+
+impl HmacKeys {
+    pub(super) fn new(gateway: Arc<Gateway>) -> Self {
+        Self { gateway, rotating: tokio::sync::Mutex::default(), known: Mutex::default() }
+    }
+
+    /// Why notifications wait although they are due, a sentence with the remedy: the HMAC key
+    /// exists and cannot be read.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.known().trouble.as_ref().map(|trouble| trouble.sentence.clone())
+    }
+
+    /// Makes a new HMAC key and answers it as it is shown to the merchant, this once. It signs from
+    /// now on; each that was replaced less than 24 hours ago signs beside it. `actor` is who asked, for the audit.
+    ///
+    /// Where the old key was lost from the secret store, the new one stands alone: this is the remedy.
+    ///
+    /// # Errors
+    /// When the secret store or the database fails; the old key goes on then.
+    pub async fn rotate(&self, actor: &str) -> Result<Secret, RotateError> {
+        let gateway = &self.gateway;
+        let _one_at_a_time = self.rotating.lock().await;
+        let signing_id = gateway.store.read(|reader| reader.hmac_key_id())?;
+        let mut bytes = Zeroizing::new([0u8; KEY_BYTES]);
+        gateway.entropy.fill(bytes.as_mut())?;
+        let new = HmacKey::new(gateway.entropy.id()?, gateway.clock.now(), &bytes);
+        let (id, shown) = (new.id(), Secret::new(new.shown().to_owned()));
+
+        let (secrets, now) = (gateway.secrets.clone(), gateway.clock.now());
+        blocking(move || {
+            let kept = Kept::read(&*secrets)?.from(signing_id);
+            let mut keys = vec![new];
+            for key in kept {
+                let signs_until = keys[keys.len() - 1].replaced_signs_until();
+                if keys.len() > 1 && signs_until <= now {
+                    break;
+                }
+                if keys.len() == KEYS_MAX {
+                    return Err(RotateError::TooMany(signs_until));
+                }
+                keys.push(key);
+            }
+            Ok(Kept::of(&keys).write(&*secrets)?)
+        })
+        .await?;
+        let (at, actor) = (gateway.clock.now(), actor.to_owned());
+        gateway
+            .store
+            .write(move |tx| {
+                tx.set_hmac_key_id(&id)?;
+                tx.audit(at, &actor, "hmac-key rotate", &id.to_string())
+            })
+            .await?;
+        gateway.notifier_wake.notify_one();
+        Ok(shown)
+    }
+
+    /// The keys to sign with, read from the secret store when the one that signs has changed. `None`:
+    /// the key cannot be read, so nothing may be sent.
+    pub(super) async fn signing(&self, key_id: Id, now: Timestamp) -> Option<SigningKeys> {
+        {
+            let known = self.known();
+            if let Some(keys) = known.keys.as_ref().filter(|keys| keys.current.id() == key_id) {
+                return Some(keys.clone());
+            }
+            let asked_lately = |trouble: &Trouble| trouble.key_id == key_id && now < trouble.since.plus_ms(RETRY_MS);
+            if known.trouble.as_ref().is_some_and(asked_lately) {
+                return None;
+            }
+        }
+        let loaded = load(&self.gateway, key_id).await;
+        let mut known = self.known();
+        match loaded {
+            Ok(keys) => {
+                *known = Known { keys: Some(keys.clone()), trouble: None };
+                Some(keys)
+            }
+            Err(error) => {
+                let sentence = format!("notifications wait, because their HMAC key cannot be read: {error}");
+                if known.trouble.as_ref().is_none_or(|trouble| trouble.sentence != sentence) {
+                    tracing::error!("{sentence}");
+                }
+                *known = Known { keys: None, trouble: Some(Trouble { key_id, since: now, sentence }) };
+                None
+            }
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads the key that signs, and those before it.
+async fn load(gateway: &Gateway, signing_id: Id) -> Result<SigningKeys, SecretError> {
+    let secrets = gateway.secrets.clone();
+    let read = blocking(move || Ok::<_, SecretError>(Kept::read(&*secrets)?.from(Some(signing_id))));
+    let mut keys = read.await?.into_iter();
+    match keys.next() {
+        Some(current) => Ok(SigningKeys { current, replaced: keys.collect() }),
+        None => Err(SecretError(
+            "the HMAC key is missing from the place of secrets: make a new one (tillgate hmac-key rotate)".to_owned(),
+        )),
+    }
+}
+
+/// The secret store blocks, and one on D-Bus must not be called from an async thread.
+async fn blocking<T: Send + 'static, E: From<SecretError> + Send + 'static>(
+    job: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, E> {
+    let failed = |_| Err(SecretError("the place of secrets failed unexpectedly: see the log".to_owned()).into());
+    tokio::task::spawn_blocking(job).await.unwrap_or_else(failed)
+}
+
+/// The secret's text: keys, newest first.
+#[derive(Default, Serialize, Deserialize)]
+struct Kept {
+    keys: Vec<KeptKey>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KeptKey {
+    id: String,
+    key: String,
+    made_at_ms: i64,
+}
+
+impl Drop for KeptKey {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
+}
+
+impl Kept {
+    fn of(keys: &[HmacKey]) -> Self {
+        let kept = |key: &HmacKey| KeptKey {
+            id: key.id().to_string(),
+            key: key.shown().to_owned(),
+            made_at_ms: key.made_at().ms(),
+        };
+        Self { keys: keys.iter().map(kept).collect() }
+    }
+
+    fn read(secrets: &dyn SecretStore) -> Result<Self, SecretError> {
+        let Some(text) = secrets.get(Purpose::HmacKeys)? else { return Ok(Self::default()) };
+        serde_json::from_str(text.reveal()).map_err(|_| {
+            SecretError(format!(
+                "the HMAC keys in {} are not in a form that Tillgate writes: restore or remove them",
+                secrets.describe()
+            ))
+        })
+    }
+
+    fn write(&self, secrets: &dyn SecretStore) -> Result<(), SecretError> {
+        let text = serde_json::to_string(self)
+            .map_err(|_| SecretError("the HMAC keys cannot be written as JSON".to_owned()))?;
+        secrets.set(Purpose::HmacKeys, &Secret::new(text))
+    }
+
+    /// The keys from the one that signs on, older ones after it; those before it were never in use.
+    /// One that cannot be read ends the list.
+    fn from(&self, signing_id: Option<Id>) -> Vec<HmacKey> {
+        let Some(signing_id) = signing_id.map(|id| id.to_string()) else { return Vec::new() };
+        self.keys
+            .iter()
+            .skip_while(|kept| kept.id != signing_id)
+            .map_while(|kept| {
+                HmacKey::from_shown(kept.id.parse().ok()?, Timestamp::from_ms(kept.made_at_ms), &kept.key).ok()
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,136 @@
+//! Connections that bear only so many bytes for each attempt, counted below TLS and HTTP: a server that never comes to
+//! the point, by whatever means of these, is cut off.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+
+use hyper::Uri;
+use hyper_util::client::legacy::connect::dns::GaiResolver;
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tower::util::MapErr;
+use tower::{Service, ServiceExt as _};
+
+/// Bytes of any kind that are read in one attempt.
+pub(super) const BYTES_MAX: usize = 256 * 1_024;
+
+/// A server sent more than it may.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("the server sent more than 256 KiB")]
+pub(super) struct TooMuch;
+
+/// A name leads nowhere.
+#[derive(Debug, thiserror::Error)]
+#[error("the name cannot be found")]
+pub(super) struct NoSuchName(#[source] io::Error);
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// How many bytes a connection may still read.
+#[derive(Debug, Clone)]
+pub(super) struct Budget(Arc<AtomicUsize>);
+
+impl Budget {
+    fn full() -> Self {
+        Self(Arc::new(AtomicUsize::new(BYTES_MAX)))
+    }
+
+    /// An attempt ended well: the next over this connection may read as much.
+    pub(super) fn refill(&self) {
+        self.0.store(BYTES_MAX, Ordering::Relaxed);
+    }
+}
+
+/// The system's names, whose absence is told apart.
+type Resolver = MapErr<GaiResolver, fn(io::Error) -> NoSuchName>;
+
+/// Makes such connections.
+#[derive(Clone)]
+pub(super) struct Connector(HttpConnector<Resolver>);
+
+impl Connector {
+    pub(super) fn new() -> Self {
+        let resolver = GaiResolver::new().map_err(NoSuchName as fn(io::Error) -> NoSuchName);
+        let mut connector = HttpConnector::new_with_resolver(resolver);
+        // TLS comes on top.
+        connector.enforce_http(false);
+        connector.set_nodelay(true);
+        Self(connector)
+    }
+}
+
+impl Service<Uri> for Connector {
+    type Response = TokioIo<Counted>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<TokioIo<Counted>, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.0.poll_ready(cx).map_err(Into::into)
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let connecting = self.0.call(uri);
+        Box::pin(async move {
+            let stream = connecting.await?.into_inner();
+            Ok(TokioIo::new(Counted { stream, budget: Budget::full() }))
+        })
+    }
+}
+
+/// One connection.
+pub(super) struct Counted {
+    stream: TcpStream,
+    budget: Budget,
+}
+
+impl Connection for Counted {
+    fn connected(&self) -> Connected {
+        Connected::new().extra(self.budget.clone())
+    }
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.budget.0.load(Ordering::Relaxed) == 0 {
+            return Poll::Ready(Err(io::Error::other(TooMuch)));
+        }
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        let read = buffer.filled().len() - before;
+        let _ =
+            self.budget.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(read)));
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

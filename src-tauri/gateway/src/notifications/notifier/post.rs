@@ -1,0 +1,219 @@
+//! One POST to a merchant's server, and a sentence on what came of it. Knows nothing of schedules.
+
+use std::error::Error;
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
+use hyper::{Request, Response, StatusCode, Uri};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::ClientConfig;
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use tillgate_domain::id::Id;
+use tillgate_domain::time::Timestamp;
+use tokio::time::{Instant, timeout_at};
+
+use super::counted::{Budget, Connector, NoSuchName, TooMuch};
+use crate::machine::clock::machine_now;
+use crate::machine::fail_points::{self, Point};
+use crate::notifications::signature::SigningKeys;
+
+/// Of an answer at most this is read: a merchant's server owes us a status code and nothing else.
+const READ_MAX: usize = 64 * 1_024;
+
+/// Of an answer this is kept, for people.
+const ANSWER_KEPT: usize = 1_024;
+
+/// Idle connections kept open to each server; as many as may be in use.
+const IDLE_CONNECTIONS: usize = 8;
+
+/// Idle connections are closed after this: shorter than the usual servers close theirs.
+const IDLE_FOR: Duration = Duration::from_secs(20);
+
+const BPG_SIGNATURE: HeaderName = HeaderName::from_static("x-bpg-signature");
+const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
+const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+
+/// What an attempt came to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Answer {
+    /// The server's status code, if it gave one.
+    pub status_code: Option<u16>,
+    /// Why it failed; `None` is success.
+    pub error: Option<String>,
+    /// The first KiB of the answer's body.
+    pub body: Option<Vec<u8>>,
+    /// No status code came in time.
+    pub timed_out: bool,
+}
+
+/// What requests go out by.
+pub(super) type Client = legacy::Client<HttpsConnector<Connector>, Full<Bytes>>;
+
+/// A client without redirects, proxies from the environment, cookies or compression: what is
+/// signed goes to the URL that was given and nowhere else.
+///
+/// # Errors
+/// When the system's certificates cannot be read.
+pub(super) fn client() -> Result<Client, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let config = config.with_platform_verifier()?.with_no_client_auth();
+    let https = HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1();
+    Ok(legacy::Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_max_idle_per_host(IDLE_CONNECTIONS)
+        .pool_idle_timeout(IDLE_FOR)
+        .build(https.wrap_connector(Connector::new())))
+}
+
+/// Sends `body` once, signed when there are keys.
+pub(super) async fn post(
+    client: &Client,
+    timeout: Duration,
+    url: &str,
+    id: Id,
+    body: Vec<u8>,
+    keys: Option<&SigningKeys>,
+    now: Timestamp,
+) -> Answer {
+    let until = Instant::now() + timeout;
+    let Some(request) = request(url, id, body, keys, now) else {
+        return Answer { error: Some("the URL cannot be used".to_owned()), ..Answer::default() };
+    };
+    fail_points::pass(Point::SendBefore);
+    let sent = timeout_at(until, client.request(request)).await;
+    fail_points::pass(Point::SendAfter);
+    match sent {
+        Ok(Ok(response)) => {
+            let status = response.status();
+            Answer {
+                status_code: Some(status.as_u16()),
+                error: (!status.is_success()).then(|| refusal(status)),
+                body: Some(first_kib(response, until).await),
+                timed_out: false,
+            }
+        }
+        Ok(Err(error)) => Answer { error: Some(sentence(&error, url)), ..Answer::default() },
+        Err(_) => {
+            let error = format!("the server did not answer within {} seconds", timeout.as_secs());
+            Answer { error: Some(error), timed_out: true, ..Answer::default() }
+        }
+    }
+}
+
+/// `None` where the URL cannot be used.
+fn request(
+    url: &str,
+    id: Id,
+    body: Vec<u8>,
+    keys: Option<&SigningKeys>,
+    now: Timestamp,
+) -> Option<Request<Full<Bytes>>> {
+    let uri: Uri = url::Url::parse(url).ok()?.as_str().parse().ok()?;
+    let mut request = Request::post(uri)
+        .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+        .header(ACCEPT, HeaderValue::from_static("*/*"))
+        .header(USER_AGENT, HeaderValue::from_static(concat!("Tillgate/", env!("CARGO_PKG_VERSION"))));
+    if let Some(keys) = keys {
+        let (webhook_id, timestamp_s) = (id.to_string(), machine_now().ms().div_euclid(1_000));
+        let signatures = keys.sign(&webhook_id, timestamp_s, &body, now);
+        request = request
+            .header(BPG_SIGNATURE, signatures.bpg)
+            .header(WEBHOOK_ID, webhook_id)
+            .header(WEBHOOK_TIMESTAMP, timestamp_s)
+            .header(WEBHOOK_SIGNATURE, signatures.webhook);
+    }
+    request.body(Full::from(body)).ok()
+}
+
+/// Reads the answer up to its limit, so that the connection can be used again. The status code
+/// decides; whatever goes wrong here only shortens what is kept.
+async fn first_kib(response: Response<Incoming>, until: Instant) -> Vec<u8> {
+    let budget = response.extensions().get::<Budget>().cloned();
+    let mut body = response.into_body();
+    let (mut kept, mut read) = (Vec::new(), 0usize);
+    while let Ok(frame) = timeout_at(until, body.frame()).await {
+        let Some(frame) = frame else {
+            // The whole answer: the connection is used again.
+            if let Some(budget) = budget {
+                budget.refill();
+            }
+            break;
+        };
+        let Ok(frame) = frame else { break };
+        let Some(chunk) = frame.data_ref() else { continue };
+        kept.extend(chunk.iter().take(ANSWER_KEPT.saturating_sub(kept.len())));
+        read = read.saturating_add(chunk.len());
+        if read >= READ_MAX {
+            break;
+        }
+    }
+    kept
+}
+
+fn refusal(status: StatusCode) -> String {
+    if status.is_redirection() {
+        return format!("the server redirects elsewhere ({status}), which is not followed: give the final URL");
+    }
+    format!("the server answered {status}")
+}
+
+/// What went wrong, for people. Never shows the URL's path or query: they may hold a secret.
+fn sentence(error: &legacy::Error, url: &str) -> String {
+    let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
+    let mut cause = error.source();
+    let mut deepest = None;
+    while let Some(error) = cause {
+        if error.is::<NoSuchName>() {
+            return format!("the name {host} cannot be found");
+        }
+        if let Some(tls) = error.downcast_ref::<rustls::Error>() {
+            return format!("no secure connection to {host}: {tls}");
+        }
+        let mut io = error.downcast_ref::<std::io::Error>();
+        while let Some(error) = io {
+            if let Some(sentence) = io_sentence(error.kind()) {
+                return sentence.to_owned();
+            }
+            // What an IO error wraps is stepped over by its `source`.
+            let inner = error.get_ref();
+            if let Some(tls) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+                return format!("no secure connection to {host}: {tls}");
+            }
+            if inner.is_some_and(|inner| inner.is::<TooMuch>()) {
+                return "the server sent more than 256 KiB without coming to an answer".to_owned();
+            }
+            io = inner.and_then(|inner| inner.downcast_ref());
+        }
+        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message) {
+            return "the server closed the connection without an answer".to_owned();
+        }
+        deepest = Some(error.to_string());
+        cause = error.source();
+    }
+    match deepest {
+        Some(detail) if error.is_connect() => format!("no connection to {host}: {detail}"),
+        Some(detail) => format!("the server's answer makes no sense: {detail}"),
+        None => "the notification could not be sent".to_owned(),
+    }
+}
+
+const fn io_sentence(kind: ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::ConnectionRefused => Some("the server refuses connections"),
+        ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe
+        | ErrorKind::UnexpectedEof => Some("the server closed the connection without an answer"),
+        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Some("the server cannot be reached from here"),
+        ErrorKind::TimedOut => Some("the server did not answer"),
+        _ => None,
+    }
+}

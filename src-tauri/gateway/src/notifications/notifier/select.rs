@@ -1,0 +1,161 @@
+//! Which notifications start now: within the limits, first attempts before repeats. Places go round by API key, and within
+//! a key by server, so that however much one of them makes, another's costs the same and starts as soon.
+
+use std::collections::{HashMap, VecDeque};
+
+use tillgate_domain::time::Timestamp;
+use tokio::time::Instant;
+
+use super::under_way::{Place, UnderWay, host_of};
+use crate::store::notifications::{DueNotification, Turn};
+use crate::store::{Reader, StoreError};
+
+/// Servers of one key that one look asks about repeats: most of them may be due in hours. The next look goes on from there.
+const LOOKED_AT_MAX: usize = 128;
+
+/// What a look at the outbox found.
+#[derive(Debug, Default)]
+pub(super) struct Selection {
+    /// To start now.
+    pub due: Vec<DueNotification>,
+    /// When the next repeat is due after now. What is due already and did not fit starts when
+    /// something ends.
+    pub next_due_at: Option<Timestamp>,
+    /// Not all servers were asked: some that are due may not have been found.
+    pub is_unfinished: bool,
+}
+
+/// The server of each key that was looked at last, of each turn: the next look goes on from there.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rounds {
+    first: HashMap<i64, String>,
+    again: HashMap<i64, String>,
+}
+
+impl Rounds {
+    fn of(&mut self, turn: Turn) -> &mut HashMap<i64, String> {
+        match turn {
+            Turn::First => &mut self.first,
+            Turn::Again => &mut self.again,
+        }
+    }
+}
+
+/// Chooses. `under_way` must have been taken before `reader`'s snapshot: then what ended in
+/// between still counts as under way, and nothing is sent twice.
+pub(super) fn select(
+    reader: &Reader<'_>,
+    mut under_way: UnderWay,
+    rounds: &mut Rounds,
+    now: Timestamp,
+) -> Result<Selection, StoreError> {
+    let mut selection = Selection { next_due_at: reader.next_repeat_after(now)?, ..Selection::default() };
+    choose(reader, Turn::First, &mut selection, &mut under_way, rounds, now)?;
+    if reader.has_due_repeats(now)? {
+        choose(reader, Turn::Again, &mut selection, &mut under_way, rounds, now)?;
+    }
+    Ok(selection)
+}
+
+fn choose(
+    reader: &Reader<'_>,
+    turn: Turn,
+    selection: &mut Selection,
+    under_way: &mut UnderWay,
+    rounds: &mut Rounds,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let mut keys = Vec::new();
+    let mut last = i64::MIN;
+    while let Some(key_id) = reader.key_with_attempts(turn, last)? {
+        let from = rounds.of(turn).get(&key_id).cloned().unwrap_or_default();
+        keys.push(Round { reader, turn, now, key_id, at: from, looked_at: 0, rows: HashMap::new() });
+        last = key_id;
+    }
+    // Each turn one place, to the key that has the fewest.
+    while let Some((index, round)) =
+        keys.iter_mut().enumerate().min_by_key(|(_, round)| under_way.count_of(round.key_id))
+    {
+        match round.next(under_way)? {
+            Some(due) => {
+                under_way.begin(&Place::of(&due));
+                selection.due.push(due);
+            }
+            None => {
+                selection.is_unfinished |= round.looked_at > LOOKED_AT_MAX;
+                let round = keys.swap_remove(index);
+                rounds.of(turn).insert(round.key_id, round.at);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One key's servers, once around.
+struct Round<'a> {
+    reader: &'a Reader<'a>,
+    turn: Turn,
+    now: Timestamp,
+    key_id: i64,
+    /// The server that was looked at last.
+    at: String,
+    looked_at: usize,
+    /// What waits at the servers that were looked at.
+    rows: HashMap<String, VecDeque<DueNotification>>,
+}
+
+impl Round<'_> {
+    /// The next notification of this key that may start. Each server gives one, and then the next has its turn.
+    fn next(&mut self, under_way: &UnderWay) -> Result<Option<DueNotification>, StoreError> {
+        let began = self.at.clone();
+        let mut is_around = false;
+        while under_way.room_of(self.key_id) > 0 {
+            self.looked_at += 1;
+            if self.turn == Turn::Again && self.looked_at > LOOKED_AT_MAX {
+                return Ok(None);
+            }
+            let Some(server) = self.reader.server_with_attempts(self.turn, self.key_id, &self.at)? else {
+                if is_around {
+                    return Ok(None);
+                }
+                is_around = true;
+                self.at.clear();
+                continue;
+            };
+            if is_around && server > began {
+                return Ok(None);
+            }
+            if !under_way.has_room_at_host(self.key_id, &server) {
+                // Past all ports of this host.
+                self.at = format!("{};", host_of(&server));
+                continue;
+            }
+            let found = self.first_at(&server, under_way)?;
+            self.at = server;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    fn first_at(&mut self, server: &str, under_way: &UnderWay) -> Result<Option<DueNotification>, StoreError> {
+        let free = under_way.free_at(self.key_id, server);
+        if free == 0 {
+            return Ok(None);
+        }
+        if !self.rows.contains_key(server) {
+            // Of the first rows as many as are under way may be under way themselves.
+            let limit = free + under_way.taken_at(server);
+            let rows = self.reader.attempts_at(self.turn, (self.key_id, server), self.now, limit)?;
+            self.rows.insert(server.to_owned(), rows.into());
+        }
+        let Some(rows) = self.rows.get_mut(server) else { return Ok(None) };
+        while let Some(due) = rows.pop_front() {
+            if under_way.is_free(&Place::of(&due).record, Instant::now()) {
+                return Ok(Some(due));
+            }
+        }
+        Ok(None)
+    }
+}

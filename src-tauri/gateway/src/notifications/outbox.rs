@@ -1,0 +1,158 @@
+//! Queueing the notification of a record, in the transaction of the change that it tells of.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use tillgate_domain::id::Id;
+use tillgate_domain::notification::SubjectKind;
+use tillgate_domain::receipt::Receipt;
+use tillgate_domain::time::Timestamp;
+
+use crate::gateway::Gateway;
+use crate::machine::entropy::NoEntropy;
+use crate::records::{RecordContext, anomaly_record, payment_record};
+use crate::store::anomalies::AnomalyRow;
+use crate::store::notifications::NewNotification;
+use crate::store::payments::PaymentRow;
+use crate::store::{StoreError, Tx};
+
+/// Why a notification could not be queued.
+#[derive(Debug, thiserror::Error)]
+pub enum OutboxError {
+    /// It could not be stored.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It could not be given an identifier.
+    #[error(transparent)]
+    Entropy(#[from] NoEntropy),
+}
+
+/// A transaction together with where its notifications go.
+pub(crate) struct Outbox<'a> {
+    /// The transaction of the change.
+    pub tx: &'a Tx<'a>,
+    /// The gateway that is changed.
+    pub gateway: &'a Gateway,
+    /// When the transaction began.
+    pub now: Timestamp,
+    pages_base: String,
+    /// Height of the best block, by which confirmations count.
+    tip_height: u32,
+    /// Nothing changed: what is queued was asked for again.
+    is_resend: bool,
+    has_queued: Cell<bool>,
+}
+
+/// The one way by which what is notified and shown is committed: runs `change` in one transaction, and once that is
+/// durable tells whoever waits for it: the notifier where something was queued, and all who show what was changed.
+/// `tip_height` is that of the view of the chain that the change rests on; `None` for the last one stored.
+///
+/// # Errors
+/// What `change` answered, or why nothing could be stored; nobody is told then.
+pub(crate) async fn commit<T, E>(
+    gateway: &Arc<Gateway>,
+    tip_height: Option<u32>,
+    change: impl FnOnce(&Outbox<'_>) -> Result<T, E> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+{
+    commit_as(gateway, tip_height, false, change).await
+}
+
+/// The same for what is only told again.
+///
+/// # Errors
+/// As of [`commit`].
+pub(super) async fn commit_resend<T, E>(
+    gateway: &Arc<Gateway>,
+    resend: impl FnOnce(&Outbox<'_>) -> Result<T, E> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+{
+    commit_as(gateway, None, true, resend).await
+}
+
+async fn commit_as<T, E>(
+    gateway: &Arc<Gateway>,
+    tip_height: Option<u32>,
+    is_resend: bool,
+    change: impl FnOnce(&Outbox<'_>) -> Result<T, E> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+{
+    let there = Arc::clone(gateway);
+    let write = move |tx: &Tx<'_>| {
+        let tip_height = tip_height.map_or_else(|| tx.tip_height(), Ok)?;
+        let (pages_base, now) = (there.pages_base(), there.clock.now());
+        let outbox =
+            Outbox { tx, gateway: &there, now, pages_base, tip_height, is_resend, has_queued: Cell::new(false) };
+        let changed = change(&outbox)?;
+        Ok::<_, E>((changed, outbox.has_queued.get()))
+    };
+    let (changed, has_queued) = gateway.store.write(write).await?;
+    if has_queued {
+        gateway.notifier_wake.notify_one();
+    }
+    gateway.note_change();
+    Ok(changed)
+}
+
+impl Outbox<'_> {
+    /// Queues a payment's record, and answers whether there was a URL to queue it for. `row` and
+    /// `receipts` are as the transaction now holds them.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub(crate) fn queue_payment(&self, row: &PaymentRow, receipts: &[Receipt]) -> Result<bool, OutboxError> {
+        let Some(url) = &row.notification_url else { return Ok(false) };
+        let body = payment_record(row, receipts, &self.record_context());
+        self.queue(SubjectKind::Payment, row.payment.id, row.key_id, url, body)
+    }
+
+    /// The same for an anomaly.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub(crate) fn queue_anomaly(&self, row: &AnomalyRow) -> Result<bool, OutboxError> {
+        let Some(url) = &row.notification_url else { return Ok(false) };
+        let receipts = self.tx.shown_receipts(row.payment_seq, &row.anomaly.txids)?;
+        let body = anomaly_record(row, &receipts, &self.record_context());
+        self.queue(SubjectKind::Anomaly, row.anomaly.id, row.key_id, url, body)
+    }
+
+    fn queue(
+        &self,
+        subject_kind: SubjectKind,
+        subject_id: Id,
+        key_id: Option<i64>,
+        url: &str,
+        body: String,
+    ) -> Result<bool, OutboxError> {
+        self.tx.queue_notification(&NewNotification {
+            id: self.gateway.entropy.id()?,
+            subject_kind,
+            subject_id,
+            key_id: key_id.unwrap_or(0),
+            url: url.to_owned(),
+            body: body.into_bytes(),
+            is_resend: self.is_resend,
+            at: self.now,
+        })?;
+        self.has_queued.set(true);
+        Ok(true)
+    }
+
+    fn record_context(&self) -> RecordContext<'_> {
+        RecordContext {
+            environment: self.gateway.environment,
+            pages_base: &self.pages_base,
+            tip_height: self.tip_height,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Queueing the notification of a record again, as it stands now, for a merchant who missed it.
+
+use std::sync::Arc;
+
+use tillgate_domain::id::Id;
+use tillgate_domain::notification::SubjectKind;
+use tillgate_domain::payment::PaymentState;
+
+use super::outbox::{self, Outbox, OutboxError};
+use crate::gateway::Gateway;
+use crate::store::anomalies::AnomalyUpdate;
+use crate::store::{Reader, StoreError};
+
+/// Anomalies told of again in one commit: the writer is never held for long.
+const ANOMALIES_PER_COMMIT: usize = 200;
+
+/// Queues a payment's notification again. Answers how many were queued: none where there is no URL, or
+/// nothing to tell (NEW and never notified); `None` where there is no such payment, or `key_id` is a key that did not
+/// make it.
+///
+/// # Errors
+/// When nothing could be stored.
+pub(crate) async fn resend_payment(
+    gateway: &Arc<Gateway>,
+    id: Id,
+    key_id: Option<i64>,
+) -> Result<Option<u32>, OutboxError> {
+    outbox::commit_resend(gateway, move |outbox| {
+        let tx = outbox.tx;
+        let Some(mut row) = tx.payment(&id)?.filter(|row| key_id.is_none() || row.key_id == key_id) else {
+            return Ok(None);
+        };
+        let never_notified = row.payment.state == PaymentState::New && tx.payment_history(row.seq)?.is_empty();
+        if row.notification_url.is_none() || never_notified {
+            return Ok(Some(0));
+        }
+        row.current_at = row.current_at.moved_on(outbox.now);
+        tx.set_payment_current_at(row.seq, row.current_at)?;
+        let queued = outbox.queue_payment(&row, &tx.receipts(row.seq)?)?;
+        Ok(Some(u32::from(queued)))
+    })
+    .await
+}
+
+/// Queues the notifications of an anomaly, or of all anomalies of a payment, again. Answers how many
+/// were queued; `None` where `id` is neither's, or `key_id` is a key that did not make the payment.
+///
+/// # Errors
+/// When not all could be stored: of a payment with hundreds of anomalies the first may be queued then.
+pub(crate) async fn resend_anomalies(
+    gateway: &Arc<Gateway>,
+    id: Id,
+    key_id: Option<i64>,
+) -> Result<Option<u32>, OutboxError> {
+    let Some(ids) = gateway.store.read(|reader| anomalies_of(reader, &id, key_id))? else { return Ok(None) };
+    let mut queued = 0;
+    for ids in ids.chunks(ANOMALIES_PER_COMMIT) {
+        let ids = ids.to_vec();
+        queued += outbox::commit_resend(gateway, move |outbox| queue_anomalies(outbox, &ids)).await?;
+    }
+    Ok(Some(queued))
+}
+
+/// Queues again what `id` stands for: the record that a delivery or notification told of, a payment, or an
+/// anomaly. Answers how many were queued; `None` where it is none of these.
+///
+/// # Errors
+/// When nothing could be read or stored.
+pub(crate) async fn resend_any(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u32>, OutboxError> {
+    match gateway.store.read(|reader| reader.subject_of_delivery(&id))? {
+        Some((SubjectKind::Payment, record)) => resend_payment(gateway, record, None).await,
+        Some((SubjectKind::Anomaly, record)) => resend_anomalies(gateway, record, None).await,
+        // No payout exists that could be told of.
+        Some((SubjectKind::Payout, _)) => Ok(None),
+        None => match resend_payment(gateway, id, None).await? {
+            Some(queued) => Ok(Some(queued)),
+            None => resend_anomalies(gateway, id, None).await,
+        },
+    }
+}
+
+fn queue_anomalies(outbox: &Outbox<'_>, ids: &[Id]) -> Result<u32, OutboxError> {
+    let mut queued = 0;
+    for id in ids {
+        let mut row = outbox.tx.anomaly(id)?.ok_or(StoreError::BadValue("anomalies.id"))?;
+        row.current_at = row.current_at.moved_on(outbox.now);
+        outbox
+            .tx
+            .update_anomaly(id, &AnomalyUpdate { current_at: Some(row.current_at), ..AnomalyUpdate::default() })?;
+        queued += u32::from(outbox.queue_anomaly(&row)?);
+    }
+    Ok(queued)
+}
+
+/// Those of an anomaly or a payment that somebody can be told of; `None` where `id` is neither's, or `key_id` is a key that
+/// did not make the payment.
+fn anomalies_of(reader: &Reader<'_>, id: &Id, key_id: Option<i64>) -> Result<Option<Vec<Id>>, StoreError> {
+    if let Some(row) = reader.anomaly(id)? {
+        if key_id.is_some() && row.key_id != key_id {
+            return Ok(None);
+        }
+        return Ok(Some(row.notification_url.iter().map(|_| row.anomaly.id).collect()));
+    }
+    let payment = reader.payment(id)?.filter(|row| key_id.is_none() || row.key_id == key_id);
+    let Some(payment) = payment else { return Ok(None) };
+    let ids = payment.anomaly_notification_url.iter().map(|_| reader.anomaly_ids_of_payment(payment.seq));
+    Ok(Some(ids.collect::<Result<Vec<_>, _>>()?.concat()))
+}

@@ -1,0 +1,199 @@
+//! The signatures of notifications, as values: bytes in, header values out. Knows no HTTP, no
+//! clock and no place where keys lie.
+//!
+//! Two forms go out side by side (interface, section 5): `X-BPG-Signature` for existing
+//! integrations, and the Standard Webhooks headers, which libraries in every language verify.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hmac::{Hmac, Mac as _};
+use sha1::Sha1;
+use sha2::Sha256;
+use tillgate_domain::id::Id;
+use tillgate_domain::time::Timestamp;
+use zeroize::Zeroizing;
+
+/// What a shown key begins with (Standard Webhooks).
+const PREFIX: &str = "whsec_";
+
+/// Random bytes in a key that we make.
+pub(super) const KEY_BYTES: usize = 32;
+
+/// How long a replaced key still signs beside its successor.
+const OVERLAP_MS: i64 = 24 * 3_600_000;
+
+/// A key that signs notifications. Its `Debug` shows its id only.
+#[derive(Clone)]
+pub(super) struct HmacKey {
+    id: Id,
+    made_at: Timestamp,
+    shown: Zeroizing<String>,
+    bytes: Zeroizing<Vec<u8>>,
+}
+
+/// A text that is not `whsec_` and base64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an HMAC key is whsec_ followed by base64")]
+pub(super) struct NotAKey;
+
+/// The key of this time and those that it and its predecessors replaced.
+#[derive(Debug, Clone)]
+pub(super) struct SigningKeys {
+    /// Signs everything.
+    pub current: HmacKey,
+    /// Newest first; each signs `webhook-signature` too, for 24 hours after it was replaced.
+    pub replaced: Vec<HmacKey>,
+}
+
+/// The signature headers' values for one attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Signatures {
+    /// `X-BPG-Signature`.
+    pub bpg: String,
+    /// `webhook-signature`: one value for each key, separated by a space.
+    pub webhook: String,
+}
+
+impl HmacKey {
+    /// A new key of these random bytes.
+    #[must_use]
+    pub(super) fn new(id: Id, made_at: Timestamp, bytes: &[u8; KEY_BYTES]) -> Self {
+        let shown = Zeroizing::new(format!("{PREFIX}{}", *Zeroizing::new(BASE64.encode(bytes))));
+        Self { id, made_at, shown, bytes: Zeroizing::new(bytes.to_vec()) }
+    }
+
+    /// A key as it was shown to the merchant.
+    ///
+    /// # Errors
+    /// [`NotAKey`] where the text has another form.
+    pub(super) fn from_shown(id: Id, made_at: Timestamp, shown: &str) -> Result<Self, NotAKey> {
+        let bytes = shown.strip_prefix(PREFIX).and_then(|text| BASE64.decode(text).ok()).ok_or(NotAKey)?;
+        if bytes.is_empty() {
+            return Err(NotAKey);
+        }
+        Ok(Self { id, made_at, shown: Zeroizing::new(shown.to_owned()), bytes: Zeroizing::new(bytes) })
+    }
+
+    /// Its identifier, no secret.
+    #[must_use]
+    pub(super) const fn id(&self) -> Id {
+        self.id
+    }
+
+    /// When it was made, on the environment's clock.
+    #[must_use]
+    pub(super) const fn made_at(&self) -> Timestamp {
+        self.made_at
+    }
+
+    /// Until when the key that this one replaced signs beside it.
+    #[must_use]
+    pub(super) const fn replaced_signs_until(&self) -> Timestamp {
+        self.made_at.plus_ms(OVERLAP_MS)
+    }
+
+    /// The text that the merchant is shown once.
+    #[must_use]
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
+}
+
+impl std::fmt::Debug for HmacKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "HmacKey({} [REDACTED])", self.id)
+    }
+}
+
+impl SigningKeys {
+    /// Signs one attempt. `timestamp_s` is what the header `webhook-timestamp` says (seconds since
+    /// 1970); `now` is the environment's clock.
+    #[must_use]
+    pub(super) fn sign(&self, webhook_id: &str, timestamp_s: i64, body: &[u8], now: Timestamp) -> Signatures {
+        let mut webhook = standard_webhooks(&self.current.bytes, webhook_id, timestamp_s, body);
+        let mut newer = &self.current;
+        for key in &self.replaced {
+            if now < newer.replaced_signs_until() {
+                webhook.push(' ');
+                webhook.push_str(&standard_webhooks(&key.bytes, webhook_id, timestamp_s, body));
+            }
+            newer = key;
+        }
+        Signatures { bpg: bpg(&self.current.shown, body), webhook }
+    }
+}
+
+/// HMAC-SHA1 of the body, keyed with the whole shown text.
+fn bpg(shown: &str, body: &[u8]) -> String {
+    let mut mac = <Hmac<Sha1>>::new_from_slice(shown.as_bytes()).expect("HMAC takes a key of any length");
+    mac.update(body);
+    hex::encode(mac.finalize().into_bytes())
+}
+
+/// `v1,` and HMAC-SHA256 of `id.timestamp.body`, keyed with the decoded bytes.
+fn standard_webhooks(key: &[u8], webhook_id: &str, timestamp_s: i64, body: &[u8]) -> String {
+    let mut mac = <Hmac<Sha256>>::new_from_slice(key).expect("HMAC takes a key of any length");
+    mac.update(format!("{webhook_id}.{timestamp_s}.").as_bytes());
+    mac.update(body);
+    format!("v1,{}", BASE64.encode(mac.finalize().into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_ms(1_700_000_000_000);
+    /// The example of the Standard Webhooks specification.
+    const PUBLISHED: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    const BODY: &[u8] = br#"{"test": 2432232314}"#;
+
+    fn key(n: u8) -> HmacKey {
+        HmacKey::new(Id::from_bytes([n; 20]), NOW, &[n; KEY_BYTES])
+    }
+
+    #[test]
+    fn the_published_example_of_standard_webhooks_comes_out() {
+        let keys = SigningKeys {
+            current: HmacKey::from_shown(Id::from_bytes([1; 20]), NOW, PUBLISHED).unwrap(),
+            replaced: Vec::new(),
+        };
+        let signed = keys.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, BODY, NOW);
+        assert_eq!(signed.webhook, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    /// Made with `openssl dgst -sha1 -hmac`.
+    #[test]
+    fn the_older_form_is_keyed_with_the_whole_shown_text() {
+        assert_eq!(bpg(PUBLISHED, BODY), "2da57a63580e1b8259222d7c976d87cd11bdfb5b");
+    }
+
+    #[test]
+    fn a_shown_key_reads_back_and_has_32_bytes() {
+        let made = key(7);
+        assert_eq!(made.shown().len(), 6 + 44);
+        let read = HmacKey::from_shown(made.id(), NOW, made.shown()).unwrap();
+        assert_eq!(read.bytes, made.bytes);
+    }
+
+    #[test]
+    fn other_texts_are_no_keys() {
+        for text in ["", "whsec_", "whsec_!", "secret", "WHSEC_AAAA"] {
+            assert!(HmacKey::from_shown(Id::from_bytes([1; 20]), NOW, text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn for_a_day_the_replaced_key_signs_too_but_never_in_the_older_form() {
+        let keys = SigningKeys { current: key(2), replaced: vec![key(1)] };
+        let alone = |n| SigningKeys { current: key(n), replaced: Vec::new() }.sign("id", 5, BODY, NOW);
+        let both = keys.sign("id", 5, BODY, NOW.plus_ms(OVERLAP_MS - 1));
+        assert_eq!(both.webhook, format!("{} {}", alone(2).webhook, alone(1).webhook));
+        assert_eq!(both.bpg, alone(2).bpg);
+        assert_eq!(keys.sign("id", 5, BODY, NOW.plus_ms(OVERLAP_MS)), alone(2));
+    }
+
+    #[test]
+    fn a_key_does_not_show_itself_in_logs() {
+        assert!(!format!("{:?}", SigningKeys { current: key(1), replaced: Vec::new() }).contains("whsec"));
+    }
+}

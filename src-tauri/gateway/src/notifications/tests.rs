@@ -1,0 +1,9 @@
+//! The notifier against real servers on loopback.
+
+mod broken_log;
+mod keys;
+mod limits;
+mod resends;
+mod servers;
+mod support;
+mod turns;

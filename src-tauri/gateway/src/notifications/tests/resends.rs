@@ -1,0 +1,33 @@
+//! What a record's notifications are when they are asked for again and again.
+
+use crate::notifications::resend::resend_payment;
+use crate::testing::World;
+
+#[tokio::test]
+async fn resends_that_wait_are_one_and_each_change_is_told_all_the_same() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let id = payment.payment.id;
+    let resend = async || assert_eq!(resend_payment(&world.gateway, id, None).await.unwrap(), Some(1));
+    let told = || world.notified_field(&id, "status");
+
+    world.pay(&payment, payment.payment.amount_sats).await;
+    assert_eq!(told(), ["UNCONFIRMED"]);
+    for _ in 0..3 {
+        world.advance_clock_ms(1_000);
+        resend().await;
+        assert_eq!(told(), ["UNCONFIRMED", "UNCONFIRMED"]);
+        let shown = world.gateway.show(|snapshot| snapshot.payment(&world.now_of(&id))).unwrap();
+        assert_eq!(world.notified(&id)[1], serde_json::from_str::<serde_json::Value>(&shown).unwrap());
+    }
+
+    // What a change told is never replaced, nor anything before it: the order stays.
+    world.mine(1).await;
+    assert_eq!(told(), ["UNCONFIRMED", "UNCONFIRMED", "CONFIRMED"]);
+    let before = world.notified(&id);
+    for _ in 0..3 {
+        resend().await;
+        assert_eq!(told(), ["UNCONFIRMED", "UNCONFIRMED", "CONFIRMED", "CONFIRMED"]);
+        assert_eq!(world.notified(&id)[..3], before);
+    }
+}

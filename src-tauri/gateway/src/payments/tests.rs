@@ -1,0 +1,79 @@
+//! What becomes of a payment whose client does not wait for the answer.
+
+use std::pin::pin;
+use std::sync::mpsc;
+use std::task::{Context, Waker};
+
+use tokio::sync::oneshot;
+
+use super::create::{self, Author, CreateError};
+use super::draft::Draft;
+use crate::access::api_keys::KeyRequest;
+use crate::access::key_limits::KeyLimit;
+use crate::settings::Act;
+use crate::store::StoreError;
+use crate::store::notify_hosts::NotifyHosts;
+use crate::store::payment_lists::PaymentFilter;
+use crate::testing::{SHOP, World};
+
+fn draft() -> Draft<'static> {
+    Draft {
+        amount: Some("10.00".into()),
+        currency: Some("USD".into()),
+        notification_url: Some(SHOP.into()),
+        message: Some("".into()),
+        merchant_transaction_id: Some("".into()),
+        ..Draft::default()
+    }
+}
+
+#[tokio::test]
+async fn a_payment_whose_client_hung_up_counts_among_the_open_ones() {
+    let world = World::new().await;
+    world.make_wallet().await;
+    let gateway = &world.gateway;
+    let request = KeyRequest {
+        name: "greedy".to_owned(),
+        permissions: "shop".parse().unwrap(),
+        notification_url_optional: false,
+        own_only: false,
+        notify_hosts: NotifyHosts::default(),
+    };
+    let at = gateway.clock.now();
+    let (key, _) = gateway.keys.create(request, &*gateway.entropy, at, "cli").await.unwrap();
+    gateway.settings.set(&gateway.store, "keyOpenPayments", "2", Act { actor: "cli", at }).await.unwrap();
+    let author = Author {
+        key_id: Some(key.key_id),
+        label: key.name.clone(),
+        notification_url_optional: false,
+        notify_hosts: NotifyHosts::default(),
+    };
+    let ask = || create::create(gateway, author.clone(), draft(), None);
+    ask().await.unwrap();
+
+    // While another write is under way, the next one is queued behind it.
+    let (begun, has_begun) = oneshot::channel();
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    let store = gateway.store.clone();
+    let other = tokio::spawn(async move {
+        let hold = move |_: &crate::store::Tx<'_>| {
+            begun.send(()).unwrap();
+            may_go_on.recv().unwrap();
+            Ok::<_, StoreError>(())
+        };
+        store.write(hold).await.unwrap();
+    });
+    has_begun.await.unwrap();
+    {
+        let hung_up = pin!(ask());
+        assert!(hung_up.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    go_on.send(()).unwrap();
+    other.await.unwrap();
+    gateway.store.write(|_| Ok::<_, StoreError>(())).await.unwrap();
+
+    let made = PaymentFilter { key_id: Some(key.key_id), ..PaymentFilter::default() };
+    assert_eq!(gateway.store.read(|reader| reader.payments_count(&made)).unwrap(), 2);
+    let third = ask().await;
+    assert!(matches!(third, Err(CreateError::KeyLimit(KeyLimit::OpenPayments { most: 2 }))), "{third:?}");
+}

@@ -1,0 +1,66 @@
+//! Records as GET shows them: what one record tells is of one moment.
+
+use std::cell::OnceCell;
+
+use super::{RecordContext, anomaly_record, payment_record};
+use crate::machine::environment::Environment;
+use crate::store::anomalies::AnomalyRow;
+use crate::store::payments::PaymentRow;
+use crate::store::{Reader, StoreError};
+
+/// The most items of one page.
+pub(crate) const PAGE_MAX: u32 = 500;
+
+/// One snapshot of the database, and what its records show beside their own rows.
+pub struct Snapshot<'a> {
+    /// What is read.
+    pub reader: &'a Reader<'a>,
+    environment: Environment,
+    pages_base: &'a str,
+    /// Read once, and only where a record tells of transactions.
+    tip_height: OnceCell<u32>,
+}
+
+impl<'a> Snapshot<'a> {
+    /// Records of `environment`, whose payment pages are at `pages_base`.
+    #[must_use]
+    pub fn new(reader: &'a Reader<'a>, environment: Environment, pages_base: &'a str) -> Self {
+        Self { reader, environment, pages_base, tip_height: OnceCell::new() }
+    }
+
+    /// A payment's record.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn payment(&self, row: &PaymentRow) -> Result<String, StoreError> {
+        // Mostly a shop asks for a payment that waits to be paid: no transaction counts, so none is looked for.
+        if row.payment.paid_sats == 0 {
+            return Ok(payment_record(row, &[], &self.context(0)));
+        }
+        Ok(payment_record(row, &self.reader.receipts(row.seq)?, &self.context(self.tip_height()?)))
+    }
+
+    /// An anomaly's record.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn anomaly(&self, row: &AnomalyRow) -> Result<String, StoreError> {
+        Ok(anomaly_record(
+            row,
+            &self.reader.shown_receipts(row.payment_seq, &row.anomaly.txids)?,
+            &self.context(self.tip_height()?),
+        ))
+    }
+
+    fn tip_height(&self) -> Result<u32, StoreError> {
+        if let Some(height) = self.tip_height.get() {
+            return Ok(*height);
+        }
+        let height = self.reader.tip_height()?;
+        Ok(*self.tip_height.get_or_init(|| height))
+    }
+
+    fn context(&self, tip_height: u32) -> RecordContext<'_> {
+        RecordContext { environment: self.environment, pages_base: self.pages_base, tip_height }
+    }
+}

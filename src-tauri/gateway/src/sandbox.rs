@@ -1,0 +1,142 @@
+//! The calls of the sandbox (operation.md, "The sandbox"), free of any transport: shop developers
+//! make them over HTTP, the panel's buttons over its own commands. [`ROUTES`] lists them.
+//!
+//! All changes of a call are made before the next look, and exactly one look follows each call,
+//! both under the lock by which looks run one at a time.
+
+mod body;
+mod calls;
+mod error;
+mod money;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bitcoin::Txid;
+use serde_json::{Value, json};
+use tillgate_sandbox::{Pay, Sandbox};
+
+use crate::app::App;
+use crate::gateway::Gateway;
+use crate::machine::fail_points::{self, Point};
+use crate::watcher::WatchError;
+pub(crate) use calls::{Call, ROUTES, Route};
+pub(crate) use error::CallError;
+use error::refused;
+
+/// Makes a call that is named by its method and its path below `/v2`, like `/sandbox/blocks`; `body` is `null`
+/// where there is none.
+///
+/// # Errors
+/// As [`make`].
+pub(crate) async fn call(app: &Arc<App>, method: &str, path: &str, body: Value) -> Result<Value, CallError> {
+    let (route, subject) = Route::find(method, path)?;
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let call = route.read(&app.gateway, subject, body.as_bytes())?;
+    make(app, call).await
+}
+
+/// Makes a call of the sandbox. When it answers, its effects on payments are stored and the notifications
+/// that they cause are queued.
+///
+/// # Errors
+/// Why it was refused; nothing of it was kept then.
+pub(crate) async fn make(app: &Arc<App>, call: Call) -> Result<Value, CallError> {
+    let sandbox = Arc::clone(app.gateway.sandbox.as_ref().ok_or(CallError::NoSuchPath)?);
+    let app = Arc::clone(app);
+    // A client that hangs up does not keep the look from following the change.
+    let made = tokio::spawn(async move { change_and_look(&app, sandbox, call).await });
+    made.await.map_err(|_| CallError::BrokenOff)?
+}
+
+/// Changes the sandbox and looks, while nobody else looks.
+async fn change_and_look(app: &App, sandbox: Arc<Sandbox>, call: Call) -> Result<Value, CallError> {
+    let gateway = &app.gateway;
+    if matches!(call, Call::Status) {
+        return status(gateway, sandbox).await;
+    }
+    let moves_clock = matches!(call, Call::AdvanceClock { .. });
+    let concerns_rates = moves_clock || matches!(call, Call::SetRates { .. });
+    let mut looking = app.watcher.hold().await;
+    // Until the look is over, whoever judges by the clock waits: at the new time the last look would be too old.
+    let _jump = if moves_clock { Some(gateway.clock_jumps.write().await) } else { None };
+    let answer = {
+        let (gateway, sandbox) = (Arc::clone(gateway), Arc::clone(&sandbox));
+        let change = move || {
+            fail_points::pass(Point::SandboxBefore);
+            let changed = change(&gateway, &sandbox, call);
+            fail_points::pass(Point::SandboxAfter);
+            changed
+        };
+        tokio::task::spawn_blocking(change).await.map_err(|_| CallError::BrokenOff)??
+    };
+    if concerns_rates {
+        gateway.refresh_rates().await?;
+        gateway.note_change();
+    }
+    match looking.look().await {
+        // A backend that was told not to answer is no failure of the call: the first look after it sees all.
+        Ok(()) | Err(WatchError::Chain(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    drop(looking);
+    if moves_clock {
+        gateway.notifier_wake.notify_one();
+    }
+    match answer {
+        Some(txids) => Ok(json!({ "btcTxIds": txids })),
+        None => status(gateway, sandbox).await,
+    }
+}
+
+/// The change itself; answers the transactions that it made, where it makes some.
+fn change(gateway: &Gateway, sandbox: &Sandbox, call: Call) -> Result<Option<Vec<String>>, CallError> {
+    let now_ms = gateway.clock.now().ms();
+    let made = |txids: Vec<Txid>| Some(txids.iter().map(Txid::to_string).collect());
+    match call {
+        Call::Status => Ok(None),
+        Call::Pay { payment, amount_sats, parts, fee_rate_sat_vb, confirmations } => {
+            let (script, amount_sats) = money::to_pay(gateway, &payment, amount_sats)?;
+            let pay = Pay { script, amount_sats, parts, fee_rate_sat_vb, confirmations };
+            sandbox.pay(pay, now_ms).map(made).map_err(refused)
+        }
+        Call::Replace { txid, replace } => sandbox.replace(txid, replace, now_ms).map(made).map_err(refused),
+        Call::Send { script, amount_sats } => {
+            sandbox.send(script, amount_sats, now_ms).map(|txid| made(vec![txid])).map_err(refused)
+        }
+        Call::Evict { txid } => sandbox.evict(txid, now_ms).map(|()| None).map_err(refused),
+        Call::Mine { count, empty } => sandbox.mine(count, empty, now_ms).map(|_| None).map_err(refused),
+        Call::Reorg { depth, keep_transactions } => {
+            sandbox.reorg(depth, keep_transactions, now_ms).map(|_| None).map_err(refused)
+        }
+        Call::AdvanceClock { seconds } => {
+            let offset_ms = sandbox.advance_clock(seconds).map_err(refused)?;
+            gateway.clock_offset_ms.fetch_max(offset_ms, Ordering::SeqCst);
+            Ok(None)
+        }
+        Call::SetRates { rates } => sandbox.set_rates(&rates).map(|()| None).map_err(refused),
+        Call::SetFaults { patch } => sandbox.set_faults(patch).map(|()| None).map_err(refused),
+    }
+}
+
+async fn status(gateway: &Arc<Gateway>, sandbox: Arc<Sandbox>) -> Result<Value, CallError> {
+    let status = tokio::task::spawn_blocking(move || sandbox.status())
+        .await
+        .map_err(|_| CallError::BrokenOff)?
+        .map_err(refused)?;
+    Ok(json!({
+        "height": status.height,
+        "tipHash": status.tip_hash.to_string(),
+        "mempool": status.mempool.iter().map(Txid::to_string).collect::<Vec<_>>(),
+        "clock": gateway.clock.now().iso_millis(),
+        "rates": money::rates_object(&status.rates),
+        "faults": {
+            "chainDown": status.faults.chain_down,
+            "broadcastRejects": status.faults.broadcast_rejects,
+            "latencyMs": status.faults.latency_ms,
+        },
+    }))
+}
+
+#[cfg(test)]
+mod tests;

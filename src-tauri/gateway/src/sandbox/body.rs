@@ -1,0 +1,131 @@
+//! Reading a call's body. Finds every field error of it, not just the first; unknown fields are ignored.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use tillgate_domain::money::{Currency, Rate, parse_btc};
+
+use super::CallError;
+use crate::field_errors::FieldError;
+use crate::json::{JsonObject, read_number};
+
+/// The body's fields and what is wrong with them. A field that is at fault reads as something, and
+/// [`Body::finish`] lets nobody use it.
+pub(super) struct Body<'a> {
+    fields: JsonObject<'a>,
+    field_errors: Vec<FieldError>,
+}
+
+impl<'a> Body<'a> {
+    /// A body that is missing has no fields.
+    pub(super) fn read(body: &'a [u8]) -> Result<Self, CallError> {
+        let fields = if body.is_empty() { Ok(JsonObject::empty()) } else { JsonObject::parse(body) };
+        match fields {
+            Ok(fields) => Ok(Self { fields, field_errors: Vec::new() }),
+            Err(malformed) => Err(CallError::Invalid(vec![malformed.field_error()])),
+        }
+    }
+
+    /// What was read, if nothing was wrong with it.
+    pub(super) fn finish<T>(self, read: T) -> Result<T, CallError> {
+        if self.field_errors.is_empty() { Ok(read) } else { Err(CallError::Invalid(self.field_errors)) }
+    }
+
+    /// Notes a field error; `what` goes on from the field's name.
+    pub(super) fn field_error(&mut self, field: &'static str, what: impl std::fmt::Display) {
+        self.field_errors.push(FieldError::invalid(field, what));
+    }
+
+    pub(super) fn text(&mut self, field: &'static str) -> Option<Cow<'a, str>> {
+        if self.fields.get(field).is_none() {
+            self.field_errors.push(FieldError::missing(field));
+        }
+        self.fields.string(field, &mut self.field_errors)
+    }
+
+    pub(super) fn flag(&mut self, field: &'static str, default: bool) -> bool {
+        self.optional_flag(field).unwrap_or(default)
+    }
+
+    pub(super) fn optional_flag(&mut self, field: &'static str) -> Option<bool> {
+        match self.fields.get(field)? {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => self.nothing(field, "must be true or false"),
+        }
+    }
+
+    /// A whole number; without a `default` it is required.
+    pub(super) fn whole<T>(&mut self, field: &'static str, range: RangeInclusive<T>, default: Option<T>) -> T
+    where
+        T: TryFrom<u64> + PartialOrd + Copy + std::fmt::Display,
+    {
+        let fallback = default.unwrap_or(*range.start());
+        if default.is_none() && self.fields.get(field).is_none() {
+            self.field_errors.push(FieldError::missing(field));
+            return fallback;
+        }
+        self.optional_whole(field, range).unwrap_or(fallback)
+    }
+
+    pub(super) fn optional_whole<T>(&mut self, field: &'static str, range: RangeInclusive<T>) -> Option<T>
+    where
+        T: TryFrom<u64> + PartialOrd + Copy + std::fmt::Display,
+    {
+        let text = read_number(self.fields.get(field)?);
+        let number = text.and_then(|text| text.parse::<u64>().ok()).and_then(|it| T::try_from(it).ok());
+        match number.filter(|number| range.contains(number)) {
+            Some(number) => Some(number),
+            None => self.nothing(field, format!("must be a whole number from {} to {}", range.start(), range.end())),
+        }
+    }
+
+    /// An amount of Bitcoin in satoshis.
+    pub(super) fn btc(&mut self, field: &'static str, is_required: bool) -> Option<u64> {
+        let Some(raw) = self.fields.get(field) else {
+            if is_required {
+                self.field_errors.push(FieldError::missing(field));
+            }
+            return None;
+        };
+        let Some(text) = read_number(raw) else {
+            return self.nothing(field, "must be a decimal number like 0.00100000");
+        };
+        match parse_btc(&text) {
+            Ok(sats) => Some(sats),
+            Err(error) => self.nothing(field, error),
+        }
+    }
+
+    /// The whole body as rates by currency, `None` where one is withdrawn.
+    pub(super) fn rates(&mut self) -> BTreeMap<String, Option<String>> {
+        let mut rates = BTreeMap::new();
+        for (code, raw) in self.fields.members() {
+            let code = code.to_owned();
+            if Currency::from_code(&code).is_none() {
+                self.field_errors.push(FieldError::invalid(code, "is not the code of a currency that is known"));
+                continue;
+            }
+            let rate = match (raw, read_number(raw)) {
+                ("null", _) => Ok(None),
+                (_, Some(text)) => {
+                    Rate::parse(&text).map(|rate| Some(rate.format())).map_err(|error| error.to_string())
+                }
+                (_, None) => Err("must be a decimal number like 65000.00, or null".to_owned()),
+            };
+            match rate {
+                Ok(rate) => {
+                    rates.insert(code, rate);
+                }
+                Err(what) => self.field_errors.push(FieldError::invalid(code, what)),
+            }
+        }
+        rates
+    }
+
+    fn nothing<T>(&mut self, field: &'static str, what: impl std::fmt::Display) -> Option<T> {
+        self.field_error(field, what);
+        None
+    }
+}

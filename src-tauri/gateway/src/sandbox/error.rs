@@ -1,0 +1,71 @@
+//! Why a call of the sandbox was refused.
+
+use tillgate_sandbox::{BroadcastRefusal, SandboxError};
+
+use crate::field_errors::FieldError;
+use crate::store::StoreError;
+use crate::watcher::WatchError;
+
+/// Why a call was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// No such path, or this environment is not the sandbox.
+    #[error("there is no such path")]
+    NoSuchPath,
+    /// The path answers to another method.
+    #[error("this path takes {0} only")]
+    MethodNotAllowed(&'static str),
+    /// The path names a payment or transaction that is not there.
+    #[error("{0}")]
+    NotFound(String),
+    /// The request is not as it must be.
+    #[error("the request is not valid")]
+    Invalid(Vec<FieldError>),
+    /// What it concerns does not allow it as it stands.
+    #[error("{0}")]
+    Conflict(String),
+    /// The gateway's database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The change was made, and the look after it failed.
+    #[error(transparent)]
+    Look(#[from] WatchError),
+    /// The sandbox's own file failed.
+    #[error(transparent)]
+    Sandbox(SandboxError),
+    /// The call was broken off: the program is stopping.
+    #[error("the call was broken off")]
+    BrokenOff,
+}
+
+/// Names the field at fault where the sandbox's refusal is about one.
+pub(super) fn refused(error: SandboxError) -> CallError {
+    let field = match &error {
+        SandboxError::Storage(_)
+        | SandboxError::File(_)
+        | SandboxError::Damaged(_)
+        | SandboxError::NotASandbox
+        | SandboxError::NewerSchema { .. }
+        | SandboxError::Entropy
+        | SandboxError::InvalidBlock(_)
+        // No call names more than one payee.
+        | SandboxError::PayeeCount { .. } => return CallError::Sandbox(error),
+        SandboxError::UnknownTransaction(_) => return CallError::NotFound(error.to_string()),
+        SandboxError::ClockTooFarBehind { .. }
+        | SandboxError::AlreadyConfirmed(_)
+        | SandboxError::NotInMempool(_)
+        | SandboxError::NotTheCustomers(_)
+        | SandboxError::PaysNobodyElse(_) => return CallError::Conflict(error.to_string()),
+        SandboxError::Refused(BroadcastRefusal::ReplacementFeeTooLow { .. }) | SandboxError::FeeRate { .. } => {
+            "feeRate"
+        }
+        SandboxError::Refused(BroadcastRefusal::Storage(_)) => return CallError::Sandbox(error),
+        SandboxError::Refused(_) => return CallError::Conflict(error.to_string()),
+        SandboxError::AmountTooSmall { .. } | SandboxError::CannotPay { .. } => "btcAmount",
+        SandboxError::PartCount { .. } => "parts",
+        SandboxError::BlockCount { .. } => "count",
+        SandboxError::ReorgDepth { .. } => "depth",
+        SandboxError::ClockOutOfRange { .. } => "advanceSeconds",
+    };
+    CallError::Invalid(vec![FieldError::invalid(field, format!("cannot be so: {error}"))])
+}

@@ -1,0 +1,143 @@
+use serde_json::{Value, json};
+use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
+
+use super::{CallError, call};
+use crate::testing::{HALF_AN_HOUR_MS, World};
+
+async fn ok(world: &World, method: &str, path: &str, body: Value) -> Value {
+    call(&world.app, method, path, body).await.unwrap()
+}
+
+/// The fields at fault.
+async fn field_errors(world: &World, method: &str, path: &str, body: Value) -> Vec<String> {
+    match call(&world.app, method, path, body).await {
+        Err(CallError::Invalid(field_errors)) => {
+            field_errors.into_iter().filter_map(|it| it.field).map(|it| it.into()).collect()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn when_a_call_answers_its_effects_are_there() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let pay = format!("/sandbox/payments/{}/pay", payment.payment.id);
+    let answer = ok(&world, "POST", &pay, Value::Null).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    let status = ok(&world, "GET", "/sandbox", Value::Null).await;
+    assert_eq!(status["mempool"], answer["btcTxIds"]);
+    ok(&world, "POST", "/sandbox/blocks", json!({})).await;
+    assert_eq!(world.state(&payment), Confirmed);
+    assert_eq!(world.notified_field(&payment.payment.id, "status"), ["UNCONFIRMED", "CONFIRMED"]);
+    assert_eq!(field_errors(&world, "POST", &pay, json!({})).await, ["btcAmount"], "nothing remains");
+    ok(&world, "POST", "/sandbox/reorg", json!({"depth": 1, "keepTransactions": false})).await;
+    assert_eq!(world.state(&payment), tillgate_domain::payment::PaymentState::Invalid);
+}
+
+#[tokio::test]
+async fn the_customer_pays_in_parts_and_with_confirmations() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let pay = format!("/sandbox/payments/{}/pay", payment.payment.id);
+    let answer = ok(&world, "POST", &pay, json!({"parts": 3, "confirmations": 1, "feeRate": "7"})).await;
+    assert_eq!(answer["btcTxIds"].as_array().unwrap().len(), 3);
+    assert_eq!(world.state(&payment), Confirmed);
+}
+
+#[tokio::test]
+async fn where_less_than_dust_remains_the_customer_pays_the_dust_limit() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats - 1).await;
+    ok(&world, "POST", &format!("/sandbox/payments/{}/pay", payment.payment.id), json!({})).await;
+    let row = world.now_of(&payment.payment.id);
+    assert_eq!(row.payment.paid_sats, payment.payment.amount_sats - 1 + 294);
+}
+
+#[tokio::test]
+async fn a_step_of_the_clock_makes_all_happen_that_time_does() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let before = world.now_ms();
+    ok(&world, "POST", "/sandbox/clock", json!({"advanceSeconds": HALF_AN_HOUR_MS / 1_000 + 1})).await;
+    assert!(world.now_ms() - before > HALF_AN_HOUR_MS);
+    assert_eq!(world.state(&payment), Expired);
+    let world = world.reopen().await;
+    assert!(world.now_ms() - before > HALF_AN_HOUR_MS, "the clock stays ahead over a restart");
+}
+
+#[tokio::test]
+async fn a_rate_holds_at_once_until_it_is_withdrawn() {
+    let world = World::new().await;
+    let usd = tillgate_domain::money::Currency::USD;
+    let status = ok(&world, "PUT", "/sandbox/rates", json!({"USD": "70000.00"})).await;
+    assert_eq!(status["rates"]["USD"].to_string(), "70000.0000");
+    let kept = world.gateway.rates.rate_for(usd, world.gateway.clock.now()).unwrap();
+    assert_eq!(kept.rate.format(), "70000.0000");
+    ok(&world, "PUT", "/sandbox/rates", json!({"USD": null})).await;
+    assert!(world.gateway.rates.rate_for(usd, world.gateway.clock.now()).is_err());
+}
+
+#[tokio::test]
+async fn under_chain_down_the_call_answers_and_the_first_look_after_it_sees_all() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    ok(&world, "PUT", "/sandbox/faults", json!({"chainDown": true, "latencyMs": 1})).await;
+    ok(&world, "POST", &format!("/sandbox/payments/{}/pay", payment.payment.id), json!({})).await;
+    assert_eq!(world.state(&payment), New);
+    let status = ok(&world, "PUT", "/sandbox/faults", json!({"chainDown": false})).await;
+    assert_eq!(status["faults"], json!({"chainDown": false, "broadcastRejects": false, "latencyMs": 1}));
+    assert_eq!(world.state(&payment), Unconfirmed);
+}
+
+#[tokio::test]
+async fn the_customer_takes_an_unconfirmed_transaction_back_or_bumps_its_fee() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let first = world.pay(&payment, payment.payment.amount_sats).await;
+    let replace = format!("/sandbox/transactions/{first}/replace");
+    let bumped = ok(&world, "POST", &replace, json!({"toCustomer": false})).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    assert!(matches!(call(&world.app, "POST", &replace, json!({})).await, Err(CallError::Conflict(_))));
+    let second = bumped["btcTxIds"][0].as_str().unwrap();
+    ok(&world, "POST", &format!("/sandbox/transactions/{second}/replace"), Value::Null).await;
+    assert_eq!(world.state(&payment), New);
+}
+
+#[tokio::test]
+async fn every_fault_of_a_body_is_named_at_once() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let pay = format!("/sandbox/payments/{}/pay", payment.payment.id);
+    let wrong = json!({"btcAmount": "0.123456789", "parts": 0, "feeRate": 1.5, "confirmations": 1001});
+    assert_eq!(field_errors(&world, "POST", &pay, wrong).await, ["btcAmount", "parts", "feeRate", "confirmations"]);
+    assert_eq!(field_errors(&world, "POST", &pay, json!({"btcAmount": "0.00000001"})).await, ["btcAmount"]);
+    assert_eq!(
+        field_errors(&world, "POST", "/sandbox/blocks", json!({"count": 0, "empty": 1})).await,
+        ["count", "empty"]
+    );
+    assert_eq!(field_errors(&world, "POST", "/sandbox/reorg", json!({})).await, ["depth"]);
+    assert_eq!(field_errors(&world, "POST", "/sandbox/reorg", json!({"depth": 1_000_000})).await, ["depth"]);
+    assert_eq!(field_errors(&world, "POST", "/sandbox/clock", json!({"advanceSeconds": -1})).await, ["advanceSeconds"]);
+    assert_eq!(field_errors(&world, "PUT", "/sandbox/rates", json!({"USD": "0", "XXX": 1})).await, ["USD", "XXX"]);
+    assert_eq!(field_errors(&world, "PUT", "/sandbox/faults", json!({"latencyMs": "x"})).await, ["latencyMs"]);
+    let mainnet = json!({"address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"});
+    assert_eq!(field_errors(&world, "POST", "/sandbox/send", mainnet).await, ["address", "btcAmount"]);
+    assert_eq!(world.state(&payment), New);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_not_found() {
+    let world = World::new().await;
+    for path in [
+        "/sandbox/payments/0000000000000000000000000000000000000000/pay".to_owned(),
+        format!("/sandbox/transactions/{}/evict", "00".repeat(32)),
+        "/sandbox/transactions/abc/replace".to_owned(),
+    ] {
+        assert!(matches!(call(&world.app, "POST", &path, json!({})).await, Err(CallError::NotFound(_))), "{path}");
+    }
+    assert!(matches!(call(&world.app, "GET", "/sandbox/nothing", json!({})).await, Err(CallError::NoSuchPath)));
+    let wrong_method = call(&world.app, "GET", "/sandbox/blocks", json!({})).await;
+    assert!(matches!(wrong_method, Err(CallError::MethodNotAllowed("POST"))));
+}

@@ -1,0 +1,146 @@
+//! The database: one SQLite file, one writer thread, read-only connections beside it.
+//!
+//! This is the only module that names `rusqlite`. SQL stands beside the row type of its table,
+//! one file each. Reads are methods of [`Reader`], writes of [`Tx`].
+
+pub(crate) mod anomalies;
+pub(crate) mod api_keys;
+pub(crate) mod audit;
+pub(crate) mod chain;
+pub(crate) mod coins;
+pub(crate) mod deliveries;
+pub(crate) mod history;
+pub(crate) mod hmac_key;
+pub(crate) mod idempotency;
+pub(crate) mod keychains;
+pub(crate) mod notifications;
+pub(crate) mod notify_hosts;
+pub(crate) mod payment_lists;
+pub(crate) mod payments;
+pub(crate) mod rates;
+pub(crate) mod receipts;
+
+mod check;
+mod checkpoints;
+mod deferred_indexing;
+mod error;
+mod installation;
+mod job;
+mod migrate;
+mod open;
+mod readers;
+mod settings;
+#[cfg(test)]
+mod testing;
+mod values;
+mod writer;
+
+pub use error::StoreError;
+pub(crate) use installation::Installation;
+
+use std::ops::Deref;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::machine::threads::Threads;
+
+/// The database of one environment.
+pub struct Store {
+    readers: readers::Readers,
+    writer: writer::Writer,
+    threads: Threads,
+}
+
+/// A consistent view of the database.
+pub struct Reader<'a> {
+    connection: &'a Connection,
+}
+
+/// A transaction of the one writer: all that is done through it is committed together or not at
+/// all. Reads see what it wrote.
+pub struct Tx<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> Tx<'a> {
+    const fn on(connection: &'a Connection) -> Self {
+        Self { reader: Reader { connection } }
+    }
+}
+
+impl<'a> Deref for Tx<'a> {
+    type Target = Reader<'a>;
+
+    fn deref(&self) -> &Reader<'a> {
+        &self.reader
+    }
+}
+
+impl Store {
+    /// Opens `file`, creating and migrating it as needed. The caller holds the data directory's
+    /// lock: one process alone ever writes the database.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, is not ours, is corrupt, or was written by a newer program.
+    pub fn open(file: &Path) -> Result<Self, StoreError> {
+        let connection = open::for_writing(file)?;
+        migrate::migrate(&connection, file)?;
+        let threads = Threads::default();
+        let writer = writer::Writer::start(connection, file, &threads)?;
+        Ok(Self { readers: readers::Readers::new(file), writer, threads })
+    }
+
+    /// Waits until one of the threads that write ends, and tells which. None does while all is well: nothing is stored
+    /// any more then.
+    pub async fn ended(&self) -> &'static str {
+        self.threads.ended().await
+    }
+
+    /// Runs `job` in the writer's next transaction and answers once that is durably committed.
+    /// Jobs that wait at the same time share a commit, each in a savepoint of its own, so that one
+    /// that fails is undone alone. `job` must not block on anything but the database.
+    ///
+    /// # Errors
+    /// What `job` answered, or why nothing could be stored.
+    pub async fn write<T, E>(&self, job: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.writer.write(job::any(job)).await
+    }
+
+    /// The same for a few rows, in two steps: `check` may refuse, and can only read; `apply` writes what `check` planned,
+    /// and fails by a fault of the database alone, which takes all that shares its commit along. That spares it the
+    /// savepoint. Where nobody else writes and the disk is quick, it is done on the caller's thread: to wake another and
+    /// to be woken by it would take a sixth of a payment's time.
+    ///
+    /// # Errors
+    /// What `check` answered, or why nothing could be stored.
+    pub async fn write_short<P, T, E>(
+        &self,
+        check: impl FnOnce(&Reader<'_>) -> Result<P, E> + Send + 'static,
+        apply: impl FnOnce(&Tx<'_>, P) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.writer.write_short(job::short(check, apply)).await
+    }
+
+    /// Runs `read` on a snapshot. It is meant for short reads: call it from
+    /// `tokio::task::spawn_blocking` where it may take more than a few milliseconds.
+    ///
+    /// # Errors
+    /// What `read` answered, or why nothing could be read.
+    pub fn read<T, E: From<StoreError>>(&self, read: impl FnOnce(&Reader<'_>) -> Result<T, E>) -> Result<T, E> {
+        self.readers.read(read)
+    }
+
+    #[cfg(test)]
+    fn queue(&self) -> job::Queue {
+        self.writer.queue()
+    }
+}

@@ -1,0 +1,245 @@
+//! Deferred indexing: making the entries of new payments in the indexes that lists go by, for many payments at once, on
+//! a thread that asks the writer for it when there is no burst. With one payment at a time each index is a page more to
+//! write and to sync.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::job::Queue;
+use super::{Reader, StoreError, open};
+use crate::machine::fail_points;
+use crate::machine::threads::{Thread, Threads};
+
+/// So many payments are worth a commit.
+const ENOUGH: i64 = 128;
+
+/// In a burst it is put off until there are so many times [`ENOUGH`] (8,192): lists look through all that are not indexed,
+/// for a few milliseconds then.
+const TIMES_IN_A_BURST: i64 = 64;
+
+/// So many new payments between two looks are a burst (a thousand in a second).
+const BURST: i64 = 10;
+
+/// Indexed in one commit: a part of what waits, so that indexing keeps up however many come, and no other write waits for
+/// long (2 ms for the least, 16 for the most).
+const CHUNK_PART: i64 = 16;
+const CHUNK_MIN: i64 = 256;
+const CHUNK_MAX: i64 = 2_048;
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// The thread.
+pub(super) struct DeferredIndexing {
+    stopping: Arc<AtomicBool>,
+    committed: Committed,
+    thread: Thread,
+}
+
+/// Tells the thread of commits.
+#[derive(Clone)]
+pub(super) struct Committed(SyncSender<()>);
+
+/// What the thread hears.
+pub(super) struct Heard(Receiver<()>);
+
+impl Committed {
+    pub(super) fn channel() -> (Self, Heard) {
+        let (told, heard) = mpsc::sync_channel(1);
+        (Self(told), Heard(heard))
+    }
+
+    /// Something was committed.
+    pub(super) fn tell(&self) {
+        // One that was not heard yet will do.
+        let _ = self.0.try_send(());
+    }
+}
+
+impl DeferredIndexing {
+    /// Begins with what an earlier run of the program left.
+    pub(super) fn start(
+        queue: Queue,
+        file: &Path,
+        committed: Committed,
+        Heard(heard): Heard,
+        threads: &Threads,
+    ) -> Result<Self, StoreError> {
+        let enough = fail_points::index_after(ENOUGH);
+        let reader = open::for_reading(file)?;
+        let now = Reader { connection: &reader };
+        let (indexed, seen) = (now.last_indexed_payment()?, now.last_payment()?);
+        let indexer = Indexer { reader, queue, enough, indexed, seen, failed: false };
+        let stopping = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stopping);
+        let thread = threads
+            .start("the indexing of payments", "indexing", move || indexer.work(&heard, &stopped))
+            .map_err(|source| StoreError::Io { action: "starting the thread that indexes payments", source })?;
+        committed.tell();
+        Ok(Self { stopping, committed, thread })
+    }
+
+    /// Lets the thread end, and waits for that if told so.
+    pub(super) fn stop(&mut self, waits: bool) {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.committed.tell();
+        if waits {
+            self.thread.join();
+        }
+    }
+}
+
+/// Indexes payments.
+struct Indexer {
+    /// Closed before the way to the writer: the last connection to close, the writer's, checkpoints the WAL.
+    reader: Connection,
+    queue: Queue,
+    enough: i64,
+    /// The number of the last payment that is indexed.
+    indexed: i64,
+    /// The number of the last payment that was there at the last look.
+    seen: i64,
+    /// The last try.
+    failed: bool,
+}
+
+/// When the indexer looks again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// At once: more wait than shall.
+    Now,
+    /// After a pause: more wait, or come.
+    Soon,
+    /// After the next commit: too few wait, or indexing failed.
+    AfterACommit,
+}
+
+impl Indexer {
+    fn work(mut self, heard: &Receiver<()>, stopping: &AtomicBool) {
+        while heard.recv().is_ok() {
+            let mut next = Next::Soon;
+            while next != Next::AfterACommit {
+                if next == Next::Soon {
+                    thread::sleep(PAUSE);
+                }
+                if stopping.load(Ordering::Relaxed) {
+                    return;
+                }
+                next = self.look();
+            }
+        }
+    }
+
+    fn look(&mut self) -> Next {
+        let next = self.index_some();
+        if let Err(error) = &next
+            && !self.failed
+        {
+            tracing::warn!(%error, "new payments could not be indexed, so lists take longer; it is tried again");
+        }
+        self.failed = next.is_err();
+        next.unwrap_or(Next::AfterACommit)
+    }
+
+    fn index_some(&mut self) -> Result<Next, StoreError> {
+        let last = Reader { connection: &self.reader }.last_payment()?;
+        let burst = last - self.seen >= BURST;
+        self.seen = last;
+        let most = self.enough.saturating_mul(TIMES_IN_A_BURST);
+        let (indexed, waiting) = (self.indexed, last - self.indexed);
+        if waiting < if burst { most } else { self.enough } {
+            return Ok(if burst { Next::Soon } else { Next::AfterACommit });
+        }
+        let chunk = (waiting / CHUNK_PART).clamp(CHUNK_MIN, CHUNK_MAX);
+        self.indexed = self.queue.wait_for(move |tx| tx.index_payments(indexed, chunk))?;
+        Ok(if last - self.indexed >= most { Next::Now } else { Next::Soon })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+    use crate::store::payment_lists::tests::{insert, store};
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// How many are not indexed.
+    fn unindexed(store: &Store) -> i64 {
+        store.read(|reader| Ok::<_, StoreError>(reader.last_payment()? - reader.last_indexed_payment()?)).unwrap()
+    }
+
+    async fn insert_many(store: &Store, numbers: std::ops::Range<u32>) {
+        store.write(move |tx| numbers.clone().try_for_each(|number| insert(tx, number))).await.unwrap();
+    }
+
+    async fn wait_until_indexed(store: &Store) {
+        let indexed = async {
+            while unindexed(store) >= ENOUGH {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, indexed).await.expect("nothing was indexed");
+    }
+
+    /// An indexer beside the store's own, which has nothing to do with fewer than [`ENOUGH`].
+    fn indexer(folder: &tempfile::TempDir, store: &Store, enough: i64) -> Indexer {
+        let reader = open::for_reading(&folder.path().join("gateway.db")).unwrap();
+        Indexer { reader, queue: store.queue(), enough, indexed: 0, seen: 0, failed: false }
+    }
+
+    async fn look(mut indexer: Indexer) -> (Next, Indexer) {
+        tokio::task::spawn_blocking(move || (indexer.look(), indexer)).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn new_payments_are_indexed_and_those_of_an_earlier_run_too() {
+        let (folder, store) = store();
+        insert_many(&store, 0..600).await;
+        wait_until_indexed(&store).await;
+        insert_many(&store, 600..1_100).await;
+        drop(store);
+        let store = Store::open(&folder.path().join("gateway.db")).unwrap();
+        wait_until_indexed(&store).await;
+    }
+
+    #[tokio::test]
+    async fn in_a_burst_only_many_are_indexed() {
+        let (folder, store) = store();
+        let mut indexer = indexer(&folder, &store, 1);
+        let few = u32::try_from(BURST).unwrap();
+        let many = u32::try_from(TIMES_IN_A_BURST).unwrap();
+        let mut found = Vec::new();
+        for numbers in [0..few - 1, few - 1..2 * few, 0..0, 2 * few..3 * few + many] {
+            insert_many(&store, numbers).await;
+            let looked = look(indexer).await;
+            found.push((looked.0, unindexed(&store)));
+            indexer = looked.1;
+        }
+        assert_eq!(found, [(Next::Soon, 0), (Next::Soon, BURST + 1), (Next::Soon, 0), (Next::Soon, 0)]);
+        assert_eq!(look(indexer).await.0, Next::AfterACommit);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_indexed_waits_for_a_commit() {
+        let (folder, store) = store();
+        let other = Connection::open(folder.path().join("gateway.db")).unwrap();
+        let refuse = "CREATE TRIGGER refuse BEFORE UPDATE OF filed ON payments BEGIN SELECT RAISE(ABORT, 'no'); END";
+        other.execute_batch(refuse).unwrap();
+        insert_many(&store, 0..300).await;
+        let (next, mut indexer) = look(indexer(&folder, &store, 1)).await;
+        assert!(next == Next::AfterACommit && indexer.failed && unindexed(&store) == 300);
+        other.execute_batch("DROP TRIGGER refuse").unwrap();
+        insert_many(&store, 300..301).await;
+        wait_until_indexed(&store).await;
+        indexer.indexed = store.read(|reader| reader.last_indexed_payment()).unwrap();
+        assert_eq!(look(indexer).await.0, Next::Soon);
+        assert_eq!(unindexed(&store), 0);
+    }
+}

@@ -1,0 +1,83 @@
+//! The wallet: made from a mnemonic that lies in the secret store, held by the running gateway as
+//! public descriptors only. No private key outlives the function that makes the descriptors.
+
+mod addresses;
+mod change;
+mod descriptor;
+
+pub(crate) use addresses::AddressPool;
+pub(crate) use change::ChangeScripts;
+pub(crate) use descriptor::{Descriptors, WalletError};
+
+use bitcoin::Network;
+
+use crate::machine::entropy::Entropy;
+use crate::machine::secrets::{Purpose, Secret, SecretStore};
+use crate::settings::AddressType;
+use crate::store::Store;
+use crate::store::keychains::Keychain;
+
+/// What a running gateway holds of its wallet.
+pub struct Wallet {
+    /// Addresses for customers, derived ahead.
+    pub addresses: AddressPool,
+    /// The scripts of our own change.
+    pub change: ChangeScripts,
+}
+
+impl Wallet {
+    /// The wallet whose descriptors the database holds; `None` before one was made.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or holds something that is no descriptor.
+    pub fn load(store: &Store, network: Network) -> Result<Option<Self>, WalletError> {
+        let kept = store.read(|reader| {
+            Ok::<_, WalletError>((reader.keychain(Keychain::External)?, reader.keychain(Keychain::Internal)?))
+        })?;
+        let (Some((external, next_address)), Some((internal, next_change))) = kept else { return Ok(None) };
+        let addresses = AddressPool::start(&external, network, next_address)?;
+        Ok(Some(Self { addresses, change: ChangeScripts::derive(&internal, network, next_change)? }))
+    }
+
+    /// Makes the wallet. The mnemonic is durably in the secret store before its addresses can be
+    /// given; one that is there already (from a start that was cut short) is used again.
+    ///
+    /// # Errors
+    /// When the secret store or the database refuses, or a wallet exists.
+    pub async fn create(
+        store: &Store,
+        secrets: &dyn SecretStore,
+        entropy: &dyn Entropy,
+        network: Network,
+        address_type: AddressType,
+    ) -> Result<Self, WalletError> {
+        let mnemonic = match secrets.get(Purpose::WalletMnemonic)? {
+            Some(mnemonic) => mnemonic,
+            None => {
+                let mnemonic = descriptor::new_mnemonic(entropy)?;
+                secrets.set(Purpose::WalletMnemonic, &mnemonic)?;
+                mnemonic
+            }
+        };
+        Self::adopt(store, &mnemonic, network, address_type).await
+    }
+
+    async fn adopt(
+        store: &Store,
+        mnemonic: &Secret,
+        network: Network,
+        address_type: AddressType,
+    ) -> Result<Self, WalletError> {
+        let descriptors = Descriptors::derive(mnemonic, network, address_type)?;
+        let addresses = AddressPool::start(&descriptors.external, network, 0)?;
+        let change = ChangeScripts::derive(&descriptors.internal, network, 0)?;
+        store
+            .write(move |tx| -> Result<(), WalletError> {
+                tx.insert_keychain(Keychain::External, &descriptors.external)?;
+                tx.insert_keychain(Keychain::Internal, &descriptors.internal)?;
+                Ok(())
+            })
+            .await?;
+        Ok(Self { addresses, change })
+    }
+}

@@ -1,0 +1,71 @@
+//! Staff accepts the coins that came for a payment.
+
+use tillgate_domain::advance::{AcceptRefusal, may_accept};
+use tillgate_domain::anomaly::Anomaly;
+use tillgate_domain::id::Id;
+use tillgate_domain::money::format_btc;
+
+use super::WatchError;
+use super::advance::{self, Context};
+use super::findings::{AffectedPayment, Cause};
+use crate::gateway::BackendWarning;
+use crate::notifications::outbox::Outbox;
+use crate::store::StoreError;
+
+/// Why the coins of a payment were not accepted. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum AcceptError {
+    /// There is no such payment.
+    #[error("there is no payment {0}")]
+    NoSuchPayment(Id),
+    /// The rules do not allow it.
+    #[error(transparent)]
+    Refused(#[from] AcceptRefusal),
+    /// Less would be accepted than the person saw who decided.
+    #[error(
+        "only {would} BTC would be accepted now, less than the {shown} BTC that you saw: look at the payment again"
+    )]
+    Less {
+        /// What would be accepted.
+        would: String,
+        /// What was shown.
+        shown: String,
+    },
+    /// Nothing is known of any chain yet.
+    #[error("the chain was never watched yet: check the Bitcoin backend and try again")]
+    ChainNotWatched,
+    /// It could not be stored.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+}
+
+impl From<StoreError> for AcceptError {
+    fn from(error: StoreError) -> Self {
+        Self::Watch(error.into())
+    }
+}
+
+/// Accepts the coins in one transaction with the audit row, and answers what staff should know. `context.look` has
+/// `staff_accepts`; `shown_sats` is the sum on which staff decided, for a customer may have replaced what came.
+pub(super) fn accept(
+    outbox: &Outbox<'_>,
+    context: &Context,
+    id: &Id,
+    shown_sats: Option<u64>,
+    actor: &str,
+) -> Result<Vec<BackendWarning>, AcceptError> {
+    let tx = outbox.tx;
+    let row = tx.payment(id)?.ok_or(AcceptError::NoSuchPayment(*id))?;
+    let receipts = tx.receipts(row.seq)?;
+    let anomalies: Vec<Anomaly> = tx.anomalies_of_payment(row.seq)?.into_iter().map(|row| row.anomaly).collect();
+    let acceptable_sats = may_accept(&row.payment, &receipts, &anomalies)?;
+    if let Some(shown_sats) = shown_sats.filter(|shown_sats| acceptable_sats < *shown_sats) {
+        return Err(AcceptError::Less { would: format_btc(acceptable_sats), shown: format_btc(shown_sats) });
+    }
+    let (advance, warnings) = advance::payment(outbox, context, row.seq, &AffectedPayment::by(Cause::Chain), "staff")?;
+    if advance.accepted_sats.is_none() {
+        return Err(AcceptRefusal::NoCoins.into());
+    }
+    tx.audit(outbox.now, actor, "payments accept", &id.to_string())?;
+    Ok(warnings)
+}

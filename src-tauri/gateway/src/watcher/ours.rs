@@ -1,0 +1,124 @@
+//! What of the chain is ours: finds in each transaction what it pays to payments and to our change, and which of our
+//! coins it spends. Reads; writes nothing.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use bitcoin::{Amount, OutPoint, Transaction, Txid};
+
+use crate::chain::WatchList;
+use crate::gateway::Gateway;
+use crate::store::coins::Coin;
+use crate::store::keychains::Keychain;
+use crate::store::{Reader, StoreError};
+
+/// What of one transaction is ours.
+#[derive(Default)]
+pub(super) struct Found {
+    /// What it pays to payments, by their numbers: the derivation index, and output numbers with satoshis.
+    pub payments: BTreeMap<i64, (u32, Vec<(u32, u64)>)>,
+    /// Our change that it makes.
+    pub change: Vec<Coin>,
+    /// Our coins that it spends.
+    pub spends: Vec<OutPoint>,
+}
+
+/// What of the chain is ours, as the database and the wallet have it.
+pub(super) struct Ours<'a> {
+    gateway: &'a Gateway,
+    txids: Vec<Txid>,
+    /// What was found in transactions that the backend asked about.
+    found: RefCell<HashMap<Txid, Found>>,
+    /// Coins made in this very look, which the database does not hold yet.
+    made: RefCell<HashSet<OutPoint>>,
+    /// Why the database could not be asked about a transaction.
+    fault: Cell<Option<StoreError>>,
+}
+
+impl<'a> Ours<'a> {
+    pub(super) fn new(gateway: &'a Gateway) -> Self {
+        let (found, made) = (RefCell::default(), RefCell::default());
+        Self { gateway, txids: Vec::new(), found, made, fault: Cell::new(None) }
+    }
+
+    /// Wants to be told of every transaction that we know, too.
+    pub(super) fn expect_all_known(&mut self) -> Result<(), StoreError> {
+        self.txids = self.gateway.store.read(|reader| reader.known_transactions())?;
+        Ok(())
+    }
+
+    /// What of a transaction in a view is ours. The backend has asked about most of them already.
+    pub(super) fn of(&self, tx: &Transaction, txid: &Txid) -> Result<Found, StoreError> {
+        let found = self.found.borrow_mut().remove(txid);
+        found.map_or_else(|| self.find(tx, txid), Ok)
+    }
+
+    /// Fails if the database could not be asked about a transaction: the view is not whole then.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        self.fault.take().map_or(Ok(()), Err)
+    }
+
+    fn find(&self, tx: &Transaction, txid: &Txid) -> Result<Found, StoreError> {
+        self.gateway.store.read(|reader| {
+            let mut found = Found::default();
+            for (vout, output) in (0u32..).zip(&tx.output) {
+                // An output of nothing pays nothing.
+                if output.value == Amount::ZERO {
+                    continue;
+                }
+                let amount_sats = output.value.to_sat();
+                let outpoint = OutPoint { txid: *txid, vout };
+                if let Some((seq, index)) = reader.payment_of_script(&output.script_pubkey)? {
+                    found.payments.entry(seq).or_insert_with(|| (index, Vec::new())).1.push((vout, amount_sats));
+                } else if let Some(index) =
+                    self.gateway.wallet.get().and_then(|wallet| wallet.change.index_of(&output.script_pubkey))
+                {
+                    let keychain = Keychain::Internal;
+                    found.change.push(Coin { outpoint, keychain, index, payment_seq: None, amount_sats });
+                } else {
+                    continue;
+                }
+                self.made.borrow_mut().insert(outpoint);
+            }
+            found.spends = self.spent(reader, tx)?;
+            Ok(found)
+        })
+    }
+
+    fn spent(&self, reader: &Reader<'_>, tx: &Transaction) -> Result<Vec<OutPoint>, StoreError> {
+        let mut spent = Vec::new();
+        for outpoint in tx.input.iter().map(|input| input.previous_output) {
+            if self.made.borrow().contains(&outpoint) || reader.has_coin(&outpoint)? {
+                spent.push(outpoint);
+            }
+        }
+        Ok(spent)
+    }
+}
+
+impl Found {
+    fn is_empty(&self) -> bool {
+        self.payments.is_empty() && self.change.is_empty() && self.spends.is_empty()
+    }
+}
+
+impl WatchList for Ours<'_> {
+    fn concerns(&self, tx: &Transaction) -> bool {
+        let txid = tx.compute_txid();
+        match self.find(tx, &txid) {
+            Ok(found) if found.is_empty() => false,
+            Ok(found) => {
+                self.found.borrow_mut().insert(txid, found);
+                true
+            }
+            Err(fault) => {
+                self.fault.set(Some(fault));
+                false
+            }
+        }
+    }
+
+    fn txids(&self) -> &[Txid] {
+        &self.txids
+    }
+}

@@ -1,0 +1,133 @@
+//! What a backend cannot tell, and one that shows another chain.
+
+use std::sync::Arc;
+
+use bitcoin::constants::genesis_block;
+use bitcoin::{FeeRate, Network, Transaction};
+use rust_decimal::Decimal;
+use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
+use tillgate_domain::policy::PolicySettings;
+use tillgate_sandbox::{Replace, ReplaceTo};
+
+use super::watched;
+use crate::chain::{Ask, Broadcast, Chain, ChainDown, Fact, Identity, Tip, TxFacts, View};
+use crate::testing::World;
+
+/// The sandbox's chain as a lesser backend shows it.
+struct Other {
+    chain: Arc<dyn Chain>,
+    /// It cannot tell who spends an input, nor what an unconfirmed transaction rests on.
+    is_blind: bool,
+    genesis: Network,
+}
+
+impl Chain for Other {
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        Ok(Identity { genesis: genesis_block(self.genesis).block_hash(), ..self.chain.identity()? })
+    }
+
+    fn tip(&self) -> Result<Tip, ChainDown> {
+        self.chain.tip()
+    }
+
+    fn look(&self, ask: &Ask<'_>) -> Result<View, ChainDown> {
+        let mut view = self.chain.look(ask)?;
+        if self.is_blind {
+            let blind = |facts| TxFacts {
+                conflict_in_chain: Fact::Unknown,
+                conflict_in_mempool: Fact::Unknown,
+                conflicts: Vec::new(),
+                unconfirmed_ancestors: Fact::Unknown,
+                ..facts
+            };
+            view.txs = view.txs.into_iter().map(blind).collect();
+        }
+        Ok(view)
+    }
+
+    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+        self.chain.broadcast(package)
+    }
+
+    fn fee_rate(&self, blocks: u16) -> Result<FeeRate, ChainDown> {
+        self.chain.fee_rate(blocks)
+    }
+
+    fn has_mempool(&self) -> bool {
+        self.chain.has_mempool()
+    }
+}
+
+async fn world(is_blind: bool, genesis: Network) -> World {
+    let world = World::new().await;
+    world.with_chain(|chain| Arc::new(Other { chain, is_blind, genesis }))
+}
+
+#[tokio::test]
+async fn what_a_backend_cannot_tell_is_not_accepted_without_confirmation() {
+    for (is_blind, after_the_quiet_time) in [(false, Confirmed), (true, Unconfirmed)] {
+        let world = world(is_blind, Network::Regtest).await;
+        let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+        let payment = world.payment_under(up_to_50).await;
+        world.pay(&payment, payment.payment.amount_sats).await;
+        assert_eq!(world.state(&payment), Unconfirmed);
+        world.pass_ms(60_000).await;
+        assert_eq!(world.state(&payment), after_the_quiet_time);
+        world.mine(1).await;
+        assert_eq!(world.state(&payment), Confirmed);
+    }
+}
+
+#[tokio::test]
+async fn what_a_backend_cannot_tell_takes_no_coins_away_until_a_broadcast_is_refused_for_it() {
+    let world = world(true, Network::Regtest).await;
+    let payment = world.payment().await;
+    let paid = world.pay(&payment, payment.payment.amount_sats).await;
+    let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+    world.sandbox().replace(paid, replace, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!(world.state(&payment), Unconfirmed, "it is missing, and may come back");
+    world.look().await;
+    assert_eq!(world.state(&payment), New, "its broadcast found its inputs spent");
+    let receipts = world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
+    assert!(receipts[0].gone);
+}
+
+#[tokio::test]
+async fn another_network_is_refused_and_nothing_is_judged_by_it() {
+    let world = world(false, Network::Signet).await;
+    let payment = world.payment().await;
+    let before = watched(&world);
+    world.customer_pays(&payment, payment.payment.amount_sats);
+    world.advance_clock_ms(7_200_000);
+    assert!(world.app.watcher.look().await.is_err());
+    assert!(world.gateway.last_look.status().error.unwrap().contains("another --data-dir"));
+    assert_eq!((world.state(&payment), watched(&world)), (New, before));
+}
+
+#[tokio::test]
+async fn coins_of_a_chain_that_is_gone_are_missing_and_what_is_paid_on_the_new_one_is_seen() {
+    let world = World::new().await;
+    let before = world.payment().await;
+    world.pay(&before, before.payment.amount_sats).await;
+    world.mine(5).await;
+    assert_eq!(world.state(&before), Confirmed);
+    let (gateway, folder) = world.into_gateway();
+    let file = gateway.data_dir.sandbox();
+    drop(gateway);
+    std::fs::remove_file(file).unwrap();
+
+    let world = World::in_folder(folder).await;
+    let receipts = world.gateway.store.read(|reader| reader.receipts(before.seq)).unwrap();
+    assert!(receipts[0].position.is_absent());
+    assert_eq!(world.state(&before), Confirmed, "it may come back");
+    assert!(watched(&world).begun_anew_at.is_some());
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    let world = world.reopen().await;
+    world.look().await;
+    let told = watched(&world).begun_anew_at;
+    world.pass_ms(3_600_000).await;
+    assert_eq!(watched(&world).begun_anew_at, told, "a restart is no other chain");
+}

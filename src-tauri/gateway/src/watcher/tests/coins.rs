@@ -1,0 +1,141 @@
+//! Coins, as looks keep them: where they stand, and what spends them.
+
+use bitcoin::absolute::LockTime;
+use bitcoin::hashes::Hash as _;
+use bitcoin::{
+    Amount, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Txid, WPubkeyHash, Witness, transaction,
+};
+use tillgate_domain::payment::PaymentState::Confirmed;
+
+use crate::chain::Broadcast;
+use crate::daemon;
+use crate::store::chain::WatchedChain;
+use crate::store::coins::KeptCoin;
+use crate::store::keychains::Keychain;
+use crate::store::payments::PaymentRow;
+use crate::testing::World;
+
+/// A script that anybody can spend from, so that the tests need no key.
+fn anybodys() -> ScriptBuf {
+    ScriptBuf::from_bytes(vec![0x51])
+}
+
+fn coins(world: &World) -> Vec<KeptCoin> {
+    world.gateway.store.read(|reader| reader.coins()).unwrap()
+}
+
+fn the_coin(world: &World) -> KeptCoin {
+    let coins = coins(world);
+    assert_eq!(coins.len(), 1, "{coins:?}");
+    coins.into_iter().next().unwrap()
+}
+
+/// The output of `paid` that pays the payment.
+fn outpoint(world: &World, payment: &PaymentRow, paid: Txid) -> OutPoint {
+    let tx = world.sandbox().tx_view(paid).unwrap().unwrap().tx;
+    let vout = (0u32..).zip(&tx.output).find(|(_, output)| output.script_pubkey == payment.script).unwrap().0;
+    OutPoint { txid: paid, vout }
+}
+
+/// Somebody spends a coin of [`anybodys`] script; transactions with other `pays` are others.
+fn spend(world: &World, coin: OutPoint, pays: u64) -> Txid {
+    let witness = Witness::from_slice(&[anybodys().as_bytes()]);
+    let tx = Transaction {
+        version: transaction::Version::TWO,
+        lock_time: LockTime::ZERO,
+        input: vec![TxIn {
+            previous_output: coin,
+            script_sig: ScriptBuf::new(),
+            sequence: Sequence::ENABLE_RBF_NO_LOCKTIME,
+            witness,
+        }],
+        output: vec![TxOut {
+            value: Amount::from_sat(pays),
+            script_pubkey: ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()),
+        }],
+    };
+    assert_eq!(world.gateway.chain.broadcast(std::slice::from_ref(&tx)).unwrap(), Broadcast::Accepted);
+    tx.compute_txid()
+}
+
+#[tokio::test]
+async fn a_coin_is_where_its_transaction_is_and_spent_by_whatever_spends_it_now() {
+    let world = World::new().await;
+    let payment = world.payment_to(anybodys().to_p2wsh()).await;
+    let paid = world.pay(&payment, payment.payment.amount_sats).await;
+    let coin = the_coin(&world);
+    assert_eq!((coin.coin.outpoint, coin.coin.payment_seq), (outpoint(&world, &payment, paid), Some(payment.seq)));
+    assert_eq!((coin.position.as_str(), coin.block_height, coin.spent_by), ("mempool", None, None));
+    world.mine(1).await;
+    let height = world.sandbox().tip().unwrap().height;
+    assert_eq!((the_coin(&world).position.as_str(), the_coin(&world).block_height), ("block", Some(height)));
+    assert_eq!(world.state(&payment), Confirmed);
+
+    let first = spend(&world, coin.coin.outpoint, 5_000);
+    world.look().await;
+    assert_eq!(the_coin(&world).spent_by, Some(first));
+    let second = spend(&world, coin.coin.outpoint, 2_000);
+    world.look().await;
+    assert_eq!(the_coin(&world).spent_by, Some(second), "the first was replaced");
+    world.sandbox().evict(second, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!(the_coin(&world).spent_by, None, "nothing spends it any more");
+    world.mine(1).await;
+    let third = spend(&world, coin.coin.outpoint, 3_000);
+    world.mine(1).await;
+    assert_eq!(the_coin(&world).spent_by, Some(third));
+
+    // As after a start from an older database: all of it in one look.
+    let before = the_coin(&world);
+    let watched = world.gateway.store.read(|reader| reader.watched_chain()).unwrap().unwrap();
+    let from_start = WatchedChain { cursor: None, ..watched };
+    world.gateway.store.write(move |tx| tx.save_watched_chain(&from_start)).await.unwrap();
+    let world = world.reopen().await;
+    world.look().await;
+    assert_eq!(the_coin(&world), before);
+}
+
+#[tokio::test]
+async fn a_coin_that_was_made_and_spent_before_the_first_look_at_it_is_spent() {
+    let world = World::new().await;
+    let payment = world.payment_to(anybodys().to_p2wsh()).await;
+    let paid = world.customer_pays(&payment, payment.payment.amount_sats);
+    let spender = spend(&world, outpoint(&world, &payment, paid), 5_000);
+    world.look().await;
+    assert_eq!(the_coin(&world).spent_by, Some(spender));
+}
+
+#[tokio::test]
+async fn our_change_is_a_coin_of_no_payment_and_goes_with_its_block() {
+    let world = World::new().await;
+    daemon::ensure_wallet(&world.gateway).await.unwrap();
+    let wallet = world.gateway.wallet.get().unwrap();
+    let script = wallet.change.script(3).unwrap();
+    world.sandbox().send(script.clone(), 60_000, world.now_ms()).unwrap();
+    world.look().await;
+    let coin = the_coin(&world);
+    assert_eq!((coin.coin.keychain, coin.coin.index, coin.coin.payment_seq), (Keychain::Internal, 3, None));
+    assert_eq!((coin.coin.amount_sats, coin.position.as_str()), (60_000, "mempool"));
+    world.mine(1).await;
+    assert_eq!(the_coin(&world).position, "block");
+    world.sandbox().reorg(1, false, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!((the_coin(&world).position.as_str(), the_coin(&world).block_height), ("absent", None));
+}
+
+#[tokio::test]
+async fn coins_of_a_chain_that_is_gone_are_absent_and_not_spent() {
+    let world = World::new().await;
+    let payment = world.payment_to(anybodys().to_p2wsh()).await;
+    let paid = world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(1).await;
+    spend(&world, outpoint(&world, &payment, paid), 5_000);
+    world.mine(1).await;
+    assert!(the_coin(&world).spent_by.is_some());
+    let (gateway, folder) = world.into_gateway();
+    let file = gateway.data_dir.sandbox();
+    drop(gateway);
+    std::fs::remove_file(file).unwrap();
+    let world = World::in_folder(folder).await;
+    assert_eq!((the_coin(&world).position.as_str(), the_coin(&world).spent_by), ("absent", None));
+}

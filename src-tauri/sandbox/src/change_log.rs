@@ -1,0 +1,46 @@
+//! The change log: a growing sequence of which transactions' facts changed, and which blocks were taken off.
+
+use rusqlite::{Connection, params};
+
+use crate::error::SandboxError;
+use crate::store;
+
+/// The next number of the sequence that transactions and reorganisations share.
+pub(crate) fn next_seq(conn: &Connection) -> Result<i64, SandboxError> {
+    let mut statement = conn.prepare_cached(
+        "SELECT max(coalesce((SELECT max(changed_seq) FROM transactions), 0),
+                    coalesce((SELECT max(seq) FROM reorgs), 0)) + 1",
+    )?;
+    Ok(statement.query_row([], |row| row.get(0))?)
+}
+
+/// Logs that a transaction moved: its own facts changed, those of every transaction that conflicts with it, and those
+/// of their unconfirmed descendants.
+pub(crate) fn log_transaction(conn: &Connection, id: i64) -> Result<(), SandboxError> {
+    let affected = store::ids(
+        conn,
+        "WITH RECURSIVE affected(id) AS (
+            SELECT ?1
+            UNION SELECT o.spender_tx_id FROM spends m
+                JOIN spends o ON o.prev_tx_id = m.prev_tx_id AND o.prev_vout = m.prev_vout
+                WHERE m.spender_tx_id = ?1
+            UNION SELECT s.spender_tx_id FROM affected a JOIN spends s ON s.prev_tx_id = a.id
+                JOIN transactions t ON t.tx_id = s.spender_tx_id WHERE t.block_height IS NULL
+         ) SELECT id FROM affected ORDER BY id",
+        [id],
+    )?;
+    let mut seq = next_seq(conn)?;
+    let mut update = conn.prepare_cached("UPDATE transactions SET changed_seq = ?2 WHERE tx_id = ?1")?;
+    for id in affected {
+        update.execute([id, seq])?;
+        seq = seq.saturating_add(1);
+    }
+    Ok(())
+}
+
+/// Logs that all blocks above `fork_height` were taken off.
+pub(crate) fn log_reorg(conn: &Connection, fork_height: u32) -> Result<(), SandboxError> {
+    let seq = next_seq(conn)?;
+    conn.prepare_cached("INSERT INTO reorgs (seq, fork_height) VALUES (?1, ?2)")?.execute(params![seq, fork_height])?;
+    Ok(())
+}

@@ -1,0 +1,234 @@
+//! The rows of transactions, of their outputs and of what they spend. It decides nothing about their validity.
+
+use bitcoin::consensus::encode::{deserialize, serialize};
+use bitcoin::hashes::Hash;
+use bitcoin::{Amount, OutPoint, ScriptBuf, Transaction, TxOut, Txid};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::change_log;
+use crate::error::SandboxError;
+use crate::store::txid_column;
+
+/// How a coinbase's output ripens (consensus).
+pub(crate) const COINBASE_MATURITY: u32 = 100;
+
+/// Where a transaction's row says it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Block { height: u32, index: u32 },
+    Mempool { entered_ms: i64 },
+    Absent,
+}
+
+impl Place {
+    fn from_columns(height: Option<u32>, index: Option<u32>, entered_ms: Option<i64>) -> Place {
+        match (height, index, entered_ms) {
+            (Some(height), Some(index), _) => Place::Block { height, index },
+            (_, _, Some(entered_ms)) => Place::Mempool { entered_ms },
+            _ => Place::Absent,
+        }
+    }
+}
+
+/// A transaction's row without its bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct TxRow {
+    pub id: i64,
+    pub txid: Txid,
+    pub weight: u64,
+    pub fee_sats: Option<u64>,
+    pub is_own: bool,
+    pub evicted_after_blocks: Option<i64>,
+    pub place: Place,
+}
+
+impl TxRow {
+    pub(crate) fn vsize(&self) -> u64 {
+        self.weight.div_ceil(4)
+    }
+
+    pub(crate) fn fee_rate_sat_vb(&self) -> u64 {
+        self.fee_sats.unwrap_or(0) / self.vsize().max(1)
+    }
+}
+
+const TX_COLUMNS: &str =
+    "tx_id, txid, weight, fee_sats, is_own, evicted_after_blocks, block_height, block_index, entered_ms";
+
+fn tx_row(row: &Row<'_>) -> rusqlite::Result<TxRow> {
+    Ok(TxRow {
+        id: row.get(0)?,
+        txid: txid_column(row, 1)?,
+        weight: row.get(2)?,
+        fee_sats: row.get(3)?,
+        is_own: row.get(4)?,
+        evicted_after_blocks: row.get(5)?,
+        place: Place::from_columns(row.get(6)?, row.get(7)?, row.get(8)?),
+    })
+}
+
+pub(crate) fn tx_by_txid(conn: &Connection, txid: &Txid) -> Result<Option<TxRow>, SandboxError> {
+    let sql = format!("SELECT {TX_COLUMNS} FROM transactions WHERE txid = ?1");
+    Ok(conn.prepare_cached(&sql)?.query_row([txid.as_byte_array()], tx_row).optional()?)
+}
+
+pub(crate) fn tx_by_id(conn: &Connection, id: i64) -> Result<TxRow, SandboxError> {
+    let sql = format!("SELECT {TX_COLUMNS} FROM transactions WHERE tx_id = ?1");
+    Ok(conn.prepare_cached(&sql)?.query_row([id], tx_row)?)
+}
+
+pub(crate) fn transaction(conn: &Connection, id: i64) -> Result<Transaction, SandboxError> {
+    let mut statement = conn.prepare_cached("SELECT raw FROM transactions WHERE tx_id = ?1")?;
+    let raw: Vec<u8> = statement.query_row([id], |row| row.get(0))?;
+    deserialize(&raw).map_err(|error| SandboxError::Damaged(format!("transaction row {id}: {error}")))
+}
+
+/// An output of a known transaction.
+#[derive(Debug, Clone)]
+pub(crate) struct Coin {
+    pub tx_id: i64,
+    pub outpoint: OutPoint,
+    pub amount_sats: u64,
+    pub script: ScriptBuf,
+    pub customer_key: Option<u32>,
+    pub is_coinbase: bool,
+    pub place: Place,
+}
+
+impl Coin {
+    pub(crate) fn tx_out(&self) -> TxOut {
+        TxOut { value: Amount::from_sat(self.amount_sats), script_pubkey: self.script.clone() }
+    }
+}
+
+pub(crate) const COIN_COLUMNS: &str =
+    "o.tx_id, t.txid, o.vout, o.amount_sats, o.script, o.customer_key, t.fee_sats IS NULL,
+     t.block_height, t.block_index, t.entered_ms
+     FROM outputs o JOIN transactions t ON t.tx_id = o.tx_id";
+
+pub(crate) fn coin_row(row: &Row<'_>) -> rusqlite::Result<Coin> {
+    Ok(Coin {
+        tx_id: row.get(0)?,
+        outpoint: OutPoint { txid: txid_column(row, 1)?, vout: row.get(2)? },
+        amount_sats: row.get(3)?,
+        script: ScriptBuf::from_bytes(row.get(4)?),
+        customer_key: row.get(5)?,
+        is_coinbase: row.get(6)?,
+        place: Place::from_columns(row.get(7)?, row.get(8)?, row.get(9)?),
+    })
+}
+
+/// The output of a known transaction, spent or not.
+pub(crate) fn coin(conn: &Connection, outpoint: &OutPoint) -> Result<Option<Coin>, SandboxError> {
+    let sql = format!("SELECT {COIN_COLUMNS} WHERE t.txid = ?1 AND o.vout = ?2");
+    let params = params![outpoint.txid.as_byte_array(), outpoint.vout];
+    Ok(conn.prepare_cached(&sql)?.query_row(params, coin_row).optional()?)
+}
+
+/// The transaction of the best chain that spends an output.
+pub(crate) fn confirmed_spender(conn: &Connection, coin: &Coin) -> Result<Option<i64>, SandboxError> {
+    let mut statement = conn.prepare_cached(
+        "SELECT s.spender_tx_id FROM spends s JOIN transactions t ON t.tx_id = s.spender_tx_id
+         WHERE s.prev_tx_id = ?1 AND s.prev_vout = ?2 AND t.block_height IS NOT NULL",
+    )?;
+    Ok(statement.query_row(params![coin.tx_id, coin.outpoint.vout], |row| row.get(0)).optional()?)
+}
+
+/// What is computed once when a transaction is accepted.
+pub(crate) struct NewTx<'a> {
+    pub tx: &'a Transaction,
+    pub sigop_cost: u64,
+    /// `None` for a coinbase.
+    pub fee_sats: Option<u64>,
+    /// What it spends, in the order of its inputs; empty for a coinbase.
+    pub spent: &'a [Coin],
+}
+
+/// Keeps a transaction, absent from chain and mempool as yet. One that is known already keeps its row and takes
+/// the new witness.
+pub(crate) fn keep_transaction(conn: &Connection, new: &NewTx<'_>) -> Result<i64, SandboxError> {
+    let txid = new.tx.compute_txid();
+    let weight = new.tx.weight().to_wu();
+    let fee_rate = new.fee_sats.map(|fee| fee.saturating_mul(1000) / weight.div_ceil(4).max(1));
+    let raw = serialize(new.tx);
+    if let Some(known) = tx_by_txid(conn, &txid)? {
+        conn.prepare_cached("UPDATE transactions SET raw = ?2, weight = ?3, fee_rate_sat_kvb = ?4 WHERE tx_id = ?1")?
+            .execute(params![known.id, raw, weight, fee_rate])?;
+        return Ok(known.id);
+    }
+    let is_own = !new.spent.is_empty() && new.spent.iter().all(|coin| coin.customer_key.is_some());
+    conn.prepare_cached(
+        "INSERT INTO transactions (txid, raw, weight, sigop_cost, fee_sats, fee_rate_sat_kvb, is_own, changed_seq)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?
+    .execute(params![
+        txid.as_byte_array(),
+        raw,
+        weight,
+        new.sigop_cost,
+        new.fee_sats,
+        fee_rate,
+        is_own,
+        change_log::next_seq(conn)?
+    ])?;
+    let id = conn.last_insert_rowid();
+    let mut insert = conn.prepare_cached(
+        "INSERT INTO outputs (tx_id, vout, amount_sats, script, customer_key)
+         VALUES (?1, ?2, ?3, ?4, (SELECT key_index FROM customer_scripts WHERE script = ?4))",
+    )?;
+    for (vout, output) in new.tx.output.iter().enumerate().filter(|(_, output)| !output.script_pubkey.is_op_return()) {
+        insert.execute(params![id, vout, output.value.to_sat(), output.script_pubkey.as_bytes()])?;
+    }
+    let mut insert =
+        conn.prepare_cached("INSERT INTO spends (prev_tx_id, prev_vout, spender_tx_id) VALUES (?1, ?2, ?3)")?;
+    for coin in new.spent {
+        insert.execute(params![coin.tx_id, coin.outpoint.vout, id])?;
+    }
+    Ok(id)
+}
+
+/// Moves a transaction, keeps the customer's coins in step, and logs the change.
+pub(crate) fn set_place(conn: &Connection, id: i64, place: Place) -> Result<(), SandboxError> {
+    let (height, index, entered_ms) = match place {
+        Place::Block { height, index } => (Some(height), Some(index), None),
+        Place::Mempool { entered_ms } => (None, None, Some(entered_ms)),
+        Place::Absent => (None, None, None),
+    };
+    // Whatever takes it back ends its eviction.
+    let returns = place != Place::Absent;
+    conn.prepare_cached(
+        "UPDATE transactions SET block_height = ?2, block_index = ?3, entered_ms = ?4,
+         evicted_after_blocks = CASE WHEN ?5 THEN NULL ELSE evicted_after_blocks END WHERE tx_id = ?1",
+    )?
+    .execute(params![id, height, index, entered_ms, returns])?;
+    refresh_customer_coins(conn, id)?;
+    change_log::log_transaction(conn, id)
+}
+
+/// Marks a transaction as refused until the next block. Its coins stay reserved, lest the customer's next payment
+/// turns an eviction into a double-spend.
+pub(crate) fn mark_evicted(conn: &Connection, id: i64) -> Result<(), SandboxError> {
+    conn.prepare_cached(
+        "UPDATE transactions SET evicted_after_blocks = (SELECT blocks_mined FROM meta) WHERE tx_id = ?1",
+    )?
+    .execute([id])?;
+    refresh_customer_coins(conn, id)
+}
+
+/// Computes anew from which block on the customer may spend what this transaction made or spends.
+fn refresh_customer_coins(conn: &Connection, id: i64) -> Result<(), SandboxError> {
+    const FRESH: &str = "UPDATE outputs SET spendable_from = (
+            SELECT t.block_height + CASE WHEN t.fee_sats IS NULL THEN ?2 ELSE 1 END FROM transactions t
+            WHERE t.tx_id = outputs.tx_id AND t.block_height IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM spends s JOIN transactions u ON u.tx_id = s.spender_tx_id
+                WHERE s.prev_tx_id = outputs.tx_id AND s.prev_vout = outputs.vout
+                AND (u.block_height IS NOT NULL OR u.entered_ms IS NOT NULL OR u.evicted_after_blocks IS NOT NULL)))";
+    let made = format!("{FRESH} WHERE tx_id = ?1 AND customer_key IS NOT NULL");
+    conn.prepare_cached(&made)?.execute(params![id, COINBASE_MATURITY])?;
+    let spent = format!(
+        "{FRESH} WHERE customer_key IS NOT NULL
+         AND (tx_id, vout) IN (SELECT prev_tx_id, prev_vout FROM spends WHERE spender_tx_id = ?1)"
+    );
+    conn.prepare_cached(&spent)?.execute(params![id, COINBASE_MATURITY])?;
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! Whether this desktop has a place for tray icons. It puts none there.
+
+/// Who knows the tray, by freedesktop.org's StatusNotifierItem.
+#[cfg(target_os = "linux")]
+const WATCHER: &str = "org.kde.StatusNotifierWatcher";
+
+/// Whether the desktop shows tray icons. Asks the session bus: call it from a thread that may wait.
+#[cfg(target_os = "linux")]
+pub fn is_there() -> bool {
+    let asked = || -> zbus::Result<bool> {
+        let bus = zbus::blocking::Connection::session()?;
+        let watcher = zbus::blocking::proxy::Builder::<zbus::blocking::Proxy<'_>>::new(&bus)
+            .destination(WATCHER)?
+            .path("/StatusNotifierWatcher")?
+            .interface(WATCHER)?
+            .cache_properties(zbus::proxy::CacheProperties::No)
+            .build()?;
+        watcher.get_property("IsStatusNotifierHostRegistered")
+    };
+    // No bus and no watcher are the usual forms of "no".
+    asked().unwrap_or(false)
+}
+
+/// Whether the desktop shows tray icons: always, on macOS and Windows.
+#[cfg(not(target_os = "linux"))]
+pub fn is_there() -> bool {
+    true
+}

@@ -1,0 +1,390 @@
+//! The gateway is lied to under load: by the disk, the database, the machine's clock, the chain and a shop. Nothing is
+//! lost or doubled, what cannot be done says so, and all goes on by itself when the fault ends.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use rusqlite::Connection;
+use rustix::process::getuid;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+use crate::check;
+use crate::harness::client::{Client, text};
+use crate::harness::{Answer, wait_for};
+use crate::ledger::Ledger;
+use crate::load::Load;
+use crate::random::Random;
+use crate::site::Site;
+
+/// The second one until the look that follows a jump of the clock by more than ten minutes.
+const STORAGE: &[&str] = &["STORAGE_UNAVAILABLE", "CHAIN_NOT_READY"];
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// Longer than the gateway doubts a step of the wall clock.
+const BELIEVED_AFTER_MS: i64 = 301_000;
+
+/// How long a fault lasts under load.
+const A_WHILE: Duration = Duration::from_millis(1_500);
+
+/// Asks for one more payment of the ledger.
+async fn ask(client: &Client, site: &Site, ledger: &Ledger) -> Answer {
+    let (reference, asked) = ledger.ask("10.00", site.shop.url(), true);
+    let answer = client.send(asked.request(client)).await;
+    if answer.status == 200 {
+        ledger.answered(&reference, &answer.body);
+    }
+    answer
+}
+
+/// Waits until a payment is refused for want of storage.
+async fn is_refused(site: &Site, ledger: &Ledger) {
+    let refusal = wait_for("a refusal", async || {
+        let answer = ask(&site.client, site, ledger).await;
+        (answer.status != 200).then_some(answer)
+    })
+    .await;
+    assert_eq!(refusal.field_errors(503), [("STORAGE_UNAVAILABLE".to_owned(), None)]);
+}
+
+/// Waits until payments are taken again.
+async fn is_taken(site: &Site, ledger: &Ledger) {
+    wait_for("a payment that is taken", async || (ask(&site.client, site, ledger).await.status == 200).then_some(()))
+        .await;
+}
+
+/// The state of a running gateway and what its doctor says of it.
+fn status_and_doctor(site: &Site, data_dir: &Path) -> (Value, Value) {
+    let ask = |act: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tillgate"));
+        site.program.isolate(command.args([act, "--json", "--data-dir"]).arg(data_dir));
+        let output = command.output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{act}: {output:?}"))
+    };
+    (ask("status"), ask("doctor"))
+}
+
+/// Load while `fault` goes on, then all must come right.
+async fn under_load(site: &Site, folder: &Path, excuses: &'static [&'static str], fault: impl AsyncFnOnce(&Ledger)) {
+    let (ledger, mut random) = (Ledger::default(), Random::seeded(7));
+    let load = Load::new(&site.client, &site.shop, &ledger).excusing(excuses);
+    let tasks = load.start(&mut random);
+    wait_for("payments under way", async || (ledger.lock().payments.len() >= 20).then_some(())).await;
+    fault(&ledger).await;
+    let before = ledger.lock().payments.len();
+    wait_for("payments after the fault", async || (ledger.lock().payments.len() >= before + 20).then_some(())).await;
+    load.close(tasks).await;
+    check::everything(site, &ledger, folder, &mut random).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_fills_up_under_load_loses_nothing() {
+    if !Command::new("unshare").args(namespace()).arg("true").status().is_ok_and(|status| status.success()) {
+        println!("skipped: this machine permits no mount of a small disk");
+        return;
+    }
+    let mut site = Site::prepare().await;
+    let small = TempDir::new().unwrap();
+    let (data, disk) = (site.program.data_dir().display().to_string(), small.path().display().to_string());
+    let script = format!("set -e; mount -t tmpfs -o size=640m tmpfs {disk}; cp -a {data} {disk}/data; exec \"$@\"");
+    let mut command = Command::new("unshare");
+    command.args(namespace()).args(["sh", "-c", &script, "sh", env!("CARGO_BIN_EXE_tillgate"), "serve"]);
+    command.args(["--listen", "127.0.0.1:0", "--data-dir", &format!("{disk}/data")]);
+    site.program.isolate(&mut command);
+    site.launch(command).unwrap_or_else(|ended| panic!("{}", ended.log));
+    // The disk as the gateway sees it.
+    let disk = PathBuf::from(format!("/proc/{}/root{disk}", site.pid().as_raw_nonzero()));
+    let folder = disk.join("data/test");
+    under_load(&site, &folder, STORAGE, async |ledger| {
+        let filler = disk.join("filler");
+        fill(&filler);
+        is_refused(&site, ledger).await;
+        fill(&filler);
+        assert!(site.client.get("/v2/payments/10/0").await.status.is_success(), "reading goes on");
+        let (_, doctor) = status_and_doctor(&site, &disk.join("data"));
+        assert_eq!(doctor["ok"], false, "{doctor}");
+        fs::remove_file(&filler).unwrap();
+        is_taken(&site, ledger).await;
+    })
+    .await;
+    site.kill();
+}
+
+/// A mount namespace of its own; an ordinary user becomes root of a user namespace for it.
+fn namespace() -> &'static [&'static str] {
+    if getuid().is_root() { &["--mount"] } else { &["--mount", "--user", "--map-root-user"] }
+}
+
+/// Takes all the room that is left.
+fn fill(filler: &Path) {
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(filler).unwrap();
+    for size in [1 << 20, 1 << 12] {
+        while file.write_all(&vec![0; size]).is_ok() {}
+    }
+}
+
+/// A folder whose files inject faults into the gateway, which is started so.
+fn with_injected_faults(site: &mut Site) -> TempDir {
+    let injected = TempDir::new().unwrap();
+    site.start_with(|command| {
+        command.env("TILLGATE_INJECTED_FAULTS", injected.path());
+    })
+    .unwrap();
+    injected
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commits_that_fail_under_load_are_answered_as_such_and_lose_nothing() {
+    let mut site = Site::prepare().await;
+    let injected = with_injected_faults(&mut site);
+    let folder = check::folder(&site);
+    under_load(&site, &folder, STORAGE, async |ledger| {
+        for _ in 0..3 {
+            let injected_fault = injected.path().join("commit-fails");
+            fs::write(&injected_fault, "").unwrap();
+            is_refused(&site, ledger).await;
+            tokio::time::sleep(A_WHILE).await;
+            let known = check::items(&site, "/v2/payments/500/").await.len();
+            is_refused(&site, ledger).await;
+            assert_eq!(check::items(&site, "/v2/payments/500/").await.len(), known, "nothing is stored meanwhile");
+            fs::remove_file(&injected_fault).unwrap();
+            is_taken(&site, ledger).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_another_process_locks_for_five_seconds_loses_nothing() {
+    let mut site = Site::prepare().await;
+    site.start();
+    let folder = check::folder(&site);
+    let database = folder.join("tillgate.db");
+    under_load(&site, &folder, STORAGE, async |_| {
+        let locker = Connection::open(&database).unwrap();
+        locker.busy_timeout(Duration::from_secs(10)).unwrap();
+        locker.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let payments = check::items(&site, "/v2/payments/500/").await.len();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(check::items(&site, "/v2/payments/500/").await.len(), payments, "reading goes on");
+        locker.execute_batch("ROLLBACK").unwrap();
+    })
+    .await;
+}
+
+/// The environment's clock in milliseconds of its day, good for differences below a day.
+async fn clock_ms(site: &Site) -> i64 {
+    let clock = text(&site.client.sandbox().await["clock"]);
+    let number = |from: usize, length: usize| clock[from..from + length].parse::<i64>().unwrap();
+    ((number(8, 2) * 24 + number(11, 2)) * 60 + number(14, 2)) * 60_000 + number(17, 2) * 1_000 + number(20, 3)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_jumps_an_hour_ahead_and_back_undoes_nothing() {
+    let mut site = Site::prepare().await;
+    let injected = with_injected_faults(&mut site);
+    let folder = check::folder(&site);
+    let tell = |wall_ms: i64, boot_ms: i64| {
+        fs::write(injected.path().join("boot-step-ms"), boot_ms.to_string()).unwrap();
+        fs::write(injected.path().join("wall-step-ms"), wall_ms.to_string()).unwrap();
+    };
+    let waiting = text(&site.client.new_payment("10.00", site.shop.url()).await["paymentId"]);
+    let ledger = Ledger::default();
+    let open = async || site.state_of(&waiting).await == "NEW";
+    let before_ms = clock_ms(&site).await;
+    for wall_ms in [HOUR_MS, 0, -HOUR_MS, 0] {
+        tell(wall_ms, 0);
+        ask(&site.client, &site, &ledger).await.ok();
+        site.client.advance_clock(0).await;
+        assert!(
+            (clock_ms(&site).await - before_ms).abs() < HOUR_MS / 2,
+            "a jump of {wall_ms} ms is not believed at once"
+        );
+        assert!(open().await, "the payment is open whatever the machine's clock says");
+        if wall_ms != 0 {
+            let (_, doctor) = status_and_doctor(&site, site.program.data_dir());
+            assert_eq!(doctor["ok"], false, "the doctor sees the jump: {doctor}");
+        }
+    }
+    // An hour ahead for longer than the gateway doubts it: it follows, and the payment expires.
+    tell(HOUR_MS, 0);
+    clock_ms(&site).await;
+    tell(HOUR_MS + BELIEVED_AFTER_MS, BELIEVED_AFTER_MS);
+    wait_for("the clock to follow", async || (clock_ms(&site).await - before_ms > HOUR_MS).then_some(())).await;
+    wait_for("the expiry", async || (!open().await).then_some(())).await;
+    let ahead_ms = clock_ms(&site).await;
+    // And back: nothing that was decided is undone, and no time runs backwards.
+    tell(BELIEVED_AFTER_MS, BELIEVED_AFTER_MS);
+    clock_ms(&site).await;
+    tell(2 * BELIEVED_AFTER_MS, 2 * BELIEVED_AFTER_MS);
+    site.client.advance_clock(0).await;
+    assert!(clock_ms(&site).await >= ahead_ms);
+    assert_eq!(site.state_of(&waiting).await, "EXPIRED");
+    let bill = text(&site.client.new_payment("10.00", site.shop.url()).await["paymentId"]);
+    site.client.pay_with(&bill, json!({ "confirmations": 1 })).await;
+    assert_eq!(site.state_of(&bill).await, "CONFIRMED");
+    site.shop.hears(&bill, &["CONFIRMED"]).await;
+    check::every_change_was_heard(&site, &folder).await;
+    // After a restart it starts from the wall clock, which was set back: still nothing is undone.
+    site.kill();
+    site.start_with(|command| {
+        command.env("TILLGATE_INJECTED_FAULTS", injected.path());
+    })
+    .unwrap();
+    site.client.advance_clock(0).await;
+    assert_eq!(site.state_of(&waiting).await, "EXPIRED");
+    assert_eq!(site.state_of(&bill).await, "CONFIRMED");
+    check::every_change_was_heard(&site, &folder).await;
+}
+
+/// Debian's `faketime`, which steps the wall clock alone: the boot-time clock is read without the C library.
+const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_faketime_sets_an_hour_ahead_and_back_undoes_nothing() {
+    if !Path::new(FAKETIME).exists() {
+        println!("skipped: {FAKETIME} is not there (the Debian package faketime)");
+        return;
+    }
+    let mut site = Site::prepare().await;
+    let offset = TempDir::new().unwrap();
+    let file = offset.path().join("offset");
+    fs::write(&file, "+0").unwrap();
+    site.start_with(|command| {
+        command.env("LD_PRELOAD", FAKETIME).env("FAKETIME_TIMESTAMP_FILE", &file).env("FAKETIME_NO_CACHE", "1");
+        command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("DONT_FAKE_MONOTONIC", "1");
+    })
+    .unwrap();
+    let bill = text(&site.client.new_payment("10.00", site.shop.url()).await["paymentId"]);
+    let before_ms = clock_ms(&site).await;
+    for step in ["+1h", "+0", "-1h", "+0"] {
+        fs::write(&file, step).unwrap();
+        site.client.advance_clock(0).await;
+        assert!((clock_ms(&site).await - before_ms).abs() < HOUR_MS / 2, "{step}");
+        assert_eq!(site.state_of(&bill).await, "NEW", "{step}");
+        if step != "+0" {
+            let (_, doctor) = status_and_doctor(&site, site.program.data_dir());
+            assert_eq!(doctor["ok"], false, "{step} reached the program: {doctor}");
+        }
+    }
+    site.client.pay_with(&bill, json!({ "confirmations": 1 })).await;
+    assert_eq!(site.state_of(&bill).await, "CONFIRMED");
+    check::every_change_was_heard(&site, &check::folder(&site)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chain_that_is_silent_for_a_day_loses_nothing_and_says_so() {
+    let mut site = Site::prepare().await;
+    site.start();
+    let folder = check::folder(&site);
+    let (ledger, mut random) = (Ledger::default(), Random::seeded(11));
+    let mut bills = Vec::new();
+    for _ in 0..6 {
+        bills.push(text(&ask(&site.client, &site, &ledger).await.ok()["paymentId"]));
+    }
+    site.client.faults(json!({ "chainDown": true })).await;
+    for bill in &bills[..2] {
+        site.client.pay(bill).await;
+    }
+    site.client.mine(1).await;
+    site.client.pay(&bills[2]).await;
+    site.client.advance_clock(24 * 3_600).await;
+    site.client.pay(&bills[3]).await;
+    let field_errors = ask(&site.client, &site, &ledger).await.field_errors(503);
+    assert_eq!(field_errors, [("CHAIN_NOT_READY".to_owned(), None)]);
+    assert_eq!(site.state_of(&bills[0]).await, "NEW", "nobody knows better yet");
+    let (status, doctor) = status_and_doctor(&site, site.program.data_dir());
+    assert!(status["chainError"].is_string() || status["chain_error"].is_string(), "{status}");
+    assert_eq!(doctor["ok"], false, "{doctor}");
+    site.kill();
+    site.start();
+    assert_eq!(ask(&site.client, &site, &ledger).await.status, 503, "a restart makes it no better");
+
+    site.client.faults(json!({ "chainDown": false })).await;
+    for (bill, state) in bills.iter().zip(["CONFIRMED", "CONFIRMED", "UNCONFIRMED", "EXPIRED", "EXPIRED", "EXPIRED"]) {
+        assert_eq!(site.state_of(bill).await, state, "{}", site.client.payment(bill).await);
+    }
+    ask(&site.client, &site, &ledger).await.ok();
+    site.client.mine(2).await;
+    assert_eq!(site.client.anomalies(&bills[3]).await[0]["anomalyType"], "LATE_PAYMENT");
+    // The keys of the day before are forgotten; what they made stands.
+    ledger.lock().asked.values_mut().for_each(|asked| asked.key = None);
+    check::everything(&site, &ledger, &folder, &mut random).await;
+}
+
+/// A shop that takes its time: it reads a notification, and answers 200 long after the gateway gave up waiting.
+#[derive(Clone, Default)]
+struct LateShop {
+    received: Arc<Mutex<Vec<(HeaderMap, Bytes)>>>,
+    answered: Arc<AtomicUsize>,
+    is_late: Arc<AtomicBool>,
+}
+
+/// A second more than the gateway waits.
+const TOO_LATE: Duration = Duration::from_secs(11);
+
+impl LateShop {
+    async fn open(&self) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let router = Router::new().fallback(take_late).with_state(self.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        url
+    }
+
+    fn count(&self) -> usize {
+        self.received.lock().unwrap().len()
+    }
+}
+
+async fn take_late(State(shop): State<LateShop>, headers: HeaderMap, body: Bytes) {
+    shop.received.lock().unwrap().push((headers, body));
+    if shop.is_late.load(Ordering::SeqCst) {
+        // Not ended by the gateway's hanging up: the answer is really given.
+        drop(tokio::spawn(tokio::time::sleep(TOO_LATE)).await);
+    }
+    shop.answered.fetch_add(1, Ordering::SeqCst);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shop_that_answers_after_the_time_out_hears_again_and_delays_nobody() {
+    let mut site = Site::prepare().await;
+    site.start();
+    let late = LateShop::default();
+    late.is_late.store(true, Ordering::SeqCst);
+    let slow = text(&site.client.new_payment("10.00", &late.open().await).await["paymentId"]);
+    site.client.pay(&slow).await;
+    wait_for("the attempt", async || (late.count() == 1).then_some(())).await;
+    let other = text(&site.client.new_payment("10.00", site.shop.url()).await["paymentId"]);
+    site.client.pay(&other).await;
+    site.shop.hears(&other, &["UNCONFIRMED"]).await;
+    assert_eq!(late.answered.load(Ordering::SeqCst), 0, "the other shop was not kept waiting");
+    let failed = async || {
+        let deliveries = site.program.json(&["deliveries", "list", "--failed"]);
+        deliveries["items"].as_array().is_some_and(|items| !items.is_empty()).then_some(())
+    };
+    wait_for("the time-out", failed).await;
+    late.is_late.store(false, Ordering::SeqCst);
+    site.client.advance_clock(12).await;
+    wait_for("the second attempt", async || (late.count() == 2).then_some(())).await;
+    {
+        let received = late.received.lock().unwrap();
+        assert_eq!(received[0].1, received[1].1);
+        assert_eq!(received[0].0["webhook-id"], received[1].0["webhook-id"]);
+    }
+    site.client.mine(1).await;
+    wait_for("the confirmation", async || (late.count() == 3).then_some(())).await;
+    let last: Value = serde_json::from_slice(&late.received.lock().unwrap()[2].1).unwrap();
+    assert_eq!(last["status"], "CONFIRMED", "what was taken at last is not sent again: {last}");
+}

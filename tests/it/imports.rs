@@ -1,0 +1,297 @@
+//! Who imports whom, read off the sources: no file imports, by way of others, itself, and no import leads upwards.
+//!
+//! A module and its own children are one thing told in several files, so that what they take from each other is no
+//! import; all else is, a path in an expression as well as a `use`. What a module passes on from a child counts as the
+//! child's. Tests may import what they like.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::visit::{self, Visit};
+
+/// The gateway's folders, each above all that it may import.
+const FROM_THE_BOTTOM: &[&str] = &[
+    "field_errors",
+    "json",
+    "machine",
+    "chain",
+    "store",
+    "rates",
+    "settings",
+    "access",
+    "records",
+    "wallet",
+    "gateway",
+    "notifications",
+    "watcher",
+    "payments",
+    "anomalies",
+    "app",
+    "sandbox",
+    "http",
+    "console",
+    "daemon",
+    "cli",
+];
+
+/// The crates, with the file that each begins with. `main.rs` and `headless.rs` only call their libraries.
+const CRATES: &[(&str, &str)] = &[
+    ("src-tauri/domain/src", "lib.rs"),
+    ("src-tauri/sandbox/src", "lib.rs"),
+    ("src-tauri/gateway/src", "lib.rs"),
+    ("src-tauri/bench/src", "main.rs"),
+    ("src-tauri/shell", "lib.rs"),
+];
+
+/// A module's name from its crate's root: `["store", "payments"]`.
+type Name = Vec<String>;
+
+/// A path as it is written, from its first segment.
+type Written = Vec<String>;
+
+/// One source file.
+struct Module {
+    paths: BTreeSet<Written>,
+    /// What it passes on under a name of its own: the name, and the path that it stands for.
+    passed_on: BTreeMap<String, Written>,
+}
+
+/// The modules of one crate.
+struct Modules(BTreeMap<Name, Module>);
+
+#[derive(Default)]
+struct Found {
+    paths: BTreeSet<Written>,
+    passed_on: BTreeMap<String, Written>,
+}
+
+impl<'ast> Visit<'ast> for Found {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if !is_for_tests(&module.attrs) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_item_impl(&mut self, block: &'ast syn::ItemImpl) {
+        if !is_for_tests(&block.attrs) {
+            visit::visit_item_impl(self, block);
+        }
+    }
+
+    fn visit_item_use(&mut self, import: &'ast syn::ItemUse) {
+        if is_for_tests(&import.attrs) {
+            return;
+        }
+        let mut leaves = Vec::new();
+        add_leaves(&import.tree, &mut Vec::new(), &mut leaves);
+        for (name, path) in leaves {
+            if !matches!(import.vis, syn::Visibility::Inherited) {
+                self.passed_on.insert(name, path.clone());
+            }
+            self.paths.insert(path);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.segments.len() > 1 {
+            self.paths.insert(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        }
+        visit::visit_path(self, path);
+    }
+}
+
+fn add_leaves(tree: &syn::UseTree, before: &mut Written, leaves: &mut Vec<(String, Written)>) {
+    let with = |last: &syn::Ident| before.iter().cloned().chain([last.to_string()]).collect::<Written>();
+    match tree {
+        syn::UseTree::Path(path) => {
+            before.push(path.ident.to_string());
+            add_leaves(&path.tree, before, leaves);
+            before.pop();
+        }
+        // `self` names the module before it.
+        syn::UseTree::Name(name) if name.ident == "self" => {
+            leaves.push((before.last().cloned().unwrap_or_default(), before.clone()));
+        }
+        syn::UseTree::Name(name) => leaves.push((name.ident.to_string(), with(&name.ident))),
+        syn::UseTree::Rename(rename) => leaves.push((rename.rename.to_string(), with(&rename.ident))),
+        syn::UseTree::Glob(_) => leaves.push(("*".to_owned(), before.clone())),
+        syn::UseTree::Group(group) => group.items.iter().for_each(|item| add_leaves(item, before, leaves)),
+    }
+}
+
+fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.parse_args::<syn::Ident>().is_ok_and(|condition| condition == "test")
+    })
+}
+
+impl Modules {
+    fn of_crate(folder: &str, root_file: &str) -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let mut modules = Self(BTreeMap::new());
+        modules.read(&folder.join(root_file), &folder, Vec::new());
+        modules
+    }
+
+    fn read(&mut self, file: &Path, children: &Path, name: Name) {
+        let source = syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap();
+        let mut found = Found::default();
+        found.visit_file(&source);
+        for item in &source.items {
+            let syn::Item::Mod(child) = item else { continue };
+            if child.content.is_some() || is_for_tests(&child.attrs) {
+                continue;
+            }
+            let below = child.ident.to_string();
+            let at: PathBuf = children.join(format!("{below}.rs"));
+            self.read(&at, &children.join(&below), name.iter().cloned().chain([below.clone()]).collect());
+        }
+        self.0.insert(name, Module { paths: found.paths, passed_on: found.passed_on });
+    }
+
+    /// The module of this crate that a path written in `from` leads to; `None` for another crate's.
+    fn target(&self, from: &Name, path: &[String]) -> Option<Name> {
+        let (first, rest) = path.split_first()?;
+        match first.as_str() {
+            "crate" => self.walk(Vec::new(), rest),
+            "self" => self.walk(from.clone(), rest),
+            "super" => {
+                let mut parent = from.clone();
+                parent.pop()?;
+                match rest.first().map(String::as_str) {
+                    Some("super") => self.target(&parent, rest),
+                    _ => self.walk(parent, rest),
+                }
+            }
+            child => {
+                let child: Name = from.iter().cloned().chain([child.to_owned()]).collect();
+                self.0.contains_key(&child).then(|| self.walk(child, rest)).flatten()
+            }
+        }
+    }
+
+    fn walk(&self, mut at: Name, rest: &[String]) -> Option<Name> {
+        for (depth, segment) in rest.iter().enumerate() {
+            let child: Name = at.iter().cloned().chain([segment.clone()]).collect();
+            if self.0.contains_key(&child) {
+                at = child;
+                continue;
+            }
+            return match self.0[&at].passed_on.get(segment) {
+                Some(path) if *path != rest[depth..] => self.target(&at, path).or(Some(at)),
+                _ => Some(at),
+            };
+        }
+        Some(at)
+    }
+
+    /// Who imports whom, families apart.
+    fn imports(&self) -> BTreeMap<&Name, BTreeSet<Name>> {
+        let imports = |(name, module): (&Name, &Module)| {
+            let targets = module.paths.iter().filter_map(|path| self.target(name, path));
+            targets.filter(|target| !target.starts_with(name) && !name.starts_with(target)).collect()
+        };
+        self.0.iter().map(|entry| (entry.0, imports((entry.0, entry.1)))).collect()
+    }
+}
+
+/// A way from a module over others back to itself, if there is one.
+fn circle(imports: &BTreeMap<&Name, BTreeSet<Name>>) -> Option<Vec<String>> {
+    fn search<'a>(
+        at: &'a Name,
+        imports: &'a BTreeMap<&Name, BTreeSet<Name>>,
+        way: &mut Vec<&'a Name>,
+        done: &mut BTreeSet<&'a Name>,
+    ) -> bool {
+        if let Some(begin) = way.iter().position(|before| *before == at) {
+            way.drain(..begin);
+            return true;
+        }
+        if !done.insert(at) {
+            return false;
+        }
+        way.push(at);
+        let found = imports.get(at).is_some_and(|next| next.iter().any(|next| search(next, imports, way, done)));
+        if !found {
+            way.pop();
+        }
+        found
+    }
+    let mut done = BTreeSet::new();
+    imports.keys().find_map(|at| {
+        let mut way = Vec::new();
+        search(at, imports, &mut way, &mut done).then(|| way.into_iter().map(|name| name.join("::")).collect())
+    })
+}
+
+#[test]
+fn no_file_imports_itself_by_way_of_others() {
+    for (folder, root_file) in CRATES {
+        let modules = Modules::of_crate(folder, root_file);
+        let imports = modules.imports();
+        assert!(modules.0.len() < 2 || imports.values().any(|targets| !targets.is_empty()), "{folder}: nothing read");
+        assert_eq!(circle(&imports), None, "{folder}");
+    }
+}
+
+#[test]
+fn a_circle_would_be_found() {
+    let name = |text: &str| vec![text.to_owned()];
+    let (a, b, c) = (name("a"), name("b"), name("c"));
+    let straight = BTreeMap::from([(&a, BTreeSet::from([b.clone(), c.clone()])), (&b, BTreeSet::from([c.clone()]))]);
+    assert_eq!(circle(&straight), None);
+    let round = BTreeMap::from([
+        (&a, BTreeSet::from([b.clone()])),
+        (&b, BTreeSet::from([c.clone()])),
+        (&c, BTreeSet::from([b.clone()])),
+    ]);
+    assert_eq!(circle(&round), Some(vec!["b".to_owned(), "c".to_owned()]));
+}
+
+#[test]
+fn imports_of_the_gateway_lead_downwards() {
+    let modules = Modules::of_crate("src-tauri/gateway/src", "lib.rs");
+    let floor = |name: &Name| {
+        let folder = name.first()?;
+        let floor = FROM_THE_BOTTOM.iter().position(|known| known == folder);
+        Some(floor.unwrap_or_else(|| panic!("{folder} has no place in the order of folders")))
+    };
+    let imports = modules.imports();
+    let upwards: Vec<String> = imports
+        .iter()
+        .flat_map(|(name, targets)| targets.iter().map(move |target| (*name, target)))
+        .filter(|(name, target)| floor(name) < floor(target))
+        .map(|(name, target)| format!("{} imports {}", name.join("::"), target.join("::")))
+        .collect();
+    assert_eq!(upwards, Vec::<String>::new());
+}
+
+/// The files of other crates that may name the gateway's.
+const OUTSIDE: &[&str] = &["src-tauri/shell", "src-tauri/bench/src", "tests"];
+
+#[test]
+fn the_gateway_exports_what_others_name_and_no_more() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let source = syn::parse_file(&fs::read_to_string(root.join("src-tauri/gateway/src/lib.rs")).unwrap()).unwrap();
+    let mut exports = Found::default();
+    exports.visit_file(&source);
+    let exported: BTreeSet<String> = exports.passed_on.into_keys().collect();
+    let mut named = BTreeSet::new();
+    let mut folders: Vec<PathBuf> = OUTSIDE.iter().map(|folder| root.join(folder)).collect();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let mut found = Found::default();
+                found.visit_file(&syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap());
+                let of_the_gateway = found.paths.into_iter().filter(|path| path[0] == "tillgate_gateway");
+                named.extend(of_the_gateway.filter_map(|path| path.last().cloned()));
+            }
+        }
+    }
+    assert_eq!(exported, named);
+}

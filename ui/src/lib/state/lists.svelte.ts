@@ -1,0 +1,37 @@
+// What a person narrowed and scrolled in each list, kept while another screen is shown.
+import type { Attachment } from "svelte/attachments";
+import type { PaymentState } from "../bindings/PaymentState";
+
+const everyPayment: { search: string; wanted: PaymentState | ""; offset: number } = {
+  search: "",
+  wanted: "",
+  offset: 0,
+};
+
+export const lists = $state({
+  payments: everyPayment,
+  anomalies: { open: true, offset: 0 },
+});
+
+/** Where each list was scrolled to. No screen shows it, so nothing needs to hear of it. */
+const scrolled = { payments: 0, anomalies: 0 };
+
+/** Goes back to where the list was scrolled to, and follows it from there on. */
+export function keepsPlace(list: keyof typeof lists): Attachment<HTMLElement> {
+  return (rows) => {
+    const scroller = rows.closest("main");
+    if (!scroller) return;
+    scroller.scrollTop = scrolled[list];
+    const moved = () => {
+      scrolled[list] = scroller.scrollTop;
+    };
+    scroller.addEventListener("scroll", moved);
+    return () => scroller.removeEventListener("scroll", moved);
+  };
+}
+
+/** Another page of the list begins at its top. */
+export function fromTheTop(list: keyof typeof lists): void {
+  scrolled[list] = 0;
+  document.querySelector("main")?.scrollTo?.(0, 0);
+}

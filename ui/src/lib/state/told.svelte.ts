@@ -1,0 +1,14 @@
+// A secret that is told once. It belongs to no screen, so that leaving a screen cannot destroy it.
+interface Secret {
+  title: string;
+  about: string;
+  /** What Tillgate keeps of it. */
+  kept: string;
+  rows: { label: string; value: string; secret?: boolean }[];
+}
+
+class Told {
+  secret = $state.raw<Secret | undefined>(undefined);
+}
+
+export const told = new Told();

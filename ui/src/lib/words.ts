@@ -1,0 +1,106 @@
+// The panel's words for what the gateway names by constants.
+import type { AnomalyRow } from "./bindings/AnomalyRow";
+import type { NotificationState } from "./bindings/NotificationState";
+import type { PaymentRow } from "./bindings/PaymentRow";
+import type { PaymentState } from "./bindings/PaymentState";
+import type { Resolution } from "./bindings/Resolution";
+import type { WhyInvalid } from "./bindings/WhyInvalid";
+import { count, words } from "./format";
+
+export type Tone = "calm" | "short" | "wait" | "good" | "over" | "bad";
+
+/** What INVALID means, by its reason. */
+export const WHY_INVALID: Record<WhyInvalid, { text: string; tone: Tone }> = {
+  SHORT_PAID: { text: "Short paid", tone: "short" },
+  OVERPAID: { text: "Overpaid", tone: "short" },
+  REVERSED: { text: "Reversed", tone: "bad" },
+  WITHDRAWN: { text: "Coins withdrawn", tone: "over" },
+};
+
+/** Whatever a badge shows. */
+export type Badged = PaymentState | Resolution | NotificationState;
+
+const TONES: Record<Badged, Tone> = {
+  NEW: "calm",
+  UNDERPAID: "short",
+  UNCONFIRMED: "wait",
+  CONFIRMED: "good",
+  EXPIRED: "over",
+  INVALID: "short",
+  OPEN: "wait",
+  REFUNDING: "calm",
+  REFUNDED: "over",
+  ACCEPTED: "good",
+  DISMISSED: "over",
+  WAITING: "wait",
+  DELIVERED: "good",
+  SUPERSEDED: "over",
+  GIVEN_UP: "bad",
+};
+
+/** The colour of a state. */
+export function toneOf(state: Badged, whyInvalid: WhyInvalid | null = null): Tone {
+  return whyInvalid ? WHY_INVALID[whyInvalid].tone : TONES[state];
+}
+
+/** A payment's state as a merchant says it. */
+export function stateWords(
+  payment: Pick<PaymentRow, "state" | "whyInvalid" | "confirmations" | "confirmationsWanted">,
+): string {
+  if (payment.whyInvalid) return WHY_INVALID[payment.whyInvalid].text;
+  if (payment.state !== "UNCONFIRMED") return words(payment.state);
+  if (payment.confirmationsWanted === 0) return "Paid, being checked";
+  const { confirmations, confirmationsWanted } = payment;
+  if (confirmations >= confirmationsWanted) return `Paid, ${count(confirmations, "confirmation")}`;
+  return `Paid, ${confirmations} of ${confirmationsWanted} confirmations`;
+}
+
+/** The payments that a filter by state shows, in the words of their rows. */
+export const FILTER_WORDS: Record<PaymentState, string> = {
+  NEW: "New",
+  UNDERPAID: "Underpaid",
+  UNCONFIRMED: "Paid, waiting for blocks",
+  CONFIRMED: "Confirmed",
+  EXPIRED: "Expired",
+  INVALID: "Short paid, overpaid, reversed or withdrawn",
+};
+
+/** How deep a transaction is: against what is wanted until it is enough. */
+export function confirmationsOf(confirmations: number, wanted: number): string {
+  return confirmations < wanted ? `${confirmations} of ${wanted}` : count(confirmations, "confirmation");
+}
+
+/** Whether the customer is still asked for coins. */
+export function asksForCoins(payment: Pick<PaymentRow, "state">): boolean {
+  return payment.state === "NEW" || payment.state === "UNDERPAID";
+}
+
+/** Which payment a sentence is about: the shop's own reference and the price. */
+export function orderOf(payment: Pick<PaymentRow, "merchantTransactionId" | "price">): string {
+  const price = `${payment.price.shown} ${payment.price.currency}`;
+  return payment.merchantTransactionId
+    ? `${payment.merchantTransactionId} (${price})`
+    : `the payment of ${price}`;
+}
+
+/** Words that begin a sentence. */
+export function sentence(text: string): string {
+  return text.replace(/^the /, "The ");
+}
+
+/** What becomes of the coins of a dismissed anomaly, by its kind. */
+export function afterDismissal(row: AnomalyRow): string {
+  const coins = `${row.paid.shown} BTC`;
+  switch (row.anomalyType) {
+    case "LATE_PAYMENT":
+      return `The ${coins} that came too late stay in your wallet. The payment stays closed: the order is not paid by them, and the customer gets nothing back.`;
+    case "EXTRA_PAYMENT":
+      return `The ${coins} that came on top stay in your wallet. The payment stays paid, and the customer gets nothing back.`;
+    case "OVERPAYMENT":
+      return `The ${coins} that were too much stay in your wallet. The payment stays as it is, and the customer gets nothing back.`;
+    case "UNDERPAYMENT":
+      return `The ${coins} that came stay in your wallet, although they were too few. The payment stays invalid: the order is not paid, and the customer gets nothing back.`;
+    case "REVERSED_PAYMENT":
+      return `The ${coins} are gone: the Bitcoin network took them back, and they are not in your wallet. Dismissing brings nothing back. The payment stays invalid, and what you delivered for it is not paid.`;
+  }
+}

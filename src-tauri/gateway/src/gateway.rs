@@ -23,7 +23,7 @@ use crate::settings::LiveSettings;
 use crate::store::{Installation, Store, StoreError};
 use crate::wallet::Wallet;
 
-pub(crate) use last_look::{BackendWarning, LastLook};
+pub(crate) use last_look::{BackendWarning, FailedLook, LastLook, NotWatched};
 
 /// Everything the use cases and loops of one environment share. There are no globals: a desktop
 /// runs one of these for each environment.

@@ -26,7 +26,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::chain::{ChainDown, Tip};
-use crate::gateway::{BackendWarning, Gateway};
+use crate::gateway::{BackendWarning, FailedLook, Gateway};
 use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::store::StoreError;
@@ -76,6 +76,13 @@ pub enum WatchError {
     /// The look was broken off: the program is stopping.
     #[error("the look was broken off")]
     BrokenOff,
+}
+
+impl From<&WatchError> for FailedLook {
+    fn from(error: &WatchError) -> Self {
+        let is_for_storage = matches!(error, WatchError::Store(_) | WatchError::Outbox(OutboxError::Store(_)));
+        Self { reason: error.to_string(), is_for_storage }
+    }
 }
 
 /// Looks at the chain of one environment.
@@ -170,7 +177,7 @@ impl Looking<'_> {
             Ok(true) => self.try_look().await.map(|_| ()),
             looked => looked.map(|_| ()),
         };
-        self.gateway.last_look.note(&result, self.progress.watched.clone());
+        self.gateway.last_look.note(result.as_ref().err().map(FailedLook::from), self.progress.watched.clone());
         result
     }
 

@@ -154,7 +154,7 @@ fn chain(gateway: &Gateway) -> Finding {
     if let Some(begun_anew) = status.begun_anew(now) {
         return Err(begun_anew);
     }
-    if gateway.served.get().is_some() && gateway.last_look.watched_lately(now).is_none() {
+    if gateway.served.get().is_some() && gateway.last_look.watched_lately(now).is_err() {
         let why = status.error.unwrap_or_else(|| "the log says more".to_owned());
         return Err(format!("the chain has not been watched for 10 minutes: {why}"));
     }

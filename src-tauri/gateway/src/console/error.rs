@@ -8,6 +8,7 @@ use ts_rs::TS;
 use crate::access::api_keys::KeyError;
 use crate::anomalies::DismissError;
 use crate::field_errors::{FieldError, VALIDATION_FAILED};
+use crate::gateway::NotWatched;
 use crate::notifications::RotateError;
 use crate::notifications::outbox::OutboxError;
 use crate::payments::CreateError;
@@ -133,6 +134,7 @@ impl From<AcceptError> for CommandError {
             AcceptError::Refused(_) | AcceptError::Less { .. } => Self::of("PAYMENT_NOT_ACCEPTABLE", &error),
             AcceptError::ChainNotWatched => Self::of("CHAIN_NOT_READY", &error),
             AcceptError::Watch(WatchError::Store(error)) => error.into(),
+            AcceptError::Watch(WatchError::Outbox(error)) => error.into(),
             AcceptError::Watch(_) => Self::of("CHAIN_NOT_READY", &error),
         }
     }
@@ -146,7 +148,8 @@ impl From<CreateError> for CommandError {
             CreateError::KeyLimit(_) => Self::of("KEY_LIMIT", &error),
             CreateError::DiskNearlyFull(_) => Self::of("STORAGE_UNAVAILABLE", &error),
             CreateError::Rate(_) => Self::of("RATE_UNAVAILABLE", &error),
-            CreateError::ChainNotReady => Self::of("CHAIN_NOT_READY", &error),
+            CreateError::NotWatched(NotWatched::Silent) => Self::of("CHAIN_NOT_READY", &error),
+            CreateError::NotWatched(NotWatched::NotStored(_)) => Self::of("STORAGE_UNAVAILABLE", &error),
             CreateError::WalletNotReady => Self::of("WALLET_NOT_READY", &error),
             CreateError::Wallet(_) | CreateError::Entropy(_) => Self::of("INTERNAL_ERROR", &error),
             CreateError::Store(error) => error.into(),

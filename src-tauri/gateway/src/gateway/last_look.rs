@@ -80,6 +80,26 @@ impl WatchStatus {
     }
 }
 
+/// Why the last look failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FailedLook {
+    /// For people.
+    pub reason: String,
+    /// The chain answered, and what it showed could not be stored or compared with what is stored.
+    pub is_for_storage: bool,
+}
+
+/// Why nothing is known of the chain on which a new payment may rest.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotWatched {
+    /// Coins that come would not be seen.
+    #[error("the Bitcoin chain was never synchronised, or has not been watched for 10 minutes")]
+    Silent,
+    /// Coins that come would be seen, but not stored.
+    #[error("what the Bitcoin chain shows cannot be stored: {0}")]
+    NotStored(String),
+}
+
 /// The last look at the chain, as all of the gateway may ask for it.
 pub struct LastLook {
     inner: Mutex<Inner>,
@@ -88,7 +108,7 @@ pub struct LastLook {
 #[derive(Default)]
 struct Inner {
     watched: Option<WatchedChain>,
-    error: Option<String>,
+    failed: Option<FailedLook>,
     warnings: VecDeque<BackendWarning>,
 }
 
@@ -110,7 +130,7 @@ impl LastLook {
             tip: inner.watched.as_ref().map(|watched| watched.tip),
             looked_at: inner.watched.as_ref().map(|watched| watched.looked_at),
             begun_anew_at: inner.watched.as_ref().and_then(|watched| watched.begun_anew_at),
-            error: inner.error.clone(),
+            error: inner.failed.as_ref().map(|failed| failed.reason.clone()),
             warnings: inner.warnings.iter().copied().collect(),
         }
     }
@@ -122,29 +142,31 @@ impl LastLook {
     }
 
     /// The same, where that look is not so old that it says nothing about new payments any more.
-    #[must_use]
-    pub(crate) fn watched_lately(&self, now: Timestamp) -> Option<WatchedChain> {
-        self.watched().filter(|watched| now.ms().saturating_sub(watched.looked_at.ms()) <= WATCHED_WITHIN_MS)
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) fn watched_lately(&self, now: Timestamp) -> Result<WatchedChain, NotWatched> {
+        let inner = self.lock();
+        let lately = |watched: &&WatchedChain| now.ms().saturating_sub(watched.looked_at.ms()) <= WATCHED_WITHIN_MS;
+        match (inner.watched.as_ref().filter(lately), &inner.failed) {
+            (Some(watched), _) => Ok(watched.clone()),
+            (None, Some(FailedLook { reason, is_for_storage: true })) => Err(NotWatched::NotStored(reason.clone())),
+            (None, _) => Err(NotWatched::Silent),
+        }
     }
 
     /// Notes how a look ended, and logs each outage once.
-    pub fn note<E: std::fmt::Display>(&self, result: &Result<(), E>, watched: Option<WatchedChain>) {
+    pub(crate) fn note(&self, failed: Option<FailedLook>, watched: Option<WatchedChain>) {
         let mut inner = self.lock();
         inner.watched = watched;
-        match result {
-            Ok(()) => {
-                if inner.error.take().is_some() {
-                    tracing::info!("the chain is watched again");
-                }
+        match &failed {
+            None if inner.failed.is_some() => tracing::info!("the chain is watched again"),
+            Some(FailedLook { reason, .. }) if inner.failed != failed => {
+                tracing::error!(error = reason, "the chain is not watched");
             }
-            Err(error) => {
-                let error = error.to_string();
-                if inner.error.as_ref() != Some(&error) {
-                    tracing::error!(error, "the chain is not watched");
-                }
-                inner.error = Some(error);
-            }
+            _ => {}
         }
+        inner.failed = failed;
     }
 
     /// Tells people once, however many looks see it.
@@ -162,5 +184,24 @@ impl LastLook {
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_for_a_payment_hears_whether_the_chain_is_silent_or_the_disk_is_full() {
+        let look = LastLook { inner: Mutex::default() };
+        let now = Timestamp::from_ms(0);
+        assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
+        let failed = |is_for_storage| FailedLook { reason: "why".to_owned(), is_for_storage };
+        look.note(Some(failed(false)), None);
+        assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
+        look.note(Some(failed(true)), None);
+        assert_eq!(look.watched_lately(now), Err(NotWatched::NotStored("why".to_owned())));
+        look.note(None, None);
+        assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
     }
 }

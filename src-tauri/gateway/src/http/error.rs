@@ -11,6 +11,7 @@ use serde_json::json;
 use super::respond::json_answer;
 use crate::access::key_limits::KeyLimit;
 use crate::field_errors::FieldError;
+use crate::gateway::NotWatched;
 use crate::json::Malformed;
 use crate::machine::disk::DiskNearlyFull;
 use crate::machine::entropy::{Entropy, SystemEntropy};
@@ -209,7 +210,10 @@ impl From<CreateError> for Failure {
             CreateError::KeyLimit(limit) => limit.into(),
             CreateError::DiskNearlyFull(full) => full.into(),
             CreateError::Rate(unavailable) => Self::unavailable("RATE_UNAVAILABLE", unavailable.to_string()),
-            CreateError::ChainNotReady => Self::unavailable("CHAIN_NOT_READY", error.to_string()),
+            CreateError::NotWatched(NotWatched::Silent) => Self::unavailable("CHAIN_NOT_READY", error.to_string()),
+            CreateError::NotWatched(NotWatched::NotStored(_)) => {
+                Self::unavailable("STORAGE_UNAVAILABLE", error.to_string())
+            }
             CreateError::WalletNotReady => Self::unavailable("WALLET_NOT_READY", error.to_string()),
             CreateError::Wallet(error) => Self::internal(&error),
             CreateError::Entropy(error) => Self::internal(&error),

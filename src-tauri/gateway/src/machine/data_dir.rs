@@ -266,6 +266,11 @@ mod tests {
             let link = base.join("test").join(name);
             symlink(&target, &link).unwrap();
             assert!(refused().contains(name) && refused().contains("symbolic link"), "{}", refused());
+            std::fs::remove_file(&link).unwrap();
+            std::fs::write(folder.path().join("diary"), "dear diary").unwrap();
+            std::fs::hard_link(folder.path().join("diary"), &link).unwrap();
+            assert!(refused().contains(name) && refused().contains("several names"), "{}", refused());
+            assert_eq!(std::fs::read_to_string(folder.path().join("diary")).unwrap(), "dear diary");
             std::fs::remove_file(link).unwrap();
         }
         std::fs::remove_dir_all(base.join("test")).unwrap();

@@ -16,6 +16,14 @@ pub enum Untrusted {
         /// The link.
         path: PathBuf,
     },
+    /// Who made the other name may have chosen what is written over.
+    #[error(
+        "{path} is one file under several names (hard links), and what Tillgate writes would change the others: copy it, remove this name, and put the copy in its place"
+    )]
+    SeveralNames {
+        /// One of them.
+        path: PathBuf,
+    },
     /// Whoever owns it can put anything in it.
     #[error(
         "{path} belongs to another user (uid {uid}), who could forge what stands there: run Tillgate as that user, or name a --data-dir of your own"
@@ -59,13 +67,17 @@ pub(crate) fn own_name() -> String {
     })
 }
 
-/// Whether `path` is there, and then a file or folder of ours and no link.
+/// Whether `path` is there, and then a file or folder of ours, no link, and under this name alone.
 pub(crate) fn is_ours(path: &Path) -> Result<bool, Untrusted> {
     let Some(found) = existing(std::fs::symlink_metadata(path), path)? else { return Ok(false) };
     if found.is_symlink() {
         return Err(Untrusted::Link { path: path.to_owned() });
     }
     of(path, &found, &[Owner::We])?;
+    #[cfg(unix)]
+    if found.is_file() && std::os::unix::fs::MetadataExt::nlink(&found) > 1 {
+        return Err(Untrusted::SeveralNames { path: path.to_owned() });
+    }
     Ok(true)
 }
 
@@ -88,7 +100,7 @@ pub(crate) fn may_hold_ours(folder: &Path) -> Result<(), Untrusted> {
     Ok(())
 }
 
-/// Refuses a folder of ours that holds a link or another user's file, left there when others could write in it.
+/// Refuses a folder of ours that holds a link of either kind or another user's file, left there when others could write in it.
 pub(crate) fn holds_ours_alone(folder: &Path) -> Result<(), Untrusted> {
     let failed = |source| Untrusted::Unreadable { path: folder.to_owned(), source };
     for entry in std::fs::read_dir(folder).map_err(failed)? {

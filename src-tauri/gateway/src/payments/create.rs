@@ -10,7 +10,7 @@ use super::draft::{self, Draft};
 use crate::access::idempotency::{Once, Seen};
 use crate::access::key_limits::{KeyLimit, OpenPlace, ReserveError};
 use crate::field_errors::FieldError;
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, NotWatched};
 use crate::machine::disk::DiskNearlyFull;
 use crate::machine::entropy::NoEntropy;
 use crate::rates::RateUnavailable;
@@ -65,9 +65,9 @@ pub enum CreateError {
     /// No rate that a price may rest on.
     #[error(transparent)]
     Rate(#[from] RateUnavailable),
-    /// Coins that come would not be seen.
-    #[error("the Bitcoin chain was never synchronised, or has not been watched for 10 minutes")]
-    ChainNotReady,
+    /// The chain is not watched, so that coins which come would change nothing.
+    #[error(transparent)]
+    NotWatched(#[from] NotWatched),
     /// There is nothing to derive addresses from.
     #[error("the wallet is not set up")]
     WalletNotReady,
@@ -120,8 +120,7 @@ pub async fn create(
         }
     };
     let wallet = wallet.ok_or(CreateError::WalletNotReady)?;
-    let watched = gateway.last_look.watched_lately(now);
-    let tip_height = watched.ok_or(CreateError::ChainNotReady)?.tip.height;
+    let tip_height = gateway.last_look.watched_lately(now)?.tip.height;
     gateway.disk.check_room()?;
     let place = match author.key_id {
         Some(key_id) => gateway.key_limits.reserve(key_id, settings.key_open_payments, &gateway.store).await?,

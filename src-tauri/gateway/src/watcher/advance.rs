@@ -260,7 +260,7 @@ fn rate_of_the_moment(outbox: &Outbox<'_>, payment: &Payment) -> Result<(Rate, T
     let Some(known) = outbox.gateway.rates.last_known(payment.currency) else {
         return Ok((payment.rate, payment.created_at));
     };
-    outbox.tx.keep_rate(payment.currency, &known)?;
+    outbox.tx.store_rate(payment.currency, &known)?;
     Ok((known.rate, known.at))
 }
 

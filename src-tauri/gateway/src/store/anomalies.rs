@@ -130,8 +130,7 @@ impl Reader<'_> {
         let mut query = self
             .connection
             .prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE a.payment_seq = ?1 ORDER BY a.seq"))?;
-        let mut rows = query.query([payment_seq])?;
-        collect(&mut rows)
+        query.query_and_then([payment_seq], read)?.collect()
     }
 
     /// The ids of all anomalies of a payment, the first raised first.
@@ -181,19 +180,11 @@ impl Reader<'_> {
     /// # Errors
     /// When the database cannot be read.
     pub fn anomalies(&self, filter: &AnomalyFilter, limit: u32, offset: u64) -> Result<Vec<AnomalyRow>, StoreError> {
-        let (condition, mut values) = filter.condition();
-        values.push(Value::Integer(i64::from(limit)));
-        values.push(Value::Integer(i64::try_from(offset).unwrap_or(i64::MAX)));
-        let last = values.len();
-        let mut query = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} {FROM} {condition} ORDER BY a.created_at DESC, a.seq DESC LIMIT ?{} OFFSET ?{last}",
-            last - 1
-        ))?;
-        let mut rows = query.query(params_from_iter(values))?;
-        collect(&mut rows)
+        let ids = self.anomaly_ids(filter, limit, offset)?;
+        ids.iter().filter_map(|id| self.anomaly(id).transpose()).collect()
     }
 
-    /// The ids of the anomalies on a page of those that match, newest first.
+    /// The ids of the anomalies on that page, in its order.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -206,12 +197,7 @@ impl Reader<'_> {
             "SELECT a.id AS id {FROM} {condition} ORDER BY a.created_at DESC, a.seq DESC LIMIT ?{} OFFSET ?{last}",
             last - 1
         ))?;
-        let mut rows = query.query(params_from_iter(bound))?;
-        let mut ids = Vec::new();
-        while let Some(row) = rows.next()? {
-            ids.push(values::id(row, "id")?);
-        }
-        Ok(ids)
+        query.query_and_then(params_from_iter(bound), |row| values::id(row, "id"))?.collect()
     }
 }
 
@@ -297,14 +283,6 @@ impl AnomalyFilter {
         let condition = if terms.is_empty() { String::new() } else { format!("WHERE {}", terms.join(" AND ")) };
         (condition, values)
     }
-}
-
-fn collect(rows: &mut rusqlite::Rows<'_>) -> Result<Vec<AnomalyRow>, StoreError> {
-    let mut anomalies = Vec::new();
-    while let Some(row) = rows.next()? {
-        anomalies.push(read(row)?);
-    }
-    Ok(anomalies)
 }
 
 fn read(row: &Row<'_>) -> Result<AnomalyRow, StoreError> {

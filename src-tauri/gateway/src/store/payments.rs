@@ -42,6 +42,20 @@ pub struct PaymentRow {
     pub current_at: Timestamp,
 }
 
+impl PaymentRow {
+    /// The least that an output to its address may hold: nodes relay no less.
+    #[must_use]
+    pub fn dust_limit_sats(&self) -> u64 {
+        self.script.minimal_non_dust().to_sat()
+    }
+
+    /// What a customer is asked for now: what remains, and no less than an output may hold.
+    #[must_use]
+    pub fn asked_sats(&self) -> u64 {
+        self.payment.asked_sats(self.dust_limit_sats())
+    }
+}
+
 /// A payment to insert; `payment.seq` comes from the insertion.
 #[derive(Debug, Clone)]
 pub struct NewPayment {

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use tillgate_domain::bip21::{payment_uri, qr_uri};
 use tillgate_domain::id::Id;
-use tillgate_domain::payment;
+use tillgate_domain::payment::{self, Payment};
 use tillgate_domain::receipt::Receipt;
 use ts_rs::TS;
 
@@ -207,7 +207,6 @@ impl PaymentView {
         let about = AboutPayment::of(&row, &receipts, &anomalies);
         let deliveries = reader.deliveries_of(id, DELIVERIES_OF_PAYMENT)?;
         let tip_height = reader.tip_height()?;
-        let dust = row.script.minimal_non_dust().to_sat();
         let remaining = payment.remaining_sats();
         Ok(Some(Self {
             row: PaymentRow::of(reader, &row)?,
@@ -221,15 +220,12 @@ impl PaymentView {
             overpaid_by: (remaining < 0).then(|| BtcView::of(remaining.saturating_neg())),
             difference_worth: FiatView::of(payment.remaining_minor().saturating_abs(), payment.currency),
             exchange_rate_shown: payment.rate.show(),
-            qr_svg: qr::svg(&qr_uri(&row.address, payment.asked_sats(dust))),
+            qr_svg: qr::svg(&qr_uri(&row.address, row.asked_sats())),
             payment_time: payment.confirmed_at.map(|at| at.iso_seconds()),
             notification_url: row.notification_url.clone(),
             anomaly_notification_url: row.anomaly_notification_url.clone(),
             acceptance: about.acceptance.clone(),
-            sandbox_amounts: gateway.sandbox.is_some().then(|| {
-                let signed = |sats: u64| i64::try_from(sats).unwrap_or(i64::MAX);
-                SandboxAmounts::of(signed(payment.amount_sats), remaining, signed(dust))
-            }),
+            sandbox_amounts: gateway.sandbox.is_some().then(|| SandboxAmounts::of(payment, row.dust_limit_sats())),
             transactions: receipts.iter().map(|receipt| TransactionRow::of(receipt, tip_height)).collect(),
             history: HistoryRow::all(payment.amount_sats, &reader.payment_history(row.seq)?),
             deliveries: deliveries.iter().map(DeliveryRow::from).collect(),
@@ -239,15 +235,14 @@ impl PaymentView {
 }
 
 impl SandboxAmounts {
-    /// What to offer for a payment of `amount_sats` of which `remaining_sats` are still to pay
-    /// (negative when overpaid), where an output below `dust_sats` is not relayed.
-    fn of(amount_sats: i64, remaining_sats: i64, dust_sats: i64) -> Self {
-        let owed = remaining_sats.max(0);
-        let half = owed / 2;
+    /// What to offer for a payment, where an output below `dust_limit_sats` is not relayed.
+    fn of(payment: &Payment, dust_limit_sats: u64) -> Self {
+        let owed_sats = payment.amount_sats.saturating_sub(payment.paid_sats);
+        let half_sats = owed_sats / 2;
         Self {
-            exact: (owed > 0).then(|| BtcView::of(owed.max(dust_sats))),
-            part: (half >= dust_sats).then(|| BtcView::of(half)),
-            too_much: BtcView::of(owed.saturating_add((amount_sats / 2).max(dust_sats))),
+            exact: (owed_sats > 0).then(|| BtcView::of_sats(payment.asked_sats(dust_limit_sats))),
+            part: (half_sats >= dust_limit_sats).then(|| BtcView::of_sats(half_sats)),
+            too_much: BtcView::of_sats(owed_sats.saturating_add((payment.amount_sats / 2).max(dust_limit_sats))),
         }
     }
 }
@@ -290,24 +285,33 @@ impl HistoryRow {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_domain::money::{Currency, Rate};
+    use tillgate_domain::payment::Price;
+    use tillgate_domain::policy::PolicySettings;
+    use tillgate_domain::time::Timestamp;
+
     use super::*;
 
-    const DUST: i64 = 294;
-
-    fn sums(amounts: &SandboxAmounts) -> (Option<i64>, Option<i64>, i64) {
-        (amounts.exact.as_ref().map(|b| b.sats), amounts.part.as_ref().map(|b| b.sats), amounts.too_much.sats)
+    /// What is offered for a payment of `amount_sats`, of which `paid_sats` are paid: exactly, a part, too much.
+    fn offered(amount_sats: u64, paid_sats: u64) -> (Option<i64>, Option<i64>, i64) {
+        let rate = Rate::parse("65000").unwrap();
+        let price = Price { minor: 1_000, currency: Currency::USD, rate, amount_sats };
+        let now = Timestamp::from_ms(0);
+        let opened = Payment::open(Id::from_bytes([1; 20]), &price, &PolicySettings::default(), None, now);
+        let amounts = SandboxAmounts::of(&Payment { paid_sats, ..opened }, 294);
+        (amounts.exact.map(|sum| sum.sats), amounts.part.map(|sum| sum.sats), amounts.too_much.sats)
     }
 
     #[test]
     fn the_sandbox_offers_what_remains_half_of_it_and_more_than_it() {
-        assert_eq!(sums(&SandboxAmounts::of(10_001, 10_001, DUST)), (Some(10_001), Some(5_000), 15_001));
-        assert_eq!(sums(&SandboxAmounts::of(10_000, 4_000, DUST)), (Some(4_000), Some(2_000), 9_000));
+        assert_eq!(offered(10_001, 0), (Some(10_001), Some(5_000), 15_001));
+        assert_eq!(offered(10_000, 6_000), (Some(4_000), Some(2_000), 9_000));
     }
 
     #[test]
     fn the_sandbox_never_offers_dust() {
-        assert_eq!(sums(&SandboxAmounts::of(10_000, 100, DUST)), (Some(DUST), None, 5_100));
-        assert_eq!(sums(&SandboxAmounts::of(10_000, 0, DUST)), (None, None, 5_000));
-        assert_eq!(sums(&SandboxAmounts::of(400, -100, DUST)), (None, None, DUST));
+        assert_eq!(offered(10_000, 9_900), (Some(294), None, 5_100));
+        assert_eq!(offered(10_000, 10_000), (None, None, 5_000));
+        assert_eq!(offered(400, 500), (None, None, 294));
     }
 }

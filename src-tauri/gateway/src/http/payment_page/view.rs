@@ -120,7 +120,7 @@ impl View {
 impl Payable {
     fn of(row: &PaymentRow, now: Timestamp) -> Self {
         let payment = &row.payment;
-        let amount_sats = payment.asked_sats(row.script.minimal_non_dust().to_sat());
+        let amount_sats = row.asked_sats();
         let left_ms = payment.expires_at.ms().saturating_sub(now.ms());
         Self {
             address: row.address.clone(),

@@ -1,9 +1,9 @@
 //! How far the chain was watched, and how that goes, for use cases and people. Held in memory: a restart looks anew.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bitcoin::Txid;
+use parking_lot::{Mutex, MutexGuard};
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 
@@ -161,6 +161,6 @@ impl LastLook {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }

@@ -6,10 +6,11 @@
 //! after a step back it runs at half speed until it is level with the wall clock, so that nothing
 //! that was decided is undone and nothing that is due waits for ever.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tillgate_domain::time::Timestamp;
 
 use crate::machine::fail_points;
@@ -69,7 +70,7 @@ impl SystemClock {
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running.lock();
         // Read under the lock, or a slower thread could bring an older reading after a newer one.
         let (now_ms, event) = running.read(read_machine());
         drop(running);

@@ -47,6 +47,14 @@ pub struct AnomalyRow {
     pub current_at: Timestamp,
 }
 
+impl AnomalyRow {
+    /// The worth of the coins concerned at the anomaly's rate, in minor units, rounded down.
+    #[must_use]
+    pub fn worth_minor(&self) -> i64 {
+        self.rate.worth_minor(self.anomaly.paid_sats, self.currency)
+    }
+}
+
 /// An anomaly to insert, OPEN.
 #[derive(Debug, Clone)]
 pub struct NewAnomaly {

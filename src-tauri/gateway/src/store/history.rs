@@ -1,7 +1,7 @@
 //! The changes of each payment, for people.
 
 use rusqlite::params;
-use tillgate_domain::payment::PaymentState;
+use tillgate_domain::payment::{Cause, PaymentState};
 use tillgate_domain::time::Timestamp;
 
 use super::values::{self, sats_column};
@@ -18,8 +18,8 @@ pub struct HistoryRow {
     pub to: PaymentState,
     /// What counted after.
     pub paid_sats: u64,
-    /// `created`, `chain`, `time` or `staff`.
-    pub cause: String,
+    /// What led to it.
+    pub cause: Cause,
 }
 
 impl Reader<'_> {
@@ -39,7 +39,7 @@ impl Reader<'_> {
                 from: values::parsed(row, "from_state")?,
                 to: values::parsed(row, "to_state")?,
                 paid_sats: values::sats(row, "paid_sats")?,
-                cause: row.get("cause")?,
+                cause: values::parsed(row, "cause")?,
             });
         }
         Ok(history)
@@ -62,7 +62,7 @@ impl Tx<'_> {
             change.from.as_str(),
             change.to.as_str(),
             sats_column(change.paid_sats),
-            change.cause,
+            change.cause.as_str(),
         ])?;
         Ok(())
     }

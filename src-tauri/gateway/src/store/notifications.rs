@@ -63,25 +63,6 @@ pub struct DueNotification {
     pub first_due_at: Timestamp,
 }
 
-/// A notification that was given up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GivenUpRow {
-    /// Its identifier.
-    pub id: Id,
-    /// What it tells of.
-    pub subject_kind: SubjectKind,
-    /// The record's id.
-    pub subject_id: Id,
-    /// The merchant's URL.
-    pub url: String,
-    /// Attempts made.
-    pub attempts: u32,
-    /// When it was queued.
-    pub queued_at: Timestamp,
-    /// When its last attempt ended.
-    pub last_attempt_at: Timestamp,
-}
-
 /// A server that does not take what it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailingServer {
@@ -338,37 +319,12 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// How many rows [`Reader::given_up`] has.
+    /// How many notifications were given up. One whose record has been notified of again is settled by that.
     ///
     /// # Errors
     /// When they cannot be counted.
     pub fn count_given_up(&self) -> Result<u64, StoreError> {
         self.count_notifications(&format!("SELECT count(*) FROM notifications n WHERE {GIVEN_UP}"))
-    }
-
-    /// A page of the notifications that were given up, the latest first. One whose record has
-    /// been notified of again is settled by that.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn given_up(&self, limit: u32, offset: u32) -> Result<Vec<GivenUpRow>, StoreError> {
-        self.connection
-            .prepare_cached(&format!(
-                "SELECT * FROM notifications n WHERE {GIVEN_UP}
-                 ORDER BY last_attempt_at DESC, seq DESC LIMIT ?1 OFFSET ?2"
-            ))?
-            .query_and_then(params![limit, offset], |row| {
-                Ok(GivenUpRow {
-                    id: values::id(row, "id")?,
-                    subject_kind: values::parsed(row, "subject_kind")?,
-                    subject_id: values::id(row, "subject_id")?,
-                    url: row.get("url")?,
-                    attempts: values::number(row, "attempts")?,
-                    queued_at: values::time(row, "queued_at")?,
-                    last_attempt_at: values::time(row, "last_attempt_at")?,
-                })
-            })?
-            .collect()
     }
 
     fn count_notifications(&self, sql: &str) -> Result<u64, StoreError> {

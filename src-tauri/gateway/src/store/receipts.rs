@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Transaction, Txid, consensus};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 use tillgate_domain::advance::Verdict;
 use tillgate_domain::receipt::{Position, Receipt};
 use tillgate_domain::time::Timestamp;
@@ -93,15 +93,6 @@ impl Reader<'_> {
             .prepare_cached("SELECT DISTINCT raw FROM transactions JOIN receipts USING (txid) WHERE missing = 1")?;
         let rows = query.query_map([], |row| row.get::<_, Vec<u8>>(0))?;
         rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
-    }
-
-    /// Whether this transaction is kept already.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn has_transaction(&self, txid: &Txid) -> Result<bool, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT 1 FROM transactions WHERE txid = ?1")?;
-        Ok(query.query_row([txid.as_byte_array()], |_| Ok(())).optional()?.is_some())
     }
 
     /// Which of a payment's receipts conflict with which.

@@ -123,7 +123,7 @@ async fn it_is_given_up_only_after_an_attempt_at_the_end_and_a_newer_one_starts_
     scene.deliver_all().await;
     assert_eq!(shop.requests().len(), 2);
     assert_eq!(scene.attempts()[1].notification_state, NotificationState::GivenUp);
-    assert_eq!(scene.gateway.store.read(|reader| reader.given_up(10, 0)).unwrap().len(), 1);
+    assert_eq!(scene.gateway.store.read(|reader| reader.count_given_up()).unwrap(), 1);
 
     shop.always_answers(200);
     scene.queue(1, &shop.url).await;

@@ -32,7 +32,10 @@ fn the_coin(world: &World) -> KeptCoin {
 
 /// The output of `paid` that pays the payment.
 fn outpoint(world: &World, payment: &PaymentRow, paid: Txid) -> OutPoint {
-    let tx = world.sandbox().tx_view(paid).unwrap().unwrap().tx;
+    let tx = {
+        let all = world.sandbox().changes_since(0, 10_000).unwrap().txs;
+        all.into_iter().find(|view| view.txid == paid).unwrap().tx
+    };
     let vout = (0u32..).zip(&tx.output).find(|(_, output)| output.script_pubkey == payment.script).unwrap().0;
     OutPoint { txid: paid, vout }
 }

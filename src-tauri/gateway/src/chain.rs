@@ -65,13 +65,13 @@ impl From<bool> for Fact {
 }
 
 impl Fact {
-    /// What holds after this was told, where `before` held until then.
+    /// Whether it is so; `None` where the backend cannot tell.
     #[must_use]
-    pub const fn or(self, before: bool) -> bool {
+    pub const fn told(self) -> Option<bool> {
         match self {
-            Self::Yes => true,
-            Self::No => false,
-            Self::Unknown => before,
+            Self::Yes => Some(true),
+            Self::No => Some(false),
+            Self::Unknown => None,
         }
     }
 }

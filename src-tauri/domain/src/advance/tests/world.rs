@@ -5,9 +5,10 @@ use bitcoin::Txid;
 use proptest::prelude::*;
 
 use super::{Anomaly, CREATED, DAY_MS, Look, MINUTE_MS, Payment, PaymentState, Position, Receipt, TIP, Timestamp};
-use super::{payment, receipt, txid};
+use super::{payment, txid};
 use crate::anomaly::Resolution;
 use crate::policy::Overpayment;
+use crate::receipt::Sighting;
 
 /// What happens between two looks.
 #[derive(Debug, Clone)]
@@ -217,33 +218,30 @@ impl World {
 
     fn observe(&mut self, number: usize) {
         let id = txid(u8::try_from(number).unwrap() + 1);
-        let found = self.position(number);
-        let place = match self.receipts.iter().position(|one| one.txid == id) {
-            Some(place) => place,
-            None if found.is_none() => return,
-            None => {
-                let mempool_time = self.txs[number].broadcast_at.unwrap_or(self.now);
-                let earliest_at = self.now.min(mempool_time);
-                let fresh = receipt(u8::try_from(number).unwrap() + 1, self.txs[number].amount_sats);
-                self.receipts.push(Receipt { first_seen_at: self.now, earliest_at, ..fresh });
-                self.receipts.len() - 1
-            }
-        };
+        let appeared_at = self.txs[number].broadcast_at.unwrap_or(self.now);
+        let found = self.position(number).map(|position| (position, appeared_at));
         let rivals = |tx: &&usize| **tx != number && self.txs[**tx].inputs & self.txs[number].inputs != 0;
         let in_chain = self.blocks.iter().flat_map(|(_, txs)| txs).any(|tx| rivals(&tx));
         let in_mempool = self.has_mempool && self.mempool.iter().any(|tx| rivals(&tx));
         let all: Vec<usize> = (0..self.txs.len()).collect();
         let conflicts_with = all.iter().filter(rivals).map(|&tx| txid(u8::try_from(tx).unwrap() + 1)).collect();
-        let one = &mut self.receipts[place];
-        one.position = found.unwrap_or_else(|| one.position.missed(self.now));
-        one.conflict_in_chain = in_chain;
-        one.conflict_in_mempool = in_mempool;
-        one.conflicts_with = conflicts_with;
-        if in_chain || in_mempool {
-            one.last_conflict_at = Some(self.now);
-        }
-        if found.is_some() {
-            one.last_seen_at = self.now;
+        let sighting = Sighting {
+            at: self.now,
+            looked_before: None,
+            found,
+            amount_sats: self.txs[number].amount_sats,
+            conflict_in_chain: Some(in_chain),
+            conflict_in_mempool: Some(in_mempool),
+            has_conflict: false,
+            relays_well: true,
+        };
+        let place = self.receipts.iter().position(|one| one.txid == id);
+        let known = place.map(|place| self.receipts[place].clone());
+        let Some(seen) = Receipt::after(known, id, &sighting) else { return };
+        let seen = Receipt { conflicts_with, ..seen };
+        match place {
+            Some(place) => self.receipts[place] = seen,
+            None => self.receipts.push(seen),
         }
     }
 

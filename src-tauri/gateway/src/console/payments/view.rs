@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tillgate_domain::bip21::{payment_uri, qr_uri};
 use tillgate_domain::id::Id;
 use tillgate_domain::payment::{self, Payment};
-use tillgate_domain::receipt::Receipt;
+use tillgate_domain::receipt::{Receipt, least_confirmations};
 use ts_rs::TS;
 
 use crate::console::anomalies::{AboutPayment, AnomalyRow};
@@ -14,7 +14,7 @@ use crate::console::deliveries::DeliveryRow;
 use crate::console::states::{PaymentState, TransactionPosition};
 use crate::console::sums::{Acceptance, FiatView, WhyInvalid};
 use crate::gateway::Gateway;
-use crate::records::{least_confirmations, qr};
+use crate::records::qr;
 use crate::store::{self, Reader, StoreError};
 
 /// Deliveries shown with one payment; `deliveries list` shows more.
@@ -174,7 +174,6 @@ impl PaymentRow {
             | payment::PaymentState::Expired
             | payment::PaymentState::Invalid => 0,
         };
-        let was_confirmed = payment.confirmed_at.is_some();
         Ok(Self {
             payment_id: payment.id.to_string(),
             state: payment.state.into(),
@@ -190,7 +189,7 @@ impl PaymentRow {
             open_anomalies: u32::try_from(reader.open_anomalies_count(Some(row.seq))?).unwrap_or(u32::MAX),
             price: FiatView::of(payment.price_minor, payment.currency),
             paid_worth: FiatView::of(payment.paid_minor(), payment.currency),
-            why_invalid: WhyInvalid::of(payment.state, was_confirmed, payment.amount_sats, payment.paid_sats),
+            why_invalid: payment.why_invalid().map(WhyInvalid::from),
             confirmations,
             confirmations_wanted: payment.policy.confirmations,
         })
@@ -267,14 +266,15 @@ impl HistoryRow {
         let mut was_confirmed = false;
         let mut rows = Vec::with_capacity(changes.len());
         for change in changes {
-            let withdrawn = change.cause == "chain" && change.paid_sats < paid_before;
+            let withdrawn = change.cause.is_withdrawal(paid_before, change.paid_sats);
             rows.push(Self {
                 time: change.at.iso_millis(),
                 from: change.from.into(),
                 to: change.to.into(),
                 paid: BtcView::of_sats(change.paid_sats),
-                cause: if withdrawn { "withdrawn".to_owned() } else { change.cause.clone() },
-                why_invalid: WhyInvalid::of(change.to, was_confirmed, amount_sats, change.paid_sats),
+                cause: if withdrawn { "withdrawn" } else { change.cause.as_str() }.to_owned(),
+                why_invalid: payment::WhyInvalid::of(change.to, was_confirmed, amount_sats, change.paid_sats)
+                    .map(WhyInvalid::from),
             });
             paid_before = change.paid_sats;
             was_confirmed |= change.to == payment::PaymentState::Confirmed;

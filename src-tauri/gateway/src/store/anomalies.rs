@@ -9,6 +9,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
 
+use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
 use super::values::{self, sats_column};
 use super::{Reader, StoreError, Tx};
 
@@ -114,7 +115,7 @@ const FROM: &str = "FROM anomalies AS a JOIN payments AS p ON p.seq = a.payment_
 
 const COLUMNS: &str = "a.seq AS seq, a.id AS id, a.payment_seq AS payment_seq, p.id AS payment_id, \
      p.address AS address, p.merchant_transaction_id AS merchant_transaction_id, \
-     p.key_id AS key_id, p.anomaly_notification_url AS notification_url, p.currency AS currency, a.kind AS kind, a.txid AS txid, \
+     a.key_id AS key_id, p.anomaly_notification_url AS notification_url, p.currency AS currency, a.kind AS kind, a.txid AS txid, \
      a.paid_sats AS paid_sats, a.txids AS txids, a.rate AS rate, a.rate_at AS rate_at, a.resolution AS resolution, \
      a.dismissal_reason AS dismissal_reason, a.payout_id AS payout_id, a.created_at AS created_at, \
      a.current_at AS current_at";
@@ -178,8 +179,8 @@ impl Reader<'_> {
     /// # Errors
     /// When the database cannot be read.
     pub fn anomalies_count(&self, filter: &AnomalyFilter) -> Result<u64, StoreError> {
-        let (condition, values) = filter.condition();
-        let mut query = self.connection.prepare_cached(&format!("SELECT count(*) {FROM} {condition}"))?;
+        let (sql, values) = filter.count();
+        let mut query = self.connection.prepare_cached(&sql)?;
         Ok(query.query_row(params_from_iter(values), |row| row.get::<_, i64>(0))?.unsigned_abs())
     }
 
@@ -197,15 +198,9 @@ impl Reader<'_> {
     /// # Errors
     /// When the database cannot be read.
     pub fn anomaly_ids(&self, filter: &AnomalyFilter, limit: u32, offset: u64) -> Result<Vec<Id>, StoreError> {
-        let (condition, mut bound) = filter.condition();
-        bound.push(Value::Integer(i64::from(limit)));
-        bound.push(Value::Integer(i64::try_from(offset).unwrap_or(i64::MAX)));
-        let last = bound.len();
-        let mut query = self.connection.prepare_cached(&format!(
-            "SELECT a.id AS id {FROM} {condition} ORDER BY a.created_at DESC, a.seq DESC LIMIT ?{} OFFSET ?{last}",
-            last - 1
-        ))?;
-        query.query_and_then(params_from_iter(bound), |row| values::id(row, "id"))?.collect()
+        let (sql, values) = filter.page(limit, offset);
+        let mut query = self.connection.prepare_cached(&sql)?;
+        query.query_and_then(params_from_iter(values), |row| values::id(row, "id"))?.collect()
     }
 }
 
@@ -216,8 +211,9 @@ impl Tx<'_> {
     /// When it cannot be stored.
     pub fn insert_anomaly(&self, new: &NewAnomaly) -> Result<(), StoreError> {
         let mut insert = self.connection.prepare_cached(
-            "INSERT INTO anomalies (id, payment_seq, kind, txid, paid_sats, txids, rate, rate_at, resolution, \
-             created_at, current_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'OPEN', ?9, ?9)",
+            "INSERT INTO anomalies (id, payment_seq, key_id, kind, txid, paid_sats, txids, rate, rate_at, resolution, \
+             created_at, current_at) VALUES (?1, ?2, (SELECT key_id FROM payments WHERE seq = ?2), ?3, ?4, ?5, ?6, ?7, ?8, \
+             'OPEN', ?9, ?9)",
         )?;
         insert.execute(params![
             new.id.as_bytes(),
@@ -260,35 +256,64 @@ impl Tx<'_> {
 }
 
 impl AnomalyFilter {
+    /// The statement that counts those that match, and its values.
+    fn count(&self) -> (String, Vec<Value>) {
+        let (condition, values) = self.condition();
+        (format!("SELECT count(*) FROM anomalies AS a{condition}"), values)
+    }
+
+    /// The statement that answers a page of their ids, and its values.
+    fn page(&self, limit: u32, offset: u64) -> (String, Vec<Value>) {
+        let (condition, mut values) = self.condition();
+        values.push(Value::Integer(i64::from(limit)));
+        values.push(Value::Integer(i64::try_from(offset).unwrap_or(i64::MAX)));
+        let last = values.len();
+        let order = format!("ORDER BY a.created_at DESC, a.seq DESC LIMIT ?{} OFFSET ?{last}", last - 1);
+        (format!("SELECT a.id AS id FROM anomalies AS a{condition} {order}"), values)
+    }
+
     fn condition(&self) -> (String, Vec<Value>) {
         let mut terms = Vec::new();
         let mut values = Vec::new();
-        let mut term = |sql: &str, value: Value| {
+        let mut bind = |value: Value| {
             values.push(value);
-            terms.push(format!("{sql} ?{}", values.len()));
+            format!("?{}", values.len())
         };
+        // A payment, or those of one reference, have few anomalies: found first, by the payments' numbers. Payments that
+        // were made without a reference may be many. A plus keeps SQLite from an index.
+        let has_reference = self.merchant_transaction_id.as_ref().is_some_and(|reference| !reference.is_empty());
+        let by_key = if self.payment_id.is_some() || has_reference { "+" } else { "" };
         if let Some(begin) = self.begin {
-            term("a.created_at >=", Value::Integer(begin.ms()));
+            terms.push(format!("a.created_at >= {}", bind(Value::Integer(begin.ms()))));
         }
         if let Some(end) = self.end {
-            term("a.created_at <", Value::Integer(end.ms()));
+            terms.push(format!("a.created_at < {}", bind(Value::Integer(end.ms()))));
         }
         if let Some(id) = &self.payment_id {
-            term("p.id =", Value::Blob(id.as_bytes().to_vec()));
+            let id = bind(Value::Blob(id.as_bytes().to_vec()));
+            terms.push(format!("a.payment_seq = (SELECT seq FROM payments WHERE id = {id})"));
         }
         if let Some(reference) = &self.merchant_transaction_id {
-            term("p.merchant_transaction_id =", Value::Text(reference.clone()));
+            let reference = format!("merchant_transaction_id = {}", bind(Value::Text(reference.clone())));
+            terms.push(if has_reference {
+                format!(
+                    "a.payment_seq IN (SELECT seq FROM {INDEXED_PAYMENTS} AND {reference} \
+                     UNION ALL SELECT seq FROM {UNINDEXED_PAYMENTS} AND {reference})"
+                )
+            } else {
+                format!("EXISTS (SELECT 1 FROM payments WHERE seq = a.payment_seq AND +{reference})")
+            });
         }
         if let Some(kind) = self.kind {
-            term("a.kind =", Value::Text(kind.as_str().to_owned()));
+            terms.push(format!("a.kind = {}", bind(Value::Text(kind.as_str().to_owned()))));
         }
         if let Some(key_id) = self.key_id {
-            term("p.key_id =", Value::Integer(key_id));
+            terms.push(format!("{by_key}a.key_id = {}", bind(Value::Integer(key_id))));
         }
         if let Some(resolution) = self.resolution {
-            term("a.resolution =", Value::Text(resolution.stored_str().to_owned()));
+            terms.push(format!("a.resolution = {}", bind(Value::Text(resolution.stored_str().to_owned()))));
         }
-        let condition = if terms.is_empty() { String::new() } else { format!("WHERE {}", terms.join(" AND ")) };
+        let condition = if terms.is_empty() { String::new() } else { format!(" WHERE {}", terms.join(" AND ")) };
         (condition, values)
     }
 }
@@ -319,3 +344,6 @@ fn read(row: &Row<'_>) -> Result<AnomalyRow, StoreError> {
         current_at: values::time(row, "current_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests;

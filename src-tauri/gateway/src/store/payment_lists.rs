@@ -16,7 +16,7 @@ use super::{Reader, StoreError, Tx};
 
 /// The payments that are indexed, and the term that lets SQLite go by their indexes. Their column is called `filed`, as it
 /// was in the first release that had it: released migrations are never changed.
-const INDEXED_PAYMENTS: &str = "payments WHERE filed = 1";
+pub(super) const INDEXED_PAYMENTS: &str = "payments WHERE filed = 1";
 
 /// The number of the last one.
 macro_rules! last_indexed {

@@ -25,7 +25,7 @@ pub enum Position {
 }
 
 /// All that one transaction pays to a payment's address (its outputs to it summed up): the
-/// facts of the newest look, and the verdicts kept from earlier ones.
+/// facts of the newest look, and the verdicts of the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
     /// The paying transaction.
@@ -51,11 +51,11 @@ pub struct Receipt {
     pub relays_well: bool,
     /// Other transactions that pay the same address and spend one of the same inputs.
     pub conflicts_with: Vec<Txid>,
-    /// Verdict, kept: how much of it counts while it is not gone; `None` until first judged.
+    /// Verdict: how much of it counts while it is not gone; `None` before the first.
     pub eligible_sats: Option<u64>,
-    /// What of it counted at the last look.
+    /// Verdict: how much of it counted at the last look.
     pub counted_sats: u64,
-    /// Whether it was gone at the last look.
+    /// Verdict: whether it was gone at the last look.
     pub gone: bool,
     /// Its coins were sent back, or are about to be (an anomaly is REFUNDING or REFUNDED).
     pub refunded: bool,

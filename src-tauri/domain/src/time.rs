@@ -30,7 +30,7 @@ impl Timestamp {
         Self(self.0.saturating_add(ms))
     }
 
-    /// The next `currentTime` of a record that last showed this one: now, or 1 ms later where the clock has not moved
+    /// The next `currentTime` of a record that last had this one: now, or 1 ms later where the clock has not moved
     /// on. So it always does.
     #[must_use]
     pub fn moved_on(self, now: Self) -> Self {
@@ -69,7 +69,7 @@ impl Timestamp {
     }
 
     fn iso(self, form: SecondsFormat) -> String {
-        // Beyond chrono's range (year 262,143) nothing sensible can be shown.
+        // Beyond chrono's range (year 262,143) there is nothing sensible to write.
         DateTime::from_timestamp_millis(self.0).unwrap_or(DateTime::UNIX_EPOCH).to_rfc3339_opts(form, true)
     }
 }

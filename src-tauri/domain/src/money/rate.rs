@@ -39,8 +39,8 @@ impl Rate {
     /// Bitcoin, rounded half-even to 4 decimals. `None` where nothing is left of it.
     #[must_use]
     pub fn less_spread(&self, per_mille: u16) -> Option<Self> {
-        let kept = 1_000_u16.checked_sub(per_mille)?;
-        Self::new(self.0.checked_mul(Decimal::new(i64::from(kept), 3))?)
+        let rest = 1_000_u16.checked_sub(per_mille)?;
+        Self::new(self.0.checked_mul(Decimal::new(i64::from(rest), 3))?)
     }
 
     /// The rate with its 4 decimals.

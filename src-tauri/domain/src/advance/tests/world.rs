@@ -63,7 +63,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         2 => (1..4_usize, any::<bool>()).prop_map(|(depth, keep)| Event::Reorg { depth, keep }),
         4 => wait.prop_map(Event::Wait),
         1 => Just(Event::StaffAccepts),
-        1 => (0..4_usize, decision).prop_map(|(place, decision)| Event::Decide(place, decision)),
+        1 => (0..4_usize, decision).prop_map(|(index, decision)| Event::Decide(index, decision)),
     ];
     proptest::collection::vec(event, 1..40)
 }
@@ -103,7 +103,7 @@ pub(super) fn splits() -> impl Strategy<Value = (World, Vec<Event>)> {
     let amount = prop_oneof![Just(100_000), Just(60_000), Just(150_000)];
     let txs = proptest::collection::vec(txs(Just(15), amount), 5);
     (txs, moves()).prop_map(|(mut txs, moves)| {
-        txs[1..].iter_mut().enumerate().for_each(|(place, tx)| tx.inputs = 1 << place);
+        txs[1..].iter_mut().enumerate().for_each(|(index, tx)| tx.inputs = 1 << index);
         (World::unconfirmed(txs), moves)
     })
 }
@@ -162,7 +162,7 @@ impl World {
             }
             Event::Wait(ms) => self.now = self.now.plus_ms(*ms),
             Event::StaffAccepts => self.accepting = true,
-            Event::Decide(place, resolution) => self.decide(*place, *resolution),
+            Event::Decide(index, resolution) => self.decide(*index, *resolution),
         }
     }
 
@@ -178,8 +178,8 @@ impl World {
         self.txs[number].broadcast_at.get_or_insert(self.now);
     }
 
-    fn decide(&mut self, place: usize, resolution: Resolution) {
-        let Some(anomaly) = self.anomalies.get_mut(place) else { return };
+    fn decide(&mut self, index: usize, resolution: Resolution) {
+        let Some(anomaly) = self.anomalies.get_mut(index) else { return };
         let may = match resolution {
             Resolution::Refunded => anomaly.resolution == Resolution::Refunding,
             _ => anomaly.resolution == Resolution::Open,
@@ -235,12 +235,12 @@ impl World {
             has_conflict: false,
             relays_well: true,
         };
-        let place = self.receipts.iter().position(|one| one.txid == id);
-        let known = place.map(|place| self.receipts[place].clone());
+        let index = self.receipts.iter().position(|one| one.txid == id);
+        let known = index.map(|index| self.receipts[index].clone());
         let Some(seen) = Receipt::after(known, id, &sighting) else { return };
         let seen = Receipt { conflicts_with, ..seen };
-        match place {
-            Some(place) => self.receipts[place] = seen,
+        match index {
+            Some(index) => self.receipts[index] = seen,
             None => self.receipts.push(seen),
         }
     }
@@ -248,9 +248,9 @@ impl World {
     fn position(&self, number: usize) -> Option<Position> {
         let block = self.blocks.iter().position(|(_, txs)| txs.contains(&number));
         match block {
-            Some(place) => {
-                let height = TIP + 1 + u32::try_from(place).unwrap();
-                Some(Position::Block { height, time: self.blocks[place].0 })
+            Some(index) => {
+                let height = TIP + 1 + u32::try_from(index).unwrap();
+                Some(Position::Block { height, time: self.blocks[index].0 })
             }
             None => (self.has_mempool && self.mempool.contains(&number)).then_some(Position::Mempool),
         }

@@ -155,35 +155,20 @@ pub enum Broadcast {
 /// A Bitcoin backend. Calls block: use them on a blocking thread.
 pub trait Chain: Send + Sync {
     /// Which chain it shows.
-    ///
-    /// # Errors
-    /// When the backend does not answer.
     fn identity(&self) -> Result<Identity, ChainDown>;
 
     /// The best block, cheaply.
-    ///
-    /// # Errors
-    /// When the backend does not answer.
     fn tip(&self) -> Result<Tip, ChainDown>;
 
     /// What changed of ours since a look ended, as of one moment.
-    ///
-    /// # Errors
-    /// When the backend does not answer.
     fn look(&self, ask: &Ask<'_>) -> Result<View, ChainDown>;
 
     /// Offers a transaction to the network, the last of `package`, behind its unconfirmed ancestors, parents first.
     /// The answer is about the last, or about the first that was not taken.
-    ///
-    /// # Errors
-    /// When the backend does not answer.
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown>;
 
     /// The estimated fee rate for a confirmation within so many blocks; the lowest that is relayed where there is no
     /// estimate.
-    ///
-    /// # Errors
-    /// When the backend does not answer.
     fn fee_rate(&self, blocks: u16) -> Result<FeeRate, ChainDown>;
 
     /// Whether the backend shows a mempool.

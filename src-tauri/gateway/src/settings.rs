@@ -118,7 +118,7 @@ pub struct LiveSettings {
     environment: Environment,
     overrides: BTreeMap<&'static str, Override>,
     now: RwLock<Arc<Settings>>,
-    /// Held from a change's validation to its refresh, so that the newest commit is the one shown.
+    /// Held from a change's validation to its refresh, so that the newest commit is the one in effect.
     changing: Mutex<()>,
 }
 
@@ -213,7 +213,7 @@ impl LiveSettings {
         let mut settings = Settings::defaults(self.environment);
         let setting = Setting::named(name)?;
         setting.apply(&mut settings, value)?;
-        self.change(store, setting, Some((setting.show)(&settings)), act).await
+        self.change(store, setting, Some((setting.text)(&settings)), act).await
     }
 
     /// Returns a setting to its default, at once.
@@ -272,7 +272,7 @@ impl LiveSettings {
 
 impl Shown {
     fn of(setting: &'static Setting, settings: &Settings, defaults: &Settings) -> Self {
-        Self { setting, value: (setting.show)(settings), default: (setting.show)(defaults) }
+        Self { setting, value: (setting.text)(settings), default: (setting.text)(defaults) }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::daemon::{self, Options};
 use crate::gateway::Gateway;
 use crate::machine::data_dir::WhereNone;
 use crate::machine::environment::Environment;
-use crate::machine::secrets::SecretsPlace;
+use crate::machine::secrets::SecretsLocation;
 use crate::notifications::{ATTEMPT_TIMEOUT, Notifier};
 use crate::rates::Rates;
 use crate::store::payments::{NewPayment, PaymentRow};
@@ -99,7 +99,7 @@ impl World {
             data_dir: Some(folder.path().to_owned()),
             where_none: WhereNone::Make,
             overrides: BTreeMap::new(),
-            secrets: SecretsPlace::SandboxFile,
+            secrets: SecretsLocation::SandboxFile,
         };
         let app = daemon::open(options).await.unwrap();
         app.gateway.refresh_rates().await.unwrap();

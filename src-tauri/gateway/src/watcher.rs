@@ -153,7 +153,7 @@ impl Watcher {
                 () = shutdown.cancelled() => return,
                 _ = tick.tick() => {}
             }
-            // The last look keeps the reason of a failure and logs it once.
+            // The last look remembers the reason of a failure and logs it once.
             let _ = self.look().await;
         }
     }
@@ -188,7 +188,7 @@ impl Looking<'_> {
         if affects_us || is_new_tip || findings.from_start {
             is_due_at_once = self.store(findings, watched.clone()).await?;
         } else if self.is_worth_storing(&watched) {
-            // Nobody is shown this.
+            // Nothing that anybody looks at: no change is told.
             let stored = watched.clone();
             self.gateway.store.write(move |tx| tx.save_watched_chain(&stored)).await?;
             self.progress.stored_looked_at = Some(watched.looked_at);
@@ -233,7 +233,7 @@ impl Looking<'_> {
         let mut context = self.context(watched.looked_at, &watched.tip, false);
         context.fee_rate = findings.fee_rate;
         let (looked_at, tip_height) = (watched.looked_at, watched.tip.height);
-        // Coins are kept with the payments before they are spent.
+        // Coins are stored with the payments before they are spent.
         let payments = findings.payments.into_iter().map(|(seq, affected)| Piece::Payment(seq, affected));
         let moves = findings.moves.into_iter().map(|(txid, moved)| Piece::Move(txid, moved));
         let mut pieces: Vec<Piece> =

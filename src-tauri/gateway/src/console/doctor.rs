@@ -128,9 +128,9 @@ fn keyring(gateway: &Gateway) -> Finding {
 }
 
 fn database(gateway: &Gateway) -> Finding {
-    match gateway.store.read(|reader| reader.faults_of_file()) {
-        Ok(faults) if faults.is_empty() => Ok("the database is sound".to_owned()),
-        Ok(faults) => Err(format!("the database is damaged ({}): restore the last backup", faults.join("; "))),
+    match gateway.store.read(|reader| reader.damage_of_file()) {
+        Ok(damage) if damage.is_empty() => Ok("the database is sound".to_owned()),
+        Ok(damage) => Err(format!("the database is damaged ({}): restore the last backup", damage.join("; "))),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -12,7 +12,7 @@ use crate::console::{Actor, dispatch};
 use crate::gateway::Served;
 use crate::machine::data_dir::WhereNone;
 use crate::machine::environment::Environment;
-use crate::machine::secrets::SecretsPlace;
+use crate::machine::secrets::SecretsLocation;
 use tokio_util::sync::CancellationToken;
 
 fn options(folder: &Path, environment: Environment) -> Options {
@@ -21,7 +21,7 @@ fn options(folder: &Path, environment: Environment) -> Options {
         data_dir: Some(folder.to_owned()),
         where_none: WhereNone::Make,
         overrides: std::collections::BTreeMap::new(),
-        secrets: SecretsPlace::SandboxFile,
+        secrets: SecretsLocation::SandboxFile,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::store::{Store, StoreError};
 /// A chain not watched for so long says nothing about new payments any more (interface, "Errors").
 const WATCHED_WITHIN_MS: i64 = 10 * 60 * 1_000;
 
-/// Warnings kept; older ones are in the log.
+/// Warnings remembered; older ones are in the log.
 const WARNINGS_MAX: usize = 100;
 
 /// How long people are told that the chain is another: whoever looks once a day hears of it.
@@ -60,7 +60,7 @@ pub struct WatchStatus {
     pub tip: Option<Tip>,
     /// Start of the last successful look.
     pub looked_at: Option<Timestamp>,
-    /// When a look last found another chain than the one before it had seen.
+    /// When a look last found another chain than the look before it.
     pub begun_anew_at: Option<Timestamp>,
     /// Why the last look failed, if it did.
     pub error: Option<String>,
@@ -94,9 +94,6 @@ struct Inner {
 
 impl LastLook {
     /// Goes on where the database says that the chain was watched to.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn load(store: &Store) -> Result<Self, StoreError> {
         let watched = store.read(|reader| reader.watched_chain())?;
         Ok(Self { inner: Mutex::new(Inner { watched, ..Inner::default() }) })

@@ -76,7 +76,7 @@ impl Clock for SystemClock {
         drop(running);
         match event {
             None => {}
-            Some(StepEvent::Seen { by_ms }) => {
+            Some(StepEvent::Noticed { by_ms }) => {
                 tracing::warn!(by_ms, "the machine's clock was set; the gateway's follows if that lasts five minutes");
             }
             Some(StepEvent::Undone) => tracing::info!("the machine's clock was set right again"),
@@ -98,7 +98,7 @@ struct Reading {
 /// Something about the wall clock that people should know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StepEvent {
-    Seen { by_ms: i64 },
+    Noticed { by_ms: i64 },
     Undone,
     Taken { by_ms: i64 },
 }
@@ -158,7 +158,7 @@ impl RunningClock {
             }
             _ => {
                 self.step = Some(Step { by_ms, since_boot_ms: reading.boot_ms });
-                Some(StepEvent::Seen { by_ms })
+                Some(StepEvent::Noticed { by_ms })
             }
         }
     }
@@ -236,7 +236,7 @@ mod tests {
     fn a_step_is_reported_once_and_taken_over_after_five_minutes() {
         let mut clock = started();
         let hour = 60 * MINUTE;
-        assert_eq!(read(&mut clock, 1_000, hour), (1_000, Some(StepEvent::Seen { by_ms: hour })));
+        assert_eq!(read(&mut clock, 1_000, hour), (1_000, Some(StepEvent::Noticed { by_ms: hour })));
         assert_eq!(read(&mut clock, 1_000 + 5 * MINUTE - 1, hour), (1_000 + 5 * MINUTE - 1, None));
         assert_eq!(
             read(&mut clock, 1_000 + 5 * MINUTE, hour),
@@ -258,7 +258,7 @@ mod tests {
         let mut clock = started();
         read(&mut clock, 0, 60 * MINUTE);
         let (_, event) = read(&mut clock, 4 * MINUTE, 30 * MINUTE);
-        assert_eq!(event, Some(StepEvent::Seen { by_ms: 30 * MINUTE }));
+        assert_eq!(event, Some(StepEvent::Noticed { by_ms: 30 * MINUTE }));
         assert_eq!(read(&mut clock, 6 * MINUTE, 30 * MINUTE), (6 * MINUTE, None));
     }
 

@@ -90,9 +90,6 @@ impl Rates {
     }
 
     /// Takes the last rates known before a restart from the database.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn load_last_known(&self, store: &Store) -> Result<(), StoreError> {
         let rates = store.read(|reader| reader.last_rates())?;
         let mut book = self.book.write();
@@ -159,9 +156,6 @@ impl Rates {
     }
 
     /// Stores a rate that is used, once, and answers its row.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub async fn row_id(&self, store: &Store, currency: Currency, rate: &StoredRate) -> Result<i64, StoreError> {
         let key = (currency, rate.at, rate.rate);
         if let Some(id) = self.row_ids.lock().get(&key) {
@@ -221,7 +215,7 @@ impl Book {
         }
         let never_stale = source.never_stale();
         for (currency, price) in prices.into_iter().filter(|(_, price)| price.is_sign_positive() && !price.is_zero()) {
-            // One that never goes stale and is unchanged keeps its time, and so its stored row.
+            // One that never goes stale and is unchanged has the same time, and so the same stored row.
             let at = match before.get(&currency) {
                 Some(known) if never_stale && known.price == price => known.at,
                 _ => now,

@@ -1,4 +1,4 @@
-//! Reading and showing the values of settings. Each parser answers `None` for what its setting's form does not
+//! Reading and writing the values of settings. Each parser answers `None` for what its setting's form does not
 //! allow; the table says the form.
 
 use std::fmt;
@@ -49,7 +49,7 @@ impl FromStr for Network {
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A single address is shown as it is written.
+        // A single address is written as it was read.
         if self.0.prefix_len() == self.0.max_prefix_len() { self.0.addr().fmt(f) } else { self.0.fmt(f) }
     }
 }
@@ -76,7 +76,7 @@ pub(super) fn list<T: PartialEq>(text: &str, item: impl Fn(&str) -> Option<T>) -
     (items.len() <= LIST_MAX).then_some(items)
 }
 
-/// Shows a list as it is read.
+/// A list, as [`list`] reads it.
 pub(super) fn joined<T: fmt::Display>(items: &[T]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }

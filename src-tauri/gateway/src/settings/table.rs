@@ -17,8 +17,8 @@ pub struct Setting {
     /// What it does, a sentence for people.
     pub about: &'static str,
     set: fn(&mut Settings, &str) -> Option<()>,
-    /// The value in effect, as it is written.
-    pub show: fn(&Settings) -> String,
+    /// The text of its value, which `set` reads back.
+    pub text: fn(&Settings) -> String,
 }
 
 impl Settings {
@@ -68,28 +68,28 @@ impl Setting {
     }
 }
 
-/// All settings, in the order in which they are shown.
+/// All settings, in the order in which they are listed.
 pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "overpayment",
         form: "confirm or invalidate",
         about: "What becomes of a payment that one transaction overpays: confirm takes it and reports the surplus, invalidate makes the payment invalid.",
         set: |to, text| text.parse().ok().map(|value| to.policy.overpayment = value),
-        show: |of| of.policy.overpayment.as_str().to_owned(),
+        text: |of| of.policy.overpayment.as_str().to_owned(),
     },
     Setting {
         name: "tolerancePerMille",
         form: "a whole number from 0 to 100",
         about: "How much less than the amount is enough, per mille of the amount.",
         set: |to, text| whole(text, 0, 100).map(|value| to.policy.tolerance_per_mille = value),
-        show: |of| of.policy.tolerance_per_mille.to_string(),
+        text: |of| of.policy.tolerance_per_mille.to_string(),
     },
     Setting {
         name: "confirmationTiers",
         form: "a list like 1000:1,10000:3,*:6 of at most 20 tiers (USD equivalent up to and including : confirmations from 1 to 144), both rising, the last for *",
         about: "How many confirmations a payment needs, by its price in US dollars.",
         set: |to, text| text.parse().ok().map(|value| to.policy.confirmation_tiers = value),
-        show: |of| of.policy.confirmation_tiers.to_string(),
+        text: |of| of.policy.confirmation_tiers.to_string(),
     },
     Setting {
         name: "zeroConfUpTo",
@@ -100,105 +100,105 @@ pub(crate) const SETTINGS: &[Setting] = &[
             to.policy.zero_conf_up_to = sum;
             Some(())
         },
-        show: |of| of.policy.zero_conf_up_to.to_string(),
+        text: |of| of.policy.zero_conf_up_to.to_string(),
     },
     Setting {
         name: "zeroConfQuietSeconds",
         form: "a whole number from 0 to 3600",
         about: "How many seconds must pass without a conflicting transaction before a payment is accepted without a confirmation.",
         set: |to, text| whole(text, 0, 3_600).map(|value| to.policy.zero_conf_quiet_seconds = value),
-        show: |of| of.policy.zero_conf_quiet_seconds.to_string(),
+        text: |of| of.policy.zero_conf_quiet_seconds.to_string(),
     },
     Setting {
         name: "anomalyConfirmations",
         form: "a whole number from 1 to 144",
         about: "How many confirmations coins need before an anomaly is raised for them.",
         set: |to, text| whole(text, 1, 144).map(|value| to.policy.anomaly_confirmations = value),
-        show: |of| of.policy.anomaly_confirmations.to_string(),
+        text: |of| of.policy.anomaly_confirmations.to_string(),
     },
     Setting {
         name: "offlineGraceMinutes",
         form: "a whole number from 0 to 1440",
         about: "How many minutes after the deadline coins may have appeared and still be in time, when the gateway could not look earlier.",
         set: |to, text| whole(text, 0, 1_440).map(|value| to.policy.offline_grace_minutes = value),
-        show: |of| of.policy.offline_grace_minutes.to_string(),
+        text: |of| of.policy.offline_grace_minutes.to_string(),
     },
     Setting {
         name: "currencies",
         form: "a list of 1 to 50 known ISO 4217 codes like USD,EUR",
         about: "The currencies that payments may be priced in.",
         set: |to, text| currencies(text).map(|value| to.currencies = value),
-        show: |of| of.currencies.iter().map(tillgate_domain::money::Currency::code).collect::<Vec<_>>().join(","),
+        text: |of| of.currencies.iter().map(tillgate_domain::money::Currency::code).collect::<Vec<_>>().join(","),
     },
     Setting {
         name: "spreadPerMille",
         form: "a whole number from 0 to 200",
         about: "How much the rate of payments lies below the market's, per mille, so that customers pay a little more Bitcoin.",
         set: |to, text| whole(text, 0, 200).map(|value| to.spread_per_mille = value),
-        show: |of| of.spread_per_mille.to_string(),
+        text: |of| of.spread_per_mille.to_string(),
     },
     Setting {
         name: "minFreshSources",
         form: "a whole number from 1 to 10",
         about: "How many sources must have a fresh quote before there is a rate.",
         set: |to, text| whole(text, 1, 10).map(|value| to.min_fresh_sources = value),
-        show: |of| of.min_fresh_sources.to_string(),
+        text: |of| of.min_fresh_sources.to_string(),
     },
     Setting {
         name: "keyRequestsPerSecond",
         form: "a whole number from 0 to 100000; 0 for no bound",
         about: "How many payments and resends one API key may ask for in a second, 25 seconds' worth at once.",
         set: |to, text| whole(text, 0, 100_000).map(|value| to.key_requests_per_second = value),
-        show: |of| of.key_requests_per_second.to_string(),
+        text: |of| of.key_requests_per_second.to_string(),
     },
     Setting {
         name: "keyOpenPayments",
         form: "a whole number from 0 to 100000000; 0 for no bound",
         about: "How many payments of one API key may wait for coins or confirmations.",
         set: |to, text| whole(text, 0, 100_000_000).map(|value| to.key_open_payments = value),
-        show: |of| of.key_open_payments.to_string(),
+        text: |of| of.key_open_payments.to_string(),
     },
     Setting {
         name: "allowedHosts",
         form: "a list of at most 50 host names without port, or empty",
         about: "Further names under which the gateway may be reached; requests to other names are refused.",
         set: |to, text| list(text, host).map(|value| to.allowed_hosts = value),
-        show: |of| joined(&of.allowed_hosts),
+        text: |of| joined(&of.allowed_hosts),
     },
     Setting {
         name: "publicUrl",
         form: "an http or https URL of at most 2048 characters without user, query and fragment, or empty",
         about: "The address under which customers reach the payment pages; empty for the listen address.",
         set: |to, text| optional(text, public_url).map(|value| to.public_url = value),
-        show: |of| of.public_url.clone().unwrap_or_default(),
+        text: |of| of.public_url.clone().unwrap_or_default(),
     },
     Setting {
         name: "trustedProxies",
         form: "a list of at most 50 IP addresses or blocks like 10.0.0.0/8, or empty",
         about: "Reverse proxies in front of the gateway: they may speak plain HTTP to it, and are believed about who asks.",
         set: |to, text| list(text, |part| part.parse().ok()).map(|value| to.trusted_proxies = value),
-        show: |of| joined(&of.trusted_proxies),
+        text: |of| joined(&of.trusted_proxies),
     },
     Setting {
         name: "merchantName",
         form: "1 to 64 characters without control characters",
         about: "The merchant's name, as customers see it.",
         set: |to, text| name(text).map(|value| to.merchant_name = value),
-        show: |of| of.merchant_name.clone(),
+        text: |of| of.merchant_name.clone(),
     },
     Setting {
         name: "merchantColor",
         form: "a colour like #1d6f42, or empty",
         about: "The colour of the payment pages.",
         set: |to, text| optional(text, color).map(|value| to.merchant_color = value),
-        show: |of| of.merchant_color.clone().unwrap_or_default(),
+        text: |of| of.merchant_color.clone().unwrap_or_default(),
     },
     Setting {
         name: "merchantLogo",
         form: "a PNG, JPEG, WebP or SVG image as a base64 data: URL of at most 48 KiB, or empty",
         about: "The logo on the payment pages.",
         set: |to, text| optional(text, logo).map(|value| to.merchant_logo = value),
-        show: |of| of.merchant_logo.clone().unwrap_or_default(),
+        text: |of| of.merchant_logo.clone().unwrap_or_default(),
     },
     Setting {
         name: "addressType",
@@ -212,6 +212,6 @@ pub(crate) const SETTINGS: &[Setting] = &[
             };
             Some(())
         },
-        show: |of| of.address_type.as_str().to_owned(),
+        text: |of| of.address_type.as_str().to_owned(),
     },
 ];

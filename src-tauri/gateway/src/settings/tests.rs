@@ -18,7 +18,7 @@ fn a_default_is_read_back_as_it_is_shown() {
         let defaults = Settings::defaults(environment);
         for setting in SETTINGS {
             let mut settings = defaults.clone();
-            setting.apply(&mut settings, &(setting.show)(&defaults)).unwrap();
+            setting.apply(&mut settings, &(setting.text)(&defaults)).unwrap();
             assert_eq!(settings, defaults, "{}", setting.name);
         }
     }
@@ -63,7 +63,7 @@ fn bounds_are_included_and_kept() {
         let mut settings = Settings::defaults(Environment::Test);
         for value in good {
             setting.apply(&mut settings, value).unwrap();
-            assert_eq!((setting.show)(&settings), *value, "{name}");
+            assert_eq!((setting.text)(&settings), *value, "{name}");
         }
         for value in bad {
             let error = setting.apply(&mut settings, value).unwrap_err();

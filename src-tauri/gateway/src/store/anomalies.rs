@@ -13,7 +13,7 @@ use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
 use super::values::{self, sats_column};
 use super::{Reader, StoreError, Tx};
 
-/// An anomaly with all that its record shows.
+/// An anomaly with all that its record holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnomalyRow {
     /// Order of insertion.
@@ -122,9 +122,6 @@ const COLUMNS: &str = "a.seq AS seq, a.id AS id, a.payment_seq AS payment_seq, p
 
 impl Reader<'_> {
     /// The anomaly of this id.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn anomaly(&self, id: &Id) -> Result<Option<AnomalyRow>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE a.id = ?1"))?;
         let mut rows = query.query([id.as_bytes()])?;
@@ -132,9 +129,6 @@ impl Reader<'_> {
     }
 
     /// All anomalies of a payment, the first raised first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn anomalies_of_payment(&self, payment_seq: i64) -> Result<Vec<AnomalyRow>, StoreError> {
         let mut query = self
             .connection
@@ -143,9 +137,6 @@ impl Reader<'_> {
     }
 
     /// The ids of all anomalies of a payment, the first raised first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn anomaly_ids_of_payment(&self, payment_seq: i64) -> Result<Vec<Id>, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT id FROM anomalies WHERE payment_seq = ?1 ORDER BY seq")?;
@@ -153,9 +144,6 @@ impl Reader<'_> {
     }
 
     /// How many anomalies wait for a decision; of one payment, or of all.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn open_anomalies_count(&self, payment_seq: Option<i64>) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT count(*) FROM anomalies WHERE resolution = 'OPEN' AND (?1 IS NULL OR payment_seq = ?1)",
@@ -164,9 +152,6 @@ impl Reader<'_> {
     }
 
     /// How many reversals of confirmed payments wait for a decision.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn open_reversals_count(&self) -> Result<u64, StoreError> {
         let mut query = self
             .connection
@@ -175,9 +160,6 @@ impl Reader<'_> {
     }
 
     /// How many anomalies match.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn anomalies_count(&self, filter: &AnomalyFilter) -> Result<u64, StoreError> {
         let (sql, values) = filter.count();
         let mut query = self.connection.prepare_cached(&sql)?;
@@ -185,18 +167,12 @@ impl Reader<'_> {
     }
 
     /// A page of the anomalies that match, newest first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn anomalies(&self, filter: &AnomalyFilter, limit: u32, offset: u64) -> Result<Vec<AnomalyRow>, StoreError> {
         let ids = self.anomaly_ids(filter, limit, offset)?;
         ids.iter().filter_map(|id| self.anomaly(id).transpose()).collect()
     }
 
     /// The ids of the anomalies on that page, in its order.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn anomaly_ids(&self, filter: &AnomalyFilter, limit: u32, offset: u64) -> Result<Vec<Id>, StoreError> {
         let (sql, values) = filter.page(limit, offset);
         let mut query = self.connection.prepare_cached(&sql)?;
@@ -206,9 +182,6 @@ impl Reader<'_> {
 
 impl Tx<'_> {
     /// Inserts an anomaly, OPEN.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn insert_anomaly(&self, new: &NewAnomaly) -> Result<(), StoreError> {
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO anomalies (id, payment_seq, key_id, kind, txid, paid_sats, txids, rate, rate_at, resolution, \
@@ -230,9 +203,6 @@ impl Tx<'_> {
     }
 
     /// Changes an anomaly.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn update_anomaly(&self, id: &Id, update: &AnomalyUpdate) -> Result<(), StoreError> {
         let (paid_sats, txids) = match &update.coins {
             Some((paid_sats, txids)) => (Some(sats_column(*paid_sats)), Some(values::txids_column(txids))),

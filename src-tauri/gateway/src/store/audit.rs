@@ -6,11 +6,8 @@ use tillgate_domain::time::Timestamp;
 use super::{StoreError, Tx};
 
 impl Tx<'_> {
-    /// Keeps an act. `actor` is who did it (`cli`, `panel`), `act` what it was (`keys revoke`), `subject` what
+    /// Stores an act. `actor` is who did it (`cli`, `panel`), `act` what it was (`keys revoke`), `subject` what
     /// it was done to; never a secret.
-    ///
-    /// # Errors
-    /// When nothing can be stored.
     pub fn audit(&self, at: Timestamp, actor: &str, act: &str, subject: &str) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("INSERT INTO audit (at, actor, act, subject) VALUES (?1, ?2, ?3, ?4)")?

@@ -1,4 +1,4 @@
-//! Deliveries: each attempt to deliver a notification, kept for the panel.
+//! Deliveries: each attempt to deliver a notification, stored for the panel.
 
 use rusqlite::{Row, params};
 use tillgate_domain::id::Id;
@@ -105,9 +105,6 @@ impl Tx<'_> {
 
 impl Reader<'_> {
     /// How many attempts were made, or failed.
-    ///
-    /// # Errors
-    /// When they cannot be counted.
     pub fn count_deliveries(&self, failed: bool) -> Result<u64, StoreError> {
         let sql = if failed {
             "SELECT count(*) FROM deliveries WHERE error IS NOT NULL"
@@ -119,9 +116,6 @@ impl Reader<'_> {
     }
 
     /// A page of the attempts, newest first; with `failed` the failed ones only.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn deliveries(&self, failed: bool, limit: u32, offset: u32) -> Result<Vec<DeliveryRow>, StoreError> {
         let only = if failed { "WHERE d.error IS NOT NULL" } else { "" };
         self.rows(
@@ -134,9 +128,6 @@ impl Reader<'_> {
     }
 
     /// The newest `limit` deliveries of a record, notifications never yet attempted first.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn deliveries_of(&self, subject_id: &Id, limit: u32) -> Result<Vec<DeliveryRow>, StoreError> {
         let mut rows = self.rows(
             &format!(
@@ -157,9 +148,6 @@ impl Reader<'_> {
     }
 
     /// The record that a delivery or a notification tells of.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn subject_of_delivery(&self, id: &Id) -> Result<Option<(SubjectKind, Id)>, StoreError> {
         self.connection
             .prepare_cached(

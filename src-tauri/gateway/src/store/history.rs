@@ -24,9 +24,6 @@ pub struct HistoryRow {
 
 impl Reader<'_> {
     /// The changes of a payment, oldest first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn payment_history(&self, payment_seq: i64) -> Result<Vec<HistoryRow>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT at, from_state, to_state, paid_sats, cause FROM payment_history WHERE payment_seq = ?1 ORDER BY at",
@@ -48,9 +45,6 @@ impl Reader<'_> {
 
 impl Tx<'_> {
     /// Notes a change.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn note_change(&self, payment_seq: i64, change: &HistoryRow) -> Result<(), StoreError> {
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO payment_history (payment_seq, at, from_state, to_state, paid_sats, cause) \

@@ -25,9 +25,6 @@ impl Keychain {
 
 impl Reader<'_> {
     /// The public descriptor of a keychain and the next index never given; `None` before a wallet exists.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn keychain(&self, keychain: Keychain) -> Result<Option<(String, u32)>, StoreError> {
         let of_unindexed = match keychain {
             Keychain::External => format!("(SELECT max(derivation_index) + 1 FROM {UNINDEXED_PAYMENTS})"),
@@ -41,7 +38,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Keeps a wallet's public descriptor.
+    /// Stores a wallet's public descriptor.
     ///
     /// # Errors
     /// When it cannot be stored, and when the keychain has one.
@@ -53,9 +50,6 @@ impl Tx<'_> {
     }
 
     /// Notes that the external indices of the payments after number `after`, up to number `last`, are given.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub(super) fn give_indices(&self, after: i64, last: i64) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(

@@ -150,7 +150,7 @@ mod tests {
         use bitcoin::hashes::Hash as _;
         use bitcoin::{OutPoint, Txid};
 
-        use crate::store::coins::{Coin, KeptCoin};
+        use crate::store::coins::{Coin, StoredCoin};
         use crate::store::keychains::Keychain;
         use crate::store::payment_lists::tests::insert;
 
@@ -180,8 +180,8 @@ mod tests {
         drop(connection);
 
         let store = Store::open(&file).unwrap();
-        let kept =
-            |txid: [u8; 32], vout, payment_seq: i64, index, amount_sats, position: &str, block_height| KeptCoin {
+        let stored =
+            |txid: [u8; 32], vout, payment_seq: i64, index, amount_sats, position: &str, block_height| StoredCoin {
                 coin: Coin {
                     outpoint: OutPoint { txid: Txid::from_byte_array(txid), vout },
                     keychain: Keychain::External,
@@ -195,7 +195,7 @@ mod tests {
             };
         assert_eq!(
             store.read(|reader| reader.coins()).unwrap(),
-            [kept([0; 32], 3, 1, 11, 700, "block", Some(249)), kept([1; 32], 0, 2, 12, 800, "mempool", None)]
+            [stored([0; 32], 3, 1, 11, 700, "block", Some(249)), stored([1; 32], 0, 2, 12, 800, "mempool", None)]
         );
         let watched = store.read(|reader| reader.watched_chain()).unwrap().unwrap();
         assert_eq!((watched.tip.height, watched.looked_at.ms(), watched.cursor), (250, 6000, None));

@@ -23,7 +23,7 @@ pub struct NewNotification {
     pub key_id: i64,
     /// The merchant's URL.
     pub url: String,
-    /// The bytes to send: the record as GET shows it at this moment.
+    /// The bytes to send: the record as GET answers it at this moment.
     pub body: Vec<u8>,
     /// It tells of no change: somebody asked for it again.
     pub is_resend: bool,
@@ -72,7 +72,7 @@ pub struct FailingServer {
     pub notifications: u64,
 }
 
-/// The server (scheme, host, port) that a URL names, as the `server` column keeps it. Attempts at
+/// The server (scheme, host, port) that a URL names, as the `server` column holds it. Attempts at
 /// a URL that cannot be read fail by themselves; together they count as one server.
 #[must_use]
 pub(crate) fn server_of(url: &str) -> String {
@@ -92,9 +92,6 @@ impl Tx<'_> {
     /// supersedes the one of its record that has been attempted in vain; one that has never been
     /// attempted keeps its turn. A resend takes the place of the resend behind which nothing waits and whose turn never
     /// came, if there is one: however often it is asked for, one waits.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn queue_notification(&self, new: &NewNotification) -> Result<(), StoreError> {
         if new.is_resend && self.replace_last_resend(new)? {
             return Ok(());
@@ -168,9 +165,6 @@ impl Tx<'_> {
 
     /// Drops the bodies of up to `limit` finished notifications whose last attempt was before
     /// `before`. Answers how many.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn strip_bodies(&self, before: Timestamp, limit: u32) -> Result<usize, StoreError> {
         Ok(self
             .connection
@@ -198,9 +192,6 @@ impl Tx<'_> {
 
 impl Reader<'_> {
     /// The first API key after `after` of whose notifications one waits to be attempted, for the first time or again.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn key_with_attempts(&self, turn: Turn, after: i64) -> Result<Option<i64>, StoreError> {
         let sql = match turn {
             Turn::First => {
@@ -217,9 +208,6 @@ impl Reader<'_> {
 
     /// The first server after `after` (in the order of their texts) where a key's notification waits to be attempted;
     /// again: due or not.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn server_with_attempts(&self, turn: Turn, key_id: i64, after: &str) -> Result<Option<String>, StoreError> {
         let sql = match turn {
             Turn::First => {
@@ -235,9 +223,6 @@ impl Reader<'_> {
     }
 
     /// When the first repeat is due that is not due at `now`.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn next_repeat_after(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         Ok(self
             .connection
@@ -250,9 +235,6 @@ impl Reader<'_> {
     }
 
     /// Whether a repeat is due at `now`.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn has_due_repeats(&self, now: Timestamp) -> Result<bool, StoreError> {
         Ok(self
             .connection
@@ -264,9 +246,6 @@ impl Reader<'_> {
 
     /// The first `limit` of a key's notifications that wait for a server: for their first attempt in the order of
     /// queueing, or for another that is due at `now`, the longest due first.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn attempts_at(
         &self,
         turn: Turn,
@@ -293,17 +272,11 @@ impl Reader<'_> {
     }
 
     /// How many notifications wait, for their turn or an attempt.
-    ///
-    /// # Errors
-    /// When they cannot be counted.
     pub fn count_waiting_notifications(&self) -> Result<u64, StoreError> {
         self.count_notifications("SELECT count(*) FROM notifications WHERE state = 'WAITING'")
     }
 
     /// The servers whose notifications were tried in vain and wait for another attempt, those with the most first.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn failing_servers(&self) -> Result<Vec<FailingServer>, StoreError> {
         self.connection
             .prepare_cached(
@@ -320,9 +293,6 @@ impl Reader<'_> {
     }
 
     /// How many notifications were given up. One whose record has been notified of again is settled by that.
-    ///
-    /// # Errors
-    /// When they cannot be counted.
     pub fn count_given_up(&self) -> Result<u64, StoreError> {
         self.count_notifications(&format!("SELECT count(*) FROM notifications n WHERE {GIVEN_UP}"))
     }

@@ -59,7 +59,7 @@ impl fmt::Display for NotifyHosts {
 impl FromStr for NotifyHosts {
     type Err = NotHosts;
 
-    /// A comma-separated list, as it is kept.
+    /// A comma-separated list, as it is stored.
     fn from_str(text: &str) -> Result<Self, NotHosts> {
         let texts: Vec<String> = text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect();
         Self::read(&texts)

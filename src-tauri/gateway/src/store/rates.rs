@@ -19,9 +19,6 @@ pub struct StoredRate {
 
 impl Reader<'_> {
     /// The newest rate of each currency.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn last_rates(&self) -> Result<Vec<(Currency, StoredRate)>, StoreError> {
         // Steps from currency to currency along the index: the table grows with every rate used.
         let mut statement = self.connection.prepare_cached(
@@ -43,9 +40,6 @@ impl Reader<'_> {
 
 impl Tx<'_> {
     /// Stores a rate that something is to rest on, once, and answers its row, which stays as it is.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn store_rate(&self, currency: Currency, stored: &StoredRate) -> Result<i64, StoreError> {
         let key = params![currency.code(), stored.rate.format(), stored.at.ms()];
         let id = "SELECT rate_id FROM rates WHERE currency = ?1 AND rate = ?2 AND at = ?3";
@@ -59,9 +53,6 @@ impl Tx<'_> {
     }
 
     /// Stores the last known rate of a currency, in place of the one before it unless something rests on that.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn store_last_known_rate(&self, currency: Currency, stored: &StoredRate) -> Result<(), StoreError> {
         // One that is stored already may be in use, and stays.
         self.connection

@@ -20,7 +20,7 @@ use super::WalletError;
 use crate::machine::threads::{Thread, Threads};
 use crate::settings::AddressType;
 
-/// Addresses kept ready: a burst of five thousand payments, and half as many again.
+/// Addresses derived ahead: a burst of five thousand payments, and half as many again.
 const AHEAD: usize = 8_192;
 
 /// While so many are left, the pool is filled up only when nobody asks: the processor is for the payments then.
@@ -37,7 +37,7 @@ const BATCH: usize = 16;
 pub struct Address {
     /// Its derivation index.
     pub index: u32,
-    /// As shown.
+    /// As its text.
     pub text: String,
     /// Its script.
     pub script: ScriptBuf,
@@ -169,7 +169,7 @@ impl Shared {
             self.derived.notify_all();
             if exhausted {
                 tracing::error!(next_index, "the keychain has no more addresses");
-                // Nothing is left to do, and a thread that ends is a fault.
+                // Nothing is left to do, and a thread that ends counts as failed.
                 while !ahead.stopping {
                     self.wanted.wait(&mut ahead);
                 }

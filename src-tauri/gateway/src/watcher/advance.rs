@@ -71,7 +71,7 @@ fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayme
     for (txid, incoming) in &affected.incoming {
         let known = tx.receipt_facts(seq, txid)?;
         let Some(receipt) = Receipt::after(known, *txid, &sighting(incoming, context)) else { continue };
-        tx.keep_transaction(&incoming.facts.tx, txid, context.look.at)?;
+        tx.store_transaction(&incoming.facts.tx, txid, context.look.at)?;
         tx.upsert_receipt(seq, &receipt)?;
         for (vout, amount_sats) in &incoming.outputs {
             let coin = Coin {
@@ -81,7 +81,7 @@ fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayme
                 payment_seq: Some(seq),
                 amount_sats: *amount_sats,
             };
-            tx.keep_coin(&coin, &incoming.facts.position)?;
+            tx.store_coin(&coin, &incoming.facts.position)?;
         }
     }
     for txid in &affected.unknown {
@@ -92,7 +92,7 @@ fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayme
     for (txid, incoming) in &affected.incoming {
         for other in &incoming.facts.conflicts {
             if tx.has_receipt(seq, txid)? && tx.has_receipt(seq, other)? {
-                tx.keep_receipt_conflict(seq, txid, other)?;
+                tx.store_receipt_conflict(seq, txid, other)?;
             }
         }
     }
@@ -142,7 +142,7 @@ fn note_change(
 }
 
 /// Writes the anomalies and queues every notification. The records are made of what the
-/// transaction now holds, so that they show what GET will.
+/// transaction now holds, so that they are what GET will answer.
 fn tell(outbox: &Outbox<'_>, before: &PaymentRow, known: &[AnomalyRow], advance: &Advance) -> Result<(), WatchError> {
     let tx = outbox.tx;
     let row = tx.payment_by_seq(before.seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
@@ -210,7 +210,7 @@ fn write_anomaly(
     Ok(*id)
 }
 
-/// The last rate known, which is kept with its sources: a missing one never delays an anomaly. Before any, the payment's
+/// The last rate known, which is stored with its sources: a missing one never delays an anomaly. Before any, the payment's
 /// own.
 fn rate_of_the_moment(outbox: &Outbox<'_>, payment: &Payment) -> Result<(Rate, Timestamp), StoreError> {
     let Some(known) = outbox.gateway.rates.last_known(payment.currency) else {

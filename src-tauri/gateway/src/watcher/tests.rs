@@ -213,8 +213,8 @@ async fn the_rate_that_an_anomaly_tells_of_stays_with_its_sources() {
     assert_eq!(anomalies(&world, &payment)[0].rate.format(), "71234.0000");
     set("60000.00").await;
     let usd = payment.payment.currency;
-    let kept = world.gateway.store.read(|reader| reader.stored_rates(usd)).unwrap();
-    assert!(kept.iter().any(|(_, rate)| rate == "71234.0000"), "{kept:?}");
+    let stored = world.gateway.store.read(|reader| reader.stored_rates(usd)).unwrap();
+    assert!(stored.iter().any(|(_, rate)| rate == "71234.0000"), "{stored:?}");
 }
 
 #[tokio::test]

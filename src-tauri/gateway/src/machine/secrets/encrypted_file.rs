@@ -1,4 +1,4 @@
-//! A file encrypted with a passphrase: the place for secrets on servers without a keyring.
+//! A file encrypted with a passphrase: where secrets lie on servers without a keyring.
 //!
 //! Argon2id makes the key of the passphrase, XChaCha20-Poly1305 seals all secrets together. The
 //! parameters stand in the file, and are sealed with it together with whose secrets they are: a
@@ -116,7 +116,7 @@ impl EncryptedFile {
         };
         let key = header.key(file, passphrase)?;
         let made = Self { file: file.to_owned(), header, key, secrets: Mutex::default() };
-        // At once, so that a place that cannot be written is found at the start.
+        // At once, so that a file that cannot be written is found at the start.
         made.write(&made.secrets())?;
         Ok(made)
     }

@@ -1,4 +1,4 @@
-//! A file of its owner's alone, unencrypted: the sandbox's place for secrets, whose coins are worth nothing. Never used
+//! A file of its owner's alone, unencrypted: where the secrets of the sandbox lie, whose coins are worth nothing. Never used
 //! in production.
 
 use std::collections::BTreeMap;

@@ -20,9 +20,7 @@ pub struct Identity {
 /// The best block of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tip {
-    /// Its height.
     pub height: u32,
-    /// Its hash.
     pub hash: BlockHash,
     /// Its header's time.
     pub time: Timestamp,
@@ -79,7 +77,6 @@ impl Fact {
 /// What a backend tells of one transaction.
 #[derive(Debug, Clone)]
 pub struct TxFacts {
-    /// The transaction.
     pub tx: Transaction,
     /// Where it stands.
     pub position: TxPosition,

@@ -71,7 +71,6 @@ pub enum SettingError {
     /// The value is out of bounds.
     #[error("{name} must be {form}")]
     Value {
-        /// The setting.
         name: &'static str,
         /// Its form and bounds.
         form: &'static str,
@@ -79,7 +78,6 @@ pub enum SettingError {
     /// A flag or an environment variable rules over the stored value.
     #[error("{name} is given by {by} at the start of the gateway: change it there")]
     Overridden {
-        /// The setting.
         name: &'static str,
         /// The flag or variable.
         by: String,

@@ -93,8 +93,8 @@ pub(crate) struct Progress {
     missing: broadcast::Missing,
 }
 
-/// The right to look: while it is held nobody else looks.
-pub struct Looking<'a> {
+/// The right to look at the chain: while somebody has it, nobody else looks.
+pub struct LookPermit<'a> {
     gateway: &'a Arc<Gateway>,
     progress: MutexGuard<'a, Progress>,
 }
@@ -123,8 +123,8 @@ impl Watcher {
     }
 
     /// Waits for the look under way and keeps others from starting.
-    pub async fn hold(&self) -> Looking<'_> {
-        Looking { gateway: &self.gateway, progress: self.progress.lock().await }
+    pub async fn hold(&self) -> LookPermit<'_> {
+        LookPermit { gateway: &self.gateway, progress: self.progress.lock().await }
     }
 
     /// Looks at the chain once.
@@ -159,7 +159,7 @@ impl Watcher {
     }
 }
 
-impl Looking<'_> {
+impl LookPermit<'_> {
     /// Looks at the chain once.
     ///
     /// # Errors

@@ -110,15 +110,15 @@ impl Scene<'_> {
     /// The basis of an anomaly that exists; `None` where this look says nothing about it.
     fn basis(&self, anomaly: &Anomaly) -> Option<Basis> {
         match anomaly.kind {
-            AnomalyKind::LatePayment | AnomalyKind::ExtraPayment => self.basis_in(anomaly.txid?),
-            AnomalyKind::Overpayment | AnomalyKind::Underpayment => Some(self.basis_of(anomaly.kind)),
+            AnomalyKind::LatePayment | AnomalyKind::ExtraPayment => self.basis_of_transaction(anomaly.txid?),
+            AnomalyKind::Overpayment | AnomalyKind::Underpayment => Some(self.basis_of_payment(anomaly.kind)),
             AnomalyKind::ReversedPayment => self.basis_of_reversal(anomaly),
         }
     }
 
     /// The part of one transaction that does not count. A displaced one is neither gone nor counting: nothing is
     /// said about it until the chain or the mempool decides.
-    fn basis_in(&self, txid: Txid) -> Option<Basis> {
+    fn basis_of_transaction(&self, txid: Txid) -> Option<Basis> {
         let one = self.find(txid).filter(|one| !one.displaced)?;
         let receipt = one.receipt;
         let before_sats = if receipt.gone { 0 } else { receipt.amount_sats.saturating_sub(receipt.counted_sats) };
@@ -127,7 +127,7 @@ impl Scene<'_> {
     }
 
     /// What OVERPAYMENT and UNDERPAYMENT tell of, which is a part of what counts.
-    fn basis_of(&self, kind: AnomalyKind) -> Basis {
+    fn basis_of_payment(&self, kind: AnomalyKind) -> Basis {
         let largest_before = self.evaluated.iter().map(|one| one.receipt.counted_sats).max();
         let largest_now = self.evaluated.iter().map(|one| one.counted_sats).max();
         let counted_before = self.evaluated.iter().filter(|one| one.receipt.counted_sats > 0);
@@ -173,7 +173,7 @@ impl Scene<'_> {
         let deep = |one: &Evaluated<'_>| one.confirmations >= self.after.policy.anomaly_confirmations;
         let is_settled = self.evaluated.iter().filter(|one| one.counted_sats > 0).all(deep);
         for kind in FOLLOWING.into_iter().filter(|kind| is_settled && is_new(anomalies, *kind)) {
-            let coins = self.basis_of(kind).now;
+            let coins = self.basis_of_payment(kind).now;
             if coins.paid_sats > 0 {
                 raised.push(AnomalyChange::Raise { kind, txid: None, coins });
             }

@@ -25,18 +25,12 @@ const BEGUN_ANEW_TOLD_FOR_MS: i64 = 24 * 3_600_000;
 pub enum BackendWarning {
     /// The mempool holds a conflict with a transaction that a CONFIRMED payment rests on.
     DoubleSpendAttempt {
-        /// The payment.
         payment_id: Id,
         /// The transaction under attack.
         txid: Txid,
     },
     /// The basis of an anomaly that people decided on has changed.
-    DecidedAnomalyChanged {
-        /// The payment.
-        payment_id: Id,
-        /// The anomaly.
-        anomaly_id: Id,
-    },
+    DecidedAnomalyChanged { payment_id: Id, anomaly_id: Id },
 }
 
 impl std::fmt::Display for BackendWarning {

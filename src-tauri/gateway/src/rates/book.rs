@@ -46,7 +46,6 @@ struct LastKnown {
 /// A currency's rate at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RatesRow {
-    /// The currency.
     pub currency: Currency,
     /// The rate, or the last one known where none may be used.
     pub rate: Rate,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use ipnet::IpNet;
 use tillgate_domain::money::Currency;
-use url::{Host, Url};
+use url::Url;
 
 /// Items of a list at most; more would be a mistake.
 const LIST_MAX: usize = 50;
@@ -86,16 +86,6 @@ pub(super) fn currencies(text: &str) -> Option<Vec<Currency>> {
     list(text, Currency::from_code).filter(|currencies| !currencies.is_empty())
 }
 
-/// A host name or address without a port, in lower case, as a `Host` header has it.
-pub(super) fn host(text: &str) -> Option<String> {
-    match Host::parse(text).ok()? {
-        Host::Domain(name) if name.bytes().all(is_name_byte) && name.len() <= 253 => Some(name),
-        Host::Domain(_) => None,
-        Host::Ipv4(address) => Some(address.to_string()),
-        Host::Ipv6(address) => Some(format!("[{address}]")),
-    }
-}
-
 /// An `http` or `https` URL without user, query or fragment; the slash at its end is cut off.
 pub(super) fn public_url(text: &str) -> Option<String> {
     let url = Url::parse(text).ok().filter(|_| text.len() <= URL_MAX)?;
@@ -133,8 +123,4 @@ pub(super) fn logo(text: &str) -> Option<String> {
 /// `None` for an empty text, else what `parse` makes of it.
 pub(super) fn optional<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
     if text.is_empty() { Some(None) } else { parse(text).map(Some) }
-}
-
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')
 }

@@ -3,9 +3,10 @@
 use tillgate_domain::money::Currency;
 use tillgate_domain::policy::{PolicySettings, parse_usd};
 
-use super::forms::{color, currencies, host, joined, list, logo, name, optional, public_url, whole};
+use super::forms::{color, currencies, joined, list, logo, name, optional, public_url, whole};
 use super::{AddressType, SettingError, Settings};
 use crate::machine::environment::Environment;
+use crate::store::notify_hosts::host_name;
 
 /// One setting: what it is called, what it may be, what it does.
 #[derive(Debug)]
@@ -162,7 +163,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         name: "allowedHosts",
         form: "a list of at most 50 host names without port, or empty",
         about: "Further names under which the gateway may be reached; requests to other names are refused.",
-        set: |to, text| list(text, host).map(|value| to.allowed_hosts = value),
+        set: |to, text| list(text, host_name).map(|value| to.allowed_hosts = value),
         text: |of| joined(&of.allowed_hosts),
     },
     Setting {

@@ -20,11 +20,8 @@ pub struct AnomalyRow {
     pub seq: i64,
     /// What the rules see of it.
     pub anomaly: Anomaly,
-    /// Its payment's number.
     pub payment_seq: i64,
-    /// Its payment's id.
     pub payment_id: Id,
-    /// Its payment's address.
     pub address: String,
     /// Its payment's reference.
     pub merchant_transaction_id: String,
@@ -32,7 +29,6 @@ pub struct AnomalyRow {
     pub key_id: Option<i64>,
     /// Where it is notified.
     pub notification_url: Option<String>,
-    /// Its payment's currency.
     pub currency: Currency,
     /// The rate when it was observed.
     pub rate: Rate,
@@ -42,7 +38,6 @@ pub struct AnomalyRow {
     pub dismissal_reason: Option<String>,
     /// The payout that sends the coins back.
     pub payout_id: Option<Id>,
-    /// When it was raised.
     pub created_at: Timestamp,
     /// Its record's `currentTime`.
     pub current_at: Timestamp,
@@ -59,11 +54,8 @@ impl AnomalyRow {
 /// An anomaly to insert, OPEN.
 #[derive(Debug, Clone)]
 pub struct NewAnomaly {
-    /// Its identifier.
     pub id: Id,
-    /// Its payment's number.
     pub payment_seq: i64,
-    /// Its kind.
     pub kind: AnomalyKind,
     /// Its transaction, for the kinds that exist once per transaction.
     pub txid: Option<Txid>,
@@ -75,7 +67,6 @@ pub struct NewAnomaly {
     pub rate: Rate,
     /// When that rate was.
     pub rate_at: Timestamp,
-    /// Now.
     pub at: Timestamp,
 }
 

@@ -24,7 +24,6 @@ pub struct ApiKey {
     pub own_only: bool,
     /// Where its notifications may go.
     pub notify_hosts: NotifyHosts,
-    /// When it was made.
     pub created_at: Timestamp,
     /// When it was revoked, if it was.
     pub revoked_at: Option<Timestamp>,

@@ -20,7 +20,6 @@ pub struct Coin {
     pub index: u32,
     /// The number of the payment that it pays; `None` for our own change.
     pub payment_seq: Option<i64>,
-    /// Its satoshis.
     pub amount_sats: u64,
 }
 
@@ -45,11 +44,9 @@ impl Reader<'_> {
 #[cfg(test)]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredCoin {
-    /// The output.
     pub coin: Coin,
     /// `block`, `mempool` or `absent`.
     pub position: String,
-    /// The height of its block.
     pub block_height: Option<u32>,
     /// The transaction that spends it.
     pub spent_by: Option<Txid>,

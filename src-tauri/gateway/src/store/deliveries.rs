@@ -10,7 +10,6 @@ use super::{Reader, StoreError, Tx, values};
 /// An attempt to record.
 #[derive(Debug, Clone)]
 pub struct NewDelivery {
-    /// Its identifier.
     pub id: Id,
     /// 1 is the first.
     pub attempt: u32,
@@ -30,15 +29,12 @@ pub struct NewDelivery {
 /// id is the notification's).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRow {
-    /// Its identifier.
     pub id: Id,
     /// Its notification's identifier.
     pub notification_id: Id,
     /// What that tells of.
     pub subject_kind: SubjectKind,
-    /// The record's id.
     pub subject_id: Id,
-    /// The merchant's URL.
     pub url: String,
     /// 1 is the first.
     pub attempt: u32,

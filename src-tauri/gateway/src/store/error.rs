@@ -12,7 +12,7 @@ pub enum StoreError {
         "the database {file} has schema version {found}, newer than this program's {known}: install the newer Tillgate again"
     )]
     NewerSchema {
-        /// The file.
+        /// What was opened.
         file: PathBuf,
         /// Its version.
         found: i64,
@@ -22,10 +22,10 @@ pub enum StoreError {
     /// The file is something else.
     #[error("{file} is not a Tillgate database: move it away, or name another --data-dir")]
     NotOurs {
-        /// The file.
+        /// What was opened.
         file: PathBuf,
     },
-    /// The disk is full.
+    /// No room is left on the disk.
     #[error("the disk that holds the database is full: make room on it")]
     DiskFull,
     /// The file or its folder cannot be written.

@@ -12,7 +12,6 @@ use crate::machine::environment::Environment;
 pub struct Installation {
     /// Names this installation's entries in the OS keyring.
     pub installation_id: Id,
-    /// The merchant's id.
     pub merchant_id: Id,
     /// Of which environment the records are.
     pub environment: Environment,

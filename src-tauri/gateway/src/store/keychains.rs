@@ -35,6 +35,12 @@ impl Reader<'_> {
         ))?;
         Ok(query.query_row([keychain.column()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
+
+    /// Whether a wallet exists.
+    pub fn has_wallet(&self) -> Result<bool, StoreError> {
+        let mut statement = self.connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM keychains)")?;
+        Ok(statement.query_row([], |row| row.get(0))?)
+    }
 }
 
 impl Tx<'_> {

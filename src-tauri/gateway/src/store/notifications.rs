@@ -17,17 +17,14 @@ pub struct NewNotification {
     pub id: Id,
     /// What it tells of.
     pub subject_kind: SubjectKind,
-    /// The record's id.
     pub subject_id: Id,
     /// The API key that its payment was made with; 0 for the panel.
     pub key_id: i64,
-    /// The merchant's URL.
     pub url: String,
     /// The bytes to send: the record as GET answers it at this moment.
     pub body: Vec<u8>,
     /// It tells of no change: somebody asked for it again.
     pub is_resend: bool,
-    /// Now.
     pub at: Timestamp,
 }
 
@@ -45,13 +42,10 @@ pub enum Turn {
 pub struct DueNotification {
     /// Order of insertion.
     pub seq: i64,
-    /// Its identifier.
     pub id: Id,
-    /// The record's id.
     pub subject_id: Id,
     /// The API key that its payment was made with; 0 for the panel.
     pub key_id: i64,
-    /// The merchant's URL.
     pub url: String,
     /// Its server, as [`server_of`] has it.
     pub server: String,

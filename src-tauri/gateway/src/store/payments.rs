@@ -20,7 +20,7 @@ pub struct PaymentRow {
     pub payment: Payment,
     /// Its address, as its text.
     pub address: String,
-    /// The address's script.
+    /// What outputs to the address carry.
     pub script: ScriptBuf,
     /// Its index in the external keychain.
     pub derivation_index: u32,
@@ -56,10 +56,10 @@ impl PaymentRow {
     }
 }
 
-/// A payment to insert; `payment.seq` comes from the insertion.
+/// A payment to insert.
 #[derive(Debug, Clone)]
 pub struct NewPayment {
-    /// All but `seq`, which is ignored.
+    /// Its `seq` is ignored: the insertion gives it.
     pub row: PaymentRow,
     /// The rate it was made with.
     pub rate_id: i64,

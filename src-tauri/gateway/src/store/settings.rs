@@ -1,4 +1,4 @@
-//! Settings that differ from their default, and whether the wallet is made.
+//! Settings that differ from their default.
 
 use super::{Reader, StoreError, Tx};
 
@@ -8,12 +8,6 @@ impl Reader<'_> {
         let mut statement = self.connection.prepare_cached("SELECT name, value FROM settings ORDER BY name")?;
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// Whether the wallet's keychains are known.
-    pub fn has_wallet(&self) -> Result<bool, StoreError> {
-        let mut statement = self.connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM keychains)")?;
-        Ok(statement.query_row([], |row| row.get(0))?)
     }
 }
 

@@ -35,11 +35,9 @@ const BATCH: usize = 16;
 /// An address of the external keychain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// Its derivation index.
     pub index: u32,
     /// As its text.
     pub text: String,
-    /// Its script.
     pub script: ScriptBuf,
 }
 

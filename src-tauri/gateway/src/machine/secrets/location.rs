@@ -28,9 +28,9 @@ pub enum SecretsLocation {
     Keyring,
     /// In a file, encrypted with a passphrase.
     File {
-        /// The file.
+        /// Made where there is none.
         file: PathBuf,
-        /// The passphrase.
+        /// Not empty.
         passphrase: Secret,
     },
     /// In a plain file in the environment's folder, whether or not there is a keyring: for the

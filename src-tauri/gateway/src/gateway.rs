@@ -102,7 +102,7 @@ impl Gateway {
     ///
     /// # Errors
     /// What `render` answered, or why nothing could be read.
-    pub fn on_snapshot<T>(&self, render: impl FnOnce(&Snapshot<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub fn render<T>(&self, render: impl FnOnce(&Snapshot<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let pages_base = self.pages_base();
         self.store.read(|reader| render(&Snapshot::new(reader, self.environment, &pages_base)))
     }

@@ -2,10 +2,9 @@
 //! for, there is always a place left for who watches the chain, notifies, or is asked by the merchant.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -47,7 +46,7 @@ impl ReadPlaces {
     /// [`StoreError::TooManyReads`] where it waited in vain.
     pub(super) async fn take(&self, key_id: i64) -> Result<ReadPlace, StoreError> {
         let of_key = {
-            let mut keys = self.keys.lock();
+            let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(keys.entry(key_id).or_insert_with(|| Arc::new(Semaphore::new(KEY_PLACES))))
         };
         let both = async {

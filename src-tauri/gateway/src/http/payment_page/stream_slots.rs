@@ -3,9 +3,8 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use parking_lot::{Mutex, MutexGuard};
 use tillgate_domain::id::Id;
 use tokio_util::sync::CancellationToken;
 
@@ -59,7 +58,7 @@ impl StreamSlots {
     }
 
     fn lock(&self) -> MutexGuard<'_, TakenSlots> {
-        self.taken.lock()
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

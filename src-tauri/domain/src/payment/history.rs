@@ -8,8 +8,6 @@ use super::PaymentState;
 /// What led to a change of a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// It was made. Histories begun by an older program begin with it; in others it is no change.
-    Created,
     /// Its transactions or their confirmations.
     Chain,
     /// Time alone.
@@ -20,18 +18,17 @@ pub enum Cause {
 
 /// A text that is no cause of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a payment's change is caused by created, chain, time or staff")]
+#[error("a payment's change is caused by chain, time or staff")]
 pub struct NotACause;
 
 impl Cause {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Created, Self::Chain, Self::Time, Self::Staff];
+    pub const ALL: [Self; 3] = [Self::Chain, Self::Time, Self::Staff];
 
     /// Its name in the database and in views.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Created => "created",
             Self::Chain => "chain",
             Self::Time => "time",
             Self::Staff => "staff",
@@ -44,7 +41,7 @@ impl Cause {
     pub const fn is_withdrawal(self, before_sats: u64, after_sats: u64) -> bool {
         match self {
             Self::Chain => after_sats < before_sats,
-            Self::Created | Self::Time | Self::Staff => false,
+            Self::Time | Self::Staff => false,
         }
     }
 }

@@ -156,7 +156,7 @@ pub struct HistoryRow {
     pub to: PaymentState,
     /// What counted after.
     pub paid: BtcView,
-    /// What led to it: `created`, `chain`, `time`, `staff`; `withdrawn` where coins that counted are gone.
+    /// What led to it: `chain`, `time`, `staff`; `withdrawn` where coins that counted are gone.
     pub cause: String,
     /// Why it was INVALID after.
     pub why_invalid: Option<WhyInvalid>,

@@ -26,8 +26,8 @@ fn a_default_is_read_back_as_it_is_shown() {
 
 #[test]
 fn each_setting_has_a_name_of_its_own_and_a_sentence() {
-    for (place, setting) in SETTINGS.iter().enumerate() {
-        assert!(SETTINGS.iter().skip(place + 1).all(|other| other.name != setting.name), "{}", setting.name);
+    for (index, setting) in SETTINGS.iter().enumerate() {
+        assert!(SETTINGS.iter().skip(index + 1).all(|other| other.name != setting.name), "{}", setting.name);
         assert!(setting.about.ends_with('.') && !setting.form.ends_with('.'), "{}", setting.name);
     }
 }

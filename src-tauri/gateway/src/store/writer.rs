@@ -173,7 +173,7 @@ impl Shared {
             // A caller panicked in the midst of a transaction: what the connection holds is not known any more.
             let Ok(connection) = self.connection.lock() else { return };
             let begun = run_sql(&connection, BEGIN).map_err(|error| error.to_string());
-            // What came while another process kept the lock has waited as well: it waits no second time.
+            // What came while another process held the lock has waited as well: it waits no second time.
             while begun.is_err()
                 && group.len() < QUEUE_MAX
                 && let Ok(job) = waiting.try_recv()

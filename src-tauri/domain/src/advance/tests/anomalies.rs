@@ -173,15 +173,15 @@ fn an_underpayment_holds_all_that_counts_until_it_is_enough() {
 #[test]
 fn a_reversal_tells_at_once_what_was_lost() {
     let lost = receipt(1, 70_000).counted(70_000).spent_in_chain();
-    let kept = receipt(2, 40_000).counted(40_000).confirmed(1);
-    let receipts = [lost.clone(), kept.clone()];
+    let left = receipt(2, 40_000).counted(40_000).confirmed(1);
+    let receipts = [lost.clone(), left.clone()];
     let advanced = advance(&closed(Confirmed, 110_000), &receipts, &[], &look(40));
     assert_eq!(advanced.anomalies, [raise(ReversedPayment, None, 70_000, &[1])]);
 
     let known = |resolution| [anomaly(ReversedPayment, None, 70_000, resolution)];
-    let gone = [Receipt { gone: true, counted_sats: 0, ..lost.clone() }, kept.clone()];
+    let gone = [Receipt { gone: true, counted_sats: 0, ..lost.clone() }, left.clone()];
     assert_eq!(changes(&closed(Invalid, 40_000), &gone, &known(Open)), [], "it does not follow");
-    let back = [receipt(1, 70_000).counted(70_000).confirmed(1), kept];
+    let back = [receipt(1, 70_000).counted(70_000).confirmed(1), left];
     let found = changes(&closed(Invalid, 40_000), &back, &known(Open));
     assert!(matches!(found[..], [AnomalyChange::Dismiss { id: ID, reason }] if reason.contains("confirmed again")));
     let again = changes(&closed(Confirmed, 110_000), &receipts, &known(DismissedBySystem));

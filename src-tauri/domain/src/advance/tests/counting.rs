@@ -34,8 +34,8 @@ fn coins_first_seen_while_confirmed_never_count() {
     let extra = receipt(2, 500);
     let before = Payment { paid_sats: AMOUNT, ..payment(Confirmed) };
     assert_eq!(counted(&before, &[first.clone(), extra.clone()], &look(10)), [AMOUNT, 0]);
-    let kept = [first.spent_in_chain(), extra.late()];
-    assert_eq!(counted(&Payment { state: Invalid, ..before }, &kept, &look(11)), [0, 0], "the verdict is kept");
+    let later = [first.spent_in_chain(), extra.late()];
+    assert_eq!(counted(&Payment { state: Invalid, ..before }, &later, &look(11)), [0, 0], "the verdict stays");
 }
 
 #[test]

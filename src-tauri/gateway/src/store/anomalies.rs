@@ -139,7 +139,7 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(
             "SELECT count(*) FROM anomalies WHERE resolution = 'OPEN' AND (?1 IS NULL OR payment_seq = ?1)",
         )?;
-        Ok(query.query_row([payment_seq], |row| row.get::<_, i64>(0))?.unsigned_abs())
+        Ok(query.query_row([payment_seq], |row| row.get(0))?)
     }
 
     /// How many reversals of confirmed payments wait for a decision.
@@ -147,14 +147,14 @@ impl Reader<'_> {
         let mut query = self
             .connection
             .prepare_cached("SELECT count(*) FROM anomalies WHERE resolution = 'OPEN' AND kind = 'REVERSED_PAYMENT'")?;
-        Ok(query.query_row([], |row| row.get::<_, i64>(0))?.unsigned_abs())
+        Ok(query.query_row([], |row| row.get(0))?)
     }
 
     /// How many anomalies match.
     pub fn anomalies_count(&self, filter: &AnomalyFilter) -> Result<u64, StoreError> {
         let (sql, values) = filter.count();
         let mut query = self.connection.prepare_cached(&sql)?;
-        Ok(query.query_row(params_from_iter(values), |row| row.get::<_, i64>(0))?.unsigned_abs())
+        Ok(query.query_row(params_from_iter(values), |row| row.get(0))?)
     }
 
     /// A page of the anomalies that match, newest first.

@@ -62,12 +62,7 @@ impl Reader<'_> {
 
     fn select_api_keys(&self, rest: &str) -> Result<Vec<ApiKey>, StoreError> {
         let mut query = self.connection.prepare(&format!("SELECT {COLUMNS} FROM api_keys {rest}"))?;
-        let mut rows = query.query([])?;
-        let mut keys = Vec::new();
-        while let Some(row) = rows.next()? {
-            keys.push(read(row)?);
-        }
-        Ok(keys)
+        query.query_and_then([], read)?.collect()
     }
 }
 

@@ -107,8 +107,7 @@ impl Reader<'_> {
         } else {
             "SELECT count(*) FROM deliveries"
         };
-        let count: i64 = self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-        u64::try_from(count).map_err(|_| StoreError::BadValue("deliveries.count"))
+        Ok(self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
     }
 
     /// A page of the attempts, newest first; with `failed` the failed ones only.

@@ -1,6 +1,6 @@
 //! The changes of each payment, for people.
 
-use rusqlite::params;
+use rusqlite::{Row, params};
 use tillgate_domain::payment::{Cause, PaymentState};
 use tillgate_domain::time::Timestamp;
 
@@ -28,18 +28,16 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(
             "SELECT at, from_state, to_state, paid_sats, cause FROM payment_history WHERE payment_seq = ?1 ORDER BY at",
         )?;
-        let mut rows = query.query([payment_seq])?;
-        let mut history = Vec::new();
-        while let Some(row) = rows.next()? {
-            history.push(HistoryRow {
+        let change = |row: &Row<'_>| {
+            Ok(HistoryRow {
                 at: values::time(row, "at")?,
                 from: values::parsed(row, "from_state")?,
                 to: values::parsed(row, "to_state")?,
                 paid_sats: values::sats(row, "paid_sats")?,
                 cause: values::parsed(row, "cause")?,
-            });
-        }
-        Ok(history)
+            })
+        };
+        query.query_and_then([payment_seq], change)?.collect()
     }
 }
 

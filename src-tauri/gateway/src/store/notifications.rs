@@ -278,10 +278,7 @@ impl Reader<'_> {
                  GROUP BY server ORDER BY waiting DESC, server",
             )?
             .query_and_then([], |row| {
-                Ok(FailingServer {
-                    server: row.get("server")?,
-                    notifications: row.get::<_, i64>("waiting")?.unsigned_abs(),
-                })
+                Ok(FailingServer { server: row.get("server")?, notifications: row.get("waiting")? })
             })?
             .collect()
     }
@@ -292,8 +289,7 @@ impl Reader<'_> {
     }
 
     fn count_notifications(&self, sql: &str) -> Result<u64, StoreError> {
-        let count: i64 = self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-        u64::try_from(count).map_err(|_| StoreError::BadValue("count"))
+        Ok(self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
     }
 
     fn has_waiting_after(&self, subject_id: &Id, url: &str, seq: i64) -> Result<bool, StoreError> {

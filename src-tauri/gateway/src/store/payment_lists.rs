@@ -90,7 +90,7 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT (SELECT count(*) FROM {INDEXED_PAYMENTS}{condition}) + (SELECT count(*) FROM {UNINDEXED_PAYMENTS}{condition})"
         ))?;
-        Ok(query.query_row(params_from_iter(values), |row| row.get::<_, i64>(0))?.unsigned_abs())
+        Ok(query.query_row(params_from_iter(values), |row| row.get(0))?)
     }
 
     /// A page of the payments that match, newest first; of one second, the last inserted first.

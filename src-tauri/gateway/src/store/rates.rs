@@ -4,7 +4,7 @@ use rusqlite::{Row, params};
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
 
-use super::{Reader, StoreError, Tx};
+use super::{Reader, StoreError, Tx, values};
 
 /// A rate together with where it is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,15 +26,10 @@ impl Reader<'_> {
                  SELECT min(currency) FROM rates
                  UNION ALL SELECT (SELECT min(currency) FROM rates WHERE currency > known.currency) FROM known
                  WHERE known.currency IS NOT NULL)
-             SELECT r.currency, r.rate, r.at, r.sources FROM known JOIN rates r ON r.rate_id = (
+             SELECT r.currency AS currency, r.rate AS rate, r.at AS at, r.sources AS sources FROM known JOIN rates r ON r.rate_id = (
                  SELECT rate_id FROM rates WHERE currency = known.currency ORDER BY at DESC, rate_id DESC LIMIT 1)",
         )?;
-        let mut rows = statement.query([])?;
-        let mut rates = Vec::new();
-        while let Some(row) = rows.next()? {
-            rates.push(rate_row(row)?);
-        }
-        Ok(rates)
+        statement.query_and_then([], rate_row)?.collect()
     }
 }
 
@@ -67,9 +62,7 @@ impl Tx<'_> {
 }
 
 fn rate_row(row: &Row<'_>) -> Result<(Currency, StoredRate), StoreError> {
-    let currency: String = row.get(0)?;
-    let rate: String = row.get(1)?;
-    let currency = Currency::from_code(&currency).ok_or(StoreError::BadValue("rates.currency"))?;
-    let rate = Rate::parse(&rate).map_err(|_| StoreError::BadValue("rates.rate"))?;
-    Ok((currency, StoredRate { rate, at: Timestamp::from_ms(row.get(2)?), sources: row.get(3)? }))
+    let rate =
+        StoredRate { rate: values::rate(row, "rate")?, at: values::time(row, "at")?, sources: row.get("sources")? };
+    Ok((values::currency(row, "currency")?, rate))
 }

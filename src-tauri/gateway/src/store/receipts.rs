@@ -22,11 +22,7 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM receipts WHERE payment_seq = ?1 ORDER BY first_seen_at, txid"
         ))?;
-        let mut rows = query.query([payment_seq])?;
-        let mut receipts = Vec::new();
-        while let Some(row) = rows.next()? {
-            receipts.push(read(row)?);
-        }
+        let mut receipts = query.query_and_then([payment_seq], read)?.collect::<Result<Vec<_>, _>>()?;
         let mut conflicts = self.receipt_conflicts(payment_seq)?;
         let refunded = self.refunded(payment_seq)?;
         for receipt in &mut receipts {

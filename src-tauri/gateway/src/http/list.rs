@@ -107,8 +107,8 @@ async fn go_on<K: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::channel;
+    use std::sync::{Mutex, PoisonError};
 
-    use parking_lot::Mutex;
     use tokio::sync::mpsc::unbounded_channel;
 
     use super::*;
@@ -149,7 +149,7 @@ mod tests {
             let (http, begun, may_go_on) = (Arc::clone(&http), begun.clone(), Arc::clone(&may_go_on));
             let query = move |_: &Snapshot<'_>| {
                 begun.send(()).unwrap();
-                let _ = may_go_on.lock().recv();
+                let _ = may_go_on.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 Ok(nothing())
             };
             tokio::spawn(async move { list_answer(&http, 1, (1, 0), query).await.map(drop) });

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use bitcoin::{OutPoint, ScriptBuf};
 use tillgate_gateway::bench::{
-    Author, Created, DataDir, Draft, Environment, NotifyHosts, Options, PaymentFilter, PaymentRow, SecretsPlace,
+    Author, Created, DataDir, Draft, Environment, NotifyHosts, Options, PaymentFilter, PaymentRow, SecretsLocation,
     StoreError, WhereNone, create, ensure_wallet, machine_now, open,
 };
 use tillgate_gateway::{App, Gateway};
@@ -123,7 +123,7 @@ impl History {
             data_dir: Some(plan.data_dir.clone()),
             where_none: WhereNone::Make,
             overrides: std::collections::BTreeMap::new(),
-            secrets: SecretsPlace::Keyring,
+            secrets: SecretsLocation::Keyring,
         })
         .await?;
         let gateway = Arc::clone(&app.gateway);

@@ -16,7 +16,7 @@ use crate::payment::{Payment, PaymentState, TRANSITIONS};
 use crate::receipt::Receipt;
 use crate::time::Timestamp;
 
-use counting::Judged;
+use counting::Evaluated;
 
 /// On a backend without a mempool: how much later than the deadline a block must be to close a payment.
 /// A block's time may be two hours ahead of the network's.
@@ -38,7 +38,7 @@ pub struct Look {
     pub staff_accepts: bool,
 }
 
-/// What is kept of one receipt after a look.
+/// What a look decided of one receipt, for the next one to go by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
     /// The transaction.
@@ -102,40 +102,40 @@ pub struct Advance {
 #[must_use]
 pub fn advance(payment: &Payment, receipts: &[Receipt], anomalies: &[Anomaly], look: &Look) -> Advance {
     let closed_at = payment.closed_at.or_else(|| is_closing(payment, look).then_some(look.at));
-    let mut judged = counting::judge(payment, receipts, look);
+    let mut evaluated = counting::evaluate(payment, receipts, look);
     let accepts = look.staff_accepts && is_acceptable(payment.state) && !is_refunding(anomalies);
-    let accepted_now = if accepts { counting::accept(&mut judged, anomalies) } else { None };
+    let accepted_now = if accepts { counting::accept(&mut evaluated, anomalies) } else { None };
     let after = Payment {
         closed_at,
         accepted_sats: accepted_now.or(payment.accepted_sats),
-        paid_sats: counting::paid_sats(&judged),
+        paid_sats: counting::paid_sats(&evaluated),
         ..payment.clone()
     };
 
-    let state = state::next(&after, &judged, anomalies, accepted_now.is_some());
+    let state = state::next(&after, &evaluated, anomalies, accepted_now.is_some());
     debug_assert!(
         state == payment.state || TRANSITIONS.contains(&(payment.state, state)),
         "{} to {state} is not in the transition table",
         payment.state,
     );
     let after = Payment { state, ..after };
-    let (changes, changed_grounds) = misfits::changes(payment, &after, &judged, anomalies, accepted_now.is_some());
-    let mut warnings = double_spend_attempts(after.state, &judged);
-    warnings.extend(changed_grounds);
-    let same_set = judged.iter().all(|one| (one.receipt.counted_sats > 0) == (one.counted_sats > 0));
+    let (changes, changed_decisions) = misfits::changes(payment, &after, &evaluated, anomalies, accepted_now.is_some());
+    let mut warnings = double_spend_attempts(after.state, &evaluated);
+    warnings.extend(changed_decisions);
+    let same_set = evaluated.iter().all(|one| (one.receipt.counted_sats > 0) == (one.counted_sats > 0));
 
     Advance {
         state: after.state,
         paid_sats: after.paid_sats,
-        verdicts: judged.iter().map(verdict).collect(),
+        verdicts: evaluated.iter().map(verdict).collect(),
         closed_at,
         confirmed_at: payment.confirmed_at.or_else(|| (after.state == PaymentState::Confirmed).then_some(look.at)),
         accepted_sats: after.accepted_sats,
         notify: after.state != payment.state || after.paid_sats != payment.paid_sats || !same_set,
         anomalies: changes,
         warnings,
-        next_due_at: due::next_due_at(payment, &after, &judged, look),
-        next_due_height: due::next_due_height(&after, &judged, look),
+        next_due_at: due::next_due_at(payment, &after, &evaluated, look),
+        next_due_height: due::next_due_height(&after, &evaluated, look),
     }
 }
 
@@ -197,18 +197,18 @@ fn is_fall(before: &Payment, after: &Payment) -> bool {
     before.state == PaymentState::Confirmed && after.state == PaymentState::Invalid
 }
 
-fn verdict(judged: &Judged<'_>) -> Verdict {
+fn verdict(evaluated: &Evaluated<'_>) -> Verdict {
     Verdict {
-        txid: judged.receipt.txid,
-        eligible_sats: judged.eligible_sats,
-        counted_sats: judged.counted_sats,
-        gone: judged.gone,
-        missing: judged.receipt.position.is_absent() && !judged.gone && !judged.displaced,
+        txid: evaluated.receipt.txid,
+        eligible_sats: evaluated.eligible_sats,
+        counted_sats: evaluated.counted_sats,
+        gone: evaluated.gone,
+        missing: evaluated.receipt.position.is_absent() && !evaluated.gone && !evaluated.displaced,
     }
 }
 
-fn double_spend_attempts(state: PaymentState, judged: &[Judged<'_>]) -> Vec<Warning> {
-    let attacked = judged.iter().filter(|one| {
+fn double_spend_attempts(state: PaymentState, evaluated: &[Evaluated<'_>]) -> Vec<Warning> {
+    let attacked = evaluated.iter().filter(|one| {
         state == PaymentState::Confirmed
             && one.counted_sats > 0
             && one.conflict_in_mempool

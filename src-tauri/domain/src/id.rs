@@ -1,4 +1,4 @@
-//! Identifiers of records: 160 random bits, shown as 40 lower-case hexadecimal characters.
+//! Identifiers of records: 160 random bits, written as 40 lower-case hexadecimal characters.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ impl Id {
         Self(bytes)
     }
 
-    /// The bytes behind the text, as the database keeps them.
+    /// The bytes behind the text, as the database stores them.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 20] {
         &self.0

@@ -1,4 +1,4 @@
-//! Bitcoin and fiat amounts, and how they are read and shown.
+//! Bitcoin and fiat amounts, and how they are read and written.
 //!
 //! Bitcoin is counted in whole satoshis and fiat in whole minor units; reading is exact and never
 //! rounds. Every rounding between the two stands in [`Rate`] and [`paid_minor`], with its direction
@@ -52,7 +52,7 @@ pub fn parse_btc(text: &str) -> Result<u64, AmountError> {
     if sats > MAX_SATS { Err(AmountError::TooLarge) } else { Ok(sats) }
 }
 
-/// Shows satoshis as Bitcoin with exactly 8 decimals.
+/// Satoshis as Bitcoin, with exactly 8 decimals.
 #[must_use]
 pub fn format_btc(sats: u64) -> String {
     format_btc_signed(i64::try_from(sats).unwrap_or(i64::MAX))

@@ -130,43 +130,33 @@ impl FromStr for NotificationState {
     }
 }
 
-/// What an attempt led to.
+/// What one attempt came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The merchant's server took it.
     Delivered,
     /// It failed; the next attempt is not before this moment.
     RetryAt(Timestamp),
-    /// It failed, and was the last.
+    /// It failed, and three days have passed: given up until somebody asks for a resend.
     GiveUp,
 }
 
-/// What follows a failed attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AfterFailure {
-    /// Try again, not before this moment.
-    RetryAt(Timestamp),
-    /// Three days have passed: given up until somebody asks for a resend.
-    GiveUp,
-}
-
-/// Decides what follows failed attempt number `attempts` (1 is the first) that ended at `ended_at`,
-/// of a notification first due at `queued_at`. `jitter_per_mille` is the caller's random number
-/// from -100 to 100.
+/// What failed attempt number `attempts` (1 is the first), which ended at `ended_at`, comes to: another one, or none.
+/// The notification was first due at `queued_at`. `jitter_per_mille` is the caller's random number from -100 to 100.
 ///
 /// The last attempt is never earlier than the end of the three days, however far the clock jumps
 /// between two attempts: a retry that would come later is drawn back to the end itself.
 #[must_use]
-pub fn after_failure(attempts: u32, queued_at: Timestamp, ended_at: Timestamp, jitter_per_mille: i64) -> AfterFailure {
+pub fn after_failure(attempts: u32, queued_at: Timestamp, ended_at: Timestamp, jitter_per_mille: i64) -> Outcome {
     let end = queued_at.plus_ms(TRIED_FOR_MS);
     if ended_at >= end {
-        return AfterFailure::GiveUp;
+        return Outcome::GiveUp;
     }
     let index = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX);
     let delay_ms = DELAYS_MS.get(index).copied().unwrap_or(LATER_DELAY_MS);
     let jitter = jitter_per_mille.clamp(-MAX_JITTER_PER_MILLE, MAX_JITTER_PER_MILLE);
     let retry = ended_at.plus_ms(delay_ms + delay_ms * jitter / 1_000);
-    AfterFailure::RetryAt(retry.min(end))
+    Outcome::RetryAt(retry.min(end))
 }
 
 #[cfg(test)]
@@ -213,16 +203,16 @@ mod tests {
         let ended = QUEUED.plus_ms(5_000);
         let seconds = [10, 30, 60, 300, 900, 3_600, 10_800, 21_600, 21_600];
         for (attempts, delay) in (1..).zip(seconds) {
-            let retry = AfterFailure::RetryAt(ended.plus_ms(delay * 1_000));
+            let retry = Outcome::RetryAt(ended.plus_ms(delay * 1_000));
             assert_eq!(after_failure(attempts, QUEUED, ended, 0), retry, "attempt {attempts}");
         }
-        assert_eq!(after_failure(u32::MAX, QUEUED, ended, 0), AfterFailure::RetryAt(ended.plus_ms(21_600_000)));
+        assert_eq!(after_failure(u32::MAX, QUEUED, ended, 0), Outcome::RetryAt(ended.plus_ms(21_600_000)));
     }
 
     #[test]
     fn chance_moves_a_retry_by_a_tenth_at_most() {
         for (jitter, delay_ms) in [(-100, 9_000), (100, 11_000), (50, 10_500), (5_000, 11_000)] {
-            let retry = AfterFailure::RetryAt(QUEUED.plus_ms(delay_ms));
+            let retry = Outcome::RetryAt(QUEUED.plus_ms(delay_ms));
             assert_eq!(after_failure(1, QUEUED, QUEUED, jitter), retry, "{jitter}");
         }
     }
@@ -230,9 +220,9 @@ mod tests {
     #[test]
     fn the_last_attempt_is_at_the_end_of_the_three_days() {
         let end = QUEUED.plus_ms(TRIED_FOR_MS);
-        assert_eq!(after_failure(20, QUEUED, end.plus_ms(-1), 0), AfterFailure::RetryAt(end));
-        assert_eq!(after_failure(20, QUEUED, end, 0), AfterFailure::GiveUp);
-        assert_eq!(after_failure(1, QUEUED, end.plus_ms(1), 0), AfterFailure::GiveUp);
+        assert_eq!(after_failure(20, QUEUED, end.plus_ms(-1), 0), Outcome::RetryAt(end));
+        assert_eq!(after_failure(20, QUEUED, end, 0), Outcome::GiveUp);
+        assert_eq!(after_failure(1, QUEUED, end.plus_ms(1), 0), Outcome::GiveUp);
     }
 
     proptest! {
@@ -242,11 +232,12 @@ mod tests {
             for attempts in 1..100 {
                 let ended = now.plus_ms(took_ms);
                 match after_failure(attempts, QUEUED, ended, jitter) {
-                    AfterFailure::RetryAt(at) => {
+                    Outcome::RetryAt(at) => {
                         prop_assert!(at > ended);
                         now = at;
                     }
-                    AfterFailure::GiveUp => {
+                    Outcome::Delivered => prop_assert!(false, "a failure delivers nothing"),
+                    Outcome::GiveUp => {
                         prop_assert!(ended >= QUEUED.plus_ms(TRIED_FOR_MS));
                         prop_assert!((15..30).contains(&attempts));
                         return Ok(());

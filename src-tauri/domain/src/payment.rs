@@ -1,6 +1,7 @@
 //! A payment and the states it passes through (interface, section 2). Which look leads to which
 //! state is decided by [`crate::advance`], never here.
 
+mod history;
 mod price;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use crate::money::{self, Currency, Rate};
 use crate::policy::{Policy, PolicySettings};
 use crate::time::Timestamp;
 
+pub use history::{Cause, NotACause, WhyInvalid};
 pub use price::{Price, PriceRefusal};
 
 /// How long a customer has to pay.
@@ -193,6 +195,12 @@ impl Payment {
     pub fn remaining_sats(&self) -> i64 {
         let difference = i128::from(self.amount_sats) - i128::from(self.paid_sats);
         i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
+    }
+
+    /// Why it is INVALID; `None` in every other state.
+    #[must_use]
+    pub const fn why_invalid(&self) -> Option<WhyInvalid> {
+        WhyInvalid::of(self.state, self.confirmed_at.is_some(), self.amount_sats, self.paid_sats)
     }
 
     /// What was paid, in minor units at the payment's rate (see [`money::paid_minor`]).

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a key may do.
+/// One thing that an API key may be allowed to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Permission {
     /// Payments, anomalies, their resends, rates.
@@ -19,7 +19,7 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// All of them, in the order they are shown.
+    /// All of them, in the order in which a set names them.
     pub const ALL: [Self; 5] =
         [Self::PaymentsRead, Self::PaymentsCreate, Self::PayoutsRead, Self::PayoutsCreate, Self::PayoutsApprove];
 

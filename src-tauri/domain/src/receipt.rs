@@ -1,5 +1,5 @@
-//! What one transaction pays to one payment's address, and what was judged of it. The judging itself
-//! is [`crate::advance`]'s.
+//! What one transaction pays to one payment's address: the facts of the looks, and the verdicts on it. The verdicts are
+//! given by [`crate::advance`].
 
 use bitcoin::Txid;
 
@@ -25,7 +25,7 @@ pub enum Position {
 }
 
 /// All that one transaction pays to a payment's address (its outputs to it summed up): the
-/// facts of the newest look, and the verdicts kept from earlier ones.
+/// facts of the newest look, and the verdicts of the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
     /// The paying transaction.
@@ -51,14 +51,36 @@ pub struct Receipt {
     pub relays_well: bool,
     /// Other transactions that pay the same address and spend one of the same inputs.
     pub conflicts_with: Vec<Txid>,
-    /// Verdict, kept: how much of it counts while it is not gone; `None` until first judged.
+    /// Verdict: how much of it counts while it is not gone; `None` before the first.
     pub eligible_sats: Option<u64>,
-    /// What of it counted at the last look.
+    /// Verdict: how much of it counted at the last look.
     pub counted_sats: u64,
-    /// Whether it was gone at the last look.
+    /// Verdict: whether it was gone at the last look.
     pub gone: bool,
     /// Its coins were sent back, or are about to be (an anomaly is REFUNDING or REFUNDED).
     pub refunded: bool,
+}
+
+/// What one look tells of a transaction that pays a payment's address.
+#[derive(Debug, Clone, Copy)]
+pub struct Sighting {
+    /// Start of the look.
+    pub at: Timestamp,
+    /// Start of the look before it.
+    pub looked_before: Option<Timestamp>,
+    /// Where the transaction is, and since when: the block's time, or the node's mempool time. `None`: in neither mempool
+    /// nor chain.
+    pub found: Option<(Position, Timestamp)>,
+    /// The sum of its outputs to the address.
+    pub amount_sats: u64,
+    /// As in [`Receipt::conflict_in_chain`]; `None` where the backend cannot tell.
+    pub conflict_in_chain: Option<bool>,
+    /// The same, in the mempool.
+    pub conflict_in_mempool: Option<bool>,
+    /// Whether any other transaction is known to spend one of its inputs, wherever that one is.
+    pub has_conflict: bool,
+    /// As in [`Receipt::relays_well`].
+    pub relays_well: bool,
 }
 
 impl Position {
@@ -83,6 +105,76 @@ impl Position {
 }
 
 impl Receipt {
+    /// The receipt with the facts of a look; its verdicts stay. `None` where no look ever found the transaction: what was
+    /// replaced or dropped before the first look at it is as if it had never been.
+    #[must_use]
+    pub fn after(known: Option<Self>, txid: Txid, sighting: &Sighting) -> Option<Self> {
+        let &Sighting { at, looked_before, found, amount_sats, relays_well, .. } = sighting;
+        let known = match (known, found) {
+            (Some(known), _) => known,
+            (None, Some((position, _))) => Self::first_seen(txid, position, at),
+            (None, None) => return None,
+        };
+        let position = found.map_or_else(|| known.position.missed(at), |(position, _)| position);
+        let last_seen_at =
+            if found.is_some() { known.last_seen_at.max(at) } else { known.last_found_at(looked_before) };
+        // What nobody can tell stays as it was last told.
+        let conflict_in_chain = sighting.conflict_in_chain.unwrap_or(known.conflict_in_chain);
+        let conflict_in_mempool = sighting.conflict_in_mempool.unwrap_or(known.conflict_in_mempool);
+        let has_conflict = conflict_in_chain || conflict_in_mempool || sighting.has_conflict;
+        Some(Self {
+            amount_sats,
+            last_seen_at,
+            earliest_at: known.earliest_at.min(at).min(found.map_or(at, |(_, since)| since)),
+            position,
+            conflict_in_chain,
+            conflict_in_mempool,
+            last_conflict_at: if has_conflict { Some(at) } else { known.last_conflict_at },
+            relays_well,
+            ..known
+        })
+    }
+
+    /// The receipt after a look at a chain that knows nothing of the transaction. Whether it conflicts with another nobody
+    /// can tell.
+    #[must_use]
+    pub fn after_no_sight(self, at: Timestamp, looked_before: Option<Timestamp>) -> Self {
+        let last_seen_at = self.last_found_at(looked_before);
+        Self { position: self.position.missed(at), last_seen_at, relays_well: false, ..self }
+    }
+
+    /// A transaction that no look before found, of which nothing else is known yet.
+    const fn first_seen(txid: Txid, position: Position, at: Timestamp) -> Self {
+        Self {
+            txid,
+            amount_sats: 0,
+            first_seen_at: at,
+            last_seen_at: at,
+            earliest_at: at,
+            position,
+            conflict_in_chain: false,
+            conflict_in_mempool: false,
+            last_conflict_at: None,
+            relays_well: false,
+            conflicts_with: Vec::new(),
+            eligible_sats: None,
+            counted_sats: 0,
+            gone: false,
+            refunded: false,
+        }
+    }
+
+    /// When a look last found what the newest one misses: the look before it is the one, even if nothing about the
+    /// transaction changed since long.
+    fn last_found_at(&self, looked_before: Option<Timestamp>) -> Timestamp {
+        match self.position {
+            Position::Absent { .. } => self.last_seen_at,
+            Position::Block { .. } | Position::Mempool => {
+                looked_before.map_or(self.last_seen_at, |before| before.max(self.last_seen_at))
+            }
+        }
+    }
+
     /// Whether the newest look found it in a block.
     #[must_use]
     pub const fn is_in_block(&self) -> bool {
@@ -101,3 +193,13 @@ impl Receipt {
         }
     }
 }
+
+/// The fewest confirmations among the receipts that count; 0 where none does.
+#[must_use]
+pub fn least_confirmations(receipts: &[Receipt], tip_height: u32) -> u32 {
+    let counting = receipts.iter().filter(|receipt| receipt.counted_sats > 0);
+    counting.map(|receipt| receipt.confirmations(tip_height)).min().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

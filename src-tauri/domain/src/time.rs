@@ -30,8 +30,8 @@ impl Timestamp {
         Self(self.0.saturating_add(ms))
     }
 
-    /// The next `currentTime` of a record that last showed this one: now, or 1 ms later where the clock has not moved
-    /// on. So it always does.
+    /// The next `currentTime` of a record whose last one is this: now, or 1 ms after the last where the clock has not
+    /// moved on. So each is later than the one before.
     #[must_use]
     pub fn moved_on(self, now: Self) -> Self {
         now.max(self.plus_ms(1))
@@ -69,7 +69,7 @@ impl Timestamp {
     }
 
     fn iso(self, form: SecondsFormat) -> String {
-        // Beyond chrono's range (year 262,143) nothing sensible can be shown.
+        // Beyond chrono's range (year 262,143) there is nothing sensible to write.
         DateTime::from_timestamp_millis(self.0).unwrap_or(DateTime::UNIX_EPOCH).to_rfc3339_opts(form, true)
     }
 }

@@ -20,9 +20,7 @@ pub struct Identity {
 /// The best block of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tip {
-    /// Its height.
     pub height: u32,
-    /// Its hash.
     pub hash: BlockHash,
     /// Its header's time.
     pub time: Timestamp,
@@ -65,13 +63,13 @@ impl From<bool> for Fact {
 }
 
 impl Fact {
-    /// What holds after this was told, where `before` held until then.
+    /// Whether it is so; `None` where the backend cannot tell.
     #[must_use]
-    pub const fn or(self, before: bool) -> bool {
+    pub const fn told(self) -> Option<bool> {
         match self {
-            Self::Yes => true,
-            Self::No => false,
-            Self::Unknown => before,
+            Self::Yes => Some(true),
+            Self::No => Some(false),
+            Self::Unknown => None,
         }
     }
 }
@@ -79,7 +77,6 @@ impl Fact {
 /// What a backend tells of one transaction.
 #[derive(Debug, Clone)]
 pub struct TxFacts {
-    /// The transaction.
     pub tx: Transaction,
     /// Where it stands.
     pub position: TxPosition,
@@ -155,35 +152,20 @@ pub enum Broadcast {
 /// A Bitcoin backend. Calls block: use them on a blocking thread.
 pub trait Chain: Send + Sync {
     /// Which chain it shows.
-    ///
-    /// # Errors
-    /// When the backend does not answer.
     fn identity(&self) -> Result<Identity, ChainDown>;
 
     /// The best block, cheaply.
-    ///
-    /// # Errors
-    /// When the backend does not answer.
     fn tip(&self) -> Result<Tip, ChainDown>;
 
     /// What changed of ours since a look ended, as of one moment.
-    ///
-    /// # Errors
-    /// When the backend does not answer.
     fn look(&self, ask: &Ask<'_>) -> Result<View, ChainDown>;
 
     /// Offers a transaction to the network, the last of `package`, behind its unconfirmed ancestors, parents first.
     /// The answer is about the last, or about the first that was not taken.
-    ///
-    /// # Errors
-    /// When the backend does not answer.
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown>;
 
     /// The estimated fee rate for a confirmation within so many blocks; the lowest that is relayed where there is no
     /// estimate.
-    ///
-    /// # Errors
-    /// When the backend does not answer.
     fn fee_rate(&self, blocks: u16) -> Result<FeeRate, ChainDown>;
 
     /// Whether the backend shows a mempool.

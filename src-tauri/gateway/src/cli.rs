@@ -18,7 +18,7 @@ use clap::Parser as _;
 
 use crate::daemon::Options;
 use crate::machine::data_dir::WhereNone;
-use crate::machine::secrets::{Secret, SecretsPlace};
+use crate::machine::secrets::{Secret, SecretsLocation};
 use crate::settings::{Override, SETTINGS};
 pub use hosted::{Hosted, NotServing};
 
@@ -88,8 +88,8 @@ fn run(Tillgate { common, act }: Tillgate) -> Result<ExitCode, Failure> {
 /// What to open a gateway with: flags, then environment variables; the database comes last.
 fn options(common: &Common) -> Result<Options, Failure> {
     let secrets = match &common.secrets_file {
-        Some(file) => SecretsPlace::File { file: file.clone(), passphrase: passphrase(common)? },
-        None => SecretsPlace::Keyring,
+        Some(file) => SecretsLocation::File { file: file.clone(), passphrase: passphrase(common)? },
+        None => SecretsLocation::Keyring,
     };
     let overrides = overrides(|variable| std::env::var(variable).ok());
     Ok(Options {

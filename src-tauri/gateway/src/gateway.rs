@@ -35,7 +35,7 @@ pub struct Gateway {
     /// How far the sandbox moved the clock forward, in milliseconds; whoever moves it stores it here.
     pub clock_offset_ms: Arc<AtomicI64>,
     /// Held for writing while the sandbox's clock jumps and the chain is looked at under the new time; whoever
-    /// judges by the clock and the last look together holds it for reading.
+    /// decides by the clock and the last look together holds it for reading.
     pub clock_jumps: RwLock<()>,
     /// Its random numbers.
     pub entropy: Arc<dyn Entropy>,
@@ -70,7 +70,7 @@ pub struct Gateway {
     pub served: OnceLock<Served>,
     /// Room on the disk that holds its files.
     pub disk: Disk,
-    /// Its files, locked as long as the gateway lives: kept last, to be dropped after all that uses them.
+    /// Its files, locked as long as the gateway lives: the last field, to be dropped after all that uses them.
     pub data_dir: DataDir,
 }
 
@@ -98,13 +98,13 @@ impl Gateway {
         self.rates.refresh_once(&self.store, self.clock.now()).await
     }
 
-    /// Shows records on one snapshot of the database. Blocks for as long as the queries take.
+    /// Renders records on one snapshot of the database. Blocks for as long as the queries take.
     ///
     /// # Errors
-    /// What `show` answered, or why nothing could be read.
-    pub fn show<T>(&self, show: impl FnOnce(&Snapshot<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    /// What `render` answered, or why nothing could be read.
+    pub fn render<T>(&self, render: impl FnOnce(&Snapshot<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let pages_base = self.pages_base();
-        self.store.read(|reader| show(&Snapshot::new(reader, self.environment, &pages_base)))
+        self.store.read(|reader| render(&Snapshot::new(reader, self.environment, &pages_base)))
     }
 
     /// Where the payment pages are as customers reach them, without a slash at the end:

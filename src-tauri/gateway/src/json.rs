@@ -109,8 +109,8 @@ impl<'a> JsonObject<'a> {
         if self.members.len() <= FEW {
             return names().enumerate().find(|(index, name)| names().take(*index).any(|it| it == *name)).map(|it| it.1);
         }
-        let mut seen = HashSet::with_capacity(self.members.len());
-        names().find(|name| !seen.insert(*name))
+        let mut before = HashSet::with_capacity(self.members.len());
+        names().find(|name| !before.insert(*name))
     }
 }
 

@@ -43,7 +43,7 @@ pub mod bench {
     pub use crate::machine::clock::machine_now;
     pub use crate::machine::data_dir::{DataDir, WhereNone};
     pub use crate::machine::environment::Environment;
-    pub use crate::machine::secrets::{Purpose, SecretsPlace};
+    pub use crate::machine::secrets::{Purpose, SecretsLocation};
     pub use crate::payments::{Author, Created, Draft, create};
     pub use crate::store::StoreError;
     pub use crate::store::notify_hosts::NotifyHosts;

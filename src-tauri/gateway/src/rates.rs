@@ -18,7 +18,7 @@ pub(crate) use sources::sources;
 
 /// A source of quotes, in units of each currency for one Bitcoin. Calls block.
 pub trait RateSource: Send + Sync {
-    /// Its name, kept with each rate that it took part in.
+    /// Its name, stored with each rate that it took part in.
     fn name(&self) -> &'static str;
 
     /// Its quotes of this moment. A currency that is not in the answer has none.

@@ -10,8 +10,7 @@ mod payment;
 pub(crate) mod qr;
 mod snapshot;
 
-pub(crate) use anomaly::anomaly_record;
-pub(crate) use anomaly::{anomaly_message, anomaly_worth_minor};
+pub(crate) use anomaly::{anomaly_message, anomaly_record};
 pub(crate) use list::RecordList;
 pub(crate) use payment::payment_record;
 pub(crate) use snapshot::{PAGE_MAX, Snapshot};
@@ -32,12 +31,6 @@ pub(crate) struct RecordContext<'a> {
     pub pages_base: &'a str,
     /// Height of the best block in the same snapshot as the rows, by which confirmations count.
     pub tip_height: u32,
-}
-
-/// The fewest confirmations among the receipts that count; 0 where none does.
-pub(crate) fn least_confirmations(receipts: &[Receipt], tip_height: u32) -> u32 {
-    let counting = receipts.iter().filter(|receipt| receipt.counted_sats > 0);
-    counting.map(|receipt| receipt.confirmations(tip_height)).min().unwrap_or(0)
 }
 
 /// One item of `btcTransactions`.

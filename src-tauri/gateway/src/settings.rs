@@ -7,8 +7,9 @@ mod table;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use tillgate_domain::money::Currency;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::time::Timestamp;
@@ -70,7 +71,6 @@ pub enum SettingError {
     /// The value is out of bounds.
     #[error("{name} must be {form}")]
     Value {
-        /// The setting.
         name: &'static str,
         /// Its form and bounds.
         form: &'static str,
@@ -78,7 +78,6 @@ pub enum SettingError {
     /// A flag or an environment variable rules over the stored value.
     #[error("{name} is given by {by} at the start of the gateway: change it there")]
     Overridden {
-        /// The setting.
         name: &'static str,
         /// The flag or variable.
         by: String,
@@ -108,7 +107,7 @@ pub struct Shown {
     /// The value in effect.
     pub value: String,
     /// The default of this environment.
-    pub default: &'static str,
+    pub default: String,
 }
 
 /// The settings of a gateway: what the database holds, under what was given at the start.
@@ -117,7 +116,7 @@ pub struct LiveSettings {
     environment: Environment,
     overrides: BTreeMap<&'static str, Override>,
     now: RwLock<Arc<Settings>>,
-    /// Held from a change's validation to its refresh, so that the newest commit is the one shown.
+    /// Held from a change's validation to its refresh, so that the newest commit is the one in effect.
     changing: Mutex<()>,
 }
 
@@ -131,33 +130,6 @@ pub struct Act<'a> {
 }
 
 impl Settings {
-    /// The defaults of an environment.
-    #[must_use]
-    pub fn defaults(environment: Environment) -> Self {
-        let (min_fresh_sources, key_requests_per_second, key_open_payments) = match environment {
-            Environment::Test => (1, 0, 0),
-            Environment::Production => (2, 200, 100_000),
-        };
-        Self {
-            policy: PolicySettings::default(),
-            currencies: ["USD", "EUR", "GBP", "AUD", "JPY", "CAD"]
-                .into_iter()
-                .filter_map(Currency::from_code)
-                .collect(),
-            spread_per_mille: 0,
-            min_fresh_sources,
-            key_requests_per_second,
-            key_open_payments,
-            allowed_hosts: Vec::new(),
-            public_url: None,
-            trusted_proxies: Vec::new(),
-            merchant_name: "Merchant".to_owned(),
-            merchant_color: None,
-            merchant_logo: None,
-            address_type: AddressType::Bip84,
-        }
-    }
-
     /// The address of the payment pages and the API as the world knows it, if it was given.
     #[must_use]
     pub fn public_url(&self) -> Option<Url> {
@@ -212,7 +184,7 @@ impl LiveSettings {
     /// The settings in effect now.
     #[must_use]
     pub fn snapshot(&self) -> Arc<Settings> {
-        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.now.read())
     }
 
     /// One setting, with its value in effect.
@@ -221,14 +193,14 @@ impl LiveSettings {
     /// [`SettingError::Unknown`].
     pub fn show(&self, name: &str) -> Result<Shown, SettingError> {
         let setting = Setting::named(name)?;
-        Ok(self.shown(setting, &self.snapshot()))
+        Ok(Shown::of(setting, &self.snapshot(), &Settings::defaults(self.environment)))
     }
 
     /// All settings, in the table's order.
     #[must_use]
     pub fn list(&self) -> Vec<Shown> {
-        let settings = self.snapshot();
-        SETTINGS.iter().map(|setting| self.shown(setting, &settings)).collect()
+        let (settings, defaults) = (self.snapshot(), Settings::defaults(self.environment));
+        SETTINGS.iter().map(|setting| Shown::of(setting, &settings, &defaults)).collect()
     }
 
     /// Stores a value, in effect at once.
@@ -239,7 +211,7 @@ impl LiveSettings {
         let mut settings = Settings::defaults(self.environment);
         let setting = Setting::named(name)?;
         setting.apply(&mut settings, value)?;
-        self.change(store, setting, Some((setting.show)(&settings)), act).await
+        self.change(store, setting, Some((setting.text)(&settings)), act).await
     }
 
     /// Returns a setting to its default, at once.
@@ -291,12 +263,14 @@ impl LiveSettings {
         for (name, given) in &self.overrides {
             Setting::named(name)?.apply(&mut settings, &given.value)?;
         }
-        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+        *self.now.write() = Arc::new(settings);
         Ok(())
     }
+}
 
-    fn shown(&self, setting: &'static Setting, settings: &Settings) -> Shown {
-        Shown { setting, value: (setting.show)(settings), default: setting.default(self.environment) }
+impl Shown {
+    fn of(setting: &'static Setting, settings: &Settings, defaults: &Settings) -> Self {
+        Self { setting, value: (setting.text)(settings), default: (setting.text)(defaults) }
     }
 }
 

@@ -112,7 +112,7 @@ impl Store {
     }
 
     /// The same for a few rows, in two steps: `check` may refuse, and can only read; `apply` writes what `check` planned,
-    /// and fails by a fault of the database alone, which takes all that shares its commit along. That spares it the
+    /// and fails only if the database does, which takes all that shares its commit along. That spares it the
     /// savepoint. Where nobody else writes and the disk is quick, it is done on the caller's thread: to wake another and
     /// to be woken by it would take a sixth of a payment's time.
     ///

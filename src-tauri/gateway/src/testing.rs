@@ -20,8 +20,9 @@ use crate::daemon::{self, Options};
 use crate::gateway::Gateway;
 use crate::machine::data_dir::WhereNone;
 use crate::machine::environment::Environment;
-use crate::machine::secrets::SecretsPlace;
+use crate::machine::secrets::SecretsLocation;
 use crate::notifications::{ATTEMPT_TIMEOUT, Notifier};
+use crate::rates::Rates;
 use crate::store::payments::{NewPayment, PaymentRow};
 use crate::watcher::Watcher;
 
@@ -68,8 +69,17 @@ impl World {
 
     /// The same gateway with another backend.
     pub fn with_chain(self, change: impl FnOnce(Arc<dyn Chain>) -> Arc<dyn Chain>) -> Self {
+        self.with(|gateway| gateway.chain = change(Arc::clone(&gateway.chain)))
+    }
+
+    /// The same gateway with these exchange rates.
+    pub fn with_rates(self, rates: Rates) -> Self {
+        self.with(|gateway| gateway.rates = rates)
+    }
+
+    fn with(self, change: impl FnOnce(&mut Gateway)) -> Self {
         let (mut gateway, folder) = self.into_gateway();
-        gateway.chain = change(Arc::clone(&gateway.chain));
+        change(&mut gateway);
         let gateway = Arc::new(gateway);
         let notifier = Notifier::new(Arc::clone(&gateway), ATTEMPT_TIMEOUT).unwrap();
         let app = App { gateway: Arc::clone(&gateway), watcher: Watcher::new(Arc::clone(&gateway)), notifier };
@@ -89,7 +99,7 @@ impl World {
             data_dir: Some(folder.path().to_owned()),
             where_none: WhereNone::Make,
             overrides: BTreeMap::new(),
-            secrets: SecretsPlace::SandboxFile,
+            secrets: SecretsLocation::SandboxFile,
         };
         let app = daemon::open(options).await.unwrap();
         app.gateway.refresh_rates().await.unwrap();

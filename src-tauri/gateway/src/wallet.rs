@@ -31,10 +31,10 @@ impl Wallet {
     /// # Errors
     /// When the database cannot be read, or holds something that is no descriptor.
     pub fn load(store: &Store, network: Network) -> Result<Option<Self>, WalletError> {
-        let kept = store.read(|reader| {
+        let keychains = store.read(|reader| {
             Ok::<_, WalletError>((reader.keychain(Keychain::External)?, reader.keychain(Keychain::Internal)?))
         })?;
-        let (Some((external, next_address)), Some((internal, next_change))) = kept else { return Ok(None) };
+        let (Some((external, next_address)), Some((internal, next_change))) = keychains else { return Ok(None) };
         let addresses = AddressPool::start(&external, network, next_address)?;
         Ok(Some(Self { addresses, change: ChangeScripts::derive(&internal, network, next_change)? }))
     }

@@ -36,7 +36,7 @@ pub(crate) use accept::AcceptError;
 
 use advance::Context;
 use coins::Move;
-use findings::{AffectedPayment, Cause, Findings};
+use findings::{AffectedPayment, Findings};
 
 /// Time between looks: what a customer at a counter waits for. So short that a timer which stands still while the machine
 /// sleeps delays the first look after it by no more.
@@ -100,8 +100,8 @@ pub(crate) struct Progress {
     missing: broadcast::Missing,
 }
 
-/// The right to look: while it is held nobody else looks.
-pub struct Looking<'a> {
+/// The right to look at the chain: while somebody has it, nobody else looks.
+pub struct LookPermit<'a> {
     gateway: &'a Arc<Gateway>,
     progress: MutexGuard<'a, Progress>,
 }
@@ -130,8 +130,8 @@ impl Watcher {
     }
 
     /// Waits for the look under way and keeps others from starting.
-    pub async fn hold(&self) -> Looking<'_> {
-        Looking { gateway: &self.gateway, progress: self.progress.lock().await }
+    pub async fn hold(&self) -> LookPermit<'_> {
+        LookPermit { gateway: &self.gateway, progress: self.progress.lock().await }
     }
 
     /// Looks at the chain once.
@@ -160,13 +160,13 @@ impl Watcher {
                 () = shutdown.cancelled() => return,
                 _ = tick.tick() => {}
             }
-            // The last look keeps the reason of a failure and logs it once.
+            // The last look remembers the reason of a failure and logs it once.
             let _ = self.look().await;
         }
     }
 }
 
-impl Looking<'_> {
+impl LookPermit<'_> {
     /// Looks at the chain once.
     ///
     /// # Errors
@@ -195,7 +195,7 @@ impl Looking<'_> {
         if affects_us || is_new_tip || findings.from_start {
             is_due_at_once = self.store(findings, watched.clone()).await?;
         } else if self.is_worth_storing(&watched) {
-            // Nobody is shown this.
+            // Nothing that anybody looks at: no change is told.
             let stored = watched.clone();
             self.gateway.store.write(move |tx| tx.save_watched_chain(&stored)).await?;
             self.progress.stored_looked_at = Some(watched.looked_at);
@@ -240,7 +240,7 @@ impl Looking<'_> {
         let mut context = self.context(watched.looked_at, &watched.tip, false);
         context.fee_rate = findings.fee_rate;
         let (looked_at, tip_height) = (watched.looked_at, watched.tip.height);
-        // Coins are kept with the payments before they are spent.
+        // Coins are stored with the payments before they are spent.
         let payments = findings.payments.into_iter().map(|(seq, affected)| Piece::Payment(seq, affected));
         let moves = findings.moves.into_iter().map(|(txid, moved)| Piece::Move(txid, moved));
         let mut pieces: Vec<Piece> =
@@ -255,8 +255,7 @@ impl Looking<'_> {
                 for piece in &pieces {
                     match piece {
                         Piece::Payment(seq, affected) => {
-                            let cause = affected.cause.as_str();
-                            let (advance, of_payment) = advance::payment(outbox, &context, *seq, affected, cause)?;
+                            let (advance, of_payment) = advance::payment(outbox, &context, *seq, affected)?;
                             warnings.extend(of_payment);
                             is_due_at_once |= advance.next_due_at.is_some_and(|due| due <= looked_at);
                         }
@@ -313,16 +312,6 @@ impl Looking<'_> {
     fn warn(&self, warnings: Vec<BackendWarning>) {
         for warning in warnings {
             self.gateway.last_look.warn(warning);
-        }
-    }
-}
-
-impl Cause {
-    /// Its name in a payment's history.
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Chain => "chain",
-            Self::Time => "time",
         }
     }
 }

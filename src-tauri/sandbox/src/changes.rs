@@ -1,6 +1,6 @@
 //! What changed since a number of the change log: each transaction with the facts that hold now.
 
-use bitcoin::{BlockHash, Txid};
+use bitcoin::BlockHash;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::blocks;
@@ -26,11 +26,8 @@ pub(crate) fn since(conn: &Connection, since: i64, limit: usize) -> Result<Chang
         // Behind the reorganisations too.
         _ => since.max(change_log::next_seq(conn)?.saturating_sub(1)),
     };
-    let reorged_to = conn
-        .prepare_cached("SELECT min(fork_height) FROM reorgs WHERE seq > ?1")?
-        .query_row([since], |row| row.get(0))?;
     let txs = page.iter().map(|(id, _)| view(conn, *id)).collect::<Result<_, _>>()?;
-    Ok(Changes { cursor, more, tip: blocks::tip(conn)?, reorged_to, txs })
+    Ok(Changes { cursor, more, tip: blocks::tip(conn)?, txs })
 }
 
 /// Whether the chain was ever at change `seq` with this best block.
@@ -44,11 +41,6 @@ pub(crate) fn was_at(conn: &Connection, seq: i64, height: u32, hash: BlockHash) 
     // Or it was taken off since.
     let mut statement = conn.prepare_cached("SELECT 1 FROM reorgs WHERE seq > ?1 AND fork_height < ?2 LIMIT 1")?;
     Ok(statement.exists((seq, height))?)
-}
-
-/// A transaction's facts by its id.
-pub(crate) fn view_by_txid(conn: &Connection, txid: &Txid) -> Result<Option<TxView>, SandboxError> {
-    transactions::tx_by_txid(conn, txid)?.map(|row| view(conn, row.id)).transpose()
 }
 
 fn view(conn: &Connection, id: i64) -> Result<TxView, SandboxError> {

@@ -279,11 +279,6 @@ impl Sandbox {
         FEE_ESTIMATE_SAT_VB
     }
 
-    /// The lowest fee rate that is relayed, in sat/vB.
-    pub fn min_relay_sat_vb(&self) -> u64 {
-        rules::MIN_RELAY_SAT_VB
-    }
-
     /// Everything that changed since change number `since` (0: from the beginning), at most `limit` transactions of it
     /// (at least 1), in one consistent view.
     ///
@@ -308,14 +303,6 @@ impl Sandbox {
     /// Storage only.
     pub fn is_known(&self, txid: Txid) -> Result<bool, SandboxError> {
         Ok(transactions::tx_by_txid(&self.lock(), &txid)?.is_some())
-    }
-
-    /// All that is known of a transaction, if it was ever accepted.
-    ///
-    /// # Errors
-    /// Storage only.
-    pub fn tx_view(&self, txid: Txid) -> Result<Option<TxView>, SandboxError> {
-        read(&mut self.lock(), |conn| changes::view_by_txid(conn, &txid))
     }
 
     /// The block of the best chain at a height.

@@ -150,9 +150,6 @@ pub struct Changes {
     pub more: bool,
     /// The best block in the same consistent view.
     pub tip: Tip,
-    /// If blocks were disconnected since then: the height of the last block that stayed, the lowest of all
-    /// reorganisations.
-    pub reorged_to: Option<u32>,
     /// Every transaction whose facts changed, each once, with the facts that hold now.
     pub txs: Vec<TxView>,
 }

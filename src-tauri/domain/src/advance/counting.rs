@@ -16,16 +16,16 @@ use crate::time::Timestamp;
 /// after as long.
 pub(super) const GONE_AFTER_MS: i64 = 14 * 24 * 3_600_000;
 
-/// A receipt as judged by one look.
+/// A receipt, and what one look makes of it.
 #[derive(Debug, Clone)]
-pub(super) struct Judged<'a> {
+pub(super) struct Evaluated<'a> {
     /// The facts, and the verdicts of the look before.
     pub receipt: &'a Receipt,
     /// How much counts while it is not gone.
     pub eligible_sats: u64,
     /// How much counts.
     pub counted_sats: u64,
-    /// The chain or the mempool has no place for it any more.
+    /// Neither chain nor mempool can take it any more.
     pub gone: bool,
     /// Not gone, but of conflicting receipts another one stands: two never count for the same inputs.
     pub displaced: bool,
@@ -37,8 +37,8 @@ pub(super) struct Judged<'a> {
     pub acceptable_unconfirmed: bool,
 }
 
-impl Judged<'_> {
-    /// Whether it may count: the chain and the mempool have a place for it, and no rival took it.
+impl Evaluated<'_> {
+    /// Whether it may count: it is not gone, and no rival took its place.
     fn stands(&self) -> bool {
         !self.gone && !self.displaced
     }
@@ -49,8 +49,8 @@ impl Judged<'_> {
 }
 
 /// The sum of what counts.
-pub(super) fn paid_sats(judged: &[Judged<'_>]) -> u64 {
-    sum(judged.iter().map(|one| one.counted_sats))
+pub(super) fn paid_sats(evaluated: &[Evaluated<'_>]) -> u64 {
+    sum(evaluated.iter().map(|one| one.counted_sats))
 }
 
 /// Sums amounts; the chain holds far too few coins to reach the bound.
@@ -58,18 +58,18 @@ pub(super) fn sum(sats: impl Iterator<Item = u64>) -> u64 {
     sats.fold(0, u64::saturating_add)
 }
 
-/// Judges all receipts of a payment, in their order.
-pub(super) fn judge<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Look) -> Vec<Judged<'a>> {
+/// What a look makes of all receipts of a payment, in their order.
+pub(super) fn evaluate<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Look) -> Vec<Evaluated<'a>> {
     let conflicts = conflicts(receipts);
     let is_confirmed = payment.state == PaymentState::Confirmed;
-    let mut judged: Vec<Judged<'a>> = receipts
+    let mut evaluated: Vec<Evaluated<'a>> = receipts
         .iter()
         .zip(&conflicts)
         .map(|(receipt, rivals)| {
             let rival_at = |is_at: fn(&Position) -> bool| rivals.iter().any(|&rival| is_at(&receipts[rival].position));
             let in_chain = receipt.conflict_in_chain || rival_at(|at| matches!(at, Position::Block { .. }));
             let in_mempool = receipt.conflict_in_mempool || rival_at(|at| matches!(at, Position::Mempool));
-            Judged {
+            Evaluated {
                 receipt,
                 eligible_sats: receipt.eligible_sats.unwrap_or_else(|| own_verdict(payment, receipt)),
                 counted_sats: 0,
@@ -84,10 +84,10 @@ pub(super) fn judge<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Look)
         })
         .collect();
     let ranking = ranking(receipts, &conflicts, is_confirmed);
-    displace(&mut judged, &conflicts, &ranking);
-    share(&mut judged, &conflicts, &ranking);
-    judged.iter_mut().for_each(Judged::settle);
-    judged
+    displace(&mut evaluated, &conflicts, &ranking);
+    share(&mut evaluated, &conflicts, &ranking);
+    evaluated.iter_mut().for_each(Evaluated::settle);
+    evaluated
 }
 
 /// From when on a transaction and its conflicts have been quiet for long enough to be accepted unconfirmed.
@@ -98,19 +98,20 @@ pub(super) fn quiet_end(payment: &Payment, receipt: &Receipt) -> Timestamp {
 
 /// For each receipt the others that spend one of its inputs, whichever of the two told of it.
 fn conflicts(receipts: &[Receipt]) -> Vec<BTreeSet<usize>> {
-    let places: HashMap<Txid, usize> = receipts.iter().enumerate().map(|(place, one)| (one.txid, place)).collect();
+    let indexes: HashMap<Txid, usize> = receipts.iter().enumerate().map(|(index, one)| (one.txid, index)).collect();
     let mut conflicts = vec![BTreeSet::new(); receipts.len()];
-    for (place, receipt) in receipts.iter().enumerate() {
-        for &rival in receipt.conflicts_with.iter().filter_map(|txid| places.get(txid)).filter(|&&rival| rival != place)
+    for (index, receipt) in receipts.iter().enumerate() {
+        for &rival in
+            receipt.conflicts_with.iter().filter_map(|txid| indexes.get(txid)).filter(|&&rival| rival != index)
         {
-            conflicts[place].insert(rival);
-            conflicts[rival].insert(place);
+            conflicts[index].insert(rival);
+            conflicts[rival].insert(index);
         }
     }
     conflicts
 }
 
-/// The verdict of a receipt by itself, judged at the look that sees it first.
+/// How much of a receipt counts by itself, whatever it replaces. Decided by the look that sees it first.
 fn own_verdict(payment: &Payment, receipt: &Receipt) -> u64 {
     let found_in_time = payment.closed_at.is_none() && payment.state != PaymentState::Confirmed;
     let latest = payment.expires_at.plus_ms(payment.policy.offline_grace_ms);
@@ -132,9 +133,9 @@ fn is_gone(receipt: &Receipt, in_chain: bool, in_mempool: bool, is_confirmed: bo
 /// The receipts that conflict with others, the one that has the first claim to their inputs first: the one in a
 /// block; while CONFIRMED the one that counted before; the one in the mempool; the one seen later.
 fn ranking(receipts: &[Receipt], conflicts: &[BTreeSet<usize>], is_confirmed: bool) -> Vec<usize> {
-    let mut ranking: Vec<usize> = (0..receipts.len()).filter(|&place| !conflicts[place].is_empty()).collect();
-    ranking.sort_by_key(|&place| {
-        let receipt = &receipts[place];
+    let mut ranking: Vec<usize> = (0..receipts.len()).filter(|&index| !conflicts[index].is_empty()).collect();
+    ranking.sort_by_key(|&index| {
+        let receipt = &receipts[index];
         let standing = match receipt.position {
             Position::Block { .. } => 3,
             Position::Mempool | Position::Absent { .. } if is_confirmed && receipt.counted_sats > 0 => 2,
@@ -147,13 +148,13 @@ fn ranking(receipts: &[Receipt], conflicts: &[BTreeSet<usize>], is_confirmed: bo
 }
 
 /// Of conflicting receipts that are not gone one alone may count: the first in the ranking.
-fn displace(judged: &mut [Judged<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) {
+fn displace(evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) {
     let mut standing = BTreeSet::new();
-    for &place in ranking {
-        let is_free = standing.is_disjoint(&conflicts[place]);
-        judged[place].displaced = !judged[place].gone && !is_free;
-        if !judged[place].gone && is_free {
-            standing.insert(place);
+    for &index in ranking {
+        let is_free = standing.is_disjoint(&conflicts[index]);
+        evaluated[index].displaced = !evaluated[index].gone && !is_free;
+        if !evaluated[index].gone && is_free {
+            standing.insert(index);
         }
     }
 }
@@ -161,12 +162,12 @@ fn displace(judged: &mut [Judged<'_>], conflicts: &[BTreeSet<usize>], ranking: &
 /// A receipt that takes another's place shares its verdict, up to what that one counts for. Where several take the
 /// place of one, the first in the ranking has what it can use, and the next what is left; what one got at an earlier
 /// look is taken off before. So never more is shared than was replaced.
-fn share(judged: &mut [Judged<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) {
-    let mut pools = pools(judged, conflicts, ranking);
-    let mut drain = |place: usize, wanted_sats: u64| {
+fn share(evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) {
+    let mut pools = pools(evaluated, conflicts, ranking);
+    let mut drain = |index: usize, wanted_sats: u64| {
         let mut drained_sats = 0;
         for (replaced, pool_sats) in &mut pools {
-            if conflicts[place].contains(replaced) {
+            if conflicts[index].contains(replaced) {
                 let sats = (wanted_sats - drained_sats).min(*pool_sats);
                 *pool_sats -= sats;
                 drained_sats += sats;
@@ -174,34 +175,34 @@ fn share(judged: &mut [Judged<'_>], conflicts: &[BTreeSet<usize>], ranking: &[us
         }
         drained_sats
     };
-    let standing: Vec<usize> = ranking.iter().copied().filter(|&place| judged[place].stands()).collect();
-    for &place in &standing {
-        drain(place, judged[place].receipt.eligible_sats.unwrap_or(0));
+    let standing: Vec<usize> = ranking.iter().copied().filter(|&index| evaluated[index].stands()).collect();
+    for &index in &standing {
+        drain(index, evaluated[index].receipt.eligible_sats.unwrap_or(0));
     }
-    for place in standing {
-        let one = &judged[place];
-        let kept_sats = one.receipt.eligible_sats.unwrap_or(0);
-        let shared_sats = drain(place, one.receipt.amount_sats.saturating_sub(kept_sats));
-        judged[place].eligible_sats = one.eligible_sats.max(kept_sats + shared_sats);
+    for index in standing {
+        let one = &evaluated[index];
+        let earlier_sats = one.receipt.eligible_sats.unwrap_or(0);
+        let shared_sats = drain(index, one.receipt.amount_sats.saturating_sub(earlier_sats));
+        evaluated[index].eligible_sats = one.eligible_sats.max(earlier_sats + shared_sats);
     }
 }
 
 /// What there is to share: of receipts that do not stand, what those counted for that did at the last look, and what
 /// others would count for now, were they not displaced. No two of them conflict: nothing is shared twice because two
 /// had the same inputs.
-fn pools(judged: &[Judged<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) -> Vec<(usize, u64)> {
+fn pools(evaluated: &[Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) -> Vec<(usize, u64)> {
     let mut taken: BTreeSet<usize> =
-        ranking.iter().copied().filter(|&place| judged[place].receipt.counted_sats > 0).collect();
+        ranking.iter().copied().filter(|&index| evaluated[index].receipt.counted_sats > 0).collect();
     let mut pools = Vec::new();
-    for &place in ranking {
-        let one = &judged[place];
-        if taken.contains(&place) {
+    for &index in ranking {
+        let one = &evaluated[index];
+        if taken.contains(&index) {
             if !one.stands() {
-                pools.push((place, one.receipt.counted_sats));
+                pools.push((index, one.receipt.counted_sats));
             }
-        } else if one.displaced && taken.is_disjoint(&conflicts[place]) {
-            taken.insert(place);
-            pools.push((place, one.eligible_sats));
+        } else if one.displaced && taken.is_disjoint(&conflicts[index]) {
+            taken.insert(index);
+            pools.push((index, one.eligible_sats));
         }
     }
     pools
@@ -209,14 +210,14 @@ fn pools(judged: &[Judged<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]
 
 /// Lets all coins that are not gone and were not refunded count from now on, and gives the sum of those that
 /// stand; `None`, with nothing changed, where no coins came.
-pub(super) fn accept(judged: &mut [Judged<'_>], anomalies: &[Anomaly]) -> Option<u64> {
-    let receipts: Vec<&Receipt> = judged.iter().map(|one| one.receipt).collect();
+pub(super) fn accept(evaluated: &mut [Evaluated<'_>], anomalies: &[Anomaly]) -> Option<u64> {
+    let receipts: Vec<&Receipt> = evaluated.iter().map(|one| one.receipt).collect();
     let acceptable = acceptable_of(&receipts, anomalies);
-    let came = sum(judged.iter().zip(&acceptable).filter(|(one, _)| one.stands()).map(|(_, sats)| *sats));
+    let came = sum(evaluated.iter().zip(&acceptable).filter(|(one, _)| one.stands()).map(|(_, sats)| *sats));
     if came == 0 {
         return None;
     }
-    for (one, sats) in judged.iter_mut().zip(acceptable).filter(|(one, _)| !one.gone) {
+    for (one, sats) in evaluated.iter_mut().zip(acceptable).filter(|(one, _)| !one.gone) {
         one.eligible_sats = sats;
         one.settle();
     }
@@ -225,9 +226,9 @@ pub(super) fn accept(judged: &mut [Judged<'_>], anomalies: &[Anomaly]) -> Option
 
 /// What would count if all that came were accepted, by the facts of the last look.
 pub(super) fn acceptable_sats(receipts: &[Receipt], anomalies: &[Anomaly]) -> u64 {
-    let mut judged: Vec<Judged<'_>> = receipts
+    let mut evaluated: Vec<Evaluated<'_>> = receipts
         .iter()
-        .map(|receipt| Judged {
+        .map(|receipt| Evaluated {
             receipt,
             eligible_sats: 0,
             counted_sats: 0,
@@ -240,8 +241,8 @@ pub(super) fn acceptable_sats(receipts: &[Receipt], anomalies: &[Anomaly]) -> u6
         .collect();
     let conflicts = conflicts(receipts);
     let ranking = ranking(receipts, &conflicts, false);
-    displace(&mut judged, &conflicts, &ranking);
-    accept(&mut judged, anomalies).unwrap_or(0)
+    displace(&mut evaluated, &conflicts, &ranking);
+    accept(&mut evaluated, anomalies).unwrap_or(0)
 }
 
 /// What an anomaly of one transaction refunded is missing from that one; what an anomaly of the whole payment
@@ -253,9 +254,9 @@ fn acceptable_of(receipts: &[&Receipt], anomalies: &[Anomaly]) -> Vec<u64> {
     let mut pool = sum(whole.iter().copied());
     let mut acceptable = vec![0; receipts.len()];
     let mut order: Vec<usize> = (0..receipts.len()).collect();
-    order.sort_by_key(|&place| receipts[place].txid);
-    for place in order {
-        let receipt = receipts[place];
+    order.sort_by_key(|&index| receipts[index].txid);
+    for index in order {
+        let receipt = receipts[index];
         let own: Vec<u64> =
             refunds.iter().filter(|refund| refund.txid == Some(receipt.txid)).map(|refund| refund.paid_sats).collect();
         // Marked as refunded, and nothing tells how much of it: all of it.
@@ -265,7 +266,7 @@ fn acceptable_of(receipts: &[&Receipt], anomalies: &[Anomaly]) -> Vec<u64> {
         let left = receipt.amount_sats.saturating_sub(sum(own.into_iter()));
         let taken = if receipt.refunded { left.min(pool) } else { 0 };
         pool -= taken;
-        acceptable[place] = left - taken;
+        acceptable[index] = left - taken;
     }
     acceptable
 }

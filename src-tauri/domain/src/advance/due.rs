@@ -1,7 +1,7 @@
 //! When a payment must be looked at again though none of its transactions changed. A closed payment
 //! without coins never is, so that it costs nothing.
 
-use super::counting::{GONE_AFTER_MS, Judged, quiet_end};
+use super::counting::{Evaluated, GONE_AFTER_MS, quiet_end};
 use super::{Look, is_fall};
 use crate::payment::{Payment, PaymentState};
 use crate::receipt::Position;
@@ -9,14 +9,19 @@ use crate::time::Timestamp;
 
 /// The next moment at which time alone could change something. After a fall that is at once: while the payment was
 /// CONFIRMED the mempool had no say.
-pub(super) fn next_due_at(before: &Payment, after: &Payment, judged: &[Judged<'_>], look: &Look) -> Option<Timestamp> {
+pub(super) fn next_due_at(
+    before: &Payment,
+    after: &Payment,
+    evaluated: &[Evaluated<'_>],
+    look: &Look,
+) -> Option<Timestamp> {
     if is_fall(before, after) {
         return Some(look.at);
     }
     // Without a mempool the deadline is a matter of blocks: see the height.
     let deadline = (after.closed_at.is_none() && look.has_mempool).then(|| after.first_due_at());
     let may_be_quiet = after.policy.confirmations == 0 && !after.state.is_final();
-    let moments = judged.iter().filter_map(|one| match one.receipt.position {
+    let moments = evaluated.iter().filter_map(|one| match one.receipt.position {
         Position::Mempool if may_be_quiet && one.counted_sats > 0 && one.receipt.relays_well => {
             Some(quiet_end(after, one.receipt))
         }
@@ -27,11 +32,11 @@ pub(super) fn next_due_at(before: &Payment, after: &Payment, judged: &[Judged<'_
 }
 
 /// The next height of the best block at which confirmations alone could change something.
-pub(super) fn next_due_height(after: &Payment, judged: &[Judged<'_>], look: &Look) -> Option<u32> {
+pub(super) fn next_due_height(after: &Payment, evaluated: &[Evaluated<'_>], look: &Look) -> Option<u32> {
     let closes_by_block = after.closed_at.is_none() && !look.has_mempool;
     let next_block = closes_by_block.then(|| look.tip_height.saturating_add(1));
     let confirming = (after.state != PaymentState::Confirmed).then(|| after.policy.confirmations.max(1));
-    let heights = judged.iter().filter_map(|one| match one.receipt.position {
+    let heights = evaluated.iter().filter_map(|one| match one.receipt.position {
         Position::Block { height, .. } => Some(height),
         Position::Mempool | Position::Absent { .. } => None,
     });

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use bitcoin::Txid;
 
-use super::counting::{self, Judged};
+use super::counting::{self, Evaluated};
 use super::state::{is_enough, is_invalidated_by};
 use super::{Warning, is_fall};
 use crate::anomaly::{Anomaly, AnomalyChange, AnomalyKind, Coins, Resolution};
@@ -25,8 +25,8 @@ const FOLLOWING: [AnomalyKind; 2] = [AnomalyKind::Overpayment, AnomalyKind::Unde
 struct Scene<'a> {
     before: &'a Payment,
     after: &'a Payment,
-    judged: &'a [Judged<'a>],
-    places: HashMap<Txid, usize>,
+    evaluated: &'a [Evaluated<'a>],
+    indexes: HashMap<Txid, usize>,
     accepted_now: bool,
 }
 
@@ -42,12 +42,12 @@ struct Basis {
 pub(super) fn changes(
     before: &Payment,
     after: &Payment,
-    judged: &[Judged<'_>],
+    evaluated: &[Evaluated<'_>],
     anomalies: &[Anomaly],
     accepted_now: bool,
 ) -> (Vec<AnomalyChange>, Vec<Warning>) {
-    let places = judged.iter().enumerate().map(|(place, one)| (one.receipt.txid, place)).collect();
-    let scene = Scene { before, after, judged, places, accepted_now };
+    let indexes = evaluated.iter().enumerate().map(|(index, one)| (one.receipt.txid, index)).collect();
+    let scene = Scene { before, after, evaluated, indexes, accepted_now };
     let mut changes = Vec::new();
     let mut warnings = Vec::new();
     for anomaly in anomalies {
@@ -88,8 +88,8 @@ fn follow(anomaly: &Anomaly, basis: &Basis) -> Option<AnomalyChange> {
 }
 
 impl Scene<'_> {
-    fn find(&self, txid: Txid) -> Option<&Judged<'_>> {
-        self.places.get(&txid).map(|&place| &self.judged[place])
+    fn find(&self, txid: Txid) -> Option<&Evaluated<'_>> {
+        self.indexes.get(&txid).map(|&index| &self.evaluated[index])
     }
 
     /// Whether staff's acceptance takes the coins that an OPEN anomaly holds. A reversal holds none.
@@ -110,15 +110,15 @@ impl Scene<'_> {
     /// The basis of an anomaly that exists; `None` where this look says nothing about it.
     fn basis(&self, anomaly: &Anomaly) -> Option<Basis> {
         match anomaly.kind {
-            AnomalyKind::LatePayment | AnomalyKind::ExtraPayment => self.basis_in(anomaly.txid?),
-            AnomalyKind::Overpayment | AnomalyKind::Underpayment => Some(self.basis_of(anomaly.kind)),
+            AnomalyKind::LatePayment | AnomalyKind::ExtraPayment => self.basis_of_transaction(anomaly.txid?),
+            AnomalyKind::Overpayment | AnomalyKind::Underpayment => Some(self.basis_of_payment(anomaly.kind)),
             AnomalyKind::ReversedPayment => self.basis_of_reversal(anomaly),
         }
     }
 
     /// The part of one transaction that does not count. A displaced one is neither gone nor counting: nothing is
     /// said about it until the chain or the mempool decides.
-    fn basis_in(&self, txid: Txid) -> Option<Basis> {
+    fn basis_of_transaction(&self, txid: Txid) -> Option<Basis> {
         let one = self.find(txid).filter(|one| !one.displaced)?;
         let receipt = one.receipt;
         let before_sats = if receipt.gone { 0 } else { receipt.amount_sats.saturating_sub(receipt.counted_sats) };
@@ -127,11 +127,11 @@ impl Scene<'_> {
     }
 
     /// What OVERPAYMENT and UNDERPAYMENT tell of, which is a part of what counts.
-    fn basis_of(&self, kind: AnomalyKind) -> Basis {
-        let largest_before = self.judged.iter().map(|one| one.receipt.counted_sats).max();
-        let largest_now = self.judged.iter().map(|one| one.counted_sats).max();
-        let counted_before = self.judged.iter().filter(|one| one.receipt.counted_sats > 0);
-        let counting = self.judged.iter().filter(|one| one.counted_sats > 0);
+    fn basis_of_payment(&self, kind: AnomalyKind) -> Basis {
+        let largest_before = self.evaluated.iter().map(|one| one.receipt.counted_sats).max();
+        let largest_now = self.evaluated.iter().map(|one| one.counted_sats).max();
+        let counted_before = self.evaluated.iter().filter(|one| one.receipt.counted_sats > 0);
+        let counting = self.evaluated.iter().filter(|one| one.counted_sats > 0);
         let reason = match kind {
             AnomalyKind::Underpayment if self.after.paid_sats == 0 => NOTHING_COUNTS,
             AnomalyKind::Underpayment => NOT_UNDERPAID,
@@ -163,17 +163,17 @@ impl Scene<'_> {
 
     /// What counted before the look and is gone after it.
     fn reversed(&self) -> Coins {
-        let lost: Vec<_> = self.judged.iter().filter(|one| one.receipt.counted_sats > 0 && one.gone).collect();
+        let lost: Vec<_> = self.evaluated.iter().filter(|one| one.receipt.counted_sats > 0 && one.gone).collect();
         coins(counting::sum(lost.iter().map(|one| one.receipt.counted_sats)), lost.iter().map(|one| one.receipt.txid))
     }
 
     /// New anomalies, of which there is no record yet.
     fn raised(&self, anomalies: &[Anomaly]) -> Vec<AnomalyChange> {
         let mut raised = self.raised_per_transaction(anomalies);
-        let deep = |one: &Judged<'_>| one.confirmations >= self.after.policy.anomaly_confirmations;
-        let is_settled = self.judged.iter().filter(|one| one.counted_sats > 0).all(deep);
+        let deep = |one: &Evaluated<'_>| one.confirmations >= self.after.policy.anomaly_confirmations;
+        let is_settled = self.evaluated.iter().filter(|one| one.counted_sats > 0).all(deep);
         for kind in FOLLOWING.into_iter().filter(|kind| is_settled && is_new(anomalies, *kind)) {
-            let coins = self.basis_of(kind).now;
+            let coins = self.basis_of_payment(kind).now;
             if coins.paid_sats > 0 {
                 raised.push(AnomalyChange::Raise { kind, txid: None, coins });
             }
@@ -197,10 +197,10 @@ impl Scene<'_> {
             .filter_map(|anomaly| anomaly.txid)
             .collect();
         // After an acceptance, what does not count of refunded coins is what went back.
-        let went_back = |one: &Judged<'_>| self.after.accepted_sats.is_some() && one.receipt.refunded;
-        let deep = |one: &Judged<'_>| one.confirmations >= self.after.policy.anomaly_confirmations;
+        let went_back = |one: &Evaluated<'_>| self.after.accepted_sats.is_some() && one.receipt.refunded;
+        let deep = |one: &Evaluated<'_>| one.confirmations >= self.after.policy.anomaly_confirmations;
         let misfits = self
-            .judged
+            .evaluated
             .iter()
             .filter(|one| deep(one) && !one.displaced && !went_back(one) && !known.contains(&one.receipt.txid));
         misfits
@@ -221,7 +221,7 @@ fn coins(paid_sats: u64, txids: impl IntoIterator<Item = Txid>) -> Coins {
 }
 
 /// What of a transaction is there and does not count.
-fn uncounted(one: &Judged<'_>) -> Coins {
+fn uncounted(one: &Evaluated<'_>) -> Coins {
     let paid_sats = if one.gone { 0 } else { one.receipt.amount_sats.saturating_sub(one.counted_sats) };
     coins(paid_sats, [one.receipt.txid])
 }

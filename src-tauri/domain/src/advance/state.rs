@@ -1,6 +1,6 @@
-//! The transition table of section 2, row by row. It judges no receipt and touches no anomaly.
+//! The transition table of section 2, row by row. What counts is decided before; anomalies come after.
 
-use super::counting::{self, Judged};
+use super::counting::{self, Evaluated};
 use crate::anomaly::Anomaly;
 use crate::payment::{Payment, PaymentState};
 use crate::policy::Overpayment;
@@ -8,13 +8,13 @@ use crate::policy::Overpayment;
 /// The state that follows. `payment` has its state from before the look, and all else from after it.
 pub(super) fn next(
     payment: &Payment,
-    judged: &[Judged<'_>],
+    evaluated: &[Evaluated<'_>],
     anomalies: &[Anomaly],
     accepted_now: bool,
 ) -> PaymentState {
     let wanted = payment.policy.confirmations;
-    let is_confirmed = |confirmations| is_enough(payment, confirmed_sats(judged, confirmations));
-    let largest_sats = judged.iter().map(|one| one.counted_sats).max().unwrap_or(0);
+    let is_confirmed = |confirmations| is_enough(payment, confirmed_sats(evaluated, confirmations));
+    let largest_sats = evaluated.iter().map(|one| one.counted_sats).max().unwrap_or(0);
     let confirm =
         if is_invalidated_by(payment, largest_sats) { PaymentState::Invalid } else { PaymentState::Confirmed };
     match payment.state {
@@ -65,9 +65,9 @@ pub(super) fn is_invalidated_by(payment: &Payment, largest_sats: u64) -> bool {
 
 /// The sum of what counts and has at least so many confirmations; with 0, of what has one or may be
 /// accepted without.
-fn confirmed_sats(judged: &[Judged<'_>], confirmations: u32) -> u64 {
-    let is_confirmed = |one: &&Judged<'_>| {
+fn confirmed_sats(evaluated: &[Evaluated<'_>], confirmations: u32) -> u64 {
+    let is_confirmed = |one: &&Evaluated<'_>| {
         one.confirmations >= confirmations.max(1) || (confirmations == 0 && one.acceptable_unconfirmed)
     };
-    counting::sum(judged.iter().filter(is_confirmed).map(|one| one.counted_sats))
+    counting::sum(evaluated.iter().filter(is_confirmed).map(|one| one.counted_sats))
 }

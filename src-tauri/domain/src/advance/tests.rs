@@ -57,7 +57,7 @@ fn look(minutes: i64) -> Look {
     Look { at, tip_height: TIP, tip_time: at, has_mempool: true, staff_accepts: false }
 }
 
-/// A transaction that was in the mempool a minute after the creation, not yet judged.
+/// A transaction that was in the mempool a minute after the creation, without a verdict.
 fn receipt(number: u8, amount_sats: u64) -> Receipt {
     let at = CREATED.plus_ms(MINUTE_MS);
     Receipt {
@@ -94,7 +94,7 @@ impl Receipt {
         Self { eligible_sats: Some(sats), counted_sats: sats, ..self }
     }
 
-    /// It was judged before, and does not count.
+    /// An earlier look found that it does not count.
     fn late(self) -> Self {
         Self { eligible_sats: Some(0), counted_sats: 0, ..self }
     }
@@ -119,19 +119,19 @@ fn anomaly(kind: AnomalyKind, tx: Option<u8>, paid_sats: u64, resolution: Resolu
 }
 
 /// Writes down what a look decided, as the gateway does.
-fn apply(outcome: &Advance, payment: &mut Payment, receipts: &mut [Receipt], anomalies: &mut Vec<Anomaly>) {
-    payment.state = outcome.state;
-    payment.paid_sats = outcome.paid_sats;
-    payment.closed_at = outcome.closed_at;
-    payment.confirmed_at = outcome.confirmed_at;
-    payment.accepted_sats = outcome.accepted_sats;
-    for (receipt, verdict) in receipts.iter_mut().zip(&outcome.verdicts) {
+fn apply(advanced: &Advance, payment: &mut Payment, receipts: &mut [Receipt], anomalies: &mut Vec<Anomaly>) {
+    payment.state = advanced.state;
+    payment.paid_sats = advanced.paid_sats;
+    payment.closed_at = advanced.closed_at;
+    payment.confirmed_at = advanced.confirmed_at;
+    payment.accepted_sats = advanced.accepted_sats;
+    for (receipt, verdict) in receipts.iter_mut().zip(&advanced.verdicts) {
         assert_eq!(receipt.txid, verdict.txid);
         receipt.eligible_sats = Some(verdict.eligible_sats);
         receipt.counted_sats = verdict.counted_sats;
         receipt.gone = verdict.gone;
     }
-    for change in &outcome.anomalies {
+    for change in &advanced.anomalies {
         apply_change(change, anomalies);
     }
 }

@@ -108,7 +108,7 @@ impl Currency {
         Number::parse(text)?.scaled(self.minor_units)
     }
 
-    /// Shows minor units in plain decimal notation: `10.00`, JPY `1500`, `-0.01`.
+    /// Minor units in plain decimal notation: `10.00`, JPY `1500`, `-0.01`.
     #[must_use]
     pub fn format_minor(&self, minor: i64) -> String {
         format_scaled(minor, self.minor_units)

@@ -39,8 +39,8 @@ impl Rate {
     /// Bitcoin, rounded half-even to 4 decimals. `None` where nothing is left of it.
     #[must_use]
     pub fn less_spread(&self, per_mille: u16) -> Option<Self> {
-        let kept = 1_000_u16.checked_sub(per_mille)?;
-        Self::new(self.0.checked_mul(Decimal::new(i64::from(kept), 3))?)
+        let rest = 1_000_u16.checked_sub(per_mille)?;
+        Self::new(self.0.checked_mul(Decimal::new(i64::from(rest), 3))?)
     }
 
     /// The rate with its 4 decimals.
@@ -71,6 +71,12 @@ impl Rate {
         let worth = i128::from(sats).checked_mul(self.0.mantissa())?.checked_mul(currency.minor_per_unit())?;
         i64::try_from(worth / RATE_UNIT).ok()
     }
+
+    /// The same, held at the largest number where the worth is beyond it.
+    #[must_use]
+    pub fn worth_minor(&self, sats: u64, currency: Currency) -> i64 {
+        self.sats_to_minor_floor(sats, currency).unwrap_or(i64::MAX)
+    }
 }
 
 /// What a payment's coins are worth in fiat: `floor(paid × rate)` while less than the amount is
@@ -78,10 +84,9 @@ impl Rate {
 /// the amount is paid exactly (interface, section 2). Held at the largest number where the worth is beyond it.
 #[must_use]
 pub fn paid_minor(price_minor: i64, amount_sats: u64, paid_sats: u64, rate: Rate, currency: Currency) -> i64 {
-    let worth = |sats| rate.sats_to_minor_floor(sats, currency).unwrap_or(i64::MAX);
     match paid_sats.checked_sub(amount_sats) {
-        Some(surplus) => price_minor.saturating_add(worth(surplus)),
-        None => worth(paid_sats),
+        Some(surplus) => price_minor.saturating_add(rate.worth_minor(surplus, currency)),
+        None => rate.worth_minor(paid_sats, currency),
     }
 }
 

@@ -26,10 +26,10 @@ impl Rate {
     pub fn show(&self) -> String {
         let plain = self.format();
         let (whole, decimals) = plain.split_once('.').unwrap_or((&plain, ""));
-        let said = decimals.trim_end_matches('0').len();
-        let kept = if said == 0 { 0 } else { said.max(RATE_DECIMALS_MIN) };
-        match decimals.get(..kept) {
-            Some(decimals) if kept > 0 => with_thousands(&format!("{whole}.{decimals}")),
+        let significant = decimals.trim_end_matches('0').len();
+        let length = if significant == 0 { 0 } else { significant.max(RATE_DECIMALS_MIN) };
+        match decimals.get(..length) {
+            Some(decimals) if length > 0 => with_thousands(&format!("{whole}.{decimals}")),
             _ => with_thousands(whole),
         }
     }
@@ -40,8 +40,8 @@ fn with_thousands(plain: &str) -> String {
     let (whole, decimals) = plain.split_at(plain.find('.').unwrap_or(plain.len()));
     let digits = whole.trim_start_matches('-');
     let mut shown = whole[..whole.len() - digits.len()].to_owned();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
             shown.push(',');
         }
         shown.push(digit);

@@ -12,8 +12,8 @@ const GROUP: usize = 3;
 pub struct Ambiguous;
 
 impl Currency {
-    /// What was typed, as a plain decimal number with a point; what is no number comes back as it is, for whoever
-    /// judges numbers.
+    /// What was typed, as a plain decimal number with a point; what is no number comes back as it is, for whoever reads
+    /// numbers to refuse.
     ///
     /// # Errors
     /// [`Ambiguous`] where a mark may stand for the decimals or for thousands.
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_left_to_whoever_judges_numbers() {
+    fn what_is_no_number_is_left_to_whoever_reads_numbers() {
         for typed in ["ten", "10.00 EUR", "-1.5", "", "1e3.5"] {
             assert_eq!(plain("USD", typed).as_deref(), Ok(typed), "{typed}");
         }

@@ -1,4 +1,4 @@
-//! The setting `confirmationTiers`: how many confirmations a price needs. It judges no payment that exists.
+//! The setting `confirmationTiers`: how many confirmations a price needs. What a payment needs is fixed when it is made.
 
 use std::fmt;
 use std::str::FromStr;
@@ -51,7 +51,7 @@ pub enum TiersError {
 
 impl ConfirmationTiers {
     /// The confirmations for a price of this equivalent; the highest tier where it is not known. The
-    /// equivalent is judged unrounded, and a bound belongs to its tier.
+    /// equivalent is compared unrounded, and a bound belongs to its tier.
     #[must_use]
     pub fn confirmations_for(&self, usd_equivalent: Option<Decimal>) -> u32 {
         let Some(equivalent) = usd_equivalent else { return self.highest };
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_belongs_to_its_tier_and_is_judged_unrounded() {
+    fn a_bound_belongs_to_its_tier_and_is_compared_unrounded() {
         let tiers: ConfirmationTiers = "1000:1,10000:3,*:6".parse().unwrap();
         assert_eq!(tiers, ConfirmationTiers::default());
         for (equivalent, confirmations) in [

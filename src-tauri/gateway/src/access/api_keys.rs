@@ -2,8 +2,9 @@
 //! what is kept of it is a SHA-256 (it has 256 random bits, so a slow hash would protect nothing).
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use tillgate_domain::permission::Permissions;
@@ -75,7 +76,7 @@ impl ApiKeys {
     #[must_use]
     pub fn authenticate(&self, name: &str, secret: &str) -> Option<Arc<ApiKey>> {
         let given: [u8; 32] = Sha256::digest(secret.as_bytes()).into();
-        let key = self.live.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        let key = self.live.read().get(name).cloned();
         let kept = key.as_ref().map_or([0; 32], |key| key.secret_sha256);
         if bool::from(given.ct_eq(&kept)) { key } else { None }
     }
@@ -143,7 +144,7 @@ impl ApiKeys {
                 Ok(Arc::new(key))
             })
             .await?;
-        self.live.write().unwrap_or_else(PoisonError::into_inner).insert(key.name.clone(), Arc::clone(&key));
+        self.live.write().insert(key.name.clone(), Arc::clone(&key));
         Ok(key)
     }
 
@@ -159,7 +160,7 @@ impl ApiKeys {
                 Ok(key)
             })
             .await?;
-        self.live.write().unwrap_or_else(PoisonError::into_inner).remove(&key.name);
+        self.live.write().remove(&key.name);
         Ok(key)
     }
 

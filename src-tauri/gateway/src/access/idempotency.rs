@@ -4,7 +4,7 @@
 use sha2::{Digest, Sha256};
 use tillgate_domain::time::Timestamp;
 
-use crate::store::idempotency::KeptAnswer;
+use crate::store::idempotency::StoredAnswer;
 use crate::store::{Reader, StoreError, Tx};
 
 /// How long an answer is kept, on the environment's clock.
@@ -47,7 +47,7 @@ impl Once {
     /// # Errors
     /// When the database cannot be read.
     pub fn seen(&self, reader: &Reader<'_>, now: Timestamp) -> Result<Seen, StoreError> {
-        Ok(match reader.kept_answer(self.key_id, self.path, &self.key, now.plus_ms(-KEPT_MS))? {
+        Ok(match reader.stored_answer(self.key_id, self.path, &self.key, now.plus_ms(-KEPT_MS))? {
             None => Seen::Never,
             Some(kept) if kept.request_sha256 == self.request_sha256 => Seen::Answered(kept.answer),
             Some(_) => Seen::Reused,
@@ -59,9 +59,9 @@ impl Once {
     /// # Errors
     /// When it cannot be stored.
     pub fn keep(&self, tx: &Tx<'_>, answer: &[u8], now: Timestamp) -> Result<(), StoreError> {
-        let kept = KeptAnswer { request_sha256: self.request_sha256, answer: answer.to_vec() };
+        let kept = StoredAnswer { request_sha256: self.request_sha256, answer: answer.to_vec() };
         let after = now.plus_ms(-KEPT_MS);
-        tx.keep_answer((self.key_id, self.path, &self.key), &kept, now, after)
+        tx.store_answer((self.key_id, self.path, &self.key), &kept, now, after)
     }
 }
 

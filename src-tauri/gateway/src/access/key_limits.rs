@@ -2,9 +2,10 @@
 //! how many are open when a key comes to its bound, never for each payment.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use crate::store::payment_lists::PaymentFilter;
@@ -215,7 +216,7 @@ impl KeyLimits {
     }
 
     fn keys(&self) -> MutexGuard<'_, HashMap<i64, Used>> {
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
+        self.keys.lock()
     }
 }
 

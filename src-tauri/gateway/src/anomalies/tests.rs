@@ -29,7 +29,7 @@ async fn pay_late(world: &World, payment: &PaymentRow, parts: u32) {
 
 /// How many anomalies a whole list of 500 shows.
 fn listed(world: &World, filter: &AnomalyFilter) -> usize {
-    let records = world.gateway.show(|snapshot| {
+    let records = world.gateway.render(|snapshot| {
         let mut list = list(snapshot, filter, 500, 0)?;
         let mut records = String::new();
         while !list.is_done() {

@@ -24,7 +24,7 @@ pub(crate) struct SandboxChain {
 }
 
 /// Where a look ended: the number of the last change that it saw, and the best block.
-struct Place {
+struct Token {
     change: i64,
     height: u32,
     hash: BlockHash,
@@ -51,9 +51,9 @@ impl SandboxChain {
 
     /// The number of the last change before the view that a token asks for; `None` where this chain was never there.
     fn last_change(&self, token: &[u8]) -> Result<Option<i64>, ChainDown> {
-        let Some(place) = Place::read(token) else { return Ok(None) };
-        let was_there = self.sandbox.was_at(place.change, place.height, place.hash).map_err(down)?;
-        Ok(was_there.then_some(place.change))
+        let Some(last) = Token::read(token) else { return Ok(None) };
+        let was_there = self.sandbox.was_at(last.change, last.height, last.hash).map_err(down)?;
+        Ok(was_there.then_some(last.change))
     }
 }
 
@@ -87,7 +87,7 @@ impl Chain for SandboxChain {
         let tip = tip(changes.tip);
         let ours = changes.txs.into_iter().filter(|view| ask.watch.concerns(&view.tx));
         Ok(View {
-            token: Place { change: changes.cursor, height: tip.height, hash: tip.hash }.write(),
+            token: Token { change: changes.cursor, height: tip.height, hash: tip.hash }.write(),
             from_start: since.is_none(),
             more: changes.more,
             tip,
@@ -124,7 +124,7 @@ impl Chain for SandboxChain {
     }
 }
 
-impl Place {
+impl Token {
     fn write(&self) -> Vec<u8> {
         [&self.change.to_be_bytes()[..], &self.height.to_be_bytes(), &self.hash.to_byte_array()].concat()
     }

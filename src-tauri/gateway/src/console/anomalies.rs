@@ -15,7 +15,7 @@ use super::page::{Page, page_size};
 use super::states::{AnomalyKind, Resolution};
 use super::sums::{Acceptance, FiatView};
 use crate::anomalies;
-use crate::records::{anomaly_message, anomaly_worth_minor};
+use crate::records::anomaly_message;
 use crate::store::anomalies::AnomalyFilter;
 use crate::store::{self, Reader, StoreError};
 
@@ -124,7 +124,7 @@ impl AboutPayment {
 impl AnomalyRow {
     /// The view of an anomaly of that payment.
     pub fn of(row: &store::anomalies::AnomalyRow, about: &AboutPayment) -> Self {
-        let worth = FiatView::of(anomaly_worth_minor(row), row.currency);
+        let worth = FiatView::of(row.worth_minor(), row.currency);
         Self {
             anomaly_id: row.anomaly.id.to_string(),
             payment_id: row.payment_id.to_string(),

@@ -9,7 +9,7 @@ use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
-use super::status::host;
+use super::status::{host, strays};
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
 use crate::machine::disk::Disk;
@@ -128,9 +128,9 @@ fn keyring(gateway: &Gateway) -> Finding {
 }
 
 fn database(gateway: &Gateway) -> Finding {
-    match gateway.store.read(|reader| reader.faults_of_file()) {
-        Ok(faults) if faults.is_empty() => Ok("the database is sound".to_owned()),
-        Ok(faults) => Err(format!("the database is damaged ({}): restore the last backup", faults.join("; "))),
+    match gateway.store.read(|reader| reader.damage_of_file()) {
+        Ok(damage) if damage.is_empty() => Ok("the database is sound".to_owned()),
+        Ok(damage) => Err(format!("the database is damaged ({}): restore the last backup", damage.join("; "))),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -178,14 +178,15 @@ async fn rates(gateway: &Gateway) -> Finding {
         .filter(|currency| gateway.rates.rate_for(**currency, now).is_err())
         .map(tillgate_domain::money::Currency::code)
         .collect();
-    if missing.is_empty() {
-        Ok("every currency has a fresh rate".to_owned())
-    } else {
-        Err(format!(
+    let mut wrong = Vec::new();
+    if !missing.is_empty() {
+        wrong.push(format!(
             "no fresh rate for {}: payments in these are refused until the sources quote them, or leave them out of the setting currencies",
             missing.join(", ")
-        ))
+        ));
     }
+    wrong.extend(strays(&gateway.rates.rows(now), &settings.currencies));
+    if wrong.is_empty() { Ok("every currency has a fresh rate".to_owned()) } else { Err(wrong.join("; ")) }
 }
 
 /// Shops that hear nothing ship nothing: a server that fails now, and what was given up and never told since.

@@ -68,7 +68,7 @@ impl CommandError {
 
 impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
-        Self::of("STORAGE_UNAVAILABLE", &error)
+        Self::of(if error.is_passing() { "STORAGE_UNAVAILABLE" } else { "INTERNAL_ERROR" }, &error)
     }
 }
 

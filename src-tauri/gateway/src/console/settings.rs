@@ -58,7 +58,7 @@ impl From<Shown> for SettingRow {
         Self {
             name: shown.setting.name.to_owned(),
             value: shown.value,
-            default: shown.default.to_owned(),
+            default: shown.default,
             about: format!("{} Must be {}.", shown.setting.about, shown.setting.form),
         }
     }

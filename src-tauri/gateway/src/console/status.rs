@@ -1,6 +1,9 @@
 //! What runs, at a glance.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+use tillgate_domain::money::Currency;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
@@ -113,9 +116,11 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
     let now = gateway.clock.now();
     let mut warnings: Vec<String> = watched.warnings.iter().map(ToString::to_string).collect();
     warnings.extend(watched.begun_anew(now));
+    let (rates, currencies) = (gateway.rates.rows(now), &gateway.settings.snapshot().currencies);
     let failures = gateway.rates.failures();
     warnings
         .extend(failures.into_iter().map(|(source, why)| format!("the rate source {source} does not answer: {why}")));
+    warnings.extend(strays(&rates, currencies));
     warnings.extend(key_trouble);
     let given_up = reader.count_given_up()?;
     if given_up > 0 {
@@ -132,7 +137,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         chain_height: watched.tip.map_or(0, |tip| tip.height),
         chain_looked_at: watched.looked_at.map(|at| at.iso_millis()),
         chain_error: watched.error,
-        rates: gateway.rates.rows(now).into_iter().map(RateRow::from).collect(),
+        rates: rates.into_iter().map(RateRow::from).collect(),
         open_payments: reader.payments_count(&PaymentFilter::open())?,
         open_anomalies: reader.open_anomalies_count(None)?,
         waiting_notifications: reader.count_waiting_notifications()?,
@@ -140,11 +145,28 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         sandbox: gateway.sandbox.is_some(),
         secrets: gateway.secrets.describe(),
         warnings,
-        currencies: gateway.settings.snapshot().currencies.iter().map(|one| one.code().to_owned()).collect(),
+        currencies: currencies.iter().map(|one| one.code().to_owned()).collect(),
         open_reversals: reader.open_reversals_count()?,
         failing_notifications: failing.iter().map(|one| one.notifications).sum(),
         failing_servers: named(&failing),
     })
+}
+
+/// A sentence for each source whose quotes for one of these currencies are left out of its rate.
+pub(crate) fn strays(rates: &[RatesRow], currencies: &[Currency]) -> Vec<String> {
+    let mut strays: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for row in rates.iter().filter(|row| currencies.contains(&row.currency)) {
+        for source in &row.strays {
+            strays.entry(source).or_default().push(row.currency.code());
+        }
+    }
+    let sentence = |(source, codes): (&str, Vec<&str>)| {
+        format!(
+            "the rate source {source} strays from the others by more than 5 % and is left out of {}",
+            codes.join(", ")
+        )
+    };
+    strays.into_iter().map(sentence).collect()
 }
 
 /// The servers by name, as people know them; of many only the first.
@@ -162,3 +184,6 @@ pub(crate) fn host(server: &str) -> &str {
     let host = server.split_once("://").map_or(server, |(_, host)| host);
     host.strip_suffix(":443").or_else(|| host.strip_suffix(":80")).unwrap_or(host)
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use tillgate_domain::advance::may_accept;
 use tillgate_domain::anomaly::Anomaly;
 use tillgate_domain::money::Currency;
-use tillgate_domain::payment::PaymentState;
+use tillgate_domain::payment;
 use tillgate_domain::receipt::Receipt;
 use ts_rs::TS;
 
@@ -93,20 +93,13 @@ pub enum WhyInvalid {
     Withdrawn,
 }
 
-impl WhyInvalid {
-    /// `None` in every state but INVALID. `paid_sats` is what counts in that state.
-    #[must_use]
-    pub fn of(state: PaymentState, was_confirmed: bool, amount_sats: u64, paid_sats: u64) -> Option<Self> {
-        match state {
-            PaymentState::New
-            | PaymentState::Underpaid
-            | PaymentState::Unconfirmed
-            | PaymentState::Confirmed
-            | PaymentState::Expired => None,
-            PaymentState::Invalid if paid_sats > amount_sats => Some(Self::Overpaid),
-            PaymentState::Invalid if was_confirmed => Some(Self::Reversed),
-            PaymentState::Invalid if paid_sats == 0 => Some(Self::Withdrawn),
-            PaymentState::Invalid => Some(Self::ShortPaid),
+impl From<payment::WhyInvalid> for WhyInvalid {
+    fn from(why: payment::WhyInvalid) -> Self {
+        match why {
+            payment::WhyInvalid::ShortPaid => Self::ShortPaid,
+            payment::WhyInvalid::Overpaid => Self::Overpaid,
+            payment::WhyInvalid::Reversed => Self::Reversed,
+            payment::WhyInvalid::Withdrawn => Self::Withdrawn,
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::machine::data_dir::{self, DataDir, DataDirError, WhereNone};
 use crate::machine::disk::Disk;
 use crate::machine::entropy::{Entropy, NoEntropy, SystemEntropy};
 use crate::machine::environment::Environment;
-use crate::machine::secrets::{self, SecretError, SecretsPlace};
+use crate::machine::secrets::{self, SecretError, SecretsLocation};
 use crate::notifications::{ATTEMPT_TIMEOUT, NoClient, Notifier};
 use crate::rates::{Rates, sources};
 use crate::settings::{LiveSettings, Override, SettingError};
@@ -38,7 +38,7 @@ pub struct Options {
     /// Values of settings, by name, that rule over the stored ones.
     pub overrides: BTreeMap<String, Override>,
     /// Where secrets lie.
-    pub secrets: SecretsPlace,
+    pub secrets: SecretsLocation,
 }
 
 /// Why a gateway cannot be opened; each is a sentence with the remedy.

@@ -1,9 +1,9 @@
 //! How far the chain was watched, and how that goes, for use cases and people. Held in memory: a restart looks anew.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bitcoin::Txid;
+use parking_lot::{Mutex, MutexGuard};
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 
@@ -14,7 +14,7 @@ use crate::store::{Store, StoreError};
 /// A chain not watched for so long says nothing about new payments any more (interface, "Errors").
 const WATCHED_WITHIN_MS: i64 = 10 * 60 * 1_000;
 
-/// Warnings kept; older ones are in the log.
+/// Warnings remembered; older ones are in the log.
 const WARNINGS_MAX: usize = 100;
 
 /// How long people are told that the chain is another: whoever looks once a day hears of it.
@@ -25,18 +25,12 @@ const BEGUN_ANEW_TOLD_FOR_MS: i64 = 24 * 3_600_000;
 pub enum BackendWarning {
     /// The mempool holds a conflict with a transaction that a CONFIRMED payment rests on.
     DoubleSpendAttempt {
-        /// The payment.
         payment_id: Id,
         /// The transaction under attack.
         txid: Txid,
     },
     /// The basis of an anomaly that people decided on has changed.
-    DecidedAnomalyChanged {
-        /// The payment.
-        payment_id: Id,
-        /// The anomaly.
-        anomaly_id: Id,
-    },
+    DecidedAnomalyChanged { payment_id: Id, anomaly_id: Id },
 }
 
 impl std::fmt::Display for BackendWarning {
@@ -60,7 +54,7 @@ pub struct WatchStatus {
     pub tip: Option<Tip>,
     /// Start of the last successful look.
     pub looked_at: Option<Timestamp>,
-    /// When a look last found another chain than the one before it had seen.
+    /// When a look last found another chain than the look before it.
     pub begun_anew_at: Option<Timestamp>,
     /// Why the last look failed, if it did.
     pub error: Option<String>,
@@ -114,9 +108,6 @@ struct Inner {
 
 impl LastLook {
     /// Goes on where the database says that the chain was watched to.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn load(store: &Store) -> Result<Self, StoreError> {
         let watched = store.read(|reader| reader.watched_chain())?;
         Ok(Self { inner: Mutex::new(Inner { watched, ..Inner::default() }) })
@@ -183,7 +174,7 @@ impl LastLook {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }
 

@@ -150,32 +150,18 @@ impl From<Malformed> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::DiskFull
-            | StoreError::ReadOnly
-            | StoreError::Locked
-            | StoreError::Io { .. }
-            | StoreError::Closed
-            | StoreError::CommitFailed(_) => {
-                tracing::error!(%error, "a request was refused because nothing could be stored");
-                let why = match &error {
-                    // What SQLite says of its files is for the log.
-                    StoreError::CommitFailed(_) => "the commit failed".to_owned(),
-                    error => error.to_string(),
-                };
-                let message = format!("Nothing can be stored or read at the moment, and nothing was changed: {why}");
-                Self::unavailable("STORAGE_UNAVAILABLE", message)
-            }
-            StoreError::TooManyReads | StoreError::OutOfFiles => {
-                tracing::error!(%error, "a request was refused because nothing could be read");
-                Self::unavailable("STORAGE_UNAVAILABLE", format!("Nothing can be read at the moment: {error}"))
-            }
-            StoreError::NewerSchema { .. }
-            | StoreError::NotOurs { .. }
-            | StoreError::Corrupt(_)
-            | StoreError::BadValue(_)
-            | StoreError::Sqlite(_) => Self::internal(&error),
+        if !error.is_passing() {
+            return Self::internal(&error);
         }
+        tracing::error!(%error, "a request was refused because nothing could be stored or read");
+        let changed_nothing = "Nothing can be stored or read at the moment, and nothing was changed";
+        let message = match &error {
+            StoreError::TooManyReads | StoreError::OutOfFiles => format!("Nothing can be read at the moment: {error}"),
+            // What SQLite says of its files is for the log.
+            StoreError::CommitFailed(_) => format!("{changed_nothing}: the commit failed"),
+            _ => format!("{changed_nothing}: {error}"),
+        };
+        Self::unavailable("STORAGE_UNAVAILABLE", message)
     }
 }
 

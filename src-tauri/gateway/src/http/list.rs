@@ -38,7 +38,7 @@ pub(super) async fn list_answer<K: Send + 'static>(
         let (http, place) = (Arc::clone(http), http.read_places.take(key_id).await?);
         move || {
             let _place = place;
-            http.app.gateway.show(|snapshot| {
+            http.app.gateway.render(|snapshot| {
                 let mut list = query(snapshot)?;
                 Ok((list.next_part(snapshot)?, list))
             })
@@ -82,7 +82,7 @@ async fn go_on<K: Send + 'static>(
         let gateway = Arc::clone(&http.app.gateway);
         let next = tokio::task::spawn_blocking(move || {
             let _place = place;
-            (gateway.show(|snapshot| list.next_part(snapshot)), list)
+            (gateway.render(|snapshot| list.next_part(snapshot)), list)
         });
         let part = match next.await {
             Ok((Ok(part), rest)) => {

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use tillgate_domain::time::Timestamp;
 
 use super::peer::network_of;
@@ -38,7 +38,7 @@ impl Window {
 impl Throttle {
     /// Counts a failed sign-in; `Err` is the seconds to wait when there were too many.
     pub(super) fn failed(&self, address: IpAddr, now: Timestamp) -> Result<(), u32> {
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.windows.lock();
         let mut key = network_of(address);
         if windows.len() >= ADDRESSES_MAX && !windows.contains_key(&key) {
             windows.retain(|_, window| !window.is_over(now));
@@ -97,8 +97,8 @@ mod tests {
         for address in 0..(ADDRESSES_MAX as u32 + 100) {
             let _ = throttle.failed(IpAddr::V4(address.into()), NOW);
         }
-        assert!(throttle.windows.lock().unwrap().len() <= ADDRESSES_MAX + 1);
+        assert!(throttle.windows.lock().len() <= ADDRESSES_MAX + 1);
         assert_eq!(throttle.failed("203.0.113.9".parse().unwrap(), NOW.plus_ms(WINDOW_MS)), Ok(()));
-        assert!(throttle.windows.lock().unwrap().len() < 10, "windows that are over are forgotten");
+        assert!(throttle.windows.lock().len() < 10, "windows that are over are forgotten");
     }
 }

@@ -6,10 +6,11 @@
 //! after a step back it runs at half speed until it is level with the wall clock, so that nothing
 //! that was decided is undone and nothing that is due waits for ever.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tillgate_domain::time::Timestamp;
 
 use crate::machine::fail_points;
@@ -69,13 +70,13 @@ impl SystemClock {
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running.lock();
         // Read under the lock, or a slower thread could bring an older reading after a newer one.
         let (now_ms, event) = running.read(read_machine());
         drop(running);
         match event {
             None => {}
-            Some(StepEvent::Seen { by_ms }) => {
+            Some(StepEvent::Noticed { by_ms }) => {
                 tracing::warn!(by_ms, "the machine's clock was set; the gateway's follows if that lasts five minutes");
             }
             Some(StepEvent::Undone) => tracing::info!("the machine's clock was set right again"),
@@ -97,7 +98,7 @@ struct Reading {
 /// Something about the wall clock that people should know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StepEvent {
-    Seen { by_ms: i64 },
+    Noticed { by_ms: i64 },
     Undone,
     Taken { by_ms: i64 },
 }
@@ -157,7 +158,7 @@ impl RunningClock {
             }
             _ => {
                 self.step = Some(Step { by_ms, since_boot_ms: reading.boot_ms });
-                Some(StepEvent::Seen { by_ms })
+                Some(StepEvent::Noticed { by_ms })
             }
         }
     }
@@ -235,7 +236,7 @@ mod tests {
     fn a_step_is_reported_once_and_taken_over_after_five_minutes() {
         let mut clock = started();
         let hour = 60 * MINUTE;
-        assert_eq!(read(&mut clock, 1_000, hour), (1_000, Some(StepEvent::Seen { by_ms: hour })));
+        assert_eq!(read(&mut clock, 1_000, hour), (1_000, Some(StepEvent::Noticed { by_ms: hour })));
         assert_eq!(read(&mut clock, 1_000 + 5 * MINUTE - 1, hour), (1_000 + 5 * MINUTE - 1, None));
         assert_eq!(
             read(&mut clock, 1_000 + 5 * MINUTE, hour),
@@ -257,7 +258,7 @@ mod tests {
         let mut clock = started();
         read(&mut clock, 0, 60 * MINUTE);
         let (_, event) = read(&mut clock, 4 * MINUTE, 30 * MINUTE);
-        assert_eq!(event, Some(StepEvent::Seen { by_ms: 30 * MINUTE }));
+        assert_eq!(event, Some(StepEvent::Noticed { by_ms: 30 * MINUTE }));
         assert_eq!(read(&mut clock, 6 * MINUTE, 30 * MINUTE), (6 * MINUTE, None));
     }
 

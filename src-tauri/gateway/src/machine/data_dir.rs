@@ -64,7 +64,7 @@ pub enum WhereNone {
 }
 
 impl DataDir {
-    /// Takes the environment's folder below `base` ([`base`]).
+    /// Takes the environment's folder below `base`.
     ///
     /// # Errors
     /// When there is none and none is to be made, another process uses it, another user may have prepared it, or it

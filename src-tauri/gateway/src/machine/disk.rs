@@ -1,9 +1,9 @@
 //! How much room is left on the disk that holds the data.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// With less room than this nothing new is made, so that what was promised can still be written (interface, "Errors").
@@ -46,7 +46,7 @@ impl Disk {
             u64::MAX => {}
             pretended => return Some(pretended),
         }
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         match *last {
             Some((asked_at, free)) if asked_at.elapsed() < ASK_EVERY => free,
             _ => {

@@ -7,7 +7,7 @@
 
 #![allow(unreachable_pub, reason = "tests compile this file alone, too, and look for what it then holds")]
 
-/// A place that a test can name. `Before` is before the act, `After` is when it is done and nobody was told of it.
+/// A point of the program that a test can name. `Before` is before the act, `After` is when it is done and nobody was told of it.
 #[derive(Clone, Copy)]
 pub enum Point {
     /// The database's commit.

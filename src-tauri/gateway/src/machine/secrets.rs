@@ -2,7 +2,7 @@
 
 mod encrypted_file;
 mod keyring;
-mod place;
+mod location;
 mod plain_file;
 mod private_file;
 
@@ -10,8 +10,8 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-pub use place::SecretsPlace;
-pub(crate) use place::open;
+pub use location::SecretsLocation;
+pub(crate) use location::open;
 
 /// What a secret is for; part of its entry's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,7 +23,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Its name in the place of secrets.
+    /// Its name in a store of secrets.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Purpose {
     }
 }
 
-/// A secret's text, wiped when dropped and never shown.
+/// A secret's text, wiped when dropped and never printed.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 
@@ -62,7 +62,7 @@ impl fmt::Debug for Secret {
 #[error("{0}")]
 pub struct SecretError(pub String);
 
-/// A place for secrets, of one installation and environment. Calls block.
+/// Where the secrets of one installation and environment lie. Calls block.
 pub trait SecretStore: Send + Sync {
     /// The secret, if there is one.
     ///

@@ -12,42 +12,27 @@ pub enum Untrusted {
     #[error(
         "{path} is a symbolic link, and Tillgate follows none to its data: see who made it and remove it, or name another --data-dir"
     )]
-    Link {
-        /// The link.
-        path: PathBuf,
-    },
+    Link { path: PathBuf },
     /// Who made the other name may have chosen what is written over.
     #[error(
         "{path} is one file under several names (hard links), and what Tillgate writes would change the others: copy it, remove this name, and put the copy in its place"
     )]
-    SeveralNames {
-        /// One of them.
-        path: PathBuf,
-    },
+    SeveralNames { path: PathBuf },
     /// Whoever owns it can put anything in it.
     #[error(
         "{path} belongs to another user (uid {uid}), who could forge what stands there: run Tillgate as that user, or name a --data-dir of your own"
     )]
     OfAnother {
-        /// The file or folder.
         path: PathBuf,
         /// Whose it is.
         uid: u32,
     },
     /// Whoever may write in it can put another folder in the place of ours.
     #[error("everybody may write in {path}: close it with chmod o-w {path}, or name another --data-dir")]
-    OpenToAll {
-        /// The folder.
-        path: PathBuf,
-    },
+    OpenToAll { path: PathBuf },
     /// Its owner cannot be told.
     #[error("looking at {path} failed: {source}")]
-    Unreadable {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
 }
 
 /// The user as whom this program acts, as the system counts users.
@@ -73,7 +58,7 @@ pub(crate) fn is_ours(path: &Path) -> Result<bool, Untrusted> {
     if found.is_symlink() {
         return Err(Untrusted::Link { path: path.to_owned() });
     }
-    of(path, &found, &[Owner::We])?;
+    check_owner(path, &found, &[Owner::We])?;
     #[cfg(unix)]
     if found.is_file() && std::os::unix::fs::MetadataExt::nlink(&found) > 1 {
         return Err(Untrusted::SeveralNames { path: path.to_owned() });
@@ -85,9 +70,9 @@ pub(crate) fn is_ours(path: &Path) -> Result<bool, Untrusted> {
 /// system's.
 pub(crate) fn may_hold_ours(folder: &Path) -> Result<(), Untrusted> {
     let Some(link) = existing(std::fs::symlink_metadata(folder), folder)? else { return Ok(()) };
-    of(folder, &link, &[Owner::We, Owner::Root])?;
+    check_owner(folder, &link, &[Owner::We, Owner::Root])?;
     let Some(found) = existing(std::fs::metadata(folder), folder)? else { return Ok(()) };
-    of(folder, &found, &[Owner::We, Owner::Root])?;
+    check_owner(folder, &found, &[Owner::We, Owner::Root])?;
     #[cfg(unix)]
     {
         /// Others may write, and each may remove only what is theirs.
@@ -118,7 +103,7 @@ enum Owner {
 }
 
 #[cfg(unix)]
-fn of(path: &Path, found: &Metadata, owners: &[Owner]) -> Result<(), Untrusted> {
+fn check_owner(path: &Path, found: &Metadata, owners: &[Owner]) -> Result<(), Untrusted> {
     let uid = std::os::unix::fs::MetadataExt::uid(found);
     let is = |owner: &Owner| match owner {
         Owner::We => uid == own_uid(),
@@ -129,7 +114,7 @@ fn of(path: &Path, found: &Metadata, owners: &[Owner]) -> Result<(), Untrusted> 
 
 /// Elsewhere folders in a user's profile are closed to others by the system.
 #[cfg(not(unix))]
-fn of(_path: &Path, _found: &Metadata, _owners: &[Owner]) -> Result<(), Untrusted> {
+fn check_owner(_path: &Path, _found: &Metadata, _owners: &[Owner]) -> Result<(), Untrusted> {
     Ok(())
 }
 

@@ -5,8 +5,9 @@
 //! one goes on, and the next rotation throws the other away. Where the row names a key that cannot
 //! be read, nothing is sent.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
@@ -153,7 +154,7 @@ impl HmacKeys {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }
 

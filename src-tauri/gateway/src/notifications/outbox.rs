@@ -121,7 +121,7 @@ impl Outbox<'_> {
     /// When it cannot be stored.
     pub(crate) fn queue_anomaly(&self, row: &AnomalyRow) -> Result<bool, OutboxError> {
         let Some(url) = &row.notification_url else { return Ok(false) };
-        let receipts = self.tx.shown_receipts(row.payment_seq, &row.anomaly.txids)?;
+        let receipts = self.tx.receipts_of(row.payment_seq, &row.anomaly.txids)?;
         let body = anomaly_record(row, &receipts, &self.record_context());
         self.queue(SubjectKind::Anomaly, row.anomaly.id, row.key_id, url, body)
     }

@@ -12,7 +12,7 @@ use crate::store::payment_lists::PaymentFilter;
 /// # Errors
 /// When the database cannot be read.
 pub(crate) fn show(gateway: &Gateway, id: &Id, key_id: Option<i64>) -> Result<Option<String>, StoreError> {
-    gateway.show(|snapshot| {
+    gateway.render(|snapshot| {
         let row = snapshot.reader.payment(id)?.filter(|row| key_id.is_none() || row.key_id == key_id);
         row.map(|row| snapshot.payment(&row)).transpose()
     })

@@ -15,7 +15,7 @@ pub(crate) struct Simulated {
 }
 
 impl Simulated {
-    /// Quotes what `sandbox` keeps.
+    /// Quotes the rates of `sandbox`.
     #[must_use]
     pub(crate) fn new(sandbox: Arc<Sandbox>) -> Self {
         Self { sandbox }

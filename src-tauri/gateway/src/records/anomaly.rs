@@ -19,7 +19,7 @@ pub(crate) fn anomaly_record(row: &AnomalyRow, receipts: &[Receipt], context: &R
     record.text("anomalyType", anomaly.kind.as_str());
     record.text("address", &row.address);
     record.raw("paidBtc", &format_btc(anomaly.paid_sats));
-    record.raw("fiatAmount", &row.currency.format_minor(anomaly_worth_minor(row)));
+    record.raw("fiatAmount", &row.currency.format_minor(row.worth_minor()));
     record.text("currency", row.currency.code());
     record.raw("exchangeRate", &row.rate.format());
     record.text("time", &row.created_at.iso_seconds());
@@ -34,11 +34,6 @@ pub(crate) fn anomaly_record(row: &AnomalyRow, receipts: &[Receipt], context: &R
     record.text("notificationType", "ANOMALY");
     mark_environment(&mut record, context.environment);
     record.finish()
-}
-
-/// The coins' worth at the anomaly's rate, rounded down to the minor unit.
-pub(crate) fn anomaly_worth_minor(row: &AnomalyRow) -> i64 {
-    row.rate.sats_to_minor_floor(row.anomaly.paid_sats, row.currency).unwrap_or(i64::MAX)
 }
 
 /// What happened, and what became of it, in a sentence for people.

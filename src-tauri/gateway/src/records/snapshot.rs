@@ -47,7 +47,7 @@ impl<'a> Snapshot<'a> {
     pub fn anomaly(&self, row: &AnomalyRow) -> Result<String, StoreError> {
         Ok(anomaly_record(
             row,
-            &self.reader.shown_receipts(row.payment_seq, &row.anomaly.txids)?,
+            &self.reader.receipts_of(row.payment_seq, &row.anomaly.txids)?,
             &self.context(self.tip_height()?),
         ))
     }

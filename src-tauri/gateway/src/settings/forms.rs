@@ -1,4 +1,4 @@
-//! Reading and showing the values of settings. Each parser answers `None` for what its setting's form does not
+//! Reading and writing the values of settings. Each parser answers `None` for what its setting's form does not
 //! allow; the table says the form.
 
 use std::fmt;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use ipnet::IpNet;
 use tillgate_domain::money::Currency;
-use url::{Host, Url};
+use url::Url;
 
 /// Items of a list at most; more would be a mistake.
 const LIST_MAX: usize = 50;
@@ -49,7 +49,7 @@ impl FromStr for Network {
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A single address is shown as it is written.
+        // A single address is written as it was read.
         if self.0.prefix_len() == self.0.max_prefix_len() { self.0.addr().fmt(f) } else { self.0.fmt(f) }
     }
 }
@@ -76,7 +76,7 @@ pub(super) fn list<T: PartialEq>(text: &str, item: impl Fn(&str) -> Option<T>) -
     (items.len() <= LIST_MAX).then_some(items)
 }
 
-/// Shows a list as it is read.
+/// A list, as [`list`] reads it.
 pub(super) fn joined<T: fmt::Display>(items: &[T]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
@@ -84,16 +84,6 @@ pub(super) fn joined<T: fmt::Display>(items: &[T]) -> String {
 /// The codes of currencies that are known, at least one.
 pub(super) fn currencies(text: &str) -> Option<Vec<Currency>> {
     list(text, Currency::from_code).filter(|currencies| !currencies.is_empty())
-}
-
-/// A host name or address without a port, in lower case, as a `Host` header has it.
-pub(super) fn host(text: &str) -> Option<String> {
-    match Host::parse(text).ok()? {
-        Host::Domain(name) if name.bytes().all(is_name_byte) && name.len() <= 253 => Some(name),
-        Host::Domain(_) => None,
-        Host::Ipv4(address) => Some(address.to_string()),
-        Host::Ipv6(address) => Some(format!("[{address}]")),
-    }
 }
 
 /// An `http` or `https` URL without user, query or fragment; the slash at its end is cut off.
@@ -133,8 +123,4 @@ pub(super) fn logo(text: &str) -> Option<String> {
 /// `None` for an empty text, else what `parse` makes of it.
 pub(super) fn optional<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
     if text.is_empty() { Some(None) } else { parse(text).map(Some) }
-}
-
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')
 }

@@ -1,10 +1,12 @@
-//! The table of settings. `settings list`, the panel and the documentation are made from it.
+//! The table of settings, and their defaults. `settings list`, the panel and the documentation are made from it.
 
-use tillgate_domain::policy::parse_usd;
+use tillgate_domain::money::Currency;
+use tillgate_domain::policy::{PolicySettings, parse_usd};
 
-use super::forms::{color, currencies, host, joined, list, logo, name, optional, public_url, whole};
+use super::forms::{color, currencies, joined, list, logo, name, optional, public_url, whole};
 use super::{AddressType, SettingError, Settings};
 use crate::machine::environment::Environment;
+use crate::store::notify_hosts::host_name;
 
 /// One setting: what it is called, what it may be, what it does.
 #[derive(Debug)]
@@ -13,20 +15,40 @@ pub struct Setting {
     pub name: &'static str,
     /// Its form and bounds, to follow "must be".
     pub form: &'static str,
-    /// Kept with each payment at its creation: a change touches later payments only.
-    pub frozen: bool,
     /// What it does, a sentence for people.
     pub about: &'static str,
-    defaults: Defaults,
     set: fn(&mut Settings, &str) -> Option<()>,
-    /// The value in effect, as it is written.
-    pub show: fn(&Settings) -> String,
+    /// The text of its value, which `set` reads back.
+    pub text: fn(&Settings) -> String,
 }
 
-#[derive(Debug)]
-enum Defaults {
-    Same(&'static str),
-    Each { test: &'static str, production: &'static str },
+impl Settings {
+    /// The defaults of an environment. Those that payments freeze stand beside the rules that they are for.
+    #[must_use]
+    pub fn defaults(environment: Environment) -> Self {
+        let (min_fresh_sources, key_requests_per_second, key_open_payments) = match environment {
+            Environment::Test => (1, 0, 0),
+            Environment::Production => (2, 200, 100_000),
+        };
+        Self {
+            policy: PolicySettings::default(),
+            currencies: ["USD", "EUR", "GBP", "AUD", "JPY", "CAD"]
+                .into_iter()
+                .filter_map(Currency::from_code)
+                .collect(),
+            spread_per_mille: 0,
+            min_fresh_sources,
+            key_requests_per_second,
+            key_open_payments,
+            allowed_hosts: Vec::new(),
+            public_url: None,
+            trusted_proxies: Vec::new(),
+            merchant_name: "Merchant".to_owned(),
+            merchant_color: None,
+            merchant_logo: None,
+            address_type: AddressType::Bip84,
+        }
+    }
 }
 
 impl Setting {
@@ -38,15 +60,6 @@ impl Setting {
         SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| SettingError::Unknown(name.to_owned()))
     }
 
-    /// Its default in an environment.
-    #[must_use]
-    pub const fn default(&self, environment: Environment) -> &'static str {
-        match (&self.defaults, environment) {
-            (Defaults::Same(value) | Defaults::Each { test: value, .. }, Environment::Test)
-            | (Defaults::Same(value) | Defaults::Each { production: value, .. }, Environment::Production) => value,
-        }
-    }
-
     /// Reads a value into the settings.
     ///
     /// # Errors
@@ -56,180 +69,142 @@ impl Setting {
     }
 }
 
-/// All settings, in the order in which they are shown.
+/// All settings, in the order in which they are listed.
 pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "overpayment",
         form: "confirm or invalidate",
-        frozen: true,
         about: "What becomes of a payment that one transaction overpays: confirm takes it and reports the surplus, invalidate makes the payment invalid.",
-        defaults: Defaults::Same("confirm"),
         set: |to, text| text.parse().ok().map(|value| to.policy.overpayment = value),
-        show: |of| of.policy.overpayment.as_str().to_owned(),
+        text: |of| of.policy.overpayment.as_str().to_owned(),
     },
     Setting {
         name: "tolerancePerMille",
         form: "a whole number from 0 to 100",
-        frozen: true,
         about: "How much less than the amount is enough, per mille of the amount.",
-        defaults: Defaults::Same("0"),
         set: |to, text| whole(text, 0, 100).map(|value| to.policy.tolerance_per_mille = value),
-        show: |of| of.policy.tolerance_per_mille.to_string(),
+        text: |of| of.policy.tolerance_per_mille.to_string(),
     },
     Setting {
         name: "confirmationTiers",
         form: "a list like 1000:1,10000:3,*:6 of at most 20 tiers (USD equivalent up to and including : confirmations from 1 to 144), both rising, the last for *",
-        frozen: true,
         about: "How many confirmations a payment needs, by its price in US dollars.",
-        defaults: Defaults::Same("1000:1,10000:3,*:6"),
         set: |to, text| text.parse().ok().map(|value| to.policy.confirmation_tiers = value),
-        show: |of| of.policy.confirmation_tiers.to_string(),
+        text: |of| of.policy.confirmation_tiers.to_string(),
     },
     Setting {
         name: "zeroConfUpTo",
         form: "a sum in US dollars from 0 to 1000000, like 20 or 19.90; 0 for never",
-        frozen: true,
         about: "Up to this price in US dollars a payment is accepted without a confirmation, if its transaction looks sound.",
-        defaults: Defaults::Same("0"),
         set: |to, text| {
             let sum = parse_usd(text).filter(|sum| *sum <= 1_000_000.into())?;
             to.policy.zero_conf_up_to = sum;
             Some(())
         },
-        show: |of| of.policy.zero_conf_up_to.to_string(),
+        text: |of| of.policy.zero_conf_up_to.to_string(),
     },
     Setting {
         name: "zeroConfQuietSeconds",
         form: "a whole number from 0 to 3600",
-        frozen: true,
         about: "How many seconds must pass without a conflicting transaction before a payment is accepted without a confirmation.",
-        defaults: Defaults::Same("3"),
         set: |to, text| whole(text, 0, 3_600).map(|value| to.policy.zero_conf_quiet_seconds = value),
-        show: |of| of.policy.zero_conf_quiet_seconds.to_string(),
+        text: |of| of.policy.zero_conf_quiet_seconds.to_string(),
     },
     Setting {
         name: "anomalyConfirmations",
         form: "a whole number from 1 to 144",
-        frozen: true,
         about: "How many confirmations coins need before an anomaly is raised for them.",
-        defaults: Defaults::Same("2"),
         set: |to, text| whole(text, 1, 144).map(|value| to.policy.anomaly_confirmations = value),
-        show: |of| of.policy.anomaly_confirmations.to_string(),
+        text: |of| of.policy.anomaly_confirmations.to_string(),
     },
     Setting {
         name: "offlineGraceMinutes",
         form: "a whole number from 0 to 1440",
-        frozen: true,
         about: "How many minutes after the deadline coins may have appeared and still be in time, when the gateway could not look earlier.",
-        defaults: Defaults::Same("60"),
         set: |to, text| whole(text, 0, 1_440).map(|value| to.policy.offline_grace_minutes = value),
-        show: |of| of.policy.offline_grace_minutes.to_string(),
+        text: |of| of.policy.offline_grace_minutes.to_string(),
     },
     Setting {
         name: "currencies",
         form: "a list of 1 to 50 known ISO 4217 codes like USD,EUR",
-        frozen: false,
         about: "The currencies that payments may be priced in.",
-        defaults: Defaults::Same("USD,EUR,GBP,AUD,JPY,CAD"),
         set: |to, text| currencies(text).map(|value| to.currencies = value),
-        show: |of| of.currencies.iter().map(tillgate_domain::money::Currency::code).collect::<Vec<_>>().join(","),
+        text: |of| of.currencies.iter().map(tillgate_domain::money::Currency::code).collect::<Vec<_>>().join(","),
     },
     Setting {
         name: "spreadPerMille",
         form: "a whole number from 0 to 200",
-        frozen: false,
         about: "How much the rate of payments lies below the market's, per mille, so that customers pay a little more Bitcoin.",
-        defaults: Defaults::Same("0"),
         set: |to, text| whole(text, 0, 200).map(|value| to.spread_per_mille = value),
-        show: |of| of.spread_per_mille.to_string(),
+        text: |of| of.spread_per_mille.to_string(),
     },
     Setting {
         name: "minFreshSources",
         form: "a whole number from 1 to 10",
-        frozen: false,
         about: "How many sources must have a fresh quote before there is a rate.",
-        defaults: Defaults::Each { test: "1", production: "2" },
         set: |to, text| whole(text, 1, 10).map(|value| to.min_fresh_sources = value),
-        show: |of| of.min_fresh_sources.to_string(),
+        text: |of| of.min_fresh_sources.to_string(),
     },
     Setting {
         name: "keyRequestsPerSecond",
         form: "a whole number from 0 to 100000; 0 for no bound",
-        frozen: false,
         about: "How many payments and resends one API key may ask for in a second, 25 seconds' worth at once.",
-        defaults: Defaults::Each { test: "0", production: "200" },
         set: |to, text| whole(text, 0, 100_000).map(|value| to.key_requests_per_second = value),
-        show: |of| of.key_requests_per_second.to_string(),
+        text: |of| of.key_requests_per_second.to_string(),
     },
     Setting {
         name: "keyOpenPayments",
         form: "a whole number from 0 to 100000000; 0 for no bound",
-        frozen: false,
         about: "How many payments of one API key may wait for coins or confirmations.",
-        defaults: Defaults::Each { test: "0", production: "100000" },
         set: |to, text| whole(text, 0, 100_000_000).map(|value| to.key_open_payments = value),
-        show: |of| of.key_open_payments.to_string(),
+        text: |of| of.key_open_payments.to_string(),
     },
     Setting {
         name: "allowedHosts",
         form: "a list of at most 50 host names without port, or empty",
-        frozen: false,
         about: "Further names under which the gateway may be reached; requests to other names are refused.",
-        defaults: Defaults::Same(""),
-        set: |to, text| list(text, host).map(|value| to.allowed_hosts = value),
-        show: |of| joined(&of.allowed_hosts),
+        set: |to, text| list(text, host_name).map(|value| to.allowed_hosts = value),
+        text: |of| joined(&of.allowed_hosts),
     },
     Setting {
         name: "publicUrl",
         form: "an http or https URL of at most 2048 characters without user, query and fragment, or empty",
-        frozen: false,
         about: "The address under which customers reach the payment pages; empty for the listen address.",
-        defaults: Defaults::Same(""),
         set: |to, text| optional(text, public_url).map(|value| to.public_url = value),
-        show: |of| of.public_url.clone().unwrap_or_default(),
+        text: |of| of.public_url.clone().unwrap_or_default(),
     },
     Setting {
         name: "trustedProxies",
         form: "a list of at most 50 IP addresses or blocks like 10.0.0.0/8, or empty",
-        frozen: false,
         about: "Reverse proxies in front of the gateway: they may speak plain HTTP to it, and are believed about who asks.",
-        defaults: Defaults::Same(""),
         set: |to, text| list(text, |part| part.parse().ok()).map(|value| to.trusted_proxies = value),
-        show: |of| joined(&of.trusted_proxies),
+        text: |of| joined(&of.trusted_proxies),
     },
     Setting {
         name: "merchantName",
         form: "1 to 64 characters without control characters",
-        frozen: false,
         about: "The merchant's name, as customers see it.",
-        defaults: Defaults::Same("Merchant"),
         set: |to, text| name(text).map(|value| to.merchant_name = value),
-        show: |of| of.merchant_name.clone(),
+        text: |of| of.merchant_name.clone(),
     },
     Setting {
         name: "merchantColor",
         form: "a colour like #1d6f42, or empty",
-        frozen: false,
         about: "The colour of the payment pages.",
-        defaults: Defaults::Same(""),
         set: |to, text| optional(text, color).map(|value| to.merchant_color = value),
-        show: |of| of.merchant_color.clone().unwrap_or_default(),
+        text: |of| of.merchant_color.clone().unwrap_or_default(),
     },
     Setting {
         name: "merchantLogo",
         form: "a PNG, JPEG, WebP or SVG image as a base64 data: URL of at most 48 KiB, or empty",
-        frozen: false,
         about: "The logo on the payment pages.",
-        defaults: Defaults::Same(""),
         set: |to, text| optional(text, logo).map(|value| to.merchant_logo = value),
-        show: |of| of.merchant_logo.clone().unwrap_or_default(),
+        text: |of| of.merchant_logo.clone().unwrap_or_default(),
     },
     Setting {
         name: "addressType",
         form: "bip84 or bip86",
-        frozen: false,
         about: "The kind of address that customers pay to: bip84 (SegWit) or bip86 (Taproot); fixed when the wallet is made.",
-        defaults: Defaults::Same("bip84"),
         set: |to, text| {
             to.address_type = match text {
                 "bip84" => AddressType::Bip84,
@@ -238,6 +213,6 @@ pub(crate) const SETTINGS: &[Setting] = &[
             };
             Some(())
         },
-        show: |of| of.address_type.as_str().to_owned(),
+        text: |of| of.address_type.as_str().to_owned(),
     },
 ];

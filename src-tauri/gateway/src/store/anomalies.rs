@@ -9,21 +9,19 @@ use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
 
+use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
 use super::values::{self, sats_column};
 use super::{Reader, StoreError, Tx};
 
-/// An anomaly with all that its record shows.
+/// An anomaly with all that its record holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnomalyRow {
     /// Order of insertion.
     pub seq: i64,
     /// What the rules see of it.
     pub anomaly: Anomaly,
-    /// Its payment's number.
     pub payment_seq: i64,
-    /// Its payment's id.
     pub payment_id: Id,
-    /// Its payment's address.
     pub address: String,
     /// Its payment's reference.
     pub merchant_transaction_id: String,
@@ -31,7 +29,6 @@ pub struct AnomalyRow {
     pub key_id: Option<i64>,
     /// Where it is notified.
     pub notification_url: Option<String>,
-    /// Its payment's currency.
     pub currency: Currency,
     /// The rate when it was observed.
     pub rate: Rate,
@@ -41,20 +38,24 @@ pub struct AnomalyRow {
     pub dismissal_reason: Option<String>,
     /// The payout that sends the coins back.
     pub payout_id: Option<Id>,
-    /// When it was raised.
     pub created_at: Timestamp,
     /// Its record's `currentTime`.
     pub current_at: Timestamp,
 }
 
+impl AnomalyRow {
+    /// The worth of the coins concerned at the anomaly's rate, in minor units, rounded down.
+    #[must_use]
+    pub fn worth_minor(&self) -> i64 {
+        self.rate.worth_minor(self.anomaly.paid_sats, self.currency)
+    }
+}
+
 /// An anomaly to insert, OPEN.
 #[derive(Debug, Clone)]
 pub struct NewAnomaly {
-    /// Its identifier.
     pub id: Id,
-    /// Its payment's number.
     pub payment_seq: i64,
-    /// Its kind.
     pub kind: AnomalyKind,
     /// Its transaction, for the kinds that exist once per transaction.
     pub txid: Option<Txid>,
@@ -66,7 +67,6 @@ pub struct NewAnomaly {
     pub rate: Rate,
     /// When that rate was.
     pub rate_at: Timestamp,
-    /// Now.
     pub at: Timestamp,
 }
 
@@ -106,16 +106,13 @@ const FROM: &str = "FROM anomalies AS a JOIN payments AS p ON p.seq = a.payment_
 
 const COLUMNS: &str = "a.seq AS seq, a.id AS id, a.payment_seq AS payment_seq, p.id AS payment_id, \
      p.address AS address, p.merchant_transaction_id AS merchant_transaction_id, \
-     p.key_id AS key_id, p.anomaly_notification_url AS notification_url, p.currency AS currency, a.kind AS kind, a.txid AS txid, \
+     a.key_id AS key_id, p.anomaly_notification_url AS notification_url, p.currency AS currency, a.kind AS kind, a.txid AS txid, \
      a.paid_sats AS paid_sats, a.txids AS txids, a.rate AS rate, a.rate_at AS rate_at, a.resolution AS resolution, \
      a.dismissal_reason AS dismissal_reason, a.payout_id AS payout_id, a.created_at AS created_at, \
      a.current_at AS current_at";
 
 impl Reader<'_> {
     /// The anomaly of this id.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn anomaly(&self, id: &Id) -> Result<Option<AnomalyRow>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE a.id = ?1"))?;
         let mut rows = query.query([id.as_bytes()])?;
@@ -123,21 +120,14 @@ impl Reader<'_> {
     }
 
     /// All anomalies of a payment, the first raised first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn anomalies_of_payment(&self, payment_seq: i64) -> Result<Vec<AnomalyRow>, StoreError> {
         let mut query = self
             .connection
             .prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE a.payment_seq = ?1 ORDER BY a.seq"))?;
-        let mut rows = query.query([payment_seq])?;
-        collect(&mut rows)
+        query.query_and_then([payment_seq], read)?.collect()
     }
 
     /// The ids of all anomalies of a payment, the first raised first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn anomaly_ids_of_payment(&self, payment_seq: i64) -> Result<Vec<Id>, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT id FROM anomalies WHERE payment_seq = ?1 ORDER BY seq")?;
@@ -145,85 +135,49 @@ impl Reader<'_> {
     }
 
     /// How many anomalies wait for a decision; of one payment, or of all.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn open_anomalies_count(&self, payment_seq: Option<i64>) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT count(*) FROM anomalies WHERE resolution = 'OPEN' AND (?1 IS NULL OR payment_seq = ?1)",
         )?;
-        Ok(query.query_row([payment_seq], |row| row.get::<_, i64>(0))?.unsigned_abs())
+        Ok(query.query_row([payment_seq], |row| row.get(0))?)
     }
 
     /// How many reversals of confirmed payments wait for a decision.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn open_reversals_count(&self) -> Result<u64, StoreError> {
         let mut query = self
             .connection
             .prepare_cached("SELECT count(*) FROM anomalies WHERE resolution = 'OPEN' AND kind = 'REVERSED_PAYMENT'")?;
-        Ok(query.query_row([], |row| row.get::<_, i64>(0))?.unsigned_abs())
+        Ok(query.query_row([], |row| row.get(0))?)
     }
 
     /// How many anomalies match.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn anomalies_count(&self, filter: &AnomalyFilter) -> Result<u64, StoreError> {
-        let (condition, values) = filter.condition();
-        let mut query = self.connection.prepare_cached(&format!("SELECT count(*) {FROM} {condition}"))?;
-        Ok(query.query_row(params_from_iter(values), |row| row.get::<_, i64>(0))?.unsigned_abs())
+        let (sql, values) = filter.count();
+        let mut query = self.connection.prepare_cached(&sql)?;
+        Ok(query.query_row(params_from_iter(values), |row| row.get(0))?)
     }
 
     /// A page of the anomalies that match, newest first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn anomalies(&self, filter: &AnomalyFilter, limit: u32, offset: u64) -> Result<Vec<AnomalyRow>, StoreError> {
-        let (condition, mut values) = filter.condition();
-        values.push(Value::Integer(i64::from(limit)));
-        values.push(Value::Integer(i64::try_from(offset).unwrap_or(i64::MAX)));
-        let last = values.len();
-        let mut query = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} {FROM} {condition} ORDER BY a.created_at DESC, a.seq DESC LIMIT ?{} OFFSET ?{last}",
-            last - 1
-        ))?;
-        let mut rows = query.query(params_from_iter(values))?;
-        collect(&mut rows)
+        let ids = self.anomaly_ids(filter, limit, offset)?;
+        ids.iter().filter_map(|id| self.anomaly(id).transpose()).collect()
     }
 
-    /// The ids of the anomalies on a page of those that match, newest first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
+    /// The ids of the anomalies on that page, in its order.
     pub fn anomaly_ids(&self, filter: &AnomalyFilter, limit: u32, offset: u64) -> Result<Vec<Id>, StoreError> {
-        let (condition, mut bound) = filter.condition();
-        bound.push(Value::Integer(i64::from(limit)));
-        bound.push(Value::Integer(i64::try_from(offset).unwrap_or(i64::MAX)));
-        let last = bound.len();
-        let mut query = self.connection.prepare_cached(&format!(
-            "SELECT a.id AS id {FROM} {condition} ORDER BY a.created_at DESC, a.seq DESC LIMIT ?{} OFFSET ?{last}",
-            last - 1
-        ))?;
-        let mut rows = query.query(params_from_iter(bound))?;
-        let mut ids = Vec::new();
-        while let Some(row) = rows.next()? {
-            ids.push(values::id(row, "id")?);
-        }
-        Ok(ids)
+        let (sql, values) = filter.page(limit, offset);
+        let mut query = self.connection.prepare_cached(&sql)?;
+        query.query_and_then(params_from_iter(values), |row| values::id(row, "id"))?.collect()
     }
 }
 
 impl Tx<'_> {
     /// Inserts an anomaly, OPEN.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn insert_anomaly(&self, new: &NewAnomaly) -> Result<(), StoreError> {
         let mut insert = self.connection.prepare_cached(
-            "INSERT INTO anomalies (id, payment_seq, kind, txid, paid_sats, txids, rate, rate_at, resolution, \
-             created_at, current_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'OPEN', ?9, ?9)",
+            "INSERT INTO anomalies (id, payment_seq, key_id, kind, txid, paid_sats, txids, rate, rate_at, resolution, \
+             created_at, current_at) VALUES (?1, ?2, (SELECT key_id FROM payments WHERE seq = ?2), ?3, ?4, ?5, ?6, ?7, ?8, \
+             'OPEN', ?9, ?9)",
         )?;
         insert.execute(params![
             new.id.as_bytes(),
@@ -240,9 +194,6 @@ impl Tx<'_> {
     }
 
     /// Changes an anomaly.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn update_anomaly(&self, id: &Id, update: &AnomalyUpdate) -> Result<(), StoreError> {
         let (paid_sats, txids) = match &update.coins {
             Some((paid_sats, txids)) => (Some(sats_column(*paid_sats)), Some(values::txids_column(txids))),
@@ -266,45 +217,66 @@ impl Tx<'_> {
 }
 
 impl AnomalyFilter {
+    /// The statement that counts those that match, and its values.
+    fn count(&self) -> (String, Vec<Value>) {
+        let (condition, values) = self.condition();
+        (format!("SELECT count(*) FROM anomalies AS a{condition}"), values)
+    }
+
+    /// The statement that answers a page of their ids, and its values.
+    fn page(&self, limit: u32, offset: u64) -> (String, Vec<Value>) {
+        let (condition, mut values) = self.condition();
+        values.push(Value::Integer(i64::from(limit)));
+        values.push(Value::Integer(i64::try_from(offset).unwrap_or(i64::MAX)));
+        let last = values.len();
+        let order = format!("ORDER BY a.created_at DESC, a.seq DESC LIMIT ?{} OFFSET ?{last}", last - 1);
+        (format!("SELECT a.id AS id FROM anomalies AS a{condition} {order}"), values)
+    }
+
     fn condition(&self) -> (String, Vec<Value>) {
         let mut terms = Vec::new();
         let mut values = Vec::new();
-        let mut term = |sql: &str, value: Value| {
+        let mut bind = |value: Value| {
             values.push(value);
-            terms.push(format!("{sql} ?{}", values.len()));
+            format!("?{}", values.len())
         };
+        // A payment, or those of one reference, have few anomalies: found first, by the payments' numbers. Payments that
+        // were made without a reference may be many. A plus keeps SQLite from an index.
+        let has_reference = self.merchant_transaction_id.as_ref().is_some_and(|reference| !reference.is_empty());
+        let by_key = if self.payment_id.is_some() || has_reference { "+" } else { "" };
         if let Some(begin) = self.begin {
-            term("a.created_at >=", Value::Integer(begin.ms()));
+            terms.push(format!("a.created_at >= {}", bind(Value::Integer(begin.ms()))));
         }
         if let Some(end) = self.end {
-            term("a.created_at <", Value::Integer(end.ms()));
+            terms.push(format!("a.created_at < {}", bind(Value::Integer(end.ms()))));
         }
         if let Some(id) = &self.payment_id {
-            term("p.id =", Value::Blob(id.as_bytes().to_vec()));
+            let id = bind(Value::Blob(id.as_bytes().to_vec()));
+            terms.push(format!("a.payment_seq = (SELECT seq FROM payments WHERE id = {id})"));
         }
         if let Some(reference) = &self.merchant_transaction_id {
-            term("p.merchant_transaction_id =", Value::Text(reference.clone()));
+            let reference = format!("merchant_transaction_id = {}", bind(Value::Text(reference.clone())));
+            terms.push(if has_reference {
+                format!(
+                    "a.payment_seq IN (SELECT seq FROM {INDEXED_PAYMENTS} AND {reference} \
+                     UNION ALL SELECT seq FROM {UNINDEXED_PAYMENTS} AND {reference})"
+                )
+            } else {
+                format!("EXISTS (SELECT 1 FROM payments WHERE seq = a.payment_seq AND +{reference})")
+            });
         }
         if let Some(kind) = self.kind {
-            term("a.kind =", Value::Text(kind.as_str().to_owned()));
+            terms.push(format!("a.kind = {}", bind(Value::Text(kind.as_str().to_owned()))));
         }
         if let Some(key_id) = self.key_id {
-            term("p.key_id =", Value::Integer(key_id));
+            terms.push(format!("{by_key}a.key_id = {}", bind(Value::Integer(key_id))));
         }
         if let Some(resolution) = self.resolution {
-            term("a.resolution =", Value::Text(resolution.stored_str().to_owned()));
+            terms.push(format!("a.resolution = {}", bind(Value::Text(resolution.stored_str().to_owned()))));
         }
-        let condition = if terms.is_empty() { String::new() } else { format!("WHERE {}", terms.join(" AND ")) };
+        let condition = if terms.is_empty() { String::new() } else { format!(" WHERE {}", terms.join(" AND ")) };
         (condition, values)
     }
-}
-
-fn collect(rows: &mut rusqlite::Rows<'_>) -> Result<Vec<AnomalyRow>, StoreError> {
-    let mut anomalies = Vec::new();
-    while let Some(row) = rows.next()? {
-        anomalies.push(read(row)?);
-    }
-    Ok(anomalies)
 }
 
 fn read(row: &Row<'_>) -> Result<AnomalyRow, StoreError> {
@@ -333,3 +305,6 @@ fn read(row: &Row<'_>) -> Result<AnomalyRow, StoreError> {
         current_at: values::time(row, "current_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! API keys: one live key to a name, revoked ones kept.
+//! API keys: one live key to a name; revoked ones stay.
 
 use rusqlite::{Row, params};
 use tillgate_domain::permission::Permissions;
@@ -7,7 +7,7 @@ use tillgate_domain::time::Timestamp;
 use super::notify_hosts::NotifyHosts;
 use super::{Reader, StoreError, Tx, values};
 
-/// An API key as it is kept.
+/// An API key as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
     /// Its number.
@@ -24,7 +24,6 @@ pub struct ApiKey {
     pub own_only: bool,
     /// Where its notifications may go.
     pub notify_hosts: NotifyHosts,
-    /// When it was made.
     pub created_at: Timestamp,
     /// When it was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
@@ -43,25 +42,16 @@ const COLUMNS: &str = "key_id, name, secret_sha256, permissions, notification_ur
 
 impl Reader<'_> {
     /// All keys ever made, live ones first, newest first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.select_api_keys("ORDER BY revoked_at IS NOT NULL, key_id DESC")
     }
 
     /// The keys that were not revoked.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn live_api_keys(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.select_api_keys("WHERE revoked_at IS NULL")
     }
 
     /// The live key of this name.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn live_api_key(&self, name: &str) -> Result<Option<ApiKey>, StoreError> {
         let mut query = self
             .connection
@@ -72,20 +62,12 @@ impl Reader<'_> {
 
     fn select_api_keys(&self, rest: &str) -> Result<Vec<ApiKey>, StoreError> {
         let mut query = self.connection.prepare(&format!("SELECT {COLUMNS} FROM api_keys {rest}"))?;
-        let mut rows = query.query([])?;
-        let mut keys = Vec::new();
-        while let Some(row) = rows.next()? {
-            keys.push(read(row)?);
-        }
-        Ok(keys)
+        query.query_and_then([], read)?.collect()
     }
 }
 
 impl Tx<'_> {
     /// Inserts a live key (its `key_id` is ignored) and answers its number.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn insert_api_key(&self, key: &ApiKey) -> Result<i64, StoreError> {
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO api_keys (name, secret_sha256, permissions, notification_url_optional, own_only, notify_hosts, \
@@ -103,9 +85,6 @@ impl Tx<'_> {
     }
 
     /// Revokes a key.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn revoke_api_key(&self, key_id: i64, at: Timestamp) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE api_keys SET revoked_at = ?2 WHERE key_id = ?1 AND revoked_at IS NULL")?

@@ -17,7 +17,7 @@ pub struct WatchedChain {
     pub tip: Tip,
     /// Start of the last look, a minute late at most.
     pub looked_at: Timestamp,
-    /// When a look last found another chain than the one before it had seen.
+    /// When a look last found another chain than the look before it.
     pub begun_anew_at: Option<Timestamp>,
 }
 
@@ -26,15 +26,12 @@ pub struct WatchedChain {
 pub struct Cursor {
     /// On which chain.
     pub chain: Identity,
-    /// The backend's own word for the place.
+    /// Where it ended, in the backend's own words.
     pub token: Vec<u8>,
 }
 
 impl Reader<'_> {
     /// How far the chain was watched; `None` before the first look.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn watched_chain(&self) -> Result<Option<WatchedChain>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT genesis, instance, token, tip_height, tip_hash, tip_time, looked_at, begun_anew_at FROM chain",
@@ -62,9 +59,6 @@ impl Reader<'_> {
 
     /// Height of the best block that this snapshot knows, by which its confirmations count; 0
     /// before the first look.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn tip_height(&self) -> Result<u32, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT tip_height FROM chain")?;
         Ok(query.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))
@@ -72,10 +66,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Keeps how far the chain was watched.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
+    /// Stores how far the chain was watched.
     pub fn save_watched_chain(&self, watched: &WatchedChain) -> Result<(), StoreError> {
         let mut save = self.connection.prepare_cached(
             "INSERT OR REPLACE INTO chain (one, genesis, instance, token, tip_height, tip_hash, tip_time, looked_at, \

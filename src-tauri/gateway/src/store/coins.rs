@@ -20,24 +20,17 @@ pub struct Coin {
     pub index: u32,
     /// The number of the payment that it pays; `None` for our own change.
     pub payment_seq: Option<i64>,
-    /// Its satoshis.
     pub amount_sats: u64,
 }
 
 impl Reader<'_> {
     /// Whether an output is ours.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn has_coin(&self, outpoint: &OutPoint) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT 1 FROM coins WHERE txid = ?1 AND vout = ?2")?;
         Ok(query.exists(params![outpoint.txid.as_byte_array(), outpoint.vout])?)
     }
 
-    /// The ids of all transactions that are kept, and of those that spend a coin.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
+    /// The ids of all transactions that are stored, and of those that spend a coin.
     pub fn known_transactions(&self) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid FROM transactions UNION SELECT spent_by FROM coins WHERE spent_by IS NOT NULL",
@@ -47,15 +40,13 @@ impl Reader<'_> {
     }
 }
 
-/// A coin as it is kept.
+/// A coin as it is stored.
 #[cfg(test)]
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptCoin {
-    /// The output.
+pub struct StoredCoin {
     pub coin: Coin,
     /// `block`, `mempool` or `absent`.
     pub position: String,
-    /// The height of its block.
     pub block_height: Option<u32>,
     /// The transaction that spends it.
     pub spent_by: Option<Txid>,
@@ -64,7 +55,7 @@ pub struct KeptCoin {
 #[cfg(test)]
 impl Reader<'_> {
     /// All coins, in an order of no meaning.
-    pub fn coins(&self) -> Result<Vec<KeptCoin>, StoreError> {
+    pub fn coins(&self) -> Result<Vec<StoredCoin>, StoreError> {
         use super::values;
 
         let mut query = self.connection.prepare_cached("SELECT * FROM coins")?;
@@ -80,18 +71,15 @@ impl Reader<'_> {
                 amount_sats: values::sats(row, "amount_sats")?,
             };
             let (position, block_height) = (row.get("position")?, row.get("block_height")?);
-            coins.push(KeptCoin { coin, position, block_height, spent_by: values::optional_txid(row, "spent_by")? });
+            coins.push(StoredCoin { coin, position, block_height, spent_by: values::optional_txid(row, "spent_by")? });
         }
         Ok(coins)
     }
 }
 
 impl Tx<'_> {
-    /// Keeps a coin where its transaction stands. That is kept already.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
-    pub fn keep_coin(&self, coin: &Coin, position: &TxPosition) -> Result<(), StoreError> {
+    /// Stores a coin and its position. Its transaction is stored already.
+    pub fn store_coin(&self, coin: &Coin, position: &TxPosition) -> Result<(), StoreError> {
         let (position, height) = columns(position);
         let mut upsert = self.connection.prepare_cached(
             "INSERT INTO coins (txid, vout, keychain, derivation_index, payment_seq, amount_sats, position, block_height) \
@@ -112,9 +100,6 @@ impl Tx<'_> {
     }
 
     /// Notes that a transaction in the chain or the mempool spends a coin.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn spend_coin(&self, outpoint: &OutPoint, by: &Txid) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE coins SET spent_by = ?3 WHERE txid = ?1 AND vout = ?2")?
@@ -124,9 +109,6 @@ impl Tx<'_> {
 
     /// Notes that a transaction is in neither chain nor mempool: the coins that it made are absent, those that it spent
     /// are not spent.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn take_back_coins(&self, txid: &Txid) -> Result<(), StoreError> {
         let txid = txid.as_byte_array();
         self.connection

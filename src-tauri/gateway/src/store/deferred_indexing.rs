@@ -26,7 +26,7 @@ const TIMES_IN_A_BURST: i64 = 64;
 /// So many new payments between two looks are a burst (a thousand in a second).
 const BURST: i64 = 10;
 
-/// Indexed in one commit: a part of what waits, so that indexing keeps up however many come, and no other write waits for
+/// Indexed in one commit: a part of what waits, so that indexing never falls behind however many come, and no other write waits for
 /// long (2 ms for the least, 16 for the most).
 const CHUNK_PART: i64 = 16;
 const CHUNK_MIN: i64 = 256;
@@ -74,8 +74,8 @@ impl DeferredIndexing {
         let enough = fail_points::index_after(ENOUGH);
         let reader = open::for_reading(file)?;
         let now = Reader { connection: &reader };
-        let (indexed, seen) = (now.last_indexed_payment()?, now.last_payment()?);
-        let indexer = Indexer { reader, queue, enough, indexed, seen, failed: false };
+        let (indexed, found) = (now.last_indexed_payment()?, now.last_payment()?);
+        let indexer = Indexer { reader, queue, enough, indexed, found, failed: false };
         let stopping = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stopping);
         let thread = threads
@@ -103,8 +103,8 @@ struct Indexer {
     enough: i64,
     /// The number of the last payment that is indexed.
     indexed: i64,
-    /// The number of the last payment that was there at the last look.
-    seen: i64,
+    /// The number of the last payment that the last look found.
+    found: i64,
     /// The last try.
     failed: bool,
 }
@@ -149,8 +149,8 @@ impl Indexer {
 
     fn index_some(&mut self) -> Result<Next, StoreError> {
         let last = Reader { connection: &self.reader }.last_payment()?;
-        let burst = last - self.seen >= BURST;
-        self.seen = last;
+        let burst = last - self.found >= BURST;
+        self.found = last;
         let most = self.enough.saturating_mul(TIMES_IN_A_BURST);
         let (indexed, waiting) = (self.indexed, last - self.indexed);
         if waiting < if burst { most } else { self.enough } {
@@ -191,7 +191,7 @@ mod tests {
     /// An indexer beside the store's own, which has nothing to do with fewer than [`ENOUGH`].
     fn indexer(folder: &tempfile::TempDir, store: &Store, enough: i64) -> Indexer {
         let reader = open::for_reading(&folder.path().join("gateway.db")).unwrap();
-        Indexer { reader, queue: store.queue(), enough, indexed: 0, seen: 0, failed: false }
+        Indexer { reader, queue: store.queue(), enough, indexed: 0, found: 0, failed: false }
     }
 
     async fn look(mut indexer: Indexer) -> (Next, Indexer) {

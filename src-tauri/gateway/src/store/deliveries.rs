@@ -1,4 +1,4 @@
-//! Deliveries: each attempt to deliver a notification, kept for the panel.
+//! Deliveries: each attempt to deliver a notification, stored for the panel.
 
 use rusqlite::{Row, params};
 use tillgate_domain::id::Id;
@@ -10,7 +10,6 @@ use super::{Reader, StoreError, Tx, values};
 /// An attempt to record.
 #[derive(Debug, Clone)]
 pub struct NewDelivery {
-    /// Its identifier.
     pub id: Id,
     /// 1 is the first.
     pub attempt: u32,
@@ -30,15 +29,12 @@ pub struct NewDelivery {
 /// id is the notification's).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRow {
-    /// Its identifier.
     pub id: Id,
     /// Its notification's identifier.
     pub notification_id: Id,
     /// What that tells of.
     pub subject_kind: SubjectKind,
-    /// The record's id.
     pub subject_id: Id,
-    /// The merchant's URL.
     pub url: String,
     /// 1 is the first.
     pub attempt: u32,
@@ -105,23 +101,16 @@ impl Tx<'_> {
 
 impl Reader<'_> {
     /// How many attempts were made, or failed.
-    ///
-    /// # Errors
-    /// When they cannot be counted.
     pub fn count_deliveries(&self, failed: bool) -> Result<u64, StoreError> {
         let sql = if failed {
             "SELECT count(*) FROM deliveries WHERE error IS NOT NULL"
         } else {
             "SELECT count(*) FROM deliveries"
         };
-        let count: i64 = self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-        u64::try_from(count).map_err(|_| StoreError::BadValue("deliveries.count"))
+        Ok(self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
     }
 
     /// A page of the attempts, newest first; with `failed` the failed ones only.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn deliveries(&self, failed: bool, limit: u32, offset: u32) -> Result<Vec<DeliveryRow>, StoreError> {
         let only = if failed { "WHERE d.error IS NOT NULL" } else { "" };
         self.rows(
@@ -134,9 +123,6 @@ impl Reader<'_> {
     }
 
     /// The newest `limit` deliveries of a record, notifications never yet attempted first.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn deliveries_of(&self, subject_id: &Id, limit: u32) -> Result<Vec<DeliveryRow>, StoreError> {
         let mut rows = self.rows(
             &format!(
@@ -157,9 +143,6 @@ impl Reader<'_> {
     }
 
     /// The record that a delivery or a notification tells of.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn subject_of_delivery(&self, id: &Id) -> Result<Option<(SubjectKind, Id)>, StoreError> {
         self.connection
             .prepare_cached(

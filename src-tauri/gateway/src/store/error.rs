@@ -12,7 +12,7 @@ pub enum StoreError {
         "the database {file} has schema version {found}, newer than this program's {known}: install the newer Tillgate again"
     )]
     NewerSchema {
-        /// The file.
+        /// What was opened.
         file: PathBuf,
         /// Its version.
         found: i64,
@@ -22,10 +22,10 @@ pub enum StoreError {
     /// The file is something else.
     #[error("{file} is not a Tillgate database: move it away, or name another --data-dir")]
     NotOurs {
-        /// The file.
+        /// What was opened.
         file: PathBuf,
     },
-    /// The disk is full.
+    /// No room is left on the disk.
     #[error("the disk that holds the database is full: make room on it")]
     DiskFull,
     /// The file or its folder cannot be written.
@@ -66,6 +66,27 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the same may succeed later, with the database as it is: the disk, the system or another program stood in the
+    /// way. The others need somebody who repairs the file, or this program.
+    #[must_use]
+    pub const fn is_passing(&self) -> bool {
+        match self {
+            Self::DiskFull
+            | Self::ReadOnly
+            | Self::OutOfFiles
+            | Self::TooManyReads
+            | Self::Locked
+            | Self::Io { .. }
+            | Self::Closed
+            | Self::CommitFailed(_) => true,
+            Self::NewerSchema { .. }
+            | Self::NotOurs { .. }
+            | Self::Corrupt(_)
+            | Self::BadValue(_)
+            | Self::Sqlite(_) => false,
+        }
+    }
+
     /// Why `file` could not be opened: SQLite does not tell whether the program may not open it, or nothing any more.
     pub(super) fn of_opening(error: rusqlite::Error, file: &Path) -> Self {
         match error.sqlite_error_code() {

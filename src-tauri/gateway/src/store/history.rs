@@ -1,7 +1,7 @@
 //! The changes of each payment, for people.
 
-use rusqlite::params;
-use tillgate_domain::payment::PaymentState;
+use rusqlite::{Row, params};
+use tillgate_domain::payment::{Cause, PaymentState};
 use tillgate_domain::time::Timestamp;
 
 use super::values::{self, sats_column};
@@ -18,39 +18,31 @@ pub struct HistoryRow {
     pub to: PaymentState,
     /// What counted after.
     pub paid_sats: u64,
-    /// `created`, `chain`, `time` or `staff`.
-    pub cause: String,
+    /// What led to it.
+    pub cause: Cause,
 }
 
 impl Reader<'_> {
     /// The changes of a payment, oldest first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn payment_history(&self, payment_seq: i64) -> Result<Vec<HistoryRow>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT at, from_state, to_state, paid_sats, cause FROM payment_history WHERE payment_seq = ?1 ORDER BY at",
         )?;
-        let mut rows = query.query([payment_seq])?;
-        let mut history = Vec::new();
-        while let Some(row) = rows.next()? {
-            history.push(HistoryRow {
+        let change = |row: &Row<'_>| {
+            Ok(HistoryRow {
                 at: values::time(row, "at")?,
                 from: values::parsed(row, "from_state")?,
                 to: values::parsed(row, "to_state")?,
                 paid_sats: values::sats(row, "paid_sats")?,
-                cause: row.get("cause")?,
-            });
-        }
-        Ok(history)
+                cause: values::parsed(row, "cause")?,
+            })
+        };
+        query.query_and_then([payment_seq], change)?.collect()
     }
 }
 
 impl Tx<'_> {
     /// Notes a change.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn note_change(&self, payment_seq: i64, change: &HistoryRow) -> Result<(), StoreError> {
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO payment_history (payment_seq, at, from_state, to_state, paid_sats, cause) \
@@ -62,7 +54,7 @@ impl Tx<'_> {
             change.from.as_str(),
             change.to.as_str(),
             sats_column(change.paid_sats),
-            change.cause,
+            change.cause.as_str(),
         ])?;
         Ok(())
     }

@@ -7,9 +7,6 @@ use super::{Reader, StoreError, Tx};
 
 impl Tx<'_> {
     /// Says which key signs from now on. It must be in the secret store already.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn set_hmac_key_id(&self, key_id: &Id) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("INSERT OR REPLACE INTO hmac_key (one, key_id) VALUES (1, ?1)")?
@@ -20,9 +17,6 @@ impl Tx<'_> {
 
 impl Reader<'_> {
     /// The key that signs; `None` as long as there never was one.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn hmac_key_id(&self) -> Result<Option<Id>, StoreError> {
         Ok(self
             .connection

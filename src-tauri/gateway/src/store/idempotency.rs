@@ -8,9 +8,9 @@ use super::{Reader, StoreError, Tx};
 /// Rows past their time that each new one takes along, so that the table stays as large as a day.
 const FORGOTTEN_WITH_EACH: u32 = 8;
 
-/// A kept answer.
+/// A first answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptAnswer {
+pub struct StoredAnswer {
     /// SHA-256 of the request's query and body.
     pub request_sha256: [u8; 32],
     /// The answer's body, byte for byte.
@@ -19,37 +19,31 @@ pub struct KeptAnswer {
 
 impl Reader<'_> {
     /// The answer to the first request of this API key with this key on this path, if it was later than `after`.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn kept_answer(
+    pub fn stored_answer(
         &self,
         key_id: i64,
         path: &str,
         key: &str,
         after: Timestamp,
-    ) -> Result<Option<KeptAnswer>, StoreError> {
+    ) -> Result<Option<StoredAnswer>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT request_sha256, answer FROM idempotency WHERE key_id = ?1 AND path = ?2 AND key = ?3 \
              AND created_at > ?4",
         )?;
         let answer = query.query_row(params![key_id, path, key, after.ms()], |row| {
-            Ok(KeptAnswer { request_sha256: row.get(0)?, answer: row.get(1)? })
+            Ok(StoredAnswer { request_sha256: row.get(0)?, answer: row.get(1)? })
         });
         Ok(answer.optional()?)
     }
 }
 
 impl Tx<'_> {
-    /// Keeps the answer to a request of an API key on a path, in the place of one that is past its time, and forgets
+    /// Stores the answer to a request of an API key on a path, in the place of one that is past its time, and forgets
     /// some that are not later than `after`.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
-    pub fn keep_answer(
+    pub fn store_answer(
         &self,
         (key_id, path, key): (i64, &str, &str),
-        kept: &KeptAnswer,
+        answer: &StoredAnswer,
         now: Timestamp,
         after: Timestamp,
     ) -> Result<(), StoreError> {
@@ -64,7 +58,7 @@ impl Tx<'_> {
                 "INSERT OR REPLACE INTO idempotency (key_id, path, key, request_sha256, answer, created_at) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?
-            .execute(params![key_id, path, key, kept.request_sha256, kept.answer, now.ms()])?;
+            .execute(params![key_id, path, key, answer.request_sha256, answer.answer, now.ms()])?;
         Ok(())
     }
 }

@@ -12,7 +12,6 @@ use crate::machine::environment::Environment;
 pub struct Installation {
     /// Names this installation's entries in the OS keyring.
     pub installation_id: Id,
-    /// The merchant's id.
     pub merchant_id: Id,
     /// Of which environment the records are.
     pub environment: Environment,
@@ -20,9 +19,6 @@ pub struct Installation {
 
 impl Reader<'_> {
     /// The installation, once it was made.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn installation(&self) -> Result<Option<Installation>, StoreError> {
         let mut statement =
             self.connection.prepare_cached("SELECT installation_id, merchant_id, environment FROM installation")?;
@@ -40,10 +36,7 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Keeps the installation, unless one is kept already; answers the one that is.
-    ///
-    /// # Errors
-    /// When nothing can be stored.
+    /// Stores the installation, unless one is stored already; answers the one that is.
     pub fn ensure_installation(&self, new: Installation, at: Timestamp) -> Result<Installation, StoreError> {
         if let Some(known) = self.installation()? {
             return Ok(known);

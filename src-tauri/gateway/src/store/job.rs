@@ -30,7 +30,7 @@ pub(super) enum Effect {
     Half,
 }
 
-/// A caller's answer, kept until the commit succeeded or failed.
+/// A caller's answer, held back until the commit succeeded or failed.
 pub(super) trait Answer {
     fn send(self: Box<Self>, committed: Result<(), &str>);
     fn effect(&self) -> Effect;
@@ -79,8 +79,8 @@ where
     })
 }
 
-/// A write of a few rows in two steps: `check` may refuse, and can only read; `apply` writes, and fails by the database's
-/// fault alone. So it needs no savepoint.
+/// A write of a few rows in two steps: `check` may refuse, and can only read; `apply` writes, and fails only
+/// if the database does. So it needs no savepoint.
 pub(super) fn short<P, T, E>(
     check: impl FnOnce(&Reader<'_>) -> Result<P, E> + Send + 'static,
     apply: impl FnOnce(&Tx<'_>, P) -> Result<T, StoreError> + Send + 'static,
@@ -93,7 +93,7 @@ where
         let tx = Tx::on(begun.connection);
         match check(&tx).map(|plan| apply(&tx, plan)) {
             Ok(Ok(done)) => (Ok(done), Effect::Whole),
-            Ok(Err(fault)) => (Err(fault.into()), Effect::Half),
+            Ok(Err(error)) => (Err(error.into()), Effect::Half),
             Err(refusal) => (Err(refusal), Effect::Nothing),
         }
     })

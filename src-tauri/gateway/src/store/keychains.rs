@@ -25,9 +25,6 @@ impl Keychain {
 
 impl Reader<'_> {
     /// The public descriptor of a keychain and the next index never given; `None` before a wallet exists.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn keychain(&self, keychain: Keychain) -> Result<Option<(String, u32)>, StoreError> {
         let of_unindexed = match keychain {
             Keychain::External => format!("(SELECT max(derivation_index) + 1 FROM {UNINDEXED_PAYMENTS})"),
@@ -38,10 +35,16 @@ impl Reader<'_> {
         ))?;
         Ok(query.query_row([keychain.column()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
+
+    /// Whether a wallet exists.
+    pub fn has_wallet(&self) -> Result<bool, StoreError> {
+        let mut statement = self.connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM keychains)")?;
+        Ok(statement.query_row([], |row| row.get(0))?)
+    }
 }
 
 impl Tx<'_> {
-    /// Keeps a wallet's public descriptor.
+    /// Stores a wallet's public descriptor.
     ///
     /// # Errors
     /// When it cannot be stored, and when the keychain has one.
@@ -53,9 +56,6 @@ impl Tx<'_> {
     }
 
     /// Notes that the external indices of the payments after number `after`, up to number `last`, are given.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub(super) fn give_indices(&self, after: i64, last: i64) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(

@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0005_rates_in_use.sql"),
     include_str!("migrations/0006_keys.sql"),
     include_str!("migrations/0007_resends_and_own_lists.sql"),
+    include_str!("migrations/0008_anomalies_of_a_key.sql"),
 ];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).
@@ -149,7 +150,7 @@ mod tests {
         use bitcoin::hashes::Hash as _;
         use bitcoin::{OutPoint, Txid};
 
-        use crate::store::coins::{Coin, KeptCoin};
+        use crate::store::coins::{Coin, StoredCoin};
         use crate::store::keychains::Keychain;
         use crate::store::payment_lists::tests::insert;
 
@@ -179,8 +180,8 @@ mod tests {
         drop(connection);
 
         let store = Store::open(&file).unwrap();
-        let kept =
-            |txid: [u8; 32], vout, payment_seq: i64, index, amount_sats, position: &str, block_height| KeptCoin {
+        let stored =
+            |txid: [u8; 32], vout, payment_seq: i64, index, amount_sats, position: &str, block_height| StoredCoin {
                 coin: Coin {
                     outpoint: OutPoint { txid: Txid::from_byte_array(txid), vout },
                     keychain: Keychain::External,
@@ -194,7 +195,7 @@ mod tests {
             };
         assert_eq!(
             store.read(|reader| reader.coins()).unwrap(),
-            [kept([0; 32], 3, 1, 11, 700, "block", Some(249)), kept([1; 32], 0, 2, 12, 800, "mempool", None)]
+            [stored([0; 32], 3, 1, 11, 700, "block", Some(249)), stored([1; 32], 0, 2, 12, 800, "mempool", None)]
         );
         let watched = store.read(|reader| reader.watched_chain()).unwrap().unwrap();
         assert_eq!((watched.tip.height, watched.looked_at.ms(), watched.cursor), (250, 6000, None));
@@ -236,6 +237,36 @@ mod tests {
         let since = |ms| Position::Absent { since: Timestamp::from_ms(ms) };
         let positions: Vec<Position> = receipts.iter().map(|one| one.position).collect();
         assert_eq!(positions, [Position::Mempool, since(9_000), since(2_000)]);
+    }
+
+    #[test]
+    fn an_anomaly_of_an_older_schema_has_the_key_that_its_payment_was_made_with() {
+        use crate::store::anomalies::AnomalyFilter;
+
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("gateway.db");
+        let connection = crate::store::open::for_writing(&file).unwrap();
+        migrate_by(&MIGRATIONS[..7], &connection, &file, 0).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO api_keys (key_id, name, secret_sha256, permissions, notification_url_optional, created_at) \
+                 VALUES (7, 'till', zeroblob(32), 'shop', 0, 0); \
+                 INSERT INTO rates VALUES (1, 'USD', '65000.0000', 0, '{}', 1); \
+                 INSERT INTO payments (seq, id, state, amount_sats, price_minor, currency, rate, rate_id, key_id, \
+                 derivation_index, script, address, label, message, merchant_transaction_id, created_at, expires_at, \
+                 current_at, confirmations, zero_conf_quiet_ms, tolerance_per_mille, overpayment, \
+                 anomaly_confirmations, offline_grace_ms) VALUES (1, zeroblob(20), 'NEW', 5, 1, 'USD', '65000.0000', 1, 7, \
+                 0, x'00', 'a', 'till', '', '', 0, 1000, 0, 1, 3000, 0, 'confirm', 2, 0); \
+                 INSERT INTO anomalies (id, payment_seq, kind, paid_sats, txids, rate, rate_at, resolution, created_at, \
+                 current_at) VALUES (zeroblob(20), 1, 'OVERPAYMENT', 5, x'', '65000.0000', 0, 'OPEN', 0, 0)",
+            )
+            .unwrap();
+        drop(connection);
+
+        let store = Store::open(&file).unwrap();
+        let of_key = |key_id| AnomalyFilter { key_id: Some(key_id), ..AnomalyFilter::default() };
+        let count = |key_id| store.read(|reader| reader.anomalies_count(&of_key(key_id))).unwrap();
+        assert_eq!((count(7), count(8)), (1, 0));
     }
 
     /// A parent with a child that refers to it.

@@ -17,17 +17,14 @@ pub struct NewNotification {
     pub id: Id,
     /// What it tells of.
     pub subject_kind: SubjectKind,
-    /// The record's id.
     pub subject_id: Id,
     /// The API key that its payment was made with; 0 for the panel.
     pub key_id: i64,
-    /// The merchant's URL.
     pub url: String,
-    /// The bytes to send: the record as GET shows it at this moment.
+    /// The bytes to send: the record as GET answers it at this moment.
     pub body: Vec<u8>,
     /// It tells of no change: somebody asked for it again.
     pub is_resend: bool,
-    /// Now.
     pub at: Timestamp,
 }
 
@@ -45,13 +42,10 @@ pub enum Turn {
 pub struct DueNotification {
     /// Order of insertion.
     pub seq: i64,
-    /// Its identifier.
     pub id: Id,
-    /// The record's id.
     pub subject_id: Id,
     /// The API key that its payment was made with; 0 for the panel.
     pub key_id: i64,
-    /// The merchant's URL.
     pub url: String,
     /// Its server, as [`server_of`] has it.
     pub server: String,
@@ -63,25 +57,6 @@ pub struct DueNotification {
     pub first_due_at: Timestamp,
 }
 
-/// A notification that was given up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GivenUpRow {
-    /// Its identifier.
-    pub id: Id,
-    /// What it tells of.
-    pub subject_kind: SubjectKind,
-    /// The record's id.
-    pub subject_id: Id,
-    /// The merchant's URL.
-    pub url: String,
-    /// Attempts made.
-    pub attempts: u32,
-    /// When it was queued.
-    pub queued_at: Timestamp,
-    /// When its last attempt ended.
-    pub last_attempt_at: Timestamp,
-}
-
 /// A server that does not take what it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailingServer {
@@ -91,7 +66,7 @@ pub struct FailingServer {
     pub notifications: u64,
 }
 
-/// The server (scheme, host, port) that a URL names, as the `server` column keeps it. Attempts at
+/// The server (scheme, host, port) that a URL names, as the `server` column holds it. Attempts at
 /// a URL that cannot be read fail by themselves; together they count as one server.
 #[must_use]
 pub(crate) fn server_of(url: &str) -> String {
@@ -111,9 +86,6 @@ impl Tx<'_> {
     /// supersedes the one of its record that has been attempted in vain; one that has never been
     /// attempted keeps its turn. A resend takes the place of the resend behind which nothing waits and whose turn never
     /// came, if there is one: however often it is asked for, one waits.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn queue_notification(&self, new: &NewNotification) -> Result<(), StoreError> {
         if new.is_resend && self.replace_last_resend(new)? {
             return Ok(());
@@ -187,9 +159,6 @@ impl Tx<'_> {
 
     /// Drops the bodies of up to `limit` finished notifications whose last attempt was before
     /// `before`. Answers how many.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn strip_bodies(&self, before: Timestamp, limit: u32) -> Result<usize, StoreError> {
         Ok(self
             .connection
@@ -217,9 +186,6 @@ impl Tx<'_> {
 
 impl Reader<'_> {
     /// The first API key after `after` of whose notifications one waits to be attempted, for the first time or again.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn key_with_attempts(&self, turn: Turn, after: i64) -> Result<Option<i64>, StoreError> {
         let sql = match turn {
             Turn::First => {
@@ -236,9 +202,6 @@ impl Reader<'_> {
 
     /// The first server after `after` (in the order of their texts) where a key's notification waits to be attempted;
     /// again: due or not.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn server_with_attempts(&self, turn: Turn, key_id: i64, after: &str) -> Result<Option<String>, StoreError> {
         let sql = match turn {
             Turn::First => {
@@ -254,9 +217,6 @@ impl Reader<'_> {
     }
 
     /// When the first repeat is due that is not due at `now`.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn next_repeat_after(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         Ok(self
             .connection
@@ -269,9 +229,6 @@ impl Reader<'_> {
     }
 
     /// Whether a repeat is due at `now`.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn has_due_repeats(&self, now: Timestamp) -> Result<bool, StoreError> {
         Ok(self
             .connection
@@ -283,9 +240,6 @@ impl Reader<'_> {
 
     /// The first `limit` of a key's notifications that wait for a server: for their first attempt in the order of
     /// queueing, or for another that is due at `now`, the longest due first.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn attempts_at(
         &self,
         turn: Turn,
@@ -312,17 +266,11 @@ impl Reader<'_> {
     }
 
     /// How many notifications wait, for their turn or an attempt.
-    ///
-    /// # Errors
-    /// When they cannot be counted.
     pub fn count_waiting_notifications(&self) -> Result<u64, StoreError> {
         self.count_notifications("SELECT count(*) FROM notifications WHERE state = 'WAITING'")
     }
 
     /// The servers whose notifications were tried in vain and wait for another attempt, those with the most first.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn failing_servers(&self) -> Result<Vec<FailingServer>, StoreError> {
         self.connection
             .prepare_cached(
@@ -330,50 +278,18 @@ impl Reader<'_> {
                  GROUP BY server ORDER BY waiting DESC, server",
             )?
             .query_and_then([], |row| {
-                Ok(FailingServer {
-                    server: row.get("server")?,
-                    notifications: row.get::<_, i64>("waiting")?.unsigned_abs(),
-                })
+                Ok(FailingServer { server: row.get("server")?, notifications: row.get("waiting")? })
             })?
             .collect()
     }
 
-    /// How many rows [`Reader::given_up`] has.
-    ///
-    /// # Errors
-    /// When they cannot be counted.
+    /// How many notifications were given up. One whose record has been notified of again is settled by that.
     pub fn count_given_up(&self) -> Result<u64, StoreError> {
         self.count_notifications(&format!("SELECT count(*) FROM notifications n WHERE {GIVEN_UP}"))
     }
 
-    /// A page of the notifications that were given up, the latest first. One whose record has
-    /// been notified of again is settled by that.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn given_up(&self, limit: u32, offset: u32) -> Result<Vec<GivenUpRow>, StoreError> {
-        self.connection
-            .prepare_cached(&format!(
-                "SELECT * FROM notifications n WHERE {GIVEN_UP}
-                 ORDER BY last_attempt_at DESC, seq DESC LIMIT ?1 OFFSET ?2"
-            ))?
-            .query_and_then(params![limit, offset], |row| {
-                Ok(GivenUpRow {
-                    id: values::id(row, "id")?,
-                    subject_kind: values::parsed(row, "subject_kind")?,
-                    subject_id: values::id(row, "subject_id")?,
-                    url: row.get("url")?,
-                    attempts: values::number(row, "attempts")?,
-                    queued_at: values::time(row, "queued_at")?,
-                    last_attempt_at: values::time(row, "last_attempt_at")?,
-                })
-            })?
-            .collect()
-    }
-
     fn count_notifications(&self, sql: &str) -> Result<u64, StoreError> {
-        let count: i64 = self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-        u64::try_from(count).map_err(|_| StoreError::BadValue("count"))
+        Ok(self.connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
     }
 
     fn has_waiting_after(&self, subject_id: &Id, url: &str, seq: i64) -> Result<bool, StoreError> {

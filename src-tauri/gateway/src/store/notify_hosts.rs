@@ -59,7 +59,7 @@ impl fmt::Display for NotifyHosts {
 impl FromStr for NotifyHosts {
     type Err = NotHosts;
 
-    /// A comma-separated list, as it is kept.
+    /// A comma-separated list, as it is stored.
     fn from_str(text: &str) -> Result<Self, NotHosts> {
         let texts: Vec<String> = text.split(',').filter(|part| !part.is_empty()).map(str::to_owned).collect();
         Self::read(&texts)
@@ -67,19 +67,21 @@ impl FromStr for NotifyHosts {
 }
 
 fn host(text: &str) -> Option<String> {
-    if let Ok(address) = text.parse::<std::net::Ipv6Addr>() {
-        return Some(format!("[{address}]"));
+    match text.parse::<std::net::Ipv6Addr>() {
+        Ok(address) => Some(format!("[{address}]")),
+        Err(_) => host_name(text),
     }
+}
+
+/// A host name or address without a port, in lower case, as URLs and `Host` headers have it.
+pub(crate) fn host_name(text: &str) -> Option<String> {
+    let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     match Host::parse(text).ok()? {
         Host::Domain(name) if name.bytes().all(is_name_byte) && name.len() <= 253 => Some(name),
         Host::Domain(_) => None,
         Host::Ipv4(address) => Some(address.to_string()),
         Host::Ipv6(address) => Some(format!("[{address}]")),
     }
-}
-
-const fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')
 }
 
 #[cfg(test)]

@@ -9,14 +9,14 @@ use rusqlite::{Connection, OpenFlags};
 use super::StoreError;
 use crate::machine::fail_points;
 
-/// Longer than any commit of ours takes; another process that holds the lock for longer is a fault, and a shop hears that
-/// before it gives up waiting.
+/// Longer than any commit of ours takes; another process that holds the lock for longer does wrong, and a shop hears
+/// of it before it gives up waiting.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Statements kept prepared on each connection; more than the program has on one path.
+/// Prepared statements that each connection retains; more than the program has on one path.
 const STATEMENT_CACHE: usize = 128;
 
-/// Pages that the writer keeps: new rows go to random places of the indexes on ids and scripts.
+/// Pages that the writer retains: new rows go anywhere in the indexes on ids and scripts.
 const WRITER_CACHE_KIB: i64 = 16 * 1_024;
 
 pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
@@ -62,12 +62,12 @@ pub(super) fn for_checkpoints(file: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Waits for another process that holds the database's lock, for as long as is no fault.
+/// Waits for another process that holds the database's lock, up to [`BUSY_TIMEOUT`].
 pub(super) fn wait_when_busy(connection: &Connection) -> Result<(), StoreError> {
     Ok(connection.busy_timeout(BUSY_TIMEOUT)?)
 }
 
-/// Keeps statements and their plans. Without the plans' stability SQLite prepares some statements again for every new
+/// Retains statements and their plans. Without the plans' stability SQLite prepares some statements again for every new
 /// value that is bound, which was four tenths of the watcher's time.
 fn prepare_once(connection: &Connection) -> Result<(), rusqlite::Error> {
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);

@@ -16,7 +16,7 @@ use super::{Reader, StoreError, Tx};
 
 /// The payments that are indexed, and the term that lets SQLite go by their indexes. Their column is called `filed`, as it
 /// was in the first release that had it: released migrations are never changed.
-const INDEXED_PAYMENTS: &str = "payments WHERE filed = 1";
+pub(super) const INDEXED_PAYMENTS: &str = "payments WHERE filed = 1";
 
 /// The number of the last one.
 macro_rules! last_indexed {
@@ -28,8 +28,8 @@ macro_rules! last_indexed {
 /// The payments that are not: all above it.
 pub(super) const UNINDEXED_PAYMENTS: &str = concat!("payments NOT INDEXED WHERE seq > ", last_indexed!());
 
-/// A payment's place in a list: time of creation, and number.
-type Place = (i64, i64);
+/// What lists are sorted by: time of creation, and number.
+type SortKey = (i64, i64);
 
 /// What a list of payments is filtered by; `None` and empty filter nothing.
 #[derive(Debug, Clone, Default)]
@@ -54,27 +54,18 @@ pub struct PaymentFilter {
 
 impl Reader<'_> {
     /// The number of the newest payment, which is how many there are.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub(super) fn last_payment(&self) -> Result<i64, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT ifnull(max(seq), 0) FROM payments")?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
     /// The number of the last payment that is indexed.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub(super) fn last_indexed_payment(&self) -> Result<i64, StoreError> {
         let mut query = self.connection.prepare_cached(concat!("SELECT ", last_indexed!()))?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
     /// Numbers of payments at which time alone may change something now, the longest overdue first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn payments_due_by_time(&self, at: Timestamp, limit: u32) -> Result<Vec<i64>, StoreError> {
         let mut query = self.connection.prepare_cached(&due_by_time())?;
         let rows = query.query_map(params![at.ms(), limit], |row| row.get(0))?;
@@ -82,9 +73,6 @@ impl Reader<'_> {
     }
 
     /// Numbers of payments at which confirmations alone may change something at this height, the longest overdue first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn payments_due_by_height(&self, tip_height: u32, limit: u32) -> Result<Vec<i64>, StoreError> {
         let mut query = self
             .connection
@@ -94,9 +82,6 @@ impl Reader<'_> {
     }
 
     /// How many payments match.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn payments_count(&self, filter: &PaymentFilter) -> Result<u64, StoreError> {
         let (condition, values) = filter.condition();
         if condition.is_empty() {
@@ -105,42 +90,36 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT (SELECT count(*) FROM {INDEXED_PAYMENTS}{condition}) + (SELECT count(*) FROM {UNINDEXED_PAYMENTS}{condition})"
         ))?;
-        Ok(query.query_row(params_from_iter(values), |row| row.get::<_, i64>(0))?.unsigned_abs())
+        Ok(query.query_row(params_from_iter(values), |row| row.get(0))?)
     }
 
     /// A page of the payments that match, newest first; of one second, the last inserted first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn payments(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<PaymentRow>, StoreError> {
         let numbers = self.payment_numbers(filter, limit, offset)?;
         numbers.into_iter().filter_map(|seq| self.payment_by_seq(seq).transpose()).collect()
     }
 
     /// The numbers of the payments on that page, in its order.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn payment_numbers(&self, filter: &PaymentFilter, limit: u32, offset: u64) -> Result<Vec<i64>, StoreError> {
-        let mut places = self.places(UNINDEXED_PAYMENTS, filter, u64::MAX, 0)?;
-        let unindexed = places.len() as u64;
+        let mut keys = self.sort_keys(UNINDEXED_PAYMENTS, filter, u64::MAX, 0)?;
+        let unindexed = keys.len() as u64;
         // Of the indexed ones, so many come before the page wherever the others stand among them.
         let skipped = offset.saturating_sub(unindexed);
-        places.extend(self.places(INDEXED_PAYMENTS, filter, unindexed.saturating_add(u64::from(limit)), skipped)?);
-        places.sort_unstable_by(|one, other| other.cmp(one));
+        keys.extend(self.sort_keys(INDEXED_PAYMENTS, filter, unindexed.saturating_add(u64::from(limit)), skipped)?);
+        keys.sort_unstable_by(|one, other| other.cmp(one));
         let first = usize::try_from(offset - skipped).unwrap_or(usize::MAX);
-        let page = places.into_iter().skip(first).take(usize::try_from(limit).unwrap_or(usize::MAX));
+        let page = keys.into_iter().skip(first).take(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(page.map(|(_, seq)| seq).collect())
     }
 
-    /// Places of those that match, newest first. Only indexes are read for those that are skipped.
-    fn places(
+    /// The sort keys of those that match, newest first. Only indexes are read for those that are skipped.
+    fn sort_keys(
         &self,
         part: &'static str,
         filter: &PaymentFilter,
         limit: u64,
         offset: u64,
-    ) -> Result<Vec<Place>, StoreError> {
+    ) -> Result<Vec<SortKey>, StoreError> {
         let (condition, mut values) = filter.condition();
         values.extend([limit, offset].map(|it| Value::Integer(i64::try_from(it).unwrap_or(i64::MAX))));
         let last = values.len();
@@ -163,9 +142,6 @@ fn due_by_time() -> String {
 
 impl Tx<'_> {
     /// Indexes the payments after number `indexed`, at most `count` of them, and answers the number of the last one.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub(super) fn index_payments(&self, indexed: i64, count: i64) -> Result<i64, StoreError> {
         let last = self.last_payment()?.min(indexed.saturating_add(count));
         self.connection

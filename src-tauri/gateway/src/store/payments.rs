@@ -11,16 +11,16 @@ use tillgate_domain::time::Timestamp;
 use super::values::{self, Columns as _, InOrder, sats_column};
 use super::{Reader, StoreError, Tx};
 
-/// A payment with all that its record shows.
+/// A payment with all that its record holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaymentRow {
     /// Order of insertion.
     pub seq: i64,
     /// What the rules see of it.
     pub payment: Payment,
-    /// Its address, as shown.
+    /// Its address, as its text.
     pub address: String,
-    /// The address's script.
+    /// What outputs to the address carry.
     pub script: ScriptBuf,
     /// Its index in the external keychain.
     pub derivation_index: u32,
@@ -42,10 +42,24 @@ pub struct PaymentRow {
     pub current_at: Timestamp,
 }
 
-/// A payment to insert; `payment.seq` comes from the insertion.
+impl PaymentRow {
+    /// The least that an output to its address may hold: nodes relay no less.
+    #[must_use]
+    pub fn dust_limit_sats(&self) -> u64 {
+        self.script.minimal_non_dust().to_sat()
+    }
+
+    /// What a customer is asked for now: what remains, and no less than an output may hold.
+    #[must_use]
+    pub fn asked_sats(&self) -> u64 {
+        self.payment.asked_sats(self.dust_limit_sats())
+    }
+}
+
+/// A payment to insert.
 #[derive(Debug, Clone)]
 pub struct NewPayment {
-    /// All but `seq`, which is ignored.
+    /// Its `seq` is ignored: the insertion gives it.
     pub row: PaymentRow,
     /// The rate it was made with.
     pub rate_id: i64,
@@ -59,25 +73,16 @@ const COLUMNS: &str = "confirmations, zero_conf_quiet_ms, tolerance_per_mille, o
 
 impl Reader<'_> {
     /// The payment of this id.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn payment(&self, id: &Id) -> Result<Option<PaymentRow>, StoreError> {
         self.one_payment("id = ?1", params![id.as_bytes()])
     }
 
     /// The payment of this number.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn payment_by_seq(&self, seq: i64) -> Result<Option<PaymentRow>, StoreError> {
         self.one_payment("seq = ?1", params![seq])
     }
 
     /// The number and derivation index of the payment whose address has this script.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn payment_of_script(&self, script: &Script) -> Result<Option<(i64, u32)>, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT seq, derivation_index FROM payments WHERE script = ?1")?;
@@ -93,9 +98,6 @@ impl Reader<'_> {
 
 impl Tx<'_> {
     /// Inserts a payment, NEW and due at its deadline, and answers its number. Its row says that its address is given.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn insert_payment(&self, new: &NewPayment) -> Result<i64, StoreError> {
         let NewPayment { row, rate_id } = new;
         let payment = &row.payment;
@@ -139,11 +141,8 @@ impl Tx<'_> {
         ])?)
     }
 
-    /// Keeps what a look made of a payment; `current_at` is the new one where the change is
+    /// Stores what a look made of a payment; `current_at` is the new one where the change is
     /// notified, else the old.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn save_advance(&self, seq: i64, advance: &Advance, current_at: Timestamp) -> Result<(), StoreError> {
         let mut update = self.connection.prepare_cached(
             "UPDATE payments SET state = ?2, paid_sats = ?3, closed_at = ?4, confirmed_at = ?5, accepted_sats = ?6, \
@@ -164,9 +163,6 @@ impl Tx<'_> {
     }
 
     /// Fixes a new `currentTime` of a payment's record (a resend).
-    ///
-    /// # Errors
-    /// When it cannot be stored.
     pub fn set_payment_current_at(&self, seq: i64, current_at: Timestamp) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("UPDATE payments SET current_at = ?2 WHERE seq = ?1")?

@@ -4,11 +4,11 @@ use rusqlite::{Row, params};
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
 
-use super::{Reader, StoreError, Tx};
+use super::{Reader, StoreError, Tx, values};
 
 /// A rate together with where it is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptRate {
+pub struct StoredRate {
     /// The median of the fresh quotes, without spread.
     pub rate: Rate,
     /// The age of its oldest quote counts from here.
@@ -19,50 +19,36 @@ pub struct KeptRate {
 
 impl Reader<'_> {
     /// The newest rate of each currency.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn last_rates(&self) -> Result<Vec<(Currency, KeptRate)>, StoreError> {
+    pub fn last_rates(&self) -> Result<Vec<(Currency, StoredRate)>, StoreError> {
         // Steps from currency to currency along the index: the table grows with every rate used.
         let mut statement = self.connection.prepare_cached(
             "WITH RECURSIVE known(currency) AS (
                  SELECT min(currency) FROM rates
                  UNION ALL SELECT (SELECT min(currency) FROM rates WHERE currency > known.currency) FROM known
                  WHERE known.currency IS NOT NULL)
-             SELECT r.currency, r.rate, r.at, r.sources FROM known JOIN rates r ON r.rate_id = (
+             SELECT r.currency AS currency, r.rate AS rate, r.at AS at, r.sources AS sources FROM known JOIN rates r ON r.rate_id = (
                  SELECT rate_id FROM rates WHERE currency = known.currency ORDER BY at DESC, rate_id DESC LIMIT 1)",
         )?;
-        let mut rows = statement.query([])?;
-        let mut rates = Vec::new();
-        while let Some(row) = rows.next()? {
-            rates.push(rate_row(row)?);
-        }
-        Ok(rates)
+        statement.query_and_then([], rate_row)?.collect()
     }
 }
 
 impl Tx<'_> {
     /// Stores a rate that something is to rest on, once, and answers its row, which stays as it is.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
-    pub fn keep_rate(&self, currency: Currency, kept: &KeptRate) -> Result<i64, StoreError> {
-        let key = params![currency.code(), kept.rate.format(), kept.at.ms()];
+    pub fn store_rate(&self, currency: Currency, stored: &StoredRate) -> Result<i64, StoreError> {
+        let key = params![currency.code(), stored.rate.format(), stored.at.ms()];
         let id = "SELECT rate_id FROM rates WHERE currency = ?1 AND rate = ?2 AND at = ?3";
         self.connection
             .prepare_cached(
                 "INSERT INTO rates (currency, rate, at, sources, used) VALUES (?1, ?2, ?3, ?4, 1) \
                  ON CONFLICT (currency, at, rate) DO UPDATE SET used = 1",
             )?
-            .execute(params![currency.code(), kept.rate.format(), kept.at.ms(), kept.sources])?;
+            .execute(params![currency.code(), stored.rate.format(), stored.at.ms(), stored.sources])?;
         Ok(self.connection.prepare_cached(id)?.query_row(key, |row| row.get(0))?)
     }
 
     /// Stores the last known rate of a currency, in place of the one before it unless something rests on that.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
-    pub fn keep_last_known_rate(&self, currency: Currency, kept: &KeptRate) -> Result<(), StoreError> {
+    pub fn store_last_known_rate(&self, currency: Currency, stored: &StoredRate) -> Result<(), StoreError> {
         // One that is stored already may be in use, and stays.
         self.connection
             .prepare_cached(
@@ -70,15 +56,13 @@ impl Tx<'_> {
                  WHERE NOT EXISTS (SELECT 1 FROM rates WHERE currency = ?1 AND rate = ?2 AND at = ?3) \
                  ON CONFLICT (currency) WHERE used = 0 DO UPDATE SET rate = ?2, at = ?3, sources = ?4",
             )?
-            .execute(params![currency.code(), kept.rate.format(), kept.at.ms(), kept.sources])?;
+            .execute(params![currency.code(), stored.rate.format(), stored.at.ms(), stored.sources])?;
         Ok(())
     }
 }
 
-fn rate_row(row: &Row<'_>) -> Result<(Currency, KeptRate), StoreError> {
-    let currency: String = row.get(0)?;
-    let rate: String = row.get(1)?;
-    let currency = Currency::from_code(&currency).ok_or(StoreError::BadValue("rates.currency"))?;
-    let rate = Rate::parse(&rate).map_err(|_| StoreError::BadValue("rates.rate"))?;
-    Ok((currency, KeptRate { rate, at: Timestamp::from_ms(row.get(2)?), sources: row.get(3)? }))
+fn rate_row(row: &Row<'_>) -> Result<(Currency, StoredRate), StoreError> {
+    let rate =
+        StoredRate { rate: values::rate(row, "rate")?, at: values::time(row, "at")?, sources: row.get("sources")? };
+    Ok((values::currency(row, "currency")?, rate))
 }

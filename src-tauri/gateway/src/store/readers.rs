@@ -1,4 +1,4 @@
-//! Read-only connections, one for each read that runs at the same time, in bounded number: each keeps three files open.
+//! Read-only connections, one for each read that runs at the same time, in bounded number: each holds three files open.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,35 +10,36 @@ use super::job::run_sql;
 use super::{Reader, StoreError, open};
 
 /// Reads at the same time. Far more than the machine's cores never help; with their files, far fewer than the least that
-/// systems let a program open. Lists over HTTP take fewer (`http/read_places.rs`), so that the others never wait for those.
+/// systems let a program open. Lists over HTTP take fewer (`http/read_permits.rs`), so that the others never wait for those.
 const READS_MAX: usize = 48;
 
-/// Idle connections kept open; more than the machine's cores never help.
+/// Idle connections that stay open; more than the machine's cores never help.
 const IDLE_MAX: usize = 8;
 
-/// How long a read waits for its place: as long as a write waits for another process.
+/// How long a read waits for its permit: as long as a write waits for another process.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 
 pub(super) struct Readers {
     file: PathBuf,
-    places: Mutex<Places>,
-    /// Told when a place is free again.
+    pool: Mutex<Pool>,
+    /// Told when a permit is given back.
     freed: Condvar,
     wait_max: Duration,
 }
 
-struct Places {
+struct Pool {
+    /// Permits that nobody has.
     free: usize,
     /// Connections that nobody reads with.
     idle: Vec<Connection>,
 }
 
 /// The right to read, given back when it is dropped.
-struct Place<'a>(&'a Readers);
+struct Permit<'a>(&'a Readers);
 
-impl Drop for Place<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        self.0.places.lock().free += 1;
+        self.0.pool.lock().free += 1;
         self.0.freed.notify_one();
     }
 }
@@ -49,12 +50,12 @@ impl Readers {
     }
 
     fn bounded(file: &Path, most: usize, wait_max: Duration) -> Self {
-        let places = Mutex::new(Places { free: most, idle: Vec::new() });
-        Self { file: file.to_owned(), places, freed: Condvar::new(), wait_max }
+        let pool = Mutex::new(Pool { free: most, idle: Vec::new() });
+        Self { file: file.to_owned(), pool, freed: Condvar::new(), wait_max }
     }
 
     pub(super) fn read<T, E: From<StoreError>>(&self, read: impl FnOnce(&Reader<'_>) -> Result<T, E>) -> Result<T, E> {
-        let (_place, idle) = self.take()?;
+        let (_permit, idle) = self.take()?;
         let connection = match idle {
             Some(connection) => connection,
             None => open::for_reading(&self.file)?,
@@ -62,7 +63,7 @@ impl Readers {
         // Prepared, unlike rusqlite's own transactions: a short read is hardly longer than what begins and ends it.
         run_sql(&connection, "BEGIN")?;
         let answer = read(&Reader { connection: &connection });
-        // A connection that keeps its snapshot would show old rows for ever; dropped, it ends it.
+        // A connection with a snapshot that does not end would read old rows for ever: it is dropped.
         match run_sql(&connection, "COMMIT") {
             Ok(()) => self.put_back(connection),
             Err(error) => tracing::warn!(%error, "a read's snapshot could not be ended"),
@@ -70,23 +71,21 @@ impl Readers {
         answer
     }
 
-    fn take(&self) -> Result<(Place<'_>, Option<Connection>), StoreError> {
-        let mut places = self.places.lock();
-        if self.freed.wait_while_for(&mut places, |places| places.free == 0, self.wait_max).timed_out()
-            && places.free == 0
-        {
+    fn take(&self) -> Result<(Permit<'_>, Option<Connection>), StoreError> {
+        let mut pool = self.pool.lock();
+        if self.freed.wait_while_for(&mut pool, |pool| pool.free == 0, self.wait_max).timed_out() && pool.free == 0 {
             return Err(StoreError::TooManyReads);
         }
-        places.free -= 1;
-        let idle = places.idle.pop();
-        drop(places);
-        Ok((Place(self), idle))
+        pool.free -= 1;
+        let idle = pool.idle.pop();
+        drop(pool);
+        Ok((Permit(self), idle))
     }
 
     fn put_back(&self, connection: Connection) {
-        let mut places = self.places.lock();
-        if places.idle.len() < IDLE_MAX {
-            places.idle.push(connection);
+        let mut pool = self.pool.lock();
+        if pool.idle.len() < IDLE_MAX {
+            pool.idle.push(connection);
         }
     }
 }
@@ -96,7 +95,7 @@ impl Readers {
     /// Shows a test the connection that is read with next.
     pub(super) fn prepare(&self, change: impl FnOnce(&mut Connection)) {
         self.read(|_| Ok::<_, StoreError>(())).unwrap();
-        change(self.places.lock().idle.last_mut().unwrap());
+        change(self.pool.lock().idle.last_mut().unwrap());
     }
 }
 
@@ -108,7 +107,7 @@ mod tests {
     use super::*;
     use crate::store::Store;
 
-    /// Readers of a database, with so many places.
+    /// Readers of a database, with so many permits.
     fn readers(most: usize, wait_max: Duration) -> (tempfile::TempDir, Store, Readers) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("gateway.db");
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_read_at_the_same_time_than_there_are_places_and_who_waits_in_vain_hears_why() {
+    fn no_more_are_read_at_the_same_time_than_there_are_permits_and_who_waits_in_vain_hears_why() {
         let (_folder, _store, readers) = readers(2, Duration::ZERO);
         readers
             .read(|_| {
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_has_the_next_place_even_if_the_read_before_panicked() {
+    fn who_waits_has_the_next_permit_even_if_the_read_before_panicked() {
         let (_folder, _store, readers) = readers(1, Duration::from_secs(60));
         let (reading, is_reading) = mpsc::channel();
         thread::scope(|scope| {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Transaction, Txid, consensus};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 use tillgate_domain::advance::Verdict;
 use tillgate_domain::receipt::{Position, Receipt};
 use tillgate_domain::time::Timestamp;
@@ -18,18 +18,11 @@ const COLUMNS: &str = "position, block_height, block_time, absent_since, txid, a
 
 impl Reader<'_> {
     /// All receipts of a payment, the first seen first.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn receipts(&self, payment_seq: i64) -> Result<Vec<Receipt>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM receipts WHERE payment_seq = ?1 ORDER BY first_seen_at, txid"
         ))?;
-        let mut rows = query.query([payment_seq])?;
-        let mut receipts = Vec::new();
-        while let Some(row) = rows.next()? {
-            receipts.push(read(row)?);
-        }
+        let mut receipts = query.query_and_then([payment_seq], read)?.collect::<Result<Vec<_>, _>>()?;
         let mut conflicts = self.receipt_conflicts(payment_seq)?;
         let refunded = self.refunded(payment_seq)?;
         for receipt in &mut receipts {
@@ -39,12 +32,9 @@ impl Reader<'_> {
         Ok(receipts)
     }
 
-    /// Of a payment's receipts those of these transactions, the first seen first, as records show them: what they conflict
-    /// with and whether they are refunded is not looked for, so that it costs what it shows.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn shown_receipts(&self, payment_seq: i64, txids: &[Txid]) -> Result<Vec<Receipt>, StoreError> {
+    /// Of a payment's receipts those of these transactions, the first seen first, as a record needs them: what they conflict
+    /// with and whether they are refunded is not looked for.
+    pub fn receipts_of(&self, payment_seq: i64, txids: &[Txid]) -> Result<Vec<Receipt>, StoreError> {
         let found = txids.iter().filter_map(|txid| self.receipt_facts(payment_seq, txid).transpose());
         let mut receipts = found.collect::<Result<Vec<_>, _>>()?;
         receipts.sort_by_key(|receipt| (receipt.first_seen_at, receipt.txid.to_byte_array()));
@@ -52,9 +42,6 @@ impl Reader<'_> {
     }
 
     /// The receipt of this transaction for this payment, without what it conflicts with and whether it is refunded.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn receipt_facts(&self, payment_seq: i64, txid: &Txid) -> Result<Option<Receipt>, StoreError> {
         let mut query = self
             .connection
@@ -64,9 +51,6 @@ impl Reader<'_> {
     }
 
     /// Whether this transaction has a receipt for this payment.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn has_receipt(&self, payment_seq: i64, txid: &Txid) -> Result<bool, StoreError> {
         let mut query =
             self.connection.prepare_cached("SELECT 1 FROM receipts WHERE payment_seq = ?1 AND txid = ?2")?;
@@ -74,9 +58,6 @@ impl Reader<'_> {
     }
 
     /// Numbers of the payments that this transaction pays.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn payments_of_transaction(&self, txid: &Txid) -> Result<Vec<i64>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT payment_seq FROM receipts WHERE txid = ?1")?;
         let rows = query.query_map([txid.as_byte_array()], |row| row.get(0))?;
@@ -84,24 +65,12 @@ impl Reader<'_> {
     }
 
     /// Transactions that are in neither mempool nor chain and are to be broadcast again.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn missing_transactions(&self) -> Result<Vec<Transaction>, StoreError> {
         let mut query = self
             .connection
             .prepare_cached("SELECT DISTINCT raw FROM transactions JOIN receipts USING (txid) WHERE missing = 1")?;
         let rows = query.query_map([], |row| row.get::<_, Vec<u8>>(0))?;
         rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
-    }
-
-    /// Whether this transaction is kept already.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn has_transaction(&self, txid: &Txid) -> Result<bool, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT 1 FROM transactions WHERE txid = ?1")?;
-        Ok(query.query_row([txid.as_byte_array()], |_| Ok(())).optional()?.is_some())
     }
 
     /// Which of a payment's receipts conflict with which.
@@ -132,11 +101,8 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Keeps a transaction; the first sight of it stays.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
-    pub fn keep_transaction(&self, tx: &Transaction, txid: &Txid, seen_at: Timestamp) -> Result<(), StoreError> {
+    /// Stores a transaction; the first sight of it stays.
+    pub fn store_transaction(&self, tx: &Transaction, txid: &Txid, seen_at: Timestamp) -> Result<(), StoreError> {
         self.connection
             .prepare_cached("INSERT OR IGNORE INTO transactions (txid, raw, first_seen_at) VALUES (?1, ?2, ?3)")?
             .execute(params![txid.as_byte_array(), consensus::serialize(tx), seen_at.ms()])?;
@@ -144,10 +110,7 @@ impl Tx<'_> {
     }
 
     /// Writes the facts of a receipt (its verdicts are [`Tx::save_verdict`]'s). The transaction is
-    /// kept already.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
+    /// stored already.
     pub fn upsert_receipt(&self, payment_seq: i64, receipt: &Receipt) -> Result<(), StoreError> {
         let (position, height, time, absent_since) = match receipt.position {
             Position::Block { height, time } => ("block", Some(height), Some(time), None),
@@ -182,10 +145,7 @@ impl Tx<'_> {
     }
 
     /// Notes that two receipts of one payment spend one of the same inputs, in both directions.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
-    pub fn keep_receipt_conflict(&self, payment_seq: i64, one: &Txid, other: &Txid) -> Result<(), StoreError> {
+    pub fn store_receipt_conflict(&self, payment_seq: i64, one: &Txid, other: &Txid) -> Result<(), StoreError> {
         let mut insert = self.connection.prepare_cached(
             "INSERT OR IGNORE INTO receipt_conflicts (payment_seq, txid, other_txid) VALUES (?1, ?2, ?3), (?1, ?3, ?2)",
         )?;
@@ -194,10 +154,7 @@ impl Tx<'_> {
     }
 
     /// Notes that a broadcast was refused because something else spends a transaction's inputs, where no look could
-    /// tell. The next look judges what it pays.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
+    /// tell. The next look decides what that means for what it pays.
     pub fn note_spent_inputs(&self, txid: &Txid, at: Timestamp) -> Result<(), StoreError> {
         let noted = self
             .connection
@@ -217,10 +174,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Keeps what a look judged of a receipt; one that was judged the same before is not written.
-    ///
-    /// # Errors
-    /// When it cannot be stored.
+    /// Stores what a look decided of a receipt; a verdict that has not changed is not written.
     pub fn save_verdict(&self, payment_seq: i64, verdict: &Verdict) -> Result<(), StoreError> {
         let mut update = self.connection.prepare_cached(
             "UPDATE receipts SET eligible_sats = ?3, counted_sats = ?4, gone = ?5, missing = ?6 \

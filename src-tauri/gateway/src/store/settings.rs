@@ -1,33 +1,18 @@
-//! Settings that differ from their default, and whether the wallet is made.
+//! Settings that differ from their default.
 
 use super::{Reader, StoreError, Tx};
 
 impl Reader<'_> {
     /// Name and value of each stored setting.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
     pub fn settings(&self) -> Result<Vec<(String, String)>, StoreError> {
         let mut statement = self.connection.prepare_cached("SELECT name, value FROM settings ORDER BY name")?;
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
-
-    /// Whether the wallet's keychains are known.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn has_wallet(&self) -> Result<bool, StoreError> {
-        let mut statement = self.connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM keychains)")?;
-        Ok(statement.query_row([], |row| row.get(0))?)
-    }
 }
 
 impl Tx<'_> {
     /// Stores a setting's value.
-    ///
-    /// # Errors
-    /// When nothing can be stored.
     pub fn put_setting(&self, name: &str, value: &str) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
@@ -38,9 +23,6 @@ impl Tx<'_> {
     }
 
     /// Forgets a setting's value: the default holds again.
-    ///
-    /// # Errors
-    /// When nothing can be stored.
     pub fn remove_setting(&self, name: &str) -> Result<(), StoreError> {
         self.connection.prepare_cached("DELETE FROM settings WHERE name = ?1")?.execute([name])?;
         Ok(())

@@ -19,6 +19,13 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
+    /// Who did what to what, the newest act first.
+    pub fn acts(&self) -> Result<Vec<[String; 3]>, StoreError> {
+        let mut query = self.connection.prepare("SELECT actor, act, subject FROM audit ORDER BY seq DESC")?;
+        let acts = query.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
+        Ok(acts.collect::<Result<_, _>>()?)
+    }
+
     /// Number and rate of each row of a currency.
     pub fn stored_rates(&self, currency: Currency) -> Result<Vec<(i64, String)>, StoreError> {
         let mut query = self.connection.prepare("SELECT rate_id, rate FROM rates WHERE currency = ?1")?;

@@ -47,8 +47,8 @@ pub(super) struct Writer {
 /// What the thread and the callers share.
 struct Shared {
     connection: Mutex<Connection>,
-    /// Writes whose callers wait for their answers.
-    under_way: AtomicUsize,
+    /// How many callers wait for their answers.
+    waiting_callers: AtomicUsize,
     /// Whether the last commit took less than [`QUICK`].
     quick: AtomicBool,
     committed: Committed,
@@ -75,7 +75,7 @@ impl Writer {
         let (committed, heard) = Committed::channel();
         let shared = Arc::new(Shared {
             connection,
-            under_way: AtomicUsize::new(0),
+            waiting_callers: AtomicUsize::new(0),
             quick: AtomicBool::new(false),
             committed: committed.clone(),
             threads: threads.clone(),
@@ -95,7 +95,7 @@ impl Writer {
     where
         E: From<StoreError>,
     {
-        let _under_way = UnderWay::one_more(&self.shared.under_way);
+        let _waiting = WaitingCaller::one_more(&self.shared.waiting_callers);
         self.on_its_thread(job, answer).await
     }
 
@@ -104,8 +104,8 @@ impl Writer {
     where
         E: From<StoreError>,
     {
-        let under_way = UnderWay::one_more(&self.shared.under_way);
-        match if under_way.alone { self.shared.commit_here(job) } else { Some(job) } {
+        let waiting = WaitingCaller::one_more(&self.shared.waiting_callers);
+        match if waiting.alone { self.shared.commit_here(job) } else { Some(job) } {
             Some(job) => self.on_its_thread(job, answer).await,
             None => answer.await.map_err(|_| StoreError::Closed)?,
         }
@@ -146,21 +146,21 @@ impl Drop for Writer {
     }
 }
 
-/// Counts a caller among those that wait for their answers.
-struct UnderWay<'a> {
+/// A caller that waits for its answer, counted as long as it does.
+struct WaitingCaller<'a> {
     count: &'a AtomicUsize,
     /// It was the only one when it came.
     alone: bool,
 }
 
-impl<'a> UnderWay<'a> {
+impl<'a> WaitingCaller<'a> {
     fn one_more(count: &'a AtomicUsize) -> Self {
         let alone = count.fetch_add(1, Ordering::Relaxed) == 0;
         Self { count, alone }
     }
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for WaitingCaller<'_> {
     fn drop(&mut self) {
         self.count.fetch_sub(1, Ordering::Relaxed);
     }
@@ -173,7 +173,7 @@ impl Shared {
             // A caller panicked in the midst of a transaction: what the connection holds is not known any more.
             let Ok(connection) = self.connection.lock() else { return };
             let begun = run_sql(&connection, BEGIN).map_err(|error| error.to_string());
-            // What came while another process kept the lock has waited as well: it waits no second time.
+            // What came while another process held the lock has waited as well: it waits no second time.
             while begun.is_err()
                 && group.len() < QUEUE_MAX
                 && let Ok(job) = waiting.try_recv()

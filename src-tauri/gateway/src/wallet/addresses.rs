@@ -5,7 +5,7 @@
 //! given again after a restart: nobody has seen it.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -14,12 +14,13 @@ use bdk_wallet::miniscript::{Descriptor, DescriptorPublicKey};
 use bitcoin::bip32::{ChildNumber, Xpub};
 use bitcoin::secp256k1::{Secp256k1, VerifyOnly};
 use bitcoin::{CompressedPublicKey, Network, ScriptBuf};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::WalletError;
 use crate::machine::threads::{Thread, Threads};
 use crate::settings::AddressType;
 
-/// Addresses kept ready: a burst of five thousand payments, and half as many again.
+/// Addresses derived ahead: a burst of five thousand payments, and half as many again.
 const AHEAD: usize = 8_192;
 
 /// While so many are left, the pool is filled up only when nobody asks: the processor is for the payments then.
@@ -34,11 +35,9 @@ const BATCH: usize = 16;
 /// An address of the external keychain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
-    /// Its derivation index.
     pub index: u32,
-    /// As shown.
+    /// As its text.
     pub text: String,
-    /// Its script.
     pub script: ScriptBuf,
 }
 
@@ -119,7 +118,7 @@ impl AddressPool {
             if let Some(index) = ahead.exhausted_at {
                 return Err(WalletError::NoAddress(index));
             }
-            ahead = self.shared.derived.wait(ahead).unwrap_or_else(PoisonError::into_inner);
+            self.shared.derived.wait(&mut ahead);
         }
     }
 
@@ -145,7 +144,7 @@ impl Drop for AddressPool {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Ahead> {
-        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ahead.lock()
     }
 
     fn derive_ahead(&self, mut next_index: u32) {
@@ -168,9 +167,9 @@ impl Shared {
             self.derived.notify_all();
             if exhausted {
                 tracing::error!(next_index, "the keychain has no more addresses");
-                // Nothing is left to do, and a thread that ends is a fault.
+                // Nothing is left to do, and a thread that ends counts as failed.
                 while !ahead.stopping {
-                    ahead = self.wanted.wait(ahead).unwrap_or_else(PoisonError::into_inner);
+                    self.wanted.wait(&mut ahead);
                 }
                 return;
             }
@@ -184,12 +183,12 @@ impl Shared {
         while !ahead.stopping {
             if ahead.ready.len() >= AHEAD {
                 ahead.filling = false;
-                ahead = self.wanted.wait(ahead).unwrap_or_else(PoisonError::into_inner);
+                self.wanted.wait(&mut ahead);
             } else if ahead.ready.len() < ENOUGH || *given_before == Some(ahead.given) {
                 return true;
             } else {
                 *given_before = Some(ahead.given);
-                ahead = self.wanted.wait_timeout(ahead, QUIET).unwrap_or_else(PoisonError::into_inner).0;
+                self.wanted.wait_for(&mut ahead, QUIET);
             }
         }
         false

@@ -4,10 +4,11 @@ use tillgate_domain::advance::{AcceptRefusal, may_accept};
 use tillgate_domain::anomaly::Anomaly;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
+use tillgate_domain::payment::Cause;
 
 use super::WatchError;
 use super::advance::{self, Context};
-use super::findings::{AffectedPayment, Cause};
+use super::findings::AffectedPayment;
 use crate::gateway::BackendWarning;
 use crate::notifications::outbox::Outbox;
 use crate::store::StoreError;
@@ -62,7 +63,8 @@ pub(super) fn accept(
     if let Some(shown_sats) = shown_sats.filter(|shown_sats| acceptable_sats < *shown_sats) {
         return Err(AcceptError::Less { would: format_btc(acceptable_sats), shown: format_btc(shown_sats) });
     }
-    let (advance, warnings) = advance::payment(outbox, context, row.seq, &AffectedPayment::by(Cause::Chain), "staff")?;
+    let affected = AffectedPayment::by(Cause::Staff);
+    let (advance, warnings) = advance::payment(outbox, context, row.seq, &affected)?;
     if advance.accepted_sats.is_none() {
         return Err(AcceptRefusal::NoCoins.into());
     }

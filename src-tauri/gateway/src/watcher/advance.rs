@@ -1,13 +1,13 @@
 //! One payment in the transaction of a look: its facts, the rules' answer to them, and all that
 //! follows from it, written together.
 
-use bitcoin::{FeeRate, OutPoint, Txid};
+use bitcoin::{FeeRate, OutPoint};
 use tillgate_domain::advance::{self, Advance, Look, Warning};
 use tillgate_domain::anomaly::{Anomaly, AnomalyChange, Coins, Resolution};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Rate;
-use tillgate_domain::payment::Payment;
-use tillgate_domain::receipt::{Position, Receipt};
+use tillgate_domain::payment::{Cause, Payment};
+use tillgate_domain::receipt::{Position, Receipt, Sighting};
 use tillgate_domain::time::Timestamp;
 
 use super::WatchError;
@@ -39,7 +39,6 @@ pub(super) fn payment(
     context: &Context,
     seq: i64,
     affected: &AffectedPayment,
-    cause: &'static str,
 ) -> Result<(Advance, Vec<BackendWarning>), WatchError> {
     let (tx, now) = (outbox.tx, outbox.now);
     let row = tx.payment_by_seq(seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
@@ -59,7 +58,7 @@ pub(super) fn payment(
     let current_at = if advance.notify { row.current_at.moved_on(now) } else { row.current_at };
     tx.save_advance(seq, &advance, current_at)?;
     if advance.notify {
-        note_change(tx, &row, &advance, current_at, cause)?;
+        note_change(tx, &row, &advance, current_at, affected.cause)?;
     }
     if advance.notify || !advance.anomalies.is_empty() {
         tell(outbox, &row, &known, &advance)?;
@@ -70,8 +69,9 @@ pub(super) fn payment(
 
 fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayment) -> Result<(), StoreError> {
     for (txid, incoming) in &affected.incoming {
-        let Some(receipt) = receipt(tx.receipt_facts(seq, txid)?, txid, incoming, context) else { continue };
-        tx.keep_transaction(&incoming.facts.tx, txid, context.look.at)?;
+        let known = tx.receipt_facts(seq, txid)?;
+        let Some(receipt) = Receipt::after(known, *txid, &sighting(incoming, context)) else { continue };
+        tx.store_transaction(&incoming.facts.tx, txid, context.look.at)?;
         tx.upsert_receipt(seq, &receipt)?;
         for (vout, amount_sats) in &incoming.outputs {
             let coin = Coin {
@@ -81,78 +81,40 @@ fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayme
                 payment_seq: Some(seq),
                 amount_sats: *amount_sats,
             };
-            tx.keep_coin(&coin, &incoming.facts.position)?;
+            tx.store_coin(&coin, &incoming.facts.position)?;
         }
     }
     for txid in &affected.unknown {
         if let Some(known) = tx.receipt_facts(seq, txid)? {
-            tx.upsert_receipt(seq, &absent(known, context))?;
+            tx.upsert_receipt(seq, &known.after_no_sight(context.look.at, context.looked_before))?;
         }
     }
     for (txid, incoming) in &affected.incoming {
         for other in &incoming.facts.conflicts {
             if tx.has_receipt(seq, txid)? && tx.has_receipt(seq, other)? {
-                tx.keep_receipt_conflict(seq, txid, other)?;
+                tx.store_receipt_conflict(seq, txid, other)?;
             }
         }
     }
     Ok(())
 }
 
-/// The receipt with this look's facts; `None` where nobody ever saw the transaction: what was
-/// replaced or dropped before the first look at it is as if it had never been.
-fn receipt(known: Option<Receipt>, txid: &Txid, incoming: &IncomingTransaction, context: &Context) -> Option<Receipt> {
-    let at = context.look.at;
+/// What this look tells of a transaction.
+fn sighting(incoming: &IncomingTransaction, context: &Context) -> Sighting {
     let facts = &incoming.facts;
-    let (position, appeared_at) = match facts.position {
-        TxPosition::Block { height, time } => (Position::Block { height, time }, Some(time)),
-        TxPosition::Mempool { entered } => (Position::Mempool, Some(entered)),
-        TxPosition::Absent => (known.as_ref()?.position.missed(at), None),
-    };
-    let last_seen_at = match &known {
-        Some(known) if position.is_absent() => last_seen_at(known, context),
-        Some(known) => known.last_seen_at.max(at),
-        None => at,
-    };
-    let earliest_at = [known.as_ref().map(|known| known.earliest_at), appeared_at].into_iter().flatten().min();
-    let was = |told: fn(&Receipt) -> bool| known.as_ref().is_some_and(told);
-    // What nobody can tell stays as it was last told.
-    let conflict_in_chain = facts.conflict_in_chain.or(was(|known| known.conflict_in_chain));
-    let conflict_in_mempool = facts.conflict_in_mempool.or(was(|known| known.conflict_in_mempool));
-    let has_conflict = conflict_in_chain || conflict_in_mempool || !facts.conflicts.is_empty();
-    Some(Receipt {
-        txid: *txid,
+    Sighting {
+        at: context.look.at,
+        looked_before: context.looked_before,
+        found: match facts.position {
+            TxPosition::Block { height, time } => Some((Position::Block { height, time }, time)),
+            TxPosition::Mempool { entered } => Some((Position::Mempool, entered)),
+            TxPosition::Absent => None,
+        },
         amount_sats: incoming.outputs.iter().fold(0, |sum: u64, (_, sats)| sum.saturating_add(*sats)),
-        first_seen_at: known.as_ref().map_or(at, |known| known.first_seen_at),
-        last_seen_at,
-        earliest_at: earliest_at.map_or(at, |earliest| earliest.min(at)),
-        position,
-        conflict_in_chain,
-        conflict_in_mempool,
-        last_conflict_at: if has_conflict { Some(at) } else { known.as_ref().and_then(|known| known.last_conflict_at) },
+        conflict_in_chain: facts.conflict_in_chain.told(),
+        conflict_in_mempool: facts.conflict_in_mempool.told(),
+        has_conflict: !facts.conflicts.is_empty(),
         relays_well: relays_well(facts, context.fee_rate),
-        conflicts_with: Vec::new(),
-        eligible_sats: known.as_ref().and_then(|known| known.eligible_sats),
-        counted_sats: known.as_ref().map_or(0, |known| known.counted_sats),
-        gone: known.as_ref().is_some_and(|known| known.gone),
-        refunded: known.as_ref().is_some_and(|known| known.refunded),
-    })
-}
-
-/// The receipt of a transaction of which the chain knows nothing. Whether it conflicts with another nobody can tell.
-fn absent(known: Receipt, context: &Context) -> Receipt {
-    let last_seen_at = last_seen_at(&known, context);
-    Receipt { position: known.position.missed(context.look.at), last_seen_at, relays_well: false, ..known }
-}
-
-/// When a receipt was last seen that this look misses: the look before this one is the last that found it, even if
-/// nothing about it changed since long.
-fn last_seen_at(known: &Receipt, context: &Context) -> Timestamp {
-    match known.position {
-        Position::Absent { .. } => known.last_seen_at,
-        Position::Block { .. } | Position::Mempool => {
-            context.looked_before.map_or(known.last_seen_at, |before| before.max(known.last_seen_at))
-        }
     }
 }
 
@@ -171,22 +133,16 @@ fn note_change(
     row: &PaymentRow,
     advance: &Advance,
     at: Timestamp,
-    cause: &'static str,
+    cause: Cause,
 ) -> Result<(), StoreError> {
     tx.note_change(
         row.seq,
-        &HistoryRow {
-            at,
-            from: row.payment.state,
-            to: advance.state,
-            paid_sats: advance.paid_sats,
-            cause: cause.to_owned(),
-        },
+        &HistoryRow { at, from: row.payment.state, to: advance.state, paid_sats: advance.paid_sats, cause },
     )
 }
 
 /// Writes the anomalies and queues every notification. The records are made of what the
-/// transaction now holds, so that they show what GET will.
+/// transaction now holds, so that they are what GET will answer.
 fn tell(outbox: &Outbox<'_>, before: &PaymentRow, known: &[AnomalyRow], advance: &Advance) -> Result<(), WatchError> {
     let tx = outbox.tx;
     let row = tx.payment_by_seq(before.seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
@@ -254,13 +210,13 @@ fn write_anomaly(
     Ok(*id)
 }
 
-/// The last rate known, which is kept with its sources: a missing one never delays an anomaly. Before any, the payment's
+/// The last rate known, which is stored with its sources: a missing one never delays an anomaly. Before any, the payment's
 /// own.
 fn rate_of_the_moment(outbox: &Outbox<'_>, payment: &Payment) -> Result<(Rate, Timestamp), StoreError> {
     let Some(known) = outbox.gateway.rates.last_known(payment.currency) else {
         return Ok((payment.rate, payment.created_at));
     };
-    outbox.tx.keep_rate(payment.currency, &known)?;
+    outbox.tx.store_rate(payment.currency, &known)?;
     Ok((known.rate, known.at))
 }
 

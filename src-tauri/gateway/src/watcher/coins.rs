@@ -19,17 +19,17 @@ pub(super) struct Move {
     pub spends: Vec<OutPoint>,
 }
 
-/// Takes over what a transaction does. The coins that it spends are kept already.
+/// Takes over what a transaction does. The coins that it spends are stored already.
 pub(super) fn take(tx: &Tx<'_>, txid: &Txid, moved: &Move, at: Timestamp) -> Result<(), StoreError> {
     let facts = &moved.facts;
     if facts.position == TxPosition::Absent {
         return tx.take_back_coins(txid);
     }
     if !moved.change.is_empty() {
-        tx.keep_transaction(&facts.tx, txid, at)?;
+        tx.store_transaction(&facts.tx, txid, at)?;
     }
     for coin in &moved.change {
-        tx.keep_coin(coin, &facts.position)?;
+        tx.store_coin(coin, &facts.position)?;
     }
     moved.spends.iter().try_for_each(|outpoint| tx.spend_coin(outpoint, txid))
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bitcoin::{FeeRate, Txid};
+use tillgate_domain::payment::Cause;
 use tillgate_domain::time::Timestamp;
 
 use super::WatchError;
@@ -44,15 +45,6 @@ pub(super) struct AffectedPayment {
     pub incoming: BTreeMap<Txid, IncomingTransaction>,
     /// Those of which this chain knows nothing.
     pub unknown: BTreeSet<Txid>,
-}
-
-/// What led to a look at a payment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cause {
-    /// Its transactions or their confirmations.
-    Chain,
-    /// Time alone.
-    Time,
 }
 
 /// What one transaction pays to one payment's address.

@@ -32,13 +32,13 @@ pub(super) struct Ours<'a> {
     /// Coins made in this very look, which the database does not hold yet.
     made: RefCell<HashSet<OutPoint>>,
     /// Why the database could not be asked about a transaction.
-    fault: Cell<Option<StoreError>>,
+    error: Cell<Option<StoreError>>,
 }
 
 impl<'a> Ours<'a> {
     pub(super) fn new(gateway: &'a Gateway) -> Self {
         let (found, made) = (RefCell::default(), RefCell::default());
-        Self { gateway, txids: Vec::new(), found, made, fault: Cell::new(None) }
+        Self { gateway, txids: Vec::new(), found, made, error: Cell::new(None) }
     }
 
     /// Wants to be told of every transaction that we know, too.
@@ -55,7 +55,7 @@ impl<'a> Ours<'a> {
 
     /// Fails if the database could not be asked about a transaction: the view is not whole then.
     pub(super) fn check(&self) -> Result<(), StoreError> {
-        self.fault.take().map_or(Ok(()), Err)
+        self.error.take().map_or(Ok(()), Err)
     }
 
     fn find(&self, tx: &Transaction, txid: &Txid) -> Result<Found, StoreError> {
@@ -111,8 +111,8 @@ impl WatchList for Ours<'_> {
                 self.found.borrow_mut().insert(txid, found);
                 true
             }
-            Err(fault) => {
-                self.fault.set(Some(fault));
+            Err(error) => {
+                self.error.set(Some(error));
                 false
             }
         }

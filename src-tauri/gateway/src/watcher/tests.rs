@@ -1,16 +1,17 @@
 //! Looks against a real database and a real chain.
 
-use std::collections::BTreeMap;
-
+mod accept;
 mod backends;
 mod coins;
 
+use std::collections::BTreeMap;
+
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
+use tillgate_domain::payment::Cause;
 use tillgate_domain::payment::PaymentState::{self, Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
 use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
 
-use super::AcceptError;
 use crate::store::anomalies::AnomalyRow;
 use crate::store::chain::WatchedChain;
 use crate::store::payments::PaymentRow;
@@ -23,7 +24,7 @@ fn anomalies(world: &World, payment: &PaymentRow) -> Vec<AnomalyRow> {
     world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap()
 }
 
-fn causes(world: &World, payment: &PaymentRow) -> Vec<(PaymentState, String)> {
+fn causes(world: &World, payment: &PaymentRow) -> Vec<(PaymentState, Cause)> {
     let history = world.gateway.store.read(|reader| reader.payment_history(payment.seq)).unwrap();
     history.into_iter().map(|row| (row.to, row.cause)).collect()
 }
@@ -51,7 +52,7 @@ async fn an_exact_payment_is_unconfirmed_then_confirmed_and_each_is_notified_onc
     assert_eq!(bodies[1]["currentTime"], row.current_at.iso_millis(), "the record shows the stored time");
     let told = world.notified_field(&payment.payment.id, "currentTime");
     assert!(told[0] < told[1], "{told:?}");
-    assert_eq!(causes(&world, &payment), [(Unconfirmed, "chain".to_owned()), (Confirmed, "chain".to_owned())]);
+    assert_eq!(causes(&world, &payment), [(Unconfirmed, Cause::Chain), (Confirmed, Cause::Chain)]);
     assert_eq!(anomalies(&world, &payment), []);
 }
 
@@ -75,7 +76,7 @@ async fn a_payment_that_nobody_pays_expires_by_time() {
     assert_eq!(world.state(&payment), New);
     world.pass_ms(3_000).await;
     assert_eq!(world.state(&payment), Expired);
-    assert_eq!(causes(&world, &payment), [(Expired, "time".to_owned())]);
+    assert_eq!(causes(&world, &payment), [(Expired, Cause::Time)]);
 }
 
 #[tokio::test]
@@ -212,73 +213,8 @@ async fn the_rate_that_an_anomaly_tells_of_stays_with_its_sources() {
     assert_eq!(anomalies(&world, &payment)[0].rate.format(), "71234.0000");
     set("60000.00").await;
     let usd = payment.payment.currency;
-    let kept = world.gateway.store.read(|reader| reader.stored_rates(usd)).unwrap();
-    assert!(kept.iter().any(|(_, rate)| rate == "71234.0000"), "{kept:?}");
-}
-
-#[tokio::test]
-async fn staff_accepts_no_less_than_they_saw() {
-    let world = World::new().await;
-    let payment = world.payment().await;
-    let shown_sats = payment.payment.amount_sats - 1_000;
-    let txid = world.pay(&payment, shown_sats).await;
-    let to = ReplaceTo::SameAddress { amount_sats: Some(1_000) };
-    world.sandbox().replace(txid, Replace { fee_rate_sat_vb: None, to }, world.now_ms()).unwrap();
-    let accept = |shown_sats| world.app.watcher.accept(payment.payment.id, Some(shown_sats), "panel");
-    let refused = accept(shown_sats).await.unwrap_err();
-    assert!(matches!(refused, AcceptError::Less { .. }), "{refused}");
-    assert_eq!(world.state(&payment), Underpaid);
-    accept(1_000).await.unwrap();
-    assert_eq!(world.state(&payment), Unconfirmed);
-}
-
-#[tokio::test]
-async fn staff_accepts_late_coins_in_one_stroke() {
-    let world = World::new().await;
-    let payment = world.payment().await;
-    world.pass_ms(HALF_AN_HOUR_MS + 2 * HOUR_MS).await;
-    let id = payment.payment.id;
-    let refused = world.app.watcher.accept(id, None, "panel").await;
-    assert!(matches!(refused, Err(AcceptError::Refused(_))), "no coins came");
-    world.pay(&payment, payment.payment.amount_sats).await;
-    world.mine(2).await;
-    world.app.watcher.accept(id, None, "panel").await.unwrap();
-    assert_eq!(world.state(&payment), Confirmed);
-    let late = anomalies(&world, &payment);
-    assert_eq!(late[0].anomaly.resolution, Resolution::Accepted);
-    assert_eq!(world.notified_field(&late[0].anomaly.id, "resolution"), ["OPEN", "ACCEPTED"]);
-    assert_eq!(causes(&world, &payment).last().unwrap(), &(Confirmed, "staff".to_owned()));
-}
-
-#[tokio::test]
-async fn an_acceptance_while_the_chain_is_silent_is_no_look_and_closes_nothing() {
-    let world = World::new().await;
-    let payment = world.payment().await;
-    let half = payment.payment.amount_sats / 2;
-    world.pay(&payment, half).await;
-    let down = |chain_down| FaultsPatch { chain_down: Some(chain_down), ..FaultsPatch::default() };
-    world.sandbox().set_faults(down(true)).unwrap();
-    world.customer_pays(&payment, payment.payment.amount_sats - half);
-    world.advance_clock_ms(HALF_AN_HOUR_MS + 60_000);
-    world.app.watcher.accept(payment.payment.id, None, "panel").await.unwrap();
-    assert_eq!(world.state(&payment), Unconfirmed);
-    world.sandbox().set_faults(down(false)).unwrap();
-    world.look().await;
-    let row = world.now_of(&payment.payment.id).payment;
-    assert_eq!(row.paid_sats, row.amount_sats, "the closing look found the rest, which came in time");
-}
-
-#[tokio::test]
-async fn the_time_of_a_payment_that_staff_confirms_is_when_they_did() {
-    let world = World::new().await;
-    let payment = world.payment().await;
-    world.pay(&payment, 1_000).await;
-    world.mine(1).await;
-    world.sandbox().set_faults(FaultsPatch { chain_down: Some(true), ..FaultsPatch::default() }).unwrap();
-    world.advance_clock_ms(2 * HOUR_MS);
-    let asked_at = world.gateway.clock.now();
-    world.app.watcher.accept(payment.payment.id, None, "panel").await.unwrap();
-    assert!(world.now_of(&payment.payment.id).payment.confirmed_at.unwrap() >= asked_at);
+    let stored = world.gateway.store.read(|reader| reader.stored_rates(usd)).unwrap();
+    assert!(stored.iter().any(|(_, rate)| rate == "71234.0000"), "{stored:?}");
 }
 
 #[tokio::test]

@@ -42,8 +42,10 @@ impl Fixture {
         self.sandbox.pay(pay, NOW_MS).unwrap()[0]
     }
 
+    /// The facts that hold now of a transaction that was accepted.
     pub fn view(&self, txid: Txid) -> TxView {
-        self.sandbox.tx_view(txid).unwrap().unwrap()
+        let all = self.sandbox.changes_since(0, usize::MAX >> 1).unwrap().txs;
+        all.into_iter().find(|view| view.txid == txid).unwrap()
     }
 
     pub fn position(&self, txid: Txid) -> TxPosition {

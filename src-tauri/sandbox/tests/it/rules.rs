@@ -75,7 +75,7 @@ fn wrong_signatures_and_wrong_amounts_are_refused() {
     let tx = f.shop.spend(&[(outpoint, sats + 10_000)], 500);
     let refused = f.sandbox.broadcast(&tx, NOW_MS);
     assert!(matches!(refused, Err(BroadcastRefusal::Invalid(_))), "{refused:?}");
-    assert!(f.sandbox.tx_view(tx.compute_txid()).unwrap().is_none());
+    assert!(!f.sandbox.is_known(tx.compute_txid()).unwrap());
 }
 
 #[test]

@@ -24,7 +24,7 @@ to: PaymentState,
  */
 paid: BtcView, 
 /**
- * What led to it: `created`, `chain`, `time`, `staff`; `withdrawn` where coins that counted are gone.
+ * What led to it: `chain`, `time`, `staff`; `withdrawn` where coins that counted are gone.
  */
 cause: string, 
 /**

@@ -49,8 +49,8 @@ fn nothing_is_raised_before_the_confirmations_or_for_an_open_payment() {
     assert_eq!(changes(&closed(Expired, 0), &[misfit().confirmed(1)], &[]), []);
     assert_eq!(changes(&closed(Expired, 0), &[misfit()], &[]), []);
     for state in [New, Underpaid] {
-        let outcome = advance(&payment(state), &[misfit().confirmed(2)], &[], &look(10));
-        assert_eq!(outcome.anomalies, [], "{state}");
+        let advanced = advance(&payment(state), &[misfit().confirmed(2)], &[], &look(10));
+        assert_eq!(advanced.anomalies, [], "{state}");
     }
 }
 
@@ -101,9 +101,9 @@ fn what_people_decided_is_left_alone_with_a_warning_when_its_ground_changes() {
     for resolution in [Refunding, Refunded, Accepted, DismissedByStaff] {
         let known = [anomaly(LatePayment, Some(1), 700, resolution)];
         let lost = [receipt(1, 700).late().spent_in_chain()];
-        let outcome = advance(&closed(Expired, 0), &lost, &known, &look(40));
-        assert_eq!(outcome.anomalies, []);
-        assert_eq!(outcome.warnings, [Warning::DecidedAnomalyChanged { id: ID }]);
+        let advanced = advance(&closed(Expired, 0), &lost, &known, &look(40));
+        assert_eq!(advanced.anomalies, []);
+        assert_eq!(advanced.warnings, [Warning::DecidedAnomalyChanged { id: ID }]);
         let still = [Receipt { gone: true, ..lost[0].clone() }];
         assert_eq!(advance(&closed(Expired, 0), &still, &known, &look(40)).warnings, [], "it is told once");
     }
@@ -131,10 +131,10 @@ fn an_open_one_follows_its_transactions_too_silently_where_the_sum_stays() {
     let found = changes(&closed(Invalid, 60_000), &receipts, &[anomaly(Underpayment, None, 60_000, Open)]);
     assert_eq!(found, [AnomalyChange::Follow { id: ID, coins: coins(60_000, &[2]), notify: false }]);
     for resolution in [Refunding, Refunded, Accepted, DismissedByStaff] {
-        let outcome =
+        let advanced =
             advance(&closed(Invalid, 60_000), &receipts, &[anomaly(Underpayment, None, 60_000, resolution)], &look(40));
-        assert_eq!(outcome.anomalies, [], "{resolution:?}");
-        assert_eq!(outcome.warnings, [Warning::DecidedAnomalyChanged { id: ID }], "{resolution:?}");
+        assert_eq!(advanced.anomalies, [], "{resolution:?}");
+        assert_eq!(advanced.warnings, [Warning::DecidedAnomalyChanged { id: ID }], "{resolution:?}");
     }
 }
 
@@ -142,8 +142,8 @@ fn an_open_one_follows_its_transactions_too_silently_where_the_sum_stays() {
 fn under_invalidate_all_that_counts_is_the_surplus() {
     let much = |confirmations| [receipt(1, 150_000).counted(150_000).confirmed(confirmations)];
     let told = raise(AnomalyKind::Overpayment, None, 150_000, &[1]);
-    let outcome = advance(&invalidating(Unconfirmed, 150_000), &much(2), &[], &look(40));
-    assert_eq!((outcome.state, outcome.anomalies), (Invalid, vec![told.clone()]));
+    let advanced = advance(&invalidating(Unconfirmed, 150_000), &much(2), &[], &look(40));
+    assert_eq!((advanced.state, advanced.anomalies), (Invalid, vec![told.clone()]));
     assert_eq!(changes(&invalidating(Invalid, 150_000), &much(1), &[]), []);
     assert_eq!(changes(&invalidating(Invalid, 150_000), &much(2), &[]), from_ref(&told));
     let mut deep = invalidating(Invalid, 150_000);
@@ -165,31 +165,31 @@ fn an_underpayment_holds_all_that_counts_until_it_is_enough() {
     let lost = changes(&closed(Invalid, 60_000), &[part(2).spent_in_chain()], &open);
     assert!(matches!(lost[..], [AnomalyChange::Dismiss { id: ID, .. }]));
     let back = receipt(2, 40_000).counted(40_000).confirmed(1);
-    let outcome = advance(&closed(Invalid, 60_000), &[part(2), back], &open, &look(40));
-    assert_eq!(outcome.state, Confirmed);
-    assert!(matches!(outcome.anomalies[..], [AnomalyChange::Dismiss { id: ID, .. }]));
+    let advanced = advance(&closed(Invalid, 60_000), &[part(2), back], &open, &look(40));
+    assert_eq!(advanced.state, Confirmed);
+    assert!(matches!(advanced.anomalies[..], [AnomalyChange::Dismiss { id: ID, .. }]));
 }
 
 #[test]
 fn a_reversal_tells_at_once_what_was_lost() {
     let lost = receipt(1, 70_000).counted(70_000).spent_in_chain();
-    let kept = receipt(2, 40_000).counted(40_000).confirmed(1);
-    let receipts = [lost.clone(), kept.clone()];
-    let outcome = advance(&closed(Confirmed, 110_000), &receipts, &[], &look(40));
-    assert_eq!(outcome.anomalies, [raise(ReversedPayment, None, 70_000, &[1])]);
+    let left = receipt(2, 40_000).counted(40_000).confirmed(1);
+    let receipts = [lost.clone(), left.clone()];
+    let advanced = advance(&closed(Confirmed, 110_000), &receipts, &[], &look(40));
+    assert_eq!(advanced.anomalies, [raise(ReversedPayment, None, 70_000, &[1])]);
 
     let known = |resolution| [anomaly(ReversedPayment, None, 70_000, resolution)];
-    let gone = [Receipt { gone: true, counted_sats: 0, ..lost.clone() }, kept.clone()];
+    let gone = [Receipt { gone: true, counted_sats: 0, ..lost.clone() }, left.clone()];
     assert_eq!(changes(&closed(Invalid, 40_000), &gone, &known(Open)), [], "it does not follow");
-    let back = [receipt(1, 70_000).counted(70_000).confirmed(1), kept];
+    let back = [receipt(1, 70_000).counted(70_000).confirmed(1), left];
     let found = changes(&closed(Invalid, 40_000), &back, &known(Open));
     assert!(matches!(found[..], [AnomalyChange::Dismiss { id: ID, reason }] if reason.contains("confirmed again")));
     let again = changes(&closed(Confirmed, 110_000), &receipts, &known(DismissedBySystem));
     assert_eq!(again, [AnomalyChange::Reopen { id: ID, coins: coins(70_000, &[1]) }]);
-    let outcome = advance(&closed(Confirmed, 110_000), &receipts, &known(DismissedByStaff), &look(40));
-    assert_eq!((outcome.anomalies, outcome.warnings), (vec![], vec![]), "the same sum is lost again");
-    let outcome = advance(&closed(Confirmed, 110_000), &receipts[..1], &known(Accepted), &look(40));
-    assert_eq!(outcome.anomalies, []);
+    let advanced = advance(&closed(Confirmed, 110_000), &receipts, &known(DismissedByStaff), &look(40));
+    assert_eq!((advanced.anomalies, advanced.warnings), (vec![], vec![]), "the same sum is lost again");
+    let advanced = advance(&closed(Confirmed, 110_000), &receipts[..1], &known(Accepted), &look(40));
+    assert_eq!(advanced.anomalies, []);
 }
 
 #[test]
@@ -200,23 +200,23 @@ fn staffs_acceptance_takes_the_anomalies_of_its_coins() {
         [(LatePayment, Some(1)), (ExtraPayment, Some(1)), (Underpayment, None), (AnomalyKind::Overpayment, None)]
     {
         let known = [anomaly(kind, tx, 60_000, Open)];
-        let outcome = advance(&closed(Invalid, 0), from_ref(&late), &known, &accepting);
-        assert_eq!(outcome.anomalies, [AnomalyChange::Accept { id: ID }], "{kind}");
+        let advanced = advance(&closed(Invalid, 0), from_ref(&late), &known, &accepting);
+        assert_eq!(advanced.anomalies, [AnomalyChange::Accept { id: ID }], "{kind}");
     }
     let lost = receipt(2, 500).late().spent_in_chain();
     let known = [anomaly(LatePayment, Some(2), 500, Open)];
-    let outcome = advance(&closed(Invalid, 0), &[late.clone(), lost], &known, &accepting);
-    assert!(matches!(outcome.anomalies[..], [AnomalyChange::Dismiss { id: ID, .. }]), "gone coins are not accepted");
+    let advanced = advance(&closed(Invalid, 0), &[late.clone(), lost], &known, &accepting);
+    assert!(matches!(advanced.anomalies[..], [AnomalyChange::Dismiss { id: ID, .. }]), "gone coins are not accepted");
     let decided = [anomaly(LatePayment, Some(1), 60_000, DismissedByStaff)];
-    let outcome = advance(&closed(Invalid, 0), &[late], &decided, &accepting);
-    assert_eq!((outcome.anomalies, outcome.warnings), (vec![], vec![]));
+    let advanced = advance(&closed(Invalid, 0), &[late], &decided, &accepting);
+    assert_eq!((advanced.anomalies, advanced.warnings), (vec![], vec![]));
 }
 
 #[test]
 fn accepted_by_staff_with_too_much_tells_of_the_surplus() {
     let accepting = Look { staff_accepts: true, ..look(40) };
     let late = [receipt(1, 150_000).late().confirmed(2)];
-    let outcome = advance(&invalidating(Expired, 0), &late, &[], &accepting);
-    assert_eq!(outcome.state, Confirmed);
-    assert_eq!(outcome.anomalies, [raise(AnomalyKind::Overpayment, None, 50_000, &[1])]);
+    let advanced = advance(&invalidating(Expired, 0), &late, &[], &accepting);
+    assert_eq!(advanced.state, Confirmed);
+    assert_eq!(advanced.anomalies, [raise(AnomalyKind::Overpayment, None, 50_000, &[1])]);
 }

@@ -34,8 +34,8 @@ fn coins_first_seen_while_confirmed_never_count() {
     let extra = receipt(2, 500);
     let before = Payment { paid_sats: AMOUNT, ..payment(Confirmed) };
     assert_eq!(counted(&before, &[first.clone(), extra.clone()], &look(10)), [AMOUNT, 0]);
-    let kept = [first.spent_in_chain(), extra.late()];
-    assert_eq!(counted(&Payment { state: Invalid, ..before }, &kept, &look(11)), [0, 0], "the verdict is kept");
+    let later = [first.spent_in_chain(), extra.late()];
+    assert_eq!(counted(&Payment { state: Invalid, ..before }, &later, &look(11)), [0, 0], "the verdict stays");
 }
 
 #[test]
@@ -77,9 +77,9 @@ fn a_transaction_that_every_look_missed_for_fourteen_days_is_gone() {
     for state in [Unconfirmed, Confirmed] {
         let before = closed(state, AMOUNT);
         for (at, gone) in [(since, false), (end.plus_ms(-1), false), (end, true)] {
-            let outcome = advance(&before, from_ref(&dropped), &[], &Look { at, ..look(40) });
-            assert_eq!((outcome.verdicts[0].gone, outcome.verdicts[0].missing), (gone, !gone), "{state}");
-            assert_eq!(outcome.state, if gone { Invalid } else { state });
+            let advanced = advance(&before, from_ref(&dropped), &[], &Look { at, ..look(40) });
+            assert_eq!((advanced.verdicts[0].gone, advanced.verdicts[0].missing), (gone, !gone), "{state}");
+            assert_eq!(advanced.state, if gone { Invalid } else { state });
         }
     }
 }
@@ -107,8 +107,8 @@ fn a_chain_of_replacements_hands_the_verdict_on() {
         receipts.push(last.absent());
         let earlier = (1..number).map(txid).collect();
         receipts.push(Receipt { conflicts_with: earlier, ..seen_at(number, minutes, minutes) });
-        let outcome = advance(&payment, &receipts, &[], &look(minutes));
-        apply(&outcome, &mut payment, &mut receipts, &mut Vec::new());
+        let advanced = advance(&payment, &receipts, &[], &look(minutes));
+        apply(&advanced, &mut payment, &mut receipts, &mut Vec::new());
         assert_eq!((payment.state, payment.paid_sats), (Unconfirmed, AMOUNT), "{number}");
     }
 }
@@ -155,9 +155,9 @@ fn only_the_one_whose_place_is_free_is_broadcast_again() {
 #[test]
 fn an_attack_on_a_confirmed_payment_warns_at_once() {
     let attacked = Receipt { conflict_in_mempool: true, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
-    let outcome = advance(&closed(Confirmed, AMOUNT), from_ref(&attacked), &[], &look(50));
-    assert_eq!(outcome.warnings, [Warning::DoubleSpendAttempt { txid: txid(1) }]);
-    assert!(!outcome.notify, "the mempool alone changes nothing");
+    let advanced = advance(&closed(Confirmed, AMOUNT), from_ref(&attacked), &[], &look(50));
+    assert_eq!(advanced.warnings, [Warning::DoubleSpendAttempt { txid: txid(1) }]);
+    assert!(!advanced.notify, "the mempool alone changes nothing");
     assert_eq!(advance(&payment(Unconfirmed), &[attacked], &[], &look(10)).warnings, []);
 }
 

@@ -6,8 +6,8 @@ use super::*;
 use PaymentState::{Confirmed, Expired, Invalid, New, Unconfirmed};
 
 fn due(payment: &Payment, receipts: &[Receipt], look: &Look) -> (Option<Timestamp>, Option<u32>) {
-    let outcome = advance(payment, receipts, &[], look);
-    (outcome.next_due_at, outcome.next_due_height)
+    let advanced = advance(payment, receipts, &[], look);
+    (advanced.next_due_at, advanced.next_due_height)
 }
 
 #[test]

@@ -11,13 +11,13 @@ use crate::anomaly::Anomaly;
 use crate::payment::{Payment, TRANSITIONS};
 
 /// What a look came to, in a form that does not depend on the order of the receipts.
-fn canonical(outcome: &Advance) -> impl PartialEq + std::fmt::Debug + use<> {
-    let mut verdicts = outcome.verdicts.clone();
+fn canonical(advanced: &Advance) -> impl PartialEq + std::fmt::Debug + use<> {
+    let mut verdicts = advanced.verdicts.clone();
     verdicts.sort_by_key(|verdict| verdict.txid);
-    let mut changes: Vec<String> = outcome.anomalies.iter().cloned().map(sorted).collect();
+    let mut changes: Vec<String> = advanced.anomalies.iter().cloned().map(sorted).collect();
     changes.sort();
-    let times = (outcome.closed_at, outcome.confirmed_at, outcome.next_due_at, outcome.next_due_height);
-    (outcome.state, outcome.paid_sats, outcome.accepted_sats, outcome.notify, times, verdicts, changes)
+    let times = (advanced.closed_at, advanced.confirmed_at, advanced.next_due_at, advanced.next_due_height);
+    (advanced.state, advanced.paid_sats, advanced.accepted_sats, advanced.notify, times, verdicts, changes)
 }
 
 fn sorted(mut change: AnomalyChange) -> String {
@@ -32,24 +32,24 @@ fn sorted(mut change: AnomalyChange) -> String {
     format!("{change:?}")
 }
 
-fn changes_nothing(world: &World, outcome: &Advance) -> bool {
-    !outcome.notify && outcome.state == world.payment.state && outcome.anomalies.is_empty()
+fn changes_nothing(world: &World, advanced: &Advance) -> bool {
+    !advanced.notify && advanced.state == world.payment.state && advanced.anomalies.is_empty()
 }
 
-fn check_step(before: &Payment, outcome: &Advance) -> Result<(), TestCaseError> {
-    let step = (before.state, outcome.state);
+fn check_step(before: &Payment, advanced: &Advance) -> Result<(), TestCaseError> {
+    let step = (before.state, advanced.state);
     prop_assert!(step.0 == step.1 || TRANSITIONS.contains(&step), "{} to {}", step.0, step.1);
-    if before.state != outcome.state {
-        prop_assert!(outcome.notify);
+    if before.state != advanced.state {
+        prop_assert!(advanced.notify);
     }
     if before.closed_at.is_some() {
-        prop_assert_eq!(outcome.closed_at, before.closed_at, "a later look never un-expires");
+        prop_assert_eq!(advanced.closed_at, before.closed_at, "a later look never un-expires");
         prop_assert!(!matches!(step.1, PaymentState::New | PaymentState::Underpaid));
     }
     if before.confirmed_at.is_some() {
-        prop_assert_eq!(outcome.confirmed_at, before.confirmed_at);
+        prop_assert_eq!(advanced.confirmed_at, before.confirmed_at);
     }
-    prop_assert_eq!(outcome.paid_sats, outcome.verdicts.iter().map(|verdict| verdict.counted_sats).sum::<u64>());
+    prop_assert_eq!(advanced.paid_sats, advanced.verdicts.iter().map(|verdict| verdict.counted_sats).sum::<u64>());
     Ok(())
 }
 
@@ -106,13 +106,13 @@ fn check_conflicts(receipts: &[Receipt]) -> Result<(), TestCaseError> {
 }
 
 /// Nothing changes before the moments that the look named, if the chain stays as it is.
-fn check_due(world: &World, outcome: &Advance, look: &Look) -> Result<(), TestCaseError> {
+fn check_due(world: &World, advanced: &Advance, look: &Look) -> Result<(), TestCaseError> {
     let again = |look: Look| advance(&world.payment, &world.receipts, &world.anomalies, &look);
-    prop_assert!(outcome.next_due_at.is_none_or(|due| due > look.at));
-    prop_assert!(outcome.next_due_height.is_none_or(|due| due > look.tip_height));
-    let at = outcome.next_due_at.map_or(look.at.plus_ms(100 * DAY_MS), |due| due.plus_ms(-1));
+    prop_assert!(advanced.next_due_at.is_none_or(|due| due > look.at));
+    prop_assert!(advanced.next_due_height.is_none_or(|due| due > look.tip_height));
+    let at = advanced.next_due_at.map_or(look.at.plus_ms(100 * DAY_MS), |due| due.plus_ms(-1));
     prop_assert!(changes_nothing(world, &again(Look { at, ..*look })), "time alone changed it before {at:?}");
-    let tip_height = outcome.next_due_height.map_or(look.tip_height + 1_000, |due| due - 1);
+    let tip_height = advanced.next_due_height.map_or(look.tip_height + 1_000, |due| due - 1);
     prop_assert!(changes_nothing(world, &again(Look { tip_height, ..*look })), "blocks changed it by {tip_height}");
     Ok(())
 }
@@ -120,29 +120,29 @@ fn check_due(world: &World, outcome: &Advance, look: &Look) -> Result<(), TestCa
 fn check_look(world: &mut World) -> Result<(), TestCaseError> {
     let look = world.look();
     let before = world.payment.clone();
-    let outcome = advance(&before, &world.receipts, &world.anomalies, &look);
-    check_step(&before, &outcome)?;
+    let advanced = advance(&before, &world.receipts, &world.anomalies, &look);
+    check_step(&before, &advanced)?;
 
     let reversed: Vec<Receipt> = world.receipts.iter().rev().cloned().collect();
     let other = advance(&before, &reversed, &world.anomalies, &look);
-    prop_assert_eq!(canonical(&outcome), canonical(&other), "the order of receipts matters");
+    prop_assert_eq!(canonical(&advanced), canonical(&other), "the order of receipts matters");
 
-    apply(&outcome, &mut world.payment, &mut world.receipts, &mut world.anomalies);
+    apply(&advanced, &mut world.payment, &mut world.receipts, &mut world.anomalies);
     check_every_satoshi(&world.payment, &world.receipts, &world.anomalies, &look)?;
     check_conflicts(&world.receipts)?;
     check_transactions(&world.receipts, &world.anomalies)?;
 
     let same = Look { staff_accepts: false, ..look };
     let again = advance(&world.payment, &world.receipts, &world.anomalies, &same);
-    if before.state == PaymentState::Confirmed && outcome.state == PaymentState::Invalid {
+    if before.state == PaymentState::Confirmed && advanced.state == PaymentState::Invalid {
         // The mempool has its say again from the next look on, be it the same: it never changes the state.
         prop_assert_eq!(again.state, PaymentState::Invalid);
-        prop_assert_eq!(outcome.next_due_at, Some(look.at), "it is looked at again at once");
+        prop_assert_eq!(advanced.next_due_at, Some(look.at), "it is looked at again at once");
         return Ok(());
     }
     prop_assert!(changes_nothing(world, &again), "the same look changed it: {again:?}");
-    prop_assert_eq!(&again.verdicts, &outcome.verdicts);
-    check_due(world, &outcome, &same)
+    prop_assert_eq!(&again.verdicts, &advanced.verdicts);
+    check_due(world, &advanced, &same)
 }
 
 proptest! {
@@ -151,10 +151,10 @@ proptest! {
     #[test]
     fn every_look_of_every_history_keeps_the_laws((mut world, events) in histories(), blind in any::<u64>()) {
         check_look(&mut world)?;
-        for (place, event) in events.iter().enumerate() {
+        for (index, event) in events.iter().enumerate() {
             world.happen(event);
             // Now and then things happen between two looks.
-            if blind >> (place % 64) & 3 != 3 {
+            if blind >> (index % 64) & 3 != 3 {
                 check_look(&mut world)?;
             }
         }

@@ -16,7 +16,7 @@ fn own_sats(world: &World, look: &Look) -> Vec<u64> {
 /// The most that any of these together are worth that do not conflict with each other.
 fn most_sats(worth: &[(&Receipt, u64)]) -> u64 {
     let together = |mask: u32| {
-        let chosen = || worth.iter().enumerate().filter(|(place, _)| mask >> place & 1 == 1).map(|(_, one)| one);
+        let chosen = || worth.iter().enumerate().filter(|(index, _)| mask >> index & 1 == 1).map(|(_, one)| one);
         let clash = chosen().any(|(one, _)| chosen().any(|(other, _)| one.conflicts_with.contains(&other.txid)));
         if clash { 0 } else { chosen().map(|(_, sats)| sats).sum() }
     };
@@ -27,20 +27,19 @@ fn most_sats(worth: &[(&Receipt, u64)]) -> u64 {
 fn look(world: &mut World) -> Result<u64, TestCaseError> {
     let look = world.look();
     let own_sats = own_sats(world, &look);
-    let outcome = advance(&world.payment, &world.receipts, &[], &look);
-    let shared: u64 = outcome.verdicts.iter().zip(&own_sats).map(|(verdict, own)| verdict.eligible_sats - own).sum();
-    let replaced =
-        world.receipts.iter().zip(&outcome.verdicts).zip(&own_sats).filter_map(|((one, verdict), own)| {
-            match (one.counted_sats, verdict.counted_sats, verdict.gone) {
-                (0, 0, false) => Some((one, *own)),
-                (counted, 0, _) if counted > 0 => Some((one, counted)),
-                _ => None,
-            }
-        });
+    let advanced = advance(&world.payment, &world.receipts, &[], &look);
+    let shared: u64 = advanced.verdicts.iter().zip(&own_sats).map(|(verdict, own)| verdict.eligible_sats - own).sum();
+    let replaced = world.receipts.iter().zip(&advanced.verdicts).zip(&own_sats).filter_map(|((one, verdict), own)| {
+        match (one.counted_sats, verdict.counted_sats, verdict.gone) {
+            (0, 0, false) => Some((one, *own)),
+            (counted, 0, _) if counted > 0 => Some((one, counted)),
+            _ => None,
+        }
+    });
     let replaced = most_sats(&replaced.collect::<Vec<_>>());
     prop_assert!(shared <= replaced, "{shared} satoshis are shared of {replaced}");
-    apply(&outcome, &mut world.payment, &mut world.receipts, &mut Vec::new());
-    Ok(outcome.paid_sats)
+    apply(&advanced, &mut world.payment, &mut world.receipts, &mut Vec::new());
+    Ok(advanced.paid_sats)
 }
 
 proptest! {
@@ -48,9 +47,9 @@ proptest! {
 
     #[test]
     fn no_look_shares_more_than_was_replaced((mut world, events) in fights(), blind in any::<u64>()) {
-        for (place, event) in events.iter().enumerate() {
+        for (index, event) in events.iter().enumerate() {
             world.happen(event);
-            if blind >> place & 1 == 0 {
+            if blind >> index & 1 == 0 {
                 look(&mut world)?;
                 world.happen(&Event::Wait(31 * MINUTE_MS));
             }
@@ -68,9 +67,9 @@ proptest! {
         look(&mut world)?;
         // From here on all that is new comes too late.
         world.happen(&Event::Wait(120 * MINUTE_MS));
-        for (place, event) in events.iter().enumerate() {
+        for (index, event) in events.iter().enumerate() {
             world.happen(event);
-            if blind >> place & 1 == 0 {
+            if blind >> index & 1 == 0 {
                 let paid = look(&mut world)?;
                 prop_assert!(paid <= in_time, "{paid} satoshis count of {in_time}");
             }

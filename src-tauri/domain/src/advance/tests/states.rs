@@ -53,11 +53,11 @@ fn each_row_of_the_table_leads_where_it_says() {
         ("invalid, back and confirmed", closed(Invalid, 0), vec![counted().confirmed(1)], 40, Confirmed),
     ];
     for (name, payment, receipts, minutes, state) in rows {
-        let outcome = step(&payment, &receipts, &look(minutes));
-        assert_eq!(outcome.state, state, "{name}");
-        assert_eq!(outcome.closed_at.is_some(), payment.closed_at.is_some() || minutes > 30, "{name}");
-        assert_eq!(outcome.confirmed_at, (state == Confirmed).then(|| look(minutes).at), "{name}");
-        assert!(state == payment.state || outcome.notify, "{name}");
+        let advanced = step(&payment, &receipts, &look(minutes));
+        assert_eq!(advanced.state, state, "{name}");
+        assert_eq!(advanced.closed_at.is_some(), payment.closed_at.is_some() || minutes > 30, "{name}");
+        assert_eq!(advanced.confirmed_at, (state == Confirmed).then(|| look(minutes).at), "{name}");
+        assert!(state == payment.state || advanced.notify, "{name}");
     }
 }
 
@@ -85,8 +85,8 @@ fn tolerance_is_enough_to_the_satoshi() {
 fn a_payment_without_a_mempool_closes_by_the_time_of_blocks() {
     let at_tip = |minutes| Look { has_mempool: false, tip_time: look(minutes).at, ..look(1_000) };
     assert_eq!(step(&payment(New), &[], &at_tip(150)).state, New);
-    let outcome = step(&payment(New), &[], &at_tip(151));
-    assert_eq!((outcome.state, outcome.closed_at), (Expired, Some(look(1_000).at)));
+    let advanced = step(&payment(New), &[], &at_tip(151));
+    assert_eq!((advanced.state, advanced.closed_at), (Expired, Some(look(1_000).at)));
 }
 
 #[test]
@@ -170,14 +170,14 @@ fn staff_accepts_what_came() {
         (closed(Invalid, 0), vec![little().late().confirmed(1)], Confirmed),
     ] {
         assert_eq!(may_accept(&from, &receipts, &[]), Ok(60_000));
-        let outcome = step(&from, &receipts, &staff_accepts(look(40)));
+        let advanced = step(&from, &receipts, &staff_accepts(look(40)));
         assert_eq!(
-            (outcome.state, outcome.accepted_sats, outcome.paid_sats),
+            (advanced.state, advanced.accepted_sats, advanced.paid_sats),
             (to, Some(60_000), 60_000),
             "{}",
             from.state
         );
-        assert_eq!(outcome.verdicts[0].eligible_sats, 60_000);
+        assert_eq!(advanced.verdicts[0].eligible_sats, 60_000);
     }
 }
 
@@ -201,8 +201,8 @@ fn what_would_be_accepted_is_what_is_accepted() {
     let coins = [bumped, bump, refunded, receipt(4, 7).late().confirmed(1)];
     let refund = [anomaly(AnomalyKind::LatePayment, Some(3), 40_000, Resolution::Refunded)];
     let told = may_accept(&closed, &coins, &refund).unwrap();
-    let outcome = advance(&closed, &coins, &refund, &staff_accepts(look(40)));
-    assert_eq!((Some(told), told), (outcome.accepted_sats, outcome.paid_sats), "one of two that conflict, no refund");
+    let advanced = advance(&closed, &coins, &refund, &staff_accepts(look(40)));
+    assert_eq!((Some(told), told), (advanced.accepted_sats, advanced.paid_sats), "one of two that conflict, no refund");
     assert!([55_007, 60_007].contains(&told), "{told}");
 }
 
@@ -211,13 +211,13 @@ fn acceptance_is_refused_where_it_makes_no_sense() {
     let coins = [receipt(1, 60_000).late()];
     for state in [New, Unconfirmed, Confirmed] {
         assert_eq!(may_accept(&payment(state), &coins, &[]), Err(AcceptRefusal::WrongState));
-        let outcome = step(&payment(state), &coins, &staff_accepts(look(10)));
-        assert_eq!(outcome.accepted_sats, None, "{state}");
+        let advanced = step(&payment(state), &coins, &staff_accepts(look(10)));
+        assert_eq!(advanced.accepted_sats, None, "{state}");
     }
     let refunding = [anomaly(AnomalyKind::LatePayment, Some(1), 60_000, Resolution::Refunding)];
     assert_eq!(may_accept(&closed(Expired, 0), &coins, &refunding), Err(AcceptRefusal::Refunding));
-    let outcome = advance(&closed(Expired, 0), &coins, &refunding, &staff_accepts(look(40)));
-    assert_eq!((outcome.state, outcome.accepted_sats), (Expired, None));
+    let advanced = advance(&closed(Expired, 0), &coins, &refunding, &staff_accepts(look(40)));
+    assert_eq!((advanced.state, advanced.accepted_sats), (Expired, None));
     let gone = [Receipt { gone: true, ..receipt(1, 60_000).late() }];
     assert_eq!(may_accept(&closed(Expired, 0), &gone, &[]), Err(AcceptRefusal::NoCoins));
     assert_eq!(may_accept(&closed(Expired, 0), &[], &[]), Err(AcceptRefusal::NoCoins));
@@ -235,14 +235,14 @@ fn what_was_refunded_is_not_accepted() {
     let other = receipt(2, 30_000).late().confirmed(1);
     let of_one = [anomaly(AnomalyKind::LatePayment, Some(1), 60_000, Resolution::Refunded)];
     assert_eq!(may_accept(&closed(Expired, 0), from_ref(&refunded), &of_one), Err(AcceptRefusal::NoCoins));
-    let outcome = advance(&closed(Expired, 0), &[refunded, other.clone()], &of_one, &staff_accepts(look(40)));
-    assert_eq!((outcome.paid_sats, outcome.accepted_sats), (30_000, Some(30_000)));
+    let advanced = advance(&closed(Expired, 0), &[refunded, other.clone()], &of_one, &staff_accepts(look(40)));
+    assert_eq!((advanced.paid_sats, advanced.accepted_sats), (30_000, Some(30_000)));
 
     let counted = Receipt { refunded: true, ..receipt(1, 60_000).counted(60_000).confirmed(1) };
     let of_all = [anomaly(AnomalyKind::Underpayment, None, 60_000, Resolution::Refunded)];
-    let outcome = advance(&closed(Invalid, 60_000), &[counted, other], &of_all, &staff_accepts(look(40)));
-    assert_eq!((outcome.paid_sats, outcome.accepted_sats), (30_000, Some(30_000)));
-    assert!(outcome.anomalies.is_empty(), "what went back is no coin of the payment: {:?}", outcome.anomalies);
+    let advanced = advance(&closed(Invalid, 60_000), &[counted, other], &of_all, &staff_accepts(look(40)));
+    assert_eq!((advanced.paid_sats, advanced.accepted_sats), (30_000, Some(30_000)));
+    assert!(advanced.anomalies.is_empty(), "what went back is no coin of the payment: {:?}", advanced.anomalies);
 }
 
 #[test]
@@ -260,6 +260,6 @@ fn a_change_of_what_counts_is_told_even_where_the_state_stays() {
 fn the_first_confirmation_time_stays() {
     let confirmed_at = Some(look(5).at);
     let before = Payment { confirmed_at, ..closed(Invalid, 0) };
-    let outcome = step(&before, &[receipt(1, AMOUNT).counted(AMOUNT).confirmed(1)], &look(50));
-    assert_eq!((outcome.state, outcome.confirmed_at), (Confirmed, confirmed_at));
+    let advanced = step(&before, &[receipt(1, AMOUNT).counted(AMOUNT).confirmed(1)], &look(50));
+    assert_eq!((advanced.state, advanced.confirmed_at), (Confirmed, confirmed_at));
 }

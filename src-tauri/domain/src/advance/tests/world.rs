@@ -5,9 +5,10 @@ use bitcoin::Txid;
 use proptest::prelude::*;
 
 use super::{Anomaly, CREATED, DAY_MS, Look, MINUTE_MS, Payment, PaymentState, Position, Receipt, TIP, Timestamp};
-use super::{payment, receipt, txid};
+use super::{payment, txid};
 use crate::anomaly::Resolution;
 use crate::policy::Overpayment;
+use crate::receipt::Sighting;
 
 /// What happens between two looks.
 #[derive(Debug, Clone)]
@@ -62,7 +63,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         2 => (1..4_usize, any::<bool>()).prop_map(|(depth, keep)| Event::Reorg { depth, keep }),
         4 => wait.prop_map(Event::Wait),
         1 => Just(Event::StaffAccepts),
-        1 => (0..4_usize, decision).prop_map(|(place, decision)| Event::Decide(place, decision)),
+        1 => (0..4_usize, decision).prop_map(|(index, decision)| Event::Decide(index, decision)),
     ];
     proptest::collection::vec(event, 1..40)
 }
@@ -102,7 +103,7 @@ pub(super) fn splits() -> impl Strategy<Value = (World, Vec<Event>)> {
     let amount = prop_oneof![Just(100_000), Just(60_000), Just(150_000)];
     let txs = proptest::collection::vec(txs(Just(15), amount), 5);
     (txs, moves()).prop_map(|(mut txs, moves)| {
-        txs[1..].iter_mut().enumerate().for_each(|(place, tx)| tx.inputs = 1 << place);
+        txs[1..].iter_mut().enumerate().for_each(|(index, tx)| tx.inputs = 1 << index);
         (World::unconfirmed(txs), moves)
     })
 }
@@ -161,7 +162,7 @@ impl World {
             }
             Event::Wait(ms) => self.now = self.now.plus_ms(*ms),
             Event::StaffAccepts => self.accepting = true,
-            Event::Decide(place, resolution) => self.decide(*place, *resolution),
+            Event::Decide(index, resolution) => self.decide(*index, *resolution),
         }
     }
 
@@ -177,8 +178,8 @@ impl World {
         self.txs[number].broadcast_at.get_or_insert(self.now);
     }
 
-    fn decide(&mut self, place: usize, resolution: Resolution) {
-        let Some(anomaly) = self.anomalies.get_mut(place) else { return };
+    fn decide(&mut self, index: usize, resolution: Resolution) {
+        let Some(anomaly) = self.anomalies.get_mut(index) else { return };
         let may = match resolution {
             Resolution::Refunded => anomaly.resolution == Resolution::Refunding,
             _ => anomaly.resolution == Resolution::Open,
@@ -217,42 +218,39 @@ impl World {
 
     fn observe(&mut self, number: usize) {
         let id = txid(u8::try_from(number).unwrap() + 1);
-        let found = self.position(number);
-        let place = match self.receipts.iter().position(|one| one.txid == id) {
-            Some(place) => place,
-            None if found.is_none() => return,
-            None => {
-                let mempool_time = self.txs[number].broadcast_at.unwrap_or(self.now);
-                let earliest_at = self.now.min(mempool_time);
-                let fresh = receipt(u8::try_from(number).unwrap() + 1, self.txs[number].amount_sats);
-                self.receipts.push(Receipt { first_seen_at: self.now, earliest_at, ..fresh });
-                self.receipts.len() - 1
-            }
-        };
+        let appeared_at = self.txs[number].broadcast_at.unwrap_or(self.now);
+        let found = self.position(number).map(|position| (position, appeared_at));
         let rivals = |tx: &&usize| **tx != number && self.txs[**tx].inputs & self.txs[number].inputs != 0;
         let in_chain = self.blocks.iter().flat_map(|(_, txs)| txs).any(|tx| rivals(&tx));
         let in_mempool = self.has_mempool && self.mempool.iter().any(|tx| rivals(&tx));
         let all: Vec<usize> = (0..self.txs.len()).collect();
         let conflicts_with = all.iter().filter(rivals).map(|&tx| txid(u8::try_from(tx).unwrap() + 1)).collect();
-        let one = &mut self.receipts[place];
-        one.position = found.unwrap_or_else(|| one.position.missed(self.now));
-        one.conflict_in_chain = in_chain;
-        one.conflict_in_mempool = in_mempool;
-        one.conflicts_with = conflicts_with;
-        if in_chain || in_mempool {
-            one.last_conflict_at = Some(self.now);
-        }
-        if found.is_some() {
-            one.last_seen_at = self.now;
+        let sighting = Sighting {
+            at: self.now,
+            looked_before: None,
+            found,
+            amount_sats: self.txs[number].amount_sats,
+            conflict_in_chain: Some(in_chain),
+            conflict_in_mempool: Some(in_mempool),
+            has_conflict: false,
+            relays_well: true,
+        };
+        let index = self.receipts.iter().position(|one| one.txid == id);
+        let known = index.map(|index| self.receipts[index].clone());
+        let Some(seen) = Receipt::after(known, id, &sighting) else { return };
+        let seen = Receipt { conflicts_with, ..seen };
+        match index {
+            Some(index) => self.receipts[index] = seen,
+            None => self.receipts.push(seen),
         }
     }
 
     fn position(&self, number: usize) -> Option<Position> {
         let block = self.blocks.iter().position(|(_, txs)| txs.contains(&number));
         match block {
-            Some(place) => {
-                let height = TIP + 1 + u32::try_from(place).unwrap();
-                Some(Position::Block { height, time: self.blocks[place].0 })
+            Some(index) => {
+                let height = TIP + 1 + u32::try_from(index).unwrap();
+                Some(Position::Block { height, time: self.blocks[index].0 })
             }
             None => (self.has_mempool && self.mempool.contains(&number)).then_some(Position::Mempool),
         }

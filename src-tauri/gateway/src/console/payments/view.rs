@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use tillgate_domain::bip21::{payment_uri, qr_uri};
 use tillgate_domain::id::Id;
-use tillgate_domain::payment;
-use tillgate_domain::receipt::Receipt;
+use tillgate_domain::payment::{self, Payment};
+use tillgate_domain::receipt::{Receipt, least_confirmations};
 use ts_rs::TS;
 
 use crate::console::anomalies::{AboutPayment, AnomalyRow};
@@ -14,7 +14,7 @@ use crate::console::deliveries::DeliveryRow;
 use crate::console::states::{PaymentState, TransactionPosition};
 use crate::console::sums::{Acceptance, FiatView, WhyInvalid};
 use crate::gateway::Gateway;
-use crate::records::{least_confirmations, qr};
+use crate::records::qr;
 use crate::store::{self, Reader, StoreError};
 
 /// Deliveries shown with one payment; `deliveries list` shows more.
@@ -156,7 +156,7 @@ pub struct HistoryRow {
     pub to: PaymentState,
     /// What counted after.
     pub paid: BtcView,
-    /// What led to it: `created`, `chain`, `time`, `staff`; `withdrawn` where coins that counted are gone.
+    /// What led to it: `chain`, `time`, `staff`; `withdrawn` where coins that counted are gone.
     pub cause: String,
     /// Why it was INVALID after.
     pub why_invalid: Option<WhyInvalid>,
@@ -174,7 +174,6 @@ impl PaymentRow {
             | payment::PaymentState::Expired
             | payment::PaymentState::Invalid => 0,
         };
-        let was_confirmed = payment.confirmed_at.is_some();
         Ok(Self {
             payment_id: payment.id.to_string(),
             state: payment.state.into(),
@@ -190,7 +189,7 @@ impl PaymentRow {
             open_anomalies: u32::try_from(reader.open_anomalies_count(Some(row.seq))?).unwrap_or(u32::MAX),
             price: FiatView::of(payment.price_minor, payment.currency),
             paid_worth: FiatView::of(payment.paid_minor(), payment.currency),
-            why_invalid: WhyInvalid::of(payment.state, was_confirmed, payment.amount_sats, payment.paid_sats),
+            why_invalid: payment.why_invalid().map(WhyInvalid::from),
             confirmations,
             confirmations_wanted: payment.policy.confirmations,
         })
@@ -207,7 +206,6 @@ impl PaymentView {
         let about = AboutPayment::of(&row, &receipts, &anomalies);
         let deliveries = reader.deliveries_of(id, DELIVERIES_OF_PAYMENT)?;
         let tip_height = reader.tip_height()?;
-        let dust = row.script.minimal_non_dust().to_sat();
         let remaining = payment.remaining_sats();
         Ok(Some(Self {
             row: PaymentRow::of(reader, &row)?,
@@ -221,15 +219,12 @@ impl PaymentView {
             overpaid_by: (remaining < 0).then(|| BtcView::of(remaining.saturating_neg())),
             difference_worth: FiatView::of(payment.remaining_minor().saturating_abs(), payment.currency),
             exchange_rate_shown: payment.rate.show(),
-            qr_svg: qr::svg(&qr_uri(&row.address, payment.asked_sats(dust))),
+            qr_svg: qr::svg(&qr_uri(&row.address, row.asked_sats())),
             payment_time: payment.confirmed_at.map(|at| at.iso_seconds()),
             notification_url: row.notification_url.clone(),
             anomaly_notification_url: row.anomaly_notification_url.clone(),
             acceptance: about.acceptance.clone(),
-            sandbox_amounts: gateway.sandbox.is_some().then(|| {
-                let signed = |sats: u64| i64::try_from(sats).unwrap_or(i64::MAX);
-                SandboxAmounts::of(signed(payment.amount_sats), remaining, signed(dust))
-            }),
+            sandbox_amounts: gateway.sandbox.is_some().then(|| SandboxAmounts::of(payment, row.dust_limit_sats())),
             transactions: receipts.iter().map(|receipt| TransactionRow::of(receipt, tip_height)).collect(),
             history: HistoryRow::all(payment.amount_sats, &reader.payment_history(row.seq)?),
             deliveries: deliveries.iter().map(DeliveryRow::from).collect(),
@@ -239,15 +234,14 @@ impl PaymentView {
 }
 
 impl SandboxAmounts {
-    /// What to offer for a payment of `amount_sats` of which `remaining_sats` are still to pay
-    /// (negative when overpaid), where an output below `dust_sats` is not relayed.
-    fn of(amount_sats: i64, remaining_sats: i64, dust_sats: i64) -> Self {
-        let owed = remaining_sats.max(0);
-        let half = owed / 2;
+    /// What to offer for a payment, where an output below `dust_limit_sats` is not relayed.
+    fn of(payment: &Payment, dust_limit_sats: u64) -> Self {
+        let owed_sats = payment.amount_sats.saturating_sub(payment.paid_sats);
+        let half_sats = owed_sats / 2;
         Self {
-            exact: (owed > 0).then(|| BtcView::of(owed.max(dust_sats))),
-            part: (half >= dust_sats).then(|| BtcView::of(half)),
-            too_much: BtcView::of(owed.saturating_add((amount_sats / 2).max(dust_sats))),
+            exact: (owed_sats > 0).then(|| BtcView::of_sats(payment.asked_sats(dust_limit_sats))),
+            part: (half_sats >= dust_limit_sats).then(|| BtcView::of_sats(half_sats)),
+            too_much: BtcView::of_sats(owed_sats.saturating_add((payment.amount_sats / 2).max(dust_limit_sats))),
         }
     }
 }
@@ -272,14 +266,15 @@ impl HistoryRow {
         let mut was_confirmed = false;
         let mut rows = Vec::with_capacity(changes.len());
         for change in changes {
-            let withdrawn = change.cause == "chain" && change.paid_sats < paid_before;
+            let withdrawn = change.cause.is_withdrawal(paid_before, change.paid_sats);
             rows.push(Self {
                 time: change.at.iso_millis(),
                 from: change.from.into(),
                 to: change.to.into(),
                 paid: BtcView::of_sats(change.paid_sats),
-                cause: if withdrawn { "withdrawn".to_owned() } else { change.cause.clone() },
-                why_invalid: WhyInvalid::of(change.to, was_confirmed, amount_sats, change.paid_sats),
+                cause: if withdrawn { "withdrawn" } else { change.cause.as_str() }.to_owned(),
+                why_invalid: payment::WhyInvalid::of(change.to, was_confirmed, amount_sats, change.paid_sats)
+                    .map(WhyInvalid::from),
             });
             paid_before = change.paid_sats;
             was_confirmed |= change.to == payment::PaymentState::Confirmed;
@@ -290,24 +285,33 @@ impl HistoryRow {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_domain::money::{Currency, Rate};
+    use tillgate_domain::payment::Price;
+    use tillgate_domain::policy::PolicySettings;
+    use tillgate_domain::time::Timestamp;
+
     use super::*;
 
-    const DUST: i64 = 294;
-
-    fn sums(amounts: &SandboxAmounts) -> (Option<i64>, Option<i64>, i64) {
-        (amounts.exact.as_ref().map(|b| b.sats), amounts.part.as_ref().map(|b| b.sats), amounts.too_much.sats)
+    /// What is offered for a payment of `amount_sats`, of which `paid_sats` are paid: exactly, a part, too much.
+    fn offered(amount_sats: u64, paid_sats: u64) -> (Option<i64>, Option<i64>, i64) {
+        let rate = Rate::parse("65000").unwrap();
+        let price = Price { minor: 1_000, currency: Currency::USD, rate, amount_sats };
+        let now = Timestamp::from_ms(0);
+        let opened = Payment::open(Id::from_bytes([1; 20]), &price, &PolicySettings::default(), None, now);
+        let amounts = SandboxAmounts::of(&Payment { paid_sats, ..opened }, 294);
+        (amounts.exact.map(|sum| sum.sats), amounts.part.map(|sum| sum.sats), amounts.too_much.sats)
     }
 
     #[test]
     fn the_sandbox_offers_what_remains_half_of_it_and_more_than_it() {
-        assert_eq!(sums(&SandboxAmounts::of(10_001, 10_001, DUST)), (Some(10_001), Some(5_000), 15_001));
-        assert_eq!(sums(&SandboxAmounts::of(10_000, 4_000, DUST)), (Some(4_000), Some(2_000), 9_000));
+        assert_eq!(offered(10_001, 0), (Some(10_001), Some(5_000), 15_001));
+        assert_eq!(offered(10_000, 6_000), (Some(4_000), Some(2_000), 9_000));
     }
 
     #[test]
     fn the_sandbox_never_offers_dust() {
-        assert_eq!(sums(&SandboxAmounts::of(10_000, 100, DUST)), (Some(DUST), None, 5_100));
-        assert_eq!(sums(&SandboxAmounts::of(10_000, 0, DUST)), (None, None, 5_000));
-        assert_eq!(sums(&SandboxAmounts::of(400, -100, DUST)), (None, None, DUST));
+        assert_eq!(offered(10_000, 9_900), (Some(294), None, 5_100));
+        assert_eq!(offered(10_000, 10_000), (None, None, 5_000));
+        assert_eq!(offered(400, 500), (None, None, 294));
     }
 }

@@ -1,9 +1,7 @@
 //! What commands answer to people: sums, reasons, orders.
 
 use serde_json::{Value, json};
-use tillgate_domain::payment::PaymentState;
 
-use super::WhyInvalid;
 use crate::console::status::named;
 use crate::console::{Actor, Command, dispatch};
 use crate::testing::{HALF_AN_HOUR_MS, World};
@@ -124,17 +122,4 @@ fn few_servers_are_named_and_more_are_counted() {
     let servers = ["https://shop.example:443", "http://127.0.0.1:9000", "http://a.example:80", "http://b.example:80"];
     let named = named(&servers.map(failing));
     assert_eq!(named, ["shop.example", "127.0.0.1:9000", "a.example", "1 more"]);
-}
-
-#[test]
-fn an_invalid_payment_has_its_reason_and_no_other_has_one() {
-    let why = |was_confirmed, paid| WhyInvalid::of(PaymentState::Invalid, was_confirmed, 1_000, paid);
-    assert_eq!(why(false, 999), Some(WhyInvalid::ShortPaid));
-    assert_eq!(why(false, 0), Some(WhyInvalid::Withdrawn));
-    assert_eq!(why(true, 0), Some(WhyInvalid::Reversed));
-    assert_eq!(why(true, 999), Some(WhyInvalid::Reversed));
-    assert_eq!(why(false, 1_001), Some(WhyInvalid::Overpaid));
-    for state in PaymentState::ALL.into_iter().filter(|state| *state != PaymentState::Invalid) {
-        assert_eq!(WhyInvalid::of(state, true, 1_000, 0), None, "{state}");
-    }
 }

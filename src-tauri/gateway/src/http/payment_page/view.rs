@@ -3,13 +3,12 @@
 use tillgate_domain::bip21;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payment::PaymentState;
-use tillgate_domain::receipt::Receipt;
+use tillgate_domain::receipt::{Receipt, least_confirmations};
 use tillgate_domain::time::Timestamp;
 
 use super::brand::Color;
 use crate::machine::environment::Environment;
 use crate::payments::RedirectOutcome;
-use crate::records;
 use crate::settings::Settings;
 use crate::store::payments::PaymentRow;
 
@@ -85,7 +84,7 @@ impl View {
             }
             PaymentState::New | PaymentState::Underpaid => Shown::TimeUp,
             PaymentState::Unconfirmed => {
-                let confirmations = records::least_confirmations(receipts, tip_height);
+                let confirmations = least_confirmations(receipts, tip_height);
                 Shown::Unconfirmed { confirmations, wanted: payment.policy.confirmations }
             }
             PaymentState::Confirmed => Shown::Confirmed,
@@ -120,7 +119,7 @@ impl View {
 impl Payable {
     fn of(row: &PaymentRow, now: Timestamp) -> Self {
         let payment = &row.payment;
-        let amount_sats = payment.asked_sats(row.script.minimal_non_dust().to_sat());
+        let amount_sats = row.asked_sats();
         let left_ms = payment.expires_at.ms().saturating_sub(now.ms());
         Self {
             address: row.address.clone(),

@@ -1,4 +1,4 @@
-//! A file encrypted with a passphrase: the place for secrets on servers without a keyring.
+//! A file encrypted with a passphrase: where secrets lie on servers without a keyring.
 //!
 //! Argon2id makes the key of the passphrase, XChaCha20-Poly1305 seals all secrets together. The
 //! parameters stand in the file, and are sealed with it together with whose secrets they are: a
@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use chacha20poly1305::aead::{Aead as _, Payload};
 use chacha20poly1305::{KeyInit as _, XChaCha20Poly1305};
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use zeroize::{Zeroize, Zeroizing};
@@ -116,7 +116,7 @@ impl EncryptedFile {
         };
         let key = header.key(file, passphrase)?;
         let made = Self { file: file.to_owned(), header, key, secrets: Mutex::default() };
-        // At once, so that a place that cannot be written is found at the start.
+        // At once, so that a file that cannot be written is found at the start.
         made.write(&made.secrets())?;
         Ok(made)
     }
@@ -165,7 +165,7 @@ impl EncryptedFile {
     }
 
     fn secrets(&self) -> MutexGuard<'_, Secrets> {
-        self.secrets.lock().unwrap_or_else(PoisonError::into_inner)
+        self.secrets.lock()
     }
 }
 

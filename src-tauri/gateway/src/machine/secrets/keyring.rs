@@ -1,7 +1,7 @@
 //! The OS keyring: Secret Service on Linux, Keychain on macOS, Credential Manager on Windows. One
 //! entry for each installation, environment and purpose.
 //!
-//! Nothing is kept between calls: a keyring that was restarted or unlocked meanwhile works with the
+//! Nothing is remembered between calls: a keyring that was restarted or unlocked meanwhile works with the
 //! next one. A call takes 10 to 15 ms, and as long as people take where the keyring asks them.
 
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Keyring {
         self.get(Purpose::WalletMnemonic).map(|_| ())
     }
 
-    /// Stores a word, reads and removes it: a keyring may answer and yet have no place to store in.
+    /// Stores a word, reads and removes it: a keyring may answer and yet be unable to store.
     pub(super) fn try_out(&self) -> Result<(), SecretError> {
         self.with_entry(TRIAL, |entry| {
             entry.set_password(TRIAL)?;
@@ -53,8 +53,8 @@ impl Keyring {
         let user = format!("{}/{purpose}", self.prefix);
         // The Secret Service's client panics on a thread of an async runtime; on its own thread it
         // works whoever calls.
-        let outcome = thread::scope(|scope| scope.spawn(|| work(&store()?.build(SERVICE, &user, None)?)).join());
-        match outcome {
+        let result = thread::scope(|scope| scope.spawn(|| work(&store()?.build(SERVICE, &user, None)?)).join());
+        match result {
             Ok(done) => done.map_err(|error| sentence(&error)),
             Err(_) => Err(SecretError("the OS keyring's client failed unexpectedly: see the log".to_owned())),
         }

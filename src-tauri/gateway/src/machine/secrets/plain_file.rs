@@ -1,11 +1,11 @@
-//! A file of its owner's alone, unencrypted: the sandbox's place for secrets, whose coins are worth nothing. Never used
+//! A file of its owner's alone, unencrypted: where the secrets of the sandbox lie, whose coins are worth nothing. Never used
 //! in production.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{Purpose, Secret, SecretError, SecretStore, private_file};
@@ -45,7 +45,7 @@ impl SecretStore for PlainFile {
     }
 
     fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError> {
-        let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = self.changing.lock();
         let mut secrets = self.read()?;
         if let Some(mut old) = secrets.insert(purpose.as_str().to_owned(), secret.reveal().to_owned()) {
             old.zeroize();

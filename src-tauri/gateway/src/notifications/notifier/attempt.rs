@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tillgate_domain::notification::{AfterFailure, Outcome, after_failure};
+use tillgate_domain::notification::{Outcome, after_failure};
 use tillgate_domain::time::Timestamp;
 use tokio::time::Instant;
 
@@ -100,10 +100,7 @@ fn outcome(gateway: &Gateway, answer: &Answer, attempts: u32, first_due_at: Time
     if answer.error.is_none() {
         return Outcome::Delivered;
     }
-    match after_failure(attempts, first_due_at, ended_at, jitter_per_mille(gateway)) {
-        AfterFailure::RetryAt(at) => Outcome::RetryAt(at),
-        AfterFailure::GiveUp => Outcome::GiveUp,
-    }
+    after_failure(attempts, first_due_at, ended_at, jitter_per_mille(gateway))
 }
 
 /// From -100 to 100. Without random bytes none: the schedule matters more than its spread.

@@ -17,7 +17,7 @@ async fn resends_that_wait_are_one_and_each_change_is_told_all_the_same() {
         world.advance_clock_ms(1_000);
         resend().await;
         assert_eq!(told(), ["UNCONFIRMED", "UNCONFIRMED"]);
-        let shown = world.gateway.show(|snapshot| snapshot.payment(&world.now_of(&id))).unwrap();
+        let shown = world.gateway.render(|snapshot| snapshot.payment(&world.now_of(&id))).unwrap();
         assert_eq!(world.notified(&id)[1], serde_json::from_str::<serde_json::Value>(&shown).unwrap());
     }
 

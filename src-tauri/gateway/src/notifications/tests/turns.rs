@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tillgate_domain::notification::{AfterFailure, NotificationState, after_failure};
+use tillgate_domain::notification::{NotificationState, Outcome, after_failure};
 
 use super::support::{Merchant, SHORT, Scene};
 use crate::machine::clock::Clock as _;
@@ -100,8 +100,8 @@ async fn retries_follow_the_schedule_on_the_environments_clock() {
         let attempt = scene.attempts().pop().unwrap();
         let ended_at = attempt.at.plus_ms(attempt.duration_ms);
         let bound = |jitter| match after_failure(attempts, queued_at, ended_at, jitter) {
-            AfterFailure::RetryAt(at) => at,
-            AfterFailure::GiveUp => panic!("too early"),
+            Outcome::RetryAt(at) => at,
+            Outcome::GiveUp | Outcome::Delivered => panic!("too early"),
         };
         let next = attempt.next_attempt_at.unwrap();
         assert!((bound(-100)..=bound(100)).contains(&next), "attempt {attempts}");
@@ -123,7 +123,7 @@ async fn it_is_given_up_only_after_an_attempt_at_the_end_and_a_newer_one_starts_
     scene.deliver_all().await;
     assert_eq!(shop.requests().len(), 2);
     assert_eq!(scene.attempts()[1].notification_state, NotificationState::GivenUp);
-    assert_eq!(scene.gateway.store.read(|reader| reader.given_up(10, 0)).unwrap().len(), 1);
+    assert_eq!(scene.gateway.store.read(|reader| reader.count_given_up()).unwrap(), 1);
 
     shop.always_answers(200);
     scene.queue(1, &shop.url).await;

@@ -9,7 +9,7 @@ use super::*;
 use crate::store::Store;
 use crate::store::keychains::Keychain;
 use crate::store::payments::NewPayment;
-use crate::store::rates::KeptRate;
+use crate::store::rates::StoredRate;
 
 const STATES: [PaymentState; 3] = [PaymentState::New, PaymentState::Expired, PaymentState::Confirmed];
 
@@ -26,7 +26,7 @@ pub(in crate::store) fn insert(tx: &Tx<'_>, number: u32) -> Result<(), StoreErro
     let created_at = Timestamp::from_ms(1_700_000_000_000).plus_ms(seconds * 1_000);
     let currency = Currency::USD;
     let rate = Rate::parse("50000").unwrap();
-    let rate_id = tx.keep_rate(currency, &KeptRate { rate, at: created_at, sources: "[]".to_owned() })?;
+    let rate_id = tx.store_rate(currency, &StoredRate { rate, at: created_at, sources: "[]".to_owned() })?;
     let mut bytes = [0; 20];
     bytes[..4].copy_from_slice(&number.to_be_bytes());
     let payment = Payment {

@@ -222,7 +222,7 @@ async fn another_process_that_has_the_lock_keeps_no_caller_waiting() {
     let other = rusqlite::Connection::open(folder.path().join("gateway.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     store.writer.shared.quick.store(true, Ordering::Relaxed);
-    // Were the caller's thread kept, nothing could end the other's transaction.
+    // Were the caller's thread kept waiting, nothing could end the other's transaction.
     let (stored, ()) = tokio::join!(store.write_short(unchecked, |tx, ()| set(tx, "patient")), async {
         other.execute_batch("ROLLBACK").unwrap();
     });

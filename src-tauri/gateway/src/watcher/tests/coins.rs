@@ -1,4 +1,4 @@
-//! Coins, as looks keep them: where they stand, and what spends them.
+//! Coins, as looks store them: where they stand, and what spends them.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::hashes::Hash as _;
@@ -10,7 +10,7 @@ use tillgate_domain::payment::PaymentState::Confirmed;
 use crate::chain::Broadcast;
 use crate::daemon;
 use crate::store::chain::WatchedChain;
-use crate::store::coins::KeptCoin;
+use crate::store::coins::StoredCoin;
 use crate::store::keychains::Keychain;
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
@@ -20,11 +20,11 @@ fn anybodys() -> ScriptBuf {
     ScriptBuf::from_bytes(vec![0x51])
 }
 
-fn coins(world: &World) -> Vec<KeptCoin> {
+fn coins(world: &World) -> Vec<StoredCoin> {
     world.gateway.store.read(|reader| reader.coins()).unwrap()
 }
 
-fn the_coin(world: &World) -> KeptCoin {
+fn the_coin(world: &World) -> StoredCoin {
     let coins = coins(world);
     assert_eq!(coins.len(), 1, "{coins:?}");
     coins.into_iter().next().unwrap()
@@ -32,7 +32,10 @@ fn the_coin(world: &World) -> KeptCoin {
 
 /// The output of `paid` that pays the payment.
 fn outpoint(world: &World, payment: &PaymentRow, paid: Txid) -> OutPoint {
-    let tx = world.sandbox().tx_view(paid).unwrap().unwrap().tx;
+    let tx = {
+        let all = world.sandbox().changes_since(0, 10_000).unwrap().txs;
+        all.into_iter().find(|view| view.txid == paid).unwrap().tx
+    };
     let vout = (0u32..).zip(&tx.output).find(|(_, output)| output.script_pubkey == payment.script).unwrap().0;
     OutPoint { txid: paid, vout }
 }

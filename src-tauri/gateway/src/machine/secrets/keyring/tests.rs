@@ -4,7 +4,7 @@
 use std::process::{Command, Output, Stdio};
 
 use super::*;
-use crate::machine::secrets::{SecretsPlace, open};
+use crate::machine::secrets::{SecretsLocation, open};
 
 /// Set where GNOME Keyring is not installed.
 const NO_DAEMON: &str = "TILLGATE_TEST_NO_KEYRING";
@@ -63,7 +63,7 @@ fn under_a_keyring() {
     let (ours, theirs) = (Id::from_bytes([1; 20]), Id::from_bytes([2; 20]));
     let folder = tempfile::tempdir().unwrap();
     let opened =
-        |installation, environment| open(&SecretsPlace::Keyring, environment, installation, folder.path()).unwrap();
+        |installation, environment| open(&SecretsLocation::Keyring, environment, installation, folder.path()).unwrap();
     let production = opened(&ours, Environment::Production);
     assert_eq!(production.describe(), "the OS keyring");
     assert!(production.get(Purpose::WalletMnemonic).unwrap().is_none());
@@ -89,10 +89,12 @@ fn under_a_keyring() {
 fn under_a_locked_keyring() {
     let folder = tempfile::tempdir().unwrap();
     let installation = Id::from_bytes([1; 20]);
-    let refusal =
-        open(&SecretsPlace::Keyring, Environment::Production, &installation, folder.path()).err().unwrap().to_string();
+    let refusal = open(&SecretsLocation::Keyring, Environment::Production, &installation, folder.path())
+        .err()
+        .unwrap()
+        .to_string();
     assert!(refusal.contains("locked"), "{refusal}");
     assert!(refusal.contains("--secrets-file"), "{refusal}");
-    let sandbox = open(&SecretsPlace::Keyring, Environment::Test, &installation, folder.path()).unwrap();
+    let sandbox = open(&SecretsLocation::Keyring, Environment::Test, &installation, folder.path()).unwrap();
     assert!(sandbox.describe().contains("secrets.json"), "{}", sandbox.describe());
 }

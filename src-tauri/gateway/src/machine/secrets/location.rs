@@ -1,4 +1,4 @@
-//! Which place for secrets an environment has.
+//! Where an environment's secrets lie.
 //!
 //! Where the first secret went, a marker in the environment's folder remembers: from then on they are
 //! looked for there and nowhere else. A keyring that is missing for a while must not look like an
@@ -23,14 +23,14 @@ const PLAIN_FILE: &str = "secrets.json";
 
 /// Where the people who run the gateway want its secrets.
 #[derive(Debug, Clone)]
-pub enum SecretsPlace {
+pub enum SecretsLocation {
     /// In the OS keyring; the sandbox falls back to a file in its folder.
     Keyring,
     /// In a file, encrypted with a passphrase.
     File {
-        /// The file.
+        /// Made where there is none.
         file: PathBuf,
-        /// The passphrase.
+        /// Not empty.
         passphrase: Secret,
     },
     /// In a plain file in the environment's folder, whether or not there is a keyring: for the
@@ -40,13 +40,13 @@ pub enum SecretsPlace {
 
 /// Where the secrets of an installation lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum Location {
     Keyring,
     PlainFile,
     EncryptedFile,
 }
 
-impl Kept {
+impl Location {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Keyring => "keyring",
@@ -56,52 +56,52 @@ impl Kept {
     }
 }
 
-/// A place that leaves its marker before its first secret.
+/// A store of secrets that leaves its marker before its first secret.
 struct Marked {
-    place: Box<dyn SecretStore>,
-    kept: Kept,
+    store: Box<dyn SecretStore>,
+    location: Location,
     folder: PathBuf,
 }
 
 impl SecretStore for Marked {
     fn get(&self, purpose: Purpose) -> Result<Option<Secret>, SecretError> {
-        self.place.get(purpose)
+        self.store.get(purpose)
     }
 
     fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError> {
         // Before the secret: a marker without a secret is harmless, a secret that nobody looks for is not.
         if read_marker(&self.folder)?.is_none() {
             let marker = self.folder.join(MARKER);
-            private_file::replace(&marker, self.kept.as_str().as_bytes())
+            private_file::replace(&marker, self.location.as_str().as_bytes())
                 .map_err(|error| SecretError(format!("{} cannot be written: {error}", marker.display())))?;
         }
-        self.place.set(purpose, secret)
+        self.store.set(purpose, secret)
     }
 
     fn describe(&self) -> String {
-        self.place.describe()
+        self.store.describe()
     }
 }
 
-/// Opens the place for the secrets of one installation and environment; `folder` is the
+/// Opens the store that holds the secrets of one installation and environment; `folder` is the
 /// environment's. It may block as long as a keyring asks people for its password.
 ///
 /// # Errors
 /// When there is none fit for the environment, or not the one where the secrets lie, with the remedy.
 pub(crate) fn open(
-    place: &SecretsPlace,
+    wanted: &SecretsLocation,
     environment: Environment,
     installation: &Id,
     folder: &Path,
 ) -> Result<Arc<dyn SecretStore>, SecretError> {
     let marker = read_marker(folder)?;
-    let (kept, store): (Kept, Box<dyn SecretStore>) = match place {
-        SecretsPlace::File { file, passphrase } => {
-            (Kept::EncryptedFile, Box::new(encrypted(marker, file, passphrase, installation, environment)?))
+    let (location, store): (Location, Box<dyn SecretStore>) = match wanted {
+        SecretsLocation::File { file, passphrase } => {
+            (Location::EncryptedFile, Box::new(encrypted(marker, file, passphrase, installation, environment)?))
         }
-        SecretsPlace::SandboxFile => match (environment, marker) {
-            (Environment::Test, None | Some(Kept::PlainFile)) => {
-                (Kept::PlainFile, Box::new(PlainFile::new(folder.join(PLAIN_FILE))))
+        SecretsLocation::SandboxFile => match (environment, marker) {
+            (Environment::Test, None | Some(Location::PlainFile)) => {
+                (Location::PlainFile, Box::new(PlainFile::new(folder.join(PLAIN_FILE))))
             }
             (Environment::Test, Some(elsewhere)) => return Err(lies_elsewhere(elsewhere)),
             (Environment::Production, _) => {
@@ -111,20 +111,20 @@ pub(crate) fn open(
                 ));
             }
         },
-        SecretsPlace::Keyring => {
+        SecretsLocation::Keyring => {
             let keyring = Keyring::new(installation, environment);
-            let kept = keyring_or_fallback(marker, environment, folder, || keyring.reach(), || keyring.try_out())?;
-            match kept {
-                Kept::PlainFile => (kept, Box::new(PlainFile::new(folder.join(PLAIN_FILE)))),
-                Kept::Keyring | Kept::EncryptedFile => (Kept::Keyring, Box::new(keyring)),
+            let location = keyring_or_fallback(marker, environment, folder, || keyring.reach(), || keyring.try_out())?;
+            match location {
+                Location::PlainFile => (location, Box::new(PlainFile::new(folder.join(PLAIN_FILE)))),
+                Location::Keyring | Location::EncryptedFile => (Location::Keyring, Box::new(keyring)),
             }
         }
     };
-    Ok(Arc::new(Marked { place: store, kept, folder: folder.to_owned() }))
+    Ok(Arc::new(Marked { store, location, folder: folder.to_owned() }))
 }
 
 fn encrypted(
-    marker: Option<Kept>,
+    marker: Option<Location>,
     file: &Path,
     passphrase: &Secret,
     installation: &Id,
@@ -132,8 +132,8 @@ fn encrypted(
 ) -> Result<EncryptedFile, SecretError> {
     match marker {
         None => {}
-        Some(Kept::EncryptedFile) if file.exists() => {}
-        Some(Kept::EncryptedFile) => {
+        Some(Location::EncryptedFile) if file.exists() => {}
+        Some(Location::EncryptedFile) => {
             return Err(SecretError(format!(
                 "the secrets file {} is missing: restore it, or name the right one with --secrets-file",
                 file.display()
@@ -147,17 +147,17 @@ fn encrypted(
 /// The rule for those who named no file: the keyring, and for the test environment the plain file
 /// where no keyring works. `reach` asks the keyring, `try_out` also stores in it.
 fn keyring_or_fallback(
-    marker: Option<Kept>,
+    marker: Option<Location>,
     environment: Environment,
     folder: &Path,
     reach: impl FnOnce() -> Result<(), SecretError>,
     try_out: impl FnOnce() -> Result<(), SecretError>,
-) -> Result<Kept, SecretError> {
+) -> Result<Location, SecretError> {
     match (marker, environment) {
-        (Some(Kept::EncryptedFile), _) => Err(lies_elsewhere(Kept::EncryptedFile)),
-        (Some(Kept::PlainFile), Environment::Test) => Ok(Kept::PlainFile),
-        (Some(Kept::PlainFile), Environment::Production) => Err(lies_elsewhere(Kept::PlainFile)),
-        (Some(Kept::Keyring), _) => {
+        (Some(Location::EncryptedFile), _) => Err(lies_elsewhere(Location::EncryptedFile)),
+        (Some(Location::PlainFile), Environment::Test) => Ok(Location::PlainFile),
+        (Some(Location::PlainFile), Environment::Production) => Err(lies_elsewhere(Location::PlainFile)),
+        (Some(Location::Keyring), _) => {
             if let Err(error) = reach() {
                 let sentence = format!("the secrets of this installation lie in the OS keyring. {error}");
                 match environment {
@@ -167,16 +167,16 @@ fn keyring_or_fallback(
                     Environment::Test => tracing::error!("{sentence}"),
                 }
             }
-            Ok(Kept::Keyring)
+            Ok(Location::Keyring)
         }
         (None, _) => match (try_out(), environment) {
-            (Ok(()), _) => Ok(Kept::Keyring),
+            (Ok(()), _) => Ok(Location::Keyring),
             (Err(error), Environment::Test) => {
                 tracing::warn!(
                     file = %folder.join(PLAIN_FILE).display(),
                     "no OS keyring can be used ({error}); the sandbox's secrets, whose coins are worth nothing, go to a plain file"
                 );
-                Ok(Kept::PlainFile)
+                Ok(Location::PlainFile)
             }
             (Err(error), Environment::Production) => Err(SecretError(format!(
                 "production keeps its secrets in the OS keyring, and none can be used. {error}; \
@@ -186,14 +186,14 @@ fn keyring_or_fallback(
     }
 }
 
-fn lies_elsewhere(kept: Kept) -> SecretError {
+fn lies_elsewhere(location: Location) -> SecretError {
     SecretError(
-        match kept {
-            Kept::Keyring => "the secrets of this installation lie in the OS keyring: start without --secrets-file",
-            Kept::PlainFile => {
+        match location {
+            Location::Keyring => "the secrets of this installation lie in the OS keyring: start without --secrets-file",
+            Location::PlainFile => {
                 "the secrets of this installation lie in a plain file in its folder: start it as the sandbox, without --secrets-file"
             }
-            Kept::EncryptedFile => {
+            Location::EncryptedFile => {
                 "the secrets of this installation lie in an encrypted file: name it with --secrets-file FILE"
             }
         }
@@ -201,14 +201,14 @@ fn lies_elsewhere(kept: Kept) -> SecretError {
     )
 }
 
-fn read_marker(folder: &Path) -> Result<Option<Kept>, SecretError> {
+fn read_marker(folder: &Path) -> Result<Option<Location>, SecretError> {
     let marker = folder.join(MARKER);
     let text = private_file::read(&marker)
         .map_err(|error| SecretError(format!("{} cannot be read: {error}", marker.display())))?;
     let Some(text) = text else { return Ok(None) };
-    [Kept::Keyring, Kept::PlainFile, Kept::EncryptedFile]
+    [Location::Keyring, Location::PlainFile, Location::EncryptedFile]
         .into_iter()
-        .find(|kept| kept.as_str() == text.trim())
+        .find(|location| location.as_str() == text.trim())
         .map(Some)
         .ok_or_else(|| {
             SecretError(format!(
@@ -233,10 +233,10 @@ mod tests {
     }
 
     fn decide(
-        marker: Option<Kept>,
+        marker: Option<Location>,
         environment: Environment,
         keyring: fn() -> Result<(), SecretError>,
-    ) -> Result<Kept, String> {
+    ) -> Result<Location, String> {
         keyring_or_fallback(marker, environment, Path::new("/folder"), keyring, keyring)
             .map_err(|error| error.to_string())
     }
@@ -244,44 +244,44 @@ mod tests {
     #[test]
     fn a_working_keyring_is_used_unless_the_secrets_lie_elsewhere() {
         for environment in [Environment::Test, Environment::Production] {
-            for marker in [None, Some(Kept::Keyring)] {
-                assert_eq!(decide(marker, environment, works), Ok(Kept::Keyring));
+            for marker in [None, Some(Location::Keyring)] {
+                assert_eq!(decide(marker, environment, works), Ok(Location::Keyring));
             }
-            let refusal = decide(Some(Kept::EncryptedFile), environment, works).unwrap_err();
+            let refusal = decide(Some(Location::EncryptedFile), environment, works).unwrap_err();
             assert!(refusal.contains("--secrets-file FILE"), "{refusal}");
         }
-        assert_eq!(decide(Some(Kept::PlainFile), Environment::Test, works), Ok(Kept::PlainFile));
+        assert_eq!(decide(Some(Location::PlainFile), Environment::Test, works), Ok(Location::PlainFile));
     }
 
     #[test]
     fn without_a_keyring_the_sandbox_takes_a_file_and_production_refuses_with_the_remedy() {
-        assert_eq!(decide(None, Environment::Test, fails), Ok(Kept::PlainFile));
+        assert_eq!(decide(None, Environment::Test, fails), Ok(Location::PlainFile));
         let refusal = decide(None, Environment::Production, fails).unwrap_err();
         assert!(refusal.contains("the keyring sleeps") && refusal.contains("--secrets-file"), "{refusal}");
     }
 
     #[test]
     fn a_keyring_that_is_missing_for_a_while_is_never_replaced_by_a_file() {
-        assert_eq!(decide(Some(Kept::Keyring), Environment::Test, fails), Ok(Kept::Keyring));
-        let refusal = decide(Some(Kept::Keyring), Environment::Production, fails).unwrap_err();
+        assert_eq!(decide(Some(Location::Keyring), Environment::Test, fails), Ok(Location::Keyring));
+        let refusal = decide(Some(Location::Keyring), Environment::Production, fails).unwrap_err();
         assert!(refusal.contains("lie in the OS keyring") && refusal.contains("sleeps"), "{refusal}");
     }
 
-    fn opened(place: &SecretsPlace, folder: &Path) -> Result<Arc<dyn SecretStore>, String> {
-        open(place, Environment::Test, &OURS, folder).map_err(|error| error.to_string())
+    fn opened(wanted: &SecretsLocation, folder: &Path) -> Result<Arc<dyn SecretStore>, String> {
+        open(wanted, Environment::Test, &OURS, folder).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn the_first_secret_fixes_the_place() {
+    fn the_first_secret_fixes_the_location() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("encrypted");
-        let encrypted = SecretsPlace::File { file: file.clone(), passphrase: Secret::new("words".to_owned()) };
+        let encrypted = SecretsLocation::File { file: file.clone(), passphrase: Secret::new("words".to_owned()) };
         opened(&encrypted, folder.path()).unwrap();
-        let plain = opened(&SecretsPlace::SandboxFile, folder.path()).expect("no secret was stored yet");
+        let plain = opened(&SecretsLocation::SandboxFile, folder.path()).expect("no secret was stored yet");
         plain.set(Purpose::HmacKeys, &Secret::new("keys".to_owned())).unwrap();
         let refusal = opened(&encrypted, folder.path()).err().unwrap();
         assert!(refusal.contains("plain file"), "{refusal}");
-        let again = opened(&SecretsPlace::SandboxFile, folder.path()).unwrap();
+        let again = opened(&SecretsLocation::SandboxFile, folder.path()).unwrap();
         assert_eq!(again.get(Purpose::HmacKeys).unwrap().unwrap().reveal(), "keys");
     }
 
@@ -289,29 +289,29 @@ mod tests {
     fn a_secrets_file_that_is_gone_is_not_made_anew() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("encrypted");
-        let place = SecretsPlace::File { file: file.clone(), passphrase: Secret::new("words".to_owned()) };
-        opened(&place, folder.path()).unwrap().set(Purpose::HmacKeys, &Secret::new("keys".to_owned())).unwrap();
-        assert!(opened(&place, folder.path()).unwrap().get(Purpose::HmacKeys).unwrap().is_some());
-        for other in [SecretsPlace::SandboxFile, SecretsPlace::Keyring] {
+        let wanted = SecretsLocation::File { file: file.clone(), passphrase: Secret::new("words".to_owned()) };
+        opened(&wanted, folder.path()).unwrap().set(Purpose::HmacKeys, &Secret::new("keys".to_owned())).unwrap();
+        assert!(opened(&wanted, folder.path()).unwrap().get(Purpose::HmacKeys).unwrap().is_some());
+        for other in [SecretsLocation::SandboxFile, SecretsLocation::Keyring] {
             let refusal = opened(&other, folder.path()).err().unwrap();
             assert!(refusal.contains("encrypted file"), "{refusal}");
         }
         std::fs::remove_file(&file).unwrap();
-        let refusal = opened(&place, folder.path()).err().unwrap();
+        let refusal = opened(&wanted, folder.path()).err().unwrap();
         assert!(refusal.contains("missing") && !file.exists(), "{refusal}");
     }
 
     #[test]
     fn production_never_takes_the_plain_file() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(open(&SecretsPlace::SandboxFile, Environment::Production, &OURS, folder.path()).is_err());
+        assert!(open(&SecretsLocation::SandboxFile, Environment::Production, &OURS, folder.path()).is_err());
     }
 
     #[test]
     fn a_damaged_marker_is_named() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(MARKER), "somewhere").unwrap();
-        let refusal = opened(&SecretsPlace::SandboxFile, folder.path()).err().unwrap();
+        let refusal = opened(&SecretsLocation::SandboxFile, folder.path()).err().unwrap();
         assert!(refusal.contains("secrets.place is damaged"), "{refusal}");
     }
 }

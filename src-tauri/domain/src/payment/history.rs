@@ -1,0 +1,127 @@
+//! What a payment's history says: what led to a change, and why a payment is INVALID.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::PaymentState;
+
+/// What led to a change of a payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// Its transactions or their confirmations.
+    Chain,
+    /// Time alone.
+    Time,
+    /// Staff accepted the coins that came.
+    Staff,
+}
+
+/// A text that is no cause of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a payment's change is caused by chain, time or staff")]
+pub struct NotACause;
+
+impl Cause {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Chain, Self::Time, Self::Staff];
+
+    /// Its name in the database and in views.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Chain => "chain",
+            Self::Time => "time",
+            Self::Staff => "staff",
+        }
+    }
+
+    /// Whether a change by this cause, from `before_sats` that counted to `after_sats`, means that coins were withdrawn:
+    /// the chain or the mempool holds less of them than before.
+    #[must_use]
+    pub const fn is_withdrawal(self, before_sats: u64, after_sats: u64) -> bool {
+        match self {
+            Self::Chain => after_sats < before_sats,
+            Self::Time | Self::Staff => false,
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Cause {
+    type Err = NotACause;
+
+    fn from_str(text: &str) -> Result<Self, NotACause> {
+        Self::ALL.into_iter().find(|cause| cause.as_str() == text).ok_or(NotACause)
+    }
+}
+
+/// Why a payment is INVALID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WhyInvalid {
+    /// Too little came before it closed.
+    ShortPaid,
+    /// One transaction paid too much, which the merchant does not take.
+    Overpaid,
+    /// It was confirmed, and the chain took the coins back.
+    Reversed,
+    /// The coins were double-spent before they were confirmed.
+    Withdrawn,
+}
+
+impl WhyInvalid {
+    /// `None` in every state but INVALID. `paid_sats` is what counts in that state, and `was_confirmed` whether the payment
+    /// was ever CONFIRMED before it.
+    #[must_use]
+    pub const fn of(state: PaymentState, was_confirmed: bool, amount_sats: u64, paid_sats: u64) -> Option<Self> {
+        match state {
+            PaymentState::New
+            | PaymentState::Underpaid
+            | PaymentState::Unconfirmed
+            | PaymentState::Confirmed
+            | PaymentState::Expired => None,
+            PaymentState::Invalid if paid_sats > amount_sats => Some(Self::Overpaid),
+            PaymentState::Invalid if was_confirmed => Some(Self::Reversed),
+            PaymentState::Invalid if paid_sats == 0 => Some(Self::Withdrawn),
+            PaymentState::Invalid => Some(Self::ShortPaid),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_reads_back_its_name() {
+        for cause in Cause::ALL {
+            assert_eq!(cause.to_string().parse(), Ok(cause));
+        }
+        assert_eq!("withdrawn".parse::<Cause>(), Err(NotACause));
+    }
+
+    #[test]
+    fn coins_are_withdrawn_where_the_chain_holds_less_than_before() {
+        assert!(Cause::Chain.is_withdrawal(1_000, 999));
+        for (cause, after_sats) in [(Cause::Chain, 1_000), (Cause::Chain, 1_001), (Cause::Time, 0), (Cause::Staff, 0)] {
+            assert!(!cause.is_withdrawal(1_000, after_sats), "{cause} {after_sats}");
+        }
+    }
+
+    #[test]
+    fn an_invalid_payment_has_its_reason_and_no_other_has_one() {
+        let why = |was_confirmed, paid_sats| WhyInvalid::of(PaymentState::Invalid, was_confirmed, 1_000, paid_sats);
+        assert_eq!(why(false, 999), Some(WhyInvalid::ShortPaid));
+        assert_eq!(why(false, 0), Some(WhyInvalid::Withdrawn));
+        assert_eq!(why(true, 0), Some(WhyInvalid::Reversed));
+        assert_eq!(why(true, 999), Some(WhyInvalid::Reversed));
+        assert_eq!(why(false, 1_001), Some(WhyInvalid::Overpaid));
+        for state in PaymentState::ALL.into_iter().filter(|state| *state != PaymentState::Invalid) {
+            assert_eq!(WhyInvalid::of(state, true, 1_000, 0), None, "{state}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Staff accepts the coins that came.
+
+use super::*;
+use crate::watcher::AcceptError;
+
+#[tokio::test]
+async fn staff_accepts_no_less_than_they_saw() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let shown_sats = payment.payment.amount_sats - 1_000;
+    let txid = world.pay(&payment, shown_sats).await;
+    let to = ReplaceTo::SameAddress { amount_sats: Some(1_000) };
+    world.sandbox().replace(txid, Replace { fee_rate_sat_vb: None, to }, world.now_ms()).unwrap();
+    let accept = |shown_sats| world.app.watcher.accept(payment.payment.id, Some(shown_sats), "panel");
+    let refused = accept(shown_sats).await.unwrap_err();
+    assert!(matches!(refused, AcceptError::Less { .. }), "{refused}");
+    assert_eq!(world.state(&payment), Underpaid);
+    accept(1_000).await.unwrap();
+    assert_eq!(world.state(&payment), Unconfirmed);
+}
+
+#[tokio::test]
+async fn staff_accepts_late_coins_in_one_stroke() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pass_ms(HALF_AN_HOUR_MS + 2 * HOUR_MS).await;
+    let id = payment.payment.id;
+    let refused = world.app.watcher.accept(id, None, "panel").await;
+    assert!(matches!(refused, Err(AcceptError::Refused(_))), "no coins came");
+    world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(2).await;
+    world.app.watcher.accept(id, None, "panel").await.unwrap();
+    assert_eq!(world.state(&payment), Confirmed);
+    let late = anomalies(&world, &payment);
+    assert_eq!(late[0].anomaly.resolution, Resolution::Accepted);
+    assert_eq!(world.notified_field(&late[0].anomaly.id, "resolution"), ["OPEN", "ACCEPTED"]);
+    assert_eq!(causes(&world, &payment).last().unwrap(), &(Confirmed, Cause::Staff));
+}
+
+#[tokio::test]
+async fn an_acceptance_while_the_chain_is_silent_is_no_look_and_closes_nothing() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    let half = payment.payment.amount_sats / 2;
+    world.pay(&payment, half).await;
+    let down = |chain_down| FaultsPatch { chain_down: Some(chain_down), ..FaultsPatch::default() };
+    world.sandbox().set_faults(down(true)).unwrap();
+    world.customer_pays(&payment, payment.payment.amount_sats - half);
+    world.advance_clock_ms(HALF_AN_HOUR_MS + 60_000);
+    world.app.watcher.accept(payment.payment.id, None, "panel").await.unwrap();
+    assert_eq!(world.state(&payment), Unconfirmed);
+    world.sandbox().set_faults(down(false)).unwrap();
+    world.look().await;
+    let row = world.now_of(&payment.payment.id).payment;
+    assert_eq!(row.paid_sats, row.amount_sats, "the closing look found the rest, which came in time");
+}
+
+#[tokio::test]
+async fn the_time_of_a_payment_that_staff_confirms_is_when_they_did() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pay(&payment, 1_000).await;
+    world.mine(1).await;
+    world.sandbox().set_faults(FaultsPatch { chain_down: Some(true), ..FaultsPatch::default() }).unwrap();
+    world.advance_clock_ms(2 * HOUR_MS);
+    let asked_at = world.gateway.clock.now();
+    world.app.watcher.accept(payment.payment.id, None, "panel").await.unwrap();
+    assert!(world.now_of(&payment.payment.id).payment.confirmed_at.unwrap() >= asked_at);
+}

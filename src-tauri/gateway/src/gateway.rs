@@ -1,5 +1,6 @@
 //! What one environment's use cases and loops share: resources, and nothing that runs by itself.
 
+mod announcement;
 mod last_look;
 
 use std::sync::atomic::AtomicI64;
@@ -23,6 +24,7 @@ use crate::settings::LiveSettings;
 use crate::store::{Installation, Store, StoreError};
 use crate::wallet::Wallet;
 
+pub(crate) use announcement::Announcement;
 pub(crate) use last_look::{BackendWarning, LastLook};
 
 /// Everything the use cases and loops of one environment share. There are no globals: a desktop
@@ -98,13 +100,13 @@ impl Gateway {
         self.rates.refresh_once(&self.store, self.clock.now()).await
     }
 
-    /// Shows records on one snapshot of the database. Blocks for as long as the queries take.
+    /// Renders records on one snapshot of the database. Blocks for as long as the queries take.
     ///
     /// # Errors
-    /// What `show` answered, or why nothing could be read.
-    pub fn show<T>(&self, show: impl FnOnce(&Snapshot<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    /// What `render` answered, or why nothing could be read.
+    pub fn render<T>(&self, render: impl FnOnce(&Snapshot<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let pages_base = self.pages_base();
-        self.store.read(|reader| show(&Snapshot::new(reader, self.environment, &pages_base)))
+        self.store.read(|reader| render(&Snapshot::new(reader, self.environment, &pages_base)))
     }
 
     /// Where the payment pages are as customers reach them, without a slash at the end:

@@ -5,7 +5,7 @@
 mod brand;
 mod events;
 mod html;
-mod stream_slots;
+mod stream_permits;
 mod texts;
 mod view;
 
@@ -24,19 +24,21 @@ use tillgate_domain::id::Id;
 use super::Http;
 use super::connections::Peer;
 use super::error::Failure;
+use super::error_type::ErrorType;
 use super::peer::{client_address, network_of};
+use super::read_permits::{PAGES, read_away};
 use super::respond::holding;
 use crate::gateway::Gateway;
 use crate::machine::entropy::Entropy;
 use crate::store::StoreError;
-pub(super) use stream_slots::StreamSlots;
+pub(super) use stream_permits::StreamPermits;
 use texts::ENGLISH;
 use view::View;
 
 /// Random bytes of the nonce by which the page's own script and style are known.
 const NONCE_BYTES: usize = 16;
 
-/// When a page that found no slot for its events may try again.
+/// When a page that got no permit for its events may try again.
 const RETRY_AFTER_SECONDS: u32 = 15;
 
 /// The page and its events.
@@ -47,7 +49,7 @@ pub(super) fn routes() -> Router<Arc<Http>> {
 /// `GET /pay/{paymentId}`
 async fn page(State(http): State<Arc<Http>>, Path(id): Path<String>) -> Result<Response, Failure> {
     let nonce = nonce(http.app.gateway.entropy.as_ref())?;
-    let Some(view) = load(&http.app.gateway, &id)? else {
+    let Some(view) = load(&http, &id).await? else {
         return html_answer(StatusCode::NOT_FOUND, html::not_found(&nonce, &ENGLISH), &nonce);
     };
     html_answer(StatusCode::OK, html::page(&view, &nonce, &ENGLISH), &nonce)
@@ -60,26 +62,31 @@ async fn follow(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
-    if load(&http.app.gateway, &id)?.is_none() {
+    if load(&http, &id).await?.is_none() {
         return Err(Failure::not_found("payment"));
     }
     let id = id.parse().map_err(|_| Failure::not_found("payment"))?;
     let client = client_address(peer.address.ip(), &headers, &http.app.gateway.settings.snapshot());
-    let Some(slot) = http.stream_slots.take(id, network_of(client)) else {
+    let Some(permit) = http.stream_permits.take(id, network_of(client)) else {
         let message = "Too many pages follow payments at the moment";
-        return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "TOO_MANY_FOLLOWERS", message)
+        return Err(Failure::new(ErrorType::TooManyFollowers, message)
             .with(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS)));
     };
-    let events = events::stream(Arc::clone(&http.app.gateway), id, slot).into_response();
-    Ok(holding(events, peer.place.streams()))
+    let events = events::stream(Arc::clone(&http), id, permit).into_response();
+    Ok(holding(events, peer.permit.streams()))
 }
 
-/// The payment as its page shows it, from one snapshot; `None` where there is none of this id.
-fn load(gateway: &Gateway, id: &str) -> Result<Option<View>, StoreError> {
+/// The payment as its page shows it; `None` where there is none of this id.
+async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {
     let Ok(id) = id.parse::<Id>() else { return Ok(None) };
+    read_away(http, PAGES, move |gateway| read_view(gateway, &id)).await
+}
+
+/// The same from one snapshot. Blocks for as long as it takes to read the payment's transactions.
+fn read_view(gateway: &Gateway, id: &Id) -> Result<Option<View>, StoreError> {
     let settings = gateway.settings.snapshot();
     gateway.store.read(|reader| {
-        let Some(row) = reader.payment(&id)? else { return Ok(None) };
+        let Some(row) = reader.payment(id)? else { return Ok(None) };
         let receipts = reader.receipts(row.seq)?;
         let tip_height = reader.tip_height()?;
         Ok(Some(View::of(&row, &receipts, tip_height, gateway.clock.now(), gateway.environment, &settings)))

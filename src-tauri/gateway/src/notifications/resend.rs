@@ -7,6 +7,7 @@ use tillgate_domain::notification::SubjectKind;
 use tillgate_domain::payment::PaymentState;
 
 use super::outbox::{self, Outbox, OutboxError};
+use crate::access::sees::Sees;
 use crate::gateway::Gateway;
 use crate::store::anomalies::AnomalyUpdate;
 use crate::store::{Reader, StoreError};
@@ -15,19 +16,14 @@ use crate::store::{Reader, StoreError};
 const ANOMALIES_PER_COMMIT: usize = 200;
 
 /// Queues a payment's notification again. Answers how many were queued: none where there is no URL, or
-/// nothing to tell (NEW and never notified); `None` where there is no such payment, or `key_id` is a key that did not
-/// make it.
+/// nothing to tell (NEW and never notified); `None` where there is no such payment that the caller `sees`.
 ///
 /// # Errors
 /// When nothing could be stored.
-pub(crate) async fn resend_payment(
-    gateway: &Arc<Gateway>,
-    id: Id,
-    key_id: Option<i64>,
-) -> Result<Option<u32>, OutboxError> {
+pub(crate) async fn resend_payment(gateway: &Arc<Gateway>, id: Id, sees: Sees) -> Result<Option<u32>, OutboxError> {
     outbox::commit_resend(gateway, move |outbox| {
         let tx = outbox.tx;
-        let Some(mut row) = tx.payment(&id)?.filter(|row| key_id.is_none() || row.key_id == key_id) else {
+        let Some(mut row) = tx.payment(&id)?.filter(|row| sees.may_see(row.key_id)) else {
             return Ok(None);
         };
         let never_notified = row.payment.state == PaymentState::New && tx.payment_history(row.seq)?.is_empty();
@@ -43,16 +39,15 @@ pub(crate) async fn resend_payment(
 }
 
 /// Queues the notifications of an anomaly, or of all anomalies of a payment, again. Answers how many
-/// were queued; `None` where `id` is neither's, or `key_id` is a key that did not make the payment.
+/// were queued; `None` where `id` is neither's, or the caller does not see it.
 ///
 /// # Errors
 /// When not all could be stored: of a payment with hundreds of anomalies the first may be queued then.
-pub(crate) async fn resend_anomalies(
-    gateway: &Arc<Gateway>,
-    id: Id,
-    key_id: Option<i64>,
-) -> Result<Option<u32>, OutboxError> {
-    let Some(ids) = gateway.store.read(|reader| anomalies_of(reader, &id, key_id))? else { return Ok(None) };
+pub(crate) async fn resend_anomalies(gateway: &Arc<Gateway>, id: Id, sees: Sees) -> Result<Option<u32>, OutboxError> {
+    let reading = Arc::clone(gateway);
+    // Of a payment with hundreds of anomalies this takes a while.
+    let reading = tokio::task::spawn_blocking(move || reading.store.read(|reader| anomalies_of(reader, &id, sees)));
+    let Some(ids) = reading.await.map_err(|_| StoreError::Closed)?? else { return Ok(None) };
     let mut queued = 0;
     for ids in ids.chunks(ANOMALIES_PER_COMMIT) {
         let ids = ids.to_vec();
@@ -68,13 +63,13 @@ pub(crate) async fn resend_anomalies(
 /// When nothing could be read or stored.
 pub(crate) async fn resend_any(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u32>, OutboxError> {
     match gateway.store.read(|reader| reader.subject_of_delivery(&id))? {
-        Some((SubjectKind::Payment, record)) => resend_payment(gateway, record, None).await,
-        Some((SubjectKind::Anomaly, record)) => resend_anomalies(gateway, record, None).await,
+        Some((SubjectKind::Payment, record)) => resend_payment(gateway, record, Sees::Everything).await,
+        Some((SubjectKind::Anomaly, record)) => resend_anomalies(gateway, record, Sees::Everything).await,
         // No payout exists that could be told of.
         Some((SubjectKind::Payout, _)) => Ok(None),
-        None => match resend_payment(gateway, id, None).await? {
+        None => match resend_payment(gateway, id, Sees::Everything).await? {
             Some(queued) => Ok(Some(queued)),
-            None => resend_anomalies(gateway, id, None).await,
+            None => resend_anomalies(gateway, id, Sees::Everything).await,
         },
     }
 }
@@ -92,16 +87,16 @@ fn queue_anomalies(outbox: &Outbox<'_>, ids: &[Id]) -> Result<u32, OutboxError> 
     Ok(queued)
 }
 
-/// Those of an anomaly or a payment that somebody can be told of; `None` where `id` is neither's, or `key_id` is a key that
-/// did not make the payment.
-fn anomalies_of(reader: &Reader<'_>, id: &Id, key_id: Option<i64>) -> Result<Option<Vec<Id>>, StoreError> {
+/// The anomalies that `id` stands for, an anomaly's or a payment's, where there is a URL to tell of them; `None` where it is
+/// neither's, or the caller does not see it.
+fn anomalies_of(reader: &Reader<'_>, id: &Id, sees: Sees) -> Result<Option<Vec<Id>>, StoreError> {
     if let Some(row) = reader.anomaly(id)? {
-        if key_id.is_some() && row.key_id != key_id {
+        if !sees.may_see(row.key_id) {
             return Ok(None);
         }
         return Ok(Some(row.notification_url.iter().map(|_| row.anomaly.id).collect()));
     }
-    let payment = reader.payment(id)?.filter(|row| key_id.is_none() || row.key_id == key_id);
+    let payment = reader.payment(id)?.filter(|row| sees.may_see(row.key_id));
     let Some(payment) = payment else { return Ok(None) };
     let ids = payment.anomaly_notification_url.iter().map(|_| reader.anomaly_ids_of_payment(payment.seq));
     Ok(Some(ids.collect::<Result<Vec<_>, _>>()?.concat()))

@@ -10,7 +10,7 @@ use super::job::run_sql;
 use super::{Reader, StoreError, open};
 
 /// Reads at the same time. Far more than the machine's cores never help; with their files, far fewer than the least that
-/// systems let a program open. Lists over HTTP take fewer (`http/read_places.rs`), so that the others never wait for those.
+/// systems let a program open. Lists over HTTP take fewer (`http/read_permits.rs`), so that the others never wait for those.
 const READS_MAX: usize = 48;
 
 /// Idle connections kept open; more than the machine's cores never help.

@@ -69,7 +69,7 @@ impl KeyLimit {
 /// Why a payment may not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReserveError {
-    /// The key is at its bound.
+    /// The key has as many open payments as it may.
     #[error(transparent)]
     Limit(#[from] KeyLimit),
     /// Its open payments could not be counted.
@@ -81,7 +81,7 @@ pub enum ReserveError {
 #[derive(Debug, Default)]
 pub struct KeyLimits {
     keys: Mutex<HashMap<i64, Used>>,
-    /// One counts at a time, and whoever waits for it finds its result.
+    /// Held by whoever counts: those who wait for it find the result.
     counting: tokio::sync::Mutex<()>,
 }
 
@@ -100,9 +100,9 @@ struct Used {
 struct OpenPayments {
     /// The last count and what was committed since; `None` before the first count.
     at_most: Option<u64>,
-    /// Being made at this moment.
+    /// Permits that are held at this moment.
     being_made: u64,
-    /// Made since the program started.
+    /// Payments that were made since the program started.
     made: u64,
     /// They are not counted again before this.
     count_again_at: Option<Instant>,

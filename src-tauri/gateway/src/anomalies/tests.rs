@@ -47,10 +47,14 @@ async fn steps(world: &World, payment: &PaymentRow, expected: u32) -> [u64; 2] {
     let id: Id = payment.payment.id;
     let filter = AnomalyFilter { payment_id: Some(id), ..AnomalyFilter::default() };
     // Statements are prepared once; this is no part of what many cost.
-    resend::resend_anomalies(gateway, id, Sees::Everything).await.unwrap();
+    let resend = async || {
+        let ids = resend::anomalies_of(gateway, &id, Sees::Everything).unwrap().unwrap();
+        resend::resend_anomalies(gateway, &ids).await.unwrap()
+    };
+    resend().await;
     listed(world, &filter);
     let steps = gateway.store.count_steps();
-    assert_eq!(resend::resend_anomalies(gateway, id, Sees::Everything).await.unwrap(), Some(expected));
+    assert_eq!(resend().await, expected);
     let resent = steps.swap(0, Ordering::Relaxed);
     assert_eq!(listed(world, &filter), usize::try_from(expected).unwrap());
     [resent, steps.load(Ordering::Relaxed)]

@@ -76,6 +76,8 @@ pub(super) async fn notify(
     body?;
     caller.asks(&http)?;
     http.app.gateway.disk.check_room()?;
-    let queued = resend::resend_anomalies(&http.app.gateway, id, caller.sees()).await?;
-    Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("anomaly or payment"))?))
+    let sees = caller.sees();
+    let ids = read_away(&http, caller.0.key_id, move |gateway| resend::anomalies_of(gateway, &id, sees)).await?;
+    let ids = ids.ok_or_else(|| Failure::not_found("anomaly or payment"))?;
+    Ok(resend_answer(resend::resend_anomalies(&http.app.gateway, &ids).await?))
 }

@@ -97,8 +97,9 @@ mod tests {
     use super::*;
     use crate::access::api_keys::KeyRequest;
     use crate::http::auth::Caller;
+    use crate::http::body::Unused;
     use crate::http::path::RecordId;
-    use crate::http::{Limits, payments};
+    use crate::http::{Limits, anomalies, payments};
     use crate::store::api_keys::ApiKey;
     use crate::store::notify_hosts::NotifyHosts;
     use crate::store::payments::PaymentRow;
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_record_that_lists_transactions_is_read_under_a_permit_and_one_that_lists_none_at_once() {
+    async fn what_may_be_long_is_read_under_a_permit_and_a_record_without_transactions_at_once() {
         let world = World::new().await;
         let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
         let key = make_api_key(&world).await;
@@ -140,10 +141,15 @@ mod tests {
             held.push(http.read_permits.take(key.key_id).await.unwrap());
         }
         assert_eq!(get(&new).await.unwrap().status(), 200);
-        let mut waits = pin!(get(&paid));
-        assert!(waits.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        let id = Ok(RecordId(paid.payment.id));
+        let mut context = Context::from_waker(Waker::noop());
+        let mut record = pin!(get(&paid));
+        assert!(record.as_mut().poll(&mut context).is_pending());
+        let mut resend = pin!(anomalies::notify(State(Arc::clone(&http)), Caller(Arc::clone(&key)), id, Ok(Unused)));
+        assert!(resend.as_mut().poll(&mut context).is_pending());
         drop(held);
-        assert_eq!(waits.await.unwrap().status(), 200);
+        assert_eq!(record.await.unwrap().status(), 200);
+        assert_eq!(resend.await.unwrap().status(), 200);
     }
 
     async fn make_api_key(world: &World) -> Arc<ApiKey> {

@@ -38,8 +38,8 @@ use crate::settings::Settings;
 /// before its client took some.
 const BUFFER_MAX: usize = 64 * 1_024;
 
-/// How long a connection may take to send a request's head, and to stand idle. Longer than clients
-/// keep theirs open, so that theirs is the end that closes.
+/// How long a connection may stand idle, and take to send a request's head. Longer than clients keep idle connections open,
+/// so that it is they who close them.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(100);
 
 /// How long a TLS handshake may take.
@@ -48,10 +48,10 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long requests under way may take to end after the stop; the whole program has 5 seconds.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long to wait after the system gave no connection (out of file descriptors).
+/// How long to wait before the next connection is asked for where the system gave none (out of file descriptors).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// The policy of every answer but the payment page.
+/// The content security policy of every answer but the payment page.
 const NEVER_FRAMED: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// What a listener serves.

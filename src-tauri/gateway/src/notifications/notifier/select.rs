@@ -91,7 +91,7 @@ fn choose(
     Ok(())
 }
 
-/// One key's servers, once around.
+/// One look at one key's servers, each of which has its turn.
 struct Round<'a> {
     reader: &'a Reader<'a>,
     turn: Turn,

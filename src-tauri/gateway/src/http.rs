@@ -40,7 +40,8 @@ use payment_page::StreamPermits;
 use read_permits::ReadPermits;
 use throttle::Throttle;
 
-/// Threads that serve connections at most; more than a till ever needs.
+/// Threads that serve connections, at most: more than any shop needs, and each may read from the database
+/// (`read_permits`).
 const THREADS_MAX: usize = 4;
 
 /// What all listeners of a gateway share.
@@ -50,8 +51,8 @@ pub(crate) struct Http {
     throttle: Throttle,
     read_permits: ReadPermits,
     stream_permits: Arc<StreamPermits>,
-    /// A connection stays on one thread, with a runtime of its own: a request is read, answered and written without
-    /// waking another thread on the way, as it does where threads share their work.
+    /// Each connection stays on one of these threads, which have a runtime each: a request is read, answered and written
+    /// without waking another thread, as happens where threads share their work.
     threads: LocalPoolHandle,
 }
 

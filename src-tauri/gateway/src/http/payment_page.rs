@@ -20,6 +20,7 @@ use axum::routing::get;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use tillgate_domain::id::Id;
+use tillgate_domain::payment::PaymentState;
 
 use super::Http;
 use super::connections::Peer;
@@ -30,7 +31,9 @@ use super::read_permits::{PAGES, read_away};
 use super::respond::holding;
 use crate::gateway::Gateway;
 use crate::machine::entropy::Entropy;
+use crate::records;
 use crate::store::StoreError;
+use crate::store::payments::PaymentRow;
 pub(super) use stream_permits::StreamPermits;
 use texts::ENGLISH;
 use view::View;
@@ -38,7 +41,7 @@ use view::View;
 /// Random bytes of the nonce by which the page's own script and style are known.
 const NONCE_BYTES: usize = 16;
 
-/// When a page that got no permit for its events may try again.
+/// A page that got no permit for its events may try again after this.
 const RETRY_AFTER_SECONDS: u32 = 15;
 
 /// The page and its events.
@@ -79,18 +82,27 @@ async fn follow(
 /// The payment as its page shows it; `None` where there is none of this id.
 async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {
     let Ok(id) = id.parse::<Id>() else { return Ok(None) };
-    read_away(http, PAGES, move |gateway| read_view(gateway, &id)).await
+    let gateway = &http.app.gateway;
+    // One row by its key is read on the connection's own thread; transactions, of which there may be any number, are not.
+    match gateway.store.read(|reader| reader.payment(&id))? {
+        Some(row) if row.payment.state == PaymentState::Unconfirmed => {
+            read_away(http, PAGES, move |gateway| read_view(gateway, &id)).await
+        }
+        row => Ok(row.map(|row| view_of(gateway, &row, 0))),
+    }
 }
 
 /// The same from one snapshot. Blocks for as long as it takes to read the payment's transactions.
 fn read_view(gateway: &Gateway, id: &Id) -> Result<Option<View>, StoreError> {
-    let settings = gateway.settings.snapshot();
     gateway.store.read(|reader| {
         let Some(row) = reader.payment(id)? else { return Ok(None) };
-        let receipts = reader.receipts(row.seq)?;
-        let tip_height = reader.tip_height()?;
-        Ok(Some(View::of(&row, &receipts, tip_height, gateway.clock.now(), gateway.environment, &settings)))
+        let confirmations = records::least_confirmations(&reader.receipts(row.seq)?, reader.tip_height()?);
+        Ok(Some(view_of(gateway, &row, confirmations)))
     })
+}
+
+fn view_of(gateway: &Gateway, row: &PaymentRow, confirmations: u32) -> View {
+    View::of(row, confirmations, gateway.clock.now(), gateway.environment, &gateway.settings.snapshot())
 }
 
 fn nonce(entropy: &dyn Entropy) -> Result<String, Failure> {

@@ -53,11 +53,13 @@ pub struct Notifier {
     /// What notifications are signed with.
     pub keys: HmacKeys,
     client: post::Client,
+    /// How long a merchant's server has to answer.
     timeout: Duration,
     under_way: Mutex<UnderWay>,
     /// Held over a pass: two at once would start the same notification twice.
     rounds: tokio::sync::Mutex<Rounds>,
     attempts: TaskTracker,
+    /// Cuts the attempts short that are under way.
     stop: CancellationToken,
 }
 
@@ -128,7 +130,7 @@ impl Notifier {
         Ok(Pass { started, next_due_at: [selection.next_due_at, look_on_at].into_iter().flatten().min() })
     }
 
-    /// Delivers until `shutdown`; then lets what is under way end, for a moment.
+    /// Starts what is due, again and again, until `shutdown`; then gives attempts under way a moment to end.
     pub async fn run(self: Arc<Self>, shutdown: CancellationToken) {
         let mut swept_at: Option<Timestamp> = None;
         loop {

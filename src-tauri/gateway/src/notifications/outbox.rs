@@ -22,16 +22,16 @@ pub enum OutboxError {
     /// It could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// It could not be given an identifier.
+    /// There were no random bytes for its identifier.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
 }
 
 /// A transaction in which notifications are queued.
 pub(crate) struct Outbox<'a> {
-    /// The transaction of the change.
+    /// For reading and writing in it.
     pub tx: &'a Tx<'a>,
-    /// The gateway that is changed.
+    /// Whose database it is in.
     pub gateway: &'a Gateway,
     /// When the transaction began.
     pub now: Timestamp,
@@ -40,6 +40,7 @@ pub(crate) struct Outbox<'a> {
     tip_height: u32,
     /// Of the record nothing changed: what is queued was asked for again.
     is_resend: bool,
+    /// Whether a notification was queued so far.
     has_queued: Cell<bool>,
 }
 
@@ -135,6 +136,7 @@ impl Outbox<'_> {
             id: self.gateway.entropy.id()?,
             subject_kind,
             subject_id,
+            // The panel, where no API key made the payment.
             key_id: key_id.unwrap_or(0),
             url: url.to_owned(),
             body: body.into_bytes(),

@@ -1,7 +1,6 @@
 use super::view::PageState;
 use super::*;
 use crate::http::Limits;
-use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 /// The interface allows no more, without the logo.

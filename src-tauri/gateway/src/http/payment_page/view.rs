@@ -3,13 +3,11 @@
 use tillgate_domain::bip21;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payment::PaymentState;
-use tillgate_domain::receipt::Receipt;
 use tillgate_domain::time::Timestamp;
 
 use super::brand::Color;
 use crate::machine::environment::Environment;
 use crate::payments::RedirectKind;
-use crate::records;
 use crate::settings::Settings;
 use crate::store::payments::PaymentRow;
 
@@ -70,10 +68,11 @@ pub(super) struct Payable {
 }
 
 impl View {
+    /// What the page of a payment shows at `now`. `confirmations` are the fewest of its transactions, which an UNCONFIRMED one
+    /// alone shows.
     pub(super) fn of(
         row: &PaymentRow,
-        receipts: &[Receipt],
-        tip_height: u32,
+        confirmations: u32,
         now: Timestamp,
         environment: Environment,
         settings: &Settings,
@@ -84,10 +83,7 @@ impl View {
                 PageState::Payable(Payable::of(row, now))
             }
             PaymentState::New | PaymentState::Underpaid => PageState::TimeUp,
-            PaymentState::Unconfirmed => {
-                let confirmations = records::least_confirmations(receipts, tip_height);
-                PageState::Unconfirmed { confirmations, wanted: payment.policy.confirmations }
-            }
+            PaymentState::Unconfirmed => PageState::Unconfirmed { confirmations, wanted: payment.policy.confirmations },
             PaymentState::Confirmed => PageState::Confirmed,
             PaymentState::Expired => PageState::Expired,
             PaymentState::Invalid => PageState::Invalid,

@@ -61,14 +61,16 @@ pub(super) enum Responsiveness {
 #[derive(Debug, Clone, Copy)]
 struct Pause {
     until: Instant,
+    /// How many attempts in a row could not be stored.
     times: u32,
 }
 
-/// The attempts under way.
+/// The attempts under way, counted by all that limits them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UnderWay {
     subjects: HashSet<Subject>,
     of_key: HashMap<i64, usize>,
+    /// By key and host, whatever the port.
     at_host: HashMap<(i64, String), usize>,
     at_server: HashMap<String, usize>,
     /// Time-outs in a row. By key too: a key that points at another's server makes that one no slower for its owner.

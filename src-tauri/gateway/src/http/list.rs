@@ -11,7 +11,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::Http;
 use super::error::Failure;
-use super::read_permits::read_away;
+use super::read_permits::read_on_another_thread;
 use super::respond::{holding, json_answer};
 use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
@@ -42,7 +42,7 @@ pub(super) async fn list_answer<K: Send + 'static>(
             Ok((list.next_part(snapshot)?, list))
         })
     };
-    let (first, list) = read_away(http, key_id, begin).await?;
+    let (first, list) = read_on_another_thread(http, key_id, begin).await?;
     let count = list.items_count();
     let end = format!(r#"],"paginationInfo":{{"itemsCount":{count},"limit":{limit},"offset":{offset}}}}}"#);
     let mut begun = String::with_capacity(BEGIN.len() + first.len() + end.len());

@@ -27,7 +27,7 @@ use super::connections::Peer;
 use super::error::Failure;
 use super::error_type::ErrorType;
 use super::peer::{client_address, network_of};
-use super::read_permits::{PAGES, read_away};
+use super::read_permits::{PAGES, read_on_another_thread};
 use super::respond::holding;
 use crate::gateway::Gateway;
 use crate::machine::entropy::Entropy;
@@ -86,7 +86,7 @@ async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {
     // One row by its key is read on the connection's own thread; transactions, of which there may be any number, are not.
     match gateway.store.read(|reader| reader.payment(&id))? {
         Some(row) if row.payment.state == PaymentState::Unconfirmed => {
-            read_away(http, PAGES, move |gateway| read_view(gateway, &id)).await
+            read_on_another_thread(http, PAGES, move |gateway| read_view(gateway, &id)).await
         }
         row => Ok(row.map(|row| view_of(gateway, &row, 0))),
     }

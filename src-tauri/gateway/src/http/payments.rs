@@ -18,7 +18,7 @@ use super::error::Failure;
 use super::list::list_answer;
 use super::path::{PageOf, RecordId};
 use super::query::{Query, one_of};
-use super::read_permits::read_away;
+use super::read_permits::read_on_another_thread;
 use super::respond::{deprecated, json_answer, resend_answer};
 use crate::access::idempotency::Once;
 use crate::field_errors::FieldError;
@@ -76,7 +76,9 @@ pub(super) async fn get(
     let record = match payments::find(&http.app.gateway, &id, sees)? {
         Found::Nothing => None,
         Found::Short(record) => Some(record),
-        Found::Long => read_away(&http, caller.0.key_id, move |gateway| payments::record(gateway, &id, sees)).await?,
+        Found::Long => {
+            read_on_another_thread(&http, caller.0.key_id, move |gateway| payments::record(gateway, &id, sees)).await?
+        }
     };
     Ok(json_answer(record.ok_or_else(|| Failure::not_found("payment"))?))
 }

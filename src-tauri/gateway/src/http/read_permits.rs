@@ -65,11 +65,11 @@ impl ReadPermits {
     }
 }
 
-/// Reads what may be of any length, away from the threads that serve connections: many others wait for those.
+/// Reads what may be of any length, under a permit, and not on a thread that serves connections: others wait for those.
 ///
 /// # Errors
 /// What `read` answered, or that there was no permit in time.
-pub(super) async fn read_away<T, E>(
+pub(super) async fn read_on_another_thread<T, E>(
     http: &Arc<Http>,
     key_id: i64,
     read: impl FnOnce(&Gateway) -> Result<T, E> + Send + 'static,

@@ -34,7 +34,7 @@ pub struct Author {
     pub label: String,
     /// Whether the request may be without a `notificationUrl`.
     pub notification_url_optional: bool,
-    /// Where its notifications may go.
+    /// The hosts that may be notified.
     pub notify_hosts: NotifyHosts,
 }
 
@@ -70,7 +70,7 @@ pub enum CreateError {
     /// No fresh rate.
     #[error(transparent)]
     Rate(#[from] RateUnavailable),
-    /// Coins that come would not be seen.
+    /// Coins that come would not be noticed.
     #[error("the Bitcoin chain was never synchronised, or has not been watched for 10 minutes")]
     ChainNotReady,
     /// There is nothing to derive addresses from.
@@ -79,7 +79,7 @@ pub enum CreateError {
     /// No address could be derived.
     #[error(transparent)]
     Wallet(#[from] WalletError),
-    /// No random bytes.
+    /// There were no random bytes for its id.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     /// Nothing could be stored or read.
@@ -150,7 +150,7 @@ fn price(
 }
 
 /// Where the next address comes from, and the height of the best block. Refuses where coins could not be received, would
-/// not be seen, or could not be stored.
+/// not be noticed, or could not be stored.
 fn can_receive(gateway: &Gateway, now: Timestamp) -> Result<(&AddressPool, u32), CreateError> {
     let wallet = gateway.wallet.get().ok_or(CreateError::WalletNotReady)?;
     let watched = gateway.last_look.watched_lately(now).ok_or(CreateError::ChainNotReady)?;

@@ -9,9 +9,13 @@ use url::Url;
 use crate::field_errors::FieldError;
 use crate::store::notify_hosts::NotifyHosts;
 
+/// Characters of `message` at most (interface, section 1).
 const MESSAGE_MAX: usize = 512;
+
+/// Characters of `merchantTransactionId` at most.
 const REFERENCE_MAX: usize = 255;
-/// In bytes, unlike texts: a URL is copied into each of its notifications.
+
+/// Bytes of a URL at most; not characters, because it is copied into each of its notifications.
 const URL_MAX: usize = 2_048;
 
 /// A payment request as it came: texts, not yet validated. `None` is missing.
@@ -78,13 +82,13 @@ impl RedirectKind {
 /// A validated request; the price alone may still prove too small or too large at the rate.
 #[derive(Debug)]
 pub(super) struct Validated {
-    /// In the currency's minor units; `None` where it or the currency is at fault.
+    /// In the currency's minor units; `None` where there is a field error of it or of the currency.
     pub price: Option<(i64, Currency)>,
     pub notification_url: Option<String>,
     pub anomaly_notification_url: Option<String>,
     pub message: String,
     pub merchant_transaction_id: String,
-    /// A JSON object.
+    /// As the record tells them: a JSON object, or none where no URL was given.
     pub redirect_urls: Option<String>,
     pub field_errors: Vec<FieldError>,
 }

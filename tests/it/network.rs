@@ -83,9 +83,8 @@ async fn silent_connections_keep_nobody_out() {
     drop(silent);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn lists_that_nobody_reads_take_little_memory() {
-    let s = Scene::open().await;
+/// Payments whose records are as long as records of new payments can be, a whole list of them.
+async fn make_fat_payments(s: &Scene) {
     let long_url = format!("{}/{}", s.shop.url(), "u".repeat(2_000));
     let mut fat = payment_request("10.00", &long_url);
     fat["message"] = json!("\\".repeat(500));
@@ -94,6 +93,41 @@ async fn lists_that_nobody_reads_take_little_memory() {
     for _ in 0..500 {
         s.post("/v2/payments/new", &fat).await.ok();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_lists_of_many_keys_that_nobody_reads_take_little_memory() {
+    raise_own_limit();
+    let s = Scene::open().await;
+    make_fat_payments(&s).await;
+    let mut unread = Vec::new();
+    for key in 0..20 {
+        let reader = s.with_key(s.gateway.program().create_key(&format!("reader_{key}"), &[]));
+        for list in 0..50 {
+            // One address may hold half of all connections.
+            let mut stream = connect_from(&reader, &format!("127.0.0.{}", 2 + list % 4)).await;
+            stream.write_all(signed(&reader, "GET", "/v2/payments/500/0").as_bytes()).await.unwrap();
+            unread.push(stream);
+        }
+    }
+    for stream in &unread {
+        tokio::time::timeout(PATIENCE, stream.readable()).await.expect("the beginning of an answer").unwrap();
+    }
+    let mut begun = 0;
+    for stream in &unread {
+        let mut head = [0; 12];
+        let read = stream.try_read(&mut head).unwrap();
+        begun += usize::from(head[..read].ends_with(b"200"));
+    }
+    assert_eq!(begun, 128, "lists of all keys together that are begun");
+    let peak_kb = peak_memory_kb(&s.gateway);
+    assert!(peak_kb < 150_000, "{peak_kb} kB");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_that_nobody_reads_take_little_memory() {
+    let s = Scene::open().await;
+    make_fat_payments(&s).await;
     let whole = s.get("/v2/payments/500/0").await;
     let items = whole.ok()["items"].as_array().unwrap().len();
     assert_eq!(items, 500);

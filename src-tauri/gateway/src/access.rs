@@ -1,5 +1,6 @@
-//! Who may call the interface, and a call that comes twice.
+//! Who may call the interface, how often, and what they may see; and a call that comes twice.
 
 pub(crate) mod api_keys;
 pub(crate) mod idempotency;
 pub(crate) mod key_limits;
+pub(crate) mod sees;

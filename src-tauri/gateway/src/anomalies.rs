@@ -1,4 +1,4 @@
-//! What staff does with anomalies, and how they are shown. They are raised, followed and taken back by the watcher
+//! What staff does with anomalies, and answering their records. They are raised, followed and taken back by the watcher
 //! alone.
 
 mod dismiss;
@@ -7,5 +7,4 @@ mod read;
 mod tests;
 
 pub(crate) use dismiss::{DismissError, dismiss};
-pub(crate) use read::list;
-pub(crate) use read::show;
+pub(crate) use read::{list, record};

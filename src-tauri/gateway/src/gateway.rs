@@ -1,5 +1,6 @@
 //! What one environment's use cases and loops share: resources, and nothing that runs by itself.
 
+mod announcement;
 mod last_look;
 
 use std::sync::atomic::AtomicI64;
@@ -23,6 +24,7 @@ use crate::settings::LiveSettings;
 use crate::store::{Installation, Store, StoreError};
 use crate::wallet::Wallet;
 
+pub(crate) use announcement::Announcement;
 pub(crate) use last_look::{BackendWarning, FailedLook, LastLook, NotWatched};
 
 /// Everything the use cases and loops of one environment share. There are no globals: a desktop

@@ -7,6 +7,7 @@ mod body;
 mod connections;
 mod cross_site;
 mod error;
+mod error_type;
 mod host;
 mod list;
 mod path;
@@ -14,7 +15,7 @@ mod payment_page;
 mod payments;
 mod peer;
 mod query;
-mod read_places;
+mod read_permits;
 mod respond;
 mod router;
 mod sandbox;
@@ -35,11 +36,12 @@ use tokio_util::task::LocalPoolHandle;
 
 use crate::app::App;
 use connections::Connections;
-use payment_page::StreamSlots;
-use read_places::ReadPlaces;
+use payment_page::StreamPermits;
+use read_permits::ReadPermits;
 use throttle::Throttle;
 
-/// Threads that serve connections at most; more than a till ever needs.
+/// Threads that serve connections, at most: more than any shop needs, and each may read from the database
+/// (`read_permits`).
 const THREADS_MAX: usize = 4;
 
 /// What all listeners of a gateway share.
@@ -47,10 +49,10 @@ pub(crate) struct Http {
     pub(crate) app: Arc<App>,
     connections: Arc<Connections>,
     throttle: Throttle,
-    read_places: ReadPlaces,
-    stream_slots: Arc<StreamSlots>,
-    /// A connection stays on one thread, with a runtime of its own: a request is read, answered and written without
-    /// waking another thread on the way, as it does where threads share their work.
+    read_permits: ReadPermits,
+    stream_permits: Arc<StreamPermits>,
+    /// Each connection stays on one of these threads, which have a runtime each: a request is read, answered and written
+    /// without waking another thread, as happens where threads share their work.
     threads: LocalPoolHandle,
 }
 
@@ -63,8 +65,8 @@ impl Http {
             app,
             connections: Arc::new(Connections::new(limits)),
             throttle: Throttle::default(),
-            read_places: ReadPlaces::default(),
-            stream_slots: Arc::default(),
+            read_permits: ReadPermits::default(),
+            stream_permits: Arc::default(),
             threads: LocalPoolHandle::new(threads),
         })
     }

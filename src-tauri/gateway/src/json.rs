@@ -16,6 +16,9 @@ const DEPTH_MAX: usize = 32;
 /// Up to so many members names are compared pairwise, which beats hashing.
 const FEW: usize = 16;
 
+/// The code of a body that is no JSON object of ours.
+pub(crate) const MALFORMED_JSON: &str = "MALFORMED_JSON";
+
 /// A body that is no JSON object of ours, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -24,7 +27,7 @@ pub(crate) struct Malformed(String);
 impl Malformed {
     /// The same as a field error of the whole request.
     pub(crate) fn field_error(self) -> FieldError {
-        FieldError::general("MALFORMED_JSON", self.0)
+        FieldError::general(MALFORMED_JSON, self.0)
     }
 }
 

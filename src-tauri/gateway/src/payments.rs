@@ -1,4 +1,4 @@
-//! Making payments and showing them. What becomes of one in between is the watcher's.
+//! Making payments and answering their records. What becomes of one in between is the watcher's.
 
 mod create;
 mod draft;
@@ -7,8 +7,8 @@ mod read;
 pub(crate) use create::CreateError;
 pub use create::{Author, Created, create};
 pub use draft::Draft;
-pub(crate) use draft::RedirectOutcome;
-pub(crate) use read::{list, show};
+pub(crate) use draft::RedirectKind;
+pub(crate) use read::{Found, find, list, record};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The Payment and Anomaly records as JSON (interface, sections 2 and 3): the one form that create,
 //! GET, lists and notifications share. Free of any transport, because a notification's bytes are made
 //! in the transaction of the change that it tells of. Reads by the store's queries, writes nothing, and
-//! decides nothing of a payment: it holds only the rules of telling (worths rounded down, sentences).
+//! decides nothing of a payment: its only rules are how things are told (worths rounded down, sentences).
 
 mod anomaly;
 mod list;
@@ -22,10 +22,10 @@ use tillgate_domain::receipt::Receipt;
 use crate::machine::environment::Environment;
 use object::Object;
 
-/// What a record shows beside its own rows.
+/// What a record tells beside its own rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecordContext<'a> {
-    /// Records of a test environment say so.
+    /// Records of the test environment name it.
     pub environment: Environment,
     /// Where the payment pages are, without a slash at the end: `http://127.0.0.1:7421/pay`.
     pub pages_base: &'a str,
@@ -43,7 +43,7 @@ fn transaction(txid: &Txid, amount_sats: u64, receipt: &Receipt, tip_height: u32
     object.finish()
 }
 
-/// The member by which a test environment's records can be told from real ones.
+/// Adds the member by which the test environment's records can be told from real ones.
 fn mark_environment(object: &mut Object, environment: Environment) {
     match environment {
         Environment::Test => object.text("environment", environment.as_str()),

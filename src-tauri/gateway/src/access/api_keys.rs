@@ -1,5 +1,5 @@
 //! API keys: made, listed, revoked, and held in memory for authentication. A secret is told once;
-//! what is kept of it is a SHA-256 (it has 256 random bits, so a slow hash would protect nothing).
+//! what is stored of it is a SHA-256 (it has 256 random bits, so a slow hash would protect nothing).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,28 +15,28 @@ use crate::store::api_keys::ApiKey;
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::{Store, StoreError};
 
-/// The longest name.
+/// Characters of a name at most.
 const NAME_MAX: usize = 64;
 
 /// What a new key is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRequest {
-    /// Letters, digits, underscore; 1 to 64.
+    /// 1 to 64 letters, digits or underscores; no other live key has it.
     pub name: String,
-    /// What it may do.
+    /// The calls that it may make.
     pub permissions: Permissions,
     /// Its payments need no `notificationUrl`.
     pub notification_url_optional: bool,
     /// It sees, resends and approves what it made, and nothing else.
     pub own_only: bool,
-    /// Where its notifications may go.
+    /// The hosts that its payments may have notified.
     pub notify_hosts: NotifyHosts,
 }
 
 /// Why a key was not made or revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// Not letters, digits, underscore.
+    /// The name is none.
     #[error("a key's name is 1 to 64 letters, digits or underscores")]
     BadName,
     /// A live key has this name.
@@ -45,7 +45,7 @@ pub enum KeyError {
     /// No live key has this name.
     #[error("no live key is named {0}")]
     NoSuchKey(String),
-    /// No random bytes.
+    /// There were no random bytes for its secret.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     /// Nothing could be stored.
@@ -77,8 +77,8 @@ impl ApiKeys {
     pub fn authenticate(&self, name: &str, secret: &str) -> Option<Arc<ApiKey>> {
         let given: [u8; 32] = Sha256::digest(secret.as_bytes()).into();
         let key = self.live.read().get(name).cloned();
-        let kept = key.as_ref().map_or([0; 32], |key| key.secret_sha256);
-        if bool::from(given.ct_eq(&kept)) { key } else { None }
+        let stored = key.as_ref().map_or([0; 32], |key| key.secret_sha256);
+        if bool::from(given.ct_eq(&stored)) { key } else { None }
     }
 
     /// Makes a key, good from the moment this answers, and tells its secret, this once. `actor` is who, for the audit.
@@ -164,8 +164,7 @@ impl ApiKeys {
         Ok(key)
     }
 
-    /// Runs a change to its end even when the caller goes away between the commit and the change in
-    /// memory.
+    /// Runs a change to its end even where the caller goes away between the commit and the change in memory.
     async fn to_the_end<T, F>(self: &Arc<Self>, change: impl FnOnce(Arc<Self>) -> F) -> Result<T, KeyError>
     where
         T: Send + 'static,

@@ -7,8 +7,8 @@ use tillgate_domain::time::Timestamp;
 use crate::store::idempotency::StoredAnswer;
 use crate::store::{Reader, StoreError, Tx};
 
-/// How long an answer is kept, on the environment's clock.
-const KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
+/// How long an answer is given again, on the environment's clock.
+const ANSWERED_AGAIN_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// A request that is to take effect once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,15 +19,15 @@ pub struct Once {
     request_sha256: [u8; 32],
 }
 
-/// What is known of a request that is to take effect once.
+/// What an idempotency key was used for before, within 24 hours.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Seen {
-    /// Nothing: it is the first.
-    Never,
-    /// The first answer, byte for byte.
-    Answered(Vec<u8>),
-    /// The key was used with another body or query.
-    Reused,
+pub enum PriorRequest {
+    /// For nothing: this request is the first.
+    None,
+    /// For the same request. Its answer, byte for byte.
+    Same(Vec<u8>),
+    /// For a request with another body or query.
+    Other,
 }
 
 impl Once {
@@ -42,26 +42,26 @@ impl Once {
         Self { key_id, path, key, request_sha256: hash.finalize().into() }
     }
 
-    /// Looks whether it was answered within the last 24 hours.
+    /// What its key was used for before.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn seen(&self, reader: &Reader<'_>, now: Timestamp) -> Result<Seen, StoreError> {
-        Ok(match reader.stored_answer(self.key_id, self.path, &self.key, now.plus_ms(-KEPT_MS))? {
-            None => Seen::Never,
-            Some(kept) if kept.request_sha256 == self.request_sha256 => Seen::Answered(kept.answer),
-            Some(_) => Seen::Reused,
+    pub fn prior(&self, reader: &Reader<'_>, now: Timestamp) -> Result<PriorRequest, StoreError> {
+        Ok(match reader.stored_answer(self.key_id, self.path, &self.key, now.plus_ms(-ANSWERED_AGAIN_MS))? {
+            None => PriorRequest::None,
+            Some(stored) if stored.request_sha256 == self.request_sha256 => PriorRequest::Same(stored.answer),
+            Some(_) => PriorRequest::Other,
         })
     }
 
-    /// Keeps its answer, in the transaction of its effect.
+    /// Stores its answer, in the transaction of its effect.
     ///
     /// # Errors
-    /// When it cannot be stored.
-    pub fn keep(&self, tx: &Tx<'_>, answer: &[u8], now: Timestamp) -> Result<(), StoreError> {
-        let kept = StoredAnswer { request_sha256: self.request_sha256, answer: answer.to_vec() };
-        let after = now.plus_ms(-KEPT_MS);
-        tx.store_answer((self.key_id, self.path, &self.key), &kept, now, after)
+    /// When the database cannot be written.
+    pub fn store(&self, tx: &Tx<'_>, answer: &[u8], now: Timestamp) -> Result<(), StoreError> {
+        let stored = StoredAnswer { request_sha256: self.request_sha256, answer: answer.to_vec() };
+        let after = now.plus_ms(-ANSWERED_AGAIN_MS);
+        tx.store_answer((self.key_id, self.path, &self.key), &stored, now, after)
     }
 }
 
@@ -77,19 +77,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_is_kept_for_a_day_and_for_its_own_request_alone() {
+    async fn an_answer_is_given_again_for_a_day_and_for_its_own_request_alone() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("t.db")).unwrap();
         let first = once("k", "a=1", b"body");
-        let kept = first.clone();
-        store.write(move |tx| kept.keep(tx, b"answer", NOW)).await.unwrap();
-        let seen = |once: Once, at| store.read(|reader| once.seen(reader, at)).unwrap();
+        let answered = first.clone();
+        store.write(move |tx| answered.store(tx, b"answer", NOW)).await.unwrap();
+        let prior = |once: Once, at| store.read(|reader| once.prior(reader, at)).unwrap();
         let day = 24 * 60 * 60 * 1_000;
-        assert_eq!(seen(first.clone(), NOW.plus_ms(day - 1)), Seen::Answered(b"answer".to_vec()));
-        assert_eq!(seen(first, NOW.plus_ms(day)), Seen::Never);
-        assert_eq!(seen(once("k", "a=1", b"other"), NOW), Seen::Reused);
-        assert_eq!(seen(once("k", "", b"body"), NOW), Seen::Reused);
-        assert_eq!(seen(once("l", "a=1", b"body"), NOW), Seen::Never);
+        assert_eq!(prior(first.clone(), NOW.plus_ms(day - 1)), PriorRequest::Same(b"answer".to_vec()));
+        assert_eq!(prior(first, NOW.plus_ms(day)), PriorRequest::None);
+        assert_eq!(prior(once("k", "a=1", b"other"), NOW), PriorRequest::Other);
+        assert_eq!(prior(once("k", "", b"body"), NOW), PriorRequest::Other);
+        assert_eq!(prior(once("l", "a=1", b"body"), NOW), PriorRequest::None);
     }
 
     #[tokio::test]
@@ -98,10 +98,10 @@ mod tests {
         let store = Store::open(&folder.path().join("t.db")).unwrap();
         let (first, second) = (once("k", "", b"1"), once("k", "", b"2"));
         let later = NOW.plus_ms(25 * 60 * 60 * 1_000);
-        store.write(move |tx| first.keep(tx, b"one", NOW)).await.unwrap();
-        let kept = second.clone();
-        store.write(move |tx| kept.keep(tx, b"two", later)).await.unwrap();
-        let seen = store.read(|reader| second.seen(reader, later)).unwrap();
-        assert_eq!(seen, Seen::Answered(b"two".to_vec()));
+        store.write(move |tx| first.store(tx, b"one", NOW)).await.unwrap();
+        let answered = second.clone();
+        store.write(move |tx| answered.store(tx, b"two", later)).await.unwrap();
+        let prior = store.read(|reader| second.prior(reader, later)).unwrap();
+        assert_eq!(prior, PriorRequest::Same(b"two".to_vec()));
     }
 }

@@ -1,5 +1,5 @@
-//! What one API key may use up: requests in a second, and payments that are open. Memory only; the database is asked
-//! how many are open when a key comes to its bound, never for each payment.
+//! What one API key may use up: requests in a second, payments that are open, and long lists that it leaves unread. In
+//! memory; the database is asked how many payments are open when a key comes to its bound, never for each payment.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,10 +14,11 @@ use crate::store::{Store, StoreError};
 /// A key that was quiet may ask for so many seconds' worth at once.
 const BURST_SECONDS: u64 = 25;
 
-/// Counting takes at most this part of the time, however many payments are open.
-const COUNT_PART: u32 = 20;
+/// Between two counts of a key's open payments there is so many times what the last one took: counting takes a twentieth
+/// of the time at most, however many are open.
+const COUNT_PAUSE_FACTOR: u32 = 20;
 
-/// Payments are open for half an hour at most while nobody pays them: a key at its bound may come again after this.
+/// A key at its bound is told to come again after this: while nobody pays them, its payments are open for half an hour.
 const OPEN_RETRY_SECONDS: u32 = 30;
 
 /// Long lists of one key that are not read to their end, at once: each holds memory until its client took it.
@@ -26,7 +27,8 @@ const LISTS_OF_KEY_MAX: usize = 16;
 /// Long lists of all keys together that are not read to their end.
 const LISTS_MAX: usize = 128;
 
-/// A list is read, or its client cut off, in some seconds.
+/// A key that leaves too many lists unread is told to come again after this: a list is read, or its client cut off, in
+/// some seconds.
 const LISTS_RETRY_SECONDS: u32 = 5;
 
 /// A key is at its bound.
@@ -68,7 +70,7 @@ impl KeyLimit {
 /// Why a payment may not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ReserveError {
-    /// The key is at its bound.
+    /// The key has as many open payments as it may.
     #[error(transparent)]
     Limit(#[from] KeyLimit),
     /// Its open payments could not be counted.
@@ -76,58 +78,58 @@ pub enum ReserveError {
     Store(#[from] StoreError),
 }
 
-/// What the keys of one environment used up.
+/// What the keys of one environment use up.
 #[derive(Debug, Default)]
 pub struct KeyLimits {
     keys: Mutex<HashMap<i64, Used>>,
-    /// One counts at a time, and whoever waits for it finds its result.
+    /// Held by whoever counts: those who wait for it find the result.
     counting: tokio::sync::Mutex<()>,
 }
 
-/// What one key used up.
+/// What one key uses up.
 #[derive(Debug, Default)]
 struct Used {
-    /// When all that it asked for so far has run off, at the bound's pace.
+    /// When it would have made all its requests so far, had it made them one by one at the rate that it may.
     idle_at: Option<Instant>,
-    open: Open,
-    /// Long lists that are not read to their end.
+    open: OpenPayments,
+    /// Long lists that it has not read to their end.
     lists: usize,
 }
 
-/// How many payments of a key are open, or fewer: those that were paid or expired since they were counted are among them.
+/// How many payments of a key are open at most: those that were paid or expired since the last count are among them.
 #[derive(Debug, Default)]
-struct Open {
-    /// Committed, by the last count and what was made since; `None` before the first count.
-    most: Option<u64>,
-    /// Being made at this moment.
+struct OpenPayments {
+    /// The last count and what was committed since; `None` before the first count.
+    at_most: Option<u64>,
+    /// Permits that are held at this moment.
     being_made: u64,
-    /// Made since the program started.
+    /// Payments that were made since the program started.
     made: u64,
-    /// Before this it is not counted again.
+    /// They are not counted again before this.
     count_again_at: Option<Instant>,
 }
 
-/// The place of a payment that is being made. Dropped before [`Self::will_be_made`], it is free again.
+/// The right to make one payment. Dropped before [`Self::will_be_made`], it is given back.
 #[derive(Debug)]
-pub struct OpenPlace {
+pub struct OpenPaymentPermit {
     limits: Arc<KeyLimits>,
     key_id: i64,
     made: bool,
 }
 
-/// The place of a long list; free again when dropped.
+/// The right to leave one long list unread; given back when dropped.
 #[derive(Debug)]
-pub struct ListPlace {
+pub struct ListPermit {
     limits: Arc<KeyLimits>,
     key_id: i64,
 }
 
 impl KeyLimits {
-    /// Takes a place for a long list of a key.
+    /// The right of a key to one more long list.
     ///
     /// # Errors
     /// [`KeyLimit::Lists`].
-    pub fn begin_list(self: &Arc<Self>, key_id: i64) -> Result<ListPlace, KeyLimit> {
+    pub fn begin_list(self: &Arc<Self>, key_id: i64) -> Result<ListPermit, KeyLimit> {
         let mut keys = self.keys();
         let in_all: usize = keys.values().map(|used| used.lists).sum();
         let used = keys.entry(key_id).or_default();
@@ -135,10 +137,10 @@ impl KeyLimits {
             return Err(KeyLimit::Lists);
         }
         used.lists += 1;
-        Ok(ListPlace { limits: Arc::clone(self), key_id })
+        Ok(ListPermit { limits: Arc::clone(self), key_id })
     }
 
-    /// Lets a request of a key pass that makes something, at most `per_second` in a second (0 is no bound) and
+    /// Counts a request of a key that makes something, at most `per_second` in a second (0 is no bound) and
     /// 25 seconds' worth at once.
     ///
     /// # Errors
@@ -157,7 +159,7 @@ impl KeyLimits {
         Ok(())
     }
 
-    /// Takes a place for a payment of a key, of which at most `most` may be open (0 is no bound).
+    /// The right of a key to make one more payment, of which at most `most` may be open (0 is no bound).
     ///
     /// # Errors
     /// [`KeyLimit::OpenPayments`], or why they could not be counted.
@@ -166,27 +168,27 @@ impl KeyLimits {
         key_id: i64,
         most: u32,
         store: &Arc<Store>,
-    ) -> Result<Option<OpenPlace>, ReserveError> {
+    ) -> Result<Option<OpenPaymentPermit>, ReserveError> {
         if most == 0 {
             // Counted afresh once there is a bound again.
             if let Some(used) = self.keys().get_mut(&key_id) {
-                used.open.most = None;
+                used.open.at_most = None;
             }
             return Ok(None);
         }
-        if let Some(place) = self.take(key_id, most) {
-            return Ok(Some(place));
+        if let Some(permit) = self.take(key_id, most) {
+            return Ok(Some(permit));
         }
         let _one_at_a_time = self.counting.lock().await;
-        if let Some(place) = self.take(key_id, most) {
-            return Ok(Some(place));
+        if let Some(permit) = self.take(key_id, most) {
+            return Ok(Some(permit));
         }
         let limit = KeyLimit::OpenPayments { most };
         let now = Instant::now();
         let made_before = {
             let mut keys = self.keys();
             let open = &mut keys.entry(key_id).or_default().open;
-            if open.most.is_some() && open.count_again_at.is_some_and(|at| now < at) {
+            if open.at_most.is_some() && open.count_again_at.is_some_and(|at| now < at) {
                 return Err(limit.into());
             }
             open.made
@@ -199,20 +201,20 @@ impl KeyLimits {
             let mut keys = self.keys();
             let open = &mut keys.entry(key_id).or_default().open;
             // What was made during the count may be in it or not.
-            open.most = Some(counted + (open.made - made_before));
-            open.count_again_at = Some(Instant::now() + now.elapsed().saturating_mul(COUNT_PART));
+            open.at_most = Some(counted + (open.made - made_before));
+            open.count_again_at = Some(Instant::now() + now.elapsed().saturating_mul(COUNT_PAUSE_FACTOR));
         }
         self.take(key_id, most).map(Some).ok_or_else(|| limit.into())
     }
 
-    fn take(self: &Arc<Self>, key_id: i64, most: u32) -> Option<OpenPlace> {
+    fn take(self: &Arc<Self>, key_id: i64, most: u32) -> Option<OpenPaymentPermit> {
         let mut keys = self.keys();
         let open = &mut keys.entry(key_id).or_default().open;
-        if open.most? + open.being_made >= u64::from(most) {
+        if open.at_most? + open.being_made >= u64::from(most) {
             return None;
         }
         open.being_made += 1;
-        Some(OpenPlace { limits: Arc::clone(self), key_id, made: false })
+        Some(OpenPaymentPermit { limits: Arc::clone(self), key_id, made: false })
     }
 
     fn keys(&self) -> MutexGuard<'_, HashMap<i64, Used>> {
@@ -220,9 +222,9 @@ impl KeyLimits {
     }
 }
 
-impl OpenPlace {
-    /// The payment is in a transaction now: once this is dropped, which must be after the commit, it counts as made. Of one
-    /// that could not be committed too, until the payments are counted again.
+impl OpenPaymentPermit {
+    /// The payment is in a transaction now: once this is dropped, which must be after the commit, it counts as made. So does
+    /// one that could not be committed, until the payments are counted again.
     #[must_use]
     pub fn will_be_made(mut self) -> Self {
         self.made = true;
@@ -230,20 +232,20 @@ impl OpenPlace {
     }
 }
 
-impl Drop for ListPlace {
+impl Drop for ListPermit {
     fn drop(&mut self) {
         self.limits.keys().entry(self.key_id).or_default().lists -= 1;
     }
 }
 
-impl Drop for OpenPlace {
+impl Drop for OpenPaymentPermit {
     fn drop(&mut self) {
         let mut keys = self.limits.keys();
         let open = &mut keys.entry(self.key_id).or_default().open;
         open.being_made -= 1;
         if self.made {
             open.made += 1;
-            open.most = open.most.map(|most| most + 1);
+            open.at_most = open.at_most.map(|at_most| at_most + 1);
         }
     }
 }
@@ -253,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quiet_key_asks_for_25_seconds_worth_at_once_and_then_at_its_pace() {
+    fn a_quiet_key_asks_for_25_seconds_worth_at_once_and_then_at_its_rate() {
         let (limits, start) = (KeyLimits::default(), Instant::now());
         for _ in 0..50 {
             limits.ask(1, 2, start).unwrap();
@@ -298,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn places_given_up_are_free_again_and_those_of_payments_are_not() {
+    async fn permits_are_given_back_unless_a_payment_was_made() {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(Store::open(&folder.path().join("t.db")).unwrap());
         let limits = Arc::new(KeyLimits::default());
@@ -310,7 +312,7 @@ mod tests {
         let third = reserve().await.unwrap().unwrap();
         drop(second.will_be_made());
         drop(third.will_be_made());
-        assert_eq!(limits.keys()[&1].open.most, Some(2));
+        assert_eq!(limits.keys()[&1].open.at_most, Some(2));
         assert!(limits.reserve(2, 2, &store).await.unwrap().is_some());
         assert!(limits.reserve(1, 0, &store).await.unwrap().is_none());
     }

@@ -1,4 +1,4 @@
-//! What staff does with anomalies. They are raised, followed and taken back by the watcher alone.
+//! Dismissing an anomaly.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub enum DismissError {
     /// A decision needs its reason.
     #[error("a dismissal needs a reason of 1 to {REASON_MAX} characters")]
     Reason,
-    /// It could not be stored.
+    /// Neither it nor its notification could be stored.
     #[error(transparent)]
     Outbox(#[from] OutboxError),
 }

@@ -1,24 +1,26 @@
-//! Anomalies as GET shows them.
+//! Anomalies as GET answers them.
 
 use tillgate_domain::id::Id;
 
+use crate::access::sees::Sees;
 use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
 use crate::store::StoreError;
 use crate::store::anomalies::AnomalyFilter;
 
-/// The record of one anomaly, if there is one of this id; with `key_id`, if that key made its payment.
+/// The record of one anomaly, if there is one of this id that the caller `sees`. Blocks for as long as it takes to read its
+/// transactions, of which there may be any number.
 ///
 /// # Errors
 /// When the database cannot be read.
-pub(crate) fn show(gateway: &Gateway, id: &Id, key_id: Option<i64>) -> Result<Option<String>, StoreError> {
+pub(crate) fn record(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<String>, StoreError> {
     gateway.render(|snapshot| {
-        let row = snapshot.reader.anomaly(id)?.filter(|row| key_id.is_none() || row.key_id == key_id);
+        let row = snapshot.reader.anomaly(id)?.filter(|row| sees.may_see(row.key_id));
         row.map(|row| snapshot.anomaly(&row)).transpose()
     })
 }
 
-/// A page of anomalies, newest first, to be made in parts. Blocks for as long as the query takes.
+/// A page of anomalies, newest first, to be rendered in parts. Blocks for as long as the query takes.
 ///
 /// # Errors
 /// When the database cannot be read.

@@ -6,6 +6,7 @@ use tillgate_domain::id::Id;
 use tillgate_sandbox::Pay;
 
 use super::list;
+use crate::access::sees::Sees;
 use crate::notifications::resend;
 use crate::store::anomalies::AnomalyFilter;
 use crate::store::payments::PaymentRow;
@@ -27,7 +28,7 @@ async fn pay_late(world: &World, payment: &PaymentRow, parts: u32) {
     world.mine(2).await;
 }
 
-/// How many anomalies a whole list of 500 shows.
+/// How many anomalies a whole list of 500 holds.
 fn listed(world: &World, filter: &AnomalyFilter) -> usize {
     let records = world.gateway.render(|snapshot| {
         let mut list = list(snapshot, filter, 500, 0)?;
@@ -46,10 +47,14 @@ async fn steps(world: &World, payment: &PaymentRow, expected: u32) -> [u64; 2] {
     let id: Id = payment.payment.id;
     let filter = AnomalyFilter { payment_id: Some(id), ..AnomalyFilter::default() };
     // Statements are prepared once; this is no part of what many cost.
-    resend::resend_anomalies(gateway, id, None).await.unwrap();
+    let resend = async || {
+        let ids = resend::anomalies_of(gateway, &id, Sees::Everything).unwrap().unwrap();
+        resend::resend_anomalies(gateway, &ids).await.unwrap()
+    };
+    resend().await;
     listed(world, &filter);
     let steps = gateway.store.count_steps();
-    assert_eq!(resend::resend_anomalies(gateway, id, None).await.unwrap(), Some(expected));
+    assert_eq!(resend().await, expected);
     let resent = steps.swap(0, Ordering::Relaxed);
     assert_eq!(listed(world, &filter), usize::try_from(expected).unwrap());
     [resent, steps.load(Ordering::Relaxed)]

@@ -14,7 +14,8 @@ use super::body::Unused;
 use super::error::Failure;
 use super::list::list_answer;
 use super::path::RecordId;
-use super::query::Query;
+use super::query::{Query, one_of};
+use super::read_permits::read_on_another_thread;
 use super::respond::{deprecated, json_answer, resend_answer};
 use crate::anomalies;
 use crate::notifications::resend;
@@ -24,23 +25,23 @@ use crate::store::anomalies::AnomalyFilter;
 const DEFAULT_LIMIT: &str = "50";
 
 /// `GET /v2/anomalies/{anomalyId}`
-pub(super) async fn show(
+pub(super) async fn get(
     State(http): State<Arc<Http>>,
     caller: Caller,
     id: Result<RecordId, Failure>,
 ) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
     let RecordId(id) = id?;
+    let sees = caller.sees();
     let record =
-        anomalies::show(&http.app.gateway, &id, caller.0.sees_only())?.ok_or_else(|| Failure::not_found("anomaly"))?;
-    Ok(json_answer(record))
+        read_on_another_thread(&http, caller.0.key_id, move |gateway| anomalies::record(gateway, &id, sees)).await?;
+    Ok(json_answer(record.ok_or_else(|| Failure::not_found("anomaly"))?))
 }
 
 /// `GET /v2/anomalies`
 pub(super) async fn list(State(http): State<Arc<Http>>, caller: Caller, uri: Uri) -> Result<Response, Failure> {
     caller.may(Permission::PaymentsRead)?;
     let mut query = Query::of(&uri);
-    let kinds = "must be LATE_PAYMENT, EXTRA_PAYMENT, OVERPAYMENT, UNDERPAYMENT or REVERSED_PAYMENT";
     let limit = query.text("limit").unwrap_or_else(|| DEFAULT_LIMIT.to_owned());
     let offset = query.text("offset").unwrap_or_else(|| "0".to_owned());
     let (limit, offset) = (query.limit(&limit, PAGE_MAX), query.offset(&offset));
@@ -49,8 +50,8 @@ pub(super) async fn list(State(http): State<Arc<Http>>, caller: Caller, uri: Uri
         end: query.time("end"),
         payment_id: query.parsed("paymentId", "must be 40 lower-case hexadecimal characters"),
         merchant_transaction_id: query.text("merchantTransactionId"),
-        kind: query.parsed::<AnomalyKind>("anomalyType", kinds),
-        key_id: caller.0.sees_only(),
+        kind: query.parsed("anomalyType", &one_of(&AnomalyKind::ALL.map(AnomalyKind::as_str))),
+        key_id: caller.sees().only_key(),
         resolution: None,
     };
     query.finish()?;
@@ -76,6 +77,9 @@ pub(super) async fn notify(
     body?;
     caller.asks(&http)?;
     http.app.gateway.disk.check_room()?;
-    let queued = resend::resend_anomalies(&http.app.gateway, id, caller.0.sees_only()).await?;
-    Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("anomaly or payment"))?))
+    let sees = caller.sees();
+    let ids =
+        read_on_another_thread(&http, caller.0.key_id, move |gateway| resend::anomalies_of(gateway, &id, sees)).await?;
+    let ids = ids.ok_or_else(|| Failure::not_found("anomaly or payment"))?;
+    Ok(resend_answer(resend::resend_anomalies(&http.app.gateway, &ids).await?))
 }

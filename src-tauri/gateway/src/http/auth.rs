@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use axum::http::StatusCode;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use base64::Engine as _;
@@ -15,7 +14,9 @@ use tokio::time::Instant;
 use super::Http;
 use super::connections::Peer;
 use super::error::Failure;
+use super::error_type::ErrorType;
 use super::peer::client_address;
+use crate::access::sees::Sees;
 use crate::machine::clock::machine_now;
 use crate::store::api_keys::ApiKey;
 
@@ -35,7 +36,12 @@ impl Caller {
             return Ok(());
         }
         let message = format!("This API key lacks the permission {}", permission.as_str());
-        Err(Failure::new(StatusCode::FORBIDDEN, "PERMISSION_DENIED", message))
+        Err(Failure::new(ErrorType::PermissionDenied, message))
+    }
+
+    /// The records that the key may see.
+    pub(super) fn sees(&self) -> Sees {
+        Sees::of(&self.0)
     }
 
     /// 429 where the key asks too often for things that are made.
@@ -55,7 +61,7 @@ impl FromRequestParts<Arc<Http>> for Caller {
         let peer = parts.extensions.get::<Peer>();
         if let Some(key) = sign_in(http, value.as_bytes()) {
             if let Some(peer) = peer {
-                peer.place.signed_in();
+                peer.permit.signed_in();
             }
             return Ok(Self(key));
         }

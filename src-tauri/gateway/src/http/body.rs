@@ -4,22 +4,23 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
+use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, StatusCode};
 use tokio_stream::StreamExt as _;
 
 use super::error::Failure;
+use super::error_type::ErrorType;
 
 /// The largest body (interface, section 1).
 const BODY_MAX: usize = 64 * 1_024;
 
-/// What is read of a body that is too large, so that its sender comes to read the answer.
+/// So much is read of a body that is too large, for many senders read no answer before they have sent all.
 const DRAIN_MAX: usize = 1_024 * 1_024;
 
-/// A body that takes longer than this to arrive is no request of a shop.
+/// How long a body may take to arrive; a shop's takes a moment.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A body for which a call has no use. Only its contents are ignored: it is bounded and typed as every body.
+/// A body for which a call has no use. Its contents alone are ignored: it is as bounded and typed as every body.
 pub(crate) struct Unused;
 
 impl<S: Send + Sync> FromRequest<S> for Unused {
@@ -31,33 +32,32 @@ impl<S: Send + Sync> FromRequest<S> for Unused {
     }
 }
 
-/// The whole body, which is JSON by its content type (if there is any of it).
+/// The whole body, which is JSON by its content type unless it is empty.
 pub(crate) async fn read_json_body(headers: &HeaderMap, body: Body) -> Result<Bytes, Failure> {
     let read = tokio::time::timeout(BODY_TIMEOUT, read_bounded(body)).await;
-    let body = read.map_err(|_| {
-        Failure::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "The body did not arrive within 10 seconds")
-    })??;
+    let body =
+        read.map_err(|_| Failure::new(ErrorType::RequestTimeout, "The body did not arrive within 10 seconds"))??;
     if !body.is_empty() && !says_json(headers) {
         let message = "The body must be application/json in UTF-8";
-        return Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message));
+        return Err(Failure::new(ErrorType::UnsupportedMediaType, message));
     }
     Ok(body)
 }
 
 async fn read_bounded(body: Body) -> Result<Bytes, Failure> {
     let mut chunks = body.into_data_stream();
-    let broken = |_| Failure::new(StatusCode::BAD_REQUEST, "BROKEN_BODY", "The body could not be read");
+    let broken = |_| Failure::new(ErrorType::BrokenBody, "The body could not be read");
     let Some(first) = chunks.next().await.transpose().map_err(broken)? else { return Ok(Bytes::new()) };
     let Some(second) = chunks.next().await.transpose().map_err(broken)? else { return bounded(first) };
     let mut whole = Vec::with_capacity(BODY_MAX.min(2 * (first.len() + second.len())));
     let mut next = Some(first);
     let mut then = Some(second);
-    let mut seen = 0;
+    let mut received = 0;
     while let Some(chunk) = next {
-        seen += chunk.len();
-        if seen <= BODY_MAX {
+        received += chunk.len();
+        if received <= BODY_MAX {
             whole.extend_from_slice(&chunk);
-        } else if seen > DRAIN_MAX {
+        } else if received > DRAIN_MAX {
             break;
         }
         next = match then.take() {
@@ -65,7 +65,7 @@ async fn read_bounded(body: Body) -> Result<Bytes, Failure> {
             None => chunks.next().await.transpose().map_err(broken)?,
         };
     }
-    if seen > BODY_MAX { Err(too_large()) } else { Ok(whole.into()) }
+    if received > BODY_MAX { Err(too_large()) } else { Ok(whole.into()) }
 }
 
 fn bounded(body: Bytes) -> Result<Bytes, Failure> {
@@ -73,7 +73,7 @@ fn bounded(body: Bytes) -> Result<Bytes, Failure> {
 }
 
 fn too_large() -> Failure {
-    Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE", "The body may have at most 65536 bytes")
+    Failure::new(ErrorType::BodyTooLarge, "The body may have at most 65536 bytes")
 }
 
 fn says_json(headers: &HeaderMap) -> bool {

@@ -13,8 +13,8 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// A resend by GET, which existing clients use: it changes something although it is a GET.
 const RESEND: &str = "/v2/payments/notify/";
 
-/// Whether a browser says that a page of anybody else's makes this call, and the call changes something. Programs send
-/// neither header; older browsers send the origin alone.
+/// Whether the call changes something and a browser says that another site's page makes it. Programs send neither header;
+/// older browsers send the origin alone.
 pub(super) fn is_forged<B>(request: &Request<B>, listen: SocketAddr, settings: &Settings) -> bool {
     let changes = !request.method().is_safe() || request.uri().path().starts_with(RESEND);
     let all = |name: &HeaderName| request.headers().get_all(name).iter();

@@ -1,5 +1,5 @@
-//! How failures look on the wire: an array of field errors, a status, sometimes a header. An internal
-//! failure shows a reference number that stands in the log too, and nothing else.
+//! What a failed request is answered: a JSON array of errors, a status, sometimes a header. Of an internal failure it
+//! tells a reference number that stands in the log too, and nothing else.
 
 use std::borrow::Cow;
 
@@ -8,6 +8,7 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use super::error_type::ErrorType;
 use super::respond::json_answer;
 use crate::access::key_limits::KeyLimit;
 use crate::field_errors::FieldError;
@@ -28,10 +29,10 @@ const MESSAGE_MAX: usize = 500;
 /// Characters of a field's name at most.
 const FIELD_MAX: usize = 100;
 
-/// Bytes that are left for the sentence that counts the field errors that are not listed.
+/// Bytes that are left for the sentence that counts what is not listed.
 const COUNT_MAX: usize = 200;
 
-/// A failed request's answer.
+/// What a failed request is answered.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: StatusCode,
@@ -40,39 +41,39 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// One field error of the whole request.
-    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, field_errors: vec![FieldError::general(code, message)], header: None }
+    /// An error of the whole request.
+    pub(crate) fn new(error_type: ErrorType, message: impl Into<String>) -> Self {
+        let field_errors = vec![FieldError::general(error_type.as_str(), message)];
+        Self { status: error_type.status(), field_errors, header: None }
     }
 
     /// 400 with every field error.
     pub(crate) fn invalid(field_errors: Vec<FieldError>) -> Self {
-        Self { status: StatusCode::BAD_REQUEST, field_errors, header: None }
+        Self { status: ErrorType::ValidationFailed.status(), field_errors, header: None }
     }
 
     /// 404; `what` is what there is none of ("payment").
     pub(crate) fn not_found(what: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", format!("There is no such {what}"))
+        Self::new(ErrorType::NotFound, format!("There is no such {what}"))
     }
 
     /// 401, with the one way to sign in.
     pub(crate) fn unauthorized() -> Self {
         let message = "Sign in with HTTP Basic: the API key's name and secret";
-        Self::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message)
+        Self::new(ErrorType::Unauthorized, message)
             .with(WWW_AUTHENTICATE, HeaderValue::from_static(r#"Basic realm="Tillgate", charset="UTF-8""#))
     }
 
     /// 429 after too many failed sign-ins.
     pub(crate) fn too_many_sign_ins(retry_after_seconds: u32) -> Self {
         let message = "Too many failed sign-ins from this address: wait, then sign in with a valid key";
-        Self::new(StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_SIGN_INS", message)
-            .with(RETRY_AFTER, HeaderValue::from(retry_after_seconds))
+        Self::new(ErrorType::TooManySignIns, message).with(RETRY_AFTER, HeaderValue::from(retry_after_seconds))
     }
 
     /// 405. The router adds `Allow`.
     pub(crate) fn method_not_allowed(method: &Method) -> Self {
         let message = format!("{method} is not possible here");
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message)
+        Self::new(ErrorType::MethodNotAllowed, message)
     }
 
     /// 500: the reason goes to the log under a reference number.
@@ -80,12 +81,7 @@ impl Failure {
         let reference = SystemEntropy.id().map_or_else(|_| "unknown".to_owned(), |id| id.to_string()[..12].to_owned());
         tracing::error!(reference, %reason, "a request failed");
         let message = format!("Something went wrong here; the log has it under {reference}");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR", message)
-    }
-
-    /// 503.
-    pub(super) fn unavailable(code: &'static str, message: impl Into<String>) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
+        Self::new(ErrorType::InternalError, message)
     }
 
     /// The same with a header.
@@ -112,7 +108,7 @@ fn list(field_errors: &[FieldError]) -> String {
     for (index, field_error) in field_errors.iter().enumerate() {
         let object = object(field_error).to_string();
         if index > 0 && list.len() + object.len() + COUNT_MAX > LISTED_MAX {
-            let message = format!("{} more faults are not listed here", field_errors.len() - index);
+            let message = format!("{} more errors are not listed here", field_errors.len() - index);
             list.push(',');
             list.push_str(&json!({ "errorType": field_error.code, "message": message }).to_string());
             break;
@@ -144,7 +140,7 @@ fn cut(text: &str, max: usize) -> Cow<'_, str> {
 
 impl From<Malformed> for Failure {
     fn from(error: Malformed) -> Self {
-        Self::invalid(vec![error.field_error()])
+        Self::new(ErrorType::MalformedJson, error.to_string())
     }
 }
 
@@ -161,13 +157,13 @@ impl From<StoreError> for Failure {
             StoreError::CommitFailed(_) => format!("{changed_nothing}: the commit failed"),
             _ => format!("{changed_nothing}: {error}"),
         };
-        Self::unavailable("STORAGE_UNAVAILABLE", message)
+        Self::new(ErrorType::StorageUnavailable, message)
     }
 }
 
 impl From<KeyLimit> for Failure {
     fn from(limit: KeyLimit) -> Self {
-        Self::new(StatusCode::TOO_MANY_REQUESTS, "KEY_LIMIT", limit.to_string())
+        Self::new(ErrorType::KeyLimit, limit.to_string())
             .with(RETRY_AFTER, HeaderValue::from(limit.retry_after_seconds()))
     }
 }
@@ -175,7 +171,7 @@ impl From<KeyLimit> for Failure {
 impl From<DiskNearlyFull> for Failure {
     fn from(full: DiskNearlyFull) -> Self {
         tracing::error!("a payment or resend was refused because less than 500 MB of the disk are free: make room");
-        Self::unavailable("STORAGE_UNAVAILABLE", full.to_string())
+        Self::new(ErrorType::StorageUnavailable, full.to_string())
     }
 }
 
@@ -192,15 +188,15 @@ impl From<CreateError> for Failure {
     fn from(error: CreateError) -> Self {
         match error {
             CreateError::Invalid(field_errors) => Self::invalid(field_errors),
-            CreateError::KeyReused => Self::new(StatusCode::CONFLICT, "IDEMPOTENCY_KEY_REUSED", error.to_string()),
+            CreateError::KeyReused => Self::new(ErrorType::IdempotencyKeyReused, error.to_string()),
             CreateError::KeyLimit(limit) => limit.into(),
             CreateError::DiskNearlyFull(full) => full.into(),
-            CreateError::Rate(unavailable) => Self::unavailable("RATE_UNAVAILABLE", unavailable.to_string()),
-            CreateError::NotWatched(NotWatched::Silent) => Self::unavailable("CHAIN_NOT_READY", error.to_string()),
+            CreateError::Rate(unavailable) => Self::new(ErrorType::RateUnavailable, unavailable.to_string()),
+            CreateError::NotWatched(NotWatched::Silent) => Self::new(ErrorType::ChainNotReady, error.to_string()),
             CreateError::NotWatched(NotWatched::NotStored(_)) => {
-                Self::unavailable("STORAGE_UNAVAILABLE", error.to_string())
+                Self::new(ErrorType::StorageUnavailable, error.to_string())
             }
-            CreateError::WalletNotReady => Self::unavailable("WALLET_NOT_READY", error.to_string()),
+            CreateError::WalletNotReady => Self::new(ErrorType::WalletNotReady, error.to_string()),
             CreateError::Wallet(error) => Self::internal(&error),
             CreateError::Entropy(error) => Self::internal(&error),
             CreateError::Store(error) => error.into(),
@@ -212,7 +208,7 @@ impl From<CreateError> for Failure {
 mod tests {
     use super::*;
 
-    async fn shown(failure: Failure) -> (u16, String) {
+    async fn answered(failure: Failure) -> (u16, String) {
         let response = failure.into_response();
         let status = response.status().as_u16();
         let body = axum::body::to_bytes(response.into_body(), 1 << 16).await.unwrap();
@@ -221,8 +217,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_internal_failure_tells_a_reference_number_and_nothing_else() {
-        let (status, one) = shown(StoreError::Corrupt("page 7 of till.db".to_owned()).into()).await;
-        let (_, other) = shown(StoreError::BadValue("payments.state").into()).await;
+        let (status, one) = answered(StoreError::Corrupt("page 7 of till.db".to_owned()).into()).await;
+        let (_, other) = answered(StoreError::BadValue("payments.state").into()).await;
         assert_eq!(status, 500);
         assert!(!one.contains("page 7") && !other.contains("payments.state"), "{one} {other}");
         assert_ne!(one, other, "each has its own number");
@@ -231,18 +227,18 @@ mod tests {
     #[tokio::test]
     async fn what_could_not_be_stored_is_503() {
         for error in [StoreError::DiskFull, StoreError::ReadOnly, StoreError::Locked, StoreError::Closed] {
-            let (status, body) = shown(error.into()).await;
+            let (status, body) = answered(error.into()).await;
             assert_eq!(status, 503);
             assert!(body.contains("STORAGE_UNAVAILABLE"), "{body}");
         }
-        let (_, body) = shown(StoreError::DiskFull.into()).await;
+        let (_, body) = answered(StoreError::DiskFull.into()).await;
         assert!(body.contains("disk that holds the database is full"), "the cause is named: {body}");
         let source = std::io::Error::from_raw_os_error(24);
-        let (_, body) = shown(StoreError::Io { action: "opening the database", source }.into()).await;
+        let (_, body) = answered(StoreError::Io { action: "opening the database", source }.into()).await;
         assert!(body.contains("opening the database failed: Too many open files"), "{body}");
         for error in [StoreError::TooManyReads, StoreError::OutOfFiles] {
             let cause = error.to_string();
-            let (status, body) = shown(error.into()).await;
+            let (status, body) = answered(error.into()).await;
             assert!(status == 503 && body.contains(&cause), "{body}");
         }
     }
@@ -256,7 +252,7 @@ mod tests {
         let text = list(&many);
         assert!(text.len() <= LISTED_MAX, "{}", text.len());
         let listed: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
-        let left = format!("{} more faults", 8_000 - (listed.len() - 1));
+        let left = format!("{} more errors", 8_000 - (listed.len() - 1));
         assert!(listed.last().unwrap()["message"].as_str().unwrap().starts_with(&left), "{left}");
         let long = [FieldError::invalid("\u{1}".repeat(60_000), "is unknown")];
         assert!(list(&long).len() <= LISTED_MAX);

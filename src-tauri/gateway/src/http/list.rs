@@ -11,19 +11,21 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::Http;
 use super::error::Failure;
+use super::read_permits::read_on_another_thread;
 use super::respond::{holding, json_answer};
+use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
 use crate::store::StoreError;
 
 /// How a list begins.
 const BEGIN: &str = r#"{"items":["#;
 
-/// Parts of a list that wait to be read.
-const PARTS_MADE: usize = 1;
+/// Parts of a list that are made ahead of its client's reading.
+const PARTS_AHEAD: usize = 1;
 
 /// A list. A short one is made at once; of a long one only the beginning, and the rest as its client reads it, from the
-/// snapshot of each moment: nobody who reads slowly holds records in memory or keeps the database from tidying up. No more
-/// is read at a time for the key `key_id`, and for all, than there are places.
+/// snapshot of each moment: nobody who reads slowly holds records in memory or keeps the database's log from being
+/// truncated. Each part is read under a permit of the key `key_id`.
 ///
 /// # Errors
 /// When the beginning cannot be read, or too many long lists of the key are not read to their end. What fails later breaks
@@ -34,17 +36,13 @@ pub(super) async fn list_answer<K: Send + 'static>(
     (limit, offset): (u32, u64),
     query: impl FnOnce(&Snapshot<'_>) -> Result<RecordList<K>, StoreError> + Send + 'static,
 ) -> Result<Response, Failure> {
-    let begin = {
-        let (http, place) = (Arc::clone(http), http.read_places.take(key_id).await?);
-        move || {
-            let _place = place;
-            http.app.gateway.render(|snapshot| {
-                let mut list = query(snapshot)?;
-                Ok((list.next_part(snapshot)?, list))
-            })
-        }
+    let begin = |gateway: &Gateway| {
+        gateway.render(|snapshot| {
+            let mut list = query(snapshot)?;
+            Ok((list.next_part(snapshot)?, list))
+        })
     };
-    let (first, list) = tokio::task::spawn_blocking(begin).await.map_err(|error| Failure::internal(&error))??;
+    let (first, list) = read_on_another_thread(http, key_id, begin).await?;
     let count = list.items_count();
     let end = format!(r#"],"paginationInfo":{{"itemsCount":{count},"limit":{limit},"offset":{offset}}}}}"#);
     let mut begun = String::with_capacity(BEGIN.len() + first.len() + end.len());
@@ -54,11 +52,11 @@ pub(super) async fn list_answer<K: Send + 'static>(
         begun.push_str(&end);
         return Ok(json_answer(begun));
     }
-    let place = http.app.gateway.key_limits.begin_list(key_id)?;
-    let (parts, made) = mpsc::channel(PARTS_MADE);
+    let permit = http.app.gateway.key_limits.begin_list(key_id)?;
+    let (parts, made) = mpsc::channel(PARTS_AHEAD);
     tokio::spawn(go_on(Arc::clone(http), key_id, list, end, parts));
     let begun = tokio_stream::once(Ok(Bytes::from(begun)));
-    Ok(holding(json_answer(Body::from_stream(begun.chain(ReceiverStream::new(made)))), place))
+    Ok(holding(json_answer(Body::from_stream(begun.chain(ReceiverStream::new(made)))), permit))
 }
 
 /// Makes the rest of a list, no faster than it is read.
@@ -72,8 +70,8 @@ async fn go_on<K: Send + 'static>(
     while !list.is_done() {
         // Closed when the client has gone.
         let Ok(room) = parts.reserve().await else { return };
-        let place = match http.read_places.take(key_id).await {
-            Ok(place) => place,
+        let permit = match http.read_permits.take(key_id).await {
+            Ok(permit) => permit,
             Err(error) => {
                 tracing::error!(%error, "a list broke off");
                 return room.send(Err(io::Error::other(error)));
@@ -81,7 +79,7 @@ async fn go_on<K: Send + 'static>(
         };
         let gateway = Arc::clone(&http.app.gateway);
         let next = tokio::task::spawn_blocking(move || {
-            let _place = place;
+            let _permit = permit;
             (gateway.render(|snapshot| list.next_part(snapshot)), list)
         });
         let part = match next.await {
@@ -116,7 +114,7 @@ mod tests {
     use crate::testing::World;
 
     #[tokio::test]
-    async fn a_list_has_a_place_until_it_is_read_or_given_up() {
+    async fn a_list_has_its_permit_until_it_is_read_or_given_up() {
         let world = World::new().await;
         let long = |_: &Snapshot<'_>| Ok(RecordList::new(2, vec![0u8, 1], |_, _| Ok(Some("1".repeat(100_000)))));
         let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
@@ -133,18 +131,19 @@ mod tests {
         unread.pop();
         begin().await.unwrap();
     }
+
     fn nothing() -> RecordList<()> {
         RecordList::new(0, Vec::new(), |_, ()| Ok(None))
     }
 
     #[tokio::test]
-    async fn a_key_whose_lists_take_long_leaves_places_to_all_others() {
+    async fn a_key_whose_lists_take_long_leaves_room_to_all_others() {
         let world = World::new().await;
         let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
         let (begun, mut has_begun) = unbounded_channel();
         let (go_on, may_go_on) = channel::<()>();
         let may_go_on = Arc::new(Mutex::new(may_go_on));
-        // As many as the database has places. Those that read wait until `go_on` is dropped.
+        // As many as the database reads at the same time. Those that read wait until `go_on` is dropped.
         for _ in 0..48 {
             let (http, begun, may_go_on) = (Arc::clone(&http), begun.clone(), Arc::clone(&may_go_on));
             let query = move |_: &Snapshot<'_>| {

@@ -6,7 +6,7 @@ use tillgate_domain::id::Id;
 
 use super::error::Failure;
 
-/// A record's id. What is none names no record: 404.
+/// A record's id. A text that is no id names no record: 404.
 pub(crate) struct RecordId(pub Id);
 
 impl<S: Send + Sync> FromRequestParts<S> for RecordId {
@@ -19,7 +19,7 @@ impl<S: Send + Sync> FromRequestParts<S> for RecordId {
     }
 }
 
-/// `{limit}/{offset}`, not yet judged.
+/// `{limit}/{offset}`, not yet validated.
 pub(super) struct PageOf {
     pub limit: String,
     pub offset: String,

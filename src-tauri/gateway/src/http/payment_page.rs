@@ -5,7 +5,7 @@
 mod brand;
 mod events;
 mod html;
-mod stream_slots;
+mod stream_permits;
 mod texts;
 mod view;
 
@@ -20,23 +20,28 @@ use axum::routing::get;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use tillgate_domain::id::Id;
+use tillgate_domain::payment::PaymentState;
+use tillgate_domain::receipt::least_confirmations;
 
 use super::Http;
 use super::connections::Peer;
 use super::error::Failure;
+use super::error_type::ErrorType;
 use super::peer::{client_address, network_of};
+use super::read_permits::{PAGES, read_on_another_thread};
 use super::respond::holding;
 use crate::gateway::Gateway;
 use crate::machine::entropy::Entropy;
 use crate::store::StoreError;
-pub(super) use stream_slots::StreamSlots;
+use crate::store::payments::PaymentRow;
+pub(super) use stream_permits::StreamPermits;
 use texts::ENGLISH;
 use view::View;
 
 /// Random bytes of the nonce by which the page's own script and style are known.
 const NONCE_BYTES: usize = 16;
 
-/// When a page that found no slot for its events may try again.
+/// A page that got no permit for its events may try again after this.
 const RETRY_AFTER_SECONDS: u32 = 15;
 
 /// The page and its events.
@@ -47,7 +52,7 @@ pub(super) fn routes() -> Router<Arc<Http>> {
 /// `GET /pay/{paymentId}`
 async fn page(State(http): State<Arc<Http>>, Path(id): Path<String>) -> Result<Response, Failure> {
     let nonce = nonce(http.app.gateway.entropy.as_ref())?;
-    let Some(view) = load(&http.app.gateway, &id)? else {
+    let Some(view) = load(&http, &id).await? else {
         return html_answer(StatusCode::NOT_FOUND, html::not_found(&nonce, &ENGLISH), &nonce);
     };
     html_answer(StatusCode::OK, html::page(&view, &nonce, &ENGLISH), &nonce)
@@ -60,30 +65,44 @@ async fn follow(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
-    if load(&http.app.gateway, &id)?.is_none() {
+    if load(&http, &id).await?.is_none() {
         return Err(Failure::not_found("payment"));
     }
     let id = id.parse().map_err(|_| Failure::not_found("payment"))?;
     let client = client_address(peer.address.ip(), &headers, &http.app.gateway.settings.snapshot());
-    let Some(slot) = http.stream_slots.take(id, network_of(client)) else {
+    let Some(permit) = http.stream_permits.take(id, network_of(client)) else {
         let message = "Too many pages follow payments at the moment";
-        return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "TOO_MANY_FOLLOWERS", message)
+        return Err(Failure::new(ErrorType::TooManyFollowers, message)
             .with(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS)));
     };
-    let events = events::stream(Arc::clone(&http.app.gateway), id, slot).into_response();
-    Ok(holding(events, peer.place.streams()))
+    let events = events::stream(Arc::clone(&http), id, permit).into_response();
+    Ok(holding(events, peer.permit.streams()))
 }
 
-/// The payment as its page shows it, from one snapshot; `None` where there is none of this id.
-fn load(gateway: &Gateway, id: &str) -> Result<Option<View>, StoreError> {
+/// The payment as its page shows it; `None` where there is none of this id.
+async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {
     let Ok(id) = id.parse::<Id>() else { return Ok(None) };
-    let settings = gateway.settings.snapshot();
+    let gateway = &http.app.gateway;
+    // One row by its key is read on the connection's own thread; transactions, of which there may be any number, are not.
+    match gateway.store.read(|reader| reader.payment(&id))? {
+        Some(row) if row.payment.state == PaymentState::Unconfirmed => {
+            read_on_another_thread(http, PAGES, move |gateway| read_view(gateway, &id)).await
+        }
+        row => Ok(row.map(|row| view_of(gateway, &row, 0))),
+    }
+}
+
+/// The same from one snapshot. Blocks for as long as it takes to read the payment's transactions.
+fn read_view(gateway: &Gateway, id: &Id) -> Result<Option<View>, StoreError> {
     gateway.store.read(|reader| {
-        let Some(row) = reader.payment(&id)? else { return Ok(None) };
-        let receipts = reader.receipts(row.seq)?;
-        let tip_height = reader.tip_height()?;
-        Ok(Some(View::of(&row, &receipts, tip_height, gateway.clock.now(), gateway.environment, &settings)))
+        let Some(row) = reader.payment(id)? else { return Ok(None) };
+        let confirmations = least_confirmations(&reader.receipts(row.seq)?, reader.tip_height()?);
+        Ok(Some(view_of(gateway, &row, confirmations)))
     })
+}
+
+fn view_of(gateway: &Gateway, row: &PaymentRow, confirmations: u32) -> View {
+    View::of(row, confirmations, gateway.clock.now(), gateway.environment, &gateway.settings.snapshot())
 }
 
 fn nonce(entropy: &dyn Entropy) -> Result<String, Failure> {

@@ -1,4 +1,4 @@
-//! Whom a request is from, by addresses.
+//! Whom a request is from, by its address.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 
 use crate::settings::Settings;
 
-/// Whom a request is from: the peer, or what trusted proxies say. Of `X-Forwarded-For` the last address
+/// Whom a request is from: the peer, or whom trusted proxies name. Of `X-Forwarded-For` the last address
 /// that is no trusted proxy counts: what stands before it, the client may have written itself.
 pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, settings: &Settings) -> IpAddr {
     if !settings.trusts(peer) {

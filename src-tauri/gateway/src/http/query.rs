@@ -103,6 +103,28 @@ impl<'a> Query<'a> {
     }
 }
 
+/// What follows a parameter's name in a field error where these are all the values that it may have.
+pub(super) fn one_of(names: &[&str]) -> String {
+    match names {
+        [all_but_last @ .., last] if !all_but_last.is_empty() => {
+            format!("must be {} or {last}", all_but_last.join(", "))
+        }
+        _ => format!("must be {}", names.concat()),
+    }
+}
+
 fn is_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_error_names_every_value_that_there_is() {
+        assert_eq!(one_of(&["NEW", "PAID", "EXPIRED"]), "must be NEW, PAID or EXPIRED");
+        assert_eq!(one_of(&["NEW", "PAID"]), "must be NEW or PAID");
+        assert_eq!(one_of(&["NEW"]), "must be NEW");
+    }
 }

@@ -6,7 +6,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use tokio_stream::StreamExt as _;
 
-/// 1 January 2026. The interface tells no day on which calls were deprecated, the header wants one.
+/// 1 January 2026: the interface names no day on which calls were deprecated, and the header wants one.
 const DEPRECATED_SINCE: HeaderValue = HeaderValue::from_static("@1767225600");
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -18,7 +18,7 @@ pub(crate) fn json_answer(json: impl Into<Body>) -> Response {
     response
 }
 
-/// The same answer, with what is held until its body is sent or given up.
+/// The same answer; `held` is dropped once its body was sent or given up.
 pub(super) fn holding<T: Send + 'static>(response: Response, held: T) -> Response {
     response.map(|body| {
         Body::from_stream(body.into_data_stream().map(move |part| {
@@ -28,12 +28,12 @@ pub(super) fn holding<T: Send + 'static>(response: Response, held: T) -> Respons
     })
 }
 
-/// What a resend did: 200 when something was queued, 402 where there is nothing to tell or nobody to tell it to.
+/// What a resend came to: 200 where something was queued, 402 where there is nothing to tell or no URL to tell it to.
 pub(super) fn resend_answer(queued: u32) -> Response {
     json_answer(if queued > 0 { r#"{"value":200}"# } else { r#"{"value":402}"# })
 }
 
-/// Marks an answer of a call whose place another one has taken (RFC 9745).
+/// Marks an answer of a call that another has superseded (RFC 9745).
 pub(super) fn deprecated(mut response: Response, successor: Option<HeaderValue>) -> Response {
     let headers = response.headers_mut();
     headers.insert(HeaderName::from_static("deprecation"), DEPRECATED_SINCE);

@@ -15,12 +15,12 @@ use super::{Http, anomalies, payment_page, payments, sandbox};
 pub(super) fn api(http: &Http) -> Router<Arc<Http>> {
     let api = Router::new()
         .route("/v2/payments/new", post(payments::create))
-        .route("/v2/payments/{payment_id}", get(payments::show))
+        .route("/v2/payments/{payment_id}", get(payments::get))
         .route("/v2/payments/{limit}/{offset}", get(payments::list))
         .route("/v2/payments/notify/{payment_id}", post(payments::notify).get(payments::notify_deprecated))
         .route("/v2/payments/anomalies", get(anomalies::list_deprecated))
         .route("/v2/anomalies", get(anomalies::list))
-        .route("/v2/anomalies/{anomaly_id}", get(anomalies::show))
+        .route("/v2/anomalies/{anomaly_id}", get(anomalies::get))
         .route("/v2/anomalies/notify/{id}", post(anomalies::notify))
         .route("/v2/openapi.json", get(describe));
     // Anywhere but in the sandbox its calls are not there.

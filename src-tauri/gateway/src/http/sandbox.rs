@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
+use axum::http::HeaderValue;
 use axum::http::header::ALLOW;
-use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get, post, put};
 use tillgate_sandbox::SandboxError;
@@ -15,6 +15,7 @@ use super::Http;
 use super::auth::Caller;
 use super::body::read_json_body;
 use super::error::Failure;
+use super::error_type::ErrorType;
 use super::respond::json_answer;
 use crate::sandbox::{self, CallError, ROUTES, Route};
 use crate::watcher::WatchError;
@@ -63,18 +64,17 @@ impl From<CallError> for Failure {
         match error {
             CallError::NoSuchPath => Self::not_found("path"),
             CallError::MethodNotAllowed(allowed) => {
-                Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", error.to_string())
-                    .with(ALLOW, HeaderValue::from_static(allowed))
+                Self::new(ErrorType::MethodNotAllowed, error.to_string()).with(ALLOW, HeaderValue::from_static(allowed))
             }
-            CallError::NotFound(message) => Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message),
+            CallError::NotFound(message) => Self::new(ErrorType::NotFound, message),
             CallError::Invalid(field_errors) => Self::invalid(field_errors),
-            CallError::Conflict(message) => Self::new(StatusCode::CONFLICT, "SANDBOX_REFUSED", message),
+            CallError::Conflict(message) => Self::new(ErrorType::SandboxRefused, message),
             CallError::Store(error) => error.into(),
             CallError::Look(WatchError::Store(error)) => error.into(),
             CallError::Look(error) => Self::internal(&error),
             CallError::Sandbox(error @ (SandboxError::Storage(_) | SandboxError::File(_))) => {
                 tracing::error!(%error, "a call of the sandbox was refused because nothing could be stored");
-                Self::unavailable("STORAGE_UNAVAILABLE", "Nothing can be stored at the moment; nothing was changed")
+                Self::new(ErrorType::StorageUnavailable, "Nothing can be stored at the moment; nothing was changed")
             }
             CallError::Sandbox(error) => Self::internal(&error),
             CallError::BrokenOff => Self::internal(&error),

@@ -2,9 +2,11 @@
 //! and a stop that lets requests under way end.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
+use std::panic::{self, AssertUnwindSafe};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -12,7 +14,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderValue, Request, StatusCode};
+use axum::http::{HeaderValue, Request};
 use axum::response::{IntoResponse as _, Response};
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
@@ -26,8 +28,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
-use super::connections::{Peer, Place};
+use super::connections::{ConnectionPermit, Peer};
 use super::error::Failure;
+use super::error_type::ErrorType;
 use super::{Http, cross_site, host, router};
 use crate::settings::Settings;
 
@@ -35,8 +38,8 @@ use crate::settings::Settings;
 /// before its client took some.
 const BUFFER_MAX: usize = 64 * 1_024;
 
-/// How long a connection may take to send a request's head, and to stand idle. Longer than clients
-/// keep theirs open, so that theirs is the end that closes.
+/// How long a connection may stand idle, and take to send a request's head. Longer than clients keep idle connections open,
+/// so that it is they who close them.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(100);
 
 /// How long a TLS handshake may take.
@@ -45,10 +48,10 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long requests under way may take to end after the stop; the whole program has 5 seconds.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long to wait after the system gave no connection (out of file descriptors).
+/// How long to wait before the next connection is asked for where the system gave none (out of file descriptors).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// The policy of every answer but the payment page.
+/// The content security policy of every answer but the payment page.
 const NEVER_FRAMED: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// What a listener serves.
@@ -146,22 +149,22 @@ struct Server {
 }
 
 impl Server {
-    /// The next connection; none where it found no place.
+    /// The next connection; none where it was not admitted.
     async fn accept(&self, listener: &TcpListener) -> io::Result<Option<(std::net::TcpStream, Peer)>> {
         let (stream, address) = listener.accept().await?;
         let is_proxy = self.http.app.gateway.settings.snapshot().trusts(address.ip());
-        let Some(place) = self.http.connections.admit(address.ip(), is_proxy).await else {
+        let Some(permit) = self.http.connections.admit(address.ip(), is_proxy).await else {
             tracing::warn!(peer = %address, "a connection was closed at once: as many as may be are being answered");
             return Ok(None);
         };
-        Ok(Some((stream.into_std()?, Peer { address, place: Arc::new(place) })))
+        Ok(Some((stream.into_std()?, Peer { address, permit: Arc::new(permit) })))
     }
 
     async fn connection(self: Arc<Self>, stream: std::net::TcpStream, peer: Peer) {
-        let place = Arc::clone(&peer.place);
+        let permit = Arc::clone(&peer.permit);
         let address = peer.address;
         tokio::select! {
-            () = place.must_give_way() => tracing::debug!(peer = %address, "a quiet connection gave way to another"),
+            () = permit.must_give_way() => tracing::debug!(peer = %address, "a quiet connection gave way to another"),
             () = self.serve(stream, peer) => {}
         }
     }
@@ -221,22 +224,19 @@ impl Server {
     }
 
     async fn answer(&self, request: Request<Incoming>, peer: Peer) -> Response {
-        let _work = peer.place.work();
+        let _work = peer.permit.work();
         let settings = self.http.app.gateway.settings.snapshot();
         let mut response = if !host::is_ours(request.uri(), request.headers(), self.listen, &settings) {
             let message = "This gateway is not reached under that Host; the setting allowedHosts can name it";
-            Failure::new(StatusCode::MISDIRECTED_REQUEST, "HOST_NOT_ALLOWED", message).into_response()
+            Failure::new(ErrorType::HostNotAllowed, message).into_response()
         } else if cross_site::is_forged(&request, self.listen, &settings) {
             let message = "A page of another site may change nothing here: make the call from your own server";
-            Failure::new(StatusCode::FORBIDDEN, "CROSS_SITE_REQUEST", message).into_response()
+            Failure::new(ErrorType::CrossSiteRequest, message).into_response()
         } else {
-            let place = Arc::clone(&peer.place);
-            let mut request = request.map(|body| Body::new(Arriving { body, place, owed_since: None }));
+            let permit = Arc::clone(&peer.permit);
+            let mut request = request.map(|body| Body::new(Arriving { body, permit, owed_since: None }));
             request.extensions_mut().insert(peer);
-            match self.router.clone().oneshot(request).await {
-                Ok(response) => response,
-                Err(never) => match never {},
-            }
+            routed(self.router.clone(), request).await
         };
         let headers = response.headers_mut();
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
@@ -247,10 +247,29 @@ impl Server {
     }
 }
 
+/// What the routes answer; 500 where they panic: the panic ends this request, and nothing else on its thread.
+async fn routed(router: Router, request: Request<Body>) -> Response {
+    let mut answering = pin!(router.oneshot(request));
+    let answer = poll_fn(|task| match panic::catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(task))) {
+        Ok(polled) => polled.map(Ok),
+        Err(payload) => Poll::Ready(Err(payload)),
+    });
+    match answer.await {
+        Ok(Ok(response)) => response,
+        Ok(Err(never)) => match never {},
+        Err(payload) => {
+            let message = payload.downcast_ref::<&str>().copied();
+            let message = message.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+            Failure::internal(&format_args!("its handler panicked: {}", message.unwrap_or("without a message")))
+                .into_response()
+        }
+    }
+}
+
 /// A request's body; while its client owes the rest, the connection counts as quiet.
 struct Arriving {
     body: Incoming,
-    place: Arc<Place>,
+    permit: Arc<ConnectionPermit>,
     owed_since: Option<u64>,
 }
 
@@ -264,9 +283,9 @@ impl HttpBody for Arriving {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(task);
         if frame.is_pending() {
-            self.owed_since = Some(self.place.owes_body(self.owed_since));
+            self.owed_since = Some(self.permit.owes_body(self.owed_since));
         } else if self.owed_since.is_some() {
-            self.place.goes_on();
+            self.permit.goes_on();
         }
         frame
     }
@@ -286,6 +305,15 @@ fn is_loopback(address: SocketAddr) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt;
+    use std::sync::Mutex;
+
+    use axum::http::header::CONTENT_TYPE;
+    use axum::routing::get;
+    use tracing::field::{Field, Visit};
+    use tracing::{Event, Level, Subscriber};
+    use tracing_subscriber::layer::{self, Layer, SubscriberExt as _};
+
     use super::*;
     use crate::machine::environment::Environment;
 
@@ -301,5 +329,48 @@ mod tests {
         }
         settings.trusted_proxies = vec!["10.0.0.1".parse().unwrap()];
         assert!(may_listen("0.0.0.0:1".parse().unwrap(), false, &settings).is_ok());
+    }
+
+    /// Keeps what is logged as an error.
+    #[derive(Clone, Default)]
+    struct ErrorLog(Arc<Mutex<String>>);
+
+    impl Visit for ErrorLog {
+        fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+            self.0.lock().unwrap().push_str(&format!("{}={value:?} ", field.name()));
+        }
+    }
+
+    impl<S: Subscriber> Layer<S> for ErrorLog {
+        fn on_event(&self, event: &Event<'_>, _: layer::Context<'_, S>) {
+            if *event.metadata().level() == Level::ERROR {
+                event.record(&mut self.clone());
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_panics_answers_500_with_a_number_under_which_the_log_has_it() {
+        async fn broken() -> Response {
+            panic!("the handler is broken")
+        }
+        let log = ErrorLog::default();
+        let _logged = tracing::subscriber::set_default(tracing_subscriber::registry().with(log.clone()));
+        let router = Router::new().route("/v2/broken", get(broken)).route("/v2/whole", get(|| async { "whole" }));
+        let ask = |path| routed(router.clone(), Request::get(path).body(Body::empty()).unwrap());
+        let answer = ask("/v2/broken").await;
+        assert_eq!(
+            (answer.status(), &answer.headers()[CONTENT_TYPE]),
+            (500.try_into().unwrap(), &"application/json".parse().unwrap())
+        );
+        let body = axum::body::to_bytes(answer.into_body(), 1 << 16).await.unwrap();
+        let errors: Vec<serde_json::Value> = serde_json::from_slice(&body).unwrap();
+        assert_eq!(errors[0]["errorType"], "INTERNAL_ERROR");
+        let message = errors[0]["message"].as_str().unwrap();
+        assert!(!message.contains("broken"), "{message}");
+        let logged = log.0.lock().unwrap().clone();
+        let reference = message.rsplit(' ').next().unwrap();
+        assert!(logged.contains(reference) && logged.contains("the handler is broken"), "{message}: {logged}");
+        assert_eq!(ask("/v2/whole").await.status(), 200);
     }
 }

@@ -12,9 +12,10 @@ use super::peer::network_of;
 /// Failed sign-ins of one address in one window that are answered 401.
 const FAILURES_MAX: u32 = 10;
 
+/// How long failed sign-ins are counted together.
 const WINDOW_MS: i64 = 60_000;
 
-/// Addresses remembered; beyond it new ones share one count, which bounds memory.
+/// Addresses that are remembered; beyond that new ones share one count, which bounds memory.
 const ADDRESSES_MAX: usize = 10_000;
 
 /// Failed sign-ins by address, on the machine's clock.
@@ -29,7 +30,7 @@ struct Window {
 }
 
 impl Window {
-    /// A clock that stepped back ends a window too.
+    /// Whether it has ended; a clock that stepped back ends it too.
     fn is_over(&self, now: Timestamp) -> bool {
         !(0..WINDOW_MS).contains(&(now.ms() - self.begun_at.ms()))
     }

@@ -14,7 +14,7 @@ use tokio_rustls::TlsAcceptor;
 /// Why TLS cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TlsError {
-    /// A file is not what it should be.
+    /// A file cannot be read, or holds something else.
     #[error("{file} holds no {what} in PEM form: {reason}")]
     BadFile {
         /// The file.
@@ -30,9 +30,9 @@ pub(crate) enum TlsError {
     /// No certificate could be made.
     #[error("no certificate could be made: {0}")]
     Making(#[from] rcgen::Error),
-    /// It could not be kept.
+    /// The certificate that was made could not be written to its file.
     #[error("{file} cannot be written: {source}")]
-    Keeping {
+    Writing {
         /// The file.
         file: PathBuf,
         /// Why.
@@ -61,7 +61,7 @@ pub(crate) fn from_files(certificate: &Path, key: &Path) -> Result<TlsAcceptor, 
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// TLS with a self-signed certificate for `names`, made once and kept in `folder`, so that clients that
+/// TLS with a self-signed certificate for `names`, made once and stored in `folder`, so that clients that
 /// pin it go on trusting it.
 ///
 /// # Errors
@@ -71,13 +71,13 @@ pub(crate) fn self_signed(folder: &Path, names: Vec<String>) -> Result<TlsAccept
     // The certificate is written last: without it, a start was cut short.
     if !certificate.exists() {
         let made = rcgen::generate_simple_self_signed(names)?;
-        keep(&key, &made.signing_key.serialize_pem())?;
-        keep(&certificate, &made.cert.pem())?;
+        store(&key, &made.signing_key.serialize_pem())?;
+        store(&certificate, &made.cert.pem())?;
     }
     from_files(&certificate, &key)
 }
 
-fn keep(file: &Path, pem: &str) -> Result<(), TlsError> {
+fn store(file: &Path, pem: &str) -> Result<(), TlsError> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
@@ -86,7 +86,7 @@ fn keep(file: &Path, pem: &str) -> Result<(), TlsError> {
         open.write_all(pem.as_bytes())?;
         open.sync_all()
     });
-    written.map_err(|source| TlsError::Keeping { file: file.to_owned(), source })
+    written.map_err(|source| TlsError::Writing { file: file.to_owned(), source })
 }
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_self_signed_certificate_is_made_once_and_kept_private() {
+    fn a_self_signed_certificate_is_made_once_and_its_key_is_private() {
         let folder = tempfile::tempdir().unwrap();
         self_signed(folder.path(), vec!["localhost".to_owned()]).unwrap();
         let certificate = fs::read(folder.path().join("tls-certificate.pem")).unwrap();

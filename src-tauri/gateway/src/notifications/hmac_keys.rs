@@ -1,9 +1,8 @@
-//! The HMAC keys: kept in the secret store, told apart by the id that the database holds.
+//! The HMAC keys that notifications are signed with. They lie in the secret store; the database names the one that signs.
 //!
-//! A new key goes to the secret store first and becomes the one that signs with a row in the
-//! database. A crash between the two leaves a key that nobody was shown and nothing names: the old
-//! one goes on, and the next rotation throws the other away. Where the row names a key that cannot
-//! be read, nothing is sent.
+//! A new key is written to the secret store first, and signs once the database names it. A crash between the two leaves a
+//! key that nobody was shown and nothing names: the old one goes on signing, and the next rotation drops the other. Where
+//! the database names a key that cannot be read, nothing is sent.
 
 use std::sync::Arc;
 
@@ -19,26 +18,26 @@ use crate::machine::entropy::NoEntropy;
 use crate::machine::secrets::{Purpose, Secret, SecretError, SecretStore};
 use crate::store::StoreError;
 
-/// Keys that sign at the same time: so many fit into every system's secret store, and into a header.
+/// Keys that sign at the same time: so many fit into every system's secret store, and their signatures into a header.
 const KEYS_MAX: usize = 8;
 
-/// A key that could not be read is asked for again after this: each time may cost the keyring some
-/// 15 ms, and people a prompt.
+/// A key that could not be read is asked for again after this: each time costs some 15 ms at the keyring, and may cost
+/// people a prompt.
 pub(super) const RETRY_MS: i64 = 5_000;
 
 /// Why there is no new key.
 #[derive(Debug, thiserror::Error)]
 pub enum RotateError {
-    /// The secret store.
+    /// The secret store cannot be read or written.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The database.
+    /// The database cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// No random bytes.
     #[error(transparent)]
     NoEntropy(#[from] NoEntropy),
-    /// One of those that still sign would have to end before its time.
+    /// There are as many as may be, and one that still signs would have to be dropped before its time.
     #[error("{KEYS_MAX} HMAC keys sign already, each for 24 hours after it was replaced: a new one can be made from {} on", .0.iso_seconds())]
     TooMany(Timestamp),
 }
@@ -47,37 +46,39 @@ pub enum RotateError {
 pub struct HmacKeys {
     gateway: Arc<Gateway>,
     rotating: tokio::sync::Mutex<()>,
-    known: Mutex<Known>,
+    last_read: Mutex<LastRead>,
 }
 
-/// What is known of the keys.
+/// What the last reading of the keys came to; nothing before the first.
 #[derive(Default)]
-struct Known {
+struct LastRead {
     keys: Option<SigningKeys>,
     trouble: Option<Trouble>,
 }
 
-/// A key that exists and cannot be read.
+/// A key that exists and could not be read.
 #[derive(Clone)]
 struct Trouble {
     key_id: Id,
-    since: Timestamp,
+    /// On the environment's clock.
+    asked_at: Timestamp,
+    /// Why, for people.
     sentence: String,
 }
 
 impl HmacKeys {
     pub(super) fn new(gateway: Arc<Gateway>) -> Self {
-        Self { gateway, rotating: tokio::sync::Mutex::default(), known: Mutex::default() }
+        Self { gateway, rotating: tokio::sync::Mutex::default(), last_read: Mutex::default() }
     }
 
     /// Why notifications wait although they are due, a sentence with the remedy: the HMAC key
     /// exists and cannot be read.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
-        self.known().trouble.as_ref().map(|trouble| trouble.sentence.clone())
+        self.last_read().trouble.as_ref().map(|trouble| trouble.sentence.clone())
     }
 
-    /// Makes a new HMAC key and answers it as it is shown to the merchant, this once. It signs from
+    /// Makes a new HMAC key and answers its text, to be shown to the merchant this once. It signs from
     /// now on; each that was replaced less than 24 hours ago signs beside it. `actor` is who asked, for the audit.
     ///
     /// Where the old key was lost from the secret store, the new one stands alone: this is the remedy.
@@ -91,13 +92,13 @@ impl HmacKeys {
         let mut bytes = Zeroizing::new([0u8; KEY_BYTES]);
         gateway.entropy.fill(bytes.as_mut())?;
         let new = HmacKey::new(gateway.entropy.id()?, gateway.clock.now(), &bytes);
-        let (id, shown) = (new.id(), Secret::new(new.shown().to_owned()));
+        let (id, text) = (new.id(), Secret::new(new.text().to_owned()));
 
         let (secrets, now) = (gateway.secrets.clone(), gateway.clock.now());
         blocking(move || {
-            let kept = Kept::read(&*secrets)?.from(signing_id);
+            let stored = StoredKeys::read(&*secrets)?.from(signing_id);
             let mut keys = vec![new];
-            for key in kept {
+            for key in stored {
                 let signs_until = keys[keys.len() - 1].replaced_signs_until();
                 if keys.len() > 1 && signs_until <= now {
                     break;
@@ -107,7 +108,7 @@ impl HmacKeys {
                 }
                 keys.push(key);
             }
-            Ok(Kept::of(&keys).write(&*secrets)?)
+            Ok(StoredKeys::of(&keys).write(&*secrets)?)
         })
         .await?;
         let (at, actor) = (gateway.clock.now(), actor.to_owned());
@@ -119,54 +120,54 @@ impl HmacKeys {
             })
             .await?;
         gateway.notifier_wake.notify_one();
-        Ok(shown)
+        Ok(text)
     }
 
     /// The keys to sign with, read from the secret store when the one that signs has changed. `None`:
     /// the key cannot be read, so nothing may be sent.
     pub(super) async fn signing(&self, key_id: Id, now: Timestamp) -> Option<SigningKeys> {
         {
-            let known = self.known();
-            if let Some(keys) = known.keys.as_ref().filter(|keys| keys.current.id() == key_id) {
+            let last_read = self.last_read();
+            if let Some(keys) = last_read.keys.as_ref().filter(|keys| keys.current.id() == key_id) {
                 return Some(keys.clone());
             }
-            let asked_lately = |trouble: &Trouble| trouble.key_id == key_id && now < trouble.since.plus_ms(RETRY_MS);
-            if known.trouble.as_ref().is_some_and(asked_lately) {
+            let asked_lately = |trouble: &Trouble| trouble.key_id == key_id && now < trouble.asked_at.plus_ms(RETRY_MS);
+            if last_read.trouble.as_ref().is_some_and(asked_lately) {
                 return None;
             }
         }
         let loaded = load(&self.gateway, key_id).await;
-        let mut known = self.known();
+        let mut last_read = self.last_read();
         match loaded {
             Ok(keys) => {
-                *known = Known { keys: Some(keys.clone()), trouble: None };
+                *last_read = LastRead { keys: Some(keys.clone()), trouble: None };
                 Some(keys)
             }
             Err(error) => {
                 let sentence = format!("notifications wait, because their HMAC key cannot be read: {error}");
-                if known.trouble.as_ref().is_none_or(|trouble| trouble.sentence != sentence) {
+                if last_read.trouble.as_ref().is_none_or(|trouble| trouble.sentence != sentence) {
                     tracing::error!("{sentence}");
                 }
-                *known = Known { keys: None, trouble: Some(Trouble { key_id, since: now, sentence }) };
+                *last_read = LastRead { keys: None, trouble: Some(Trouble { key_id, asked_at: now, sentence }) };
                 None
             }
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock()
+    fn last_read(&self) -> MutexGuard<'_, LastRead> {
+        self.last_read.lock()
     }
 }
 
 /// Reads the key that signs, and those before it.
 async fn load(gateway: &Gateway, signing_id: Id) -> Result<SigningKeys, SecretError> {
     let secrets = gateway.secrets.clone();
-    let read = blocking(move || Ok::<_, SecretError>(Kept::read(&*secrets)?.from(Some(signing_id))));
+    let read = blocking(move || Ok::<_, SecretError>(StoredKeys::read(&*secrets)?.from(Some(signing_id))));
     let mut keys = read.await?.into_iter();
     match keys.next() {
         Some(current) => Ok(SigningKeys { current, replaced: keys.collect() }),
         None => Err(SecretError(
-            "the HMAC key is missing from the place of secrets: make a new one (tillgate hmac-key rotate)".to_owned(),
+            "the HMAC key is missing where secrets lie: make a new one (tillgate hmac-key rotate)".to_owned(),
         )),
     }
 }
@@ -175,38 +176,40 @@ async fn load(gateway: &Gateway, signing_id: Id) -> Result<SigningKeys, SecretEr
 async fn blocking<T: Send + 'static, E: From<SecretError> + Send + 'static>(
     job: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, E> {
-    let failed = |_| Err(SecretError("the place of secrets failed unexpectedly: see the log".to_owned()).into());
+    let failed =
+        |_| Err(SecretError("the secrets could not be read or written, unexpectedly: see the log".to_owned()).into());
     tokio::task::spawn_blocking(job).await.unwrap_or_else(failed)
 }
 
-/// The secret's text: keys, newest first.
+/// What the secret store holds, as JSON: the keys, newest first.
 #[derive(Default, Serialize, Deserialize)]
-struct Kept {
-    keys: Vec<KeptKey>,
+struct StoredKeys {
+    keys: Vec<StoredKey>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct KeptKey {
+struct StoredKey {
     id: String,
+    /// The key's text.
     key: String,
     made_at_ms: i64,
 }
 
-impl Drop for KeptKey {
+impl Drop for StoredKey {
     fn drop(&mut self) {
         self.key.zeroize();
     }
 }
 
-impl Kept {
+impl StoredKeys {
     fn of(keys: &[HmacKey]) -> Self {
-        let kept = |key: &HmacKey| KeptKey {
+        let stored = |key: &HmacKey| StoredKey {
             id: key.id().to_string(),
-            key: key.shown().to_owned(),
+            key: key.text().to_owned(),
             made_at_ms: key.made_at().ms(),
         };
-        Self { keys: keys.iter().map(kept).collect() }
+        Self { keys: keys.iter().map(stored).collect() }
     }
 
     fn read(secrets: &dyn SecretStore) -> Result<Self, SecretError> {
@@ -225,15 +228,15 @@ impl Kept {
         secrets.set(Purpose::HmacKeys, &Secret::new(text))
     }
 
-    /// The keys from the one that signs on, older ones after it; those before it were never in use.
-    /// One that cannot be read ends the list.
+    /// The key that signs and those that it and its predecessors replaced. Newer ones were never in use: their rotation was
+    /// cut short. One that is no key ends the list.
     fn from(&self, signing_id: Option<Id>) -> Vec<HmacKey> {
         let Some(signing_id) = signing_id.map(|id| id.to_string()) else { return Vec::new() };
         self.keys
             .iter()
-            .skip_while(|kept| kept.id != signing_id)
-            .map_while(|kept| {
-                HmacKey::from_shown(kept.id.parse().ok()?, Timestamp::from_ms(kept.made_at_ms), &kept.key).ok()
+            .skip_while(|stored| stored.id != signing_id)
+            .map_while(|stored| {
+                HmacKey::from_text(stored.id.parse().ok()?, Timestamp::from_ms(stored.made_at_ms), &stored.key).ok()
             })
             .collect()
     }

@@ -1,8 +1,8 @@
-//! From the outbox to the merchants' servers: picks what is due, signs the stored bytes, POSTs,
-//! records the attempt and what follows. Never changes a body, and never sends unsigned where an
+//! From the outbox to the merchants' servers: selects what is due, signs the stored bytes, POSTs them,
+//! stores the attempt and when the next is due. Never changes a body, and never sends unsigned where an
 //! HMAC key exists.
 //!
-//! Nothing is stored before an attempt: until its outcome is recorded the notification stays due,
+//! Nothing is stored before an attempt: until its outcome is stored the notification stays due,
 //! so that a crash repeats an attempt rather than losing one.
 
 mod attempt;
@@ -33,19 +33,19 @@ pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// delays nothing for longer.
 const LOOK_EVERY_MS: i64 = 5_000;
 
-/// A look that could not ask about all servers goes on after this.
+/// A look that did not come to all servers goes on after this.
 const LOOK_ON_MS: i64 = 100;
 
 /// How long attempts under way may take to end when the gateway stops.
 const STOP_WITHIN: Duration = Duration::from_secs(2);
 
-/// Bodies are kept this long after the last attempt.
-const BODY_KEPT_MS: i64 = 30 * 24 * 3_600_000;
+/// Bodies stay this long after the last attempt.
+const BODIES_DROPPED_AFTER_MS: i64 = 30 * 24 * 3_600_000;
 
 /// How often old bodies are looked for.
 const SWEEP_EVERY_MS: i64 = 3_600_000;
 
-/// Bodies dropped in one transaction, so that the writer is not held long.
+/// Bodies that are dropped in one transaction, so that the writer is not held long.
 const SWEEP_BATCH: u32 = 500;
 
 /// Sends what one gateway's outbox holds. Nothing in it outlives the process.
@@ -54,11 +54,13 @@ pub struct Notifier {
     /// What notifications are signed with.
     pub keys: HmacKeys,
     client: post::Client,
+    /// How long a merchant's server has to answer.
     timeout: Duration,
     under_way: Mutex<UnderWay>,
     /// Held over a pass: two at once would start the same notification twice.
     rounds: tokio::sync::Mutex<Rounds>,
     attempts: TaskTracker,
+    /// Cuts the attempts short that are under way.
     stop: CancellationToken,
 }
 
@@ -70,9 +72,9 @@ pub struct NoClient(#[from] rustls::Error);
 /// What a look at the outbox led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pass {
-    /// Attempts started.
+    /// How many attempts were started.
     pub started: usize,
-    /// When the next repeat is due, on the environment's clock.
+    /// When a look finds more, though nothing ends or is queued before; on the environment's clock.
     pub next_due_at: Option<Timestamp>,
 }
 
@@ -95,23 +97,23 @@ impl Notifier {
     }
 
     /// Starts every attempt that is due, within the limits, and waits for none of them. Each that
-    /// ends wakes `notifier_wake`: call again then, or at `next_due_at`.
+    /// ends wakes `notifier_wake`: call this again then, or at `next_due_at`.
     ///
     /// # Errors
     /// When the outbox cannot be read.
-    pub async fn deliver_once(self: &Arc<Self>) -> Result<Pass, StoreError> {
+    pub async fn start_due(self: &Arc<Self>) -> Result<Pass, StoreError> {
         let mut rounds = self.rounds.lock().await;
         // Before the snapshot of the database: see `select`.
         let under_way = self.under_way().clone();
         let now = self.gateway.clock.now();
         let (reading, mut round) = (Arc::clone(&self.gateway), rounds.clone());
-        let looking = tokio::task::spawn_blocking(move || {
+        let selecting = tokio::task::spawn_blocking(move || {
             reading.store.read(|reader| {
                 let selection = select::select(reader, under_way, &mut round, now)?;
                 Ok::<_, StoreError>((selection, reader.hmac_key_id()?, round))
             })
         });
-        let (selection, key_id, round) = looking.await.map_err(|_| StoreError::Closed)??;
+        let (selection, key_id, round) = selecting.await.map_err(|_| StoreError::Closed)??;
         *rounds = round;
 
         let keys = match key_id {
@@ -129,7 +131,7 @@ impl Notifier {
         Ok(Pass { started, next_due_at: [selection.next_due_at, look_on_at].into_iter().flatten().min() })
     }
 
-    /// Delivers until `shutdown`; then lets what is under way end, for a moment.
+    /// Starts what is due, again and again, until `shutdown`; then gives attempts under way a moment to end.
     pub async fn run(self: Arc<Self>, shutdown: CancellationToken) {
         let mut swept_at: Option<Timestamp> = None;
         loop {
@@ -141,7 +143,7 @@ impl Notifier {
                 }
             }
             let latest_at = self.gateway.clock.now().plus_ms(LOOK_EVERY_MS);
-            let next_at = match self.deliver_once().await {
+            let next_at = match self.start_due().await {
                 Ok(pass) => pass.next_due_at.map_or(latest_at, |at| at.min(latest_at)),
                 Err(error) => {
                     tracing::error!(%error, "the outbox cannot be read; notifications wait");
@@ -162,7 +164,7 @@ impl Notifier {
     /// # Errors
     /// When it cannot be stored.
     pub async fn sweep_once(&self) -> Result<usize, StoreError> {
-        let before = self.gateway.clock.now().plus_ms(-BODY_KEPT_MS);
+        let before = self.gateway.clock.now().plus_ms(-BODIES_DROPPED_AFTER_MS);
         let mut swept = 0;
         loop {
             let batch = self.gateway.store.write(move |tx| tx.strip_bodies(before, SWEEP_BATCH)).await?;
@@ -189,7 +191,7 @@ impl Notifier {
 
 #[cfg(test)]
 impl Notifier {
-    /// Attempts that have started and not ended.
+    /// How many attempts have started and not ended.
     pub(crate) fn count_under_way(&self) -> usize {
         self.under_way().count()
     }

@@ -8,7 +8,7 @@ use tillgate_domain::notification::SubjectKind;
 use tillgate_domain::receipt::Receipt;
 use tillgate_domain::time::Timestamp;
 
-use crate::gateway::Gateway;
+use crate::gateway::{Announcement, Gateway};
 use crate::machine::entropy::NoEntropy;
 use crate::records::{RecordContext, anomaly_record, payment_record};
 use crate::store::anomalies::AnomalyRow;
@@ -22,33 +22,34 @@ pub enum OutboxError {
     /// It could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// It could not be given an identifier.
+    /// There were no random bytes for its identifier.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
 }
 
-/// A transaction together with where its notifications go.
+/// A transaction in which notifications are queued.
 pub(crate) struct Outbox<'a> {
-    /// The transaction of the change.
+    /// For reading and writing in it.
     pub tx: &'a Tx<'a>,
-    /// The gateway that is changed.
+    /// Whose database it is in.
     pub gateway: &'a Gateway,
     /// When the transaction began.
     pub now: Timestamp,
     pages_base: String,
     /// Height of the best block, by which confirmations count.
     tip_height: u32,
-    /// Nothing changed: what is queued was asked for again.
+    /// Of the record nothing changed: what is queued was asked for again.
     is_resend: bool,
+    /// Whether a notification was queued so far.
     has_queued: Cell<bool>,
 }
 
-/// The one way by which what is notified and shown is committed: runs `change` in one transaction, and once that is
-/// durable tells whoever waits for it: the notifier where something was queued, and all who show what was changed.
-/// `tip_height` is that of the view of the chain that the change rests on; `None` for the last one stored.
+/// The one way by which a change is committed that is notified: runs `change` in one transaction, and once that is on the
+/// disk wakes the notifier, where something was queued, and the panel and payment pages, even where the caller has gone
+/// meanwhile. `tip_height` is that of the view of the chain that the change rests on; `None` for the last one stored.
 ///
 /// # Errors
-/// What `change` answered, or why nothing could be stored; nobody is told then.
+/// What `change` answered, or why nothing could be stored.
 pub(crate) async fn commit<T, E>(
     gateway: &Arc<Gateway>,
     tip_height: Option<u32>,
@@ -61,7 +62,7 @@ where
     commit_as(gateway, tip_height, false, change).await
 }
 
-/// The same for what is only told again.
+/// The same for a record of which nothing changed but that its merchant asked to be told of it again.
 ///
 /// # Errors
 /// As of [`commit`].
@@ -93,13 +94,10 @@ where
         let outbox =
             Outbox { tx, gateway: &there, now, pages_base, tip_height, is_resend, has_queued: Cell::new(false) };
         let changed = change(&outbox)?;
-        Ok::<_, E>((changed, outbox.has_queued.get()))
+        let has_queued = outbox.has_queued.get();
+        Ok::<_, E>((changed, Announcement::of_outbox(there, has_queued)))
     };
-    let (changed, has_queued) = gateway.store.write(write).await?;
-    if has_queued {
-        gateway.notifier_wake.notify_one();
-    }
-    gateway.note_change();
+    let (changed, _announcement) = gateway.store.write(write).await?;
     Ok(changed)
 }
 
@@ -138,6 +136,7 @@ impl Outbox<'_> {
             id: self.gateway.entropy.id()?,
             subject_kind,
             subject_id,
+            // The panel, where no API key made the payment.
             key_id: key_id.unwrap_or(0),
             url: url.to_owned(),
             body: body.into_bytes(),

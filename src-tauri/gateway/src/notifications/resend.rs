@@ -7,27 +7,23 @@ use tillgate_domain::notification::SubjectKind;
 use tillgate_domain::payment::PaymentState;
 
 use super::outbox::{self, Outbox, OutboxError};
+use crate::access::sees::Sees;
 use crate::gateway::Gateway;
+use crate::store::StoreError;
 use crate::store::anomalies::AnomalyUpdate;
-use crate::store::{Reader, StoreError};
 
-/// Anomalies told of again in one commit: the writer is never held for long.
+/// Anomalies that are queued again in one commit, so that the writer is not held long.
 const ANOMALIES_PER_COMMIT: usize = 200;
 
 /// Queues a payment's notification again. Answers how many were queued: none where there is no URL, or
-/// nothing to tell (NEW and never notified); `None` where there is no such payment, or `key_id` is a key that did not
-/// make it.
+/// nothing to tell (NEW and never notified); `None` where there is no such payment that the caller `sees`.
 ///
 /// # Errors
 /// When nothing could be stored.
-pub(crate) async fn resend_payment(
-    gateway: &Arc<Gateway>,
-    id: Id,
-    key_id: Option<i64>,
-) -> Result<Option<u32>, OutboxError> {
+pub(crate) async fn resend_payment(gateway: &Arc<Gateway>, id: Id, sees: Sees) -> Result<Option<u32>, OutboxError> {
     outbox::commit_resend(gateway, move |outbox| {
         let tx = outbox.tx;
-        let Some(mut row) = tx.payment(&id)?.filter(|row| key_id.is_none() || row.key_id == key_id) else {
+        let Some(mut row) = tx.payment(&id)?.filter(|row| sees.may_see(row.key_id)) else {
             return Ok(None);
         };
         let never_notified = row.payment.state == PaymentState::New && tx.payment_history(row.seq)?.is_empty();
@@ -42,23 +38,36 @@ pub(crate) async fn resend_payment(
     .await
 }
 
-/// Queues the notifications of an anomaly, or of all anomalies of a payment, again. Answers how many
-/// were queued; `None` where `id` is neither's, or `key_id` is a key that did not make the payment.
+/// The anomalies that `id` stands for, an anomaly's or a payment's, where there is a URL to tell of them; `None` where it is
+/// neither's, or the caller does not see it. Blocks for as long as it takes to read them, of which there may be any number.
 ///
 /// # Errors
-/// When not all could be stored: of a payment with hundreds of anomalies the first may be queued then.
-pub(crate) async fn resend_anomalies(
-    gateway: &Arc<Gateway>,
-    id: Id,
-    key_id: Option<i64>,
-) -> Result<Option<u32>, OutboxError> {
-    let Some(ids) = gateway.store.read(|reader| anomalies_of(reader, &id, key_id))? else { return Ok(None) };
+/// When the database cannot be read.
+pub(crate) fn anomalies_of(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<Vec<Id>>, StoreError> {
+    gateway.store.read(|reader| {
+        if let Some(row) = reader.anomaly(id)? {
+            let with_url = row.notification_url.iter().map(|_| row.anomaly.id).collect();
+            return Ok(sees.may_see(row.key_id).then_some(with_url));
+        }
+        match reader.payment(id)?.filter(|row| sees.may_see(row.key_id)) {
+            None => Ok(None),
+            Some(row) if row.anomaly_notification_url.is_none() => Ok(Some(Vec::new())),
+            Some(row) => reader.anomaly_ids_of_payment(row.seq).map(Some),
+        }
+    })
+}
+
+/// Queues the notifications of these anomalies again, and answers how many were queued.
+///
+/// # Errors
+/// When not all could be stored: of hundreds the first may be queued then.
+pub(crate) async fn resend_anomalies(gateway: &Arc<Gateway>, ids: &[Id]) -> Result<u32, OutboxError> {
     let mut queued = 0;
     for ids in ids.chunks(ANOMALIES_PER_COMMIT) {
         let ids = ids.to_vec();
         queued += outbox::commit_resend(gateway, move |outbox| queue_anomalies(outbox, &ids)).await?;
     }
-    Ok(Some(queued))
+    Ok(queued)
 }
 
 /// Queues again what `id` stands for: the record that a delivery or notification told of, a payment, or an
@@ -68,14 +77,23 @@ pub(crate) async fn resend_anomalies(
 /// When nothing could be read or stored.
 pub(crate) async fn resend_any(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u32>, OutboxError> {
     match gateway.store.read(|reader| reader.subject_of_delivery(&id))? {
-        Some((SubjectKind::Payment, record)) => resend_payment(gateway, record, None).await,
-        Some((SubjectKind::Anomaly, record)) => resend_anomalies(gateway, record, None).await,
+        Some((SubjectKind::Payment, record)) => resend_payment(gateway, record, Sees::Everything).await,
+        Some((SubjectKind::Anomaly, record)) => resend_anomalies_of(gateway, record).await,
         // No payout exists that could be told of.
         Some((SubjectKind::Payout, _)) => Ok(None),
-        None => match resend_payment(gateway, id, None).await? {
+        None => match resend_payment(gateway, id, Sees::Everything).await? {
             Some(queued) => Ok(Some(queued)),
-            None => resend_anomalies(gateway, id, None).await,
+            None => resend_anomalies_of(gateway, id).await,
         },
+    }
+}
+
+async fn resend_anomalies_of(gateway: &Arc<Gateway>, id: Id) -> Result<Option<u32>, OutboxError> {
+    let reading = Arc::clone(gateway);
+    let reading = tokio::task::spawn_blocking(move || anomalies_of(&reading, &id, Sees::Everything));
+    match reading.await.map_err(|_| StoreError::Closed)?? {
+        Some(ids) => Ok(Some(resend_anomalies(gateway, &ids).await?)),
+        None => Ok(None),
     }
 }
 
@@ -90,19 +108,4 @@ fn queue_anomalies(outbox: &Outbox<'_>, ids: &[Id]) -> Result<u32, OutboxError> 
         queued += u32::from(outbox.queue_anomaly(&row)?);
     }
     Ok(queued)
-}
-
-/// Those of an anomaly or a payment that somebody can be told of; `None` where `id` is neither's, or `key_id` is a key that
-/// did not make the payment.
-fn anomalies_of(reader: &Reader<'_>, id: &Id, key_id: Option<i64>) -> Result<Option<Vec<Id>>, StoreError> {
-    if let Some(row) = reader.anomaly(id)? {
-        if key_id.is_some() && row.key_id != key_id {
-            return Ok(None);
-        }
-        return Ok(Some(row.notification_url.iter().map(|_| row.anomaly.id).collect()));
-    }
-    let payment = reader.payment(id)?.filter(|row| key_id.is_none() || row.key_id == key_id);
-    let Some(payment) = payment else { return Ok(None) };
-    let ids = payment.anomaly_notification_url.iter().map(|_| reader.anomaly_ids_of_payment(payment.seq));
-    Ok(Some(ids.collect::<Result<Vec<_>, _>>()?.concat()))
 }

@@ -1,5 +1,5 @@
-//! The signatures of notifications, as values: bytes in, header values out. Knows no HTTP, no
-//! clock and no place where keys lie.
+//! The signatures of notifications, as values: bytes in, header values out. Knows no HTTP and no
+//! clock, nor where keys lie.
 //!
 //! Two forms go out side by side (interface, section 5): `X-BPG-Signature` for existing
 //! integrations, and the Standard Webhooks headers, which libraries in every language verify.
@@ -13,7 +13,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use zeroize::Zeroizing;
 
-/// What a shown key begins with (Standard Webhooks).
+/// What a key's text begins with (Standard Webhooks).
 const PREFIX: &str = "whsec_";
 
 /// Random bytes in a key that we make.
@@ -22,12 +22,14 @@ pub(super) const KEY_BYTES: usize = 32;
 /// How long a replaced key still signs beside its successor.
 const OVERLAP_MS: i64 = 24 * 3_600_000;
 
-/// A key that signs notifications. Its `Debug` shows its id only.
+/// A key that signs notifications. Its `Debug` tells its id only.
 #[derive(Clone)]
 pub(super) struct HmacKey {
     id: Id,
     made_at: Timestamp,
-    shown: Zeroizing<String>,
+    /// What the merchant is given.
+    text: Zeroizing<String>,
+    /// What the text stands for.
     bytes: Zeroizing<Vec<u8>>,
 }
 
@@ -36,7 +38,7 @@ pub(super) struct HmacKey {
 #[error("an HMAC key is whsec_ followed by base64")]
 pub(super) struct NotAKey;
 
-/// The key of this time and those that it and its predecessors replaced.
+/// The key that signs now, and those that it and its predecessors replaced.
 #[derive(Debug, Clone)]
 pub(super) struct SigningKeys {
     /// Signs everything.
@@ -58,23 +60,23 @@ impl HmacKey {
     /// A new key of these random bytes.
     #[must_use]
     pub(super) fn new(id: Id, made_at: Timestamp, bytes: &[u8; KEY_BYTES]) -> Self {
-        let shown = Zeroizing::new(format!("{PREFIX}{}", *Zeroizing::new(BASE64.encode(bytes))));
-        Self { id, made_at, shown, bytes: Zeroizing::new(bytes.to_vec()) }
+        let text = Zeroizing::new(format!("{PREFIX}{}", *Zeroizing::new(BASE64.encode(bytes))));
+        Self { id, made_at, text, bytes: Zeroizing::new(bytes.to_vec()) }
     }
 
-    /// A key as it was shown to the merchant.
+    /// The key of this text.
     ///
     /// # Errors
     /// [`NotAKey`] where the text has another form.
-    pub(super) fn from_shown(id: Id, made_at: Timestamp, shown: &str) -> Result<Self, NotAKey> {
-        let bytes = shown.strip_prefix(PREFIX).and_then(|text| BASE64.decode(text).ok()).ok_or(NotAKey)?;
+    pub(super) fn from_text(id: Id, made_at: Timestamp, text: &str) -> Result<Self, NotAKey> {
+        let bytes = text.strip_prefix(PREFIX).and_then(|coded| BASE64.decode(coded).ok()).ok_or(NotAKey)?;
         if bytes.is_empty() {
             return Err(NotAKey);
         }
-        Ok(Self { id, made_at, shown: Zeroizing::new(shown.to_owned()), bytes: Zeroizing::new(bytes) })
+        Ok(Self { id, made_at, text: Zeroizing::new(text.to_owned()), bytes: Zeroizing::new(bytes) })
     }
 
-    /// Its identifier, no secret.
+    /// What the database names it by; no secret.
     #[must_use]
     pub(super) const fn id(&self) -> Id {
         self.id
@@ -92,10 +94,10 @@ impl HmacKey {
         self.made_at.plus_ms(OVERLAP_MS)
     }
 
-    /// The text that the merchant is shown once.
+    /// `whsec_` and the base64 of its bytes: what the merchant is shown once.
     #[must_use]
-    pub(super) fn shown(&self) -> &str {
-        &self.shown
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 }
 
@@ -119,13 +121,13 @@ impl SigningKeys {
             }
             newer = key;
         }
-        Signatures { bpg: bpg(&self.current.shown, body), webhook }
+        Signatures { bpg: bpg(&self.current.text, body), webhook }
     }
 }
 
-/// HMAC-SHA1 of the body, keyed with the whole shown text.
-fn bpg(shown: &str, body: &[u8]) -> String {
-    let mut mac = <Hmac<Sha1>>::new_from_slice(shown.as_bytes()).expect("HMAC takes a key of any length");
+/// HMAC-SHA1 of the body, keyed with the key's whole text.
+fn bpg(key_text: &str, body: &[u8]) -> String {
+    let mut mac = <Hmac<Sha1>>::new_from_slice(key_text.as_bytes()).expect("HMAC takes a key of any length");
     mac.update(body);
     hex::encode(mac.finalize().into_bytes())
 }
@@ -154,7 +156,7 @@ mod tests {
     #[test]
     fn the_published_example_of_standard_webhooks_comes_out() {
         let keys = SigningKeys {
-            current: HmacKey::from_shown(Id::from_bytes([1; 20]), NOW, PUBLISHED).unwrap(),
+            current: HmacKey::from_text(Id::from_bytes([1; 20]), NOW, PUBLISHED).unwrap(),
             replaced: Vec::new(),
         };
         let signed = keys.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, BODY, NOW);
@@ -163,22 +165,22 @@ mod tests {
 
     /// Made with `openssl dgst -sha1 -hmac`.
     #[test]
-    fn the_older_form_is_keyed_with_the_whole_shown_text() {
+    fn the_older_form_is_keyed_with_the_whole_text() {
         assert_eq!(bpg(PUBLISHED, BODY), "2da57a63580e1b8259222d7c976d87cd11bdfb5b");
     }
 
     #[test]
-    fn a_shown_key_reads_back_and_has_32_bytes() {
+    fn a_keys_text_reads_back_and_stands_for_32_bytes() {
         let made = key(7);
-        assert_eq!(made.shown().len(), 6 + 44);
-        let read = HmacKey::from_shown(made.id(), NOW, made.shown()).unwrap();
+        assert_eq!(made.text().len(), 6 + 44);
+        let read = HmacKey::from_text(made.id(), NOW, made.text()).unwrap();
         assert_eq!(read.bytes, made.bytes);
     }
 
     #[test]
     fn other_texts_are_no_keys() {
         for text in ["", "whsec_", "whsec_!", "secret", "WHSEC_AAAA"] {
-            assert!(HmacKey::from_shown(Id::from_bytes([1; 20]), NOW, text).is_err(), "{text}");
+            assert!(HmacKey::from_text(Id::from_bytes([1; 20]), NOW, text).is_err(), "{text}");
         }
     }
 
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_does_not_show_itself_in_logs() {
+    fn a_key_does_not_tell_itself_in_logs() {
         assert!(!format!("{:?}", SigningKeys { current: key(1), replaced: Vec::new() }).contains("whsec"));
     }
 }

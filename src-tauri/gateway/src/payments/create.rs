@@ -1,24 +1,29 @@
-//! Making a payment: all that can be refused is refused before an address is given; the payment with its index and the
-//! kept answer are one commit.
+//! Making a payment: all that can be refused is refused before an address is given; the payment, the index of its address
+//! and the answer to its request are one commit.
+
+use std::mem;
+use std::sync::Arc;
 
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Currency;
 use tillgate_domain::payment::{Payment, Price};
 use tillgate_domain::time::Timestamp;
 
-use super::draft::{self, Draft};
-use crate::access::idempotency::{Once, Seen};
-use crate::access::key_limits::{KeyLimit, OpenPlace, ReserveError};
+use super::draft::{self, Draft, Validated};
+use crate::access::idempotency::{Once, PriorRequest};
+use crate::access::key_limits::{KeyLimit, OpenPaymentPermit, ReserveError};
 use crate::field_errors::FieldError;
-use crate::gateway::{Gateway, NotWatched};
+use crate::gateway::{Announcement, Gateway, NotWatched};
 use crate::machine::disk::DiskNearlyFull;
 use crate::machine::entropy::NoEntropy;
 use crate::rates::RateUnavailable;
 use crate::records::{RecordContext, payment_record};
+use crate::settings::Settings;
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payments::{NewPayment, PaymentRow};
+use crate::store::rates::StoredRate;
 use crate::store::{Reader, StoreError, Tx};
-use crate::wallet::WalletError;
+use crate::wallet::{AddressPool, WalletError};
 
 /// Who makes a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,42 +32,42 @@ pub struct Author {
     pub key_id: Option<i64>,
     /// The payment's label: the key's name, or the merchant's.
     pub label: String,
-    /// Whether a `notificationUrl` may be missing.
+    /// Whether the request may be without a `notificationUrl`.
     pub notification_url_optional: bool,
-    /// Where its notifications may go.
+    /// The hosts that may be notified.
     pub notify_hosts: NotifyHosts,
 }
 
-/// What was made.
+/// What a request to make a payment came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Created {
     /// A new payment.
     New {
-        /// Its id.
+        /// What the panel asks for it by.
         payment_id: Id,
-        /// Its record.
+        /// The Payment record, JSON.
         record: String,
     },
-    /// Nothing new: the first answer to the same request.
+    /// Nothing new: the record that the first request with this idempotency key was answered.
     Again(Vec<u8>),
 }
 
 /// Why no payment was made.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
-    /// The request is not as it must be.
+    /// Every field error of the request.
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
     /// The idempotency key was used with another request.
     #[error("this Idempotency-Key was used with another request")]
     KeyReused,
-    /// The key that asks is at its bound.
+    /// The API key is at a bound.
     #[error(transparent)]
     KeyLimit(#[from] KeyLimit),
-    /// What is left is for the payments that are there.
+    /// The room that is left on the disk is for the payments that exist.
     #[error(transparent)]
     DiskNearlyFull(#[from] DiskNearlyFull),
-    /// No rate that a price may rest on.
+    /// No fresh rate.
     #[error(transparent)]
     Rate(#[from] RateUnavailable),
     /// The chain is not watched, so that coins which come would change nothing.
@@ -71,10 +76,10 @@ pub enum CreateError {
     /// There is nothing to derive addresses from.
     #[error("the wallet is not set up")]
     WalletNotReady,
-    /// No address.
+    /// No address could be derived.
     #[error(transparent)]
     Wallet(#[from] WalletError),
-    /// No random bytes.
+    /// There were no random bytes for its id.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
     /// Nothing could be stored or read.
@@ -87,7 +92,7 @@ pub enum CreateError {
 /// # Errors
 /// Every field error of the request, or the one thing for which no payment can be made now.
 pub async fn create(
-    gateway: &Gateway,
+    gateway: &Arc<Gateway>,
     author: Author,
     draft: Draft<'_>,
     once: Option<Once>,
@@ -95,42 +100,74 @@ pub async fn create(
     // A step of the sandbox's clock and the look after it are one for whoever comes meanwhile.
     let _no_jump = gateway.clock_jumps.read().await;
     let now = gateway.clock.now();
+    // One row by its key: to have another thread read it would take longer.
     if let Some(once) = &once
-        && let Some(answer) = answered(gateway.store.read(|reader| once.seen(reader, now))?)?
+        && let Some(answer) = answered_before(gateway.store.read(|reader| once.prior(reader, now))?)?
     {
         return Ok(answer);
     }
     let settings = gateway.settings.snapshot();
-    let judged = draft::judge(draft, &settings.currencies, author.notification_url_optional, &author.notify_hosts);
-    let wallet = gateway.wallet.get();
-    let Some((price_minor, currency)) = judged.price else { return Err(CreateError::Invalid(judged.field_errors)) };
-    let kept = match gateway.rates.rate_for(currency, now) {
-        Ok(kept) => kept,
-        // What the client can mend comes first.
-        Err(_) if !judged.field_errors.is_empty() => return Err(CreateError::Invalid(judged.field_errors)),
-        Err(unavailable) => return Err(unavailable.into()),
-    };
-    let dust_limit_sats = wallet.map_or(0, |wallet| wallet.addresses.dust_limit_sats());
-    let price = match Price::at(kept.rate, settings.spread_per_mille, price_minor, currency, dust_limit_sats) {
-        Ok(price) if judged.field_errors.is_empty() => price,
-        price => {
-            let mut field_errors = judged.field_errors;
-            field_errors.extend(price.err().map(|refusal| FieldError::invalid("amount", refusal)));
-            return Err(CreateError::Invalid(field_errors));
-        }
-    };
-    let wallet = wallet.ok_or(CreateError::WalletNotReady)?;
-    let tip_height = gateway.last_look.watched_lately(now)?.tip.height;
-    gateway.disk.check_room()?;
-    let place = match author.key_id {
+    let mut request =
+        draft::validate(draft, &settings.currencies, author.notification_url_optional, &author.notify_hosts);
+    let (price, market) = price(gateway, &mut request, &settings, now)?;
+    let (addresses, tip_height) = can_receive(gateway, now)?;
+    let permit = match author.key_id {
         Some(key_id) => gateway.key_limits.reserve(key_id, settings.key_open_payments, &gateway.store).await?,
         None => None,
     };
-    let rate_id = gateway.rates.row_id(&gateway.store, currency, &kept).await?;
-    let usd = gateway.rates.last_known(Currency::USD).map(|kept| kept.rate);
+    let rate_id = gateway.rates.row_id(&gateway.store, price.currency, &market).await?;
+    let usd = gateway.rates.last_known(Currency::USD).map(|stored| stored.rate);
     let payment = Payment::open(gateway.entropy.id()?, &price, &settings.policy, usd, now);
-    let address = wallet.addresses.give()?;
-    let row = PaymentRow {
+    let row = row(payment, addresses, author, request, now)?;
+    let context = RecordContext { environment: gateway.environment, pages_base: &gateway.pages_base(), tip_height };
+    let record = payment_record(&row, &[], &context);
+    store(gateway, Insertion { new: NewPayment { row, rate_id }, record, now, once }, permit).await
+}
+
+/// The price in Bitcoin, and the market's rate that it rests on. Every field error of the request is known after this, and
+/// what the client can mend is refused before what it can only wait for.
+fn price(
+    gateway: &Gateway,
+    request: &mut Validated,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<(Price, StoredRate), CreateError> {
+    let mut field_errors = mem::take(&mut request.field_errors);
+    let Some((minor, currency)) = request.price else { return Err(CreateError::Invalid(field_errors)) };
+    let market = match gateway.rates.rate_for(currency, now) {
+        Ok(market) => market,
+        Err(unavailable) if field_errors.is_empty() => return Err(unavailable.into()),
+        Err(_) => return Err(CreateError::Invalid(field_errors)),
+    };
+    let dust_limit_sats = gateway.wallet.get().map_or(0, |wallet| wallet.addresses.dust_limit_sats());
+    match Price::at(market.rate, settings.spread_per_mille, minor, currency, dust_limit_sats) {
+        Ok(price) if field_errors.is_empty() => Ok((price, market)),
+        price => {
+            field_errors.extend(price.err().map(|refusal| FieldError::invalid("amount", refusal)));
+            Err(CreateError::Invalid(field_errors))
+        }
+    }
+}
+
+/// Where the next address comes from, and the height of the best block. Refuses where coins could not be received, would
+/// not be noticed, or could not be stored.
+fn can_receive(gateway: &Gateway, now: Timestamp) -> Result<(&AddressPool, u32), CreateError> {
+    let wallet = gateway.wallet.get().ok_or(CreateError::WalletNotReady)?;
+    let watched = gateway.last_look.watched_lately(now)?;
+    gateway.disk.check_room()?;
+    Ok((&wallet.addresses, watched.tip.height))
+}
+
+/// The payment with the next address, as it is inserted; its number comes with that.
+fn row(
+    payment: Payment,
+    addresses: &AddressPool,
+    author: Author,
+    request: Validated,
+    now: Timestamp,
+) -> Result<PaymentRow, WalletError> {
+    let address = addresses.give()?;
+    Ok(PaymentRow {
         seq: 0,
         payment,
         address: address.text,
@@ -138,31 +175,38 @@ pub async fn create(
         derivation_index: address.index,
         key_id: author.key_id,
         label: author.label,
-        message: judged.message,
-        merchant_transaction_id: judged.merchant_transaction_id,
-        notification_url: judged.notification_url,
-        anomaly_notification_url: judged.anomaly_notification_url,
-        redirect_urls: judged.redirect_urls,
+        message: request.message,
+        merchant_transaction_id: request.merchant_transaction_id,
+        notification_url: request.notification_url,
+        anomaly_notification_url: request.anomaly_notification_url,
+        redirect_urls: request.redirect_urls,
         current_at: now,
-    };
-    let context = RecordContext { environment: gateway.environment, pages_base: &gateway.pages_base(), tip_height };
-    let record = payment_record(&row, &[], &context);
-    let insertion = Insertion { new: NewPayment { row, rate_id }, record, now, once };
-    let twin = insertion.once.clone();
-    // A twin that came at the same time was stored first; this one's address is given to nobody then.
+    })
+}
+
+/// Commits the payment, unless a twin of its request that came at the same time was committed first: its answer is given
+/// then, and this one's address to nobody.
+async fn store(
+    gateway: &Arc<Gateway>,
+    insertion: Insertion,
+    permit: Option<OpenPaymentPermit>,
+) -> Result<Created, CreateError> {
+    let (twin, now) = (insertion.once.clone(), insertion.now);
     let check = move |reader: &Reader<'_>| match &twin {
-        Some(once) => answered(once.seen(reader, now)?),
+        Some(once) => answered_before(once.prior(reader, now)?),
         None => Ok(None),
     };
-    // The place goes along with the answer: it counts once that comes, even where its client has gone.
+    let there = Arc::clone(gateway);
+    // What is to happen once the payment is committed goes along with the answer: dropped with it, where its client has
+    // gone, it happens all the same.
     let insert = move |tx: &Tx<'_>, again: Option<Created>| match again {
         Some(again) => Ok((again, None)),
-        None => Ok((insertion.insert(tx)?, place.map(OpenPlace::will_be_made))),
+        None => {
+            let created = insertion.insert(tx)?;
+            Ok((created, Some((permit.map(OpenPaymentPermit::will_be_made), Announcement::of_change(there)))))
+        }
     };
-    let (created, _counted) = gateway.store.write_short(check, insert).await?;
-    if let Created::New { .. } = created {
-        gateway.note_change();
-    }
+    let (created, _committed) = gateway.store.write_short(check, insert).await?;
     Ok(created)
 }
 
@@ -175,11 +219,11 @@ impl From<ReserveError> for CreateError {
     }
 }
 
-fn answered(seen: Seen) -> Result<Option<Created>, CreateError> {
-    match seen {
-        Seen::Never => Ok(None),
-        Seen::Answered(answer) => Ok(Some(Created::Again(answer))),
-        Seen::Reused => Err(CreateError::KeyReused),
+fn answered_before(prior: PriorRequest) -> Result<Option<Created>, CreateError> {
+    match prior {
+        PriorRequest::None => Ok(None),
+        PriorRequest::Same(answer) => Ok(Some(Created::Again(answer))),
+        PriorRequest::Other => Err(CreateError::KeyReused),
     }
 }
 
@@ -196,7 +240,7 @@ impl Insertion {
         let payment = &self.new.row.payment;
         tx.insert_payment(&self.new)?;
         if let Some(once) = &self.once {
-            once.keep(tx, self.record.as_bytes(), self.now)?;
+            once.store(tx, self.record.as_bytes(), self.now)?;
         }
         Ok(Created::New { payment_id: payment.id, record: self.record })
     }

@@ -9,47 +9,51 @@ use url::Url;
 use crate::field_errors::FieldError;
 use crate::store::notify_hosts::NotifyHosts;
 
+/// Characters of `message` at most (interface, section 1).
 const MESSAGE_MAX: usize = 512;
+
+/// Characters of `merchantTransactionId` at most.
 const REFERENCE_MAX: usize = 255;
-/// In bytes, unlike texts: a URL is copied into each of its notifications.
+
+/// Bytes of a URL at most; not characters, because it is copied into each of its notifications.
 const URL_MAX: usize = 2_048;
 
-/// A payment request as it came: texts, not yet judged. `None` is missing.
+/// A payment request as it came: texts, not yet validated. `None` is missing.
 #[derive(Debug, Clone, Default)]
 pub struct Draft<'a> {
     /// The price, a decimal number.
     pub amount: Option<Cow<'a, str>>,
-    /// ISO code.
+    /// ISO 4217 code.
     pub currency: Option<Cow<'a, str>>,
-    /// Where changes are notified.
+    /// The URL to which each change is POSTed.
     pub notification_url: Option<Cow<'a, str>>,
-    /// Where anomalies are notified.
+    /// The URL to which anomalies are POSTed.
     pub anomaly_notification_url: Option<Cow<'a, str>>,
-    /// For the customer.
+    /// What the customer reads on the payment page.
     pub message: Option<Cow<'a, str>>,
     /// The shop's own reference.
     pub merchant_transaction_id: Option<Cow<'a, str>>,
-    /// Where the payment page moves on to: name of the outcome and URL.
-    pub redirect_urls: Vec<(RedirectOutcome, Cow<'a, str>)>,
-    /// What the shell found wrong while reading; a field that is in here is not judged again.
+    /// Where the payment page moves on to.
+    pub redirect_urls: Vec<(RedirectKind, Cow<'a, str>)>,
+    /// What the shell found wrong while reading; a field that is named in here is not missing.
     pub field_errors: Vec<FieldError>,
 }
 
-/// The outcomes for which `redirectUrls` may name a URL.
+/// Which of the URLs of `redirectUrls`: one for each state in which the payment page moves on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RedirectOutcome {
-    /// EXPIRED.
+pub enum RedirectKind {
+    /// When nothing came in time.
     Expired,
-    /// CONFIRMED.
+    /// When the payment is paid.
     Confirmed,
-    /// INVALID.
+    /// When too little came, or it was taken back.
     Invalid,
-    /// UNCONFIRMED.
+    /// When enough came, and confirmations are waited for.
     Unconfirmed,
 }
 
-impl RedirectOutcome {
-    /// All of them.
+impl RedirectKind {
+    /// In the order in which their field errors are listed.
     pub const ALL: [Self; 4] = [Self::Expired, Self::Confirmed, Self::Invalid, Self::Unconfirmed];
 
     /// Its key in `redirectUrls`.
@@ -75,27 +79,27 @@ impl RedirectOutcome {
     }
 }
 
-/// A judged request; the price alone may still prove too small or too large at the rate.
+/// A validated request; the price alone may still prove too small or too large at the rate.
 #[derive(Debug)]
-pub(super) struct Judged {
-    /// In the currency's minor units; `None` where it or the currency is at fault.
+pub(super) struct Validated {
+    /// In the currency's minor units; `None` where there is a field error of it or of the currency.
     pub price: Option<(i64, Currency)>,
     pub notification_url: Option<String>,
     pub anomaly_notification_url: Option<String>,
     pub message: String,
     pub merchant_transaction_id: String,
-    /// A JSON object.
+    /// As the record tells them: a JSON object, or none where no URL was given.
     pub redirect_urls: Option<String>,
     pub field_errors: Vec<FieldError>,
 }
 
-/// Judges a request. `currencies` are those the merchant takes, `hosts` those that may be notified.
-pub(super) fn judge(
+/// Finds every field error of a request. `currencies` are those that the merchant takes, `hosts` those that may be notified.
+pub(super) fn validate(
     draft: Draft<'_>,
     currencies: &[Currency],
     notification_url_optional: bool,
     hosts: &NotifyHosts,
-) -> Judged {
+) -> Validated {
     let mut field_errors = FieldErrors(draft.field_errors);
     let currency = field_errors.required("currency", draft.currency).and_then(|code| {
         let currency = currencies.iter().find(|currency| currency.code() == code);
@@ -132,7 +136,7 @@ pub(super) fn judge(
         field_errors.required("message", draft.message).and_then(|it| field_errors.text("message", it, MESSAGE_MAX));
     let reference = field_errors.required("merchantTransactionId", draft.merchant_transaction_id);
     let reference = reference.and_then(|it| field_errors.text("merchantTransactionId", it, REFERENCE_MAX));
-    Judged {
+    Validated {
         price,
         notification_url: notification_url.and_then(|it| field_errors.notified_url("notificationUrl", it, hosts)),
         anomaly_notification_url: draft
@@ -145,11 +149,11 @@ pub(super) fn judge(
     }
 }
 
-fn redirect_urls(given: Vec<(RedirectOutcome, Cow<'_, str>)>, field_errors: &mut FieldErrors) -> Option<String> {
+fn redirect_urls(given: Vec<(RedirectKind, Cow<'_, str>)>, field_errors: &mut FieldErrors) -> Option<String> {
     let mut urls = serde_json::Map::new();
-    for (outcome, text) in given {
-        if let Some(url) = field_errors.url(outcome.field(), text) {
-            urls.insert(outcome.as_str().to_owned(), url.into());
+    for (kind, text) in given {
+        if let Some(url) = field_errors.url(kind.field(), text) {
+            urls.insert(kind.as_str().to_owned(), url.into());
         }
     }
     if urls.is_empty() { None } else { Some(serde_json::Value::Object(urls).to_string()) }
@@ -240,7 +244,7 @@ mod tests {
     }
 
     fn fields(draft: Draft<'_>) -> Vec<String> {
-        let field_errors = judge(draft, &currencies(), false, &NotifyHosts::default()).field_errors;
+        let field_errors = validate(draft, &currencies(), false, &NotifyHosts::default()).field_errors;
         field_errors.into_iter().map(|field_error| field_error.field.unwrap_or_default().into_owned()).collect()
     }
 
@@ -266,7 +270,7 @@ mod tests {
         let yen = |amount: &'static str| Draft { currency: Some("JPY".into()), amount: Some(amount.into()), ..good() };
         assert_eq!(fields(yen("1.5")), ["amount"]);
         assert_eq!(
-            judge(yen("1500.00"), &currencies(), false, &NotifyHosts::default()).price.map(|(minor, _)| minor),
+            validate(yen("1500.00"), &currencies(), false, &NotifyHosts::default()).price.map(|(minor, _)| minor),
             Some(1_500)
         );
     }
@@ -319,20 +323,21 @@ mod tests {
     }
 
     #[test]
-    fn redirect_urls_are_judged_one_by_one_and_kept_as_an_object() {
+    fn redirect_urls_are_validated_one_by_one_and_become_an_object() {
         let mut draft = good();
         draft.redirect_urls = vec![
-            (RedirectOutcome::Expired, "https://shop.example/e".into()),
-            (RedirectOutcome::Confirmed, "ftp://shop.example".into()),
+            (RedirectKind::Expired, "https://shop.example/e".into()),
+            (RedirectKind::Confirmed, "ftp://shop.example".into()),
         ];
-        let judged = judge(draft, &currencies(), false, &NotifyHosts::default());
-        assert_eq!(judged.field_errors[0].field.as_deref(), Some("redirectUrls.confirmed"));
-        assert_eq!(judged.redirect_urls.as_deref(), Some(r#"{"expired":"https://shop.example/e"}"#));
+        let validated = validate(draft, &currencies(), false, &NotifyHosts::default());
+        assert_eq!(validated.field_errors[0].field.as_deref(), Some("redirectUrls.confirmed"));
+        assert_eq!(validated.redirect_urls.as_deref(), Some(r#"{"expired":"https://shop.example/e"}"#));
     }
 
     #[test]
     fn a_key_may_be_made_to_need_no_notification_url() {
-        let judged = judge(Draft { notification_url: None, ..good() }, &currencies(), true, &NotifyHosts::default());
-        assert_eq!((judged.field_errors, judged.notification_url), (vec![], None));
+        let validated =
+            validate(Draft { notification_url: None, ..good() }, &currencies(), true, &NotifyHosts::default());
+        assert_eq!((validated.field_errors, validated.notification_url), (vec![], None));
     }
 }

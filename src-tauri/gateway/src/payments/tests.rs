@@ -1,4 +1,4 @@
-//! What becomes of a payment whose client does not wait for the answer.
+//! What becomes of a request whose client does not wait for the answer.
 
 use std::pin::pin;
 use std::sync::mpsc;
@@ -10,6 +10,9 @@ use super::create::{self, Author, CreateError};
 use super::draft::Draft;
 use crate::access::api_keys::KeyRequest;
 use crate::access::key_limits::KeyLimit;
+use crate::access::sees::Sees;
+use crate::gateway::Gateway;
+use crate::notifications::resend;
 use crate::settings::Act;
 use crate::store::StoreError;
 use crate::store::notify_hosts::NotifyHosts;
@@ -25,6 +28,70 @@ fn draft() -> Draft<'static> {
         merchant_transaction_id: Some("".into()),
         ..Draft::default()
     }
+}
+
+/// Polls `request` once while another write is under way, so that its own write is queued behind it; then its client is
+/// gone, and all that is queued is committed.
+async fn hang_up(gateway: &Gateway, request: impl Future) {
+    let (begun, has_begun) = oneshot::channel();
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    let store = gateway.store.clone();
+    let other = tokio::spawn(async move {
+        let hold = move |_: &crate::store::Tx<'_>| {
+            begun.send(()).unwrap();
+            may_go_on.recv().unwrap();
+            Ok::<_, StoreError>(())
+        };
+        store.write(hold).await.unwrap();
+    });
+    has_begun.await.unwrap();
+    {
+        let request = pin!(request);
+        assert!(request.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    go_on.send(()).unwrap();
+    other.await.unwrap();
+    gateway.store.write(|_| Ok::<_, StoreError>(())).await.unwrap();
+}
+
+/// Whether the notifier was woken since this was asked last.
+fn is_notifier_woken(gateway: &Gateway) -> bool {
+    pin!(gateway.notifier_wake.notified()).poll(&mut Context::from_waker(Waker::noop())).is_ready()
+}
+
+/// The panel, by which a payment may be made as by a key.
+fn panel() -> Author {
+    Author {
+        key_id: None,
+        label: "Corner shop".to_owned(),
+        notification_url_optional: true,
+        notify_hosts: NotifyHosts::default(),
+    }
+}
+
+#[tokio::test]
+async fn a_payment_whose_client_hung_up_is_announced_to_the_panel() {
+    let world = World::new().await;
+    world.make_wallet().await;
+    let gateway = &world.gateway;
+    // The address and the rate's row are there: nothing keeps the next one from its write.
+    create::create(gateway, panel(), draft(), None).await.unwrap();
+    let changes = gateway.changes.subscribe();
+    hang_up(gateway, create::create(gateway, panel(), draft(), None)).await;
+    assert_eq!(gateway.store.read(|reader| reader.payments_count(&PaymentFilter::default())).unwrap(), 2);
+    assert!(changes.has_changed().unwrap(), "the panel goes on showing one payment");
+}
+
+#[tokio::test]
+async fn a_resend_whose_client_hung_up_is_sent_at_once() {
+    let world = World::new().await;
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    let gateway = &world.gateway;
+    assert!(is_notifier_woken(gateway), "by what the change has queued");
+    hang_up(gateway, resend::resend_payment(gateway, payment.payment.id, Sees::Everything)).await;
+    assert_eq!(world.notified(&payment.payment.id).len(), 2);
+    assert!(is_notifier_woken(gateway), "by what was queued for a client that has gone");
 }
 
 #[tokio::test]
@@ -51,26 +118,7 @@ async fn a_payment_whose_client_hung_up_counts_among_the_open_ones() {
     let ask = || create::create(gateway, author.clone(), draft(), None);
     ask().await.unwrap();
 
-    // While another write is under way, the next one is queued behind it.
-    let (begun, has_begun) = oneshot::channel();
-    let (go_on, may_go_on) = mpsc::channel::<()>();
-    let store = gateway.store.clone();
-    let other = tokio::spawn(async move {
-        let hold = move |_: &crate::store::Tx<'_>| {
-            begun.send(()).unwrap();
-            may_go_on.recv().unwrap();
-            Ok::<_, StoreError>(())
-        };
-        store.write(hold).await.unwrap();
-    });
-    has_begun.await.unwrap();
-    {
-        let hung_up = pin!(ask());
-        assert!(hung_up.poll(&mut Context::from_waker(Waker::noop())).is_pending());
-    }
-    go_on.send(()).unwrap();
-    other.await.unwrap();
-    gateway.store.write(|_| Ok::<_, StoreError>(())).await.unwrap();
+    hang_up(gateway, ask()).await;
 
     let made = PaymentFilter { key_id: Some(key.key_id), ..PaymentFilter::default() };
     assert_eq!(gateway.store.read(|reader| reader.payments_count(&made)).unwrap(), 2);

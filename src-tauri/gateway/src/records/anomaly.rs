@@ -8,7 +8,7 @@ use super::object::Object;
 use super::{RecordContext, mark_environment, transaction};
 use crate::store::anomalies::AnomalyRow;
 
-/// The Anomaly record of `row`; `receipts` are those that it rests on, each shown with all that it pays to the address.
+/// The Anomaly record of `row`; `receipts` are those that it rests on, each told with all that it pays.
 #[must_use]
 pub(crate) fn anomaly_record(row: &AnomalyRow, receipts: &[Receipt], context: &RecordContext<'_>) -> String {
     let anomaly = &row.anomaly;

@@ -1,29 +1,31 @@
-//! A page of records that is made in parts, so that a long one never stands in memory as a whole.
+//! A page of records that is rendered in parts, so that a long one is never in memory as a whole.
 
 use std::vec::IntoIter;
 
 use super::Snapshot;
 use crate::store::StoreError;
 
-/// How long a part of a list is in bytes, before the record that fills it: some dozens of usual records.
-const PART_BYTES: usize = 64 * 1_024;
+/// A part ends with the record that makes it as long as this: some twenty usual records. Of each list that its client leaves
+/// unread a few parts are in memory, and there may be many such lists.
+const PART_BYTES: usize = 32 * 1_024;
 
-/// What makes the record of a key; none where there is no such record any more.
-pub(crate) type Show<K> = fn(&Snapshot<'_>, &K) -> Result<Option<String>, StoreError>;
+/// Renders the record that a key names; none where there is no such record any more.
+pub(crate) type Render<K> = fn(&Snapshot<'_>, &K) -> Result<Option<String>, StoreError>;
 
-/// The records of a page, of which only the keys are known.
+/// The records of a page, of which only the keys are known yet.
 pub(crate) struct RecordList<K> {
-    /// How many match, on all pages.
     items_count: u64,
+    /// Of those that are not rendered yet.
     keys: IntoIter<K>,
-    show: Show<K>,
+    render: Render<K>,
+    /// No record was rendered yet.
     is_empty: bool,
 }
 
 impl<K> RecordList<K> {
-    /// A page on which the records of `keys` stand.
-    pub(crate) fn new(items_count: u64, keys: Vec<K>, show: Show<K>) -> Self {
-        Self { items_count, keys: keys.into_iter(), show, is_empty: true }
+    /// A page of the records that `keys` name; `items_count` match on all pages.
+    pub(crate) fn new(items_count: u64, keys: Vec<K>, render: Render<K>) -> Self {
+        Self { items_count, keys: keys.into_iter(), render, is_empty: true }
     }
 
     /// How many records match, on all pages.
@@ -31,12 +33,12 @@ impl<K> RecordList<K> {
         self.items_count
     }
 
-    /// Whether every record was made.
+    /// Whether every record was rendered.
     pub(crate) fn is_done(&self) -> bool {
         self.keys.len() == 0
     }
 
-    /// The next records, as JSON objects with the commas that a list has between them, from the snapshot of this moment.
+    /// The next records, from `snapshot`: JSON objects with the commas that a list has between them.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -45,13 +47,15 @@ impl<K> RecordList<K> {
         while part.len() < PART_BYTES
             && let Some(key) = self.keys.next()
         {
-            let Some(record) = (self.show)(snapshot, &key)? else { continue };
+            let Some(record) = (self.render)(snapshot, &key)? else { continue };
             if !self.is_empty {
                 part.push(',');
             }
             self.is_empty = false;
             part.push_str(&record);
         }
+        // It may wait for its reader for a while.
+        part.shrink_to_fit();
         Ok(part)
     }
 }

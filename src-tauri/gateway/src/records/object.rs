@@ -1,4 +1,4 @@
-//! A JSON object written member by member: numbers go out as the exact text they are given as.
+//! A JSON object written member by member, for numbers that go out as the exact text that they are given as.
 
 /// A JSON object under construction.
 pub(super) struct Object {

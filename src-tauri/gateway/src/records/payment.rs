@@ -8,7 +8,7 @@ use super::object::Object;
 use super::{RecordContext, mark_environment, transaction};
 use crate::store::payments::PaymentRow;
 
-/// The Payment record of `row`; `receipts` are all of its receipts, of which those that count are shown.
+/// The Payment record of `row`; `receipts` are all of its receipts, of which those that count are listed.
 #[must_use]
 pub(crate) fn payment_record(row: &PaymentRow, receipts: &[Receipt], context: &RecordContext<'_>) -> String {
     let payment = &row.payment;

@@ -1,4 +1,4 @@
-//! Records as GET shows them: what one record tells is of one moment.
+//! Rendering records from the database: all that one record tells is of one moment.
 
 use std::cell::OnceCell;
 
@@ -11,9 +11,9 @@ use crate::store::{Reader, StoreError};
 /// The most items of one page.
 pub(crate) const PAGE_MAX: u32 = 500;
 
-/// One snapshot of the database, and what its records show beside their own rows.
+/// One snapshot of the database, and what its records tell beside their own rows.
 pub struct Snapshot<'a> {
-    /// What is read.
+    /// Reads from the snapshot.
     pub reader: &'a Reader<'a>,
     environment: Environment,
     pages_base: &'a str,
@@ -28,7 +28,7 @@ impl<'a> Snapshot<'a> {
         Self { reader, environment, pages_base, tip_height: OnceCell::new() }
     }
 
-    /// A payment's record.
+    /// The Payment record of a row.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -40,7 +40,7 @@ impl<'a> Snapshot<'a> {
         Ok(payment_record(row, &self.reader.receipts(row.seq)?, &self.context(self.tip_height()?)))
     }
 
-    /// An anomaly's record.
+    /// The Anomaly record of a row.
     ///
     /// # Errors
     /// When the database cannot be read.

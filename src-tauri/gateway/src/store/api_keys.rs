@@ -29,14 +29,6 @@ pub struct ApiKey {
     pub revoked_at: Option<Timestamp>,
 }
 
-impl ApiKey {
-    /// The key whose records alone it may see; `None` where it may see all.
-    #[must_use]
-    pub fn sees_only(&self) -> Option<i64> {
-        self.own_only.then_some(self.key_id)
-    }
-}
-
 const COLUMNS: &str = "key_id, name, secret_sha256, permissions, notification_url_optional, own_only, \
      notify_hosts, created_at, revoked_at";
 

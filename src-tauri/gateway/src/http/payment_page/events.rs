@@ -13,62 +13,59 @@ use tokio::time::{sleep, timeout};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::stream_slots::StreamSlot;
+use super::stream_permits::StreamPermit;
 use super::texts::ENGLISH;
 use super::view::View;
 use super::{html, load};
-use crate::gateway::Gateway;
+use crate::http::Http;
 
 /// A line that keeps proxies from closing a connection on which nothing happens.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// Under load every commit changes something: a page looks no more often than this.
+/// A page looks no more often than this: under load every commit changes something.
 const LOOK_AT_MOST_EVERY: Duration = Duration::from_millis(250);
 
-/// Without any change a page still looks this often: the deadline passes without one.
+/// A page looks at least this often: the deadline passes without a commit.
 const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(20);
 
-/// Events that wait for a slow reader.
+/// Events that wait for a reader that is slow.
 const WAITING_MAX: usize = 4;
 
-/// The events of one page. The first comes at once: it makes good what happened since the page was made.
+/// The events of one page. The first comes at once, for what happened since the page was made.
 pub(super) fn stream(
-    gateway: Arc<Gateway>,
+    http: Arc<Http>,
     id: Id,
-    slot: StreamSlot,
+    permit: StreamPermit,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let (events, waiting) = mpsc::channel(WAITING_MAX);
     tokio::spawn(async move {
         tokio::select! {
-            () = slot.must_be_given_up() => {}
-            () = follow(&gateway, id, &events) => {}
+            () = permit.must_be_given_up() => {}
+            () = follow(&http, id, &events) => {}
         }
     });
     Sse::new(ReceiverStream::new(waiting)).keep_alive(KeepAlive::new().interval(HEARTBEAT))
 }
 
 /// Sends what changed until the page is closed.
-async fn follow(gateway: &Gateway, id: Id, events: &mpsc::Sender<Result<Event, Infallible>>) {
+async fn follow(http: &Arc<Http>, id: Id, events: &mpsc::Sender<Result<Event, Infallible>>) {
     let id = id.to_string();
-    let mut changes = gateway.changes.subscribe();
-    let mut shown = String::new();
+    let mut changes = http.app.gateway.changes.subscribe();
+    let mut last_sent = String::new();
     loop {
         changes.borrow_and_update();
-        match load(gateway, &id) {
+        match load(http, &id).await {
             Ok(Some(view)) => {
-                let now = view.fingerprint();
-                if now != shown {
-                    shown = now;
+                let fingerprint = view.fingerprint();
+                if fingerprint != last_sent {
+                    last_sent = fingerprint;
                     if events.send(Ok(event_of(&view))).await.is_err() {
                         return;
                     }
                 }
             }
-            Ok(None) => return,
-            Err(error) => {
-                tracing::error!(%error, "a payment page cannot be kept up to date");
-                return;
-            }
+            // What failed stands in the log; the page comes again by itself.
+            Ok(None) | Err(_) => return,
         }
         tokio::select! {
             () = events.closed() => return,
@@ -76,7 +73,7 @@ async fn follow(gateway: &Gateway, id: Id, events: &mpsc::Sender<Result<Event, I
         }
         tokio::select! {
             () = events.closed() => return,
-            // The end of the wait is a reason to look as good as a change.
+            // A change, or the end of the wait: either is a reason to look.
             _ = timeout(LOOK_AT_LEAST_EVERY, changes.changed()) => {}
         }
     }

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::texts::{Texts, fill};
-use super::view::{Payable, Shown, View};
+use super::view::{PageState, Payable, View};
 use crate::records::qr;
 
 const STYLE: &str = include_str!("page.css");
@@ -41,21 +41,21 @@ pub(super) fn page(view: &View, nonce: &str, texts: &Texts) -> String {
     document(&head, &body, nonce, texts)
 }
 
-/// The part of the page that changes.
+/// The part of the page that changes; events send it whole.
 pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
     html! {
         p.price { (view.price) }
         @match &view.state {
-            Shown::Payable(payable) => (to_pay(payable, texts)),
-            Shown::TimeUp => (state("waiting", texts.time_up, texts.time_up_hint)),
-            Shown::Unconfirmed { wanted: 0, .. } => (state("seen", texts.unconfirmed, "")),
-            Shown::Unconfirmed { confirmations, wanted } => {
+            PageState::Payable(payable) => (to_pay(payable, texts)),
+            PageState::TimeUp => (state("waiting", texts.time_up, texts.time_up_hint)),
+            PageState::Unconfirmed { wanted: 0, .. } => (state("received", texts.unconfirmed, "")),
+            PageState::Unconfirmed { confirmations, wanted } => {
                 @let counted = [confirmations.to_string(), wanted.to_string()];
-                (state("seen", texts.unconfirmed, &fill(texts.unconfirmed_hint, &[&counted[0], &counted[1]])))
+                (state("received", texts.unconfirmed, &fill(texts.unconfirmed_hint, &[&counted[0], &counted[1]])))
             }
-            Shown::Confirmed => (state("paid", texts.confirmed, texts.confirmed_hint)),
-            Shown::Expired => (state("over", texts.expired, texts.expired_hint)),
-            Shown::Invalid => (state("over", texts.invalid, texts.invalid_hint)),
+            PageState::Confirmed => (state("paid", texts.confirmed, texts.confirmed_hint)),
+            PageState::Expired => (state("over", texts.expired, texts.expired_hint)),
+            PageState::Invalid => (state("over", texts.invalid, texts.invalid_hint)),
         }
         @if let Some(url) = &view.redirect {
             a.button #back rel="noreferrer" href=(url) data-after=(MOVE_ON_SECONDS) { (texts.back_to_shop) }
@@ -93,8 +93,10 @@ fn document(head: &Markup, body: &Markup, nonce: &str, texts: &Texts) -> String 
 fn refresh(view: &View) -> Option<String> {
     match (&view.redirect, &view.state) {
         (Some(url), _) => Some(format!("{MOVE_ON_SECONDS};url={url}")),
-        (None, Shown::Payable(_) | Shown::TimeUp | Shown::Unconfirmed { .. }) => Some(RELOAD_SECONDS.to_string()),
-        (None, Shown::Confirmed | Shown::Expired | Shown::Invalid) => None,
+        (None, PageState::Payable(_) | PageState::TimeUp | PageState::Unconfirmed { .. }) => {
+            Some(RELOAD_SECONDS.to_string())
+        }
+        (None, PageState::Confirmed | PageState::Expired | PageState::Invalid) => None,
     }
 }
 
@@ -151,6 +153,6 @@ fn state(class: &str, title: &str, hint: &str) -> Markup {
 /// The QR code as an SVG element; `None` for a text that none can hold.
 fn qr_svg(text: &str) -> Option<Markup> {
     let document = qr::svg(text);
-    // In a page the prologue of a document has no place.
+    // The prologue of a document does not belong into a page.
     document.find("<svg").map(|start| PreEscaped(document[start..].to_owned()))
 }

@@ -1,13 +1,13 @@
-use super::view::Shown;
+use super::view::PageState;
 use super::*;
-use crate::store::payments::PaymentRow;
+use crate::http::Limits;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 /// The interface allows no more, without the logo.
 const PAGE_MAX_BYTES: usize = 60_000;
 
 fn view(world: &World, payment: &PaymentRow) -> View {
-    load(&world.gateway, &payment.payment.id.to_string()).unwrap().unwrap()
+    read_view(&world.gateway, &payment.payment.id).unwrap().unwrap()
 }
 
 fn page_of(world: &World, payment: &PaymentRow) -> String {
@@ -75,7 +75,7 @@ async fn a_part_payment_leaves_the_rest_to_be_asked_for_and_never_less_than_dust
     let world = World::new().await;
     let payment = world.payment().await;
     world.pay(&payment, payment.payment.amount_sats - 1).await;
-    let Shown::Payable(payable) = view(&world, &payment).state else { panic!("not payable") };
+    let PageState::Payable(payable) = view(&world, &payment).state else { panic!("not payable") };
     assert_eq!(payable.amount_btc, "0.00000294");
     assert!(payable.qr_uri.ends_with("amount=0.00000294"), "{}", payable.qr_uri);
     assert!(payable.paid_btc.is_some());
@@ -86,24 +86,25 @@ async fn at_the_deadline_and_in_every_later_state_the_address_is_hidden() {
     let world = World::new().await;
     let [paid, never] = [world.payment().await, world.payment().await];
     world.pay(&paid, paid.payment.amount_sats).await;
-    assert!(matches!(view(&world, &paid).state, Shown::Unconfirmed { confirmations: 0, wanted: 1 }));
+    assert!(matches!(view(&world, &paid).state, PageState::Unconfirmed { confirmations: 0, wanted: 1 }));
     world.mine(1).await;
-    assert_eq!(view(&world, &paid).state, Shown::Confirmed);
+    assert_eq!(view(&world, &paid).state, PageState::Confirmed);
     world.advance_clock_ms(HALF_AN_HOUR_MS);
-    assert_eq!(view(&world, &never).state, Shown::TimeUp, "before the look that closes it");
+    assert_eq!(view(&world, &never).state, PageState::TimeUp, "before the look that closes it");
     for payment in [&paid, &never] {
         let page = page_of(&world, payment);
         assert!(!page.contains(&payment.address) && !page.contains("<svg"), "{page}");
     }
     world.look().await;
-    assert_eq!(view(&world, &never).state, Shown::Expired);
+    assert_eq!(view(&world, &never).state, PageState::Expired);
 }
 
 #[tokio::test]
 async fn an_id_of_no_payment_has_no_view() {
     let world = World::new().await;
+    let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
     for id in ["0".repeat(40), "0".repeat(39), "../../etc/passwd".to_owned(), String::new()] {
-        assert_eq!(load(&world.gateway, &id).unwrap(), None, "{id}");
+        assert_eq!(load(&http, &id).await.unwrap(), None, "{id}");
     }
 }
 
@@ -111,9 +112,10 @@ async fn an_id_of_no_payment_has_no_view() {
 async fn an_event_comes_when_what_is_shown_changes() {
     use tokio_stream::StreamExt as _;
     let world = World::new().await;
+    let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
     let payment = world.payment().await;
-    let slot = Arc::new(StreamSlots::default()).take(payment.payment.id, [127, 0, 0, 1].into()).unwrap();
-    let response = events::stream(Arc::clone(&world.gateway), payment.payment.id, slot).into_response();
+    let permit = Arc::new(StreamPermits::default()).take(payment.payment.id, [127, 0, 0, 1].into()).unwrap();
+    let response = events::stream(Arc::clone(&http), payment.payment.id, permit).into_response();
     let mut events = response.into_body().into_data_stream();
     let mut heard = String::new();
     while !heard.contains("Waiting for your payment") {

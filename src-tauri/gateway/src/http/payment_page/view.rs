@@ -3,12 +3,11 @@
 use tillgate_domain::bip21;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payment::PaymentState;
-use tillgate_domain::receipt::{Receipt, least_confirmations};
 use tillgate_domain::time::Timestamp;
 
 use super::brand::Color;
 use crate::machine::environment::Environment;
-use crate::payments::RedirectOutcome;
+use crate::payments::RedirectKind;
 use crate::settings::Settings;
 use crate::store::payments::PaymentRow;
 
@@ -17,7 +16,7 @@ use crate::store::payments::PaymentRow;
 pub(super) struct View {
     pub merchant: Merchant,
     pub is_test: bool,
-    pub state: Shown,
+    pub state: PageState,
     /// `1,234.50 USD`.
     pub price: String,
     pub message: String,
@@ -27,18 +26,18 @@ pub(super) struct View {
     pub redirect: Option<String>,
 }
 
-/// How the merchant presents itself.
+/// How the merchant presents itself, by the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Merchant {
     pub name: String,
     pub color: Option<Color>,
-    /// A `data:` URL.
+    /// An image as a `data:` URL.
     pub logo: Option<String>,
 }
 
-/// The state as the customer sees it.
+/// The payment's state as the customer is told it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum PageState {
     /// To be paid.
     Payable(Payable),
     /// The time is up, and the look that decides has not been yet.
@@ -61,18 +60,19 @@ pub(super) struct Payable {
     pub amount_btc: String,
     /// What came already, where something did.
     pub paid_btc: Option<String>,
-    /// For the QR code.
+    /// What the QR code says: address and amount alone, for a message can be longer than any QR code holds.
     pub qr_uri: String,
-    /// For a wallet on the same device.
+    /// The link for a wallet on the same device: with label and message.
     pub wallet_uri: String,
     pub seconds_left: i64,
 }
 
 impl View {
+    /// What the page of a payment shows at `now`. `confirmations` are the fewest of its transactions, which an UNCONFIRMED one
+    /// alone shows.
     pub(super) fn of(
         row: &PaymentRow,
-        receipts: &[Receipt],
-        tip_height: u32,
+        confirmations: u32,
         now: Timestamp,
         environment: Environment,
         settings: &Settings,
@@ -80,16 +80,13 @@ impl View {
         let payment = &row.payment;
         let state = match payment.state {
             PaymentState::New | PaymentState::Underpaid if now < payment.expires_at => {
-                Shown::Payable(Payable::of(row, now))
+                PageState::Payable(Payable::of(row, now))
             }
-            PaymentState::New | PaymentState::Underpaid => Shown::TimeUp,
-            PaymentState::Unconfirmed => {
-                let confirmations = least_confirmations(receipts, tip_height);
-                Shown::Unconfirmed { confirmations, wanted: payment.policy.confirmations }
-            }
-            PaymentState::Confirmed => Shown::Confirmed,
-            PaymentState::Expired => Shown::Expired,
-            PaymentState::Invalid => Shown::Invalid,
+            PaymentState::New | PaymentState::Underpaid => PageState::TimeUp,
+            PaymentState::Unconfirmed => PageState::Unconfirmed { confirmations, wanted: payment.policy.confirmations },
+            PaymentState::Confirmed => PageState::Confirmed,
+            PaymentState::Expired => PageState::Expired,
+            PaymentState::Invalid => PageState::Invalid,
         };
         Self {
             merchant: Merchant {
@@ -106,10 +103,10 @@ impl View {
         }
     }
 
-    /// Equal for two views that look the same but for the running time.
+    /// The same for two views that differ in nothing but the time that is left.
     pub(super) fn fingerprint(&self) -> String {
         let mut still = self.clone();
-        if let Shown::Payable(payable) = &mut still.state {
+        if let PageState::Payable(payable) = &mut still.state {
             payable.seconds_left = 0;
         }
         format!("{still:?}")
@@ -134,15 +131,15 @@ impl Payable {
 }
 
 fn redirect(state: PaymentState, urls: Option<&str>) -> Option<String> {
-    let outcome = match state {
+    let kind = match state {
         PaymentState::New | PaymentState::Underpaid => return None,
-        PaymentState::Unconfirmed => RedirectOutcome::Unconfirmed,
-        PaymentState::Confirmed => RedirectOutcome::Confirmed,
-        PaymentState::Expired => RedirectOutcome::Expired,
-        PaymentState::Invalid => RedirectOutcome::Invalid,
+        PaymentState::Unconfirmed => RedirectKind::Unconfirmed,
+        PaymentState::Confirmed => RedirectKind::Confirmed,
+        PaymentState::Expired => RedirectKind::Expired,
+        PaymentState::Invalid => RedirectKind::Invalid,
     };
     let urls: serde_json::Value = serde_json::from_str(urls?).ok()?;
-    let url = urls.get(outcome.as_str())?.as_str()?;
-    // Checked at creation; a page never runs what a database says.
+    let url = urls.get(kind.as_str())?.as_str()?;
+    // Validated when the payment was made; whatever stands in the database, a page links to nothing but http.
     (url.starts_with("https://") || url.starts_with("http://")).then(|| url.to_owned())
 }

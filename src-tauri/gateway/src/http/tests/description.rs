@@ -1,10 +1,11 @@
-//! The API's description is what is served.
+//! The API's descriptions, for programs and for people, are what is served.
 
 use axum::body::Body;
 use axum::http::Method;
 use serde_json::{Value, json};
 
 use super::shop::{Shop, order};
+use crate::http::error_type::ErrorType;
 
 /// Whether a record has all that its schema requires, and nothing that it does not name.
 fn fits(description: &Value, schema: &str, record: &Value) {
@@ -64,6 +65,33 @@ async fn records_and_failures_are_as_described() {
     fits(&description, "PaginationInfo", &page["paginationInfo"]);
     fits(&description, "Anomaly", &shop.get("/v2/anomalies").await.ok()["items"][0]);
     for field_error in shop.ask(&json!({})).await.json().as_array().unwrap() {
-        fits(&description, "Fault", field_error);
+        fits(&description, "Error", field_error);
+    }
+}
+
+/// Status and name of each error type in the table of `docs/api.md`.
+fn explained_error_types() -> Vec<(u16, String)> {
+    let table = include_str!("../../../../../docs/api.md")
+        .lines()
+        .skip_while(|line| !line.starts_with("| Status | `errorType`"));
+    let rows = table.skip(2).take_while(|line| line.starts_with('|'));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        (cells[1].parse().unwrap(), cells[2].trim_matches('`').to_owned())
+    })
+    .collect()
+}
+
+#[test]
+fn every_error_type_is_explained_and_described_and_no_other() {
+    let answered: Vec<(u16, String)> =
+        ErrorType::ALL.iter().map(|it| (it.status().as_u16(), it.as_str().to_owned())).collect();
+    assert_eq!(explained_error_types(), answered);
+    let description: Value = serde_json::from_str(include_str!("../openapi.json")).unwrap();
+    let components = &description["components"];
+    let described = components["schemas"]["Error"]["properties"]["errorType"]["enum"].as_array().unwrap();
+    assert_eq!(described, &answered.iter().map(|(_, name)| json!(name)).collect::<Vec<_>>());
+    for (status, name) in answered {
+        assert!(!components["responses"][format!("E{status}")].is_null(), "{name} comes with a {status}");
     }
 }

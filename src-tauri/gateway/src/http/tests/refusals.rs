@@ -117,7 +117,7 @@ async fn bodies_are_bounded_typed_and_strict() {
 }
 
 #[tokio::test]
-async fn all_faults_of_a_request_come_in_one_answer() {
+async fn all_field_errors_of_a_request_come_in_one_answer() {
     let shop = Shop::open().await;
     let asked = json!({
         "amount": "0.001", "currency": "USD", "message": 5, "notificationUrl": "ftp://shop.test",
@@ -205,7 +205,7 @@ async fn paths_methods_and_ids_that_are_not_there_are_told_in_json() {
 }
 
 #[tokio::test]
-async fn query_parameters_are_judged_all_at_once() {
+async fn query_parameters_are_validated_all_at_once() {
     let shop = Shop::open().await;
     let payments = "/v2/payments/0/-1?status=PAID&timeFrom=yesterday&timeTo=&address=x&btcTxId=zz&label=a&label=b";
     let expected = ["limit", "offset", "status", "timeFrom", "timeTo", "address", "btcTxId", "label"];

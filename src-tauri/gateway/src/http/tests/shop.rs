@@ -68,7 +68,7 @@ impl Answer {
             .collect()
     }
 
-    /// The fields at fault of a 400.
+    /// The fields that a 400 names.
     pub fn fields(&self) -> Vec<String> {
         self.codes(400);
         let field_errors = self.json();
@@ -81,7 +81,7 @@ impl Answer {
     }
 }
 
-/// Keeps secrets in memory.
+/// A secret in memory.
 #[derive(Default)]
 struct Memory(Mutex<Option<Secret>>);
 

@@ -1,4 +1,4 @@
-//! One attempt from start to its record in the database.
+//! One attempt, from its start until it is stored.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,81 +9,94 @@ use tokio::time::Instant;
 
 use super::Notifier;
 use super::post::{self, Answer};
-use super::under_way::{Place, Responsiveness};
+use super::under_way::{Attempted, Responsiveness};
 use crate::gateway::Gateway;
+use crate::machine::entropy::NoEntropy;
 use crate::notifications::signature::SigningKeys;
 use crate::store::StoreError;
 use crate::store::deliveries::NewDelivery;
 use crate::store::notifications::DueNotification;
 
-/// How long to wait before an attempt's record is tried again that could not be stored. The
-/// attempt keeps its place meanwhile: where nothing can be stored, little is sent.
-const RECORD_AGAIN_FIRST: Duration = Duration::from_secs(1);
-const RECORD_AGAIN_MAX: Duration = Duration::from_secs(30);
+/// How long to wait before an attempt that could not be stored is stored again; at first, and at most. It counts as under
+/// way meanwhile: where nothing can be stored, little is sent.
+const STORE_AGAIN_FIRST: Duration = Duration::from_secs(1);
+const STORE_AGAIN_MAX: Duration = Duration::from_secs(30);
 
-/// Holds an attempt's place, and gives it up however the attempt ends.
-struct AttemptsPlace {
+/// The right to one attempt, given back however the attempt ends.
+struct AttemptPermit {
     notifier: Arc<Notifier>,
-    place: Place,
+    attempted: Attempted,
     responsiveness: Responsiveness,
-    is_recorded: bool,
+    is_stored: bool,
 }
 
-impl Drop for AttemptsPlace {
+impl Drop for AttemptPermit {
     fn drop(&mut self) {
         let mut under_way = self.notifier.under_way();
-        under_way.end(&self.place, self.responsiveness);
-        if self.is_recorded {
-            under_way.recorded(&self.place.record);
+        under_way.end(&self.attempted, self.responsiveness);
+        if self.is_stored {
+            under_way.stored(&self.attempted.subject);
         } else {
             // Still due by the database: without this it would be sent again at once, and again.
-            under_way.unrecorded(&self.place.record, Instant::now());
+            under_way.not_stored(&self.attempted.subject, Instant::now());
         }
         drop(under_way);
         self.notifier.gateway.notifier_wake.notify_one();
     }
 }
 
+/// An attempt that has ended, as it is stored.
+struct Ended {
+    /// The notification's number in the outbox.
+    seq: i64,
+    /// 1 for the first of this notification.
+    attempt: u32,
+    started_at: Timestamp,
+    duration_ms: i64,
+    answer: Answer,
+    outcome: Outcome,
+}
+
 /// Starts an attempt; the caller has found room for it.
 pub(super) fn start(notifier: &Arc<Notifier>, due: DueNotification, keys: Option<Arc<SigningKeys>>) {
-    let place = Place::of(&due);
-    notifier.under_way().begin(&place);
-    let attempts_place = AttemptsPlace {
+    let attempted = Attempted::of(&due);
+    notifier.under_way().begin(&attempted);
+    let permit = AttemptPermit {
         notifier: Arc::clone(notifier),
-        place,
+        attempted,
         responsiveness: Responsiveness::Neither,
-        is_recorded: false,
+        is_stored: false,
     };
     let stop = notifier.stop.clone();
     notifier.attempts.spawn(async move {
-        // What is cut short is not recorded: it stays due.
-        stop.run_until_cancelled_owned(attempt(attempts_place, due, keys)).await;
+        // What is cut short is not stored: it stays due.
+        stop.run_until_cancelled_owned(attempt(permit, due, keys)).await;
     });
 }
 
-async fn attempt(mut attempts_place: AttemptsPlace, due: DueNotification, keys: Option<Arc<SigningKeys>>) {
-    let notifier = Arc::clone(&attempts_place.notifier);
+async fn attempt(mut permit: AttemptPermit, due: DueNotification, keys: Option<Arc<SigningKeys>>) {
+    let notifier = Arc::clone(&permit.notifier);
     let gateway = &notifier.gateway;
     let started_at = gateway.clock.now();
     let began = Instant::now();
     let answer =
         post::post(&notifier.client, notifier.timeout, &due.url, due.id, due.body, keys.as_deref(), started_at).await;
     let duration_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
-    attempts_place.responsiveness = responsiveness(&answer);
+    permit.responsiveness = responsiveness(&answer);
 
     // The environment's clock may have jumped meanwhile. Counting from the start makes what the
     // jump has made due an attempt of its own, above all the last one.
     let ended_at = started_at.plus_ms(duration_ms);
-    let attempts = due.attempts.saturating_add(1);
-    let outcome = outcome(gateway, &answer, attempts, due.first_due_at, ended_at);
+    let attempt = due.attempts.saturating_add(1);
+    let outcome = outcome(gateway, &answer, attempt, due.first_due_at, ended_at);
     let error = answer.error.clone();
-    record(gateway, due.seq, attempts, started_at, duration_ms, answer, outcome).await;
-    attempts_place.is_recorded = true;
+    store(gateway, &Ended { seq: due.seq, attempt, started_at, duration_ms, answer, outcome }).await;
+    permit.is_stored = true;
     // Last: where nothing can be logged, all the rest is done.
     match error {
-        None => tracing::debug!(notification = %due.id, attempts, "notification delivered"),
+        None => tracing::debug!(notification = %due.id, attempt, "notification delivered"),
         Some(error) => {
-            tracing::info!(notification = %due.id, server = due.server, attempts, error, "notification not delivered");
+            tracing::info!(notification = %due.id, server = due.server, attempt, error, "notification not delivered");
         }
     }
 }
@@ -96,11 +109,11 @@ const fn responsiveness(answer: &Answer) -> Responsiveness {
     }
 }
 
-fn outcome(gateway: &Gateway, answer: &Answer, attempts: u32, first_due_at: Timestamp, ended_at: Timestamp) -> Outcome {
+fn outcome(gateway: &Gateway, answer: &Answer, attempt: u32, first_due_at: Timestamp, ended_at: Timestamp) -> Outcome {
     if answer.error.is_none() {
         return Outcome::Delivered;
     }
-    after_failure(attempts, first_due_at, ended_at, jitter_per_mille(gateway))
+    after_failure(attempt, first_due_at, ended_at, jitter_per_mille(gateway))
 }
 
 /// From -100 to 100. Without random bytes none: the schedule matters more than its spread.
@@ -112,55 +125,39 @@ fn jitter_per_mille(gateway: &Gateway) -> i64 {
     }
 }
 
-/// Stores the attempt, until that works: without it the notification would be sent again at once,
-/// and again.
-async fn record(
-    gateway: &Gateway,
-    seq: i64,
-    attempt: u32,
-    started_at: Timestamp,
-    duration_ms: i64,
-    answer: Answer,
-    outcome: Outcome,
-) {
-    let mut pause = RECORD_AGAIN_FIRST;
+/// Stores the attempt, however often it takes: without it the notification would be sent again at once, and again.
+async fn store(gateway: &Gateway, ended: &Ended) {
+    let mut pause = STORE_AGAIN_FIRST;
     loop {
-        match try_record(gateway, seq, attempt, started_at, duration_ms, answer.clone(), outcome).await {
+        match try_store(gateway, ended).await {
             Ok(()) => break,
             Err(error) => tracing::error!(%error, "an attempt to notify could not be recorded; trying again"),
         }
         tokio::time::sleep(pause).await;
-        pause = pause.saturating_mul(2).min(RECORD_AGAIN_MAX);
+        pause = pause.saturating_mul(2).min(STORE_AGAIN_MAX);
     }
     gateway.note_change();
 }
 
-/// Why an attempt could not be recorded.
+/// Why an attempt could not be stored.
 #[derive(Debug, thiserror::Error)]
-enum RecordError {
+enum NotStored {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    NoEntropy(#[from] crate::machine::entropy::NoEntropy),
+    NoEntropy(#[from] NoEntropy),
 }
 
-async fn try_record(
-    gateway: &Gateway,
-    seq: i64,
-    attempt: u32,
-    started_at: Timestamp,
-    duration_ms: i64,
-    answer: Answer,
-    outcome: Outcome,
-) -> Result<(), RecordError> {
+async fn try_store(gateway: &Gateway, ended: &Ended) -> Result<(), NotStored> {
+    let Ended { seq, started_at, duration_ms, outcome, .. } = *ended;
     let delivery = NewDelivery {
         id: gateway.entropy.id()?,
-        attempt,
+        attempt: ended.attempt,
         started_at,
         duration_ms,
-        status_code: answer.status_code,
-        error: answer.error,
-        answer: answer.body,
+        status_code: ended.answer.status_code,
+        error: ended.answer.error.clone(),
+        answer: ended.answer.body.clone(),
     };
     let ended_at = started_at.plus_ms(duration_ms);
     Ok(gateway.store.write(move |tx| tx.record_attempt(seq, &delivery, outcome, ended_at)).await?)

@@ -1,5 +1,5 @@
-//! Connections that bear only so many bytes for each attempt, counted below TLS and HTTP: a server that never comes to
-//! the point, by whatever means of these, is cut off.
+//! Connections over which only so many bytes are read in each attempt, counted below TLS and HTTP: a server that goes on
+//! sending without coming to an answer, by whatever means of these, is cut off.
 
 use std::future::Future;
 use std::io;
@@ -20,19 +20,19 @@ use tower::{Service, ServiceExt as _};
 /// Bytes of any kind that are read in one attempt.
 pub(super) const BYTES_MAX: usize = 256 * 1_024;
 
-/// A server sent more than it may.
+/// A server sent more than is read of it.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("the server sent more than 256 KiB")]
 pub(super) struct TooMuch;
 
-/// A name leads nowhere.
+/// A server's name has no address.
 #[derive(Debug, thiserror::Error)]
 #[error("the name cannot be found")]
 pub(super) struct NoSuchName(#[source] io::Error);
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// How many bytes a connection may still read.
+/// How many more bytes may be read over a connection in this attempt.
 #[derive(Debug, Clone)]
 pub(super) struct Budget(Arc<AtomicUsize>);
 
@@ -41,16 +41,16 @@ impl Budget {
         Self(Arc::new(AtomicUsize::new(BYTES_MAX)))
     }
 
-    /// An attempt ended well: the next over this connection may read as much.
+    /// An attempt ended with a whole answer: the next over this connection has the whole budget again.
     pub(super) fn refill(&self) {
         self.0.store(BYTES_MAX, Ordering::Relaxed);
     }
 }
 
-/// The system's names, whose absence is told apart.
+/// The system's resolver, whose failures can be told from others.
 type Resolver = MapErr<GaiResolver, fn(io::Error) -> NoSuchName>;
 
-/// Makes such connections.
+/// Makes connections that count.
 #[derive(Clone)]
 pub(super) struct Connector(HttpConnector<Resolver>);
 
@@ -83,7 +83,7 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// One connection.
+/// A connection that counts what is read over it.
 pub(super) struct Counted {
     stream: TcpStream,
     budget: Budget,

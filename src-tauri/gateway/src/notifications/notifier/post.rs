@@ -1,4 +1,4 @@
-//! One POST to a merchant's server, and a sentence on what came of it. Knows nothing of schedules.
+//! One POST to a merchant's server, and a sentence about what was answered. Knows nothing of schedules.
 
 use std::error::Error;
 use std::io::ErrorKind;
@@ -23,16 +23,16 @@ use crate::machine::clock::machine_now;
 use crate::machine::fail_points::{self, Point};
 use crate::notifications::signature::SigningKeys;
 
-/// Of an answer at most this is read: a merchant's server owes us a status code and nothing else.
+/// Bytes of an answer's body that are read at most: a merchant's server owes us a status code and nothing else.
 const READ_MAX: usize = 64 * 1_024;
 
-/// Of an answer this is kept, for people.
-const ANSWER_KEPT: usize = 1_024;
+/// Bytes of an answer's body that are stored, for people to read.
+const ANSWER_STORED: usize = 1_024;
 
-/// Idle connections kept open to each server; as many as may be in use.
+/// Idle connections that stay open to each server: as many as may be in use at the same time.
 const IDLE_CONNECTIONS: usize = 8;
 
-/// Idle connections are closed after this: shorter than the usual servers close theirs.
+/// Idle connections are closed after this, sooner than the usual servers close theirs.
 const IDLE_FOR: Duration = Duration::from_secs(20);
 
 const BPG_SIGNATURE: HeaderName = HeaderName::from_static("x-bpg-signature");
@@ -40,20 +40,20 @@ const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// What an attempt came to.
+/// What a server answered, or why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Answer {
     /// The server's status code, if it gave one.
     pub status_code: Option<u16>,
-    /// Why it failed; `None` is success.
+    /// Why the attempt failed; `None` where it did not.
     pub error: Option<String>,
-    /// The first KiB of the answer's body.
+    /// The first KiB of what it said.
     pub body: Option<Vec<u8>>,
     /// No status code came in time.
     pub timed_out: bool,
 }
 
-/// What requests go out by.
+/// What requests go out through.
 pub(super) type Client = legacy::Client<HttpsConnector<Connector>, Full<Bytes>>;
 
 /// A client without redirects, proxies from the environment, cookies or compression: what is
@@ -133,12 +133,12 @@ fn request(
     request.body(Full::from(body)).ok()
 }
 
-/// Reads the answer up to its limit, so that the connection can be used again. The status code
-/// decides; whatever goes wrong here only shortens what is kept.
+/// Reads the answer's body up to its limit, so that the connection can be used again. The status code
+/// decides; whatever goes wrong here only shortens what is stored.
 async fn first_kib(response: Response<Incoming>, until: Instant) -> Vec<u8> {
     let budget = response.extensions().get::<Budget>().cloned();
     let mut body = response.into_body();
-    let (mut kept, mut read) = (Vec::new(), 0usize);
+    let (mut first, mut read) = (Vec::new(), 0usize);
     while let Ok(frame) = timeout_at(until, body.frame()).await {
         let Some(frame) = frame else {
             // The whole answer: the connection is used again.
@@ -149,13 +149,13 @@ async fn first_kib(response: Response<Incoming>, until: Instant) -> Vec<u8> {
         };
         let Ok(frame) = frame else { break };
         let Some(chunk) = frame.data_ref() else { continue };
-        kept.extend(chunk.iter().take(ANSWER_KEPT.saturating_sub(kept.len())));
+        first.extend(chunk.iter().take(ANSWER_STORED.saturating_sub(first.len())));
         read = read.saturating_add(chunk.len());
         if read >= READ_MAX {
             break;
         }
     }
-    kept
+    first
 }
 
 fn refusal(status: StatusCode) -> String {
@@ -165,7 +165,7 @@ fn refusal(status: StatusCode) -> String {
     format!("the server answered {status}")
 }
 
-/// What went wrong, for people. Never shows the URL's path or query: they may hold a secret.
+/// What went wrong, for people. Tells nothing of the URL's path or query: they may hold a secret.
 fn sentence(error: &legacy::Error, url: &str) -> String {
     let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
     let mut cause = error.source();

@@ -1,31 +1,31 @@
-//! Which notifications start now: within the limits, first attempts before repeats. Places go round by API key, and within
-//! a key by server, so that however much one of them makes, another's costs the same and starts as soon.
+//! Which notifications are attempted now: within the limits, first attempts before repeats. API keys take turns, and within
+//! a key its servers do, so that however much one of them makes, another's costs the same and starts as soon.
 
 use std::collections::{HashMap, VecDeque};
 
 use tillgate_domain::time::Timestamp;
 use tokio::time::Instant;
 
-use super::under_way::{Place, UnderWay, host_of};
+use super::under_way::{Attempted, UnderWay, host_of};
 use crate::store::notifications::{DueNotification, Turn};
 use crate::store::{Reader, StoreError};
 
-/// Servers of one key that one look asks about repeats: most of them may be due in hours. The next look goes on from there.
-const LOOKED_AT_MAX: usize = 128;
+/// Servers of one key at which one look searches for repeats: most of them may be due in hours. The next look goes on from
+/// there.
+const SERVERS_PER_LOOK: usize = 128;
 
 /// What a look at the outbox found.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
     /// To start now.
     pub due: Vec<DueNotification>,
-    /// When the next repeat is due after now. What is due already and did not fit starts when
-    /// something ends.
+    /// When the next repeat is due after now. What is due already and found no room starts when another attempt ends.
     pub next_due_at: Option<Timestamp>,
-    /// Not all servers were asked: some that are due may not have been found.
+    /// Not all servers were looked at: some that are due may not have been found.
     pub is_unfinished: bool,
 }
 
-/// The server of each key that was looked at last, of each turn: the next look goes on from there.
+/// The server of each key at which the last look ended, for first attempts and for repeats: the next look goes on after it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rounds {
     first: HashMap<i64, String>,
@@ -41,7 +41,7 @@ impl Rounds {
     }
 }
 
-/// Chooses. `under_way` must have been taken before `reader`'s snapshot: then what ended in
+/// Selects what to attempt now. `under_way` must have been taken before `reader`'s snapshot: then what ended in
 /// between still counts as under way, and nothing is sent twice.
 pub(super) fn select(
     reader: &Reader<'_>,
@@ -72,17 +72,17 @@ fn choose(
         keys.push(Round { reader, turn, now, key_id, at: from, looked_at: 0, rows: HashMap::new() });
         last = key_id;
     }
-    // Each turn one place, to the key that has the fewest.
+    // One attempt each time, for the key that has the fewest under way.
     while let Some((index, round)) =
         keys.iter_mut().enumerate().min_by_key(|(_, round)| under_way.count_of(round.key_id))
     {
         match round.next(under_way)? {
             Some(due) => {
-                under_way.begin(&Place::of(&due));
+                under_way.begin(&Attempted::of(&due));
                 selection.due.push(due);
             }
             None => {
-                selection.is_unfinished |= round.looked_at > LOOKED_AT_MAX;
+                selection.is_unfinished |= round.looked_at > SERVERS_PER_LOOK;
                 let round = keys.swap_remove(index);
                 rounds.of(turn).insert(round.key_id, round.at);
             }
@@ -91,7 +91,7 @@ fn choose(
     Ok(())
 }
 
-/// One key's servers, once around.
+/// One look at one key's servers, each of which has its turn.
 struct Round<'a> {
     reader: &'a Reader<'a>,
     turn: Turn,
@@ -111,7 +111,7 @@ impl Round<'_> {
         let mut is_around = false;
         while under_way.room_of(self.key_id) > 0 {
             self.looked_at += 1;
-            if self.turn == Turn::Again && self.looked_at > LOOKED_AT_MAX {
+            if self.turn == Turn::Again && self.looked_at > SERVERS_PER_LOOK {
                 return Ok(None);
             }
             let Some(server) = self.reader.server_with_attempts(self.turn, self.key_id, &self.at)? else {
@@ -145,14 +145,14 @@ impl Round<'_> {
             return Ok(None);
         }
         if !self.rows.contains_key(server) {
-            // Of the first rows as many as are under way may be under way themselves.
-            let limit = free + under_way.taken_at(server);
+            // So many rows that enough are free even if all that is under way or paused stands first among them.
+            let limit = free + under_way.not_free_at(server);
             let rows = self.reader.attempts_at(self.turn, (self.key_id, server), self.now, limit)?;
             self.rows.insert(server.to_owned(), rows.into());
         }
         let Some(rows) = self.rows.get_mut(server) else { return Ok(None) };
         while let Some(due) = rows.pop_front() {
-            if under_way.is_free(&Place::of(&due).record, Instant::now()) {
+            if under_way.is_free(&Attempted::of(&due).subject, Instant::now()) {
                 return Ok(Some(due));
             }
         }

@@ -1,5 +1,5 @@
-//! What is being attempted at this moment, which servers are slow, and what could not be recorded. Memory only: after a
-//! restart nothing is under way, and a slow server shows itself again.
+//! Which attempts are under way at this moment, which servers are slow, and which attempts could not be stored. Memory
+//! only: after a restart nothing is under way, and a slow server is found out again.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -18,28 +18,31 @@ pub(super) const SERVER_MAX: usize = 8;
 /// After as many time-outs in a row a server gets one attempt at a time, until it answers.
 const SLOW_AFTER: u32 = 5;
 
-/// Slow servers that are remembered; beyond that all are forgotten, and show themselves again.
+/// Slow servers that are remembered; beyond that all are forgotten, and are found out again.
 const SLOW_KNOWN_MAX: usize = 1_024;
 
-/// A notification of which an attempt could not be recorded is not attempted again before this, each time twice as long.
-const UNRECORDED_FIRST: Duration = Duration::from_secs(10);
-const UNRECORDED_MAX: Duration = Duration::from_secs(3_600);
+/// A subject of which an attempt could not be stored is not attempted again before this, each time twice as long.
+const NOT_STORED_FIRST: Duration = Duration::from_secs(10);
+const NOT_STORED_MAX: Duration = Duration::from_secs(3_600);
 
-/// A record: subject and URL. One attempt at a time.
-pub(super) type Record = (Id, String);
+/// A payment or anomaly and the URL that is told of it: there is one attempt at a time, so that its notifications
+/// arrive in order.
+pub(super) type Subject = (Id, String);
 
-/// Whose place an attempt takes, and where.
+/// What an attempt counts against: the limits of its key, of its server, and of its subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Attempted {
+    /// The API key that made the payment; 0 is the panel.
     pub key_id: i64,
+    /// Scheme, host and port.
     pub server: String,
-    pub record: Record,
+    pub subject: Subject,
 }
 
-impl Place {
+impl Attempted {
     pub(super) fn of(due: &DueNotification) -> Self {
-        let record = (due.subject_id, due.url.clone());
-        Self { key_id: due.key_id, server: due.server.clone(), record }
+        let subject = (due.subject_id, due.url.clone());
+        Self { key_id: due.key_id, server: due.server.clone(), subject }
     }
 }
 
@@ -54,42 +57,44 @@ pub(super) enum Responsiveness {
     Neither,
 }
 
-/// A record of which an attempt could not be recorded.
+/// The pause of a subject of which attempts could not be stored.
 #[derive(Debug, Clone, Copy)]
-struct Held {
+struct Pause {
     until: Instant,
+    /// How many attempts in a row could not be stored.
     times: u32,
 }
 
-/// The attempts under way.
+/// The attempts under way, counted by all that limits them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UnderWay {
-    records: HashSet<Record>,
+    subjects: HashSet<Subject>,
     of_key: HashMap<i64, usize>,
+    /// By key and host, whatever the port.
     at_host: HashMap<(i64, String), usize>,
     at_server: HashMap<String, usize>,
-    /// By key too: what one points at another's server makes that one no slower for its owner.
+    /// Time-outs in a row. By key too: a key that points at another's server makes that one no slower for its owner.
     time_outs: HashMap<(i64, String), u32>,
-    held: HashMap<Record, Held>,
+    paused: HashMap<Subject, Pause>,
 }
 
 impl UnderWay {
-    pub(super) fn begin(&mut self, place: &Place) {
-        if self.records.insert(place.record.clone()) {
-            *self.of_key.entry(place.key_id).or_default() += 1;
-            *self.at_host.entry((place.key_id, host_of(&place.server).to_owned())).or_default() += 1;
-            *self.at_server.entry(place.server.clone()).or_default() += 1;
+    pub(super) fn begin(&mut self, attempted: &Attempted) {
+        if self.subjects.insert(attempted.subject.clone()) {
+            *self.of_key.entry(attempted.key_id).or_default() += 1;
+            *self.at_host.entry((attempted.key_id, host_of(&attempted.server).to_owned())).or_default() += 1;
+            *self.at_server.entry(attempted.server.clone()).or_default() += 1;
         }
     }
 
-    pub(super) fn end(&mut self, place: &Place, responsiveness: Responsiveness) {
-        if !self.records.remove(&place.record) {
+    pub(super) fn end(&mut self, attempted: &Attempted, responsiveness: Responsiveness) {
+        if !self.subjects.remove(&attempted.subject) {
             return;
         }
-        one_less(&mut self.of_key, &place.key_id);
-        one_less(&mut self.at_host, &(place.key_id, host_of(&place.server).to_owned()));
-        one_less(&mut self.at_server, &place.server);
-        let at = (place.key_id, place.server.clone());
+        one_less(&mut self.of_key, &attempted.key_id);
+        one_less(&mut self.at_host, &(attempted.key_id, host_of(&attempted.server).to_owned()));
+        one_less(&mut self.at_server, &attempted.server);
+        let at = (attempted.key_id, attempted.server.clone());
         match responsiveness {
             Responsiveness::Answered => {
                 self.time_outs.remove(&at);
@@ -102,32 +107,32 @@ impl UnderWay {
                 *count = count.saturating_add(1);
             }
             // Breaks the row, but only an answer shows that a slow server is well again.
-            Responsiveness::Neither if !self.is_slow(place.key_id, &place.server) => {
+            Responsiveness::Neither if !self.is_slow(attempted.key_id, &attempted.server) => {
                 self.time_outs.remove(&at);
             }
             Responsiveness::Neither => {}
         }
     }
 
-    /// An attempt was recorded: the database says when the next is due.
-    pub(super) fn recorded(&mut self, record: &Record) {
-        self.held.remove(record);
+    /// An attempt was stored: the database says when the next is due.
+    pub(super) fn stored(&mut self, subject: &Subject) {
+        self.paused.remove(subject);
     }
 
-    /// An attempt was made and not recorded: the database says that it is still due.
-    pub(super) fn unrecorded(&mut self, record: &Record, now: Instant) {
-        let held = self.held.entry(record.clone()).or_insert(Held { until: now, times: 0 });
-        let pause = UNRECORDED_FIRST.saturating_mul(2u32.saturating_pow(held.times)).min(UNRECORDED_MAX);
-        *held = Held { until: now + pause, times: held.times.saturating_add(1) };
+    /// An attempt was made and not stored: the database says that it is still due.
+    pub(super) fn not_stored(&mut self, subject: &Subject, now: Instant) {
+        let pause = self.paused.entry(subject.clone()).or_insert(Pause { until: now, times: 0 });
+        let lasts = NOT_STORED_FIRST.saturating_mul(2u32.saturating_pow(pause.times)).min(NOT_STORED_MAX);
+        *pause = Pause { until: now + lasts, times: pause.times.saturating_add(1) };
     }
 
-    /// Whether this record may be attempted, as far as it alone is concerned.
-    pub(super) fn is_free(&self, record: &Record, now: Instant) -> bool {
-        !self.records.contains(record) && self.held.get(record).is_none_or(|held| held.until <= now)
+    /// Whether this subject may be attempted, as far as it alone is concerned.
+    pub(super) fn is_free(&self, subject: &Subject, now: Instant) -> bool {
+        !self.subjects.contains(subject) && self.paused.get(subject).is_none_or(|pause| pause.until <= now)
     }
 
     pub(super) fn count(&self) -> usize {
-        self.records.len()
+        self.subjects.len()
     }
 
     pub(super) fn count_of(&self, key_id: i64) -> usize {
@@ -138,17 +143,17 @@ impl UnderWay {
         self.at_server.get(server).copied().unwrap_or(0)
     }
 
-    /// Of the first rows of a server so many may not be attempted now.
-    pub(super) fn taken_at(&self, server: &str) -> usize {
-        self.count_at(server) + self.held.len()
+    /// How many of a server's first rows may be ones that must not be attempted now.
+    pub(super) fn not_free_at(&self, server: &str) -> usize {
+        self.count_at(server) + self.paused.len()
     }
 
-    /// How many more attempts a key may start now: it takes no more places than it leaves to the others.
+    /// How many more attempts a key may start now: no more than it leaves to all the others.
     pub(super) fn room_of(&self, key_id: i64) -> usize {
         TOGETHER_MAX.saturating_sub(self.count()).saturating_sub(self.count_of(key_id))
     }
 
-    /// Whether a key may start one more at a server's host: a host takes no more places than it leaves to its key's others.
+    /// Whether a key may start one more at a server's host: no more than it leaves to the key's other hosts.
     pub(super) fn has_room_at_host(&self, key_id: i64, server: &str) -> bool {
         let at_host = self.at_host.get(&(key_id, host_of(server).to_owned())).copied().unwrap_or(0);
         at_host < self.room_of(key_id)
@@ -185,14 +190,14 @@ mod tests {
 
     const DEAD: &str = "http://dead.example:80";
 
-    fn place(key_id: i64, server: &str, n: u8) -> Place {
-        Place { key_id, server: server.to_owned(), record: (Id::from_bytes([n; 20]), format!("{server}/")) }
+    fn attempt(key_id: i64, server: &str, n: u8) -> Attempted {
+        Attempted { key_id, server: server.to_owned(), subject: (Id::from_bytes([n; 20]), format!("{server}/")) }
     }
 
     fn ends(under_way: &mut UnderWay, endings: &[Responsiveness]) {
         for ending in endings {
-            under_way.begin(&place(0, DEAD, 0));
-            under_way.end(&place(0, DEAD, 0), *ending);
+            under_way.begin(&attempt(0, DEAD, 0));
+            under_way.end(&attempt(0, DEAD, 0), *ending);
         }
     }
 
@@ -201,42 +206,46 @@ mod tests {
         let mut under_way = UnderWay::default();
         for n in 0..8 {
             assert_eq!(under_way.free_at(0, DEAD), 8 - usize::from(n));
-            under_way.begin(&place(i64::from(n), DEAD, n));
+            under_way.begin(&attempt(i64::from(n), DEAD, n));
         }
         assert_eq!(under_way.free_at(0, DEAD), 0);
-        under_way.end(&place(0, DEAD, 0), Responsiveness::Answered);
+        under_way.end(&attempt(0, DEAD, 0), Responsiveness::Answered);
         assert_eq!(under_way.free_at(0, DEAD), 1);
     }
 
-    /// How many places a key takes that wants all it can have, each at a host of its own.
-    fn takes(under_way: &mut UnderWay, key_id: i64) -> usize {
-        let mut taken = 0;
+    /// How many attempts a key starts that wants all it can have, each at a host of its own.
+    fn starts(under_way: &mut UnderWay, key_id: i64) -> usize {
+        let mut started = 0;
         while under_way.room_of(key_id) > 0 {
-            under_way.begin(&place(key_id, &format!("http://{key_id}.{taken}.example:80"), taken.try_into().unwrap()));
-            taken += 1;
+            under_way.begin(&attempt(
+                key_id,
+                &format!("http://{key_id}.{started}.example:80"),
+                started.try_into().unwrap(),
+            ));
+            started += 1;
         }
-        taken
+        started
     }
 
     #[test]
-    fn a_key_takes_no_more_places_than_it_leaves_and_all_together_sixty_four() {
+    fn a_key_starts_no_more_than_it_leaves_to_others_and_all_together_sixty_four() {
         let mut under_way = UnderWay::default();
-        assert_eq!([1, 2, 3, 4, 5, 6, 7, 8].map(|key_id| takes(&mut under_way, key_id)), [32, 16, 8, 4, 2, 1, 1, 0]);
+        assert_eq!([1, 2, 3, 4, 5, 6, 7, 8].map(|key_id| starts(&mut under_way, key_id)), [32, 16, 8, 4, 2, 1, 1, 0]);
         assert_eq!(under_way.count(), 64);
-        under_way.end(&place(1, "http://1.0.example:80", 0), Responsiveness::Neither);
-        assert_eq!(takes(&mut under_way, 1), 0, "it still has more than its part");
-        assert_eq!(takes(&mut under_way, 8), 1);
+        under_way.end(&attempt(1, "http://1.0.example:80", 0), Responsiveness::Neither);
+        assert_eq!(starts(&mut under_way, 1), 0, "it still has more than its part");
+        assert_eq!(starts(&mut under_way, 8), 1);
     }
 
     #[test]
-    fn a_host_takes_no_more_places_than_it_leaves_to_the_others_of_its_key() {
+    fn a_host_gets_no_more_than_it_leaves_to_the_other_hosts_of_its_key() {
         let mut under_way = UnderWay::default();
-        let mut taken = 0;
+        let mut started = 0;
         while under_way.has_room_at_host(1, "http://dead.example:1") {
-            under_way.begin(&place(1, &format!("http://dead.example:{taken}"), taken));
-            taken += 1;
+            under_way.begin(&attempt(1, &format!("http://dead.example:{started}"), started));
+            started += 1;
         }
-        assert_eq!(taken, 22);
+        assert_eq!(started, 22);
         assert!(under_way.has_room_at_host(1, "http://dead.example.org:1"));
         assert_eq!(under_way.room_of(2), 42);
     }
@@ -258,25 +267,25 @@ mod tests {
     }
 
     #[test]
-    fn a_record_has_one_attempt_at_a_time() {
-        let (mut under_way, now, one) = (UnderWay::default(), Instant::now(), place(0, DEAD, 1));
+    fn a_subject_has_one_attempt_at_a_time() {
+        let (mut under_way, now, one) = (UnderWay::default(), Instant::now(), attempt(0, DEAD, 1));
         under_way.begin(&one);
-        assert!(!under_way.is_free(&one.record, now));
+        assert!(!under_way.is_free(&one.subject, now));
         under_way.end(&one, Responsiveness::Answered);
         under_way.end(&one, Responsiveness::Answered);
-        assert!(under_way.is_free(&one.record, now));
+        assert!(under_way.is_free(&one.subject, now));
         assert_eq!((under_way.count(), under_way.count_of(0), under_way.count_at(DEAD)), (0, 0, 0));
     }
 
     #[test]
-    fn what_could_not_be_recorded_waits_twice_as_long_each_time() {
-        let (mut under_way, now, one) = (UnderWay::default(), Instant::now(), place(0, DEAD, 1).record);
+    fn what_could_not_be_stored_waits_twice_as_long_each_time() {
+        let (mut under_way, now, one) = (UnderWay::default(), Instant::now(), attempt(0, DEAD, 1).subject);
         for seconds in [10, 20, 40, 80] {
-            under_way.unrecorded(&one, now);
+            under_way.not_stored(&one, now);
             assert!(!under_way.is_free(&one, now + Duration::from_millis(seconds * 1_000 - 1)));
             assert!(under_way.is_free(&one, now + Duration::from_secs(seconds)));
         }
-        under_way.recorded(&one);
+        under_way.stored(&one);
         assert!(under_way.is_free(&one, now));
     }
 }

@@ -41,7 +41,7 @@ async fn pass_often(scene: &Scene) {
 }
 
 #[tokio::test]
-async fn an_attempt_is_recorded_though_nothing_can_be_logged() {
+async fn an_attempt_is_stored_though_nothing_can_be_logged() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     shop.always_answers(500);
     scene.queue(1, &shop.url).await;
@@ -50,9 +50,9 @@ async fn an_attempt_is_recorded_though_nothing_can_be_logged() {
 }
 
 #[tokio::test]
-async fn an_attempt_that_could_not_be_recorded_is_not_repeated_at_once() {
+async fn an_attempt_that_could_not_be_stored_is_not_repeated_at_once() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
-    // Without an identifier there is no record of an attempt.
+    // Without an identifier no attempt can be stored.
     scene.entropy.is_dry.store(true, Ordering::SeqCst);
     scene.queue(1, &shop.url).await;
     scene.queue(2, &shop.url).await;

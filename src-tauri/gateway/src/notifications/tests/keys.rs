@@ -10,18 +10,18 @@ use super::support::{Merchant, Request, Scene, id};
 use crate::machine::secrets::{Purpose, SecretStore as _};
 
 /// As a shop's verification library does it.
-fn webhook_signature(shown: &str, request: &Request) -> String {
-    let key = BASE64.decode(shown.strip_prefix("whsec_").unwrap()).unwrap();
+fn webhook_signature(text: &str, request: &Request) -> String {
+    let key = BASE64.decode(text.strip_prefix("whsec_").unwrap()).unwrap();
     assert_eq!(key.len(), 32);
-    let text = |name: &str| request.headers[name].to_str().unwrap().to_owned();
-    let signed = format!("{}.{}.{}", text("webhook-id"), text("webhook-timestamp"), request.body);
+    let header = |name: &str| request.headers[name].to_str().unwrap().to_owned();
+    let signed = format!("{}.{}.{}", header("webhook-id"), header("webhook-timestamp"), request.body);
     let mut mac = <Hmac<sha2::Sha256>>::new_from_slice(&key).unwrap();
     mac.update(signed.as_bytes());
     format!("v1,{}", BASE64.encode(mac.finalize().into_bytes()))
 }
 
-fn bpg_signature(shown: &str, request: &Request) -> String {
-    let mut mac = <Hmac<sha1::Sha1>>::new_from_slice(shown.as_bytes()).unwrap();
+fn bpg_signature(text: &str, request: &Request) -> String {
+    let mut mac = <Hmac<sha1::Sha1>>::new_from_slice(text.as_bytes()).unwrap();
     mac.update(request.body.as_bytes());
     hex::encode(mac.finalize().into_bytes())
 }
@@ -63,19 +63,19 @@ async fn from_the_moment_a_key_exists_everything_is_signed_and_for_a_day_with_bo
 #[tokio::test]
 async fn every_key_that_was_replaced_within_a_day_still_signs() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
-    let mut shown = Vec::new();
+    let mut texts = Vec::new();
     for _ in 0..4 {
-        shown.insert(0, scene.notifier.keys.rotate("cli").await.unwrap().reveal().to_owned());
+        texts.insert(0, scene.notifier.keys.rotate("cli").await.unwrap().reveal().to_owned());
         scene.advance_ms(3_600_000);
     }
     let scene = scene.restarted().await;
     let request = sent(&scene, &shop).await;
-    let all: Vec<_> = shown.iter().map(|key| webhook_signature(key, &request)).collect();
+    let all: Vec<_> = texts.iter().map(|key| webhook_signature(key, &request)).collect();
     assert_eq!(request.headers["webhook-signature"].to_str().unwrap(), all.join(" "));
     // The first key was replaced 3 hours ago, when the second was made.
     scene.advance_ms(21 * 3_600_000);
     let request = sent(&scene, &shop).await;
-    let later: Vec<_> = shown[..3].iter().map(|key| webhook_signature(key, &request)).collect();
+    let later: Vec<_> = texts[..3].iter().map(|key| webhook_signature(key, &request)).collect();
     assert_eq!(request.headers["webhook-signature"].to_str().unwrap(), later.join(" "));
 }
 
@@ -156,7 +156,7 @@ async fn a_rotation_cut_short_between_secret_and_database_leaves_the_old_key_and
 }
 
 #[tokio::test]
-async fn a_rotation_that_cannot_be_kept_changes_nothing() {
+async fn a_rotation_that_cannot_be_stored_changes_nothing() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     let first = scene.notifier.keys.rotate("cli").await.unwrap();
     scene.vault.locked.store(true, Ordering::SeqCst);

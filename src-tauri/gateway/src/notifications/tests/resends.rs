@@ -1,5 +1,6 @@
 //! What a record's notifications are when they are asked for again and again.
 
+use crate::access::sees::Sees;
 use crate::notifications::resend::resend_payment;
 use crate::testing::World;
 
@@ -8,7 +9,7 @@ async fn resends_that_wait_are_one_and_each_change_is_told_all_the_same() {
     let world = World::new().await;
     let payment = world.payment().await;
     let id = payment.payment.id;
-    let resend = async || assert_eq!(resend_payment(&world.gateway, id, None).await.unwrap(), Some(1));
+    let resend = async || assert_eq!(resend_payment(&world.gateway, id, Sees::Everything).await.unwrap(), Some(1));
     let told = || world.notified_field(&id, "status");
 
     world.pay(&payment, payment.payment.amount_sats).await;
@@ -17,8 +18,8 @@ async fn resends_that_wait_are_one_and_each_change_is_told_all_the_same() {
         world.advance_clock_ms(1_000);
         resend().await;
         assert_eq!(told(), ["UNCONFIRMED", "UNCONFIRMED"]);
-        let shown = world.gateway.render(|snapshot| snapshot.payment(&world.now_of(&id))).unwrap();
-        assert_eq!(world.notified(&id)[1], serde_json::from_str::<serde_json::Value>(&shown).unwrap());
+        let record = world.gateway.render(|snapshot| snapshot.payment(&world.now_of(&id))).unwrap();
+        assert_eq!(world.notified(&id)[1], serde_json::from_str::<serde_json::Value>(&record).unwrap());
     }
 
     // What a change told is never replaced, nor anything before it: the order stays.

@@ -53,7 +53,7 @@ async fn any_2xx_is_success() {
 }
 
 #[tokio::test]
-async fn an_error_answer_is_a_failure_that_keeps_its_code_and_text() {
+async fn an_error_answer_is_a_failure_of_which_code_and_text_are_stored() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     shop.will_answer([500]);
     let attempt = only_attempt(&scene, &shop.url).await;
@@ -119,7 +119,7 @@ async fn a_server_that_says_continue_for_ever_is_cut_off_after_256_kib() {
         async move {
             let go_on = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(100);
             while stream.write_all(&go_on).await.is_ok() {
-                // A gateway that bounds nothing has shown it by then.
+                // A gateway that bounds nothing has read so much by then.
                 if written.fetch_add(go_on.len(), Ordering::SeqCst) > 64 * 1_024 * 1_024 {
                     break;
                 }

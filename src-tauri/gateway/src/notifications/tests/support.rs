@@ -27,7 +27,7 @@ use crate::store::deliveries::DeliveryRow;
 use crate::store::notifications::NewNotification;
 use crate::testing::World;
 
-/// Patience with loopback servers that never answer.
+/// How long loopback servers that never answer are waited for.
 pub const SHORT: Duration = Duration::from_millis(300);
 
 /// Longer than anything here takes; only a failing test waits for it.
@@ -50,13 +50,13 @@ impl Clock for ManualClock {
 /// Secrets in memory, that can be locked away.
 #[derive(Default)]
 pub struct Vault {
-    kept: Mutex<HashMap<Purpose, String>>,
+    secrets: Mutex<HashMap<Purpose, String>>,
     pub locked: AtomicBool,
 }
 
 impl Vault {
     pub fn forget(&self) {
-        self.kept.lock().unwrap().clear();
+        self.secrets.lock().unwrap().clear();
     }
 
     fn check(&self) -> Result<(), SecretError> {
@@ -70,12 +70,12 @@ impl Vault {
 impl SecretStore for Vault {
     fn get(&self, purpose: Purpose) -> Result<Option<Secret>, SecretError> {
         self.check()?;
-        Ok(self.kept.lock().unwrap().get(&purpose).cloned().map(Secret::new))
+        Ok(self.secrets.lock().unwrap().get(&purpose).cloned().map(Secret::new))
     }
 
     fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError> {
         self.check()?;
-        self.kept.lock().unwrap().insert(purpose, secret.reveal().to_owned());
+        self.secrets.lock().unwrap().insert(purpose, secret.reveal().to_owned());
         Ok(())
     }
 
@@ -141,7 +141,7 @@ impl Scene {
         self.clock.0.fetch_add(ms, Ordering::SeqCst);
     }
 
-    /// Queues a notification of record `subject`; its body says its number.
+    /// Queues a notification of record `subject`; its body is its own number, which this answers.
     pub async fn queue(&self, subject: u32, url: &str) -> u32 {
         self.queue_many(&[subject], url).await
     }
@@ -176,7 +176,7 @@ impl Scene {
     }
 
     pub async fn pass(&self) -> usize {
-        self.notifier.deliver_once().await.unwrap().started
+        self.notifier.start_due().await.unwrap().started
     }
 
     /// Waits until nothing is under way.
@@ -233,7 +233,7 @@ pub struct Merchant {
     requests: Arc<Mutex<Vec<Request>>>,
     answers: Arc<Mutex<VecDeque<StatusCode>>>,
     always: Arc<Mutex<Option<StatusCode>>>,
-    /// While it has one, each request waits for a permit of it.
+    /// Where there is one, each request waits for one of its permits.
     gate: Arc<Mutex<Option<Arc<tokio::sync::Semaphore>>>>,
     got: Arc<Notify>,
     pub url: String,
@@ -256,7 +256,7 @@ impl Merchant {
         *self.always.lock().unwrap() = Some(StatusCode::from_u16(code).unwrap());
     }
 
-    /// Requests wait from now on for permits of what is answered.
+    /// From now on each request waits for a permit of the semaphore that this answers.
     pub fn hold(&self) -> Arc<tokio::sync::Semaphore> {
         let gate = Arc::new(tokio::sync::Semaphore::new(0));
         *self.gate.lock().unwrap() = Some(gate.clone());

@@ -106,7 +106,7 @@ async fn retries_follow_the_schedule_on_the_environments_clock() {
         let next = attempt.next_attempt_at.unwrap();
         assert!((bound(-100)..=bound(100)).contains(&next), "attempt {attempts}");
         scene.advance_ms(next.ms() - scene.clock.now().ms() - 1);
-        let pass = scene.notifier.deliver_once().await.unwrap();
+        let pass = scene.notifier.start_due().await.unwrap();
         assert_eq!((pass.started, pass.next_due_at), (0, Some(next)), "a millisecond too early");
         scene.advance_ms(1);
     }
@@ -179,7 +179,7 @@ async fn running_delivers_what_is_queued_and_woken_for() {
     shop.has_got(3).await;
     shutdown.cancel();
     running.await.unwrap();
-    assert_eq!(scene.waiting(), 0, "what was under way was recorded");
+    assert_eq!(scene.waiting(), 0, "what was under way was stored");
 }
 
 #[tokio::test]

@@ -1,0 +1,50 @@
+//! Which of the merchant's records an API key may see (interface, section 1, "Authentication"). The one place that
+//! decides it, for single records and for lists.
+
+use crate::store::api_keys::ApiKey;
+
+/// Whose records somebody may see, have told of again, or decide on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sees {
+    /// All of the merchant's.
+    Everything,
+    /// What this API key made, and nothing else; any other record is as if it did not exist.
+    MadeBy(i64),
+}
+
+impl Sees {
+    /// What this key may see.
+    #[must_use]
+    pub(crate) const fn of(key: &ApiKey) -> Self {
+        if key.own_only { Self::MadeBy(key.key_id) } else { Self::Everything }
+    }
+
+    /// Whether it may see a payment, or an anomaly of a payment, that `made_by` made; `None` is the panel.
+    #[must_use]
+    pub(crate) fn may_see(self, made_by: Option<i64>) -> bool {
+        self.only_key().is_none_or(|key_id| made_by == Some(key_id))
+    }
+
+    /// The same as a list's filter (`PaymentFilter::key_id`, `AnomalyFilter::key_id`): the one key whose records match.
+    #[must_use]
+    pub(crate) const fn only_key(self) -> Option<i64> {
+        match self {
+            Self::Everything => None,
+            Self::MadeBy(key_id) => Some(key_id),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_for_its_own_sees_neither_others_nor_the_panels() {
+        for made_by in [Some(7), Some(8), None] {
+            assert!(Sees::Everything.may_see(made_by), "{made_by:?}");
+            assert_eq!(Sees::MadeBy(7).may_see(made_by), made_by == Some(7), "{made_by:?}");
+        }
+        assert_eq!((Sees::Everything.only_key(), Sees::MadeBy(7).only_key()), (None, Some(7)));
+    }
+}

@@ -1,0 +1,102 @@
+//! Every `errorType` that `/v2` answers, with its HTTP status. `docs/api.md` explains each to shops, and `openapi.json` lists
+//! them: `tests/description` compares the three.
+
+use axum::http::StatusCode;
+
+use crate::field_errors::VALIDATION_FAILED;
+use crate::json::MALFORMED_JSON;
+
+/// What kind of failure an answer tells of: the stable part, for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ErrorType {
+    ValidationFailed,
+    MalformedJson,
+    BrokenBody,
+    Unauthorized,
+    PermissionDenied,
+    CrossSiteRequest,
+    NotFound,
+    MethodNotAllowed,
+    RequestTimeout,
+    IdempotencyKeyReused,
+    SandboxRefused,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    HostNotAllowed,
+    TooManySignIns,
+    KeyLimit,
+    InternalError,
+    RateUnavailable,
+    ChainNotReady,
+    WalletNotReady,
+    StorageUnavailable,
+    TooManyFollowers,
+}
+
+impl ErrorType {
+    /// Its name on the wire.
+    pub(crate) const fn as_str(self) -> &'static str {
+        self.row().1
+    }
+
+    /// The status of an answer that tells of it.
+    pub(crate) const fn status(self) -> StatusCode {
+        self.row().0
+    }
+
+    const fn row(self) -> (StatusCode, &'static str) {
+        match self {
+            Self::ValidationFailed => (StatusCode::BAD_REQUEST, VALIDATION_FAILED),
+            Self::MalformedJson => (StatusCode::BAD_REQUEST, MALFORMED_JSON),
+            Self::BrokenBody => (StatusCode::BAD_REQUEST, "BROKEN_BODY"),
+            Self::Unauthorized => (StatusCode::UNAUTHORIZED, "UNAUTHORIZED"),
+            Self::PermissionDenied => (StatusCode::FORBIDDEN, "PERMISSION_DENIED"),
+            Self::CrossSiteRequest => (StatusCode::FORBIDDEN, "CROSS_SITE_REQUEST"),
+            Self::NotFound => (StatusCode::NOT_FOUND, "NOT_FOUND"),
+            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED"),
+            Self::RequestTimeout => (StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT"),
+            Self::IdempotencyKeyReused => (StatusCode::CONFLICT, "IDEMPOTENCY_KEY_REUSED"),
+            Self::SandboxRefused => (StatusCode::CONFLICT, "SANDBOX_REFUSED"),
+            Self::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE"),
+            Self::UnsupportedMediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE"),
+            Self::HostNotAllowed => (StatusCode::MISDIRECTED_REQUEST, "HOST_NOT_ALLOWED"),
+            Self::TooManySignIns => (StatusCode::TOO_MANY_REQUESTS, "TOO_MANY_SIGN_INS"),
+            Self::KeyLimit => (StatusCode::TOO_MANY_REQUESTS, "KEY_LIMIT"),
+            Self::InternalError => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR"),
+            Self::RateUnavailable => (StatusCode::SERVICE_UNAVAILABLE, "RATE_UNAVAILABLE"),
+            Self::ChainNotReady => (StatusCode::SERVICE_UNAVAILABLE, "CHAIN_NOT_READY"),
+            Self::WalletNotReady => (StatusCode::SERVICE_UNAVAILABLE, "WALLET_NOT_READY"),
+            Self::StorageUnavailable => (StatusCode::SERVICE_UNAVAILABLE, "STORAGE_UNAVAILABLE"),
+            Self::TooManyFollowers => (StatusCode::SERVICE_UNAVAILABLE, "TOO_MANY_FOLLOWERS"),
+        }
+    }
+}
+
+#[cfg(test)]
+impl ErrorType {
+    /// In the order of the table in `docs/api.md`. The compiler counts them: the last one's number is theirs less one.
+    pub(super) const ALL: [Self; Self::TooManyFollowers as usize + 1] = [
+        Self::ValidationFailed,
+        Self::MalformedJson,
+        Self::BrokenBody,
+        Self::Unauthorized,
+        Self::PermissionDenied,
+        Self::CrossSiteRequest,
+        Self::NotFound,
+        Self::MethodNotAllowed,
+        Self::RequestTimeout,
+        Self::IdempotencyKeyReused,
+        Self::SandboxRefused,
+        Self::BodyTooLarge,
+        Self::UnsupportedMediaType,
+        Self::HostNotAllowed,
+        Self::TooManySignIns,
+        Self::KeyLimit,
+        Self::InternalError,
+        Self::RateUnavailable,
+        Self::ChainNotReady,
+        Self::WalletNotReady,
+        Self::StorageUnavailable,
+        Self::TooManyFollowers,
+    ];
+}

@@ -1,0 +1,132 @@
+//! How many pages may follow payments at the same time: each holds a connection open. Where all permits are taken, the
+//! network that has the most gives one up to one that has fewer.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+use tillgate_domain::id::Id;
+use tokio_util::sync::CancellationToken;
+
+/// Pages that follow payments at the same time, in all; it leaves most of a listener's connections to the API.
+const STREAMS_MAX: usize = 512;
+
+/// Pages that follow one payment: a customer has a few devices, and whoever knows one page must not block all others.
+const STREAMS_OF_PAYMENT_MAX: usize = 8;
+
+/// The permits that are taken, by whom and for which payment.
+#[derive(Default)]
+pub(crate) struct StreamPermits {
+    taken: Mutex<TakenPermits>,
+}
+
+#[derive(Default)]
+struct TakenPermits {
+    next_number: u64,
+    permits: HashMap<u64, TakenPermit>,
+}
+
+struct TakenPermit {
+    payment: Id,
+    network: IpAddr,
+    gives_up: CancellationToken,
+}
+
+/// The right to follow a payment; given back when dropped.
+pub(super) struct StreamPermit {
+    permits: Arc<StreamPermits>,
+    number: u64,
+    gives_up: CancellationToken,
+}
+
+impl StreamPermits {
+    /// A permit for somebody in `network` (addresses that count as one), unless the payment has as many as may be, or all
+    /// are taken by networks that have no more than their share.
+    pub(super) fn take(self: &Arc<Self>, payment: Id, network: IpAddr) -> Option<StreamPermit> {
+        let mut taken = self.lock();
+        if taken.permits.values().filter(|permit| permit.payment == payment).count() >= STREAMS_OF_PAYMENT_MAX {
+            return None;
+        }
+        if taken.permits.len() >= STREAMS_MAX {
+            let oldest = taken.oldest_of_the_largest_holder(network)?;
+            taken.permits.remove(&oldest)?.gives_up.cancel();
+        }
+        let (number, gives_up) = (taken.next_number, CancellationToken::new());
+        taken.next_number += 1;
+        taken.permits.insert(number, TakenPermit { payment, network, gives_up: gives_up.clone() });
+        Some(StreamPermit { permits: Arc::clone(self), number, gives_up })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, TakenPermits> {
+        self.taken.lock()
+    }
+}
+
+impl TakenPermits {
+    /// The oldest permit of the network that has the most, if it keeps no fewer than `network` has then.
+    fn oldest_of_the_largest_holder(&self, network: IpAddr) -> Option<u64> {
+        let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+        for permit in self.permits.values() {
+            *counts.entry(permit.network).or_default() += 1;
+        }
+        let own = counts.get(&network).copied().unwrap_or(0);
+        let (largest_holder, most) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+        let of_it =
+            self.permits.iter().filter(|(_, permit)| permit.network == largest_holder).map(|(number, _)| *number);
+        if most > own + 1 { of_it.min() } else { None }
+    }
+}
+
+impl StreamPermit {
+    /// Waits until a network that has fewer needs it.
+    pub(super) async fn must_be_given_up(&self) {
+        self.gives_up.cancelled().await;
+    }
+}
+
+impl Drop for StreamPermit {
+    fn drop(&mut self) {
+        self.permits.lock().permits.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: usize) -> Id {
+        let mut bytes = [0; 20];
+        bytes[..8].copy_from_slice(&number.to_be_bytes());
+        Id::from_bytes(bytes)
+    }
+
+    fn network(number: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, number])
+    }
+
+    #[test]
+    fn one_payment_cannot_take_all_permits_and_permits_come_back() {
+        let permits = Arc::new(StreamPermits::default());
+        let held: Vec<_> = (0..STREAMS_OF_PAYMENT_MAX).map(|_| permits.take(id(1), network(1)).unwrap()).collect();
+        assert!(permits.take(id(1), network(2)).is_none());
+        assert!(permits.take(id(2), network(1)).is_some());
+        drop(held);
+        assert!(permits.take(id(1), network(1)).is_some());
+        assert!(permits.lock().permits.is_empty());
+    }
+
+    #[test]
+    fn who_has_the_most_gives_up_permits_until_all_have_the_same() {
+        let permits = Arc::new(StreamPermits::default());
+        let held: Vec<_> = (0..STREAMS_MAX).map(|n| permits.take(id(n), network(1)).unwrap()).collect();
+        assert!(permits.take(id(STREAMS_MAX), network(1)).is_none(), "there is nobody who has more");
+        let others: Vec<_> = (0..STREAMS_MAX).map_while(|n| permits.take(id(1_000 + n), network(2))).collect();
+        assert_eq!(others.len(), STREAMS_MAX / 2);
+        assert!(held[..STREAMS_MAX / 2].iter().all(|permit| permit.gives_up.is_cancelled()), "the oldest first");
+        assert!(held[STREAMS_MAX / 2..].iter().all(|permit| !permit.gives_up.is_cancelled()));
+        assert!(permits.take(id(2_000), network(3)).is_some());
+        drop((held, others));
+        assert!(permits.lock().permits.is_empty());
+    }
+}

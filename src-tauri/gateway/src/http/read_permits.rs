@@ -1,0 +1,167 @@
+//! How much may be read from the database at the same time for answers of any length: less than it allows in all, and for
+//! one API key less still. Whatever lists keys ask for, the watcher, the notifier and the panel find room to read.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use super::Http;
+use super::error::Failure;
+use crate::gateway::Gateway;
+use crate::store::StoreError;
+
+/// Reads at the same time. The database allows 48 (`store/readers.rs`); the short reads over HTTP, which take no permit, are
+/// one for each thread that serves connections: 4 at most.
+const READS_MAX: usize = 32;
+
+/// Reads at the same time for one API key.
+const READS_OF_KEY_MAX: usize = 12;
+
+/// How long a read waits for its permit: as long as the database lets it wait for a connection.
+const WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// Stands for the payment pages, which nobody signs in to: all together they read as much as one API key.
+pub(super) const PAGES: i64 = i64::MIN;
+
+/// The permits that are left.
+pub(super) struct ReadPermits {
+    all: Arc<Semaphore>,
+    keys: Mutex<HashMap<i64, Arc<Semaphore>>>,
+}
+
+/// The right to one read, given back when it is dropped. It goes along with the read, which goes on where its client has
+/// gone.
+pub(super) struct ReadPermit {
+    _of_key: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
+}
+
+impl Default for ReadPermits {
+    fn default() -> Self {
+        Self { all: Arc::new(Semaphore::new(READS_MAX)), keys: Mutex::default() }
+    }
+}
+
+impl ReadPermits {
+    /// Takes a permit for a read that an API key, or one of the [`PAGES`], asked for.
+    ///
+    /// # Errors
+    /// [`StoreError::TooManyReads`] where it waited in vain.
+    pub(super) async fn take(&self, key_id: i64) -> Result<ReadPermit, StoreError> {
+        let of_key = {
+            let mut keys = self.keys.lock();
+            Arc::clone(keys.entry(key_id).or_insert_with(|| Arc::new(Semaphore::new(READS_OF_KEY_MAX))))
+        };
+        let both = async {
+            // Its own first: who waits for that keeps no permit from others.
+            let of_key = of_key.acquire_owned().await.ok()?;
+            let of_all = Arc::clone(&self.all).acquire_owned().await.ok()?;
+            Some(ReadPermit { _of_key: of_key, _of_all: of_all })
+        };
+        timeout(WAIT_MAX, both).await.ok().flatten().ok_or(StoreError::TooManyReads)
+    }
+}
+
+/// Reads what may be of any length, under a permit, and not on a thread that serves connections: others wait for those.
+///
+/// # Errors
+/// What `read` answered, or that there was no permit in time.
+pub(super) async fn read_on_another_thread<T, E>(
+    http: &Arc<Http>,
+    key_id: i64,
+    read: impl FnOnce(&Gateway) -> Result<T, E> + Send + 'static,
+) -> Result<T, Failure>
+where
+    T: Send + 'static,
+    E: Into<Failure> + Send + 'static,
+{
+    let permit = http.read_permits.take(key_id).await?;
+    let gateway = Arc::clone(&http.app.gateway);
+    let reading = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        read(&gateway)
+    });
+    reading.await.map_err(|error| Failure::internal(&error))?.map_err(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use axum::extract::State;
+
+    use super::*;
+    use crate::access::api_keys::KeyRequest;
+    use crate::http::auth::Caller;
+    use crate::http::body::Unused;
+    use crate::http::path::RecordId;
+    use crate::http::{Limits, anomalies, payments};
+    use crate::store::api_keys::ApiKey;
+    use crate::store::notify_hosts::NotifyHosts;
+    use crate::store::payments::PaymentRow;
+    use crate::testing::World;
+
+    #[tokio::test]
+    async fn a_key_reads_twelve_times_at_once_and_all_together_thirty_two() {
+        let permits = ReadPermits::default();
+        let mut held = Vec::new();
+        for _ in 0..READS_OF_KEY_MAX {
+            held.push(permits.take(1).await.unwrap());
+        }
+        let mut context = Context::from_waker(Waker::noop());
+        let mut thirteenth = pin!(permits.take(1));
+        assert!(thirteenth.as_mut().poll(&mut context).is_pending());
+        for taken in 0..READS_MAX - READS_OF_KEY_MAX {
+            held.push(permits.take(2 + i64::try_from(taken / READS_OF_KEY_MAX).unwrap()).await.unwrap());
+        }
+        let mut one_more = pin!(permits.take(9));
+        assert!(one_more.as_mut().poll(&mut context).is_pending());
+        held.pop();
+        assert!(matches!(one_more.poll(&mut context), Poll::Ready(Ok(_))));
+        held.clear();
+        assert!(matches!(thirteenth.poll(&mut context), Poll::Ready(Ok(_))));
+    }
+
+    #[tokio::test]
+    async fn what_may_be_long_is_read_under_a_permit_and_a_record_without_transactions_at_once() {
+        let world = World::new().await;
+        let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
+        let key = make_api_key(&world).await;
+        let [new, paid] = [world.payment().await, world.payment().await];
+        world.pay(&paid, paid.payment.amount_sats).await;
+        let get = |payment: &PaymentRow| {
+            payments::get(State(Arc::clone(&http)), Caller(Arc::clone(&key)), Ok(RecordId(payment.payment.id)))
+        };
+        let mut held = Vec::new();
+        for _ in 0..READS_OF_KEY_MAX {
+            held.push(http.read_permits.take(key.key_id).await.unwrap());
+        }
+        assert_eq!(get(&new).await.unwrap().status(), 200);
+        let id = Ok(RecordId(paid.payment.id));
+        let mut context = Context::from_waker(Waker::noop());
+        let mut record = pin!(get(&paid));
+        assert!(record.as_mut().poll(&mut context).is_pending());
+        let mut resend = pin!(anomalies::notify(State(Arc::clone(&http)), Caller(Arc::clone(&key)), id, Ok(Unused)));
+        assert!(resend.as_mut().poll(&mut context).is_pending());
+        drop(held);
+        assert_eq!(record.await.unwrap().status(), 200);
+        assert_eq!(resend.await.unwrap().status(), 200);
+    }
+
+    async fn make_api_key(world: &World) -> Arc<ApiKey> {
+        let gateway = &world.gateway;
+        let request = KeyRequest {
+            name: "shop".to_owned(),
+            permissions: "shop".parse().unwrap(),
+            notification_url_optional: false,
+            own_only: false,
+            notify_hosts: NotifyHosts::default(),
+        };
+        gateway.keys.create(request, &*gateway.entropy, gateway.clock.now(), "cli").await.unwrap().0
+    }
+}

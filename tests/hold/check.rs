@@ -40,7 +40,7 @@ const FIXED: &[&str] = &[
 
 /// Where the gateway's files are, as the test sees them.
 pub fn folder(site: &Site) -> PathBuf {
-    site.program.data_dir().join("test")
+    site.program.env_dir()
 }
 
 /// SQLite finds each row in the indexes that it belongs in and none besides, and payments were indexed.
@@ -226,7 +226,7 @@ fn history(database: &Path) -> Vec<(String, String, String, String)> {
             "SELECT lower(hex(p.id)), strftime('%Y-%m-%dT%H:%M:', h.at / 1000, 'unixepoch')
                  || printf('%02d.%03dZ', h.at / 1000 % 60, h.at % 1000),
                  h.to_state, printf('%d.%08d', h.paid_sats / 100000000, h.paid_sats % 100000000)
-             FROM payment_history h JOIN payments p ON p.seq = h.payment_seq WHERE h.cause <> 'created'",
+             FROM payment_history h JOIN payments p ON p.seq = h.payment_seq",
         )
         .unwrap();
     let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).unwrap();

@@ -36,7 +36,7 @@ pub(crate) use accept::AcceptError;
 
 use advance::Context;
 use coins::Move;
-use findings::{AffectedPayment, Cause, Findings};
+use findings::{AffectedPayment, Findings};
 
 /// Time between looks: what a customer at a counter waits for. So short that a timer which stands still while the machine
 /// sleeps delays the first look after it by no more.
@@ -248,8 +248,7 @@ impl Looking<'_> {
                 for piece in &pieces {
                     match piece {
                         Piece::Payment(seq, affected) => {
-                            let cause = affected.cause.as_str();
-                            let (advance, of_payment) = advance::payment(outbox, &context, *seq, affected, cause)?;
+                            let (advance, of_payment) = advance::payment(outbox, &context, *seq, affected)?;
                             warnings.extend(of_payment);
                             is_due_at_once |= advance.next_due_at.is_some_and(|due| due <= looked_at);
                         }
@@ -306,16 +305,6 @@ impl Looking<'_> {
     fn warn(&self, warnings: Vec<BackendWarning>) {
         for warning in warnings {
             self.gateway.last_look.warn(warning);
-        }
-    }
-}
-
-impl Cause {
-    /// Its name in a payment's history.
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Chain => "chain",
-            Self::Time => "time",
         }
     }
 }

@@ -39,7 +39,7 @@ pub use spending::{DEFAULT_FEE_RATE_SAT_VB, MAX_FEE_RATE_SAT_VB};
 pub use types::{Broadcast, Changes, Faults, FaultsPatch, Pay, Replace, ReplaceTo, Status, Tip, TxPosition, TxView};
 
 use customer::Customer;
-use transactions::Place;
+use transactions::Position;
 
 /// One call mines no more, so that it answers within seconds and block times stay near the clock.
 pub const MAX_BLOCKS_PER_CALL: u32 = 1_000;
@@ -147,10 +147,10 @@ impl Sandbox {
     pub fn evict(&self, txid: Txid, _now_ms: i64) -> Result<(), SandboxError> {
         write(&mut self.lock(), |conn| {
             let row = transactions::tx_by_txid(conn, &txid)?.ok_or(SandboxError::UnknownTransaction(txid))?;
-            match row.place {
-                Place::Block { .. } => Err(SandboxError::AlreadyConfirmed(txid)),
-                Place::Absent => Err(SandboxError::NotInMempool(txid)),
-                Place::Mempool { .. } => mempool::evict(conn, &row),
+            match row.position {
+                Position::Block { .. } => Err(SandboxError::AlreadyConfirmed(txid)),
+                Position::Absent => Err(SandboxError::NotInMempool(txid)),
+                Position::Mempool { .. } => mempool::evict(conn, &row),
             }
         })
     }

@@ -10,7 +10,7 @@ use crate::customer_coins::{self, Among};
 use crate::error::SandboxError;
 use crate::mempool::{self, INCREMENTAL_RELAY_SAT_VB};
 use crate::rules::MIN_RELAY_SAT_VB;
-use crate::transactions::{self, Coin, Place};
+use crate::transactions::{self, Coin, Position};
 use crate::types::{Replace, ReplaceTo};
 
 /// What the customer pays where nobody says otherwise.
@@ -76,11 +76,11 @@ pub(crate) fn replace(
     now_ms: i64,
 ) -> Result<Txid, SandboxError> {
     let row = transactions::tx_by_txid(conn, txid)?.ok_or(SandboxError::UnknownTransaction(*txid))?;
-    match row.place {
-        Place::Block { .. } => return Err(SandboxError::AlreadyConfirmed(*txid)),
-        Place::Absent => return Err(SandboxError::NotInMempool(*txid)),
-        Place::Mempool { .. } if !row.is_own => return Err(SandboxError::NotTheCustomers(*txid)),
-        Place::Mempool { .. } => {}
+    match row.position {
+        Position::Block { .. } => return Err(SandboxError::AlreadyConfirmed(*txid)),
+        Position::Absent => return Err(SandboxError::NotInMempool(*txid)),
+        Position::Mempool { .. } if !row.is_own => return Err(SandboxError::NotTheCustomers(*txid)),
+        Position::Mempool { .. } => {}
     }
     let rate = match how.fee_rate_sat_vb {
         Some(rate) => rate,

@@ -1,7 +1,7 @@
 // The panel's words for what the gateway names by constants.
-import type { AnomalyRow } from "./bindings/AnomalyRow";
+import type { AnomalyItem } from "./bindings/AnomalyItem";
 import type { NotificationState } from "./bindings/NotificationState";
-import type { PaymentRow } from "./bindings/PaymentRow";
+import type { PaymentItem } from "./bindings/PaymentItem";
 import type { PaymentState } from "./bindings/PaymentState";
 import type { Resolution } from "./bindings/Resolution";
 import type { WhyInvalid } from "./bindings/WhyInvalid";
@@ -45,7 +45,7 @@ export function toneOf(state: Badged, whyInvalid: WhyInvalid | null = null): Ton
 
 /** A payment's state as a merchant says it. */
 export function stateWords(
-  payment: Pick<PaymentRow, "state" | "whyInvalid" | "confirmations" | "confirmationsWanted">,
+  payment: Pick<PaymentItem, "state" | "whyInvalid" | "confirmations" | "confirmationsWanted">,
 ): string {
   if (payment.whyInvalid) return WHY_INVALID[payment.whyInvalid].text;
   if (payment.state !== "UNCONFIRMED") return words(payment.state);
@@ -71,12 +71,12 @@ export function confirmationsOf(confirmations: number, wanted: number): string {
 }
 
 /** Whether the customer is still asked for coins. */
-export function asksForCoins(payment: Pick<PaymentRow, "state">): boolean {
+export function asksForCoins(payment: Pick<PaymentItem, "state">): boolean {
   return payment.state === "NEW" || payment.state === "UNDERPAID";
 }
 
 /** Which payment a sentence is about: the shop's own reference and the price. */
-export function orderOf(payment: Pick<PaymentRow, "merchantTransactionId" | "price">): string {
+export function orderOf(payment: Pick<PaymentItem, "merchantTransactionId" | "price">): string {
   const price = `${payment.price.shown} ${payment.price.currency}`;
   return payment.merchantTransactionId
     ? `${payment.merchantTransactionId} (${price})`
@@ -89,7 +89,7 @@ export function sentence(text: string): string {
 }
 
 /** What becomes of the coins of a dismissed anomaly, by its kind. */
-export function afterDismissal(row: AnomalyRow): string {
+export function afterDismissal(row: AnomalyItem): string {
   const coins = `${row.paid.shown} BTC`;
   switch (row.anomalyType) {
     case "LATE_PAYMENT":

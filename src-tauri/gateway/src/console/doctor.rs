@@ -33,13 +33,13 @@ pub struct DoctorView {
     /// Whether all is well.
     pub ok: bool,
     /// What was found, one row for each thing looked at.
-    pub checks: Vec<CheckRow>,
+    pub checks: Vec<CheckItem>,
 }
 
 /// One thing that `doctor` looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
-pub struct CheckRow {
+pub struct CheckItem {
     /// What was looked at: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
     /// `notifications`; `folder`, `lock` and others where the gateway could not be opened.
     pub name: String,
@@ -101,16 +101,16 @@ pub(crate) fn examine_unopened(
     view(checks)
 }
 
-fn view(checks: Vec<CheckRow>) -> DoctorView {
+fn view(checks: Vec<CheckItem>) -> DoctorView {
     DoctorView { ok: checks.iter().all(|check| check.ok), checks }
 }
 
-fn check(name: &str, finding: Finding) -> CheckRow {
+fn check(name: &str, finding: Finding) -> CheckItem {
     let ok = finding.is_ok();
     let message = match finding {
         Ok(message) | Err(message) => message,
     };
-    CheckRow { name: name.to_owned(), ok, message }
+    CheckItem { name: name.to_owned(), ok, message }
 }
 
 fn keyring(gateway: &Gateway) -> Finding {

@@ -104,6 +104,18 @@ names! {
         /// It will not come back.
         Gone = "gone",
     }
+
+    /// What led to a change of a payment.
+    ChangeCause {
+        /// The chain or the mempool showed something new.
+        Chain = "chain",
+        /// The chain or the mempool showed that coins which had counted are gone.
+        Withdrawn = "withdrawn",
+        /// A moment came, such as the deadline.
+        Time = "time",
+        /// Staff accepted the coins that came.
+        Staff = "staff",
+    }
 }
 
 impl From<payment::PaymentState> for PaymentState {

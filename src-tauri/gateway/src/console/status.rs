@@ -43,7 +43,7 @@ pub struct StatusView {
     /// Why the last look failed, if it did.
     pub chain_error: Option<String>,
     /// The rates of this moment.
-    pub rates: Vec<RateRow>,
+    pub rates: Vec<RateItem>,
     /// How many payments are NEW, UNDERPAID or UNCONFIRMED.
     #[ts(type = "number")]
     pub open_payments: u64,
@@ -76,7 +76,7 @@ pub struct StatusView {
 /// An exchange rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
-pub struct RateRow {
+pub struct RateItem {
     /// The currency's ISO code.
     pub currency: String,
     /// How many units of it one Bitcoin costs.
@@ -87,7 +87,7 @@ pub struct RateRow {
     pub shown: String,
 }
 
-impl From<RatesRow> for RateRow {
+impl From<RatesRow> for RateItem {
     fn from(row: RatesRow) -> Self {
         Self {
             currency: row.currency.code().to_owned(),
@@ -132,7 +132,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         chain_height: watched.tip.map_or(0, |tip| tip.height),
         chain_looked_at: watched.looked_at.map(|at| at.iso_millis()),
         chain_error: watched.error,
-        rates: gateway.rates.rows(now).into_iter().map(RateRow::from).collect(),
+        rates: gateway.rates.rows(now).into_iter().map(RateItem::from).collect(),
         open_payments: reader.payments_count(&PaymentFilter::open())?,
         open_anomalies: reader.open_anomalies_count(None)?,
         waiting_notifications: reader.count_waiting_notifications()?,

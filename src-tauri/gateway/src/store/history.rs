@@ -1,11 +1,42 @@
 //! The changes of each payment, for people.
 
+use std::str::FromStr;
+
 use rusqlite::params;
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::time::Timestamp;
 
 use super::values::{self, sats_column};
 use super::{Reader, StoreError, Tx};
+
+/// What led to a change of a payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// A look found something new in the chain or the mempool.
+    Chain,
+    /// A moment came, such as the deadline.
+    Time,
+    /// Staff accepted the coins that came.
+    Staff,
+}
+
+impl Cause {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Chain => "chain",
+            Self::Time => "time",
+            Self::Staff => "staff",
+        }
+    }
+}
+
+impl FromStr for Cause {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        [Self::Chain, Self::Time, Self::Staff].into_iter().find(|cause| cause.as_str() == text).ok_or(())
+    }
+}
 
 /// One change of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +49,8 @@ pub struct HistoryRow {
     pub to: PaymentState,
     /// What counted after.
     pub paid_sats: u64,
-    /// `created`, `chain`, `time` or `staff`.
-    pub cause: String,
+    /// What led to it.
+    pub cause: Cause,
 }
 
 impl Reader<'_> {
@@ -39,7 +70,7 @@ impl Reader<'_> {
                 from: values::parsed(row, "from_state")?,
                 to: values::parsed(row, "to_state")?,
                 paid_sats: values::sats(row, "paid_sats")?,
-                cause: row.get("cause")?,
+                cause: values::parsed(row, "cause")?,
             });
         }
         Ok(history)
@@ -62,7 +93,7 @@ impl Tx<'_> {
             change.from.as_str(),
             change.to.as_str(),
             sats_column(change.paid_sats),
-            change.cause,
+            change.cause.as_str(),
         ])?;
         Ok(())
     }

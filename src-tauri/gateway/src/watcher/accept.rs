@@ -7,10 +7,11 @@ use tillgate_domain::money::format_btc;
 
 use super::WatchError;
 use super::advance::{self, Context};
-use super::findings::{AffectedPayment, Cause};
+use super::findings::AffectedPayment;
 use crate::gateway::BackendWarning;
 use crate::notifications::outbox::Outbox;
 use crate::store::StoreError;
+use crate::store::history::Cause;
 
 /// Why the coins of a payment were not accepted. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +63,7 @@ pub(super) fn accept(
     if let Some(shown_sats) = shown_sats.filter(|shown_sats| acceptable_sats < *shown_sats) {
         return Err(AcceptError::Less { would: format_btc(acceptable_sats), shown: format_btc(shown_sats) });
     }
-    let (advance, warnings) = advance::payment(outbox, context, row.seq, &AffectedPayment::by(Cause::Chain), "staff")?;
+    let (advance, warnings) = advance::payment(outbox, context, row.seq, &AffectedPayment::by(Cause::Staff))?;
     if advance.accepted_sats.is_none() {
         return Err(AcceptRefusal::NoCoins.into());
     }

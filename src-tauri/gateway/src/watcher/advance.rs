@@ -17,7 +17,7 @@ use crate::gateway::BackendWarning;
 use crate::notifications::outbox::Outbox;
 use crate::store::anomalies::{AnomalyRow, AnomalyUpdate, NewAnomaly};
 use crate::store::coins::Coin;
-use crate::store::history::HistoryRow;
+use crate::store::history::{Cause, HistoryRow};
 use crate::store::keychains::Keychain;
 use crate::store::payments::PaymentRow;
 use crate::store::{StoreError, Tx};
@@ -39,7 +39,6 @@ pub(super) fn payment(
     context: &Context,
     seq: i64,
     affected: &AffectedPayment,
-    cause: &'static str,
 ) -> Result<(Advance, Vec<BackendWarning>), WatchError> {
     let (tx, now) = (outbox.tx, outbox.now);
     let row = tx.payment_by_seq(seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
@@ -59,7 +58,7 @@ pub(super) fn payment(
     let current_at = if advance.notify { row.current_at.moved_on(now) } else { row.current_at };
     tx.save_advance(seq, &advance, current_at)?;
     if advance.notify {
-        note_change(tx, &row, &advance, current_at, cause)?;
+        note_change(tx, &row, &advance, current_at, affected.cause)?;
     }
     if advance.notify || !advance.anomalies.is_empty() {
         tell(outbox, &row, &known, &advance)?;
@@ -171,17 +170,11 @@ fn note_change(
     row: &PaymentRow,
     advance: &Advance,
     at: Timestamp,
-    cause: &'static str,
+    cause: Cause,
 ) -> Result<(), StoreError> {
     tx.note_change(
         row.seq,
-        &HistoryRow {
-            at,
-            from: row.payment.state,
-            to: advance.state,
-            paid_sats: advance.paid_sats,
-            cause: cause.to_owned(),
-        },
+        &HistoryRow { at, from: row.payment.state, to: advance.state, paid_sats: advance.paid_sats, cause },
     )
 }
 

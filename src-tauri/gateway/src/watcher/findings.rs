@@ -12,6 +12,7 @@ use super::ours::Ours;
 use crate::chain::{Ask, Tip, TxFacts, TxPosition, View};
 use crate::gateway::Gateway;
 use crate::store::chain::{Cursor, WatchedChain};
+use crate::store::history::Cause;
 use crate::store::{Reader, StoreError};
 
 /// Due payments in one look; those beyond have their turn in the next, the longest overdue first.
@@ -44,15 +45,6 @@ pub(super) struct AffectedPayment {
     pub incoming: BTreeMap<Txid, IncomingTransaction>,
     /// Those of which this chain knows nothing.
     pub unknown: BTreeSet<Txid>,
-}
-
-/// What led to a look at a payment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cause {
-    /// Its transactions or their confirmations.
-    Chain,
-    /// Time alone.
-    Time,
 }
 
 /// What one transaction pays to one payment's address.

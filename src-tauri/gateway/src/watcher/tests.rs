@@ -13,6 +13,7 @@ use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
 use super::AcceptError;
 use crate::store::anomalies::AnomalyRow;
 use crate::store::chain::WatchedChain;
+use crate::store::history::Cause;
 use crate::store::payments::PaymentRow;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
@@ -23,7 +24,7 @@ fn anomalies(world: &World, payment: &PaymentRow) -> Vec<AnomalyRow> {
     world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap()
 }
 
-fn causes(world: &World, payment: &PaymentRow) -> Vec<(PaymentState, String)> {
+fn causes(world: &World, payment: &PaymentRow) -> Vec<(PaymentState, Cause)> {
     let history = world.gateway.store.read(|reader| reader.payment_history(payment.seq)).unwrap();
     history.into_iter().map(|row| (row.to, row.cause)).collect()
 }
@@ -51,7 +52,7 @@ async fn an_exact_payment_is_unconfirmed_then_confirmed_and_each_is_notified_onc
     assert_eq!(bodies[1]["currentTime"], row.current_at.iso_millis(), "the record shows the stored time");
     let told = world.notified_field(&payment.payment.id, "currentTime");
     assert!(told[0] < told[1], "{told:?}");
-    assert_eq!(causes(&world, &payment), [(Unconfirmed, "chain".to_owned()), (Confirmed, "chain".to_owned())]);
+    assert_eq!(causes(&world, &payment), [(Unconfirmed, Cause::Chain), (Confirmed, Cause::Chain)]);
     assert_eq!(anomalies(&world, &payment), []);
 }
 
@@ -75,7 +76,7 @@ async fn a_payment_that_nobody_pays_expires_by_time() {
     assert_eq!(world.state(&payment), New);
     world.pass_ms(3_000).await;
     assert_eq!(world.state(&payment), Expired);
-    assert_eq!(causes(&world, &payment), [(Expired, "time".to_owned())]);
+    assert_eq!(causes(&world, &payment), [(Expired, Cause::Time)]);
 }
 
 #[tokio::test]
@@ -247,7 +248,7 @@ async fn staff_accepts_late_coins_in_one_stroke() {
     let late = anomalies(&world, &payment);
     assert_eq!(late[0].anomaly.resolution, Resolution::Accepted);
     assert_eq!(world.notified_field(&late[0].anomaly.id, "resolution"), ["OPEN", "ACCEPTED"]);
-    assert_eq!(causes(&world, &payment).last().unwrap(), &(Confirmed, "staff".to_owned()));
+    assert_eq!(causes(&world, &payment).last().unwrap(), &(Confirmed, Cause::Staff));
 }
 
 #[tokio::test]

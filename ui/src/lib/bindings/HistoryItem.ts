@@ -6,7 +6,7 @@ import type { WhyInvalid } from "./WhyInvalid";
 /**
  * One change of a payment.
  */
-export type HistoryRow = { 
+export type HistoryItem = { 
 /**
  * When it changed.
  */

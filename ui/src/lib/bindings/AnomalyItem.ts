@@ -8,7 +8,7 @@ import type { Resolution } from "./Resolution";
 /**
  * An anomaly.
  */
-export type AnomalyRow = { 
+export type AnomalyItem = { 
 /**
  * The anomaly's id.
  */

@@ -3,7 +3,7 @@
 /**
  * An API key; its secret is not kept.
  */
-export type KeyRow = { 
+export type KeyItem = { 
 /**
  * The key's name: the user name of Basic authentication.
  */

@@ -7,7 +7,7 @@ import type { WhyInvalid } from "./WhyInvalid";
 /**
  * A payment in the list.
  */
-export type PaymentRow = { 
+export type PaymentItem = { 
 /**
  * The payment's id.
  */

@@ -1,0 +1,25 @@
+//! Settings.
+
+use crate::cli::table::Align::Left;
+use crate::cli::table::{Table, plain};
+use crate::console::settings::SettingItem;
+
+pub(super) fn settings(items: &[SettingItem]) -> String {
+    /// A logo would fill the screen.
+    const VALUE_MAX: usize = 48;
+    let mut table = Table::new(&[("setting", Left), ("value", Left), ("default", Left), ("about", Left)]);
+    for item in items {
+        let mut value: String = item.value.chars().take(VALUE_MAX).collect();
+        if value != item.value {
+            value.push('…');
+        }
+        // The form that follows is said where a value is refused, and in the JSON form.
+        let about = item.about.split(" Must be ").next().unwrap_or_default();
+        table.row([item.name.clone(), value, item.default.clone(), about.to_owned()]);
+    }
+    table.render("No settings.")
+}
+
+pub(super) fn setting(item: &SettingItem) -> String {
+    format!("{} = {}\n", item.name, plain(&item.value))
+}

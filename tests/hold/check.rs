@@ -79,9 +79,9 @@ pub async fn promises_are_kept(site: &Site, ledger: &Ledger, folder: &Path, rand
         assert!(found.len() <= 1, "one request made {} payments: {found:?}", found.len());
         let Some(answer) = &asked.answer else { continue };
         let answer: Value = serde_json::from_slice(answer).unwrap();
-        let kept = found.first().unwrap_or_else(|| panic!("an acknowledged payment is lost: {answer}"));
+        let stored = found.first().unwrap_or_else(|| panic!("an acknowledged payment is lost: {answer}"));
         for name in FIXED {
-            assert_eq!(kept[name], answer[name], "{name} of an acknowledged payment changed");
+            assert_eq!(stored[name], answer[name], "{name} of an acknowledged payment changed");
         }
     }
     for reference in by_reference.keys() {
@@ -144,8 +144,8 @@ async fn compared(site: &Site, ledger: &Ledger, folder: &Path) -> Result<Vec<Val
     let clock = state["clock"].as_str().unwrap();
     for payment in &payments {
         let anomalies = of_payment.get(payment["paymentId"].as_str().unwrap()).map_or(&[][..], Vec::as_slice);
-        let judged = chain.contradiction(payment, anomalies, clock);
-        judged.map_err(|wrong| format!("{wrong}\n{payment}\n{anomalies:?}"))?;
+        let compared = chain.contradiction(payment, anomalies, clock);
+        compared.map_err(|wrong| format!("{wrong}\n{payment}\n{anomalies:?}"))?;
     }
     Ok(payments)
 }

@@ -1,4 +1,4 @@
-//! What the chain gives, read from the sandbox's own file and judged by the interface's words alone: none of the
+//! What the chain gives, read from the sandbox's own file and compared by the interface's words alone: none of the
 //! gateway's code has a part in it.
 
 use std::collections::{HashMap, HashSet};

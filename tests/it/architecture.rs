@@ -56,7 +56,8 @@ fn gateway_files_naming(krate: &str, allowed: &str) -> Vec<PathBuf> {
         .into_iter()
         .filter(|path| {
             let inside = path.strip_prefix(&gateway).unwrap();
-            let is_test = inside.components().any(|part| part.as_os_str() == "tests");
+            let is_test =
+                inside.components().any(|part| ["tests", "tests.rs"].iter().any(|name| part.as_os_str() == *name));
             !is_test && !inside.starts_with(allowed) && inside != Path::new(&format!("{allowed}.rs"))
         })
         .filter(|path| names_crate(&code(path), krate))

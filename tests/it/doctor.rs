@@ -28,7 +28,7 @@ async fn a_doctor_names_a_server_that_takes_no_notification() {
     let check = checks.iter().find(|check| check["name"] == "notifications").unwrap();
     let message = text(&check["message"]);
     assert_eq!(check["ok"], false);
-    assert!(message.contains("127.0.0.1:1 (1 wait") && message.contains("deliveries list --failed"), "{message}");
+    assert!(message.contains("127.0.0.1:1 (1 waiting)") && message.contains("deliveries list --failed"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

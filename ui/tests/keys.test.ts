@@ -42,15 +42,15 @@ describe("API keys", () => {
     await fireEvent.input(screen.getByLabelText("Name"), { target: { value: "webshop" } });
     await fireEvent.click(screen.getByRole("button", { name: "Create the key" }));
     expect(await screen.findByText("s3cret")).toBeTruthy();
-    expect(screen.getByText(/Tillgate keeps only what it needs to check it/)).toBeTruthy();
+    expect(screen.getByText(/Tillgate stores only what it needs to check it/)).toBeTruthy();
     await fireEvent.click(screen.getByRole("button", { name: "I have stored it" }));
     await waitFor(() => expect(document.body.textContent).not.toContain("s3cret"));
   });
 
   test.each([
-    ["keyring", "Tillgate keeps it in the keyring and signs with it; it is shown this once."],
-    ["file", "Tillgate keeps it in its file of secrets and signs with it; it is shown this once."],
-  ])("a signing key is kept, because it signs: in the %s", async (secrets, said) => {
+    ["keyring", "Tillgate stores it in the keyring and signs with it; it is shown this once."],
+    ["file", "Tillgate stores it in its file of secrets and signs with it; it is shown this once."],
+  ])("a signing key is stored, because it signs: in the %s", async (secrets, said) => {
     host.reply("status", { ...status, secrets });
     host.reply("rotateHmacKey", { key: "whsec_s3cret" });
     open("#/keys");

@@ -34,7 +34,7 @@ describe("the list of payments", () => {
     );
   });
 
-  test("keeps the last page and shows the error where a read fails", async () => {
+  test("keeps the last page and shows the error where a read fails, the system's words below", async () => {
     host.reply("listPayments", { items: [payment()], itemsCount: 1 });
     open("#/payments");
     await screen.findByText("order-7");
@@ -42,9 +42,11 @@ describe("the list of payments", () => {
       errorType: "STORAGE_UNAVAILABLE",
       message: "The disk is full.",
       field: null,
+      details: "SQLITE_FULL",
     });
     host.emit("changed");
     expect(await screen.findByText("The disk is full.")).toBeTruthy();
+    expect(screen.getByText("SQLITE_FULL").closest("details")?.open).toBe(false);
     expect(screen.getByText("order-7")).toBeTruthy();
   });
 });
@@ -146,17 +148,17 @@ describe("a new payment", () => {
     expect(screen.getByRole<HTMLButtonElement>("button", { name: "Make the payment" }).disabled).toBe(true);
   });
 
-  test("a fault stands beside its field", async () => {
+  test("an error stands beside its field, in the form's words", async () => {
     host.reply("createPayment", {
       errorType: "VALIDATION_FAILED",
-      message: "must be more than 0",
+      message: "amount must be more than 0",
       field: "amount",
     });
     open("#/new");
     const amount = await screen.findByLabelText("Amount");
     await fireEvent.input(amount, { target: { value: "0" } });
     await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
-    expect(await screen.findByText("must be more than 0")).toBeTruthy();
+    expect(await screen.findByText("Amount must be more than 0")).toBeTruthy();
     expect(amount.getAttribute("aria-invalid")).toBe("true");
   });
 });

@@ -55,6 +55,13 @@ describe("the window", () => {
     expect(host.acts).toEqual(["hide"]);
   });
 
+  test("says that the chain cannot be read, and why only below the details", async () => {
+    host.reply("status", { ...status, chainError: "database is locked" });
+    open("#/payments");
+    expect(await screen.findByText(/The chain cannot be read: no coins are seen/)).toBeTruthy();
+    expect(screen.getByText(/database is locked/).closest("details")?.open).toBe(false);
+  });
+
   test("shows the gateway's warnings and currencies without a fresh rate", async () => {
     host.reply("status", { ...status, warnings: ["A double-spend was seen."] });
     open("#/payments");

@@ -19,7 +19,7 @@ use crate::types::Tip;
 const HALVING_INTERVAL: u32 = 150;
 /// The first subsidy.
 const SUBSIDY_SATS: u64 = 50 * 100_000_000;
-/// How far a block's time may lie before the clock that judges it.
+/// How far a block's time may lie behind the clock.
 const MAX_FUTURE_SECONDS: i64 = 2 * 60 * 60;
 
 /// What a block may create at a height, without fees.
@@ -37,7 +37,7 @@ pub(crate) fn next_block_time_s(conn: &Connection, tip: &Tip, clock_s: i64) -> R
 }
 
 /// Connects a block to the tip. `ids` are the rows of its transactions behind the coinbase, whose scripts were checked
-/// when they were kept. Whatever in the mempool conflicts with them is dropped.
+/// when they were stored. Whatever in the mempool conflicts with them is dropped.
 pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(), SandboxError> {
     let tip = blocks::tip(conn)?;
     let height = tip.height.saturating_add(1);
@@ -45,7 +45,7 @@ pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(
     blocks::insert_header(conn, height, &block.header)?;
     let coinbase = block.txdata.first().ok_or(SandboxError::InvalidBlock("no coinbase"))?;
     let new = NewTx { tx: coinbase, sigop_cost: 0, fee_sats: None, spent: &[] };
-    let coinbase_id = transactions::keep_transaction(conn, &new)?;
+    let coinbase_id = transactions::store_transaction(conn, &new)?;
     transactions::set_position(conn, coinbase_id, Position::Block { height, index: 0 })?;
 
     let median_s = blocks::median_time_s(conn, tip.height)?;

@@ -1,6 +1,6 @@
 //! A private regtest chain inside the program, with a simulated customer.
 //!
-//! Blocks have real proof of work, merkle roots and witness commitments; every input of every transaction is judged by
+//! Blocks have real proof of work, merkle roots and witness commitments; every input of every transaction is checked by
 //! Bitcoin Core's script interpreter; the mempool replaces, refuses and evicts as the network does. All of it lives in
 //! one SQLite file, found by index, and each call is committed to the disk before it answers.
 //!

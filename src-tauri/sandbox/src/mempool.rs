@@ -50,7 +50,7 @@ pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result
     for id in replaced.iter().rev() {
         transactions::set_position(conn, *id, Position::Absent)?;
     }
-    let id = transactions::keep_transaction(conn, &NewTx { tx, sigop_cost, fee_sats: Some(fee_sats), spent: &coins })?;
+    let id = transactions::store_transaction(conn, &NewTx { tx, sigop_cost, fee_sats: Some(fee_sats), spent: &coins })?;
     transactions::set_position(conn, id, Position::Mempool { entered_ms: now_ms })?;
     Ok(Broadcast::Accepted)
 }
@@ -74,14 +74,14 @@ pub(crate) fn drop_conflicts(conn: &Connection, id: i64) -> Result<(), SandboxEr
     conflicts.into_iter().try_for_each(|conflict| drop_family(conn, conflict))
 }
 
-/// After a reorganisation: judges all that was unconfirmed, and `returned` of the blocks taken off, against the new
+/// After a reorganisation: checks all that was unconfirmed, and `returned` of the blocks taken off, against the new
 /// tip. What is still valid is in the mempool afterwards, the rest is absent.
 pub(crate) fn revalidate(conn: &Connection, returned: &[i64], now_ms: i64) -> Result<(), SandboxError> {
     let mut candidates: BTreeSet<i64> =
         store::ids(conn, "SELECT tx_id FROM transactions WHERE entered_ms IS NOT NULL", [])?.into_iter().collect();
     candidates.extend(returned);
     let tip = blocks::tip(conn)?;
-    // Parents have smaller ids: each is judged before its children.
+    // Parents have smaller ids: each is checked before its children.
     for id in candidates {
         let row = transactions::tx_by_id(conn, id)?;
         let valid = match recheck(conn, &transactions::transaction(conn, id)?, id, &tip) {

@@ -90,6 +90,6 @@ fn double_spend(conn: &Connection, customer: &Customer, id: i64) -> Result<Optio
     let goes_out = tx.output.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
     let fee_sats = Some(comes_in.saturating_sub(goes_out));
     let sigop_cost = mempool::sigop_cost(&tx, &spent);
-    let id = transactions::keep_transaction(conn, &NewTx { tx: &tx, sigop_cost, fee_sats, spent: &coins })?;
+    let id = transactions::store_transaction(conn, &NewTx { tx: &tx, sigop_cost, fee_sats, spent: &coins })?;
     Ok(Some(DoubleSpend { id, from_height }))
 }

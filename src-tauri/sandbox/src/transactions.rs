@@ -144,9 +144,9 @@ pub(crate) struct NewTx<'a> {
     pub spent: &'a [Coin],
 }
 
-/// Keeps a transaction, absent from chain and mempool as yet. One that is known already keeps its row and takes
+/// Stores a transaction, absent from chain and mempool as yet. One that is known already keeps its row and takes
 /// the new witness.
-pub(crate) fn keep_transaction(conn: &Connection, new: &NewTx<'_>) -> Result<i64, SandboxError> {
+pub(crate) fn store_transaction(conn: &Connection, new: &NewTx<'_>) -> Result<i64, SandboxError> {
     let txid = new.tx.compute_txid();
     let weight = new.tx.weight().to_wu();
     let fee_rate = new.fee_sats.map(|fee| fee.saturating_mul(1000) / weight.div_ceil(4).max(1));

@@ -52,7 +52,7 @@ export function stateWords(
   if (payment.confirmationsWanted === 0) return "Paid, being checked";
   const { confirmations, confirmationsWanted } = payment;
   if (confirmations >= confirmationsWanted) return `Paid, ${count(confirmations, "confirmation")}`;
-  return `Paid, ${confirmations} of ${confirmationsWanted} confirmations`;
+  return `Paid, ${confirmations} of ${count(confirmationsWanted, "confirmation")}`;
 }
 
 /** The payments that a filter by state shows, in the words of their rows. */
@@ -81,6 +81,27 @@ export function orderOf(payment: Pick<PaymentItem, "merchantTransactionId" | "pr
   return payment.merchantTransactionId
     ? `${payment.merchantTransactionId} (${price})`
     : `the payment of ${price}`;
+}
+
+/** What an API key may do, by the permission's name. */
+export const PERMISSIONS: Record<string, string> = {
+  "payments.read": "read payments",
+  "payments.create": "make payments",
+  "payouts.read": "read payouts",
+  "payouts.create": "make payouts",
+  "payouts.approve": "approve payouts",
+};
+
+/** The words of a form for the API's names of fields. */
+export type Labels = Record<string, string>;
+
+/** An error's message with the form's words where a sentence of it begins with a field's name. */
+export function inFormsWords(message: string, labels: Labels): string {
+  const parts = message.split("; ").map((part) => {
+    const [first = ""] = part.split(" ", 1);
+    return Object.hasOwn(labels, first) ? `${labels[first]}${part.slice(first.length)}` : part;
+  });
+  return parts.join("; ");
 }
 
 /** Words that begin a sentence. */

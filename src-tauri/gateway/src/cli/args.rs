@@ -132,7 +132,7 @@ pub(super) struct ServeArgs {
     /// Its private key, a PEM file.
     #[arg(long, env = "TILLGATE_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Serve TLS with a certificate of our own making, kept in the data directory.
+    /// Serve TLS with a certificate of our own making, stored in the data directory.
     #[arg(long, env = "TILLGATE_TLS_SELF_SIGNED")]
     pub tls_self_signed: bool,
 }

@@ -8,6 +8,7 @@ mod settings;
 mod status;
 
 use serde_json::Value;
+use tillgate_domain::words::count;
 
 use self::anomalies::{anomalies, anomaly};
 use self::deliveries::deliveries;
@@ -37,8 +38,7 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::ListDeliveries(asked) => page(&read(asked, view)?, deliveries),
         Command::Resend(asked) => match read(asked, view)?.queued {
             0 => "Nothing to send: there is no URL to notify, or nothing to tell yet.\n".to_owned(),
-            1 => "1 notification is queued.\n".to_owned(),
-            queued => format!("{queued} notifications are queued.\n"),
+            queued => format!("{} queued.\n", count(queued.into(), "notification is", "notifications are")),
         },
         Command::ListKeys(asked) => page(&read(asked, view)?, keys),
         Command::CreateKey(asked) => new_key(&read(asked, view)?),

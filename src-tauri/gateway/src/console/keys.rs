@@ -51,7 +51,7 @@ pub struct RevokeKey {
 #[ts(export)]
 pub struct RotateHmacKey {}
 
-/// An API key; its secret is not kept.
+/// An API key; its secret is stored nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -133,7 +133,7 @@ impl Ask for CreateKey {
 
     async fn answer(self, by: &Asker<'_>) -> Result<NewKey, CommandError> {
         let gateway = by.gateway();
-        let refused = |error: NotPermissions| CommandError::invalid("permissions", &error);
+        let refused = |error: NotPermissions| CommandError::at("permissions", &error);
         let permissions = self.permissions.parse().map_err(refused)?;
         let hosts = NotifyHosts::read(&self.notify_hosts);
         let request = KeyRequest {

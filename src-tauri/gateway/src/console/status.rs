@@ -1,6 +1,7 @@
 //! What runs, at a glance.
 
 use serde::{Deserialize, Serialize};
+use tillgate_domain::words::count;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
@@ -36,7 +37,7 @@ pub struct StatusView {
     pub pages: Option<String>,
     /// What the environment's clock shows, ISO 8601.
     pub clock: String,
-    /// The height of the best block seen.
+    /// The height of the best block of the last look.
     pub chain_height: u32,
     /// When the chain was last looked at; absent before the first look.
     pub chain_looked_at: Option<String>,
@@ -57,7 +58,7 @@ pub struct StatusView {
     pub hmac_key: bool,
     /// Whether the backend is the built-in sandbox.
     pub sandbox: bool,
-    /// Where secrets lie.
+    /// Where secrets are stored.
     pub secrets: String,
     /// What staff should know at once, sentences.
     pub warnings: Vec<String>,
@@ -119,7 +120,8 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
     warnings.extend(key_trouble);
     let given_up = reader.count_given_up()?;
     if given_up > 0 {
-        warnings.push(format!("{given_up} notifications were given up after three days of attempts: `deliveries list --failed` shows why, `deliveries resend` starts anew"));
+        let given_up = count(given_up, "notification was", "notifications were");
+        warnings.push(format!("{given_up} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` starts anew"));
     }
     let failing = reader.failing_servers()?;
     Ok(StatusView {

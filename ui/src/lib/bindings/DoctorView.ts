@@ -10,6 +10,6 @@ export type DoctorView = {
  */
 ok: boolean, 
 /**
- * What was found, one row for each thing looked at.
+ * What was found, one item for each thing looked at.
  */
 checks: Array<CheckItem>, };

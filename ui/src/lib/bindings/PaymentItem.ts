@@ -25,14 +25,6 @@ amount: BtcView,
  */
 paid: BtcView, 
 /**
- * The price, `10.00`.
- */
-fiatAmount: string, 
-/**
- * The ISO code of the price's currency.
- */
-currency: string, 
-/**
  * The API key's name.
  */
 label: string, 

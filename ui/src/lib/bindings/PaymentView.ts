@@ -31,10 +31,6 @@ paymentAddress: string,
  */
 paymentPageUrl: string, 
 /**
- * What is still to pay; negative when overpaid.
- */
-remaining: BtcView, 
-/**
  * What is still to pay, where something is.
  */
 stillDue: BtcView | null, 
@@ -50,10 +46,6 @@ differenceWorth: FiatView,
  * The rate for people: `64,210.55`.
  */
 exchangeRateShown: string, 
-/**
- * What is paid, in fiat.
- */
-paidFiat: string, 
 /**
  * The QR code of address and amount, an SVG document.
  */
@@ -110,14 +102,6 @@ amount: BtcView,
  * What counts.
  */
 paid: BtcView, 
-/**
- * The price, `10.00`.
- */
-fiatAmount: string, 
-/**
- * The ISO code of the price's currency.
- */
-currency: string, 
 /**
  * The API key's name.
  */

@@ -30,7 +30,7 @@ pages: string | null,
  */
 clock: string, 
 /**
- * The height of the best block seen.
+ * The height of the best block of the last look.
  */
 chainHeight: number, 
 /**
@@ -66,7 +66,7 @@ hmacKey: boolean,
  */
 sandbox: boolean, 
 /**
- * Where secrets lie.
+ * Where secrets are stored.
  */
 secrets: string, 
 /**

@@ -63,7 +63,7 @@ pub struct PaymentItem {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentView {
-    /// What the list shows of it.
+    /// What the list tells of it.
     #[serde(flatten)]
     pub item: PaymentItem,
     /// The address to pay to.

@@ -1,9 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { count, shortId, svgSource, timeLeft, words } from "../src/lib/format";
+import { count, shortId, showTime, svgSource, timeLeft, words } from "../src/lib/format";
 import { inFormsWords, stateWords, toneOf } from "../src/lib/words";
 import { hrefOf, parseRoute } from "../src/lib/state/route.svelte";
 
 const NOW = Date.parse("2026-01-12T12:00:00Z");
+
+describe("a time", () => {
+  test("has no year within this year, and one in another", () => {
+    expect(showTime("2026-01-10T12:00:00Z", NOW)).not.toContain("2026");
+    expect(showTime("2025-12-10T12:00:00Z", NOW)).toContain("2025");
+  });
+});
 
 describe("time left", () => {
   test.each([
@@ -82,7 +89,7 @@ describe("an error in a form", () => {
       "amount is too large; merchantTransactionId may have at most 255 characters",
       "Amount is too large; Your reference may have at most 255 characters",
     ],
-    ["no live key is named amount", "no live key is named amount"],
+    ["no live key is named amount", "No live key is named amount"],
   ])("names a field as the form does: %s", (message, said) => {
     expect(inFormsWords(message, labels)).toBe(said);
   });

@@ -31,6 +31,14 @@ describe("a payment", () => {
     expect(await screen.findByText("<b>upset</b>")).toBeTruthy();
   });
 
+  test("a notification's state stands with its newest attempt alone", async () => {
+    const first = delivery({ deliveryId: "e".repeat(40), attempt: 1 });
+    host.reply("showPayment", payment({ deliveries: [delivery({ attempt: 2 }), first] }));
+    open(href);
+    expect(await screen.findAllByText(/payment, attempt/)).toHaveLength(2);
+    expect(screen.getAllByText("Waiting")).toHaveLength(1);
+  });
+
   const more = { sats: 100, text: "0.00000100", shown: "0.00000100" };
   test.each<[Partial<PaymentView>, string | undefined]>([
     [{ stillDue: null }, undefined],

@@ -17,9 +17,9 @@ use crate::types::Tip;
 
 /// Blocks between two halvings of the subsidy on regtest.
 const HALVING_INTERVAL: u32 = 150;
-/// The first subsidy.
+/// What a block creates before the first halving.
 const SUBSIDY_SATS: u64 = 50 * 100_000_000;
-/// How far a block's time may lie behind the clock.
+/// How far a block's time may lie ahead of the clock.
 const MAX_FUTURE_SECONDS: i64 = 2 * 60 * 60;
 
 /// What a block may create at a height, without fees.

@@ -149,7 +149,7 @@ fn drop_family(conn: &Connection, id: i64) -> Result<(), SandboxError> {
     family(conn, id)?.into_iter().rev().try_for_each(|id| transactions::set_position(conn, id, Position::Absent))
 }
 
-/// What a transaction spends, in the order of its inputs; each in the chain or the mempool, ripe, and not spent in the
+/// What a transaction spends, in the order of its inputs; each in the chain or the mempool, mature, and not spent in the
 /// chain.
 fn find_coins(conn: &Connection, tx: &Transaction, tip: &Tip) -> Result<Vec<Coin>, BroadcastRefusal> {
     let next_height = tip.height.saturating_add(1);

@@ -9,7 +9,7 @@ use crate::change_log;
 use crate::error::SandboxError;
 use crate::store::txid_column;
 
-/// How a coinbase's output ripens (consensus).
+/// A coinbase's output can be spent so many blocks later (consensus).
 pub(crate) const COINBASE_MATURITY: u32 = 100;
 
 /// Where a transaction's row says it is.

@@ -101,7 +101,12 @@ export function inFormsWords(message: string, labels: Labels): string {
     const [first = ""] = part.split(" ", 1);
     return Object.hasOwn(labels, first) ? `${labels[first]}${part.slice(first.length)}` : part;
   });
-  return parts.join("; ");
+  return capital(parts.join("; "));
+}
+
+/** The gateway's sentences go on where a log's line begins; here they stand by themselves. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Words that begin a sentence. */

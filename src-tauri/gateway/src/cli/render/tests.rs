@@ -6,6 +6,7 @@ use super::render;
 use crate::console::doctor::Doctor;
 use crate::console::keys::ListKeys;
 use crate::console::payments::{ListPayments, ShowPayment};
+use crate::console::settings::{GetSetting, SetSetting};
 use crate::console::status::Status;
 
 /// A sum as a view has it, for programs and for people.
@@ -111,4 +112,16 @@ fn a_doctor_marks_what_is_wrong() {
 #[test]
 fn a_view_of_another_form_is_an_error() {
     assert!(render(&Status {}.into(), json!({"environment": "test"})).is_err());
+}
+
+#[test]
+fn a_logo_that_was_set_does_not_fill_the_screen_and_is_shown_whole_when_asked_for() {
+    let value = format!("data:image/png;base64,{}", "A".repeat(40_000));
+    let view = json!({"name": "merchantLogo", "value": value, "default": "", "about": "The logo."});
+    let name = || "merchantLogo".to_owned();
+    let set = SetSetting { name: name(), value: value.clone() };
+    let text = render(&set.into(), view.clone()).unwrap();
+    assert!(text.starts_with("merchantLogo = data:image/png;base64,AAA") && text.len() < 80, "{text}");
+    let get = GetSetting { name: name() };
+    assert_eq!(render(&get.into(), view).unwrap(), format!("{value}\n"));
 }

@@ -59,7 +59,6 @@ impl Plan {
     }
 }
 
-/// Writes it.
 pub fn run(plan: &Plan) -> Fallible<()> {
     if plan.paid + plan.open > plan.payments || plan.unspent > plan.paid {
         return Err("more paid and open payments than payments, or more coins than paid payments".into());

@@ -8,7 +8,7 @@ const sameDay = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2
 const otherDay = new Intl.DateTimeFormat(undefined, {
   month: "short",
   day: "numeric",
-  hour: "2-digit",
+  hour: "numeric",
   minute: "2-digit",
 });
 const otherYear = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });

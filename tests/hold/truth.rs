@@ -27,7 +27,7 @@ enum Position {
 }
 
 /// Opens a database of a gateway for reading, whether or not it runs. SQLite follows the link out of
-/// `/proc/…/root`, so what lies in another mount namespace is read from a copy, kept as long as the second value.
+/// `/proc/…/root`, so what lies in another mount namespace is read from a copy, which lives as long as the second value.
 pub fn open(file: &Path) -> (Connection, Option<TempDir>) {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     if !file.starts_with("/proc") {

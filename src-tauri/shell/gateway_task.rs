@@ -111,11 +111,11 @@ impl GatewayTask {
             Phase::Open(app) => Arc::clone(app),
         };
         let command: Command =
-            serde_json::from_value(command).map_err(|fault| error("VALIDATION_FAILED", &fault.to_string()))?;
+            serde_json::from_value(command).map_err(|wrong| error("VALIDATION_FAILED", &wrong.to_string()))?;
         let actor = self.actor.clone();
         let answer = self.runtime.spawn(async move { dispatch(&app, command, &actor).await });
-        answer.await.unwrap_or_else(|fault| {
-            tracing::error!(%fault, "a command of the panel broke off");
+        answer.await.unwrap_or_else(|cause| {
+            tracing::error!(error = %cause, "a command of the panel broke off");
             Err(error("INTERNAL", "The gateway broke off. Its log on standard error says why."))
         })
     }
@@ -165,7 +165,7 @@ fn tell(app: &AppHandle) {
 }
 
 fn error(error_type: &str, message: &str) -> CommandError {
-    CommandError { error_type: error_type.to_owned(), message: message.to_owned(), field: None }
+    CommandError::of(error_type, &message)
 }
 
 /// No holder of these locks leaves anything half done.

@@ -1,5 +1,5 @@
 //! The comparisons themselves are put to the test: each kind of loss, made by hand in the database of a stopped
-//! gateway, must be found. A check that finds fault with nothing would prove nothing.
+//! gateway, must be found. A check that refuses nothing would prove nothing.
 
 use rusqlite::Connection;
 use serde_json::json;

@@ -40,7 +40,7 @@ const FIXED: &[&str] = &[
 
 /// Where the gateway's files are, as the test sees them.
 pub fn folder(site: &Site) -> PathBuf {
-    site.program.data_dir().join("test")
+    site.program.env_dir()
 }
 
 /// SQLite finds each row in the indexes that it belongs in and none besides, and payments were indexed.
@@ -79,9 +79,9 @@ pub async fn promises_are_kept(site: &Site, ledger: &Ledger, folder: &Path, rand
         assert!(found.len() <= 1, "one request made {} payments: {found:?}", found.len());
         let Some(answer) = &asked.answer else { continue };
         let answer: Value = serde_json::from_slice(answer).unwrap();
-        let kept = found.first().unwrap_or_else(|| panic!("an acknowledged payment is lost: {answer}"));
+        let stored = found.first().unwrap_or_else(|| panic!("an acknowledged payment is lost: {answer}"));
         for name in FIXED {
-            assert_eq!(kept[name], answer[name], "{name} of an acknowledged payment changed");
+            assert_eq!(stored[name], answer[name], "{name} of an acknowledged payment changed");
         }
     }
     for reference in by_reference.keys() {
@@ -144,8 +144,8 @@ async fn compared(site: &Site, ledger: &Ledger, folder: &Path) -> Result<Vec<Val
     let clock = state["clock"].as_str().unwrap();
     for payment in &payments {
         let anomalies = of_payment.get(payment["paymentId"].as_str().unwrap()).map_or(&[][..], Vec::as_slice);
-        let judged = chain.contradiction(payment, anomalies, clock);
-        judged.map_err(|wrong| format!("{wrong}\n{payment}\n{anomalies:?}"))?;
+        let compared = chain.contradiction(payment, anomalies, clock);
+        compared.map_err(|wrong| format!("{wrong}\n{payment}\n{anomalies:?}"))?;
     }
     Ok(payments)
 }
@@ -226,7 +226,7 @@ fn history(database: &Path) -> Vec<(String, String, String, String)> {
             "SELECT lower(hex(p.id)), strftime('%Y-%m-%dT%H:%M:', h.at / 1000, 'unixepoch')
                  || printf('%02d.%03dZ', h.at / 1000 % 60, h.at % 1000),
                  h.to_state, printf('%d.%08d', h.paid_sats / 100000000, h.paid_sats % 100000000)
-             FROM payment_history h JOIN payments p ON p.seq = h.payment_seq WHERE h.cause <> 'created'",
+             FROM payment_history h JOIN payments p ON p.seq = h.payment_seq",
         )
         .unwrap();
     let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).unwrap();

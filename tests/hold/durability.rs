@@ -1,5 +1,5 @@
 //! A kill leaves the page cache alone and so proves no durability. The system calls do: nothing is answered and
-//! nothing is sent before the log that holds it was synced, and the same look finds fault with a program that
+//! nothing is sent before the log that holds it was synced, and the same look refuses a program that
 //! does not sync.
 
 use std::fs;
@@ -11,7 +11,7 @@ use crate::check;
 use crate::harness::client::text;
 use crate::harness::wait_for;
 use crate::site::Site;
-use crate::trace::{Shown, judge};
+use crate::trace::{Findings, examine};
 
 /// Payments made under the trace, some of them at the same time.
 const PAYMENTS: usize = 24;
@@ -23,7 +23,7 @@ const CALLS: &str = "trace=write,writev,pwrite64,pwritev,sendto,sendmsg,fdatasyn
 const BYTES_SHOWN: &str = "8192";
 
 /// Serves under the trace, makes payments and has them paid; gives what the trace shows.
-async fn traced(prepare: impl FnOnce(&mut Command)) -> Shown {
+async fn traced(prepare: impl FnOnce(&mut Command)) -> Findings {
     let mut site = Site::prepare().await;
     let log = site.program.data_dir().join("trace");
     let inner = site.program.command(&["serve", "--listen", "127.0.0.1:0"]);
@@ -54,22 +54,28 @@ async fn traced(prepare: impl FnOnce(&mut Command)) -> Shown {
     let stopped = Command::new("kill").args(["-TERM", lock.trim()]).status().unwrap();
     assert!(stopped.success());
     site.ended().await;
-    judge(&fs::read_to_string(log).unwrap())
+    examine(&fs::read_to_string(log).unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_leaves_before_the_log_that_holds_it_is_synced() {
-    let shown = traced(|_| {}).await;
-    assert!(shown.answers >= PAYMENTS && shown.notifications >= 2 * PAYMENTS && shown.syncs > 0, "{shown:?}");
-    assert_eq!(shown.too_early, Vec::<String>::new());
+    let findings = traced(|_| {}).await;
+    assert!(
+        findings.answers >= PAYMENTS && findings.notifications >= 2 * PAYMENTS && findings.syncs > 0,
+        "{findings:?}"
+    );
+    assert_eq!(findings.too_early, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_look_finds_fault_with_a_program_that_does_not_sync() {
-    let shown = traced(|command| {
+    let findings = traced(|command| {
         command.env("TILLGATE_SYNCHRONOUS", "NORMAL");
     })
     .await;
-    assert!(shown.answers >= PAYMENTS, "{shown:?}");
-    assert!(shown.too_early.len() >= PAYMENTS, "a program that does not sync was found to be in order: {shown:?}");
+    assert!(findings.answers >= PAYMENTS, "{findings:?}");
+    assert!(
+        findings.too_early.len() >= PAYMENTS,
+        "a program that does not sync was found to be in order: {findings:?}"
+    );
 }

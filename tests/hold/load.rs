@@ -18,7 +18,7 @@ use crate::random::Random;
 /// Prices in dollars: one confirmation each.
 const PRICES: &[&str] = &["10.00", "0.75", "999.99", "250.10"];
 
-/// Idempotency keys are kept for 24 hours of the environment's clock, and a missing transaction counts for 14 days.
+/// Idempotency keys are stored for 24 hours of the environment's clock, and a missing transaction counts for 14 days.
 const ADVANCE_IN_ALL_SECONDS: u64 = 20 * 3_600;
 
 /// Those who call one gateway.

@@ -11,8 +11,8 @@ use serde_json::Value;
 use crate::harness::client::{Client, Credentials};
 use crate::harness::{PATIENCE, Program, Shop};
 
-/// Lines of the log that are kept to be shown when something is wrong.
-const LOG_KEPT: usize = 60;
+/// Lines of the log that are remembered, to be printed when something is wrong.
+const LOG_LINES_MAX: usize = 60;
 
 /// How often a condition is looked at.
 const POLL: Duration = Duration::from_millis(10);
@@ -83,14 +83,14 @@ impl Site {
         let stdout = BufReader::new(child.stdout.take().unwrap());
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line))));
         let log = Arc::new(Mutex::new(Vec::new()));
-        let (stderr, kept) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&log));
+        let (stderr, last_lines) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&log));
         let reading = std::thread::spawn(move || {
             for line in stderr.lines().map_while(Result::ok) {
-                let mut kept = kept.lock().unwrap();
-                if kept.len() == LOG_KEPT {
-                    kept.remove(0);
+                let mut last_lines = last_lines.lock().unwrap();
+                if last_lines.len() == LOG_LINES_MAX {
+                    last_lines.remove(0);
                 }
-                kept.push(line);
+                last_lines.push(line);
             }
         });
         match ready.recv_timeout(PATIENCE) {

@@ -20,7 +20,7 @@ struct Event {
 
 /// What a trace shows.
 #[derive(Debug, Default)]
-pub struct Shown {
+pub struct Findings {
     /// 200 answers that named a payment.
     pub answers: usize,
     /// Notifications.
@@ -31,12 +31,12 @@ pub struct Shown {
     pub too_early: Vec<String>,
 }
 
-/// Judges a trace. What leaves must be in a part of the log that was synced before: a payment in a 200 answer, a
+/// Examines a trace. What leaves must be in a part of the log that was synced before: a payment in a 200 answer, a
 /// notification by its `webhook-id`.
-pub fn judge(trace: &str) -> Shown {
+pub fn examine(trace: &str) -> Findings {
     let events: Vec<Event> = trace.lines().filter_map(parse).collect();
     let wanted: HashSet<[u8; ID_BYTES]> = events.iter().filter_map(sent).map(|(_, id)| id).collect();
-    let mut shown = Shown::default();
+    let mut findings = Findings::default();
     let (mut written, mut durable) = (HashSet::new(), HashSet::new());
     let mut writing: HashMap<u32, HashSet<[u8; ID_BYTES]>> = HashMap::new();
     let mut syncing: HashMap<u32, HashSet<[u8; ID_BYTES]>> = HashMap::new();
@@ -44,12 +44,12 @@ pub fn judge(trace: &str) -> Shown {
         if let Some((file, bytes)) = &event.begins {
             if let Some((what, id)) = sent(event) {
                 match what {
-                    Sent::Answer => shown.answers += 1,
-                    Sent::Notification => shown.notifications += 1,
+                    Sent::Answer => findings.answers += 1,
+                    Sent::Notification => findings.notifications += 1,
                 }
                 if !durable.contains(&id) {
                     let fate = if written.contains(&id) { "written, not synced" } else { "not written" };
-                    shown.too_early.push(format!("{what:?} with {}: {fate}", hex::encode(id)));
+                    findings.too_early.push(format!("{what:?} with {}: {fate}", hex::encode(id)));
                 }
             } else if file.ends_with("tillgate.db-wal") {
                 match event.name.as_str() {
@@ -68,11 +68,11 @@ pub fn judge(trace: &str) -> Shown {
         if let Some(ids) = syncing.remove(&event.thread)
             && result == 0
         {
-            shown.syncs += 1;
+            findings.syncs += 1;
             durable.extend(ids);
         }
     }
-    shown
+    findings
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -159,8 +159,8 @@ mod tests {
 
     #[test]
     fn an_answer_after_the_sync_is_in_order() {
-        let shown = judge(&[wal_write(2, 7, ") = 4096"), sync(2, ") = 0"), answer(7)].concat());
-        assert_eq!((shown.answers, shown.syncs, shown.too_early), (1, 1, vec![]));
+        let findings = examine(&[wal_write(2, 7, ") = 4096"), sync(2, ") = 0"), answer(7)].concat());
+        assert_eq!((findings.answers, findings.syncs, findings.too_early), (1, 1, vec![]));
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
             [wal_write(2, 7, ") = 4096"), sync(2, ") = -1 EIO (Input/output error)"), answer(7)].concat(),
             [wal_write(2, 8, ") = 4096"), sync(2, ") = 0"), answer(7)].concat(),
         ] {
-            assert_eq!(judge(&trace).too_early.len(), 1, "{trace}");
+            assert_eq!(examine(&trace).too_early.len(), 1, "{trace}");
         }
     }
 
@@ -180,8 +180,8 @@ mod tests {
         let resumed = "2 <... fdatasync resumed>)            = 0\n".to_owned();
         let began = sync(2, " <unfinished ...>");
         let early = [began.clone(), wal_write(5, 7, ") = 4096"), resumed.clone(), answer(7)].concat();
-        assert_eq!(judge(&early).too_early.len(), 1);
+        assert_eq!(examine(&early).too_early.len(), 1);
         let in_order = [wal_write(5, 7, ") = 4096"), began, resumed, answer(7)].concat();
-        assert_eq!(judge(&in_order).too_early, Vec::<String>::new());
+        assert_eq!(examine(&in_order).too_early, Vec::<String>::new());
     }
 }

@@ -1,4 +1,4 @@
-//! What the chain gives, read from the sandbox's own file and judged by the interface's words alone: none of the
+//! What the chain gives, read from the sandbox's own file and compared by the interface's words alone: none of the
 //! gateway's code has a part in it.
 
 use std::collections::{HashMap, HashSet};
@@ -20,14 +20,14 @@ const ANOMALY_CONFIRMATIONS: u32 = 2;
 const SECONDS: usize = "2026-01-12T12:06:20".len();
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     Block(u32),
     Mempool,
     Absent,
 }
 
 /// Opens a database of a gateway for reading, whether or not it runs. SQLite follows the link out of
-/// `/proc/…/root`, so what lies in another mount namespace is read from a copy, kept as long as the second value.
+/// `/proc/…/root`, so what lies in another mount namespace is read from a copy, which lives as long as the second value.
 pub fn open(file: &Path) -> (Connection, Option<TempDir>) {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     if !file.starts_with("/proc") {
@@ -42,11 +42,11 @@ pub fn open(file: &Path) -> (Connection, Option<TempDir>) {
 
 /// A transaction that pays a merchant's address.
 #[derive(Debug, Clone)]
-pub struct Paying {
+pub struct IncomingTransaction {
     id: i64,
     txid: String,
     sats: i64,
-    place: Place,
+    position: Position,
     /// A transaction that spends one of its inputs, or of its unconfirmed ancestors', is there.
     conflict_in_chain: bool,
     conflict_in_mempool: bool,
@@ -57,7 +57,7 @@ pub struct Paying {
 pub struct Chain {
     pub height: u32,
     txids: HashSet<String>,
-    by_script: HashMap<Vec<u8>, Vec<Paying>>,
+    by_script: HashMap<Vec<u8>, Vec<IncomingTransaction>>,
 }
 
 impl Chain {
@@ -66,21 +66,21 @@ impl Chain {
         let (database, _copied) = open(file);
         database.execute_batch("BEGIN").unwrap();
         let height = database.query_row("SELECT max(height) FROM blocks", [], |row| row.get(0)).unwrap();
-        let places = places(&database);
+        let positions = positions(&database);
         let (spends, spenders) = spends(&database);
         let spent: HashMap<i64, Vec<(i64, i64)>> = spends;
         let rivals = |id: i64| -> HashSet<i64> {
             let outpoints = spent.get(&id).into_iter().flatten();
             outpoints.flat_map(|outpoint| &spenders[outpoint]).copied().filter(|other| *other != id).collect()
         };
-        let mut by_script: HashMap<Vec<u8>, Vec<Paying>> = HashMap::new();
+        let mut by_script: HashMap<Vec<u8>, Vec<IncomingTransaction>> = HashMap::new();
         let mut query = database
             .prepare("SELECT script, tx_id, sum(amount_sats) FROM outputs WHERE customer_key IS NULL GROUP BY 1, 2")
             .unwrap();
         let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
         for row in rows {
             let (script, id, sats): (Vec<u8>, i64, i64) = row.unwrap();
-            let (txid, place) = places[&id].clone();
+            let (txid, position) = positions[&id].clone();
             // Its ancestors that are in no block stand and fall with it.
             let (mut all_rivals, mut open, mut seen) = (HashSet::new(), vec![id], HashSet::new());
             while let Some(one) = open.pop() {
@@ -89,21 +89,21 @@ impl Chain {
                 }
                 all_rivals.extend(rivals(one));
                 let parents = spent.get(&one).into_iter().flatten().map(|(parent, _)| *parent);
-                open.extend(parents.filter(|parent| !matches!(places[parent].1, Place::Block(_))));
+                open.extend(parents.filter(|parent| !matches!(positions[parent].1, Position::Block(_))));
             }
-            let any_at = |is: fn(Place) -> bool| all_rivals.iter().any(|rival| is(places[rival].1));
-            let paying = Paying {
+            let any_at = |is: fn(Position) -> bool| all_rivals.iter().any(|rival| is(positions[rival].1));
+            let incoming = IncomingTransaction {
                 id,
                 txid,
                 sats,
-                place,
-                conflict_in_chain: any_at(|place| matches!(place, Place::Block(_))),
-                conflict_in_mempool: any_at(|place| place == Place::Mempool),
+                position,
+                conflict_in_chain: any_at(|position| matches!(position, Position::Block(_))),
+                conflict_in_mempool: any_at(|position| position == Position::Mempool),
                 conflicts: rivals(id),
             };
-            by_script.entry(script).or_default().push(paying);
+            by_script.entry(script).or_default().push(incoming);
         }
-        let txids = places.into_values().map(|(txid, _)| txid).collect();
+        let txids = positions.into_values().map(|(txid, _)| txid).collect();
         Self { height, txids, by_script }
     }
 
@@ -112,32 +112,32 @@ impl Chain {
         self.txids.contains(txid)
     }
 
-    fn paying(&self, address: &str) -> &[Paying] {
+    fn incoming(&self, address: &str) -> &[IncomingTransaction] {
         let address: Address<NetworkUnchecked> = address.parse().unwrap();
         let script = address.assume_checked().script_pubkey();
         self.by_script.get(script.as_bytes()).map_or(&[], Vec::as_slice)
     }
 
-    fn confirmations(&self, place: Place) -> u32 {
-        match place {
-            Place::Block(height) => self.height - height + 1,
-            Place::Mempool | Place::Absent => 0,
+    fn confirmations(&self, position: Position) -> u32 {
+        match position {
+            Position::Block(height) => self.height - height + 1,
+            Position::Mempool | Position::Absent => 0,
         }
     }
 
     /// Why a payment's record cannot be what this chain gives; `clock` is the environment's, in the record's form.
     pub fn contradiction(&self, payment: &Value, anomalies: &[&Value], clock: &str) -> Result<(), String> {
-        let paying = self.paying(&text(&payment["address"]));
-        let counted = self.counted(payment, paying)?;
+        let incoming = self.incoming(&text(&payment["address"]));
+        let counted = self.counted(payment, incoming)?;
         let status = payment["status"].as_str().unwrap();
         let was_confirmed = payment["paymentTime"].is_string();
         // To the second: the look that closes it comes within the next one, and the comparison is repeated.
         let before_deadline = clock[..SECONDS] < payment["expirationTime"].as_str().unwrap()[..SECONDS];
         if before_deadline && !was_confirmed {
-            complete(paying, &counted)?;
+            complete(incoming, &counted)?;
         }
         let sum = |at_least: u32| -> i64 {
-            let confirmed = counted.iter().filter(|(one, _)| self.confirmations(one.place) >= at_least);
+            let confirmed = counted.iter().filter(|(one, _)| self.confirmations(one.position) >= at_least);
             confirmed.map(|(_, sats)| sats).sum()
         };
         let (paid, amount) = (sum(0), sats(&payment["amount"]));
@@ -149,26 +149,30 @@ impl Chain {
             return Err(format!("{status}, where the chain gives one of {possible:?}"));
         }
         if !["NEW", "UNDERPAID"].contains(&status) {
-            self.each_satoshi_is_told(paying, &counted, anomalies)?;
+            self.each_satoshi_is_told(incoming, &counted, anomalies)?;
         }
         Ok(())
     }
 
     /// The transactions that the record counts, with what of each; all of them must stand in the chain as told.
-    fn counted<'a>(&self, payment: &Value, paying: &'a [Paying]) -> Result<Vec<(&'a Paying, i64)>, String> {
+    fn counted<'a>(
+        &self,
+        payment: &Value,
+        incoming: &'a [IncomingTransaction],
+    ) -> Result<Vec<(&'a IncomingTransaction, i64)>, String> {
         let is_confirmed = payment["status"] == "CONFIRMED";
-        let mut counted: Vec<(&Paying, i64)> = Vec::new();
+        let mut counted: Vec<(&IncomingTransaction, i64)> = Vec::new();
         for listed in payment["btcTransactions"].as_array().unwrap() {
             let txid = text(&listed["btcTxId"]);
-            let one = paying.iter().find(|one| one.txid == txid).ok_or(format!("{txid} does not pay it"))?;
-            let (amount, confirmations) = (sats(&listed["btcAmount"]), self.confirmations(one.place));
+            let one = incoming.iter().find(|one| one.txid == txid).ok_or(format!("{txid} does not pay it"))?;
+            let (amount, confirmations) = (sats(&listed["btcAmount"]), self.confirmations(one.position));
             if amount > one.sats || listed["confirmations"] != confirmations {
                 return Err(format!("{txid} is told wrong: {listed}, {confirmations} confirmations"));
             }
-            let gone = match one.place {
-                Place::Block(_) => false,
-                Place::Mempool => one.conflict_in_chain,
-                Place::Absent => one.conflict_in_chain || (one.conflict_in_mempool && !is_confirmed),
+            let gone = match one.position {
+                Position::Block(_) => false,
+                Position::Mempool => one.conflict_in_chain,
+                Position::Absent => one.conflict_in_chain || (one.conflict_in_mempool && !is_confirmed),
             };
             let twice = counted.iter().any(|(other, _)| one.conflicts.contains(&other.id));
             if gone || twice {
@@ -182,11 +186,11 @@ impl Chain {
     /// The law of section 3: a satoshi with the anomaly's confirmations counts, or is in one LATE or EXTRA anomaly.
     fn each_satoshi_is_told(
         &self,
-        paying: &[Paying],
-        counted: &[(&Paying, i64)],
+        incoming: &[IncomingTransaction],
+        counted: &[(&IncomingTransaction, i64)],
         anomalies: &[&Value],
     ) -> Result<(), String> {
-        for one in paying.iter().filter(|one| self.confirmations(one.place) >= ANOMALY_CONFIRMATIONS) {
+        for one in incoming.iter().filter(|one| self.confirmations(one.position) >= ANOMALY_CONFIRMATIONS) {
             let counts: i64 = counted.iter().filter(|(other, _)| other.id == one.id).map(|(_, sats)| sats).sum();
             let of_it = anomalies.iter().filter(|anomaly| {
                 let kind = anomaly["anomalyType"].as_str().unwrap();
@@ -204,12 +208,12 @@ impl Chain {
 }
 
 /// Before the deadline of a payment that was never CONFIRMED, all that is not gone counts in full.
-fn complete(paying: &[Paying], counted: &[(&Paying, i64)]) -> Result<(), String> {
-    for one in paying {
-        let is_there = match one.place {
-            Place::Block(_) => true,
-            Place::Mempool => !one.conflict_in_chain,
-            Place::Absent => !one.conflict_in_chain && !one.conflict_in_mempool,
+fn complete(incoming: &[IncomingTransaction], counted: &[(&IncomingTransaction, i64)]) -> Result<(), String> {
+    for one in incoming {
+        let is_there = match one.position {
+            Position::Block(_) => true,
+            Position::Mempool => !one.conflict_in_chain,
+            Position::Absent => !one.conflict_in_chain && !one.conflict_in_mempool,
         };
         let displaced = counted.iter().any(|(other, _)| one.conflicts.contains(&other.id));
         let counts = counted.iter().any(|(other, sats)| other.id == one.id && *sats == one.sats);
@@ -242,18 +246,18 @@ fn possible_states(
     }
 }
 
-fn places(database: &Connection) -> HashMap<i64, (String, Place)> {
+fn positions(database: &Connection) -> HashMap<i64, (String, Position)> {
     let mut query = database.prepare("SELECT tx_id, txid, block_height, entered_ms FROM transactions").unwrap();
     let rows = query.query_map([], |row| {
         let mut txid: Vec<u8> = row.get(1)?;
         txid.reverse();
         let (height, entered): (Option<u32>, Option<i64>) = (row.get(2)?, row.get(3)?);
-        let place = match (height, entered) {
-            (Some(height), _) => Place::Block(height),
-            (None, Some(_)) => Place::Mempool,
-            (None, None) => Place::Absent,
+        let position = match (height, entered) {
+            (Some(height), _) => Position::Block(height),
+            (None, Some(_)) => Position::Mempool,
+            (None, None) => Position::Absent,
         };
-        Ok((row.get(0)?, (hex::encode(txid), place)))
+        Ok((row.get(0)?, (hex::encode(txid), position)))
     });
     rows.unwrap().collect::<Result<_, _>>().unwrap()
 }

@@ -1,5 +1,5 @@
 //! What a shop, an attacker or a mistake may send, and the refusal that each gets. Every refusal is a JSON
-//! array that names the field at fault, and none leaves a payment behind.
+//! array that names the wrong field, and none leaves a payment behind.
 
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
@@ -24,7 +24,7 @@ fn with(shop: &Shop, field: &str, value: Value) -> Value {
     request
 }
 
-/// The fields at fault in an answer that must be 400.
+/// The wrong fields in an answer that must be 400.
 fn fields(answer: &Answer) -> Vec<String> {
     answer.field_errors(400).into_iter().filter_map(|(_, field)| field).collect()
 }

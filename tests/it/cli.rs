@@ -1,27 +1,11 @@
 //! The command line, as a person or a script uses it: beside a gateway that runs, and without one.
 
-use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::Stdio;
 
-use rusqlite::Connection;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::harness::client::text;
-use crate::harness::{Program, Scene, Tillgate, wait_for};
-
-/// The environment's folder.
-fn folder(program: &Program) -> std::path::PathBuf {
-    program.data_dir().join("test")
-}
-
-fn mode(path: &Path) -> u32 {
-    fs::metadata(path).unwrap().permissions().mode() & 0o777
-}
+use crate::harness::{Program, Scene, Tillgate};
 
 /// What a command that must succeed prints for people.
 fn shown(program: &Program, args: &[&str]) -> String {
@@ -92,7 +76,7 @@ fn a_mistyped_data_directory_is_named_and_no_new_store_is_made() {
         &["deliveries", "resend", &id],
     ] {
         let line = program.refusal(args);
-        assert!(line.contains(&folder(&program).display().to_string()), "{args:?}: {line}");
+        assert!(line.contains(&program.env_dir().display().to_string()), "{args:?}: {line}");
         assert!(!program.data_dir().exists(), "{args:?} made it");
     }
     let doctor = program.output(&["doctor", "--json"]);
@@ -104,7 +88,7 @@ fn a_mistyped_data_directory_is_named_and_no_new_store_is_made() {
     // A setting may be chosen before the first start, and then the folder is told.
     let set = program.output(&["settings", "set", "merchantName", "Till", "--json"]);
     let said = String::from_utf8(set.stderr).unwrap();
-    assert!(set.status.success() && said.contains(&folder(&program).display().to_string()), "{said}");
+    assert!(set.status.success() && said.contains(&program.env_dir().display().to_string()), "{said}");
     assert_eq!(serde_json::from_slice::<Value>(&set.stdout).unwrap()["value"], "Till");
     assert_eq!(program.output(&["settings", "set", "merchantName", "Shop"]).stderr, b"", "it is said once");
     assert_eq!(program.json(&["settings", "get", "merchantName"])["value"], "Shop");
@@ -189,58 +173,6 @@ async fn the_kind_of_address_can_be_chosen_until_the_wallet_is_made() {
     assert!(bill.address.starts_with("bcrt1p"), "{}", bill.address);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn all_files_are_their_owners_alone() {
-    let s = Scene::open().await;
-    s.confirmed_bill().await;
-    let folder = folder(s.gateway.program());
-    assert_eq!(mode(&folder), 0o700);
-    let mut names = Vec::new();
-    for entry in fs::read_dir(&folder).unwrap() {
-        let path = entry.unwrap().path();
-        assert_eq!(mode(&path), 0o600, "{}", path.display());
-        names.push(path.file_name().unwrap().to_string_lossy().into_owned());
-    }
-    assert!(
-        ["control.sock", "lock", "tillgate.db", "sandbox.db"].iter().all(|name| names.contains(&(*name).to_owned()))
-    );
-}
-
-/// A line through the control socket, and the line that answers it; `None` where it hangs up.
-fn through_socket(program: &Program, line: &[u8]) -> Option<Value> {
-    let mut stream = UnixStream::connect(folder(program).join("control.sock")).unwrap();
-    // The gateway may hang up in the middle of a line that is too long.
-    let _ = stream.write_all(line).and_then(|()| stream.write_all(b"\n"));
-    let mut answer = String::new();
-    BufReader::new(stream).read_line(&mut answer).ok()?;
-    serde_json::from_str(&answer).ok()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_control_socket_answers_commands_and_refuses_all_else() {
-    let gateway = Tillgate::start().await;
-    let program = gateway.program();
-    let status = through_socket(program, br#"{"command":"status"}"#).unwrap();
-    assert_eq!(status["ok"]["serving"], true);
-    for line in [&b"nonsense"[..], br#"{"command":"nothing"}"#, b"\xff", b"[]", b""] {
-        let answer = through_socket(program, line).unwrap();
-        assert_eq!(answer["error"]["errorType"], "VALIDATION_FAILED", "{answer}");
-    }
-    assert_eq!(through_socket(program, &vec![b'x'; 300 * 1024]), None);
-    assert_eq!(program.json(&["status"])["serving"], true, "it goes on answering");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn after_a_power_cut_commands_and_the_next_start_find_their_way() {
-    let mut gateway = Tillgate::start().await;
-    gateway.kill();
-    assert!(folder(gateway.program()).join("control.sock").exists(), "a socket is left behind");
-    assert_eq!(gateway.program().json(&["status"])["serving"], false);
-    gateway.start_again();
-    assert_eq!(gateway.program().json(&["status"])["serving"], true);
-    assert_eq!(mode(&folder(gateway.program()).join("control.sock")), 0o600);
-}
-
 #[test]
 fn commands_at_the_same_time_wait_for_each_other() {
     let program = Program::new();
@@ -256,64 +188,6 @@ fn commands_at_the_same_time_wait_for_each_other() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
     assert_eq!(program.json(&["keys", "list"])["items"].as_array().unwrap().len(), 4);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn it_says_when_it_is_ready_and_stops_cleanly_on_both_signals() {
-    for signal in [Signal::TERM, Signal::INT] {
-        let program = Program::new();
-        let mut command = program.command(&["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        stdout.read_line(&mut line).unwrap();
-        let ready: Value = serde_json::from_str(&line).unwrap();
-        let api = text(&ready["api"]);
-        let host = api.strip_suffix("/v2").unwrap();
-        assert_eq!(
-            line,
-            format!("{{\"event\":\"ready\",\"environment\":\"test\",\"api\":\"{api}\",\"pages\":\"{host}/pay\"}}\n")
-        );
-        kill_process(Pid::from_child(&child), signal).unwrap();
-        let status = wait_for("its end", async || child.try_wait().unwrap()).await;
-        assert!(status.success(), "{signal:?}: {status}");
-        line.clear();
-        assert_eq!(stdout.read_line(&mut line).unwrap(), 0, "nothing but the ready line: {line}");
-        assert!(!folder(&program).join("control.sock").exists());
-        for line in BufReader::new(child.stderr.take().unwrap()).lines() {
-            let line = line.unwrap();
-            assert!(serde_json::from_str::<Value>(&line).unwrap().is_object(), "{line}");
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn no_secret_ever_reaches_the_log() {
-    let program = Program::new();
-    let log = program.data_dir().with_file_name("log");
-    let key = program.create_key("shop", &["--permissions", "full"]);
-    let mut command = program.command(&["serve", "--listen", "127.0.0.1:0"]);
-    command.env("TILLGATE_LOG", "trace").stdout(Stdio::piped()).stderr(fs::File::create(&log).unwrap());
-    let mut child = command.spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let ready: Value = serde_json::from_str(&line).unwrap();
-    let api = text(&ready["api"]);
-    let client = crate::harness::client::Client::new(api.strip_suffix("/v2").unwrap(), key.clone());
-    let shop = crate::harness::Shop::open().await;
-    let hmac_key = text(&program.json(&["hmac-key", "rotate"])["key"]);
-    let second = program.create_key("second", &[]);
-    let payment = client.new_payment("10.00", shop.url()).await;
-    client.pay(&text(&payment["paymentId"])).await;
-    shop.hears(&text(&payment["paymentId"]), &["UNCONFIRMED"]).await;
-    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    wait_for("its end", async || child.try_wait().unwrap()).await;
-    let log = fs::read_to_string(&log).unwrap();
-    assert!(log.contains("TRACE"), "the log is as wordy as can be");
-    for secret in [&key.secret, &second.secret, &hmac_key, &key.basic()] {
-        assert!(!log.contains(secret.as_str()), "a secret is in the log");
-    }
-    assert!(!log.contains("\"notificationType\""), "a notification's body is in the log");
 }
 
 #[test]
@@ -357,53 +231,4 @@ async fn a_person_reads_payments_with_their_money_aligned() {
         program.json(&["payments", "list", "--limit", "1", "--offset", "1"])["items"][0]["paymentId"],
         json!(small.id)
     );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_doctor_names_a_server_that_takes_no_notification() {
-    let s = Scene::open().await;
-    let program = s.gateway.program();
-    let request = crate::harness::client::payment_request("10.00", "http://127.0.0.1:1/hook");
-    let payment = s.post("/v2/payments/new", &request).await.ok();
-    s.gateway.client.pay(&text(&payment["paymentId"])).await;
-    let failed = async || {
-        let found = program.json(&["deliveries", "list", "--failed"]);
-        (!found["items"].as_array().unwrap().is_empty()).then_some(())
-    };
-    wait_for("an attempt in vain", failed).await;
-    let output = program.output(&["doctor", "--json"]);
-    let doctor: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{doctor}");
-    let checks = doctor["checks"].as_array().unwrap();
-    let check = checks.iter().find(|check| check["name"] == "notifications").unwrap();
-    let message = text(&check["message"]);
-    assert_eq!(check["ok"], false);
-    assert!(message.contains("127.0.0.1:1 (1 wait") && message.contains("deliveries list --failed"), "{message}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_doctor_finds_a_sound_gateway_well_and_names_what_is_not() {
-    let mut gateway = Tillgate::start().await;
-    let program = gateway.program();
-    let doctor = program.json(&["doctor"]);
-    let mut names: Vec<_> = doctor["checks"].as_array().unwrap().iter().map(|check| text(&check["name"])).collect();
-    names.sort();
-    assert_eq!(
-        names,
-        ["chain", "clock", "database", "disk", "keyring", "notifications", "permissions", "ports", "rates"]
-    );
-    assert_eq!(doctor["ok"], true, "{doctor}");
-    fs::set_permissions(program.database(), fs::Permissions::from_mode(0o644)).unwrap();
-    let output = program.output(&["doctor"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("chmod"), "it says what to do");
-
-    assert!(gateway.stop().await.success());
-    let database = Connection::open(gateway.program().database()).unwrap();
-    database.pragma_update(None, "user_version", 9_999).unwrap();
-    database.close().unwrap();
-    let output = gateway.program().output(&["doctor", "--json"]);
-    assert_eq!(output.status.code(), Some(1));
-    let doctor: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&doctor["ok"], &doctor["checks"][0]["name"]), (&json!(false), &json!("database")));
 }

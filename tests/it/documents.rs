@@ -50,18 +50,18 @@ async fn the_sample_that_verifies_notifications_takes_genuine_ones_alone() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/api.md")).unwrap();
     let sample = page.split("```js\n").nth(1).unwrap().split("```").next().unwrap();
     fs::write(folder.path().join("verify.mjs"), sample).unwrap();
-    let judge = r#"
+    let program = r#"
 import { isGenuine, isGenuineBpg } from "./verify.mjs";
 const { key, headers, body } = JSON.parse(process.argv[2]);
-const judged = (headers, body) => [isGenuine(key, headers, body), isGenuineBpg(key, headers, body)];
+const verified = (headers, body) => [isGenuine(key, headers, body), isGenuineBpg(key, headers, body)];
 const bytes = Buffer.from(body);
 const old = { ...headers, "webhook-timestamp": String(Number(headers["webhook-timestamp"]) - 3600) };
-console.log(JSON.stringify([judged(headers, bytes), judged(headers, Buffer.from(body + " ")), judged({}, bytes), [isGenuine(key, old, bytes)]]));
+console.log(JSON.stringify([verified(headers, bytes), verified(headers, Buffer.from(body + " ")), verified({}, bytes), [isGenuine(key, old, bytes)]]));
 "#;
-    fs::write(folder.path().join("judge.mjs"), judge).unwrap();
+    fs::write(folder.path().join("run.mjs"), program).unwrap();
     let body = std::str::from_utf8(&received.body).unwrap();
     let notification = serde_json::json!({ "key": key, "headers": headers, "body": body }).to_string();
-    let output = Command::new("node").arg(folder.path().join("judge.mjs")).arg(notification).output().unwrap();
+    let output = Command::new("node").arg(folder.path().join("run.mjs")).arg(notification).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout);
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert_eq!(printed.trim(), "[[true,true],[false,false],[false,false],[false]]", "{complaint}");

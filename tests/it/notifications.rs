@@ -1,5 +1,5 @@
 //! Notifications against shops that misbehave: what is tried again, in which order, what waits for whom, how
-//! it is signed, what is kept.
+//! it is signed, what is stored.
 
 use axum::body::Body;
 use axum::http::Method;
@@ -10,7 +10,7 @@ use crate::harness::shop::RawShop;
 use crate::harness::signature::{bpg_signature_is_by, webhook_signature_is_by};
 use crate::harness::{Behaviour, Scene, wait_for};
 
-/// The deliveries that the gateway kept, newest or oldest first, as the command line lists them.
+/// The deliveries that the gateway stored, newest or oldest first, as the command line lists them.
 fn deliveries(s: &Scene) -> Vec<Value> {
     s.gateway.program().json(&["deliveries", "list"])["items"].as_array().unwrap().clone()
 }
@@ -29,8 +29,8 @@ async fn a_refused_notification_is_sent_again_on_schedule_under_the_same_id() {
         s.advance_clock(seconds).await;
         let what = format!("attempt {attempts}");
         wait_for(&what, async || (s.shop.received().len() == attempts).then_some(())).await;
-        let kept = format!("{attempts} kept deliveries");
-        wait_for(&kept, async || (deliveries(&s).len() == attempts).then_some(())).await;
+        let wanted = format!("{attempts} stored deliveries");
+        wait_for(&wanted, async || (deliveries(&s).len() == attempts).then_some(())).await;
     }
     s.shop.behave(Behaviour::Take);
     s.advance_clock(6 * 60).await;
@@ -65,7 +65,7 @@ async fn a_redirect_is_not_followed() {
     let bill = s.bill("10.00").await;
     s.shop.behave(Behaviour::Redirect(format!("{}/stolen", elsewhere.url())));
     s.pay(&bill.id).await;
-    let delivery = wait_for("the kept delivery", async || deliveries(&s).first().cloned()).await;
+    let delivery = wait_for("the stored delivery", async || deliveries(&s).first().cloned()).await;
     assert_eq!(delivery["statusCode"], 307, "{delivery}");
     assert!(elsewhere.received().is_empty());
 }
@@ -78,7 +78,7 @@ async fn a_server_that_closes_at_once_or_never_ends_is_tried_again() {
         let payment = s.new_payment("10.00", raw.url()).await;
         s.pay(&text(&payment["paymentId"])).await;
     }
-    wait_for("both deliveries kept", async || (deliveries(&s).len() == 2).then_some(())).await;
+    wait_for("both deliveries stored", async || (deliveries(&s).len() == 2).then_some(())).await;
     assert_eq!((closing.calls(), endless.calls()), (1, 1));
     s.advance_clock(12).await;
     wait_for("the second call to the server that closes", async || (closing.calls() == 2).then_some(())).await;
@@ -98,7 +98,7 @@ async fn a_server_that_never_answers_delays_no_other() {
     s.pay(&bill.id).await;
     s.heard(&bill, &["UNCONFIRMED"]).await;
     assert_eq!(hanging.received().len(), 8, "never more than eight at once to one server");
-    // After ten seconds without an answer the attempt is over, and is kept as one that failed.
+    // After ten seconds without an answer the attempt is over, and is stored as one that failed.
     let given_up = async || deliveries(&s).into_iter().find(|delivery| delivery["statusCode"].is_null());
     let delivery = wait_for("an attempt that ran out of time", given_up).await;
     assert!(delivery["error"].is_string(), "{delivery}");

@@ -25,10 +25,6 @@ fn is_root() -> bool {
     is_root
 }
 
-fn folder(program: &Program) -> std::path::PathBuf {
-    program.data_dir().join("test")
-}
-
 /// Listens where a gateway would, and answers every command with a key of the attacker's.
 fn forge(socket: &Path) {
     let listener = UnixListener::bind(socket).unwrap();
@@ -60,13 +56,13 @@ fn a_prepared_socket_shows_no_forged_secret() {
     }
     let program = Program::new();
     program.make();
-    let socket = folder(&program).join("control.sock");
+    let socket = program.env_dir().join("control.sock");
     forge(&socket);
     // In a folder that others could write in, the socket alone may be another user's.
     chown(&socket, Some(NOBODY), None).unwrap();
     refuses_what_is_forged(&program);
     // And where they made the whole folder, everything is.
-    chown(folder(&program), Some(NOBODY), None).unwrap();
+    chown(program.env_dir(), Some(NOBODY), None).unwrap();
     refuses_what_is_forged(&program);
     let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
     assert!(line.contains("another user (uid 65534)"), "{line}");
@@ -96,10 +92,10 @@ async fn a_gateway_of_another_user_is_not_believed_whatever_its_files_say() {
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
     assert!(ready.contains("ready"), "{ready}");
 
-    for path in [program.data_dir().to_owned(), folder(&program)] {
+    for path in [program.data_dir().to_owned(), program.env_dir()] {
         chown(&path, Some(0), None).unwrap();
     }
-    for entry in fs::read_dir(folder(&program)).unwrap() {
+    for entry in fs::read_dir(program.env_dir()).unwrap() {
         chown(entry.unwrap().path(), Some(0), None).unwrap();
     }
     let line = program.refusal(&["status"]);
@@ -113,15 +109,15 @@ fn a_prepared_link_fills_no_file_elsewhere() {
     let program = Program::new();
     let target = program.data_dir().with_file_name("target");
     for name in ["tillgate.db", "sandbox.db", "lock", "control.sock"] {
-        fs::create_dir_all(folder(&program)).unwrap();
-        symlink(&target, folder(&program).join(name)).unwrap();
+        fs::create_dir_all(program.env_dir()).unwrap();
+        symlink(&target, program.env_dir().join(name)).unwrap();
         let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
         assert!(line.contains(name) && line.contains("symbolic link"), "{line}");
         assert!(!target.exists(), "{name} led elsewhere");
-        fs::remove_dir_all(folder(&program)).unwrap();
+        fs::remove_dir_all(program.env_dir()).unwrap();
     }
     fs::create_dir_all(&target).unwrap();
-    symlink(&target, folder(&program)).unwrap();
+    symlink(&target, program.env_dir()).unwrap();
     let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
     assert!(line.contains("symbolic link"), "{line}");
     assert_eq!(fs::read_dir(&target).unwrap().count(), 0, "the folder led elsewhere");

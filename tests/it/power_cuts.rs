@@ -51,12 +51,12 @@ async fn killed_while_creating_no_acknowledged_payment_is_lost_and_no_address_gi
         s.gateway.kill();
         callers.join_all().await;
         s.gateway.start_again();
-        let kept: HashMap<_, _> =
+        let stored: HashMap<_, _> =
             all_payments(&s).await.into_iter().map(|payment| (text(&payment["paymentId"]), payment)).collect();
-        let addresses: HashSet<_> = kept.values().map(|payment| text(&payment["address"])).collect();
-        assert_eq!(addresses.len(), kept.len(), "an address belongs to two payments");
+        let addresses: HashSet<_> = stored.values().map(|payment| text(&payment["address"])).collect();
+        assert_eq!(addresses.len(), stored.len(), "an address belongs to two payments");
         for (id, payment) in acknowledged.lock().unwrap().iter() {
-            let found = kept.get(id).unwrap_or_else(|| panic!("{id} was acknowledged, and is lost"));
+            let found = stored.get(id).unwrap_or_else(|| panic!("{id} was acknowledged, and is lost"));
             assert_eq!(found["address"], payment["address"]);
             assert_eq!(found["amount"], payment["amount"]);
         }
@@ -176,8 +176,8 @@ async fn killed_under_load_all_comes_right() {
     let waiting = s.sandbox().await["mempool"].clone();
     assert_eq!(waiting, json!([]), "one block takes all that waited");
     let payments = all_payments(&s).await;
-    let kept: HashSet<_> = payments.iter().map(|payment| text(&payment["paymentId"])).collect();
-    assert!(acknowledged.lock().unwrap().keys().all(|id| kept.contains(id)));
+    let stored: HashSet<_> = payments.iter().map(|payment| text(&payment["paymentId"])).collect();
+    assert!(acknowledged.lock().unwrap().keys().all(|id| stored.contains(id)));
     for payment in &payments {
         let paid = !payment["btcTransactions"].as_array().unwrap().is_empty();
         assert_eq!(payment["status"], if paid { "CONFIRMED" } else { "NEW" }, "{payment}");

@@ -53,7 +53,7 @@ fn a_reversed_payment_is_red_on_every_screen_and_in_the_list_of_windows_until_it
         let payment = makes_a_payment(&app).await;
         app.clicks("Pay exactly").await;
         app.sees_state("UNCONFIRMED").await;
-        app.sees("Paid, 0 of 1 confirmations").await;
+        app.sees("Paid, 0 of 1 confirmation").await;
         app.clicks("Mine 1 block").await;
         app.sees_state("CONFIRMED").await;
 

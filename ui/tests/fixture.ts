@@ -1,9 +1,9 @@
 // A gateway in memory, for tests of screens alone: it answers with what it was given and keeps no rule.
 import type { Acceptance } from "../src/lib/bindings/Acceptance";
-import type { AnomalyRow } from "../src/lib/bindings/AnomalyRow";
+import type { AnomalyItem } from "../src/lib/bindings/AnomalyItem";
 import type { Command } from "../src/lib/bindings/Command";
 import type { CommandError } from "../src/lib/bindings/CommandError";
-import type { DeliveryRow } from "../src/lib/bindings/DeliveryRow";
+import type { DeliveryItem } from "../src/lib/bindings/DeliveryItem";
 import type { PaymentView } from "../src/lib/bindings/PaymentView";
 import type { StatusView } from "../src/lib/bindings/StatusView";
 import type { Answers, CommandName, Host, HostEvent, ShellAct } from "../src/lib/host";
@@ -52,14 +52,12 @@ export function acceptance(over: Partial<Acceptance> = {}): Acceptance {
   };
 }
 
-export function anomaly(over: Partial<AnomalyRow> = {}): AnomalyRow {
+export function anomaly(over: Partial<AnomalyItem> = {}): AnomalyItem {
   return {
     anomalyId: "a".repeat(40),
     paymentId: "p".repeat(40),
     anomalyType: "OVERPAYMENT",
     paid: btc(7787, "0.00007787"),
-    fiatAmount: "5.00",
-    currency: "USD",
     time: "2026-01-12T12:05:00Z",
     message: "The customer paid 0.00007787 BTC more than was asked.",
     resolution: "OPEN",
@@ -74,7 +72,7 @@ export function anomaly(over: Partial<AnomalyRow> = {}): AnomalyRow {
   };
 }
 
-export function delivery(over: Partial<DeliveryRow> = {}): DeliveryRow {
+export function delivery(over: Partial<DeliveryItem> = {}): DeliveryItem {
   return {
     deliveryId: "d".repeat(40),
     notificationId: "n1",
@@ -99,8 +97,6 @@ export function payment(over: Partial<PaymentView> = {}): PaymentView {
     state: "NEW",
     amount: btc(15574, "0.00015574"),
     paid: btc(0, "0.00000000"),
-    fiatAmount: "10.00",
-    currency: "USD",
     label: "webshop",
     message: "Two coffees",
     merchantTransactionId: "order-7",
@@ -116,11 +112,9 @@ export function payment(over: Partial<PaymentView> = {}): PaymentView {
     exchangeRateShown: "64,210.55",
     paymentAddress: "bitcoin:bcrt1qexampleaddress0000000000000000000000?amount=0.00015574",
     paymentPageUrl: "http://127.0.0.1:7421/pay/" + "p".repeat(40),
-    remaining: btc(15574, "0.00015574"),
     stillDue: btc(15574, "0.00015574"),
     overpaidBy: null,
     differenceWorth: usd(1000, "10.00"),
-    paidFiat: "0.00",
     confirmationsWanted: 1,
     qrSvg: '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>',
     paymentTime: null,
@@ -133,16 +127,7 @@ export function payment(over: Partial<PaymentView> = {}): PaymentView {
       tooMuch: btc(23361, "0.00023361"),
     },
     transactions: [],
-    history: [
-      {
-        time: "2026-01-12T12:00:00Z",
-        from: "NEW",
-        to: "NEW",
-        paid: btc(0, "0.00000000"),
-        cause: "created",
-        whyInvalid: null,
-      },
-    ],
+    history: [],
     deliveries: [],
     anomalies: [],
     ...over,

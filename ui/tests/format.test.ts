@@ -1,9 +1,16 @@
 import { describe, expect, test } from "vitest";
-import { count, shortId, svgSource, timeLeft, words } from "../src/lib/format";
-import { stateWords, toneOf } from "../src/lib/words";
+import { count, shortId, showTime, svgSource, timeLeft, words } from "../src/lib/format";
+import { inFormsWords, stateWords, toneOf } from "../src/lib/words";
 import { hrefOf, parseRoute } from "../src/lib/state/route.svelte";
 
 const NOW = Date.parse("2026-01-12T12:00:00Z");
+
+describe("a time", () => {
+  test("has no year within this year, and one in another", () => {
+    expect(showTime("2026-01-10T12:00:00Z", NOW)).not.toContain("2026");
+    expect(showTime("2025-12-10T12:00:00Z", NOW)).toContain("2025");
+  });
+});
 
 describe("time left", () => {
   test.each([
@@ -27,7 +34,7 @@ describe("a payment's state in words", () => {
   const none = { whyInvalid: null, confirmations: 0, confirmationsWanted: 1 };
   test.each<[Parameters<typeof stateWords>[0], string]>([
     [{ ...none, state: "NEW" }, "New"],
-    [{ ...none, state: "UNCONFIRMED" }, "Paid, 0 of 1 confirmations"],
+    [{ ...none, state: "UNCONFIRMED" }, "Paid, 0 of 1 confirmation"],
     [{ ...none, state: "UNCONFIRMED", confirmationsWanted: 0 }, "Paid, being checked"],
     [{ ...none, state: "UNCONFIRMED", confirmations: 14 }, "Paid, 14 confirmations"],
     [{ ...none, state: "INVALID", whyInvalid: "SHORT_PAID" }, "Short paid"],
@@ -71,5 +78,19 @@ describe("addresses of screens", () => {
   test("anything else is the list of payments", () => {
     expect(parseRoute("#/payment/")).toEqual({ screen: "payments" });
     expect(parseRoute("#/elsewhere")).toEqual({ screen: "payments" });
+  });
+});
+
+describe("an error in a form", () => {
+  const labels = { amount: "Amount", merchantTransactionId: "Your reference" };
+  test.each([
+    ["amount must be more than 0", "Amount must be more than 0"],
+    [
+      "amount is too large; merchantTransactionId may have at most 255 characters",
+      "Amount is too large; Your reference may have at most 255 characters",
+    ],
+    ["no live key is named amount", "No live key is named amount"],
+  ])("names a field as the form does: %s", (message, said) => {
+    expect(inFormsWords(message, labels)).toBe(said);
   });
 });

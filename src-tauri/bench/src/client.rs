@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::Outcome;
+use crate::Fallible;
 use crate::load;
 
 /// Payments on a page that comes in one piece: what is longer comes in chunks, which `load::receive` does not read.
@@ -20,7 +20,7 @@ pub struct Client {
 
 impl Client {
     /// Connects to the API on `port`.
-    pub fn connect(port: u16, authorization: &str) -> Outcome<Self> {
+    pub fn connect(port: u16, authorization: &str) -> Fallible<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
@@ -28,7 +28,7 @@ impl Client {
     }
 
     /// Gives the JSON of the answer and the time that it took; anything but 200 is an error.
-    pub fn call(&mut self, method: &str, path: &str, body: &str) -> Outcome<(Value, Duration)> {
+    pub fn call(&mut self, method: &str, path: &str, body: &str) -> Fallible<(Value, Duration)> {
         let request = load::request(method, path, &self.authorization, body);
         let sent = Instant::now();
         self.stream.write_all(&request)?;
@@ -43,7 +43,7 @@ impl Client {
     }
 
     /// The ids of `count` payments of the list from `offset` on.
-    pub fn payment_ids(&mut self, count: u32, offset: u64) -> Outcome<Vec<String>> {
+    pub fn payment_ids(&mut self, count: u32, offset: u64) -> Fallible<Vec<String>> {
         let mut ids = Vec::new();
         for from in (0..count).step_by(PAGE as usize) {
             let path = format!("/v2/payments/{}/{}", (count - from).min(PAGE), offset + u64::from(from));

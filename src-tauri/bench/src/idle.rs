@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::Outcome;
+use crate::Fallible;
 use crate::process::{self, Served};
 use crate::report::Report;
 
@@ -14,7 +14,7 @@ const SPAN: Duration = Duration::from_secs(30);
 const SETTLED_AFTER: Duration = Duration::from_secs(5);
 
 /// Adds the figures.
-pub fn measure(report: &mut Report) -> Outcome<()> {
+pub fn measure(report: &mut Report) -> Fallible<()> {
     let folder = process::data_dir()?;
     let served = Served::start(folder.path())?;
     thread::sleep(SETTLED_AFTER);

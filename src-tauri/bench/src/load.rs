@@ -216,7 +216,7 @@ async fn next_answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result
 
 /// What matters of an answer.
 pub struct Answer {
-    /// HTTP's.
+    /// HTTP's status code.
     pub status: u16,
     /// Where its body is.
     pub body: Range<usize>,

@@ -20,8 +20,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use report::Report;
 
-/// What any step may fail with; it is shown and ends the run.
-type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+/// What a step gives, or the error that ends the run and is printed.
+type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 #[derive(Parser)]
 #[command(about = "Measures the tillgate beside this program, in release")]
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(args: &Args) -> Outcome<()> {
+fn measure(args: &Args) -> Fallible<()> {
     let wanted = |part| args.only.is_empty() || args.only.contains(&part);
     let machine = report::machine();
     println!("{machine}");

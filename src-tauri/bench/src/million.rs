@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::Outcome;
+use crate::Fallible;
 use crate::client::Client;
 use crate::load::{self, Until};
 use crate::process::{self, Served};
@@ -24,7 +24,7 @@ const SAMPLES: u64 = 40;
 const SPAN: Duration = Duration::from_secs(5);
 
 /// Adds the figures, on the database in `seeded` or a new one.
-pub fn measure(report: &mut Report, seeded: Option<&Path>) -> Outcome<()> {
+pub fn measure(report: &mut Report, seeded: Option<&Path>) -> Fallible<()> {
     if let Some(data_dir) = seeded {
         return measure_on(report, data_dir);
     }
@@ -33,7 +33,7 @@ pub fn measure(report: &mut Report, seeded: Option<&Path>) -> Outcome<()> {
     measure_on(report, folder.path())
 }
 
-fn measure_on(report: &mut Report, data_dir: &Path) -> Outcome<()> {
+fn measure_on(report: &mut Report, data_dir: &Path) -> Fallible<()> {
     let mut slowest = Duration::ZERO;
     for _ in 0..STARTS {
         slowest = slowest.max(Served::start(data_dir)?.ready_after);
@@ -66,7 +66,7 @@ fn measure_on(report: &mut Report, data_dir: &Path) -> Outcome<()> {
     Ok(())
 }
 
-fn page(report: &mut Report, client: &mut Client, what: &str, path: &str, limit: &str) -> Outcome<()> {
+fn page(report: &mut Report, client: &mut Client, what: &str, path: &str, limit: &str) -> Fallible<()> {
     let mut times_us = Vec::new();
     for _ in 0..ASKED {
         let (_, took) = client.call("GET", path, "")?;
@@ -78,7 +78,7 @@ fn page(report: &mut Report, client: &mut Client, what: &str, path: &str, limit:
     Ok(())
 }
 
-fn memory(served: &Served) -> Outcome<String> {
+fn memory(served: &Served) -> Fallible<String> {
     Ok(format!("{:.0} MB", served.resident_mb()?))
 }
 

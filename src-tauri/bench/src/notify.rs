@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::Outcome;
+use crate::Fallible;
 use crate::client::Client;
 use crate::load::{self, Until};
 use crate::process::{self, Served};
@@ -24,7 +24,7 @@ const PAID: u32 = 300;
 const LOST_AFTER: Duration = Duration::from_secs(10);
 
 /// Adds the figures.
-pub fn measure(report: &mut Report) -> Outcome<()> {
+pub fn measure(report: &mut Report) -> Fallible<()> {
     let folder = process::data_dir()?;
     let served = Served::start(folder.path())?;
     let authorization = process::authorization(folder.path())?;
@@ -73,7 +73,7 @@ struct Shop {
 }
 
 impl Shop {
-    fn open() -> Outcome<Self> {
+    fn open() -> Fallible<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
         let port = listener.local_addr()?.port();
@@ -87,7 +87,7 @@ impl Shop {
         Ok(Self { port, arrivals, _runtime: runtime })
     }
 
-    fn wait_for(&self, id: &str) -> Outcome<Instant> {
+    fn wait_for(&self, id: &str) -> Fallible<Instant> {
         let deadline = Instant::now() + LOST_AFTER;
         while Instant::now() < deadline {
             if let Some(at) = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner).get(id) {

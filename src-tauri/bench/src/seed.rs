@@ -15,7 +15,7 @@ use tillgate_gateway::{App, Gateway};
 use tillgate_sandbox::Sandbox;
 use tokio::task::JoinSet;
 
-use crate::Outcome;
+use crate::Fallible;
 use crate::sweep::{self, Coin};
 
 /// Payments that are made at one moment of the history. All of them wait for the writer at once.
@@ -59,8 +59,7 @@ impl Plan {
     }
 }
 
-/// Writes it.
-pub fn run(plan: &Plan) -> Outcome<()> {
+pub fn run(plan: &Plan) -> Fallible<()> {
     if plan.paid + plan.open > plan.payments || plan.unspent > plan.paid {
         return Err("more paid and open payments than payments, or more coins than paid payments".into());
     }
@@ -68,7 +67,7 @@ pub fn run(plan: &Plan) -> Outcome<()> {
     runtime.block_on(write(plan))
 }
 
-async fn write(plan: &Plan) -> Outcome<()> {
+async fn write(plan: &Plan) -> Fallible<()> {
     let started = Instant::now();
     let closed = plan.payments - plan.open;
     let batches = closed.div_ceil(BATCH);
@@ -109,7 +108,7 @@ struct History {
 }
 
 impl History {
-    async fn begin(plan: &Plan, begins_at_ms: i64) -> Outcome<Self> {
+    async fn begin(plan: &Plan, begins_at_ms: i64) -> Fallible<Self> {
         {
             let data_dir = DataDir::open(&plan.data_dir, Environment::Test, WhereNone::Make)?;
             if data_dir.database().exists() {
@@ -139,13 +138,13 @@ impl History {
         self.gateway.clock_offset_ms.store(at_ms - machine_now().ms(), Ordering::SeqCst);
     }
 
-    async fn look_at(&self, at_ms: i64) -> Outcome<()> {
+    async fn look_at(&self, at_ms: i64) -> Fallible<()> {
         self.set_clock(at_ms);
         Ok(self.app.watcher.look().await?)
     }
 
     /// Makes payments and gives their rows; `first` numbers the orders.
-    async fn make(&self, count: u32, first: u32) -> Outcome<Vec<PaymentRow>> {
+    async fn make(&self, count: u32, first: u32) -> Fallible<Vec<PaymentRow>> {
         let mut under_way = JoinSet::new();
         for number in first..first + count {
             let gateway = Arc::clone(&self.gateway);
@@ -180,7 +179,7 @@ impl History {
     }
 
     /// The customer pays these, a block confirms them, and the gateway looks.
-    async fn pay(&self, rows: &[PaymentRow], made_at_ms: i64) -> Outcome<Vec<Coin>> {
+    async fn pay(&self, rows: &[PaymentRow], made_at_ms: i64) -> Fallible<Vec<Coin>> {
         let mut coins = Vec::with_capacity(rows.len());
         for rows in rows.chunks(PAYEES) {
             let payees: Vec<(ScriptBuf, u64)> =
@@ -198,8 +197,8 @@ impl History {
     }
 
     /// Whether the database holds what was planned.
-    fn check(&self, plan: &Plan) -> Outcome<()> {
-        let count = |states: &[&str]| -> Outcome<u64> {
+    fn check(&self, plan: &Plan) -> Fallible<()> {
+        let count = |states: &[&str]| -> Fallible<u64> {
             let states = states.iter().map(|state| state.parse()).collect::<Result<_, _>>();
             let states = states.map_err(|_| "no such state")?;
             let filter = PaymentFilter { states, ..PaymentFilter::default() };

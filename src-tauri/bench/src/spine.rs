@@ -7,7 +7,7 @@ use crate::client::Client;
 use crate::load::{self, Run, Until};
 use crate::process::{self, Served};
 use crate::report::Report;
-use crate::{Outcome, limits};
+use crate::{Fallible, limits};
 
 /// Sustained load lasts this long.
 const SPAN: Duration = Duration::from_secs(8);
@@ -29,7 +29,7 @@ const TURN: Duration = Duration::from_secs(1);
 const REST: Duration = Duration::from_millis(500);
 
 /// Adds the figures.
-pub fn measure(report: &mut Report) -> Outcome<()> {
+pub fn measure(report: &mut Report) -> Fallible<()> {
     let folder = process::data_dir()?;
     let fdatasync = limits::fdatasync_rate(folder.path())?;
     let commits = limits::CommitProbe::new(folder.path())?;
@@ -69,7 +69,7 @@ pub fn plural(connections: usize) -> String {
 }
 
 /// Payments that come one after the other, as long as there are addresses ready, beside commits of one row.
-fn single(report: &mut Report, served: &Served, authorization: &str, commits: &limits::CommitProbe) -> Outcome<()> {
+fn single(report: &mut Report, served: &Served, authorization: &str, commits: &limits::CommitProbe) -> Fallible<()> {
     let mut runs = Vec::new();
     let mut bound = 0.0;
     for _ in 0..TURNS {
@@ -84,7 +84,7 @@ fn single(report: &mut Report, served: &Served, authorization: &str, commits: &l
     Ok(())
 }
 
-fn burst(report: &mut Report, served: &Served, authorization: &str, empty: f64) -> Outcome<()> {
+fn burst(report: &mut Report, served: &Served, authorization: &str, empty: f64) -> Fallible<()> {
     let mut runs = Vec::new();
     for _ in 0..3 {
         // What the last one used up is derived again by then.
@@ -99,7 +99,7 @@ fn burst(report: &mut Report, served: &Served, authorization: &str, empty: f64) 
     Ok(())
 }
 
-fn read(report: &mut Report, served: &Served, authorization: &str, folder: &Path, empty: f64) -> Outcome<()> {
+fn read(report: &mut Report, served: &Served, authorization: &str, folder: &Path, empty: f64) -> Fallible<()> {
     let ids = Client::connect(served.port, authorization)?.payment_ids(READ_IDS, 0)?;
     let run = get(served, authorization, ids, 64, Until::Elapsed(SPAN))?;
     let ratio = run.per_second() / empty;
@@ -117,7 +117,7 @@ fn read(report: &mut Report, served: &Served, authorization: &str, folder: &Path
 }
 
 /// Makes payments.
-pub fn create(served: &Served, authorization: &str, connections: usize, until: Until) -> Outcome<Run> {
+pub fn create(served: &Served, authorization: &str, connections: usize, until: Until) -> Fallible<Run> {
     let authorization = authorization.to_owned();
     measured(served, connections, until, move |number| {
         let body = format!(
@@ -130,7 +130,7 @@ pub fn create(served: &Served, authorization: &str, connections: usize, until: U
 }
 
 /// Reads these payments by id, again and again.
-pub fn get(served: &Served, authorization: &str, ids: Vec<String>, connections: usize, until: Until) -> Outcome<Run> {
+pub fn get(served: &Served, authorization: &str, ids: Vec<String>, connections: usize, until: Until) -> Fallible<Run> {
     let requests: Vec<_> =
         ids.iter().map(|id| load::request("GET", &format!("/v2/payments/{id}"), authorization, "")).collect();
     measured(served, connections, until, move |number| {
@@ -146,7 +146,7 @@ fn measured(
     connections: usize,
     until: Until,
     request: impl Fn(u64) -> Vec<u8> + Send + Sync + 'static,
-) -> Outcome<Run> {
+) -> Fallible<Run> {
     let before_ms = served.cpu_ms()?;
     let mut run = load::drive(served.port, connections, until, request)?;
     run.cpu_us = Some((served.cpu_ms()? - before_ms) as f64 * 1_000.0 / run.answered.max(1) as f64);

@@ -14,7 +14,7 @@ use tillgate_gateway::Gateway;
 use tillgate_gateway::bench::{Broadcast, Purpose, machine_now};
 use tillgate_sandbox::Sandbox;
 
-use crate::Outcome;
+use crate::Fallible;
 
 /// Coins that one transaction spends: 34,000 vB of the 100,000 that are relayed.
 const INPUTS: usize = 500;
@@ -33,7 +33,7 @@ pub struct Coin {
 }
 
 /// Spends these coins, to somebody outside, and mines until all of it is confirmed.
-pub fn spend(gateway: &Gateway, sandbox: &Sandbox, coins: &[Coin]) -> Outcome<()> {
+pub fn spend(gateway: &Gateway, sandbox: &Sandbox, coins: &[Coin]) -> Fallible<()> {
     let words = gateway.secrets.get(Purpose::WalletMnemonic)?.ok_or("the wallet has no words")?;
     let seed = Mnemonic::parse(words.reveal())?.to_seed("");
     let keychain = "m/84'/1'/0'/0".parse::<DerivationPath>()?;
@@ -52,7 +52,7 @@ pub fn spend(gateway: &Gateway, sandbox: &Sandbox, coins: &[Coin]) -> Outcome<()
     Ok(())
 }
 
-fn signed(secp: &Secp256k1<All>, keychain: &Xpriv, coins: &[Coin]) -> Outcome<Transaction> {
+fn signed(secp: &Secp256k1<All>, keychain: &Xpriv, coins: &[Coin]) -> Fallible<Transaction> {
     let sum_sats: u64 = coins.iter().map(|coin| coin.amount_sats).sum();
     let fee_sats = FEE_SATS * (u64::try_from(coins.len())? + 1);
     let outside = ScriptBuf::new_p2wpkh(&WPubkeyHash::hash(b"somebody outside"));

@@ -16,3 +16,4 @@ pub mod policy;
 pub mod rates;
 pub mod receipt;
 pub mod time;
+pub mod words;

@@ -36,11 +36,15 @@ pub enum AmountError {
     #[error("must be more than 0")]
     NotPositive,
     /// More decimals than the currency has.
-    #[error("may have at most {0} decimals")]
+    #[error("{}", decimals(*.0))]
     TooManyDecimals(u8),
     /// More than can be handled.
     #[error("is too large")]
     TooLarge,
+}
+
+fn decimals(most: u8) -> String {
+    if most == 0 { "may have no decimals".to_owned() } else { format!("may have at most {most} decimals") }
 }
 
 /// Reads an amount of Bitcoin into satoshis; exact, never rounded; more than 0, at most 21,000,000 BTC.
@@ -108,6 +112,12 @@ mod tests {
         ] {
             assert_eq!(parse_btc(text), Err(error), "{text}");
         }
+    }
+
+    #[test]
+    fn a_currency_without_decimals_is_told_so() {
+        assert_eq!(AmountError::TooManyDecimals(0).to_string(), "may have no decimals");
+        assert_eq!(AmountError::TooManyDecimals(2).to_string(), "may have at most 2 decimals");
     }
 
     #[test]

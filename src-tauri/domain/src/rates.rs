@@ -56,7 +56,7 @@ pub enum NoRate {
     #[error("no source has a fresh quote")]
     NoFreshQuote,
     /// There are fewer than must agree.
-    #[error("only {fresh} of the {wanted} sources wanted have a fresh quote")]
+    #[error("too few sources have a fresh quote ({fresh} of the {wanted} that must agree)")]
     TooFew {
         /// How many there are.
         fresh: usize,

@@ -55,9 +55,9 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Shows help and version on stdout, faults on stderr.
+/// Prints help and version on stdout, wrong usage on stderr.
 fn explain(error: clap::Error) -> ExitCode {
-    // A closed pipe is nobody's fault.
+    // A closed pipe is no error.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }

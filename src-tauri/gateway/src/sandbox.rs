@@ -40,7 +40,7 @@ pub(crate) async fn call(app: &Arc<App>, method: &str, path: &str, body: Value) 
 /// that they cause are queued.
 ///
 /// # Errors
-/// Why it was refused; nothing of it was kept then.
+/// Why it was refused; nothing of it was stored then.
 pub(crate) async fn make(app: &Arc<App>, call: Call) -> Result<Value, CallError> {
     let sandbox = Arc::clone(app.gateway.sandbox.as_ref().ok_or(CallError::NoSuchPath)?);
     let app = Arc::clone(app);
@@ -58,7 +58,7 @@ async fn change_and_look(app: &App, sandbox: Arc<Sandbox>, call: Call) -> Result
     let moves_clock = matches!(call, Call::AdvanceClock { .. });
     let concerns_rates = moves_clock || matches!(call, Call::SetRates { .. });
     let mut looking = app.watcher.hold().await;
-    // Until the look is over, whoever judges by the clock waits: at the new time the last look would be too old.
+    // Until the look is over, whoever decides by the clock waits: at the new time the last look would be too old.
     let _jump = if moves_clock { Some(gateway.clock_jumps.write().await) } else { None };
     let answer = {
         let (gateway, sandbox) = (Arc::clone(gateway), Arc::clone(&sandbox));

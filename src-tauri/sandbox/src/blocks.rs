@@ -68,7 +68,7 @@ pub(crate) fn median_time_s(conn: &Connection, height: u32) -> Result<i64, Sandb
     times.get(times.len() / 2).copied().ok_or_else(|| SandboxError::Damaged("there are no blocks".into()))
 }
 
-/// Keeps a block's header as the best one.
+/// Stores a block's header as the best one.
 pub(crate) fn insert_header(conn: &Connection, height: u32, header: &Header) -> Result<(), SandboxError> {
     conn.prepare_cached("INSERT INTO blocks (height, hash, header, time_s) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![height, header.block_hash().as_byte_array(), serialize(header), i64::from(header.time)])?;

@@ -12,14 +12,14 @@ use crate::error::SandboxError;
 use crate::mempool;
 use crate::rules;
 use crate::store;
-use crate::transactions::{self, COINBASE_MATURITY, Coin, NewTx, Place};
+use crate::transactions::{self, COINBASE_MATURITY, Coin, NewTx, Position};
 use crate::types::Tip;
 
 /// Blocks between two halvings of the subsidy on regtest.
 const HALVING_INTERVAL: u32 = 150;
-/// The first subsidy.
+/// What a block creates before the first halving.
 const SUBSIDY_SATS: u64 = 50 * 100_000_000;
-/// How far a block's time may lie before the clock that judges it.
+/// How far a block's time may lie ahead of the clock.
 const MAX_FUTURE_SECONDS: i64 = 2 * 60 * 60;
 
 /// What a block may create at a height, without fees.
@@ -37,7 +37,7 @@ pub(crate) fn next_block_time_s(conn: &Connection, tip: &Tip, clock_s: i64) -> R
 }
 
 /// Connects a block to the tip. `ids` are the rows of its transactions behind the coinbase, whose scripts were checked
-/// when they were kept. Whatever in the mempool conflicts with them is dropped.
+/// when they were stored. Whatever in the mempool conflicts with them is dropped.
 pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(), SandboxError> {
     let tip = blocks::tip(conn)?;
     let height = tip.height.saturating_add(1);
@@ -45,8 +45,8 @@ pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(
     blocks::insert_header(conn, height, &block.header)?;
     let coinbase = block.txdata.first().ok_or(SandboxError::InvalidBlock("no coinbase"))?;
     let new = NewTx { tx: coinbase, sigop_cost: 0, fee_sats: None, spent: &[] };
-    let coinbase_id = transactions::keep_transaction(conn, &new)?;
-    transactions::set_place(conn, coinbase_id, Place::Block { height, index: 0 })?;
+    let coinbase_id = transactions::store_transaction(conn, &new)?;
+    transactions::set_position(conn, coinbase_id, Position::Block { height, index: 0 })?;
 
     let median_s = blocks::median_time_s(conn, tip.height)?;
     let mut fees_sats: u64 = 0;
@@ -68,7 +68,7 @@ pub(crate) fn connect(conn: &Connection, block: &Block, ids: &[i64]) -> Result<(
         let fee = transactions::tx_by_id(conn, *id)?.fee_sats.ok_or(SandboxError::InvalidBlock("a second coinbase"))?;
         fees_sats = fees_sats.saturating_add(fee);
         mempool::drop_conflicts(conn, *id)?;
-        transactions::set_place(conn, *id, Place::Block { height, index })?;
+        transactions::set_position(conn, *id, Position::Block { height, index })?;
     }
     let claimed: Amount = coinbase.output.iter().map(|output| output.value).sum();
     if claimed.to_sat() > subsidy_sats(height).saturating_add(fees_sats) {
@@ -114,7 +114,7 @@ fn check_block(conn: &Connection, block: &Block, tip: &Tip) -> Result<(), Sandbo
 
 /// Consensus on one input of a block at `height`.
 fn check_spend(conn: &Connection, coin: &Coin, height: u32) -> Result<(), SandboxError> {
-    let Place::Block { height: made_at, .. } = coin.place else {
+    let Position::Block { height: made_at, .. } = coin.position else {
         return Err(SandboxError::InvalidBlock("an input is not in the chain"));
     };
     if coin.is_coinbase && height < made_at.saturating_add(COINBASE_MATURITY) {
@@ -139,7 +139,7 @@ pub(crate) fn disconnect_to(conn: &Connection, fork_height: u32) -> Result<Vec<i
         if transactions::tx_by_id(conn, *id)?.fee_sats.is_some() {
             returned.push(*id);
         }
-        transactions::set_place(conn, *id, Place::Absent)?;
+        transactions::set_position(conn, *id, Position::Absent)?;
     }
     conn.prepare_cached("DELETE FROM blocks WHERE height > ?1")?.execute([fork_height])?;
     change_log::log_reorg(conn, fork_height)?;

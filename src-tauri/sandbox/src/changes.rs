@@ -7,7 +7,7 @@ use crate::blocks;
 use crate::change_log;
 use crate::error::SandboxError;
 use crate::store;
-use crate::transactions::{self, Place};
+use crate::transactions::{self, Position};
 use crate::types::{Changes, TxPosition, TxView};
 
 /// At most `limit` transactions that changed after `since`. The caller gives a connection with one consistent view.
@@ -45,14 +45,14 @@ pub(crate) fn was_at(conn: &Connection, seq: i64, height: u32, hash: BlockHash) 
 
 fn view(conn: &Connection, id: i64) -> Result<TxView, SandboxError> {
     let row = transactions::tx_by_id(conn, id)?;
-    let position = match row.place {
-        Place::Block { height, .. } => {
+    let position = match row.position {
+        Position::Block { height, .. } => {
             let block = blocks::block_at(conn, height)?
                 .ok_or_else(|| SandboxError::Damaged(format!("block {height} is missing")))?;
             TxPosition::Block { height, hash: block.hash, time_ms: block.time_ms }
         }
-        Place::Mempool { entered_ms } => TxPosition::Mempool { entered_ms },
-        Place::Absent => TxPosition::Absent,
+        Position::Mempool { entered_ms } => TxPosition::Mempool { entered_ms },
+        Position::Absent => TxPosition::Absent,
     };
     let mut view = TxView {
         tx: transactions::transaction(conn, id)?,

@@ -10,9 +10,9 @@ use bitcoin::{ecdsa, taproot};
 use crate::error::SandboxError;
 use crate::transactions::Coin;
 
-/// The customer uses its scripts again and again: enough to look alive, few enough to find by script at no cost.
+/// How many keys the customer has, and uses again and again.
 pub(crate) const KEYS: u32 = 64;
-/// Keeps these keys apart from all else that might be made of the same seed.
+/// Hashed together with the seed, so that these keys differ from all else that is made of it.
 const KEY_DOMAIN: &[u8] = b"tillgate sandbox customer key";
 
 /// Holds the seed; spends nothing by itself.

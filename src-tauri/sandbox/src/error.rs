@@ -2,7 +2,7 @@
 
 use bitcoin::{OutPoint, Txid};
 
-/// A call that the sandbox could not carry out. Nothing of it was kept.
+/// A call that the sandbox could not carry out. Nothing of it was stored.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The disk is full, the file is corrupt or locked, or a read or write failed.
@@ -55,14 +55,14 @@ pub enum SandboxError {
         max: u32,
     },
     /// The initial chain stays.
-    #[error("the last {depth} blocks cannot be replaced: {max} were mined since the sandbox was created")]
+    #[error("a depth of {depth} cannot be replaced: the blocks mined since the sandbox was created are {max}")]
     ReorgDepth {
         /// The depth asked for.
         depth: u32,
         /// The deepest one possible.
         max: u32,
     },
-    /// No such transaction was ever seen.
+    /// The sandbox never had such a transaction.
     #[error("transaction {0} is not known to the sandbox")]
     UnknownTransaction(Txid),
     /// What is in a block cannot be replaced or evicted.
@@ -78,7 +78,7 @@ pub enum SandboxError {
     #[error("transaction {0} pays to no address but the customer's own")]
     PaysNobodyElse(Txid),
     /// Less than the network relays.
-    #[error("{amount_sats} satoshis are too few for one output: the network relays {min_sats} or more")]
+    #[error("an output of {amount_sats} sat is too small: the network relays none below {min_sats} sat")]
     AmountTooSmall {
         /// The output's sum.
         amount_sats: u64,
@@ -180,7 +180,7 @@ pub enum BroadcastRefusal {
     /// Refused on request: the fault `broadcastRejects`, or evicted since the last block.
     #[error("it was refused: {0}")]
     Refused(&'static str),
-    /// It could not be judged, because the file failed.
+    /// It could not be checked, because the file failed.
     #[error("{0}")]
     Storage(#[source] Box<SandboxError>),
 }

@@ -14,7 +14,7 @@ use crate::miner;
 use crate::spending;
 use crate::store;
 
-/// Every coinbase up to half of them is ripe at the end, and the subsidy has halved once.
+/// Length of the initial chain: the coinbases of more than its first half are mature at its end.
 const BLOCKS: u32 = 240;
 /// Blocks of the initial chain lie this far apart, the last one at the caller's now.
 const SPACING_S: i64 = 600;

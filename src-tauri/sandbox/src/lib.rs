@@ -1,6 +1,6 @@
 //! A private regtest chain inside the program, with a simulated customer.
 //!
-//! Blocks have real proof of work, merkle roots and witness commitments; every input of every transaction is judged by
+//! Blocks have real proof of work, merkle roots and witness commitments; every input of every transaction is checked by
 //! Bitcoin Core's script interpreter; the mempool replaces, refuses and evicts as the network does. All of it lives in
 //! one SQLite file, found by index, and each call is committed to the disk before it answers.
 //!
@@ -39,7 +39,7 @@ pub use spending::{DEFAULT_FEE_RATE_SAT_VB, MAX_FEE_RATE_SAT_VB};
 pub use types::{Broadcast, Changes, Faults, FaultsPatch, Pay, Replace, ReplaceTo, Status, Tip, TxPosition, TxView};
 
 use customer::Customer;
-use transactions::Place;
+use transactions::Position;
 
 /// One call mines no more, so that it answers within seconds and block times stay near the clock.
 pub const MAX_BLOCKS_PER_CALL: u32 = 1_000;
@@ -147,10 +147,10 @@ impl Sandbox {
     pub fn evict(&self, txid: Txid, _now_ms: i64) -> Result<(), SandboxError> {
         write(&mut self.lock(), |conn| {
             let row = transactions::tx_by_txid(conn, &txid)?.ok_or(SandboxError::UnknownTransaction(txid))?;
-            match row.place {
-                Place::Block { .. } => Err(SandboxError::AlreadyConfirmed(txid)),
-                Place::Absent => Err(SandboxError::NotInMempool(txid)),
-                Place::Mempool { .. } => mempool::evict(conn, &row),
+            match row.position {
+                Position::Block { .. } => Err(SandboxError::AlreadyConfirmed(txid)),
+                Position::Absent => Err(SandboxError::NotInMempool(txid)),
+                Position::Mempool { .. } => mempool::evict(conn, &row),
             }
         })
     }

@@ -10,7 +10,7 @@ use crate::error::{BroadcastRefusal, SandboxError};
 use crate::rules::{self, MIN_RELAY_SAT_VB};
 use crate::script_check;
 use crate::store;
-use crate::transactions::{self, COINBASE_MATURITY, Coin, NewTx, Place, TxRow};
+use crate::transactions::{self, COINBASE_MATURITY, Coin, NewTx, Position, TxRow};
 use crate::types::{Broadcast, Tip};
 
 /// What a replacement pays for its own relay (Bitcoin Core's `-incrementalrelayfee`).
@@ -23,7 +23,7 @@ const MAX_FAMILY: usize = 25;
 /// Takes a transaction into the mempool if all rules allow, and drops what it replaces.
 pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result<Broadcast, BroadcastRefusal> {
     if let Some(known) = transactions::tx_by_txid(conn, &tx.compute_txid())? {
-        if known.place != Place::Absent {
+        if known.position != Position::Absent {
             return Ok(Broadcast::AlreadyKnown);
         }
         if known.evicted_after_blocks == Some(blocks_mined(conn)?) {
@@ -48,10 +48,10 @@ pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result
     script_check::verify(tx, &spent).map_err(|input| BroadcastRefusal::ScriptInvalid { input })?;
 
     for id in replaced.iter().rev() {
-        transactions::set_place(conn, *id, Place::Absent)?;
+        transactions::set_position(conn, *id, Position::Absent)?;
     }
-    let id = transactions::keep_transaction(conn, &NewTx { tx, sigop_cost, fee_sats: Some(fee_sats), spent: &coins })?;
-    transactions::set_place(conn, id, Place::Mempool { entered_ms: now_ms })?;
+    let id = transactions::store_transaction(conn, &NewTx { tx, sigop_cost, fee_sats: Some(fee_sats), spent: &coins })?;
+    transactions::set_position(conn, id, Position::Mempool { entered_ms: now_ms })?;
     Ok(Broadcast::Accepted)
 }
 
@@ -74,14 +74,14 @@ pub(crate) fn drop_conflicts(conn: &Connection, id: i64) -> Result<(), SandboxEr
     conflicts.into_iter().try_for_each(|conflict| drop_family(conn, conflict))
 }
 
-/// After a reorganisation: judges all that was unconfirmed, and `returned` of the blocks taken off, against the new
+/// After a reorganisation: checks all that was unconfirmed, and `returned` of the blocks taken off, against the new
 /// tip. What is still valid is in the mempool afterwards, the rest is absent.
 pub(crate) fn revalidate(conn: &Connection, returned: &[i64], now_ms: i64) -> Result<(), SandboxError> {
     let mut candidates: BTreeSet<i64> =
         store::ids(conn, "SELECT tx_id FROM transactions WHERE entered_ms IS NOT NULL", [])?.into_iter().collect();
     candidates.extend(returned);
     let tip = blocks::tip(conn)?;
-    // Parents have smaller ids: each is judged before its children.
+    // Parents have smaller ids: each is checked before its children.
     for id in candidates {
         let row = transactions::tx_by_id(conn, id)?;
         let valid = match recheck(conn, &transactions::transaction(conn, id)?, id, &tip) {
@@ -89,10 +89,10 @@ pub(crate) fn revalidate(conn: &Connection, returned: &[i64], now_ms: i64) -> Re
             Err(BroadcastRefusal::Storage(error)) => return Err(*error),
             Err(_) => false,
         };
-        match (row.place, valid) {
-            (Place::Absent, true) => transactions::set_place(conn, id, Place::Mempool { entered_ms: now_ms })?,
-            (Place::Mempool { .. }, false) => transactions::set_place(conn, id, Place::Absent)?,
-            (Place::Absent, false) | (Place::Mempool { .. }, true) | (Place::Block { .. }, _) => {}
+        match (row.position, valid) {
+            (Position::Absent, true) => transactions::set_position(conn, id, Position::Mempool { entered_ms: now_ms })?,
+            (Position::Mempool { .. }, false) => transactions::set_position(conn, id, Position::Absent)?,
+            (Position::Absent, false) | (Position::Mempool { .. }, true) | (Position::Block { .. }, _) => {}
         }
     }
     Ok(())
@@ -146,10 +146,10 @@ pub(crate) fn ancestors(conn: &Connection, id: i64) -> Result<Vec<i64>, SandboxE
 }
 
 fn drop_family(conn: &Connection, id: i64) -> Result<(), SandboxError> {
-    family(conn, id)?.into_iter().rev().try_for_each(|id| transactions::set_place(conn, id, Place::Absent))
+    family(conn, id)?.into_iter().rev().try_for_each(|id| transactions::set_position(conn, id, Position::Absent))
 }
 
-/// What a transaction spends, in the order of its inputs; each in the chain or the mempool, ripe, and not spent in the
+/// What a transaction spends, in the order of its inputs; each in the chain or the mempool, mature, and not spent in the
 /// chain.
 fn find_coins(conn: &Connection, tx: &Transaction, tip: &Tip) -> Result<Vec<Coin>, BroadcastRefusal> {
     let next_height = tip.height.saturating_add(1);
@@ -157,10 +157,10 @@ fn find_coins(conn: &Connection, tx: &Transaction, tip: &Tip) -> Result<Vec<Coin
     for input in &tx.input {
         let outpoint = input.previous_output;
         let coin = transactions::coin(conn, &outpoint)?.ok_or(BroadcastRefusal::MissingInputs(outpoint))?;
-        match coin.place {
-            Place::Absent => return Err(BroadcastRefusal::MissingInputs(outpoint)),
-            Place::Mempool { .. } => {}
-            Place::Block { height, .. } => {
+        match coin.position {
+            Position::Absent => return Err(BroadcastRefusal::MissingInputs(outpoint)),
+            Position::Mempool { .. } => {}
+            Position::Block { height, .. } => {
                 let from_height = height.saturating_add(COINBASE_MATURITY);
                 if coin.is_coinbase && next_height < from_height {
                     return Err(BroadcastRefusal::ImmatureCoinbase { outpoint, from_height });
@@ -234,7 +234,7 @@ fn check_replacement(
         return Err(BroadcastRefusal::Conflict("it would replace more than 100 transactions"));
     }
     let parents: BTreeSet<i64> =
-        coins.iter().filter(|coin| matches!(coin.place, Place::Mempool { .. })).map(|coin| coin.tx_id).collect();
+        coins.iter().filter(|coin| matches!(coin.position, Position::Mempool { .. })).map(|coin| coin.tx_id).collect();
     let mut line = parents.clone();
     for parent in &parents {
         line.extend(ancestors(conn, *parent)?);

@@ -146,7 +146,7 @@ fn commitment_script(block: &Block) -> Result<ScriptBuf, SandboxError> {
     Ok(ScriptBuf::new_op_return(PushBytesBuf::from(push)))
 }
 
-/// On regtest every second nonce does.
+/// On regtest every second nonce will do.
 fn find_proof_of_work(header: &mut Header) -> Result<(), SandboxError> {
     for nonce in 0..=u32::MAX {
         header.nonce = nonce;

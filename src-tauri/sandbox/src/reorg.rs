@@ -12,7 +12,7 @@ use crate::mempool;
 use crate::miner;
 use crate::script_check;
 use crate::spending;
-use crate::transactions::{self, COINBASE_MATURITY, Coin, NewTx, Place};
+use crate::transactions::{self, COINBASE_MATURITY, Coin, NewTx, Position};
 use crate::types::Tip;
 
 /// A double-spend that waits for the block that may hold it.
@@ -73,7 +73,7 @@ fn double_spend(conn: &Connection, customer: &Customer, id: i64) -> Result<Optio
     let mut from_height = 0;
     for input in &transactions::transaction(conn, id)?.input {
         let coin = spending::known_coin(conn, &input.previous_output)?;
-        let Place::Block { height, .. } = coin.place else { continue };
+        let Position::Block { height, .. } = coin.position else { continue };
         if transactions::confirmed_spender(conn, &coin)?.is_none() {
             let ripe_after = if coin.is_coinbase { COINBASE_MATURITY } else { 1 };
             from_height = from_height.max(height.saturating_add(ripe_after));
@@ -90,6 +90,6 @@ fn double_spend(conn: &Connection, customer: &Customer, id: i64) -> Result<Optio
     let goes_out = tx.output.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
     let fee_sats = Some(comes_in.saturating_sub(goes_out));
     let sigop_cost = mempool::sigop_cost(&tx, &spent);
-    let id = transactions::keep_transaction(conn, &NewTx { tx: &tx, sigop_cost, fee_sats, spent: &coins })?;
+    let id = transactions::store_transaction(conn, &NewTx { tx: &tx, sigop_cost, fee_sats, spent: &coins })?;
     Ok(Some(DoubleSpend { id, from_height }))
 }

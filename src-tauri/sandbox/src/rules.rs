@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use crate::blocks;
 use crate::error::{BroadcastRefusal, SandboxError};
-use crate::transactions::{Coin, Place};
+use crate::transactions::{Coin, Position};
 
 /// The lowest fee rate that is relayed.
 pub(crate) const MIN_RELAY_SAT_VB: u64 = 1;
@@ -112,9 +112,9 @@ pub(crate) fn relative_locks_passed(
         if sequence & SEQUENCE_NO_LOCK != 0 {
             continue;
         }
-        let made_at = match coin.place {
-            Place::Block { height, .. } => height,
-            Place::Mempool { .. } | Place::Absent => height,
+        let made_at = match coin.position {
+            Position::Block { height, .. } => height,
+            Position::Mempool { .. } | Position::Absent => height,
         };
         let lock = sequence & SEQUENCE_MASK;
         let passed = if sequence & SEQUENCE_IS_TIME == 0 {

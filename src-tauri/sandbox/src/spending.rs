@@ -10,16 +10,16 @@ use crate::customer_coins::{self, Among};
 use crate::error::SandboxError;
 use crate::mempool::{self, INCREMENTAL_RELAY_SAT_VB};
 use crate::rules::MIN_RELAY_SAT_VB;
-use crate::transactions::{self, Coin, Place};
+use crate::transactions::{self, Coin, Position};
 use crate::types::{Replace, ReplaceTo};
 
-/// What the customer pays where nobody says otherwise.
+/// The fee rate of the customer's transactions where the caller names none.
 pub const DEFAULT_FEE_RATE_SAT_VB: u64 = 5;
-/// By how much a replacement pays more where nobody says otherwise.
+/// How much a replacement adds to the fee rate of what it replaces, where the caller names none.
 const REPLACEMENT_STEP_SAT_VB: u64 = 5;
-/// A slip of the finger beyond this would waste the customer's coins.
+/// The highest fee rate that is taken: a mistyped one would waste the customer's coins.
 pub const MAX_FEE_RATE_SAT_VB: u64 = 10_000;
-/// Below this a change is left to the miner: the dust limit of the customer's largest kind of output.
+/// A change below this is left to the miner: the dust limit of the customer's largest kind of output.
 const MIN_CHANGE_SATS: u64 = 330;
 /// The largest input, the largest output, and the rest of a transaction with two outputs, in vB, rounded up.
 const INPUT_VB: u64 = 69;
@@ -27,14 +27,15 @@ const OUTPUT_VB: u64 = 43;
 const FRAME_VB: u64 = 120;
 /// Keeps the customer's transactions below the 100,000 vB that are relayed.
 const MAX_INPUTS: u32 = 1_000;
-/// A coin this many times larger than needed is not broken if a few small ones do.
+/// A coin counts as a giant when it is this many times larger than the sum to pay, and is spent only where a few small
+/// coins do not suffice: its change would be locked up until the next block.
 const GIANT_FACTOR: u64 = 20;
-/// Coins up to one bitcoin are not worth sparing.
+/// No coin of up to one bitcoin counts as a giant.
 const GIANT_FROM_SATS: u64 = 100_000_000;
-/// How many small ones are a few.
+/// So many small coins at most are spent to spare a giant.
 const FEW_INPUTS: u32 = 8;
 
-/// Refuses fee rates that make no sense before anything is done.
+/// Refuses fee rates out of range before anything is done.
 pub(crate) fn check_fee_rate(rate_sat_vb: u64) -> Result<u64, SandboxError> {
     match rate_sat_vb {
         MIN_RELAY_SAT_VB..=MAX_FEE_RATE_SAT_VB => Ok(rate_sat_vb),
@@ -76,11 +77,11 @@ pub(crate) fn replace(
     now_ms: i64,
 ) -> Result<Txid, SandboxError> {
     let row = transactions::tx_by_txid(conn, txid)?.ok_or(SandboxError::UnknownTransaction(*txid))?;
-    match row.place {
-        Place::Block { .. } => return Err(SandboxError::AlreadyConfirmed(*txid)),
-        Place::Absent => return Err(SandboxError::NotInMempool(*txid)),
-        Place::Mempool { .. } if !row.is_own => return Err(SandboxError::NotTheCustomers(*txid)),
-        Place::Mempool { .. } => {}
+    match row.position {
+        Position::Block { .. } => return Err(SandboxError::AlreadyConfirmed(*txid)),
+        Position::Absent => return Err(SandboxError::NotInMempool(*txid)),
+        Position::Mempool { .. } if !row.is_own => return Err(SandboxError::NotTheCustomers(*txid)),
+        Position::Mempool { .. } => {}
     }
     let rate = match how.fee_rate_sat_vb {
         Some(rate) => rate,
@@ -204,7 +205,7 @@ fn choose_coins(conn: &Connection, bill: &Bill, height: u32) -> Result<Vec<Coin>
     }
 }
 
-/// Whether spending that much for what is needed would lock up too much as unconfirmed change.
+/// Whether a coin of this sum is too large to be spent for what is needed.
 fn is_giant(sum_sats: u64, needed_sats: u64) -> bool {
     sum_sats > needed_sats.saturating_mul(GIANT_FACTOR).max(GIANT_FROM_SATS)
 }

@@ -9,23 +9,23 @@ use crate::change_log;
 use crate::error::SandboxError;
 use crate::store::txid_column;
 
-/// How a coinbase's output ripens (consensus).
+/// A coinbase's output can be spent so many blocks later (consensus).
 pub(crate) const COINBASE_MATURITY: u32 = 100;
 
 /// Where a transaction's row says it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Position {
     Block { height: u32, index: u32 },
     Mempool { entered_ms: i64 },
     Absent,
 }
 
-impl Place {
-    fn from_columns(height: Option<u32>, index: Option<u32>, entered_ms: Option<i64>) -> Place {
+impl Position {
+    fn from_columns(height: Option<u32>, index: Option<u32>, entered_ms: Option<i64>) -> Position {
         match (height, index, entered_ms) {
-            (Some(height), Some(index), _) => Place::Block { height, index },
-            (_, _, Some(entered_ms)) => Place::Mempool { entered_ms },
-            _ => Place::Absent,
+            (Some(height), Some(index), _) => Position::Block { height, index },
+            (_, _, Some(entered_ms)) => Position::Mempool { entered_ms },
+            _ => Position::Absent,
         }
     }
 }
@@ -39,7 +39,7 @@ pub(crate) struct TxRow {
     pub fee_sats: Option<u64>,
     pub is_own: bool,
     pub evicted_after_blocks: Option<i64>,
-    pub place: Place,
+    pub position: Position,
 }
 
 impl TxRow {
@@ -63,7 +63,7 @@ fn tx_row(row: &Row<'_>) -> rusqlite::Result<TxRow> {
         fee_sats: row.get(3)?,
         is_own: row.get(4)?,
         evicted_after_blocks: row.get(5)?,
-        place: Place::from_columns(row.get(6)?, row.get(7)?, row.get(8)?),
+        position: Position::from_columns(row.get(6)?, row.get(7)?, row.get(8)?),
     })
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct Coin {
     pub script: ScriptBuf,
     pub customer_key: Option<u32>,
     pub is_coinbase: bool,
-    pub place: Place,
+    pub position: Position,
 }
 
 impl Coin {
@@ -114,7 +114,7 @@ pub(crate) fn coin_row(row: &Row<'_>) -> rusqlite::Result<Coin> {
         script: ScriptBuf::from_bytes(row.get(4)?),
         customer_key: row.get(5)?,
         is_coinbase: row.get(6)?,
-        place: Place::from_columns(row.get(7)?, row.get(8)?, row.get(9)?),
+        position: Position::from_columns(row.get(7)?, row.get(8)?, row.get(9)?),
     })
 }
 
@@ -144,9 +144,9 @@ pub(crate) struct NewTx<'a> {
     pub spent: &'a [Coin],
 }
 
-/// Keeps a transaction, absent from chain and mempool as yet. One that is known already keeps its row and takes
+/// Stores a transaction, absent from chain and mempool as yet. One that is known already keeps its row and takes
 /// the new witness.
-pub(crate) fn keep_transaction(conn: &Connection, new: &NewTx<'_>) -> Result<i64, SandboxError> {
+pub(crate) fn store_transaction(conn: &Connection, new: &NewTx<'_>) -> Result<i64, SandboxError> {
     let txid = new.tx.compute_txid();
     let weight = new.tx.weight().to_wu();
     let fee_rate = new.fee_sats.map(|fee| fee.saturating_mul(1000) / weight.div_ceil(4).max(1));
@@ -188,14 +188,14 @@ pub(crate) fn keep_transaction(conn: &Connection, new: &NewTx<'_>) -> Result<i64
 }
 
 /// Moves a transaction, keeps the customer's coins in step, and logs the change.
-pub(crate) fn set_place(conn: &Connection, id: i64, place: Place) -> Result<(), SandboxError> {
-    let (height, index, entered_ms) = match place {
-        Place::Block { height, index } => (Some(height), Some(index), None),
-        Place::Mempool { entered_ms } => (None, None, Some(entered_ms)),
-        Place::Absent => (None, None, None),
+pub(crate) fn set_position(conn: &Connection, id: i64, position: Position) -> Result<(), SandboxError> {
+    let (height, index, entered_ms) = match position {
+        Position::Block { height, index } => (Some(height), Some(index), None),
+        Position::Mempool { entered_ms } => (None, None, Some(entered_ms)),
+        Position::Absent => (None, None, None),
     };
     // Whatever takes it back ends its eviction.
-    let returns = place != Place::Absent;
+    let returns = position != Position::Absent;
     conn.prepare_cached(
         "UPDATE transactions SET block_height = ?2, block_index = ?3, entered_ms = ?4,
          evicted_after_blocks = CASE WHEN ?5 THEN NULL ELSE evicted_after_blocks END WHERE tx_id = ?1",

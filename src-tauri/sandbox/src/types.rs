@@ -40,7 +40,7 @@ pub enum ReplaceTo {
     },
 }
 
-/// How the sandbox is told to misbehave, kept until told otherwise.
+/// How the sandbox is told to misbehave, until it is told otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Faults {
     /// The chain cannot be reached. The caller enforces it.

@@ -129,7 +129,6 @@ impl Client {
         self.try_send(request).await.unwrap_or_else(|| panic!("no answer to {what}"))
     }
 
-    /// GET.
     pub async fn get(&self, path: &str) -> Answer {
         self.send(self.request(Method::GET, path).body(Body::empty()).unwrap()).await
     }

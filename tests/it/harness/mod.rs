@@ -1,5 +1,5 @@
 //! What the scenarios stand on: the program as a process, a client, a shop that hears notifications, an
-//! independent judge of their signatures. It never waits for a fixed time, only for conditions.
+//! independent check of their signatures. It never waits for a fixed time, only for conditions.
 
 pub mod client;
 pub mod program;

@@ -32,6 +32,11 @@ impl Program {
         &self.data_dir
     }
 
+    /// The folder of the test environment.
+    pub fn env_dir(&self) -> PathBuf {
+        self.data_dir.join("test")
+    }
+
     /// The one database below the data directory.
     pub fn database(&self) -> PathBuf {
         let mut folders = vec![self.data_dir.clone()];

@@ -11,12 +11,12 @@ export async function copyText(text: string): Promise<boolean> {
 
 function copyBySelection(text: string): boolean {
   // A modal dialog makes everything outside it inert: the field must be inside.
-  const place = document.querySelector("dialog[open]") ?? document.body;
+  const parent = document.querySelector("dialog[open]") ?? document.body;
   const before = document.activeElement;
   const field = document.createElement("textarea");
   field.value = text;
   field.className = "visually-hidden";
-  place.append(field);
+  parent.append(field);
   field.select();
   const copied = document.execCommand("copy");
   field.remove();

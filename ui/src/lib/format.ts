@@ -5,14 +5,21 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 const sameDay = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const otherDay = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const otherDay = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "numeric",
+  hour: "numeric",
+  minute: "2-digit",
+});
+const otherYear = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
-/** A time for people: today's without its date. */
+/** A time for people: today's without its date, this year's without its year. */
 export function showTime(iso: string, nowMs: number): string {
   const time = new Date(iso);
   if (Number.isNaN(time.getTime())) return iso;
-  const today = time.toDateString() === new Date(nowMs).toDateString();
-  return (today ? sameDay : otherDay).format(time);
+  const now = new Date(nowMs);
+  if (time.getFullYear() !== now.getFullYear()) return otherYear.format(time);
+  return (time.toDateString() === now.toDateString() ? sameDay : otherDay).format(time);
 }
 
 /** How long until `iso`: `29 min 3 s`, or nothing once it is past. */

@@ -1,7 +1,7 @@
 // The panel's words for what the gateway names by constants.
-import type { AnomalyRow } from "./bindings/AnomalyRow";
+import type { AnomalyItem } from "./bindings/AnomalyItem";
 import type { NotificationState } from "./bindings/NotificationState";
-import type { PaymentRow } from "./bindings/PaymentRow";
+import type { PaymentItem } from "./bindings/PaymentItem";
 import type { PaymentState } from "./bindings/PaymentState";
 import type { Resolution } from "./bindings/Resolution";
 import type { WhyInvalid } from "./bindings/WhyInvalid";
@@ -45,14 +45,14 @@ export function toneOf(state: Badged, whyInvalid: WhyInvalid | null = null): Ton
 
 /** A payment's state as a merchant says it. */
 export function stateWords(
-  payment: Pick<PaymentRow, "state" | "whyInvalid" | "confirmations" | "confirmationsWanted">,
+  payment: Pick<PaymentItem, "state" | "whyInvalid" | "confirmations" | "confirmationsWanted">,
 ): string {
   if (payment.whyInvalid) return WHY_INVALID[payment.whyInvalid].text;
   if (payment.state !== "UNCONFIRMED") return words(payment.state);
   if (payment.confirmationsWanted === 0) return "Paid, being checked";
   const { confirmations, confirmationsWanted } = payment;
   if (confirmations >= confirmationsWanted) return `Paid, ${count(confirmations, "confirmation")}`;
-  return `Paid, ${confirmations} of ${confirmationsWanted} confirmations`;
+  return `Paid, ${confirmations} of ${count(confirmationsWanted, "confirmation")}`;
 }
 
 /** The payments that a filter by state shows, in the words of their rows. */
@@ -71,16 +71,42 @@ export function confirmationsOf(confirmations: number, wanted: number): string {
 }
 
 /** Whether the customer is still asked for coins. */
-export function asksForCoins(payment: Pick<PaymentRow, "state">): boolean {
+export function asksForCoins(payment: Pick<PaymentItem, "state">): boolean {
   return payment.state === "NEW" || payment.state === "UNDERPAID";
 }
 
 /** Which payment a sentence is about: the shop's own reference and the price. */
-export function orderOf(payment: Pick<PaymentRow, "merchantTransactionId" | "price">): string {
+export function orderOf(payment: Pick<PaymentItem, "merchantTransactionId" | "price">): string {
   const price = `${payment.price.shown} ${payment.price.currency}`;
   return payment.merchantTransactionId
     ? `${payment.merchantTransactionId} (${price})`
     : `the payment of ${price}`;
+}
+
+/** What an API key may do, by the permission's name. */
+export const PERMISSIONS: Record<string, string> = {
+  "payments.read": "read payments",
+  "payments.create": "make payments",
+  "payouts.read": "read payouts",
+  "payouts.create": "make payouts",
+  "payouts.approve": "approve payouts",
+};
+
+/** The words of a form for the API's names of fields. */
+export type Labels = Record<string, string>;
+
+/** An error's message with the form's words where a sentence of it begins with a field's name. */
+export function inFormsWords(message: string, labels: Labels): string {
+  const parts = message.split("; ").map((part) => {
+    const [first = ""] = part.split(" ", 1);
+    return Object.hasOwn(labels, first) ? `${labels[first]}${part.slice(first.length)}` : part;
+  });
+  return capital(parts.join("; "));
+}
+
+/** The gateway's sentences go on where a log's line begins; here they stand by themselves. */
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Words that begin a sentence. */
@@ -89,7 +115,7 @@ export function sentence(text: string): string {
 }
 
 /** What becomes of the coins of a dismissed anomaly, by its kind. */
-export function afterDismissal(row: AnomalyRow): string {
+export function afterDismissal(row: AnomalyItem): string {
   const coins = `${row.paid.shown} BTC`;
   switch (row.anomalyType) {
     case "LATE_PAYMENT":

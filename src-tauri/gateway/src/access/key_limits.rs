@@ -35,7 +35,7 @@ const LISTS_RETRY_SECONDS: u32 = 5;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyLimit {
     /// Too many requests in a second.
-    #[error("this API key asks for more than {per_second} payments and resends in a second: slow down")]
+    #[error("this API key asks for payments and resends faster than it may ({per_second} in a second): slow down")]
     Requests {
         /// The bound.
         per_second: u32,
@@ -43,7 +43,7 @@ pub enum KeyLimit {
         retry_after_seconds: u32,
     },
     /// Too many payments that wait for coins or confirmations.
-    #[error("{most} payments of this API key are open, which is the most: wait until some are paid or expire")]
+    #[error("this API key has as many open payments as it may have ({most}): wait until one is paid or expires")]
     OpenPayments {
         /// The bound.
         most: u32,

@@ -1,4 +1,4 @@
-//! An image file as the value of a setting: a `data:` URL. The setting itself judges how large it may be.
+//! An image file as the value of a setting: a `data:` URL.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -6,8 +6,8 @@ use std::io::Read as _;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
-/// Far above what any setting takes; more is not read.
-const READ_MAX: u64 = 1024 * 1024;
+/// Bytes of an image at most: in base64 they just fit into the 48 KiB of the setting `merchantLogo`.
+const IMAGE_MAX: u64 = 36_800;
 
 /// Why a file is no value.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +18,9 @@ pub(super) enum ImageError {
     /// It is no image of a kind that is taken.
     #[error("it is no PNG, JPEG, WebP or SVG image")]
     Kind,
+    /// It is larger than an image may be.
+    #[error("it is larger than the 36,800 bytes that an image may have")]
+    TooLarge,
 }
 
 /// The image in the file at `path` as a `data:` URL.
@@ -26,8 +29,11 @@ pub(super) enum ImageError {
 /// [`ImageError`].
 pub(super) fn data_url(path: &str) -> Result<String, ImageError> {
     let mut image = Vec::new();
-    File::open(path)?.take(READ_MAX).read_to_end(&mut image)?;
+    File::open(path)?.take(IMAGE_MAX + 1).read_to_end(&mut image)?;
     let kind = kind(&image).ok_or(ImageError::Kind)?;
+    if u64::try_from(image.len()).is_ok_and(|length| length > IMAGE_MAX) {
+        return Err(ImageError::TooLarge);
+    }
     Ok(format!("data:image/{kind};base64,{}", BASE64_STANDARD.encode(&image)))
 }
 
@@ -44,6 +50,22 @@ fn kind(image: &[u8]) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::environment::Environment;
+    use crate::settings::{SETTINGS, Settings};
+
+    #[test]
+    fn the_largest_image_fits_into_the_setting_and_one_byte_more_is_told_the_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("logo.svg");
+        let image = |bytes: usize| format!("{:<bytes$}", "<svg/>");
+        std::fs::write(&file, image(36_800)).unwrap();
+        let value = data_url(file.to_str().unwrap()).unwrap();
+        let setting = SETTINGS.iter().find(|setting| setting.name == "merchantLogo").unwrap();
+        setting.apply(&mut Settings::defaults(Environment::Test), &value).unwrap();
+        std::fs::write(&file, image(36_801)).unwrap();
+        let refused = data_url(file.to_str().unwrap()).unwrap_err();
+        assert!(refused.to_string().contains("36,800 bytes"), "{refused}");
+    }
 
     #[test]
     fn images_are_known_by_what_they_hold() {

@@ -19,7 +19,7 @@ impl Actor {
         Self(format!("panel:{}", trust::own_name()))
     }
 
-    /// The actor as the audit keeps it.
+    /// The actor as the audit stores it.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

@@ -56,7 +56,7 @@ pub struct DismissAnomaly {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
-pub struct AnomalyRow {
+pub struct AnomalyItem {
     /// The anomaly's id.
     pub anomaly_id: String,
     /// The id of its payment.
@@ -66,9 +66,7 @@ pub struct AnomalyRow {
     /// The coins concerned.
     pub paid: BtcView,
     /// Their worth when observed.
-    pub fiat_amount: String,
-    /// The ISO code of the currency of that worth.
-    pub currency: String,
+    pub worth: FiatView,
     /// When it was observed, ISO 8601.
     pub time: String,
     /// What happened, a sentence for people.
@@ -83,8 +81,6 @@ pub struct AnomalyRow {
     pub merchant_transaction_id: String,
     /// The price of its payment.
     pub price: FiatView,
-    /// The worth of the coins concerned when observed.
-    pub worth: FiatView,
     /// Whether the shop is notified of what becomes of it: not without an `anomalyNotificationUrl`.
     pub notified: bool,
     /// What accepting the coins that came for its payment would mean; absent where staff may not.
@@ -121,17 +117,15 @@ impl AboutPayment {
     }
 }
 
-impl AnomalyRow {
+impl AnomalyItem {
     /// The view of an anomaly of that payment.
     pub fn of(row: &store::anomalies::AnomalyRow, about: &AboutPayment) -> Self {
-        let worth = FiatView::of(row.worth_minor(), row.currency);
         Self {
             anomaly_id: row.anomaly.id.to_string(),
             payment_id: row.payment_id.to_string(),
             anomaly_type: row.anomaly.kind.into(),
             paid: BtcView::of_sats(row.anomaly.paid_sats),
-            fiat_amount: worth.text.clone(),
-            currency: row.currency.code().to_owned(),
+            worth: FiatView::of(row.worth_minor(), row.currency),
             time: row.created_at.iso_seconds(),
             message: anomaly_message(row),
             resolution: row.anomaly.resolution.into(),
@@ -139,7 +133,6 @@ impl AnomalyRow {
             btc_tx_ids: row.anomaly.txids.iter().map(ToString::to_string).collect(),
             merchant_transaction_id: row.merchant_transaction_id.clone(),
             price: about.price.clone(),
-            worth,
             notified: row.notification_url.is_some(),
             acceptance: about.acceptance.clone(),
         }
@@ -147,9 +140,9 @@ impl AnomalyRow {
 }
 
 impl Ask for ListAnomalies {
-    type Answer = Page<AnomalyRow>;
+    type Answer = Page<AnomalyItem>;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<Page<AnomalyRow>, CommandError> {
+    async fn answer(self, by: &Asker<'_>) -> Result<Page<AnomalyItem>, CommandError> {
         let resolution = self.open.then_some(anomaly::Resolution::Open);
         let filter = AnomalyFilter { resolution, ..AnomalyFilter::default() };
         let limit = page_size(self.limit)?;
@@ -164,7 +157,7 @@ impl Ask for ListAnomalies {
                 {
                     payments.insert(row.payment_id, about);
                 }
-                items.extend(payments.get(&row.payment_id).map(|about| AnomalyRow::of(row, about)));
+                items.extend(payments.get(&row.payment_id).map(|about| AnomalyItem::of(row, about)));
             }
             Ok(Page { items, items_count: reader.anomalies_count(&filter)? })
         })
@@ -173,27 +166,27 @@ impl Ask for ListAnomalies {
 }
 
 impl Ask for ShowAnomaly {
-    type Answer = AnomalyRow;
+    type Answer = AnomalyItem;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<AnomalyRow, CommandError> {
+    async fn answer(self, by: &Asker<'_>) -> Result<AnomalyItem, CommandError> {
         show(by, id("anomalyId", &self.anomaly_id)?).await
     }
 }
 
 impl Ask for DismissAnomaly {
-    type Answer = AnomalyRow;
+    type Answer = AnomalyItem;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<AnomalyRow, CommandError> {
+    async fn answer(self, by: &Asker<'_>) -> Result<AnomalyItem, CommandError> {
         let anomaly_id = id("anomalyId", &self.anomaly_id)?;
         anomalies::dismiss(by.gateway(), anomaly_id, &self.reason, by.actor).await?;
         show(by, anomaly_id).await
     }
 }
 
-async fn show(by: &Asker<'_>, id: Id) -> Result<AnomalyRow, CommandError> {
+async fn show(by: &Asker<'_>, id: Id) -> Result<AnomalyItem, CommandError> {
     let find = move |reader: &Reader<'_>| {
         let Some(row) = reader.anomaly(&id)? else { return Ok(None) };
-        Ok(AboutPayment::read(reader, &row.payment_id)?.map(|about| AnomalyRow::of(&row, &about)))
+        Ok(AboutPayment::read(reader, &row.payment_id)?.map(|about| AnomalyItem::of(&row, &about)))
     };
     by.read(move |_, reader| find(reader)).await?.ok_or_else(|| CommandError::not_found("anomaly", &id))
 }

@@ -57,5 +57,5 @@ impl Asker<'_> {
 
 /// The id in an argument.
 pub(crate) fn id(field: &'static str, text: &str) -> Result<Id, CommandError> {
-    text.parse().map_err(|error| CommandError::invalid(field, &error))
+    text.parse().map_err(|error| CommandError::at(field, &error))
 }

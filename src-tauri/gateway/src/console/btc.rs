@@ -1,4 +1,4 @@
-//! Money in views: satoshis to compare, and the text to show. Nothing is computed with it outside the gateway.
+//! Bitcoin in views: satoshis to compare, a text to copy and one to read. Nothing is computed with it outside the gateway.
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::{format_btc_signed, show_btc};

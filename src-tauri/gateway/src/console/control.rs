@@ -54,11 +54,9 @@ async fn ask_of(user: u32, socket: &Path, command: &Command) -> Option<Result<Va
     Some(match exchange(stream, command).await {
         Ok(Answer::Ok(view)) => Ok(view),
         Ok(Answer::Error(error)) => Err(error),
-        Err(error) => Err(CommandError {
-            error_type: "GATEWAY_BROKE_OFF".to_owned(),
-            message: format!("the running gateway did not answer: {error}"),
-            field: None,
-        }),
+        Err(error) => {
+            Err(CommandError::of("GATEWAY_BROKE_OFF", &format_args!("the running gateway did not answer: {error}")))
+        }
     })
 }
 
@@ -98,6 +96,7 @@ mod listener {
     use crate::app::App;
     use crate::console::actor::Actor;
     use crate::console::command::dispatch;
+    use crate::field_errors::VALIDATION_FAILED;
 
     /// Callers at the same time; more wait for their turn.
     const CALLERS_MAX: usize = 32;
@@ -196,11 +195,9 @@ mod listener {
                     Ok(view) => Answer::Ok(view),
                     Err(error) => Answer::Error(error),
                 },
-                Err(error) => Answer::Error(CommandError {
-                    error_type: "VALIDATION_FAILED".to_owned(),
-                    message: format!("this is no command: {error}"),
-                    field: None,
-                }),
+                Err(error) => {
+                    Answer::Error(CommandError::of(VALIDATION_FAILED, &format_args!("this is no command: {error}")))
+                }
             };
             write_line(&mut stream, &answer).await?;
         }

@@ -35,7 +35,7 @@ pub struct Resend {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
-pub struct DeliveryRow {
+pub struct DeliveryItem {
     /// The attempt's id.
     pub delivery_id: String,
     /// The notification's id, as its `webhook-id` tells.
@@ -73,7 +73,7 @@ pub struct Resent {
     pub queued: u32,
 }
 
-impl From<&store::deliveries::DeliveryRow> for DeliveryRow {
+impl From<&store::deliveries::DeliveryRow> for DeliveryItem {
     fn from(row: &store::deliveries::DeliveryRow) -> Self {
         Self {
             delivery_id: row.id.to_string(),
@@ -94,13 +94,13 @@ impl From<&store::deliveries::DeliveryRow> for DeliveryRow {
 }
 
 impl Ask for ListDeliveries {
-    type Answer = Page<DeliveryRow>;
+    type Answer = Page<DeliveryItem>;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<Page<DeliveryRow>, CommandError> {
+    async fn answer(self, by: &Asker<'_>) -> Result<Page<DeliveryItem>, CommandError> {
         let limit = page_size(self.limit)?;
         by.read(move |_, reader| {
             let rows = reader.deliveries(self.failed, limit, self.offset)?;
-            let items = rows.iter().map(DeliveryRow::from).collect();
+            let items = rows.iter().map(DeliveryItem::from).collect();
             Ok(Page { items, items_count: reader.count_deliveries(self.failed)? })
         })
         .await

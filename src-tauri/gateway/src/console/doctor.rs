@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use tillgate_domain::words::count;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
@@ -32,14 +33,14 @@ pub struct Doctor {}
 pub struct DoctorView {
     /// Whether all is well.
     pub ok: bool,
-    /// What was found, one row for each thing looked at.
-    pub checks: Vec<CheckRow>,
+    /// What was found, one item for each thing looked at.
+    pub checks: Vec<CheckItem>,
 }
 
 /// One thing that `doctor` looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
-pub struct CheckRow {
+pub struct CheckItem {
     /// What was looked at: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
     /// `notifications`; `folder`, `lock` and others where the gateway could not be opened.
     pub name: String,
@@ -101,27 +102,27 @@ pub(crate) fn examine_unopened(
     view(checks)
 }
 
-fn view(checks: Vec<CheckRow>) -> DoctorView {
+fn view(checks: Vec<CheckItem>) -> DoctorView {
     DoctorView { ok: checks.iter().all(|check| check.ok), checks }
 }
 
-fn check(name: &str, finding: Finding) -> CheckRow {
+fn check(name: &str, finding: Finding) -> CheckItem {
     let ok = finding.is_ok();
     let message = match finding {
         Ok(message) | Err(message) => message,
     };
-    CheckRow { name: name.to_owned(), ok, message }
+    CheckItem { name: name.to_owned(), ok, message }
 }
 
 fn keyring(gateway: &Gateway) -> Finding {
-    let place = gateway.secrets.describe();
+    let location = gateway.secrets.describe();
     match gateway.secrets.get(Purpose::WalletMnemonic) {
-        Ok(Some(_)) => Ok(format!("secrets lie in {place}")),
+        Ok(Some(_)) => Ok(format!("secrets are in {location}")),
         Ok(None) if gateway.wallet.get().is_none() => {
-            Ok(format!("secrets will lie in {place}; there is no wallet yet"))
+            Ok(format!("secrets will be in {location}; there is no wallet yet"))
         }
         Ok(None) => Err(format!(
-            "the wallet's words are missing from {place}: restore them from your backup, or coins can be received but never spent"
+            "the wallet's words are missing from {location}: restore them from your backup, or coins can be received but never spent"
         )),
         Err(error) => Err(error.to_string()),
     }
@@ -196,15 +197,16 @@ fn notifications(gateway: &Gateway) -> Finding {
     let mut wrong = Vec::new();
     if !failing.is_empty() {
         let hosts: Vec<String> =
-            failing.iter().map(|one| format!("{} ({} wait)", host(&one.server), one.notifications)).collect();
+            failing.iter().map(|one| format!("{} ({} waiting)", host(&one.server), one.notifications)).collect();
         wrong.push(format!(
             "no notification arrives at {}: see what the server answers with `tillgate deliveries list --failed`; each is tried again by itself for three days",
             hosts.join(", ")
         ));
     }
     if untold > 0 {
+        let given_up = count(untold, "notification was", "notifications were");
         wrong.push(format!(
-            "{untold} notifications were given up after three days: once the server is mended, send them with `tillgate deliveries resend`"
+            "{given_up} given up after three days: once the server is mended, send again with `tillgate deliveries resend`"
         ));
     }
     if wrong.is_empty() { Ok("every server takes its notifications".to_owned()) } else { Err(wrong.join("; ")) }

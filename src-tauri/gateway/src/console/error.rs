@@ -21,20 +21,28 @@ use crate::watcher::AcceptError;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, thiserror::Error)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
-#[error("{message}")]
+#[error("{message}{}", in_brackets(.details.as_deref()))]
 pub struct CommandError {
     /// What went wrong, a stable name for programs: `NOT_FOUND`, `VALIDATION_FAILED`, …
     pub error_type: String,
     /// What went wrong, for people, with the remedy.
     pub message: String,
-    /// The argument at fault.
+    /// The argument that is wrong.
     pub field: Option<String>,
+    /// What the system said, where the sentence for people does not repeat it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub details: Option<String>,
+}
+
+fn in_brackets(details: Option<&str>) -> String {
+    details.map(|details| format!(" ({details})")).unwrap_or_default()
 }
 
 impl CommandError {
-    /// A value that an argument may not have, and why.
+    /// A value that an argument may not have; `what` goes on from the argument's name ("must be …").
     pub(super) fn invalid(field: &str, what: &impl std::fmt::Display) -> Self {
-        Self::at(field, &format!("{field}: {what}"))
+        Self::at(field, &format!("{field} {what}"))
     }
 
     /// An id that no record of this kind has.
@@ -51,7 +59,7 @@ impl CommandError {
     /// A failure that no argument caused.
     #[must_use]
     pub fn of(error_type: &str, message: &impl std::fmt::Display) -> Self {
-        Self { error_type: error_type.to_owned(), message: message.to_string(), field: None }
+        Self { error_type: error_type.to_owned(), message: message.to_string(), field: None, details: None }
     }
 
     fn of_field_errors(field_errors: &[FieldError]) -> Self {
@@ -61,14 +69,20 @@ impl CommandError {
         Self { field, ..Self::of(VALIDATION_FAILED, &message) }
     }
 
-    fn at(field: &str, message: &impl std::fmt::Display) -> Self {
+    /// The same as a whole sentence.
+    pub(super) fn at(field: &str, message: &impl std::fmt::Display) -> Self {
         Self { field: Some(field.to_owned()), ..Self::of(VALIDATION_FAILED, message) }
     }
 }
 
 impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
-        Self::of(if error.is_passing() { "STORAGE_UNAVAILABLE" } else { "INTERNAL_ERROR" }, &error)
+        let error_type = if error.is_passing() { "STORAGE_UNAVAILABLE" } else { "INTERNAL_ERROR" };
+        if let StoreError::Sqlite(error) = &error {
+            let sentence = "the database could not be read or written: try again";
+            return Self { details: Some(error.to_string()), ..Self::of(error_type, &sentence) };
+        }
+        Self::of(error_type, &error)
     }
 }
 
@@ -170,3 +184,6 @@ impl From<CallError> for CommandError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -51,11 +51,11 @@ pub struct RevokeKey {
 #[ts(export)]
 pub struct RotateHmacKey {}
 
-/// An API key; its secret is not kept.
+/// An API key; its secret is stored nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
-pub struct KeyRow {
+pub struct KeyItem {
     /// The key's name: the user name of Basic authentication.
     pub name: String,
     /// What it may do: `payments.read`, …
@@ -106,7 +106,7 @@ impl fmt::Debug for NewHmacKey {
     }
 }
 
-impl From<&ApiKey> for KeyRow {
+impl From<&ApiKey> for KeyItem {
     fn from(key: &ApiKey) -> Self {
         Self {
             name: key.name.clone(),
@@ -121,10 +121,10 @@ impl From<&ApiKey> for KeyRow {
 }
 
 impl Ask for ListKeys {
-    type Answer = Page<KeyRow>;
+    type Answer = Page<KeyItem>;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<Page<KeyRow>, CommandError> {
-        Ok(Page::whole(by.gateway().keys.list()?.iter().map(KeyRow::from).collect()))
+    async fn answer(self, by: &Asker<'_>) -> Result<Page<KeyItem>, CommandError> {
+        Ok(Page::whole(by.gateway().keys.list()?.iter().map(KeyItem::from).collect()))
     }
 }
 
@@ -133,7 +133,7 @@ impl Ask for CreateKey {
 
     async fn answer(self, by: &Asker<'_>) -> Result<NewKey, CommandError> {
         let gateway = by.gateway();
-        let refused = |error: NotPermissions| CommandError::invalid("permissions", &error);
+        let refused = |error: NotPermissions| CommandError::at("permissions", &error);
         let permissions = self.permissions.parse().map_err(refused)?;
         let hosts = NotifyHosts::read(&self.notify_hosts);
         let request = KeyRequest {
@@ -151,13 +151,13 @@ impl Ask for CreateKey {
 }
 
 impl Ask for RevokeKey {
-    type Answer = KeyRow;
+    type Answer = KeyItem;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<KeyRow, CommandError> {
+    async fn answer(self, by: &Asker<'_>) -> Result<KeyItem, CommandError> {
         let gateway = by.gateway();
         let key = gateway.keys.revoke(&self.name, gateway.clock.now(), by.actor).await?;
         gateway.note_change();
-        Ok(KeyRow::from(&key))
+        Ok(KeyItem::from(&key))
     }
 }
 

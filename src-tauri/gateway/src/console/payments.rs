@@ -19,7 +19,7 @@ use crate::payments::{self, Author, Created, Draft};
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payment_lists::PaymentFilter;
 use crate::store::{Reader, StoreError};
-pub(crate) use view::{PaymentRow, PaymentView};
+pub(crate) use view::{PaymentItem, PaymentView};
 
 /// Lists payments, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -77,9 +77,9 @@ pub struct AcceptPayment {
 }
 
 impl Ask for ListPayments {
-    type Answer = Page<PaymentRow>;
+    type Answer = Page<PaymentItem>;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<Page<PaymentRow>, CommandError> {
+    async fn answer(self, by: &Asker<'_>) -> Result<Page<PaymentItem>, CommandError> {
         let states = self.states.iter().map(|state| (*state).into()).collect();
         let filter = PaymentFilter { states, ..PaymentFilter::default() };
         let limit = page_size(self.limit)?;
@@ -146,13 +146,13 @@ fn list(
     search: Option<&str>,
     limit: u32,
     offset: u32,
-) -> Result<Page<PaymentRow>, StoreError> {
+) -> Result<Page<PaymentItem>, StoreError> {
     let search = search.map(str::trim).filter(|search| !search.is_empty());
     if let Some(row) = search.and_then(|search| search.parse::<Id>().ok()).map(|id| reader.payment(&id)).transpose()?
         && let Some(row) = row
     {
         let within = filter.states.is_empty() || filter.states.contains(&row.payment.state);
-        let items = if within && offset == 0 { vec![PaymentRow::of(reader, &row)?] } else { Vec::new() };
+        let items = if within && offset == 0 { vec![PaymentItem::of(reader, &row)?] } else { Vec::new() };
         return Ok(Page { items, items_count: u64::from(within) });
     }
     let filter = match search {
@@ -160,7 +160,7 @@ fn list(
         None => filter,
     };
     let rows = reader.payments(&filter, limit, u64::from(offset))?;
-    let items = rows.iter().map(|row| PaymentRow::of(reader, row)).collect::<Result<_, _>>()?;
+    let items = rows.iter().map(|row| PaymentItem::of(reader, row)).collect::<Result<_, _>>()?;
     Ok(Page { items, items_count: reader.payments_count(&filter)? })
 }
 

@@ -42,7 +42,7 @@ pub struct UnsetSetting {
 /// A setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
-pub struct SettingRow {
+pub struct SettingItem {
     /// The setting's name.
     pub name: String,
     /// Its value now.
@@ -53,7 +53,7 @@ pub struct SettingRow {
     pub about: String,
 }
 
-impl From<Shown> for SettingRow {
+impl From<Shown> for SettingItem {
     fn from(shown: Shown) -> Self {
         Self {
             name: shown.setting.name.to_owned(),
@@ -65,38 +65,38 @@ impl From<Shown> for SettingRow {
 }
 
 impl Ask for ListSettings {
-    type Answer = Page<SettingRow>;
+    type Answer = Page<SettingItem>;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<Page<SettingRow>, CommandError> {
-        Ok(Page::whole(by.gateway().settings.list().into_iter().map(SettingRow::from).collect()))
+    async fn answer(self, by: &Asker<'_>) -> Result<Page<SettingItem>, CommandError> {
+        Ok(Page::whole(by.gateway().settings.list().into_iter().map(SettingItem::from).collect()))
     }
 }
 
 impl Ask for GetSetting {
-    type Answer = SettingRow;
+    type Answer = SettingItem;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<SettingRow, CommandError> {
+    async fn answer(self, by: &Asker<'_>) -> Result<SettingItem, CommandError> {
         Ok(by.gateway().settings.show(&self.name)?.into())
     }
 }
 
 impl Ask for SetSetting {
-    type Answer = SettingRow;
+    type Answer = SettingItem;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<SettingRow, CommandError> {
+    async fn answer(self, by: &Asker<'_>) -> Result<SettingItem, CommandError> {
         change(by, &self.name, Some(&self.value)).await
     }
 }
 
 impl Ask for UnsetSetting {
-    type Answer = SettingRow;
+    type Answer = SettingItem;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<SettingRow, CommandError> {
+    async fn answer(self, by: &Asker<'_>) -> Result<SettingItem, CommandError> {
         change(by, &self.name, None).await
     }
 }
 
-async fn change(by: &Asker<'_>, name: &str, value: Option<&str>) -> Result<SettingRow, CommandError> {
+async fn change(by: &Asker<'_>, name: &str, value: Option<&str>) -> Result<SettingItem, CommandError> {
     let gateway = by.gateway();
     let act = Act { actor: by.actor, at: gateway.clock.now() };
     let shown = match value {

@@ -104,6 +104,30 @@ names! {
         /// It will not come back.
         Gone = "gone",
     }
+
+    /// What led to a change of a payment.
+    ChangeCause {
+        /// The chain or the mempool showed something new.
+        Chain = "chain",
+        /// The chain or the mempool showed that coins which had counted are gone.
+        Withdrawn = "withdrawn",
+        /// A moment came, such as the deadline.
+        Time = "time",
+        /// Staff accepted the coins that came.
+        Staff = "staff",
+    }
+}
+
+impl ChangeCause {
+    /// The cause of a change, `is_withdrawal` where coins that had counted were gone by it.
+    pub(super) const fn of(cause: payment::Cause, is_withdrawal: bool) -> Self {
+        match cause {
+            payment::Cause::Chain if is_withdrawal => Self::Withdrawn,
+            payment::Cause::Chain => Self::Chain,
+            payment::Cause::Time => Self::Time,
+            payment::Cause::Staff => Self::Staff,
+        }
+    }
 }
 
 impl From<payment::PaymentState> for PaymentState {

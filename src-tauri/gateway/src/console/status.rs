@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Currency;
+use tillgate_domain::words::count;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
@@ -39,14 +40,14 @@ pub struct StatusView {
     pub pages: Option<String>,
     /// What the environment's clock shows, ISO 8601.
     pub clock: String,
-    /// The height of the best block seen.
+    /// The height of the best block of the last look.
     pub chain_height: u32,
     /// When the chain was last looked at; absent before the first look.
     pub chain_looked_at: Option<String>,
     /// Why the last look failed, if it did.
     pub chain_error: Option<String>,
     /// The rates of this moment.
-    pub rates: Vec<RateRow>,
+    pub rates: Vec<RateItem>,
     /// How many payments are NEW, UNDERPAID or UNCONFIRMED.
     #[ts(type = "number")]
     pub open_payments: u64,
@@ -60,7 +61,7 @@ pub struct StatusView {
     pub hmac_key: bool,
     /// Whether the backend is the built-in sandbox.
     pub sandbox: bool,
-    /// Where secrets lie.
+    /// Where secrets are stored.
     pub secrets: String,
     /// What staff should know at once, sentences.
     pub warnings: Vec<String>,
@@ -79,7 +80,7 @@ pub struct StatusView {
 /// An exchange rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
-pub struct RateRow {
+pub struct RateItem {
     /// The currency's ISO code.
     pub currency: String,
     /// How many units of it one Bitcoin costs.
@@ -90,7 +91,7 @@ pub struct RateRow {
     pub shown: String,
 }
 
-impl From<RatesRow> for RateRow {
+impl From<RatesRow> for RateItem {
     fn from(row: RatesRow) -> Self {
         Self {
             currency: row.currency.code().to_owned(),
@@ -124,7 +125,8 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
     warnings.extend(key_trouble);
     let given_up = reader.count_given_up()?;
     if given_up > 0 {
-        warnings.push(format!("{given_up} notifications were given up after three days of attempts: `deliveries list --failed` shows why, `deliveries resend` starts anew"));
+        let given_up = count(given_up, "notification was", "notifications were");
+        warnings.push(format!("{given_up} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` starts anew"));
     }
     let failing = reader.failing_servers()?;
     Ok(StatusView {
@@ -137,7 +139,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         chain_height: watched.tip.map_or(0, |tip| tip.height),
         chain_looked_at: watched.looked_at.map(|at| at.iso_millis()),
         chain_error: watched.error,
-        rates: rates.into_iter().map(RateRow::from).collect(),
+        rates: rates.into_iter().map(RateItem::from).collect(),
         open_payments: reader.payments_count(&PaymentFilter::open())?,
         open_anomalies: reader.open_anomalies_count(None)?,
         waiting_notifications: reader.count_waiting_notifications()?,

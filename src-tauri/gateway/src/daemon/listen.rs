@@ -30,7 +30,7 @@ pub(crate) struct Listen {
 pub(crate) enum Tls {
     /// None: on loopback, or behind a reverse proxy.
     None,
-    /// A certificate of our own making, kept in the data directory.
+    /// A certificate of our own making, stored in the data directory.
     SelfSigned,
     /// The merchant's own.
     Files {

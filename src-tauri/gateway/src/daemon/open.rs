@@ -44,10 +44,10 @@ pub struct Options {
 /// Why a gateway cannot be opened; each is a sentence with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The data directory.
+    /// The data directory cannot be used.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// The database.
+    /// The database cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The folder holds another environment's database.
@@ -55,14 +55,14 @@ pub enum OpenError {
         "{file} belongs to the environment {found}, not to {wanted}: environments share nothing; name another --data-dir"
     )]
     OtherEnvironment {
-        /// The database.
+        /// The database's file.
         file: PathBuf,
         /// Whose it is.
         found: Environment,
         /// Who asks.
         wanted: Environment,
     },
-    /// A setting given at the start.
+    /// A setting that a flag or an environment variable gives has no valid value.
     #[error("{by}: {error}")]
     Override {
         /// The flag or variable.
@@ -70,22 +70,22 @@ pub enum OpenError {
         /// What is wrong with its value.
         error: SettingError,
     },
-    /// The settings.
+    /// The stored settings cannot be read.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// The secrets.
+    /// Neither keyring nor file of secrets can be used.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The Bitcoin backend.
+    /// The Bitcoin backend cannot be opened.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// The wallet.
+    /// The wallet cannot be read or made.
     #[error(transparent)]
     Wallet(#[from] WalletError),
-    /// Random numbers.
+    /// The system gives no random numbers.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    /// Notifications.
+    /// What sends notifications cannot be made.
     #[error(transparent)]
     Notifier(#[from] NoClient),
     /// A blocking step ended unexpectedly.

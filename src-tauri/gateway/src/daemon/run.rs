@@ -136,7 +136,7 @@ async fn start_up(app: &App) {
     if let Err(error) = app.gateway.refresh_rates().await {
         tracing::error!(%error, "the exchange rates could not be stored");
     }
-    // The last look keeps the reason of a failure, logs it once, and the loop looks again.
+    // The last look remembers the reason of a failure, logs it once, and the loop looks again.
     let _ = app.watcher.look().await;
 }
 

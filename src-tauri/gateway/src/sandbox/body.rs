@@ -10,8 +10,8 @@ use super::CallError;
 use crate::field_errors::FieldError;
 use crate::json::{JsonObject, read_number};
 
-/// The body's fields and what is wrong with them. A field that is at fault reads as something, and
-/// [`Body::finish`] lets nobody use it.
+/// The body's fields and what is wrong with them. A wrong field reads as some value, which
+/// [`Body::finish`] lets nobody use.
 pub(super) struct Body<'a> {
     fields: JsonObject<'a>,
     field_errors: Vec<FieldError>,

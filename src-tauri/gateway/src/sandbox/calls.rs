@@ -23,65 +23,41 @@ pub(crate) enum Call {
     Status,
     /// The customer pays.
     Pay {
-        /// Which payment.
         payment: Id,
-        /// How much; what remains where this is left open.
+        /// `None` for what remains.
         amount_sats: Option<u64>,
-        /// In how many transactions.
+        /// How many transactions the sum is divided among.
         parts: u32,
-        /// At which fee rate.
         fee_rate_sat_vb: Option<u64>,
-        /// How many blocks are mined on top.
         confirmations: u32,
     },
     /// The customer replaces an unconfirmed transaction.
-    Replace {
-        /// Which one.
-        txid: Txid,
-        /// By what.
-        replace: Replace,
-    },
+    Replace { txid: Txid, replace: Replace },
     /// A transaction drops out of the mempool.
-    Evict {
-        /// Which one.
-        txid: Txid,
-    },
+    Evict { txid: Txid },
     /// Blocks are mined.
     Mine {
-        /// How many.
         count: u32,
-        /// Without the mempool's transactions.
+        /// Whether the mempool's transactions stay out of them.
         empty: bool,
     },
     /// The last blocks are replaced.
     Reorg {
-        /// How many.
         depth: u32,
-        /// Whether the customer's transactions go back to the mempool, or are double-spent.
+        /// `true`: the customer's transactions go back to the mempool; `false`: they are double-spent.
         keep_transactions: bool,
     },
     /// The environment's clock moves forward.
-    AdvanceClock {
-        /// By how much.
-        seconds: u64,
-    },
+    AdvanceClock { seconds: u64 },
     /// Rates are set or withdrawn.
     SetRates {
         /// By currency; `None` withdraws one.
         rates: BTreeMap<String, Option<String>>,
     },
     /// The customer sends coins to anybody.
-    Send {
-        /// To whom.
-        script: ScriptBuf,
-        /// How much.
-        amount_sats: u64,
-    },
+    Send { script: ScriptBuf, amount_sats: u64 },
     /// The backend misbehaves, or no longer does.
-    SetFaults {
-        /// What changes.
-        patch: FaultsPatch,
-    },
+    SetFaults { patch: FaultsPatch },
 }
 
 /// Makes a call of what its path names and its body says.

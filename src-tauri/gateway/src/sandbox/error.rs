@@ -38,7 +38,7 @@ pub enum CallError {
     BrokenOff,
 }
 
-/// Names the field at fault where the sandbox's refusal is about one.
+/// Names the field where the sandbox's refusal is about one.
 pub(super) fn refused(error: SandboxError) -> CallError {
     let field = match &error {
         SandboxError::Storage(_)
@@ -67,5 +67,5 @@ pub(super) fn refused(error: SandboxError) -> CallError {
         SandboxError::ReorgDepth { .. } => "depth",
         SandboxError::ClockOutOfRange { .. } => "advanceSeconds",
     };
-    CallError::Invalid(vec![FieldError::invalid(field, format!("cannot be so: {error}"))])
+    CallError::Invalid(vec![FieldError::invalid(field, format!("is not possible: {error}"))])
 }

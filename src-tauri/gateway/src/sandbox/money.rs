@@ -1,4 +1,4 @@
-//! What the customer is to pay, and how the sandbox's rates are shown.
+//! What the customer is to pay, and the sandbox's rates as JSON.
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ async fn ok(world: &World, method: &str, path: &str, body: Value) -> Value {
     call(&world.app, method, path, body).await.unwrap()
 }
 
-/// The fields at fault.
+/// The fields that are wrong.
 async fn field_errors(world: &World, method: &str, path: &str, body: Value) -> Vec<String> {
     match call(&world.app, method, path, body).await {
         Err(CallError::Invalid(field_errors)) => {
@@ -73,8 +73,8 @@ async fn a_rate_holds_at_once_until_it_is_withdrawn() {
     let usd = tillgate_domain::money::Currency::USD;
     let status = ok(&world, "PUT", "/sandbox/rates", json!({"USD": "70000.00"})).await;
     assert_eq!(status["rates"]["USD"].to_string(), "70000.0000");
-    let kept = world.gateway.rates.rate_for(usd, world.gateway.clock.now()).unwrap();
-    assert_eq!(kept.rate.format(), "70000.0000");
+    let stored = world.gateway.rates.rate_for(usd, world.gateway.clock.now()).unwrap();
+    assert_eq!(stored.rate.format(), "70000.0000");
     ok(&world, "PUT", "/sandbox/rates", json!({"USD": null})).await;
     assert!(world.gateway.rates.rate_for(usd, world.gateway.clock.now()).is_err());
 }

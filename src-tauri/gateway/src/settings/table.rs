@@ -196,7 +196,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "merchantLogo",
-        form: "a PNG, JPEG, WebP or SVG image as a base64 data: URL of at most 48 KiB, or empty",
+        form: "a PNG, JPEG, WebP or SVG image of at most 36,800 bytes, from a file by --file or as a base64 data: URL, or empty",
         about: "The logo on the payment pages.",
         set: |to, text| optional(text, logo).map(|value| to.merchant_logo = value),
         text: |of| of.merchant_logo.clone().unwrap_or_default(),

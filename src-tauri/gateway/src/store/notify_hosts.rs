@@ -14,7 +14,7 @@ pub struct NotifyHosts(Vec<String>);
 
 /// A text that is no host, or too many of them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("at most {HOSTS_MAX} hosts like shop.example or 192.0.2.1, each without scheme, port and path")]
+#[error("must be at most {HOSTS_MAX} hosts like shop.example or 192.0.2.1, each without scheme, port and path")]
 pub struct NotHosts;
 
 impl NotifyHosts {

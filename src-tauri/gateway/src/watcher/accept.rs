@@ -63,8 +63,7 @@ pub(super) fn accept(
     if let Some(shown_sats) = shown_sats.filter(|shown_sats| acceptable_sats < *shown_sats) {
         return Err(AcceptError::Less { would: format_btc(acceptable_sats), shown: format_btc(shown_sats) });
     }
-    let affected = AffectedPayment::by(Cause::Staff);
-    let (advance, warnings) = advance::payment(outbox, context, row.seq, &affected)?;
+    let (advance, warnings) = advance::payment(outbox, context, row.seq, &AffectedPayment::by(Cause::Staff))?;
     if advance.accepted_sats.is_none() {
         return Err(AcceptRefusal::NoCoins.into());
     }

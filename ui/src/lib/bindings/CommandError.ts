@@ -13,6 +13,10 @@ errorType: string,
  */
 message: string, 
 /**
- * The argument at fault.
+ * The argument that is wrong.
  */
-field: string | null, };
+field: string | null, 
+/**
+ * What the system said, where the sentence for people does not repeat it.
+ */
+details?: string, };

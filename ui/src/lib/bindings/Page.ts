@@ -5,10 +5,10 @@
  */
 export type Page<T> = { 
 /**
- * The rows of this page.
+ * What is on this page.
  */
 items: Array<T>, 
 /**
- * How many rows match in all.
+ * How many there are on all pages.
  */
 itemsCount: number, };

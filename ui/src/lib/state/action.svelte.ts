@@ -1,6 +1,7 @@
 // One act of a person: running or not, and why it failed.
 import type { CommandError } from "../bindings/CommandError";
 import { asCommandError } from "../host";
+import { inFormsWords, type Labels } from "../words";
 
 export class Action {
   running = $state(false);
@@ -21,8 +22,8 @@ export class Action {
     }
   }
 
-  /** The message, where it concerns this field. */
-  about(field: string): string | undefined {
-    return this.error?.field === field ? this.error.message : undefined;
+  /** The message in the form's words, where it concerns this field. */
+  about(field: string, labels: Labels = {}): string | undefined {
+    return this.error?.field === field ? inFormsWords(this.error.message, labels) : undefined;
   }
 }

@@ -1,4 +1,4 @@
-// What a person narrowed and scrolled in each list, kept while another screen is shown.
+// What a person narrowed and scrolled in each list, remembered while another screen is shown.
 import type { Attachment } from "svelte/attachments";
 import type { PaymentState } from "../bindings/PaymentState";
 

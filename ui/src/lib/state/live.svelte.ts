@@ -18,7 +18,7 @@ export function refreshAll(): void {
 }
 
 export class Live<T> {
-  /** The last answer; kept while a newer one is on its way, and when that fails. */
+  /** The last answer; it stays while a newer one is on its way, and when that fails. */
   value = $state.raw<T | undefined>(undefined);
   /** Why the newest read failed. */
   error = $state.raw<CommandError | undefined>(undefined);

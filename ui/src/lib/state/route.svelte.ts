@@ -1,4 +1,4 @@
-// Which screen is shown, kept in the address after `#` so that Back and reload work.
+// Which screen is shown, which stands in the address after `#` so that Back and reload work.
 export type Route =
   | { screen: "payments" }
   | { screen: "payment"; id: string }

@@ -2,8 +2,8 @@
 interface Secret {
   title: string;
   about: string;
-  /** What Tillgate keeps of it. */
-  kept: string;
+  /** What Tillgate stores of it. */
+  stored: string;
   rows: { label: string; value: string; secret?: boolean }[];
 }
 

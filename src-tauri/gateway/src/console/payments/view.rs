@@ -8,10 +8,10 @@ use tillgate_domain::payment::{self, Payment};
 use tillgate_domain::receipt::{Receipt, least_confirmations};
 use ts_rs::TS;
 
-use crate::console::anomalies::{AboutPayment, AnomalyRow};
+use crate::console::anomalies::{AboutPayment, AnomalyItem};
 use crate::console::btc::BtcView;
-use crate::console::deliveries::DeliveryRow;
-use crate::console::states::{PaymentState, TransactionPosition};
+use crate::console::deliveries::DeliveryItem;
+use crate::console::states::{ChangeCause, PaymentState, TransactionPosition};
 use crate::console::sums::{Acceptance, FiatView, WhyInvalid};
 use crate::gateway::Gateway;
 use crate::records::qr;
@@ -24,7 +24,7 @@ const DELIVERIES_OF_PAYMENT: u32 = 100;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
-pub struct PaymentRow {
+pub struct PaymentItem {
     /// The payment's id.
     pub payment_id: String,
     /// Where the payment stands.
@@ -33,10 +33,6 @@ pub struct PaymentRow {
     pub amount: BtcView,
     /// What counts.
     pub paid: BtcView,
-    /// The price, `10.00`.
-    pub fiat_amount: String,
-    /// The ISO code of the price's currency.
-    pub currency: String,
     /// The API key's name.
     pub label: String,
     /// What the customer reads.
@@ -66,9 +62,9 @@ pub struct PaymentRow {
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct PaymentView {
-    /// What the list shows of it.
+    /// What the list tells of it.
     #[serde(flatten)]
-    pub row: PaymentRow,
+    pub item: PaymentItem,
     /// The address to pay to.
     pub address: String,
     /// The rate of its arithmetic.
@@ -77,8 +73,6 @@ pub struct PaymentView {
     pub payment_address: String,
     /// Where the customer's page is.
     pub payment_page_url: String,
-    /// What is still to pay; negative when overpaid.
-    pub remaining: BtcView,
     /// What is still to pay, where something is.
     pub still_due: Option<BtcView>,
     /// What was paid beyond the amount, where something was.
@@ -87,8 +81,6 @@ pub struct PaymentView {
     pub difference_worth: FiatView,
     /// The rate for people: `64,210.55`.
     pub exchange_rate_shown: String,
-    /// What is paid, in fiat.
-    pub paid_fiat: String,
     /// The QR code of address and amount, an SVG document.
     pub qr_svg: String,
     /// When it was first CONFIRMED.
@@ -102,13 +94,13 @@ pub struct PaymentView {
     /// What the sandbox's customer could pay; absent outside the sandbox.
     pub sandbox_amounts: Option<SandboxAmounts>,
     /// All transactions that pay its address, counting or not.
-    pub transactions: Vec<TransactionRow>,
+    pub transactions: Vec<TransactionItem>,
     /// Its changes, oldest first.
-    pub history: Vec<HistoryRow>,
+    pub history: Vec<HistoryItem>,
     /// Attempts to notify, newest first.
-    pub deliveries: Vec<DeliveryRow>,
+    pub deliveries: Vec<DeliveryItem>,
     /// Its anomalies, newest first.
-    pub anomalies: Vec<AnomalyRow>,
+    pub anomalies: Vec<AnomalyItem>,
 }
 
 /// Sums that the panel's sandbox buttons offer for one payment, so that nothing is computed there.
@@ -128,7 +120,7 @@ pub struct SandboxAmounts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
-pub struct TransactionRow {
+pub struct TransactionItem {
     /// The transaction's id.
     pub btc_tx_id: String,
     /// All that it pays to the address.
@@ -147,7 +139,7 @@ pub struct TransactionRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
-pub struct HistoryRow {
+pub struct HistoryItem {
     /// When it changed.
     pub time: String,
     /// The state before.
@@ -156,13 +148,13 @@ pub struct HistoryRow {
     pub to: PaymentState,
     /// What counted after.
     pub paid: BtcView,
-    /// What led to it: `chain`, `time`, `staff`; `withdrawn` where coins that counted are gone.
-    pub cause: String,
+    /// What led to it.
+    pub cause: ChangeCause,
     /// Why it was INVALID after.
     pub why_invalid: Option<WhyInvalid>,
 }
 
-impl PaymentRow {
+impl PaymentItem {
     /// The payment as a list shows it.
     pub fn of(reader: &Reader<'_>, row: &store::payments::PaymentRow) -> Result<Self, StoreError> {
         let payment = &row.payment;
@@ -179,8 +171,6 @@ impl PaymentRow {
             state: payment.state.into(),
             amount: BtcView::of_sats(payment.amount_sats),
             paid: BtcView::of_sats(payment.paid_sats),
-            fiat_amount: payment.currency.format_minor(payment.price_minor),
-            currency: payment.currency.code().to_owned(),
             label: row.label.clone(),
             message: row.message.clone(),
             merchant_transaction_id: row.merchant_transaction_id.clone(),
@@ -208,13 +198,11 @@ impl PaymentView {
         let tip_height = reader.tip_height()?;
         let remaining = payment.remaining_sats();
         Ok(Some(Self {
-            row: PaymentRow::of(reader, &row)?,
+            item: PaymentItem::of(reader, &row)?,
             address: row.address.clone(),
             exchange_rate: payment.rate.format(),
             payment_address: payment_uri(&row.address, payment.amount_sats, &row.label, &row.message),
             payment_page_url: format!("{}/{}", gateway.pages_base(), payment.id),
-            remaining: BtcView::of(remaining),
-            paid_fiat: payment.currency.format_minor(payment.paid_minor()),
             still_due: (remaining > 0).then(|| BtcView::of(remaining)),
             overpaid_by: (remaining < 0).then(|| BtcView::of(remaining.saturating_neg())),
             difference_worth: FiatView::of(payment.remaining_minor().saturating_abs(), payment.currency),
@@ -225,10 +213,10 @@ impl PaymentView {
             anomaly_notification_url: row.anomaly_notification_url.clone(),
             acceptance: about.acceptance.clone(),
             sandbox_amounts: gateway.sandbox.is_some().then(|| SandboxAmounts::of(payment, row.dust_limit_sats())),
-            transactions: receipts.iter().map(|receipt| TransactionRow::of(receipt, tip_height)).collect(),
-            history: HistoryRow::all(payment.amount_sats, &reader.payment_history(row.seq)?),
-            deliveries: deliveries.iter().map(DeliveryRow::from).collect(),
-            anomalies: anomalies.iter().map(|row| AnomalyRow::of(row, &about)).collect(),
+            transactions: receipts.iter().map(|receipt| TransactionItem::of(receipt, tip_height)).collect(),
+            history: HistoryItem::all(payment.amount_sats, &reader.payment_history(row.seq)?),
+            deliveries: deliveries.iter().map(DeliveryItem::from).collect(),
+            anomalies: anomalies.iter().map(|row| AnomalyItem::of(row, &about)).collect(),
         }))
     }
 }
@@ -246,7 +234,7 @@ impl SandboxAmounts {
     }
 }
 
-impl TransactionRow {
+impl TransactionItem {
     fn of(receipt: &Receipt, tip_height: u32) -> Self {
         Self {
             btc_tx_id: receipt.txid.to_string(),
@@ -259,7 +247,7 @@ impl TransactionRow {
     }
 }
 
-impl HistoryRow {
+impl HistoryItem {
     /// The changes of a payment of `amount_sats`, oldest first.
     fn all(amount_sats: u64, changes: &[store::history::HistoryRow]) -> Vec<Self> {
         let mut paid_before = 0;
@@ -272,7 +260,7 @@ impl HistoryRow {
                 from: change.from.into(),
                 to: change.to.into(),
                 paid: BtcView::of_sats(change.paid_sats),
-                cause: if withdrawn { "withdrawn" } else { change.cause.as_str() }.to_owned(),
+                cause: ChangeCause::of(change.cause, withdrawn),
                 why_invalid: payment::WhyInvalid::of(change.to, was_confirmed, amount_sats, change.paid_sats)
                     .map(WhyInvalid::from),
             });

@@ -50,7 +50,7 @@ pub(super) const ENGLISH: Texts = Texts {
     time_up: "The time is up",
     time_up_hint: "Please send nothing any more. If you have paid, this page will show it in a moment.",
     unconfirmed: "Payment received",
-    unconfirmed_hint: "Waiting for the Bitcoin network: {} of {} confirmations.",
+    unconfirmed_hint: "Waiting for the Bitcoin network. Confirmations: {} of {}.",
     confirmed: "Paid",
     confirmed_hint: "Thank you! The payment is complete.",
     expired: "This payment has expired",

@@ -3,7 +3,7 @@
 /**
  * An exchange rate.
  */
-export type RateRow = { 
+export type RateItem = { 
 /**
  * The currency's ISO code.
  */

@@ -5,7 +5,7 @@ import type { TransactionPosition } from "./TransactionPosition";
 /**
  * A transaction that pays a payment's address.
  */
-export type TransactionRow = { 
+export type TransactionItem = { 
 /**
  * The transaction's id.
  */

@@ -8,7 +8,7 @@ import type { Resolution } from "./Resolution";
 /**
  * An anomaly.
  */
-export type AnomalyRow = { 
+export type AnomalyItem = { 
 /**
  * The anomaly's id.
  */
@@ -28,11 +28,7 @@ paid: BtcView,
 /**
  * Their worth when observed.
  */
-fiatAmount: string, 
-/**
- * The ISO code of the currency of that worth.
- */
-currency: string, 
+worth: FiatView, 
 /**
  * When it was observed, ISO 8601.
  */
@@ -61,10 +57,6 @@ merchantTransactionId: string,
  * The price of its payment.
  */
 price: FiatView, 
-/**
- * The worth of the coins concerned when observed.
- */
-worth: FiatView, 
 /**
  * Whether the shop is notified of what becomes of it: not without an `anomalyNotificationUrl`.
  */

@@ -3,7 +3,7 @@
 /**
  * A setting.
  */
-export type SettingRow = { 
+export type SettingItem = { 
 /**
  * The setting's name.
  */

@@ -3,7 +3,7 @@
 /**
  * One thing that `doctor` looked at.
  */
-export type CheckRow = { 
+export type CheckItem = { 
 /**
  * What was looked at: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
  * `notifications`; `folder`, `lock` and others where the gateway could not be opened.

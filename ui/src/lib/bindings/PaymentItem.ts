@@ -7,7 +7,7 @@ import type { WhyInvalid } from "./WhyInvalid";
 /**
  * A payment in the list.
  */
-export type PaymentRow = { 
+export type PaymentItem = { 
 /**
  * The payment's id.
  */
@@ -24,14 +24,6 @@ amount: BtcView,
  * What counts.
  */
 paid: BtcView, 
-/**
- * The price, `10.00`.
- */
-fiatAmount: string, 
-/**
- * The ISO code of the price's currency.
- */
-currency: string, 
 /**
  * The API key's name.
  */

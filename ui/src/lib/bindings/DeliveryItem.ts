@@ -5,7 +5,7 @@ import type { SubjectKind } from "./SubjectKind";
 /**
  * One attempt to deliver a notification, or a notification that waits for its first.
  */
-export type DeliveryRow = { 
+export type DeliveryItem = { 
 /**
  * The attempt's id.
  */

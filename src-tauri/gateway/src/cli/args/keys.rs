@@ -1,0 +1,63 @@
+//! The commands of keys.
+
+use clap::Subcommand;
+
+use crate::console::Command;
+use crate::console::keys::{CreateKey, ListKeys, RevokeKey, RotateHmacKey};
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum Keys {
+    /// Make a key; its secret is shown this once. JSON: {"name", "secret", "permissions"}.
+    Create {
+        /// Letters, digits, underscore; 1 to 64.
+        name: String,
+        /// shop (payments only), full, or a list of payments.read, payments.create, payouts.read,
+        /// payouts.create, payouts.approve.
+        #[arg(long, default_value = "shop", value_name = "shop|full|LIST")]
+        permissions: String,
+        /// Payments made with this key need no notificationUrl.
+        #[arg(long)]
+        notification_url_optional: bool,
+        /// The key sees, resends and approves what it made, and nothing else.
+        #[arg(long)]
+        own: bool,
+        /// A host that this key's notifications may go to, like shop.example; repeatable [default: all hosts].
+        #[arg(long = "notify-host", value_name = "HOST")]
+        notify_hosts: Vec<String>,
+    },
+    /// List the keys. JSON: {"items": […]}.
+    List,
+    /// Revoke a key: it is refused at once.
+    Revoke {
+        /// The key's name.
+        name: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum HmacKey {
+    /// Make a new key, shown this once; the old one signs beside it for 24 hours. JSON: {"key"}.
+    Rotate,
+}
+
+impl Keys {
+    /// What the line asks.
+    pub(super) fn command(self) -> Command {
+        match self {
+            Self::Create { name, permissions, notification_url_optional, own, notify_hosts } => {
+                CreateKey { name, permissions, notification_url_optional, own, notify_hosts }.into()
+            }
+            Self::List => ListKeys {}.into(),
+            Self::Revoke { name } => RevokeKey { name }.into(),
+        }
+    }
+}
+
+impl HmacKey {
+    /// What the line asks.
+    pub(super) fn command(self) -> Command {
+        match self {
+            Self::Rotate => RotateHmacKey {}.into(),
+        }
+    }
+}

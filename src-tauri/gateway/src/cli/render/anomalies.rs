@@ -1,0 +1,46 @@
+//! Anomalies.
+
+use crate::cli::table::Align::{Left, Right};
+use crate::cli::table::{Table, fields};
+use crate::console::anomalies::AnomalyItem;
+
+pub(super) fn anomalies(items: &[AnomalyItem]) -> String {
+    let mut table = Table::new(&[
+        ("anomaly", Left),
+        ("kind", Left),
+        ("resolution", Left),
+        ("BTC", Right),
+        ("worth", Right),
+        ("", Left),
+        ("time", Left),
+        ("payment", Left),
+    ]);
+    for item in items {
+        table.row([
+            item.anomaly_id.clone(),
+            item.anomaly_type.to_string(),
+            item.resolution.to_string(),
+            item.paid.shown.clone(),
+            item.worth.shown.clone(),
+            item.worth.currency.clone(),
+            item.time.clone(),
+            item.payment_id.clone(),
+        ]);
+    }
+    table.render("No anomalies.")
+}
+
+pub(super) fn anomaly(item: &AnomalyItem) -> String {
+    let mut shown = vec![
+        ("anomaly", item.anomaly_id.clone()),
+        ("kind", item.anomaly_type.to_string()),
+        ("resolution", item.resolution.to_string()),
+        ("coins", format!("{} BTC, {} {}", item.paid.shown, item.worth.shown, item.worth.currency)),
+        ("time", item.time.clone()),
+        ("payment", item.payment_id.clone()),
+        ("what", item.message.clone()),
+    ];
+    shown.extend(item.dismissal_reason.clone().map(|reason| ("why dismissed", reason)));
+    shown.extend(item.btc_tx_ids.iter().map(|txid| ("transaction", txid.clone())));
+    fields(&shown)
+}

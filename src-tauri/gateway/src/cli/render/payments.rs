@@ -1,0 +1,123 @@
+//! Payments.
+
+use super::anomalies::anomalies;
+use super::deliveries::deliveries;
+use crate::cli::table::Align::{Left, Right};
+use crate::cli::table::{Table, fields};
+use crate::console::payments::{PaymentItem, PaymentView};
+use crate::console::states::PaymentState;
+use crate::console::sums::WhyInvalid;
+
+pub(super) fn payments(items: &[PaymentItem]) -> String {
+    let mut table = Table::new(&[
+        ("payment", Left),
+        ("state", Left),
+        ("amount BTC", Right),
+        ("paid BTC", Right),
+        ("price", Right),
+        ("", Left),
+        ("created", Left),
+        ("key", Left),
+        ("reference", Left),
+        ("open anomalies", Right),
+    ]);
+    for item in items {
+        table.row([
+            item.payment_id.clone(),
+            state(item.state, item.why_invalid),
+            item.amount.shown.clone(),
+            item.paid.shown.clone(),
+            item.price.shown.clone(),
+            item.price.currency.clone(),
+            item.creation_time.clone(),
+            item.label.clone(),
+            item.merchant_transaction_id.clone(),
+            if item.open_anomalies == 0 { String::new() } else { item.open_anomalies.to_string() },
+        ]);
+    }
+    table.render("No payments.")
+}
+
+/// A payment's state, and beside INVALID the reason.
+fn state(state: PaymentState, why_invalid: Option<WhyInvalid>) -> String {
+    let Some(why) = why_invalid else { return state.to_string() };
+    let why = match why {
+        WhyInvalid::ShortPaid => "Short paid",
+        WhyInvalid::Overpaid => "Overpaid",
+        WhyInvalid::Reversed => "Reversed",
+        WhyInvalid::Withdrawn => "Coins withdrawn",
+    };
+    format!("{state} ({why})")
+}
+
+pub(super) fn payment(view: &PaymentView) -> String {
+    let item = &view.item;
+    let none = || "–".to_owned();
+    let mut shown = vec![
+        ("payment", item.payment_id.clone()),
+        ("state", state(item.state, item.why_invalid)),
+        ("price", format!("{} {}", item.price.shown, item.price.currency)),
+        ("amount", format!("{} BTC at {} {}", item.amount.shown, view.exchange_rate_shown, item.price.currency)),
+        ("paid", format!("{} BTC, {} {}", item.paid.shown, item.paid_worth.shown, item.price.currency)),
+    ];
+    let due = view.still_due.as_ref().map(|sum| ("remaining", sum));
+    let surplus = view.overpaid_by.as_ref().map(|sum| ("overpaid", sum));
+    shown.extend(due.or(surplus).map(|(name, sum)| {
+        (name, format!("{} BTC, {} {}", sum.shown, view.difference_worth.shown, item.price.currency))
+    }));
+    shown.extend([
+        ("confirmations", format!("{} wanted", item.confirmations_wanted)),
+        ("address", view.address.clone()),
+        ("page", view.payment_page_url.clone()),
+        ("created", item.creation_time.clone()),
+        ("expires", item.expiration_time.clone()),
+        ("confirmed", view.payment_time.clone().unwrap_or_else(none)),
+        ("key", item.label.clone()),
+        ("message", item.message.clone()),
+        ("reference", item.merchant_transaction_id.clone()),
+        ("notifies", view.notification_url.clone().unwrap_or_else(none)),
+        ("anomalies to", view.anomaly_notification_url.clone().unwrap_or_else(none)),
+    ]);
+    let mut text = fields(&shown);
+    let mut transactions = Table::new(&[
+        ("transaction", Left),
+        ("pays BTC", Right),
+        ("credited BTC", Right),
+        ("confirmations", Right),
+        ("position", Left),
+        ("first seen", Left),
+    ]);
+    for one in &view.transactions {
+        transactions.row([
+            one.btc_tx_id.clone(),
+            one.amount.shown.clone(),
+            one.counted.shown.clone(),
+            one.confirmations.to_string(),
+            one.position.to_string(),
+            one.time.clone(),
+        ]);
+    }
+    let mut history = Table::new(&[("time", Left), ("from", Left), ("to", Left), ("paid BTC", Right), ("cause", Left)]);
+    for one in &view.history {
+        history.row([
+            one.time.clone(),
+            one.from.to_string(),
+            state(one.to, one.why_invalid),
+            one.paid.shown.clone(),
+            one.cause.to_string(),
+        ]);
+    }
+    for section in [
+        transactions.render("No transactions."),
+        history.render("No changes."),
+        deliveries(&view.deliveries),
+        anomalies(&view.anomalies),
+    ] {
+        text.push('\n');
+        text.push_str(&section);
+    }
+    if view.acceptance.is_some() {
+        text.push_str(&format!("\nTo take what came: tillgate payments accept {}\n", item.payment_id));
+    }
+    text
+}

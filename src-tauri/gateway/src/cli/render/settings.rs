@@ -1,0 +1,30 @@
+//! Settings.
+
+use crate::cli::table::Align::Left;
+use crate::cli::table::{Table, plain};
+use crate::console::settings::SettingItem;
+
+/// Characters of a value at most: a whole logo would fill the screen.
+const VALUE_MAX: usize = 48;
+
+pub(super) fn settings(items: &[SettingItem]) -> String {
+    let mut table = Table::new(&[("setting", Left), ("value", Left), ("default", Left), ("about", Left)]);
+    for item in items {
+        // The form that follows is said where a value is refused, and in the JSON form.
+        let about = item.about.split(" Must be ").next().unwrap_or_default();
+        table.row([item.name.clone(), shortened(&item.value), item.default.clone(), about.to_owned()]);
+    }
+    table.render("No settings.")
+}
+
+pub(super) fn setting(item: &SettingItem) -> String {
+    format!("{} = {}\n", item.name, plain(&shortened(&item.value)))
+}
+
+fn shortened(value: &str) -> String {
+    let mut short: String = value.chars().take(VALUE_MAX).collect();
+    if short != value {
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,56 @@
+//! What runs, and what a doctor found.
+
+use crate::cli::table::Align::{Left, Right};
+use crate::cli::table::{Table, fields, plain};
+use crate::console::doctor::DoctorView;
+use crate::console::status::StatusView;
+
+pub(super) fn doctor(view: &DoctorView) -> String {
+    let mut table = Table::new(&[("", Left), ("check", Left), ("finding", Left)]);
+    for check in &view.checks {
+        let mark = if check.ok { "ok" } else { "!!" };
+        table.row([mark.to_owned(), check.name.clone(), check.message.clone()]);
+    }
+    table.render("Nothing was checked.") + if view.ok { "All is well.\n" } else { "" }
+}
+
+pub(super) fn status(view: &StatusView) -> String {
+    let none = || "–".to_owned();
+    let failing = match view.failing_servers.as_slice() {
+        [] => view.failing_notifications.to_string(),
+        servers => format!("{}, to {}", view.failing_notifications, servers.join(", ")),
+    };
+    let backend = if view.sandbox { "built-in sandbox" } else { "Bitcoin backend" };
+    let mut text = fields(&[
+        ("environment", view.environment.clone()),
+        ("version", view.version.clone()),
+        ("serving", if view.serving { "yes".to_owned() } else { "no: `tillgate serve` starts it".to_owned() }),
+        ("API", view.api.clone().unwrap_or_else(none)),
+        ("pages", view.pages.clone().unwrap_or_else(none)),
+        ("clock", view.clock.clone()),
+        ("backend", format!("{backend}, height {}", view.chain_height)),
+        ("last look", view.chain_looked_at.clone().unwrap_or_else(none)),
+        ("chain", view.chain_error.clone().map_or("answers".to_owned(), |error| format!("DOWN: {error}"))),
+        ("open payments", view.open_payments.to_string()),
+        ("open anomalies", view.open_anomalies.to_string()),
+        ("open reversals", view.open_reversals.to_string()),
+        ("waiting notifications", view.waiting_notifications.to_string()),
+        ("failing notifications", failing),
+        (
+            "notifications signed",
+            if view.hmac_key { "yes" } else { "no: `tillgate hmac-key rotate` makes a key" }.to_owned(),
+        ),
+        ("secrets", view.secrets.clone()),
+    ]);
+    let mut rates = Table::new(&[("currency", Left), ("rate", Right), ("", Left)]);
+    for rate in &view.rates {
+        let fresh = if rate.fresh { "fresh" } else { "stale" };
+        rates.row([rate.currency.clone(), rate.shown.clone(), fresh.to_owned()]);
+    }
+    text.push('\n');
+    text.push_str(&rates.render("No exchange rates."));
+    for warning in &view.warnings {
+        text.push_str(&format!("\nWarning: {}\n", plain(warning)));
+    }
+    text
+}

@@ -1,0 +1,127 @@
+//! What is printed of views.
+
+use serde_json::{Value, json};
+
+use super::render;
+use crate::console::doctor::Doctor;
+use crate::console::keys::ListKeys;
+use crate::console::payments::{ListPayments, ShowPayment};
+use crate::console::settings::{GetSetting, SetSetting};
+use crate::console::status::Status;
+
+/// A sum as a view has it, for programs and for people.
+fn sum(text: &str, shown: &str) -> Value {
+    json!({"sats": 0, "minor": 0, "text": text, "shown": shown, "currency": "USD"})
+}
+
+/// A payment of 80,000 dollars in a list.
+fn listed_payment(why_invalid: &str) -> Value {
+    json!({"paymentId": "c80af47a", "state": "INVALID", "amount": sum("1.23076924", "1.23076924"),
+        "paid": sum("1234.50000000", "1,234.50000000"), "label": "shop",
+        "message": "", "merchantTransactionId": "1", "creationTime": "2026-01-12T12:06:20Z",
+        "expirationTime": "2026-01-12T12:36:20Z", "openAnomalies": 1, "price": sum("80000.00", "80,000.00"),
+        "paidWorth": sum("80242500.00", "80,242,500.00"), "whyInvalid": why_invalid, "confirmations": 0,
+        "confirmationsWanted": 1})
+}
+
+/// The same payment, whole.
+fn payment_view(why_invalid: &str, still_due: Value, overpaid_by: Value) -> Value {
+    let mut view = listed_payment(why_invalid);
+    let rest = json!({"address": "bcrt1q", "exchangeRate": "65000.0000", "paymentAddress": "bitcoin:bcrt1q",
+        "paymentPageUrl": "http://127.0.0.1/pay/c80af47a", "stillDue": still_due,
+        "overpaidBy": overpaid_by, "differenceWorth": sum("80162500.00", "80,162,500.00"),
+        "exchangeRateShown": "65,000", "qrSvg": "", "paymentTime": null,
+        "notificationUrl": null, "anomalyNotificationUrl": null, "acceptance": null, "sandboxAmounts": null,
+        "transactions": [], "deliveries": [], "anomalies": [],
+        "history": [{"time": "2026-01-12T12:40:20.000Z", "from": "UNDERPAID", "to": "INVALID",
+            "paid": sum("1.00000000", "1.00000000"), "cause": "time", "whyInvalid": why_invalid}]});
+    view.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+    view
+}
+
+/// The line that begins with this name.
+fn line<'a>(text: &'a str, name: &str) -> &'a str {
+    text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no line {name} in {text}"))
+}
+
+#[test]
+fn an_invalid_payment_says_why() {
+    for (why, said) in [
+        ("SHORT_PAID", "INVALID (Short paid)"),
+        ("OVERPAID", "INVALID (Overpaid)"),
+        ("REVERSED", "INVALID (Reversed)"),
+        ("WITHDRAWN", "INVALID (Coins withdrawn)"),
+    ] {
+        let list = ListPayments { limit: 10, offset: 0, states: Vec::new(), search: None };
+        let text = render(&list.into(), json!({"items": [listed_payment(why)], "itemsCount": 1})).unwrap();
+        assert!(text.contains(said), "{text}");
+        let show = ShowPayment { payment_id: "c80af47a".to_owned() };
+        let text = render(&show.into(), payment_view(why, sum("0.10000000", "0.10000000"), Value::Null)).unwrap();
+        assert!(line(&text, "state").ends_with(said), "{text}");
+        assert!(line(&text, "2026-01-12T12:40:20.000Z").contains(said), "{text}");
+    }
+}
+
+#[test]
+fn sums_are_for_people_and_a_surplus_is_no_negative_remainder() {
+    let show = || ShowPayment { payment_id: "c80af47a".to_owned() }.into();
+    let surplus = sum("1233.26923076", "1,233.26923076");
+    let text = render(&show(), payment_view("OVERPAID", Value::Null, surplus)).unwrap();
+    assert!(line(&text, "overpaid").ends_with("1,233.26923076 BTC, 80,162,500.00 USD"), "{text}");
+    assert!(!text.contains("remaining") && !text.contains("-1233"), "{text}");
+    assert!(line(&text, "price").ends_with("80,000.00 USD"), "{text}");
+    assert!(line(&text, "amount").ends_with("at 65,000 USD"), "{text}");
+    assert!(line(&text, "paid").ends_with("1,234.50000000 BTC, 80,242,500.00 USD"), "{text}");
+    let text = render(&show(), payment_view("SHORT_PAID", sum("0.10000000", "0.10000000"), Value::Null)).unwrap();
+    assert!(line(&text, "remaining").contains("0.10000000 BTC") && !text.contains("overpaid"), "{text}");
+}
+
+#[test]
+fn the_status_tells_of_reversals_and_of_what_shops_do_not_hear() {
+    let view = json!({"environment": "test", "version": "1", "serving": true, "api": null, "pages": null,
+        "clock": "2026-01-12T12:06:20.000Z", "chainHeight": 7, "chainLookedAt": null, "chainError": null,
+        "rates": [{"currency": "USD", "rate": "65000.0000", "fresh": true, "shown": "65,000"}], "openPayments": 1,
+        "openAnomalies": 4, "waitingNotifications": 9, "hmacKey": true, "sandbox": true, "secrets": "keyring",
+        "warnings": [], "currencies": ["USD"], "openReversals": 2, "failingNotifications": 5,
+        "failingServers": ["a.example", "b.example:8443"]});
+    let text = render(&Status {}.into(), view).unwrap();
+    assert!(line(&text, "open reversals").contains('2'), "{text}");
+    assert!(line(&text, "failing notifications").ends_with("5, to a.example, b.example:8443"), "{text}");
+    assert!(line(&text, "USD").contains("65,000  fresh"), "{text}");
+}
+
+#[test]
+fn a_list_shows_how_much_there_is_beyond_it() {
+    let item = json!({"name": "shop", "permissions": ["payments.read"], "notificationUrlOptional": false,
+        "own": true, "notifyHosts": ["a.example", "b.example"], "created": "2026-01-12T12:06:20Z", "revoked": null});
+    let text = render(&ListKeys {}.into(), json!({"items": [item], "itemsCount": 3})).unwrap();
+    assert!(text.contains("shop") && text.contains("1 of 3"), "{text}");
+    assert!(text.contains("its own") && text.contains("a.example,b.example"), "{text}");
+    let text = render(&ListKeys {}.into(), json!({"items": [], "itemsCount": 0})).unwrap();
+    assert!(text.starts_with("No keys"), "{text}");
+}
+
+#[test]
+fn a_doctor_marks_what_is_wrong() {
+    let view = json!({"ok": false, "checks": [
+        {"name": "disk", "ok": true, "message": "fine"}, {"name": "ports", "ok": false, "message": "in use"}]});
+    let text = render(&Doctor {}.into(), view).unwrap();
+    assert!(text.contains("ok  disk   fine") && text.contains("!!  ports  in use"), "{text}");
+}
+
+#[test]
+fn a_view_of_another_form_is_an_error() {
+    assert!(render(&Status {}.into(), json!({"environment": "test"})).is_err());
+}
+
+#[test]
+fn a_logo_that_was_set_does_not_fill_the_screen_and_is_shown_whole_when_asked_for() {
+    let value = format!("data:image/png;base64,{}", "A".repeat(40_000));
+    let view = json!({"name": "merchantLogo", "value": value, "default": "", "about": "The logo."});
+    let name = || "merchantLogo".to_owned();
+    let set = SetSetting { name: name(), value: value.clone() };
+    let text = render(&set.into(), view.clone()).unwrap();
+    assert!(text.starts_with("merchantLogo = data:image/png;base64,AAA") && text.len() < 80, "{text}");
+    let get = GetSetting { name: name() };
+    assert_eq!(render(&get.into(), view).unwrap(), format!("{value}\n"));
+}

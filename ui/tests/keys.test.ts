@@ -1,0 +1,82 @@
+import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { describe, expect, test } from "vitest";
+import { go } from "../src/lib/state/route.svelte";
+import { status } from "./fixture";
+import { host, open } from "./panel";
+
+describe("API keys", () => {
+  test("say that customers see a key's name", async () => {
+    open("#/keys");
+    await fireEvent.click(await screen.findByRole("button", { name: "Create an API key" }));
+    expect(screen.getByText(/their wallet shows it/)).toBeTruthy();
+  });
+
+  test("Esc destroys no secret that was not copied, and no other screen does", async () => {
+    host.reply("createKey", { name: "webshop", secret: "s3cret", permissions: ["payments.read"] });
+    open("#/keys");
+    await fireEvent.click(await screen.findByRole("button", { name: "Create an API key" }));
+    await fireEvent.input(screen.getByLabelText("Name"), { target: { value: "webshop" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Create the key" }));
+    const dialog = await screen.findByRole("dialog", { name: "The key was created" });
+    const refused = !(await fireEvent.keyDown(dialog, { key: "Escape" }));
+    expect(refused).toBe(true);
+    expect((await within(dialog).findByRole("alert")).textContent).toContain("not copied");
+    go({ screen: "payments" });
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    expect(await screen.findByText("No payments yet")).toBeTruthy();
+    expect(screen.getByText("s3cret")).toBeTruthy();
+
+    Object.assign(navigator, { clipboard: { writeText: () => Promise.resolve() } });
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Copy the secret" }));
+    await within(dialog).findByText("Copied");
+    expect(screen.getByText("Copied the secret.")).toBeTruthy();
+    expect(await fireEvent.keyDown(dialog, { key: "Escape" })).toBe(true);
+    await fireEvent(dialog, new Event("close"));
+    await waitFor(() => expect(document.body.textContent).not.toContain("s3cret"));
+  });
+
+  test("a secret is shown once", async () => {
+    host.reply("createKey", { name: "webshop", secret: "s3cret", permissions: ["payments.read"] });
+    open("#/keys");
+    await fireEvent.click(await screen.findByRole("button", { name: "Create an API key" }));
+    await fireEvent.input(screen.getByLabelText("Name"), { target: { value: "webshop" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Create the key" }));
+    expect(await screen.findByText("s3cret")).toBeTruthy();
+    expect(screen.getByText(/Tillgate stores only what it needs to check it/)).toBeTruthy();
+    await fireEvent.click(screen.getByRole("button", { name: "I have stored it" }));
+    await waitFor(() => expect(document.body.textContent).not.toContain("s3cret"));
+  });
+
+  test.each([
+    ["keyring", "Tillgate stores it in the keyring and signs with it; it is shown this once."],
+    ["file", "Tillgate stores it in its file of secrets and signs with it; it is shown this once."],
+  ])("a signing key is stored, because it signs: in the %s", async (secrets, said) => {
+    host.reply("status", { ...status, secrets });
+    host.reply("rotateHmacKey", { key: "whsec_s3cret" });
+    open("#/keys");
+    await fireEvent.click(await screen.findByRole("button", { name: "Make a signing key" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Make the key" }));
+    expect(await screen.findByText(said)).toBeTruthy();
+    expect(screen.queryByText(/only what it needs/)).toBeNull();
+    expect(screen.getByRole("button", { name: "Copy the signing key" })).toBeTruthy();
+  });
+
+  test("revoking asks first", async () => {
+    const key = {
+      name: "webshop",
+      permissions: ["payments.read"],
+      notificationUrlOptional: false,
+      own: true,
+      notifyHosts: ["shop.example"],
+      created: "2026-01-12T12:00:00Z",
+      revoked: null,
+    };
+    host.reply("listKeys", { items: [key], itemsCount: 1 });
+    host.reply("revokeKey", key);
+    open("#/keys");
+    await fireEvent.click(await screen.findByRole("button", { name: "Revoke webshop" }));
+    expect(host.askedFor("revokeKey")).toHaveLength(0);
+    await fireEvent.click(screen.getByRole("button", { name: "Revoke the key" }));
+    await waitFor(() => expect(host.askedFor("revokeKey")).toMatchObject([{ name: "webshop" }]));
+  });
+});

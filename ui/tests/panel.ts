@@ -1,0 +1,29 @@
+// The panel on a host that answers what a test says.
+import { render } from "@testing-library/svelte";
+import { beforeEach } from "vitest";
+import App from "../src/App.svelte";
+import { setHost } from "../src/lib/host";
+import { lists } from "../src/lib/state/lists.svelte";
+import { notices } from "../src/lib/state/notices.svelte";
+import { told } from "../src/lib/state/told.svelte";
+import { FixtureHost } from "./fixture";
+
+/** A new one for each test. */
+export let host: FixtureHost;
+
+beforeEach(() => {
+  host = new FixtureHost();
+  setHost(host);
+  told.secret = undefined;
+  notices.shown = [];
+  lists.payments = { search: "", wanted: "", offset: 0 };
+  lists.anomalies = { open: true, offset: 0 };
+});
+
+/** Opens the window at a screen. */
+export function open(hash: string) {
+  location.hash = hash;
+  window.dispatchEvent(new HashChangeEvent("hashchange"));
+  render(App);
+  window.dispatchEvent(new HashChangeEvent("hashchange"));
+}

@@ -1,0 +1,173 @@
+import type { PaymentState } from "../src/lib/bindings/PaymentState";
+import type { PaymentView } from "../src/lib/bindings/PaymentView";
+import type { TransactionItem } from "../src/lib/bindings/TransactionItem";
+import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { describe, expect, test } from "vitest";
+import { acceptance, anomaly, delivery, payment } from "./fixture";
+import { host, open } from "./panel";
+
+describe("a payment", () => {
+  const href = `#/payment/${"p".repeat(40)}`;
+
+  test("the customer pays the sum that the gateway offered", async () => {
+    host.reply("showPayment", payment());
+    host.reply("sandbox", { btcTxIds: ["c".repeat(64)] });
+    open(href);
+    await fireEvent.click(await screen.findByRole("button", { name: /Pay a part/ }));
+    await waitFor(() =>
+      expect(host.askedFor("sandbox")).toMatchObject([
+        {
+          method: "POST",
+          path: `/sandbox/payments/${"p".repeat(40)}/pay`,
+          body: { btcAmount: "0.00007787" },
+        },
+      ]),
+    );
+  });
+
+  test("what a shop answered is text, never markup", async () => {
+    host.reply("showPayment", payment({ deliveries: [delivery()] }));
+    open(href);
+    expect(await screen.findByText("<b>upset</b>")).toBeTruthy();
+  });
+
+  test("a notification's state stands with its newest attempt alone", async () => {
+    const first = delivery({ deliveryId: "e".repeat(40), attempt: 1 });
+    host.reply("showPayment", payment({ deliveries: [delivery({ attempt: 2 }), first] }));
+    open(href);
+    expect(await screen.findAllByText(/payment, attempt/)).toHaveLength(2);
+    expect(screen.getAllByText("Waiting")).toHaveLength(1);
+  });
+
+  const more = { sats: 100, text: "0.00000100", shown: "0.00000100" };
+  test.each<[Partial<PaymentView>, string | undefined]>([
+    [{ stillDue: null }, undefined],
+    [{ state: "NEW" }, "Still due"],
+    [{ state: "UNDERPAID" }, "Still due"],
+    [{ state: "UNCONFIRMED" }, "Short by"],
+    [{ state: "CONFIRMED" }, "Short by"],
+    [{ state: "EXPIRED" }, "Short by"],
+    [{ state: "INVALID", whyInvalid: "SHORT_PAID" }, "Short by"],
+    [{ stillDue: null, overpaidBy: more }, "Overpaid by"],
+    [{ state: "CONFIRMED", stillDue: null, overpaidBy: more }, "Overpaid by"],
+  ])("the difference to the price has its own name: %o", async (over, name) => {
+    host.reply("showPayment", payment(over));
+    open(href);
+    await screen.findByText("Rate");
+    for (const one of ["Still due", "Short by", "Overpaid by"]) {
+      expect(screen.queryByText(one) !== null, one).toBe(one === name);
+    }
+  });
+
+  test.each<[PaymentState, boolean]>([
+    ["NEW", true],
+    ["UNDERPAID", true],
+    ["EXPIRED", false],
+    ["CONFIRMED", false],
+  ])("paying is the first thing to do where coins are asked for: %s", async (state, first) => {
+    host.reply("showPayment", payment({ state }));
+    open(href);
+    const exactly = await screen.findByRole("button", { name: /Pay exactly/ });
+    expect(exactly.classList.contains("primary")).toBe(first);
+    expect(screen.queryByText("No more coins are asked for.") === null).toBe(first);
+  });
+
+  test.each<[RegExp, string]>([
+    [/Pay exactly/, "The customer sent 1 transaction for order-7 (10.00 USD). Mine a block to confirm."],
+    [/Pay a part/, "The customer sent 1 transaction for order-7 (10.00 USD)."],
+    [/Pay too much/, "The customer sent 1 transaction for order-7 (10.00 USD)."],
+  ])("only what pays the price is confirmed by a block: %s", async (name, said) => {
+    host.reply("showPayment", payment());
+    host.reply("sandbox", { btcTxIds: ["c".repeat(64)] });
+    open(href);
+    await fireEvent.click(await screen.findByRole("button", { name }));
+    expect(await screen.findByText(said)).toBeTruthy();
+  });
+
+  test("a resend names the delivery", async () => {
+    host.reply("showPayment", payment({ deliveries: [delivery()] }));
+    host.reply("resend", { queued: 1 });
+    open(href);
+    await fireEvent.click(await screen.findByRole("button", { name: /Resend the notification/ }));
+    await waitFor(() => expect(host.askedFor("resend")).toMatchObject([{ id: "d".repeat(40) }]));
+    expect(await screen.findByText(/Queued 1 notification/)).toBeTruthy();
+  });
+
+  test("accepting says what will happen, and happens only then", async () => {
+    host.reply(
+      "showPayment",
+      payment({ state: "EXPIRED", acceptance: acceptance(), anomalies: [anomaly()] }),
+    );
+    host.reply("acceptPayment", payment({ state: "CONFIRMED" }));
+    open(href);
+    await fireEvent.click(await screen.findByRole("button", { name: /Accept the coins that came/ }));
+    const dialog = await screen.findByRole("dialog", {
+      name: "Accept 5.00 of 10.00 USD, 5.00 short, for order-7?",
+    });
+    expect(dialog.textContent).toContain("The shop is notified");
+    expect(host.askedFor("acceptPayment")).toHaveLength(0);
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Accept the coins" }));
+    await waitFor(() => expect(host.askedFor("acceptPayment")).toHaveLength(1));
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+  });
+
+  test("accepting carries the sum that was shown, also where other coins came meanwhile", async () => {
+    host.reply("showPayment", payment({ state: "EXPIRED", acceptance: acceptance() }));
+    host.reply("acceptPayment", payment({ state: "CONFIRMED" }));
+    open(href);
+    await fireEvent.click(await screen.findByRole("button", { name: /Accept the coins that came/ }));
+    const dialog = await screen.findByRole("dialog");
+    const fewer = { sats: 10, text: "0.00000010", shown: "0.00000010" };
+    host.reply(
+      "showPayment",
+      payment({ state: "EXPIRED", paid: fewer, acceptance: acceptance({ coins: fewer }) }),
+    );
+    host.emit("changed");
+    await screen.findByText(/0.00000010 BTC ·/);
+    expect(dialog.textContent).toContain("0.00007787 BTC");
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Accept the coins" }));
+    await waitFor(() => expect(host.askedFor("acceptPayment")).toMatchObject([{ acceptedSats: 7787 }]));
+  });
+
+  test("accepting says the state once", async () => {
+    host.reply("showPayment", payment({ state: "EXPIRED", acceptance: acceptance() }));
+    host.reply("acceptPayment", () => {
+      host.reply("showPayment", payment({ state: "CONFIRMED" }));
+      host.emit("changed");
+      return payment({ state: "CONFIRMED" });
+    });
+    open(href);
+    await fireEvent.click(await screen.findByRole("button", { name: /Accept the coins that came/ }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Accept the coins" }));
+    expect(await screen.findByText("Accepted the coins that came for order-7.")).toBeTruthy();
+    expect(await screen.findAllByText(/is now: Confirmed/)).toHaveLength(1);
+  });
+
+  test("confirmations are counted against what is wanted until they are enough", async () => {
+    const transaction: TransactionItem = {
+      btcTxId: "c".repeat(64),
+      amount: { sats: 100, text: "0.00000100", shown: "0.00000100" },
+      counted: { sats: 100, text: "0.00000100", shown: "0.00000100" },
+      confirmations: 14,
+      position: "block",
+      time: "2026-01-12T12:05:00Z",
+    };
+    const waiting = { ...transaction, btcTxId: "d".repeat(64), confirmations: 0 };
+    host.reply("showPayment", payment({ state: "CONFIRMED", transactions: [transaction, waiting] }));
+    open(href);
+    expect(await screen.findByText("14 confirmations")).toBeTruthy();
+    expect(screen.getByText("0 of 1")).toBeTruthy();
+  });
+
+  test("a refused dismissal stays open with its reason", async () => {
+    host.reply("showPayment", payment({ anomalies: [anomaly()] }));
+    host.reply("dismissAnomaly", { errorType: "CONFLICT", message: "It was accepted already.", field: null });
+    open(href);
+    await fireEvent.click(await screen.findByRole("button", { name: /Dismiss/ }));
+    const dialog = await screen.findByRole("dialog");
+    await fireEvent.input(within(dialog).getByLabelText("Why"), { target: { value: "kept as a tip" } });
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Dismiss the anomaly" }));
+    expect((await within(dialog).findByRole("alert")).textContent).toContain("accepted already");
+    expect(host.askedFor("dismissAnomaly")).toMatchObject([{ reason: "kept as a tip" }]);
+  });
+});

@@ -1,0 +1,164 @@
+import { fireEvent, screen, waitFor } from "@testing-library/svelte";
+import { describe, expect, test } from "vitest";
+import { payment, status } from "./fixture";
+import { host, open } from "./panel";
+
+describe("the list of payments", () => {
+  test("teaches where there is none", async () => {
+    open("#/payments");
+    expect(await screen.findByText("No payments yet")).toBeTruthy();
+    expect(screen.getByRole("link", { name: "Make a payment" }).getAttribute("href")).toBe("#/new");
+  });
+
+  test("reads again when the gateway changes, and tells which payment moved", async () => {
+    host.reply("listPayments", { items: [payment()], itemsCount: 1 });
+    open("#/payments");
+    await screen.findByText("order-7");
+    host.reply("listPayments", { items: [payment({ state: "CONFIRMED" })], itemsCount: 1 });
+    host.emit("changed");
+    expect(await screen.findByText("order-7 (10.00 USD) is now: Confirmed.")).toBeTruthy();
+  });
+
+  test("asks for what was searched, from the first page", async () => {
+    host.reply("listPayments", { items: [payment()], itemsCount: 120 });
+    open("#/payments");
+    await fireEvent.click(await screen.findByRole("button", { name: "Older" }));
+    await waitFor(() => expect(host.askedFor("listPayments").at(-1)).toMatchObject({ offset: 50 }));
+    await fireEvent.input(screen.getByRole("searchbox"), { target: { value: " order-7 " } });
+    await waitFor(() =>
+      expect(host.askedFor("listPayments").at(-1)).toMatchObject({
+        offset: 0,
+        search: "order-7",
+        states: [],
+      }),
+    );
+  });
+
+  test("keeps the last page and shows the error where a read fails, the system's words below", async () => {
+    host.reply("listPayments", { items: [payment()], itemsCount: 1 });
+    open("#/payments");
+    await screen.findByText("order-7");
+    host.reply("listPayments", {
+      errorType: "STORAGE_UNAVAILABLE",
+      message: "The disk is full.",
+      field: null,
+      details: "SQLITE_FULL",
+    });
+    host.emit("changed");
+    expect(await screen.findByText("The disk is full.")).toBeTruthy();
+    expect(screen.getByText("SQLITE_FULL").closest("details")?.open).toBe(false);
+    expect(screen.getByText("order-7")).toBeTruthy();
+  });
+});
+
+describe("what the list of payments says", () => {
+  test("the whole reference, where its column cuts it", async () => {
+    host.reply("listPayments", {
+      items: [payment(), payment({ paymentId: "q".repeat(40), merchantTransactionId: "" })],
+      itemsCount: 2,
+    });
+    open("#/payments");
+    expect((await screen.findByText("order-7")).closest("td")?.title).toBe("order-7");
+    expect(screen.getByText("qqqqqqqq…qqqqqq").closest("td")?.title).toBe("q".repeat(40));
+  });
+
+  test("states in its filter as its rows say them", async () => {
+    open("#/payments");
+    const filter = await screen.findByLabelText<HTMLSelectElement>("State");
+    expect([...filter.options].map((option) => [option.value, option.text])).toEqual([
+      ["", "All states"],
+      ["NEW", "New"],
+      ["UNDERPAID", "Underpaid"],
+      ["UNCONFIRMED", "Paid, waiting for blocks"],
+      ["CONFIRMED", "Confirmed"],
+      ["EXPIRED", "Expired"],
+      ["INVALID", "Short paid, overpaid, reversed or withdrawn"],
+    ]);
+  });
+});
+
+describe("the way back to a list", () => {
+  test("keeps the search, the page and the place", async () => {
+    host.reply("listPayments", { items: [payment()], itemsCount: 120 });
+    host.reply("showPayment", payment());
+    open("#/payments");
+    await fireEvent.input(await screen.findByRole("searchbox"), { target: { value: "order-7" } });
+    await fireEvent.click(await screen.findByRole("button", { name: "Older" }));
+    const main = screen.getByRole("main");
+    main.scrollTop = 333;
+    await fireEvent.scroll(main);
+    await fireEvent.click(await screen.findByText("order-7"));
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    const back = await screen.findByRole("link", { name: "← All payments" });
+    expect(main.scrollTop).toBe(0);
+    await fireEvent.click(back);
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    await waitFor(() => expect(main.scrollTop).toBe(333));
+    expect(screen.getByRole<HTMLInputElement>("searchbox").value).toBe("order-7");
+    expect(host.askedFor("listPayments").at(-1)).toMatchObject({ offset: 50, search: "order-7" });
+  });
+});
+
+describe("a new payment", () => {
+  test("sends what was typed, untouched, and shows the payment", async () => {
+    host.reply("createPayment", payment());
+    host.reply("showPayment", payment());
+    open("#/new");
+    await fireEvent.input(await screen.findByLabelText("Amount"), { target: { value: "10.10" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
+    await waitFor(() => expect(location.hash).toBe(`#/payment/${"p".repeat(40)}`));
+    expect(host.askedFor("createPayment")).toMatchObject([{ amount: "10.10", currency: "USD" }]);
+  });
+
+  test("offers the merchant's currencies alone, in their order", async () => {
+    open("#/new");
+    const choice = await screen.findByLabelText<HTMLSelectElement>("Currency");
+    const offered = [...choice.options].map((option) => [option.value, option.disabled]);
+    expect(offered).toEqual([
+      ["USD", false],
+      ["JPY", true],
+      ["EUR", false],
+    ]);
+  });
+
+  test("is not made without a fresh rate, and the form says why", async () => {
+    const rates = status.rates.map((rate) => ({ ...rate, fresh: false }));
+    host.reply("status", { ...status, rates });
+    open("#/new");
+    const choice = await screen.findByLabelText<HTMLSelectElement>("Currency");
+    expect(choice.value).toBe("");
+    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Make the payment" }).disabled).toBe(true);
+    expect(screen.getByText(/No currency has a fresh rate now/)).toBeTruthy();
+
+    host.reply("status", status);
+    host.emit("changed");
+    await waitFor(() => expect(choice.value).toBe("USD"));
+    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Make the payment" }).disabled).toBe(false);
+  });
+
+  test("is not made in a currency whose rate went stale after it was chosen", async () => {
+    open("#/new");
+    const choice = await screen.findByLabelText<HTMLSelectElement>("Currency");
+    await fireEvent.change(choice, { target: { value: "EUR" } });
+    const rates = status.rates.map((rate) => ({ ...rate, fresh: rate.currency !== "EUR" && rate.fresh }));
+    host.reply("status", { ...status, rates });
+    host.emit("changed");
+    expect(await screen.findByText(/There is no fresh rate for EUR now/)).toBeTruthy();
+    expect(choice.value).toBe("EUR");
+    expect(screen.getByRole<HTMLButtonElement>("button", { name: "Make the payment" }).disabled).toBe(true);
+  });
+
+  test("an error stands beside its field, in the form's words", async () => {
+    host.reply("createPayment", {
+      errorType: "VALIDATION_FAILED",
+      message: "amount must be more than 0",
+      field: "amount",
+    });
+    open("#/new");
+    const amount = await screen.findByLabelText("Amount");
+    await fireEvent.input(amount, { target: { value: "0" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
+    expect(await screen.findByText("Amount must be more than 0")).toBeTruthy();
+    expect(amount.getAttribute("aria-invalid")).toBe("true");
+  });
+});

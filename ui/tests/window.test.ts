@@ -1,0 +1,71 @@
+import { fireEvent, screen, within } from "@testing-library/svelte";
+import { describe, expect, test } from "vitest";
+import { status } from "./fixture";
+import { host, open } from "./panel";
+
+describe("the window", () => {
+  test("says in its footer which shop's server fails", async () => {
+    host.reply("status", { ...status, failingNotifications: 2, failingServers: ["shop.example"] });
+    open("#/payments");
+    expect(await screen.findByText("2 notifications fail: shop.example")).toBeTruthy();
+  });
+
+  test("says that it is the test environment", async () => {
+    open("#/payments");
+    expect(await screen.findByText("Test environment")).toBeTruthy();
+  });
+
+  test("says what to do where the gateway could not open, and tries again", async () => {
+    host.reply("status", {
+      errorType: "GATEWAY_DOWN",
+      message: "Another program runs: stop it.",
+      field: null,
+    });
+    open("#/payments");
+    expect((await screen.findByRole("alert")).textContent).toContain("Another program runs");
+    await fireEvent.click(screen.getByRole("button", { name: "Try again" }));
+    expect(host.acts).toEqual(["reopen"]);
+  });
+
+  test("keeps the raw error below the details where Tillgate runs already", async () => {
+    const message = "Another Tillgate serves this data directory. (the lock is held: stop that one)";
+    host.reply("status", { errorType: "GATEWAY_ELSEWHERE", message, field: null });
+    open("#/payments");
+    expect(await screen.findByText("Tillgate is running already")).toBeTruthy();
+    expect(screen.getByText(message).closest("details")?.open).toBe(false);
+    expect(screen.getByRole("alert").textContent).not.toContain("stop");
+  });
+
+  test("asks before it quits", async () => {
+    open("#/payments");
+    await screen.findByText("Test environment");
+    await fireEvent.keyDown(window, { key: "q", ctrlKey: true });
+    const dialog = await screen.findByRole("dialog", { name: "Quit Tillgate?" });
+    expect(host.acts).toEqual([]);
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Quit Tillgate" }));
+    expect(host.acts).toEqual(["quit"]);
+  });
+
+  test("says how to come back where there is no tray", async () => {
+    open("#/payments");
+    await screen.findByText("Test environment");
+    host.emit("no-tray");
+    const dialog = await screen.findByRole("dialog", { name: "Tillgate keeps running" });
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Close the window" }));
+    expect(host.acts).toEqual(["hide"]);
+  });
+
+  test("says that the chain cannot be read, and why only below the details", async () => {
+    host.reply("status", { ...status, chainError: "database is locked" });
+    open("#/payments");
+    expect(await screen.findByText(/The chain cannot be read: no coins are seen/)).toBeTruthy();
+    expect(screen.getByText(/database is locked/).closest("details")?.open).toBe(false);
+  });
+
+  test("shows the gateway's warnings and currencies without a fresh rate", async () => {
+    host.reply("status", { ...status, warnings: ["A double-spend was seen."] });
+    open("#/payments");
+    expect(await screen.findByText("A double-spend was seen.")).toBeTruthy();
+    expect(screen.getByText(/No fresh rate for JPY/)).toBeTruthy();
+  });
+});

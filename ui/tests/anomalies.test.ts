@@ -51,7 +51,7 @@ describe("anomalies", () => {
     expect(
       await screen.findByText("Accepted the coins that came for order-7. It is now: Confirmed."),
     ).toBeTruthy();
-    expect(host.askedFor("acceptPayment")).toMatchObject([{ acceptedSats: 7787 }]);
+    expect(host.askedFor("acceptPayment")).toMatchObject([{ agreedSats: 7787 }]);
   });
 
   test("a reversal is told on every screen", async () => {

@@ -32,7 +32,7 @@ export const status: StatusView = {
   failingServers: [],
   hmacKey: false,
   sandbox: true,
-  secrets: "keyring",
+  secrets: "the OS keyring",
   warnings: [],
   currencies: ["USD", "JPY", "EUR"],
 };

@@ -48,9 +48,12 @@ describe("API keys", () => {
   });
 
   test.each([
-    ["keyring", "Tillgate stores it in the keyring and signs with it; it is shown this once."],
-    ["file", "Tillgate stores it in its file of secrets and signs with it; it is shown this once."],
-  ])("a signing key is stored, because it signs: in the %s", async (secrets, said) => {
+    ["the OS keyring", "Tillgate stores it in the OS keyring and signs with it; it is shown this once."],
+    [
+      "the file /x/secrets.json, unencrypted",
+      "Tillgate stores it in the file /x/secrets.json, unencrypted and signs with it; it is shown this once.",
+    ],
+  ])("a signing key is stored, because it signs: in %s", async (secrets, said) => {
     host.reply("status", { ...status, secrets });
     host.reply("rotateHmacKey", { key: "whsec_s3cret" });
     open("#/keys");

@@ -73,7 +73,7 @@ describe("a payment", () => {
   });
 
   test.each<[RegExp, string]>([
-    [/Pay exactly/, "The customer sent 1 transaction for order-7 (10.00 USD). Mine a block to confirm."],
+    [/Pay exactly/, "The customer sent 1 transaction for order-7 (10.00 USD). Mine 1 block to confirm."],
     [/Pay a part/, "The customer sent 1 transaction for order-7 (10.00 USD)."],
     [/Pay too much/, "The customer sent 1 transaction for order-7 (10.00 USD)."],
   ])("only what pays the price is confirmed by a block: %s", async (name, said) => {
@@ -126,7 +126,7 @@ describe("a payment", () => {
     await screen.findByText(/0.00000010 BTC ·/);
     expect(dialog.textContent).toContain("0.00007787 BTC");
     await fireEvent.click(within(dialog).getByRole("button", { name: "Accept the coins" }));
-    await waitFor(() => expect(host.askedFor("acceptPayment")).toMatchObject([{ acceptedSats: 7787 }]));
+    await waitFor(() => expect(host.askedFor("acceptPayment")).toMatchObject([{ agreedSats: 7787 }]));
   });
 
   test("accepting says the state once", async () => {

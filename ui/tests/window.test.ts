@@ -55,10 +55,10 @@ describe("the window", () => {
     expect(host.acts).toEqual(["hide"]);
   });
 
-  test("says that the chain cannot be read, and why only below the details", async () => {
+  test("says that the chain is not watched, and why only below the details", async () => {
     host.reply("status", { ...status, chainError: "database is locked" });
     open("#/payments");
-    expect(await screen.findByText(/The chain cannot be read: no coins are seen/)).toBeTruthy();
+    expect(await screen.findByText(/The chain is not being watched/)).toBeTruthy();
     expect(screen.getByText(/database is locked/).closest("details")?.open).toBe(false);
   });
 

@@ -42,7 +42,7 @@ pub enum Resolution {
 }
 
 /// Every change of what became of an anomaly: the system's, staff's, and those of the payout that sends its coins back.
-pub const RESOLUTIONS: &[(Resolution, Resolution)] = {
+pub const TRANSITIONS: &[(Resolution, Resolution)] = {
     use Resolution::{Accepted, DismissedByStaff, DismissedBySystem, Open, Refunded, Refunding};
     &[
         (Open, DismissedBySystem),

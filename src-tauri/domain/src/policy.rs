@@ -11,7 +11,7 @@ pub use tiers::{ConfirmationTiers, MAX_CONFIRMATIONS, MAX_TIERS, TiersError};
 
 /// What an overpayment by a single transaction does to the payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Overpayment {
+pub enum OverpaymentRule {
     /// The payment follows its way as paid; an anomaly tells of the surplus.
     Confirm,
     /// The payment becomes INVALID instead of CONFIRMED.
@@ -28,7 +28,7 @@ pub struct Policy {
     /// How much less than the amount is enough, per mille of the amount, rounded down (0 to 100).
     pub tolerance_per_mille: u16,
     /// What a single overpaying transaction does.
-    pub overpayment: Overpayment,
+    pub overpayment: OverpaymentRule,
     /// Confirmations that the coins of an anomaly need before it is raised.
     pub anomaly_confirmations: u32,
     /// How long after the deadline coins may have appeared and still be in time, when the
@@ -56,7 +56,7 @@ pub struct PolicySettings {
     /// `tolerancePerMille`.
     pub tolerance_per_mille: u16,
     /// `overpayment`.
-    pub overpayment: Overpayment,
+    pub overpayment: OverpaymentRule,
     /// `anomalyConfirmations`.
     pub anomaly_confirmations: u32,
     /// `offlineGraceMinutes`.
@@ -70,7 +70,7 @@ impl Default for PolicySettings {
             zero_conf_up_to: Decimal::ZERO,
             zero_conf_quiet_seconds: 3,
             tolerance_per_mille: 0,
-            overpayment: Overpayment::Confirm,
+            overpayment: OverpaymentRule::Confirm,
             anomaly_confirmations: 2,
             offline_grace_minutes: 60,
         }
@@ -96,7 +96,7 @@ impl Policy {
     }
 }
 
-impl Overpayment {
+impl OverpaymentRule {
     /// Its name as a setting and in the database.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -112,7 +112,7 @@ impl Overpayment {
 #[error("must be confirm or invalidate")]
 pub struct NotAnOverpaymentRule;
 
-impl FromStr for Overpayment {
+impl FromStr for OverpaymentRule {
     type Err = NotAnOverpaymentRule;
 
     fn from_str(text: &str) -> Result<Self, NotAnOverpaymentRule> {
@@ -150,9 +150,9 @@ mod tests {
 
     #[test]
     fn a_rule_for_overpayments_reads_back_its_name() {
-        for rule in [Overpayment::Confirm, Overpayment::Invalidate] {
+        for rule in [OverpaymentRule::Confirm, OverpaymentRule::Invalidate] {
             assert_eq!(rule.as_str().parse(), Ok(rule));
         }
-        assert_eq!("CONFIRM".parse::<Overpayment>(), Err(NotAnOverpaymentRule));
+        assert_eq!("CONFIRM".parse::<OverpaymentRule>(), Err(NotAnOverpaymentRule));
     }
 }

@@ -103,7 +103,7 @@ pub trait WatchList {
 }
 
 /// What a look asks for.
-pub struct Ask<'a> {
+pub struct LookRequest<'a> {
     /// Where the last look at this chain ended; `None` to begin with its first block.
     pub token: Option<&'a [u8]>,
     /// What of it is ours.
@@ -158,7 +158,7 @@ pub trait Chain: Send + Sync {
     fn tip(&self) -> Result<Tip, ChainDown>;
 
     /// What changed of ours since a look ended, as of one moment.
-    fn look(&self, ask: &Ask<'_>) -> Result<View, ChainDown>;
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown>;
 
     /// Offers a transaction to the network, the last of `package`, behind its unconfirmed ancestors, parents first.
     /// The answer is about the last, or about the first that was not taken.

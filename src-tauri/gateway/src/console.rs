@@ -1,5 +1,4 @@
-//! What the panel, the command line and a development browser can ask of the gateway, free of any
-//! transport: a [`Command`] goes in, a view comes out. One file for each subject. Holds no SQL, and
+//! What the panel and the command line can ask of the gateway, free of any transport: a [`Command`] goes in, a view comes out. One file for each subject. Holds no SQL, and
 //! none of the rules by which payments change: only those of showing (why one is invalid, what accepting would mean).
 
 mod actor;

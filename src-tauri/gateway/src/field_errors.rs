@@ -13,7 +13,7 @@ pub struct FieldError {
     pub code: &'static str,
     /// A sentence for people.
     pub message: String,
-    /// The request's field that is at fault, where there is one.
+    /// The request's field that is wrong, where it is one.
     pub field: Option<Cow<'static, str>>,
 }
 

@@ -25,7 +25,7 @@ use crate::store::{Installation, Store, StoreError};
 use crate::wallet::Wallet;
 
 pub(crate) use announcement::Announcement;
-pub(crate) use last_look::{BackendWarning, FailedLook, LastLook, NotWatched};
+pub(crate) use last_look::{FailedLook, LastLook, NotWatched, StaffWarning};
 
 /// Everything the use cases and loops of one environment share. There are no globals: a desktop
 /// runs one of these for each environment.

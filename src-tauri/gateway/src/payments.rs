@@ -8,7 +8,7 @@ pub(crate) use create::CreateError;
 pub use create::{Author, Created, create};
 pub use draft::Draft;
 pub(crate) use draft::RedirectKind;
-pub(crate) use read::{Found, find, list, record};
+pub(crate) use read::{Lookup, find, list, record};
 
 #[cfg(test)]
 mod tests;

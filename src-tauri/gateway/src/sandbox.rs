@@ -1,4 +1,4 @@
-//! The calls of the sandbox (operation.md, "The sandbox"), free of any transport: shop developers
+//! The calls of the sandbox (docs/api.md, "The sandbox, for your own tests"), free of any transport: shop developers
 //! make them over HTTP, the panel's buttons over its own commands. [`ROUTES`] lists them.
 //!
 //! All changes of a call are made before the next look, and exactly one look follows each call,
@@ -40,7 +40,8 @@ pub(crate) async fn call(app: &Arc<App>, method: &str, path: &str, body: Value) 
 /// that they cause are queued.
 ///
 /// # Errors
-/// Why it was refused; nothing of it was stored then.
+/// Why it was refused or failed. After a failed look, or where the gateway's own database failed, the sandbox may have
+/// changed all the same, and the next look finds it.
 pub(crate) async fn make(app: &Arc<App>, call: Call) -> Result<Value, CallError> {
     let sandbox = Arc::clone(app.gateway.sandbox.as_ref().ok_or(CallError::NoSuchPath)?);
     let app = Arc::clone(app);

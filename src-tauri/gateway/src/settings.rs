@@ -101,7 +101,7 @@ pub struct Override {
 
 /// One setting as people see it.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct SettingNow {
     /// The table's row.
     pub setting: &'static Setting,
     /// The value in effect.
@@ -191,23 +191,23 @@ impl LiveSettings {
     ///
     /// # Errors
     /// [`SettingError::Unknown`].
-    pub fn show(&self, name: &str) -> Result<Shown, SettingError> {
+    pub fn show(&self, name: &str) -> Result<SettingNow, SettingError> {
         let setting = Setting::named(name)?;
-        Ok(Shown::of(setting, &self.snapshot(), &Settings::defaults(self.environment)))
+        Ok(SettingNow::of(setting, &self.snapshot(), &Settings::defaults(self.environment)))
     }
 
     /// All settings, in the table's order.
     #[must_use]
-    pub fn list(&self) -> Vec<Shown> {
+    pub fn list(&self) -> Vec<SettingNow> {
         let (settings, defaults) = (self.snapshot(), Settings::defaults(self.environment));
-        SETTINGS.iter().map(|setting| Shown::of(setting, &settings, &defaults)).collect()
+        SETTINGS.iter().map(|setting| SettingNow::of(setting, &settings, &defaults)).collect()
     }
 
     /// Stores a value, in effect at once.
     ///
     /// # Errors
     /// When the name is unknown, the value is out of bounds or may not change, or nothing could be stored.
-    pub async fn set(&self, store: &Store, name: &str, value: &str, act: Act<'_>) -> Result<Shown, SettingError> {
+    pub async fn set(&self, store: &Store, name: &str, value: &str, act: Act<'_>) -> Result<SettingNow, SettingError> {
         let mut settings = Settings::defaults(self.environment);
         let setting = Setting::named(name)?;
         setting.apply(&mut settings, value)?;
@@ -218,7 +218,7 @@ impl LiveSettings {
     ///
     /// # Errors
     /// As [`Self::set`].
-    pub async fn unset(&self, store: &Store, name: &str, act: Act<'_>) -> Result<Shown, SettingError> {
+    pub async fn unset(&self, store: &Store, name: &str, act: Act<'_>) -> Result<SettingNow, SettingError> {
         self.change(store, Setting::named(name)?, None, act).await
     }
 
@@ -228,7 +228,7 @@ impl LiveSettings {
         setting: &'static Setting,
         value: Option<String>,
         act: Act<'_>,
-    ) -> Result<Shown, SettingError> {
+    ) -> Result<SettingNow, SettingError> {
         if let Some(given) = self.overrides.get(setting.name) {
             return Err(SettingError::Overridden { name: setting.name, by: given.by.clone() });
         }
@@ -268,7 +268,7 @@ impl LiveSettings {
     }
 }
 
-impl Shown {
+impl SettingNow {
     fn of(setting: &'static Setting, settings: &Settings, defaults: &Settings) -> Self {
         Self { setting, value: (setting.text)(settings), default: (setting.text)(defaults) }
     }

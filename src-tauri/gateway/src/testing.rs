@@ -177,11 +177,11 @@ impl World {
         let gateway = &self.gateway;
         let now = gateway.clock.now();
         let usd = Currency::from_code("USD").unwrap();
-        let kept = gateway.rates.rate_for(usd, now).unwrap();
-        let rate_id = gateway.rates.row_id(&gateway.store, usd, &kept).await.unwrap();
+        let rate = gateway.rates.rate_for(usd, now).unwrap();
+        let rate_id = gateway.rates.row_id(&gateway.store, usd, &rate).await.unwrap();
         let id = gateway.entropy.id().unwrap();
         let script = script(&id);
-        let price = Price::at(kept.rate, 0, 1_000, usd, 294).unwrap();
+        let price = Price::at(rate.rate, 0, 1_000, usd, 294).unwrap();
         let payment = Payment::open(id, &price, &policy, None, now);
         let row = PaymentRow {
             seq: 0,

@@ -26,7 +26,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::chain::{ChainDown, Tip};
-use crate::gateway::{BackendWarning, FailedLook, Gateway};
+use crate::gateway::{FailedLook, Gateway, StaffWarning};
 use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::store::StoreError;
@@ -80,7 +80,10 @@ pub enum WatchError {
 
 impl From<&WatchError> for FailedLook {
     fn from(error: &WatchError) -> Self {
-        let is_for_storage = matches!(error, WatchError::Store(_) | WatchError::Outbox(OutboxError::Store(_)));
+        let is_for_storage = match error {
+            WatchError::Store(error) | WatchError::Outbox(OutboxError::Store(error)) => error.is_passing(),
+            _ => false,
+        };
         Self { reason: error.to_string(), is_for_storage }
     }
 }
@@ -142,13 +145,13 @@ impl Watcher {
         self.hold().await.look().await
     }
 
-    /// Accepts the coins that came for a payment, on behalf of staff, but not less than `shown_sats`, the sum on which
+    /// Accepts the coins that came for a payment, on behalf of staff, but not less than `agreed_sats`, the sum on which
     /// they decided; `actor` is who, for the audit.
     ///
     /// # Errors
     /// Why not; nothing is changed then.
-    pub async fn accept(&self, id: Id, shown_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
-        self.hold().await.accept(id, shown_sats, actor).await
+    pub async fn accept(&self, id: Id, agreed_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
+        self.hold().await.accept(id, agreed_sats, actor).await
     }
 
     /// Looks at the chain until `shutdown`. A look under way is finished first.
@@ -279,7 +282,7 @@ impl LookPermit<'_> {
         }
     }
 
-    async fn accept(&mut self, id: Id, shown_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
+    async fn accept(&mut self, id: Id, agreed_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
         // A chain that does not answer keeps nobody from accepting what is known.
         if let Err(error) = self.look().await
             && !matches!(error, WatchError::Chain(_))
@@ -290,7 +293,7 @@ impl LookPermit<'_> {
         // At the time of the view that it rests on: accepting is no look, so it closes no payment by itself.
         let context = self.context(watched.looked_at, &watched.tip, true);
         let actor = actor.to_owned();
-        let accept = move |outbox: &Outbox<'_>| accept::accept(outbox, &context, &id, shown_sats, &actor);
+        let accept = move |outbox: &Outbox<'_>| accept::accept(outbox, &context, &id, agreed_sats, &actor);
         self.warn(outbox::commit(self.gateway, Some(watched.tip.height), accept).await?);
         Ok(())
     }
@@ -309,7 +312,7 @@ impl LookPermit<'_> {
         }
     }
 
-    fn warn(&self, warnings: Vec<BackendWarning>) {
+    fn warn(&self, warnings: Vec<StaffWarning>) {
         for warning in warnings {
             self.gateway.last_look.warn(warning);
         }

@@ -3,7 +3,7 @@
 use super::counting::{self, Evaluated};
 use crate::anomaly::Anomaly;
 use crate::payment::{Payment, PaymentState};
-use crate::policy::Overpayment;
+use crate::policy::OverpaymentRule;
 
 /// The state that follows. `payment` has its state from before the look, and all else from after it.
 pub(super) fn next(
@@ -58,7 +58,7 @@ pub(super) fn is_enough(payment: &Payment, sats: u64) -> bool {
 /// Under `invalidate`: one transaction alone counts for more than the amount, and staff has not accepted.
 /// `largest_sats` is what the largest transaction counts for.
 pub(super) fn is_invalidated_by(payment: &Payment, largest_sats: u64) -> bool {
-    payment.policy.overpayment == Overpayment::Invalidate
+    payment.policy.overpayment == OverpaymentRule::Invalidate
         && payment.accepted_sats.is_none()
         && largest_sats > payment.amount_sats
 }

@@ -12,7 +12,7 @@ use bitcoin::Txid;
 use bitcoin::hashes::Hash;
 
 use super::{Advance, Look, advance};
-use crate::anomaly::{Anomaly, AnomalyChange, AnomalyKind, RESOLUTIONS, Resolution};
+use crate::anomaly::{Anomaly, AnomalyChange, AnomalyKind, Resolution, TRANSITIONS};
 use crate::id::Id;
 use crate::money::{Currency, Rate};
 use crate::payment::{Payment, PaymentState};
@@ -153,7 +153,7 @@ fn apply_change(change: &AnomalyChange, anomalies: &mut Vec<Anomaly>) {
     };
     let anomaly = anomalies.iter_mut().find(|anomaly| anomaly.id == *id).unwrap();
     let step = (anomaly.resolution, resolution);
-    assert!(step.0 == step.1 || RESOLUTIONS.contains(&step), "{step:?}");
+    assert!(step.0 == step.1 || TRANSITIONS.contains(&step), "{step:?}");
     anomaly.resolution = resolution;
     if let Some(coins) = coins {
         anomaly.paid_sats = coins.paid_sats;

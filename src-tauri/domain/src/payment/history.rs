@@ -36,12 +36,12 @@ impl Cause {
     }
 
     /// Whether a change by this cause, from `before_sats` that counted to `after_sats`, means that coins were withdrawn:
-    /// the chain or the mempool holds less of them than before.
+    /// the chain or the mempool holds less of them than before, or missed them for so long that they are taken for gone.
     #[must_use]
     pub const fn is_withdrawal(self, before_sats: u64, after_sats: u64) -> bool {
         match self {
-            Self::Chain => after_sats < before_sats,
-            Self::Time | Self::Staff => false,
+            Self::Chain | Self::Time => after_sats < before_sats,
+            Self::Staff => false,
         }
     }
 }
@@ -69,7 +69,7 @@ pub enum WhyInvalid {
     Overpaid,
     /// It was confirmed, and the chain took the coins back.
     Reversed,
-    /// The coins were double-spent before they were confirmed.
+    /// The coins were double-spent, or missed for 14 days, before they were confirmed.
     Withdrawn,
 }
 
@@ -107,7 +107,10 @@ mod tests {
     #[test]
     fn coins_are_withdrawn_where_the_chain_holds_less_than_before() {
         assert!(Cause::Chain.is_withdrawal(1_000, 999));
-        for (cause, after_sats) in [(Cause::Chain, 1_000), (Cause::Chain, 1_001), (Cause::Time, 0), (Cause::Staff, 0)] {
+        assert!(Cause::Time.is_withdrawal(1_000, 0), "they were missed for 14 days");
+        for (cause, after_sats) in
+            [(Cause::Chain, 1_000), (Cause::Chain, 1_001), (Cause::Time, 1_000), (Cause::Staff, 0)]
+        {
             assert!(!cause.is_withdrawal(1_000, after_sats), "{cause} {after_sats}");
         }
     }

@@ -9,7 +9,7 @@ use bitcoin::{BlockHash, FeeRate, Network, Transaction};
 use tillgate_domain::time::Timestamp;
 use tillgate_sandbox::{BroadcastRefusal, Sandbox, SandboxError, TxView};
 
-use super::{Ask, Broadcast, Chain, ChainDown, Identity, Tip, TxFacts, TxPosition, View};
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Tip, TxFacts, TxPosition, View};
 use crate::machine::clock::Clock;
 use crate::machine::fail_points::{self, Point};
 
@@ -67,17 +67,17 @@ impl Chain for SandboxChain {
         self.sandbox.tip().map(tip).map_err(down)
     }
 
-    fn look(&self, ask: &Ask<'_>) -> Result<View, ChainDown> {
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
         fail_points::pass(Point::ViewBefore);
         self.suffer_faults()?;
-        let since = match ask.token {
+        let since = match request.token {
             Some(token) => self.last_change(token)?,
             None => None,
         };
         let changes = self.sandbox.changes_since(since.unwrap_or(0), VIEW_MAX).map_err(down)?;
         let mut unknown = Vec::new();
         if !changes.more {
-            for txid in ask.watch.txids() {
+            for txid in request.watch.txids() {
                 if !self.sandbox.is_known(*txid).map_err(down)? {
                     unknown.push(*txid);
                 }
@@ -85,7 +85,7 @@ impl Chain for SandboxChain {
         }
         fail_points::pass(Point::ViewAfter);
         let tip = tip(changes.tip);
-        let ours = changes.txs.into_iter().filter(|view| ask.watch.concerns(&view.tx));
+        let ours = changes.txs.into_iter().filter(|view| request.watch.concerns(&view.tx));
         Ok(View {
             token: Token { change: changes.cursor, height: tip.height, hash: tip.hash }.write(),
             from_start: since.is_none(),

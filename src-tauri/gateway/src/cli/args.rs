@@ -102,7 +102,7 @@ pub(super) enum Act {
     /// Attempts to notify shops.
     #[command(subcommand)]
     Deliveries(Deliveries),
-    /// Check keyring, backend, rates, clock, disk, ports, permissions and database; say what to do.
+    /// Check keyring, chain, rates, clock, disk, ports, permissions, database and notifications; say what to do.
     ///
     /// JSON: {"ok", "checks": [{"name", "ok", "message"}]}; exit status 1 when something is wrong.
     Doctor,

@@ -79,7 +79,7 @@ pub(super) fn fields(fields: &[(&str, String)]) -> String {
 pub(super) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {
-        if is_unseen(character) {
+        if is_invisible(character) {
             plain.extend(character.escape_default());
         } else {
             plain.push(character);
@@ -89,7 +89,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// Control characters, line and paragraph separators, and the marks that change the direction of writing.
-fn is_unseen(character: char) -> bool {
+fn is_invisible(character: char) -> bool {
     character.is_control()
         || matches!(
             character,

@@ -46,9 +46,9 @@ pub struct DeliveryItem {
     pub subject_id: String,
     /// Where it is sent.
     pub url: String,
-    /// Which attempt it is; 1 is the first.
+    /// Which attempt it is; 0 for a notification that waits for its first.
     pub attempt: u32,
-    /// When it was made, ISO 8601 with milliseconds.
+    /// When it was made; where it waits for the first, when it was queued. ISO 8601 with milliseconds.
     pub time: String,
     /// How long it took.
     #[ts(type = "number")]

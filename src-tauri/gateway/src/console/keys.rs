@@ -46,7 +46,7 @@ pub struct RevokeKey {
     pub name: String,
 }
 
-/// Makes a new HMAC key; the old one stays good for 24 hours.
+/// Makes a new HMAC key; in `webhook-signature` the old one signs beside it for 24 hours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct RotateHmacKey {}

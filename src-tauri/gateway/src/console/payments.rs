@@ -73,7 +73,7 @@ pub struct AcceptPayment {
     /// The sum that the person was shown, in satoshis; what would be accepted may not be less.
     #[serde(default)]
     #[ts(type = "number | null")]
-    pub accepted_sats: Option<u64>,
+    pub agreed_sats: Option<u64>,
 }
 
 impl Ask for ListPayments {
@@ -130,7 +130,7 @@ impl Ask for AcceptPayment {
 
     async fn answer(self, by: &Asker<'_>) -> Result<PaymentView, CommandError> {
         let payment_id = id("paymentId", &self.payment_id)?;
-        by.app.watcher.accept(payment_id, self.accepted_sats, by.actor).await?;
+        by.app.watcher.accept(payment_id, self.agreed_sats, by.actor).await?;
         show(by, payment_id).await
     }
 }

@@ -8,13 +8,13 @@ use super::ask::{Ask, Asker};
 use super::error::CommandError;
 use crate::sandbox;
 
-/// A call of the sandbox, as `http/sandbox` has it.
+/// A call of the sandbox, one of `sandbox::ROUTES`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Sandbox {
     /// `GET`, `POST` or `PUT`.
     pub method: String,
-    /// The call's path below `/v2`, like `/sandbox/blocks`.
+    /// The call's path, like `/sandbox/blocks`.
     pub path: String,
     /// The call's body.
     #[serde(default)]

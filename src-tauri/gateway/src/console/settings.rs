@@ -6,7 +6,7 @@ use ts_rs::TS;
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
 use super::page::Page;
-use crate::settings::{Act, Shown};
+use crate::settings::{Act, SettingNow};
 
 /// Lists all settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -53,8 +53,8 @@ pub struct SettingItem {
     pub about: String,
 }
 
-impl From<Shown> for SettingItem {
-    fn from(shown: Shown) -> Self {
+impl From<SettingNow> for SettingItem {
+    fn from(shown: SettingNow) -> Self {
         Self {
             name: shown.setting.name.to_owned(),
             value: shown.value,

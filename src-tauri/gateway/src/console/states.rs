@@ -122,7 +122,7 @@ impl ChangeCause {
     /// The cause of a change, `is_withdrawal` where coins that had counted were gone by it.
     pub(super) const fn of(cause: payment::Cause, is_withdrawal: bool) -> Self {
         match cause {
-            payment::Cause::Chain if is_withdrawal => Self::Withdrawn,
+            _ if is_withdrawal => Self::Withdrawn,
             payment::Cause::Chain => Self::Chain,
             payment::Cause::Time => Self::Time,
             payment::Cause::Staff => Self::Staff,

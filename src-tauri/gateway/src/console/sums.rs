@@ -89,7 +89,7 @@ pub enum WhyInvalid {
     Overpaid,
     /// It was confirmed, and the chain took the coins back.
     Reversed,
-    /// The coins were double-spent before they were confirmed.
+    /// The coins were double-spent, or missed for 14 days, before they were confirmed.
     Withdrawn,
 }
 

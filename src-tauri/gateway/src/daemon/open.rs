@@ -141,8 +141,8 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
     let settings = settings(&options, &store)?;
     let secrets = {
         let (environment, folder) = (options.environment, data_dir.path().to_owned());
-        let place = options.secrets.clone();
-        blocking(move || Ok(secrets::open(&place, environment, &installation.installation_id, &folder)?)).await?
+        let location = options.secrets.clone();
+        blocking(move || Ok(secrets::open(&location, environment, &installation.installation_id, &folder)?)).await?
     };
     let backend = {
         let (environment, file) = (options.environment, data_dir.sandbox());

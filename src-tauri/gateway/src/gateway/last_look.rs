@@ -22,7 +22,7 @@ const BEGUN_ANEW_TOLD_FOR_MS: i64 = 24 * 3_600_000;
 
 /// Something that staff should know at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BackendWarning {
+pub enum StaffWarning {
     /// The mempool holds a conflict with a transaction that a CONFIRMED payment rests on.
     DoubleSpendAttempt {
         payment_id: Id,
@@ -33,7 +33,7 @@ pub enum BackendWarning {
     DecidedAnomalyChanged { payment_id: Id, anomaly_id: Id },
 }
 
-impl std::fmt::Display for BackendWarning {
+impl std::fmt::Display for StaffWarning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::DoubleSpendAttempt { payment_id, txid } => write!(
@@ -59,7 +59,7 @@ pub struct WatchStatus {
     /// Why the last look failed, if it did.
     pub error: Option<String>,
     /// What staff should know, the newest last.
-    pub warnings: Vec<BackendWarning>,
+    pub warnings: Vec<StaffWarning>,
 }
 
 impl WatchStatus {
@@ -79,7 +79,7 @@ impl WatchStatus {
 pub(crate) struct FailedLook {
     /// For people.
     pub reason: String,
-    /// The chain answered, and what it showed could not be stored or compared with what is stored.
+    /// The chain answered, and what it showed could not be stored just now: the disk is full, or the database locked.
     pub is_for_storage: bool,
 }
 
@@ -103,7 +103,7 @@ pub struct LastLook {
 struct Inner {
     watched: Option<WatchedChain>,
     failed: Option<FailedLook>,
-    warnings: VecDeque<BackendWarning>,
+    warnings: VecDeque<StaffWarning>,
 }
 
 impl LastLook {
@@ -161,7 +161,7 @@ impl LastLook {
     }
 
     /// Tells people once, however many looks see it.
-    pub fn warn(&self, warning: BackendWarning) {
+    pub fn warn(&self, warning: StaffWarning) {
         let mut inner = self.lock();
         if inner.warnings.contains(&warning) {
             return;

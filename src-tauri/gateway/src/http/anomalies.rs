@@ -15,7 +15,7 @@ use super::error::Failure;
 use super::list::list_answer;
 use super::path::RecordId;
 use super::query::{Query, one_of};
-use super::read_permits::read_on_another_thread;
+use super::read_permits::{Long, read_on_another_thread};
 use super::respond::{deprecated, json_answer, resend_answer};
 use crate::anomalies;
 use crate::notifications::resend;
@@ -33,8 +33,10 @@ pub(super) async fn get(
     caller.may(Permission::PaymentsRead)?;
     let RecordId(id) = id?;
     let sees = caller.sees();
-    let record =
-        read_on_another_thread(&http, caller.0.key_id, move |gateway| anomalies::record(gateway, &id, sees)).await?;
+    let record = read_on_another_thread(&http, Long::Record, caller.0.key_id, move |gateway| {
+        anomalies::record(gateway, &id, sees)
+    })
+    .await?;
     Ok(json_answer(record.ok_or_else(|| Failure::not_found("anomaly"))?))
 }
 
@@ -78,8 +80,10 @@ pub(super) async fn notify(
     caller.asks(&http)?;
     http.app.gateway.disk.check_room()?;
     let sees = caller.sees();
-    let ids =
-        read_on_another_thread(&http, caller.0.key_id, move |gateway| resend::anomalies_of(gateway, &id, sees)).await?;
+    let ids = read_on_another_thread(&http, Long::Record, caller.0.key_id, move |gateway| {
+        resend::anomalies_of(gateway, &id, sees)
+    })
+    .await?;
     let ids = ids.ok_or_else(|| Failure::not_found("anomaly or payment"))?;
     Ok(resend_answer(resend::resend_anomalies(&http.app.gateway, &ids).await?))
 }

@@ -52,6 +52,11 @@ impl Failure {
         Self { status: ErrorType::ValidationFailed.status(), field_errors, header: None }
     }
 
+    /// Whether it may be otherwise in a moment: the database cannot be read or written just now.
+    pub(super) fn is_for_storage(&self) -> bool {
+        self.field_errors.iter().any(|error| error.code == ErrorType::StorageUnavailable.as_str())
+    }
+
     /// 404; `what` is what there is none of ("payment").
     pub(crate) fn not_found(what: &str) -> Self {
         Self::new(ErrorType::NotFound, format!("There is no such {what}"))
@@ -194,7 +199,8 @@ impl From<CreateError> for Failure {
             CreateError::Rate(unavailable) => Self::new(ErrorType::RateUnavailable, unavailable.to_string()),
             CreateError::NotWatched(NotWatched::Silent) => Self::new(ErrorType::ChainNotReady, error.to_string()),
             CreateError::NotWatched(NotWatched::NotStored(_)) => {
-                Self::new(ErrorType::StorageUnavailable, error.to_string())
+                // Why is for the merchant: it can hold SQLite's own words.
+                Self::new(ErrorType::StorageUnavailable, "What the Bitcoin chain shows cannot be stored at the moment")
             }
             CreateError::WalletNotReady => Self::new(ErrorType::WalletNotReady, error.to_string()),
             CreateError::Wallet(error) => Self::internal(&error),
@@ -241,6 +247,14 @@ mod tests {
             let (status, body) = answered(error.into()).await;
             assert!(status == 503 && body.contains(&cause), "{body}");
         }
+    }
+
+    #[tokio::test]
+    async fn why_a_look_could_not_be_stored_is_not_for_shops() {
+        let error = CreateError::NotWatched(NotWatched::NotStored("tillgate.db: page 7".to_owned()));
+        let (status, body) = answered(error.into()).await;
+        assert_eq!(status, 503);
+        assert!(body.contains("STORAGE_UNAVAILABLE") && !body.contains("tillgate.db"), "{body}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::Http;
 use super::error::Failure;
-use super::read_permits::read_on_another_thread;
+use super::read_permits::{Long, read_on_another_thread};
 use super::respond::{holding, json_answer};
 use crate::gateway::Gateway;
 use crate::records::{RecordList, Snapshot};
@@ -42,7 +42,7 @@ pub(super) async fn list_answer<K: Send + 'static>(
             Ok((list.next_part(snapshot)?, list))
         })
     };
-    let (first, list) = read_on_another_thread(http, key_id, begin).await?;
+    let (first, list) = read_on_another_thread(http, Long::List, key_id, begin).await?;
     let count = list.items_count();
     let end = format!(r#"],"paginationInfo":{{"itemsCount":{count},"limit":{limit},"offset":{offset}}}}}"#);
     let mut begun = String::with_capacity(BEGIN.len() + first.len() + end.len());
@@ -70,7 +70,7 @@ async fn go_on<K: Send + 'static>(
     while !list.is_done() {
         // Closed when the client has gone.
         let Ok(room) = parts.reserve().await else { return };
-        let permit = match http.read_permits.take(key_id).await {
+        let permit = match http.read_permits.take(Long::List, key_id).await {
             Ok(permit) => permit,
             Err(error) => {
                 tracing::error!(%error, "a list broke off");
@@ -153,7 +153,7 @@ mod tests {
             };
             tokio::spawn(async move { list_answer(&http, 1, (1, 0), query).await.map(drop) });
         }
-        for _ in 0..12 {
+        for _ in 0..8 {
             has_begun.recv().await.unwrap();
         }
         let other = list_answer(&http, 2, (1, 0), |_| Ok(nothing())).await;

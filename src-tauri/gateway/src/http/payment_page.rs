@@ -28,7 +28,7 @@ use super::connections::Peer;
 use super::error::Failure;
 use super::error_type::ErrorType;
 use super::peer::{client_address, network_of};
-use super::read_permits::{PAGES, read_on_another_thread};
+use super::read_permits::{Long, PAGES, read_on_another_thread};
 use super::respond::holding;
 use crate::gateway::Gateway;
 use crate::machine::entropy::Entropy;
@@ -86,9 +86,13 @@ async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {
     // One row by its key is read on the connection's own thread; transactions, of which there may be any number, are not.
     match gateway.store.read(|reader| reader.payment(&id))? {
         Some(row) if row.payment.state == PaymentState::Unconfirmed => {
-            read_on_another_thread(http, PAGES, move |gateway| read_view(gateway, &id)).await
+            match read_on_another_thread(http, Long::Record, PAGES, move |gateway| read_view(gateway, &id)).await {
+                // A customer is told that the coins are seen, however busy the gateway is.
+                Err(failure) if failure.is_for_storage() => Ok(Some(view_of(gateway, &row, None))),
+                read => read,
+            }
         }
-        row => Ok(row.map(|row| view_of(gateway, &row, 0))),
+        row => Ok(row.map(|row| view_of(gateway, &row, None))),
     }
 }
 
@@ -97,11 +101,11 @@ fn read_view(gateway: &Gateway, id: &Id) -> Result<Option<View>, StoreError> {
     gateway.store.read(|reader| {
         let Some(row) = reader.payment(id)? else { return Ok(None) };
         let confirmations = least_confirmations(&reader.receipts(row.seq)?, reader.tip_height()?);
-        Ok(Some(view_of(gateway, &row, confirmations)))
+        Ok(Some(view_of(gateway, &row, Some(confirmations))))
     })
 }
 
-fn view_of(gateway: &Gateway, row: &PaymentRow, confirmations: u32) -> View {
+fn view_of(gateway: &Gateway, row: &PaymentRow, confirmations: Option<u32>) -> View {
     View::of(row, confirmations, gateway.clock.now(), gateway.environment, &gateway.settings.snapshot())
 }
 

@@ -18,13 +18,13 @@ use super::error::Failure;
 use super::list::list_answer;
 use super::path::{PageOf, RecordId};
 use super::query::{Query, one_of};
-use super::read_permits::read_on_another_thread;
+use super::read_permits::{Long, read_on_another_thread};
 use super::respond::{deprecated, json_answer, resend_answer};
 use crate::access::idempotency::Once;
 use crate::field_errors::FieldError;
 use crate::json::JsonObject;
 use crate::notifications::resend;
-use crate::payments::{self, Author, Created, Draft, Found, RedirectKind};
+use crate::payments::{self, Author, Created, Draft, Lookup, RedirectKind};
 use crate::records::{PAGE_MAX, Snapshot};
 use crate::store::payment_lists::PaymentFilter;
 
@@ -74,10 +74,13 @@ pub(super) async fn get(
     // One row by its key is read on the connection's own thread, which takes less time than to have another do it. What may
     // be longer goes where lists go.
     let record = match payments::find(&http.app.gateway, &id, sees)? {
-        Found::Nothing => None,
-        Found::Short(record) => Some(record),
-        Found::Long => {
-            read_on_another_thread(&http, caller.0.key_id, move |gateway| payments::record(gateway, &id, sees)).await?
+        Lookup::Nothing => None,
+        Lookup::Short(record) => Some(record),
+        Lookup::Long => {
+            read_on_another_thread(&http, Long::Record, caller.0.key_id, move |gateway| {
+                payments::record(gateway, &id, sees)
+            })
+            .await?
         }
     };
     Ok(json_answer(record.ok_or_else(|| Failure::not_found("payment"))?))

@@ -14,12 +14,26 @@ use super::error::Failure;
 use crate::gateway::Gateway;
 use crate::store::StoreError;
 
-/// Reads at the same time. The database allows 48 (`store/readers.rs`); the short reads over HTTP, which take no permit, are
-/// one for each thread that serves connections: 4 at most.
-const READS_MAX: usize = 32;
+/// What may take long to read. Each kind has permits of its own, so that a key's lists do not keep it from its records. The
+/// database allows 48 reads at the same time (`store/readers.rs`); the short ones over HTTP, which take no permit, are one
+/// for each thread that serves connections: 4 at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Long {
+    /// A part of a list.
+    List,
+    /// A record with its transactions.
+    Record,
+}
 
-/// Reads at the same time for one API key.
-const READS_OF_KEY_MAX: usize = 12;
+impl Long {
+    /// Reads of this kind at the same time: in all, and for one API key.
+    const fn bounds(self) -> (usize, usize) {
+        match self {
+            Self::List => (24, 8),
+            Self::Record => (8, 4),
+        }
+    }
+}
 
 /// How long a read waits for its permit: as long as the database lets it wait for a connection.
 const WAIT_MAX: Duration = Duration::from_secs(2);
@@ -29,6 +43,13 @@ pub(super) const PAGES: i64 = i64::MIN;
 
 /// The permits that are left.
 pub(super) struct ReadPermits {
+    lists: Permits,
+    records: Permits,
+}
+
+/// Those of one kind.
+struct Permits {
+    of_key_max: usize,
     all: Arc<Semaphore>,
     keys: Mutex<HashMap<i64, Arc<Semaphore>>>,
 }
@@ -42,7 +63,14 @@ pub(super) struct ReadPermit {
 
 impl Default for ReadPermits {
     fn default() -> Self {
-        Self { all: Arc::new(Semaphore::new(READS_MAX)), keys: Mutex::default() }
+        Self { lists: Permits::of(Long::List), records: Permits::of(Long::Record) }
+    }
+}
+
+impl Permits {
+    fn of(kind: Long) -> Self {
+        let (max, of_key_max) = kind.bounds();
+        Self { of_key_max, all: Arc::new(Semaphore::new(max)), keys: Mutex::default() }
     }
 }
 
@@ -51,15 +79,19 @@ impl ReadPermits {
     ///
     /// # Errors
     /// [`StoreError::TooManyReads`] where it waited in vain.
-    pub(super) async fn take(&self, key_id: i64) -> Result<ReadPermit, StoreError> {
+    pub(super) async fn take(&self, kind: Long, key_id: i64) -> Result<ReadPermit, StoreError> {
+        let permits = match kind {
+            Long::List => &self.lists,
+            Long::Record => &self.records,
+        };
         let of_key = {
-            let mut keys = self.keys.lock();
-            Arc::clone(keys.entry(key_id).or_insert_with(|| Arc::new(Semaphore::new(READS_OF_KEY_MAX))))
+            let mut keys = permits.keys.lock();
+            Arc::clone(keys.entry(key_id).or_insert_with(|| Arc::new(Semaphore::new(permits.of_key_max))))
         };
         let both = async {
             // Its own first: who waits for that keeps no permit from others.
             let of_key = of_key.acquire_owned().await.ok()?;
-            let of_all = Arc::clone(&self.all).acquire_owned().await.ok()?;
+            let of_all = Arc::clone(&permits.all).acquire_owned().await.ok()?;
             Some(ReadPermit { _of_key: of_key, _of_all: of_all })
         };
         timeout(WAIT_MAX, both).await.ok().flatten().ok_or(StoreError::TooManyReads)
@@ -72,6 +104,7 @@ impl ReadPermits {
 /// What `read` answered, or that there was no permit in time.
 pub(super) async fn read_on_another_thread<T, E>(
     http: &Arc<Http>,
+    kind: Long,
     key_id: i64,
     read: impl FnOnce(&Gateway) -> Result<T, E> + Send + 'static,
 ) -> Result<T, Failure>
@@ -79,7 +112,7 @@ where
     T: Send + 'static,
     E: Into<Failure> + Send + 'static,
 {
-    let permit = http.read_permits.take(key_id).await?;
+    let permit = http.read_permits.take(kind, key_id).await?;
     let gateway = Arc::clone(&http.app.gateway);
     let reading = tokio::task::spawn_blocking(move || {
         let _permit = permit;
@@ -107,24 +140,28 @@ mod tests {
     use crate::testing::World;
 
     #[tokio::test]
-    async fn a_key_reads_twelve_times_at_once_and_all_together_thirty_two() {
+    async fn a_key_has_a_third_of_the_permits_to_read_lists_and_others_of_its_own_for_records() {
         let permits = ReadPermits::default();
         let mut held = Vec::new();
-        for _ in 0..READS_OF_KEY_MAX {
-            held.push(permits.take(1).await.unwrap());
+        for _ in 0..8 {
+            held.push(permits.take(Long::List, 1).await.unwrap());
         }
         let mut context = Context::from_waker(Waker::noop());
-        let mut thirteenth = pin!(permits.take(1));
-        assert!(thirteenth.as_mut().poll(&mut context).is_pending());
-        for taken in 0..READS_MAX - READS_OF_KEY_MAX {
-            held.push(permits.take(2 + i64::try_from(taken / READS_OF_KEY_MAX).unwrap()).await.unwrap());
+        let mut ninth = pin!(permits.take(Long::List, 1));
+        assert!(ninth.as_mut().poll(&mut context).is_pending());
+        let record = permits.take(Long::Record, 1).await.unwrap();
+        for key_id in [2, 3] {
+            for _ in 0..8 {
+                held.push(permits.take(Long::List, key_id).await.unwrap());
+            }
         }
-        let mut one_more = pin!(permits.take(9));
+        let mut one_more = pin!(permits.take(Long::List, 9));
         assert!(one_more.as_mut().poll(&mut context).is_pending());
         held.pop();
         assert!(matches!(one_more.poll(&mut context), Poll::Ready(Ok(_))));
         held.clear();
-        assert!(matches!(thirteenth.poll(&mut context), Poll::Ready(Ok(_))));
+        assert!(matches!(ninth.poll(&mut context), Poll::Ready(Ok(_))));
+        drop(record);
     }
 
     #[tokio::test]
@@ -138,8 +175,8 @@ mod tests {
             payments::get(State(Arc::clone(&http)), Caller(Arc::clone(&key)), Ok(RecordId(payment.payment.id)))
         };
         let mut held = Vec::new();
-        for _ in 0..READS_OF_KEY_MAX {
-            held.push(http.read_permits.take(key.key_id).await.unwrap());
+        for _ in 0..4 {
+            held.push(http.read_permits.take(Long::Record, key.key_id).await.unwrap());
         }
         assert_eq!(get(&new).await.unwrap().status(), 200);
         let id = Ok(RecordId(paid.payment.id));

@@ -2,7 +2,7 @@
 //!
 //! It starts from the wall clock and runs by the boot-time clock, which counts sleep and never
 //! steps. A step of the wall clock against it by more than a minute is reported, and taken over
-//! only when it has lasted five minutes (operation.md, "The sandbox"). It never goes backwards:
+//! only when it has lasted five minutes. It never goes backwards:
 //! after a step back it runs at half speed until it is level with the wall clock, so that nothing
 //! that was decided is undone and nothing that is due waits for ever.
 

@@ -18,7 +18,7 @@ pub(crate) use location::open;
 pub enum Purpose {
     /// The BIP39 mnemonic.
     WalletMnemonic,
-    /// The HMAC key that signs notifications, and the one it replaced, as JSON.
+    /// The HMAC key that signs notifications, and those it replaced, as JSON.
     HmacKeys,
 }
 

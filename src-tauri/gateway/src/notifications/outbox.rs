@@ -95,7 +95,7 @@ where
             Outbox { tx, gateway: &there, now, pages_base, tip_height, is_resend, has_queued: Cell::new(false) };
         let changed = change(&outbox)?;
         let has_queued = outbox.has_queued.get();
-        Ok::<_, E>((changed, Announcement::of_outbox(there, has_queued)))
+        Ok::<_, E>((changed, Announcement::of_outbox(Arc::downgrade(&there), has_queued)))
     };
     let (changed, _announcement) = gateway.store.write(write).await?;
     Ok(changed)

@@ -196,7 +196,7 @@ async fn store(
         Some(once) => answered_before(once.prior(reader, now)?),
         None => Ok(None),
     };
-    let there = Arc::clone(gateway);
+    let there = Arc::downgrade(gateway);
     // What is to happen once the payment is committed goes along with the answer: dropped with it, where its client has
     // gone, it happens all the same.
     let insert = move |tx: &Tx<'_>, again: Option<Created>| match again {

@@ -9,7 +9,7 @@ use crate::store::StoreError;
 use crate::store::payment_lists::PaymentFilter;
 
 /// What there is under a payment's id.
-pub(crate) enum Found {
+pub(crate) enum Lookup {
     /// No payment that the caller sees.
     Nothing,
     /// The record, which lists no transaction: one row holds all of it.
@@ -22,11 +22,11 @@ pub(crate) enum Found {
 ///
 /// # Errors
 /// When the database cannot be read.
-pub(crate) fn find(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Found, StoreError> {
+pub(crate) fn find(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Lookup, StoreError> {
     gateway.render(|snapshot| match snapshot.reader.payment(id)?.filter(|row| sees.may_see(row.key_id)) {
-        None => Ok(Found::Nothing),
-        Some(row) if row.payment.paid_sats == 0 => Ok(Found::Short(snapshot.payment(&row)?)),
-        Some(_) => Ok(Found::Long),
+        None => Ok(Lookup::Nothing),
+        Some(row) if row.payment.paid_sats == 0 => Ok(Lookup::Short(snapshot.payment(&row)?)),
+        Some(_) => Ok(Lookup::Long),
     })
 }
 

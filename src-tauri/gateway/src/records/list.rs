@@ -5,9 +5,9 @@ use std::vec::IntoIter;
 use super::Snapshot;
 use crate::store::StoreError;
 
-/// A part ends with the record that makes it as long as this: some twenty usual records. Of each list that its client leaves
-/// unread a few parts are in memory, and there may be many such lists.
-const PART_BYTES: usize = 32 * 1_024;
+/// A part ends with the record that makes it as long as this: a page of the usual 50 records is one part. Of each list that
+/// its client leaves unread a few parts are in memory, and there may be many such lists.
+const PART_BYTES: usize = 64 * 1_024;
 
 /// Renders the record that a key names; none where there is no such record any more.
 pub(crate) type Render<K> = fn(&Snapshot<'_>, &K) -> Result<Option<String>, StoreError>;

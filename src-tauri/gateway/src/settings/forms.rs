@@ -12,7 +12,7 @@ use url::Url;
 /// Items of a list at most; more would be a mistake.
 const LIST_MAX: usize = 50;
 
-/// Characters of a URL at most, as everywhere in the interface.
+/// Bytes of a URL at most, as in a request for a payment.
 const URL_MAX: usize = 2_048;
 
 /// Bytes of a logo at most: it travels with each payment page.

@@ -168,7 +168,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "publicUrl",
-        form: "an http or https URL of at most 2048 characters without user, query and fragment, or empty",
+        form: "an http or https URL of at most 2048 bytes without user, query and fragment, or empty",
         about: "The address under which customers reach the payment pages; empty for the listen address.",
         set: |to, text| optional(text, public_url).map(|value| to.public_url = value),
         text: |of| of.public_url.clone().unwrap_or_default(),

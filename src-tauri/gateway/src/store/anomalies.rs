@@ -243,6 +243,8 @@ impl AnomalyFilter {
         // A payment, or those of one reference, have few anomalies: found first, by the payments' numbers. Payments that
         // were made without a reference may be many. A plus keeps SQLite from an index.
         let has_reference = self.merchant_transaction_id.as_ref().is_some_and(|reference| !reference.is_empty());
+        let key_id = self.key_id.map(|key_id| bind(Value::Integer(key_id)));
+        let of_key = key_id.as_ref().map(|key_id| format!(" AND +key_id = {key_id}")).unwrap_or_default();
         let by_key = if self.payment_id.is_some() || has_reference { "+" } else { "" };
         if let Some(begin) = self.begin {
             terms.push(format!("a.created_at >= {}", bind(Value::Integer(begin.ms()))));
@@ -258,8 +260,8 @@ impl AnomalyFilter {
             let reference = format!("merchant_transaction_id = {}", bind(Value::Text(reference.clone())));
             terms.push(if has_reference {
                 format!(
-                    "a.payment_seq IN (SELECT seq FROM {INDEXED_PAYMENTS} AND {reference} \
-                     UNION ALL SELECT seq FROM {UNINDEXED_PAYMENTS} AND {reference})"
+                    "a.payment_seq IN (SELECT seq FROM {INDEXED_PAYMENTS} AND {reference}{of_key} \
+                     UNION ALL SELECT seq FROM {UNINDEXED_PAYMENTS} AND {reference}{of_key})"
                 )
             } else {
                 format!("EXISTS (SELECT 1 FROM payments WHERE seq = a.payment_seq AND +{reference})")
@@ -268,8 +270,8 @@ impl AnomalyFilter {
         if let Some(kind) = self.kind {
             terms.push(format!("a.kind = {}", bind(Value::Text(kind.as_str().to_owned()))));
         }
-        if let Some(key_id) = self.key_id {
-            terms.push(format!("{by_key}a.key_id = {}", bind(Value::Integer(key_id))));
+        if let Some(key_id) = &key_id {
+            terms.push(format!("{by_key}a.key_id = {key_id}"));
         }
         if let Some(resolution) = self.resolution {
             terms.push(format!("a.resolution = {}", bind(Value::Text(resolution.stored_str().to_owned()))));

@@ -35,12 +35,12 @@ const IDLE: Duration = Duration::from_millis(10);
 
 /// The thread; it ends when this is dropped.
 pub(super) struct Checkpoints {
-    asks: SyncSender<Ask>,
+    asks: SyncSender<Request>,
     thread: Thread,
 }
 
 /// What the thread is asked for.
-enum Ask {
+enum Request {
     /// To checkpoint the WAL once the writer is idle; asked twice, at once.
     Checkpoint,
     Stop,
@@ -63,7 +63,7 @@ impl Checkpoints {
         }))?;
         let work = move || {
             let mut failed = false;
-            while matches!(asked.recv(), Ok(Ask::Checkpoint)) && shared.wait_until_idle(&asked) {
+            while matches!(asked.recv(), Ok(Request::Checkpoint)) && shared.wait_until_idle(&asked) {
                 failed = !checkpoint(&connection, failed);
                 shared.nearly_done.store(!failed, Ordering::Relaxed);
             }
@@ -79,7 +79,7 @@ impl Drop for Checkpoints {
     /// Waits until its connection is closed.
     fn drop(&mut self) {
         // Refused only where the thread has ended already.
-        let _ = self.asks.send(Ask::Stop);
+        let _ = self.asks.send(Request::Stop);
         self.thread.join();
     }
 }
@@ -94,7 +94,7 @@ struct Shared {
 
 impl Shared {
     /// Waits until the writer is idle, or somebody asks again; false when it is to stop.
-    fn wait_until_idle(&self, asked: &Receiver<Ask>) -> bool {
+    fn wait_until_idle(&self, asked: &Receiver<Request>) -> bool {
         let mut before = None;
         loop {
             let pages = self.pages.load(Ordering::Relaxed);
@@ -103,8 +103,8 @@ impl Shared {
             }
             before = Some(pages);
             match asked.recv_timeout(IDLE) {
-                Ok(Ask::Checkpoint) => return true,
-                Ok(Ask::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
+                Ok(Request::Checkpoint) => return true,
+                Ok(Request::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
@@ -113,13 +113,13 @@ impl Shared {
 
 /// The WAL as the writer's commits see it.
 struct GrowingWal {
-    asks: SyncSender<Ask>,
+    asks: SyncSender<Request>,
     shared: Arc<Shared>,
     due: Due,
 }
 
 impl GrowingWal {
-    /// After each commit; what goes wrong here is no fault of the commit.
+    /// After each commit; what goes wrong here does not concern the commit.
     fn grown_to(&mut self, pages: c_int, wal: &mut Wal) {
         let pages = u32::try_from(pages).unwrap_or(0);
         let anew = pages < self.shared.pages.swap(pages, Ordering::Relaxed);
@@ -135,7 +135,7 @@ impl GrowingWal {
             }
         } else if due {
             // One that is asked for already will do.
-            let _ = self.asks.try_send(Ask::Checkpoint);
+            let _ = self.asks.try_send(Request::Checkpoint);
         }
     }
 }

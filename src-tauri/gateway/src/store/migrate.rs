@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn payments_of_an_older_schema_are_kept_and_filed_and_a_copy_is_made() {
+    async fn payments_of_an_older_schema_are_stored_and_indexed_and_a_copy_is_made() {
         use crate::store::payment_lists::{PaymentFilter, tests::insert};
         use crate::store::payments::PaymentRow;
 

@@ -9,7 +9,7 @@ use tillgate_domain::payment::Cause;
 use super::WatchError;
 use super::advance::{self, Context};
 use super::findings::AffectedPayment;
-use crate::gateway::BackendWarning;
+use crate::gateway::StaffWarning;
 use crate::notifications::outbox::Outbox;
 use crate::store::StoreError;
 
@@ -47,21 +47,21 @@ impl From<StoreError> for AcceptError {
 }
 
 /// Accepts the coins in one transaction with the audit row, and answers what staff should know. `context.look` has
-/// `staff_accepts`; `shown_sats` is the sum on which staff decided, for a customer may have replaced what came.
+/// `staff_accepts`; `agreed_sats` is the sum on which staff decided, for a customer may have replaced what came.
 pub(super) fn accept(
     outbox: &Outbox<'_>,
     context: &Context,
     id: &Id,
-    shown_sats: Option<u64>,
+    agreed_sats: Option<u64>,
     actor: &str,
-) -> Result<Vec<BackendWarning>, AcceptError> {
+) -> Result<Vec<StaffWarning>, AcceptError> {
     let tx = outbox.tx;
     let row = tx.payment(id)?.ok_or(AcceptError::NoSuchPayment(*id))?;
     let receipts = tx.receipts(row.seq)?;
     let anomalies: Vec<Anomaly> = tx.anomalies_of_payment(row.seq)?.into_iter().map(|row| row.anomaly).collect();
     let acceptable_sats = may_accept(&row.payment, &receipts, &anomalies)?;
-    if let Some(shown_sats) = shown_sats.filter(|shown_sats| acceptable_sats < *shown_sats) {
-        return Err(AcceptError::Less { would: format_btc(acceptable_sats), shown: format_btc(shown_sats) });
+    if let Some(agreed_sats) = agreed_sats.filter(|agreed_sats| acceptable_sats < *agreed_sats) {
+        return Err(AcceptError::Less { would: format_btc(acceptable_sats), shown: format_btc(agreed_sats) });
     }
     let (advance, warnings) = advance::payment(outbox, context, row.seq, &AffectedPayment::by(Cause::Staff))?;
     if advance.accepted_sats.is_none() {

@@ -13,7 +13,7 @@ use tillgate_domain::time::Timestamp;
 use super::WatchError;
 use super::findings::{AffectedPayment, IncomingTransaction};
 use crate::chain::{Fact, TxFacts, TxPosition};
-use crate::gateway::BackendWarning;
+use crate::gateway::StaffWarning;
 use crate::notifications::outbox::Outbox;
 use crate::store::anomalies::{AnomalyRow, AnomalyUpdate, NewAnomaly};
 use crate::store::coins::Coin;
@@ -39,7 +39,7 @@ pub(super) fn payment(
     context: &Context,
     seq: i64,
     affected: &AffectedPayment,
-) -> Result<(Advance, Vec<BackendWarning>), WatchError> {
+) -> Result<(Advance, Vec<StaffWarning>), WatchError> {
     let (tx, now) = (outbox.tx, outbox.now);
     let row = tx.payment_by_seq(seq)?.ok_or(StoreError::BadValue("payments.seq"))?;
     take_facts(tx, context, seq, affected)?;
@@ -220,9 +220,9 @@ fn rate_of_the_moment(outbox: &Outbox<'_>, payment: &Payment) -> Result<(Rate, T
     Ok((known.rate, known.at))
 }
 
-fn about(payment_id: Id, warning: &Warning) -> BackendWarning {
+fn about(payment_id: Id, warning: &Warning) -> StaffWarning {
     match warning {
-        Warning::DoubleSpendAttempt { txid } => BackendWarning::DoubleSpendAttempt { payment_id, txid: *txid },
-        Warning::DecidedAnomalyChanged { id } => BackendWarning::DecidedAnomalyChanged { payment_id, anomaly_id: *id },
+        Warning::DoubleSpendAttempt { txid } => StaffWarning::DoubleSpendAttempt { payment_id, txid: *txid },
+        Warning::DecidedAnomalyChanged { id } => StaffWarning::DecidedAnomalyChanged { payment_id, anomaly_id: *id },
     }
 }

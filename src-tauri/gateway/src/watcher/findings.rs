@@ -10,7 +10,7 @@ use tillgate_domain::time::Timestamp;
 use super::WatchError;
 use super::coins::Move;
 use super::ours::Ours;
-use crate::chain::{Ask, Tip, TxFacts, TxPosition, View};
+use crate::chain::{LookRequest, Tip, TxFacts, TxPosition, View};
 use crate::gateway::Gateway;
 use crate::store::chain::{Cursor, WatchedChain};
 use crate::store::{Reader, StoreError};
@@ -77,7 +77,7 @@ pub(super) fn take(gateway: &Gateway, watched: Option<&WatchedChain>, at: Timest
         if !view.more {
             break;
         }
-        view = gateway.chain.look(&Ask { token: Some(&view.token), watch: &ours })?;
+        view = gateway.chain.look(&LookRequest { token: Some(&view.token), watch: &ours })?;
     }
     let mut waiting = payments.values().flat_map(|affected| affected.incoming.values());
     let fee_rate = if waiting.any(|incoming| matches!(incoming.facts.position, TxPosition::Mempool { .. })) {
@@ -97,13 +97,13 @@ pub(super) fn take(gateway: &Gateway, watched: Option<&WatchedChain>, at: Timest
 fn first_view<'a>(gateway: &'a Gateway, token: Option<&[u8]>) -> Result<(View, Ours<'a>), WatchError> {
     let mut ours = Ours::new(gateway);
     if token.is_some() {
-        let view = gateway.chain.look(&Ask { token, watch: &ours })?;
+        let view = gateway.chain.look(&LookRequest { token, watch: &ours })?;
         if !view.from_start {
             return Ok((view, ours));
         }
     }
     ours.expect_all_known()?;
-    Ok((gateway.chain.look(&Ask { token: None, watch: &ours })?, ours))
+    Ok((gateway.chain.look(&LookRequest { token: None, watch: &ours })?, ours))
 }
 
 /// A later answer knows better: what it says of a transaction replaces what an earlier one said.

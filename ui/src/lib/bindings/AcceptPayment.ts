@@ -11,4 +11,4 @@ paymentId: string,
 /**
  * The sum that the person was shown, in satoshis; what would be accepted may not be less.
  */
-acceptedSats: number | null, };
+agreedSats: number | null, };

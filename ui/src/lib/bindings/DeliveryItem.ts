@@ -27,11 +27,11 @@ subjectId: string,
  */
 url: string, 
 /**
- * Which attempt it is; 1 is the first.
+ * Which attempt it is; 0 for a notification that waits for its first.
  */
 attempt: number, 
 /**
- * When it was made, ISO 8601 with milliseconds.
+ * When it was made; where it waits for the first, when it was queued. ISO 8601 with milliseconds.
  */
 time: string, 
 /**

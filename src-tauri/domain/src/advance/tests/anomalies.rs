@@ -5,7 +5,7 @@ use std::slice::from_ref;
 use super::*;
 use crate::advance::Warning;
 use crate::anomaly::Coins;
-use crate::policy::Overpayment;
+use crate::policy::OverpaymentRule;
 use AnomalyKind::{ExtraPayment, LatePayment, ReversedPayment, Underpayment};
 use PaymentState::{Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
 use Resolution::{Accepted, DismissedByStaff, DismissedBySystem, Open, Refunded, Refunding};
@@ -26,7 +26,7 @@ fn coins(paid_sats: u64, txids: &[u8]) -> Coins {
 
 fn invalidating(state: PaymentState, paid_sats: u64) -> Payment {
     let mut payment = closed(state, paid_sats);
-    payment.policy.overpayment = Overpayment::Invalidate;
+    payment.policy.overpayment = OverpaymentRule::Invalidate;
     payment
 }
 

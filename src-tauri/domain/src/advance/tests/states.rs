@@ -4,7 +4,7 @@ use std::slice::from_ref;
 
 use super::*;
 use crate::advance::{AcceptRefusal, may_accept};
-use crate::policy::Overpayment;
+use crate::policy::OverpaymentRule;
 use PaymentState::{Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
 
 fn step(payment: &Payment, receipts: &[Receipt], look: &Look) -> Advance {
@@ -137,7 +137,7 @@ fn a_refund_keeps_an_expired_payment_from_being_confirmed() {
 fn one_transaction_that_pays_too_much_invalidates_where_the_rule_says_so() {
     let invalidating = |state| {
         let mut payment = payment(state);
-        payment.policy.overpayment = Overpayment::Invalidate;
+        payment.policy.overpayment = OverpaymentRule::Invalidate;
         payment
     };
     let much = || receipt(1, AMOUNT + 1);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::{Anomaly, CREATED, DAY_MS, Look, MINUTE_MS, Payment, PaymentState, Position, Receipt, TIP, Timestamp};
 use super::{payment, txid};
 use crate::anomaly::Resolution;
-use crate::policy::Overpayment;
+use crate::policy::OverpaymentRule;
 use crate::receipt::Sighting;
 
 /// What happens between two looks.
@@ -85,7 +85,8 @@ pub(super) fn histories() -> impl Strategy<Value = (World, Vec<Event>)> {
             payment.policy.confirmations = confirmations;
             payment.policy.tolerance_per_mille = tolerance;
             payment.policy.anomaly_confirmations = anomaly_confirmations;
-            payment.policy.overpayment = if invalidates { Overpayment::Invalidate } else { Overpayment::Confirm };
+            payment.policy.overpayment =
+                if invalidates { OverpaymentRule::Invalidate } else { OverpaymentRule::Confirm };
             (World { has_mempool, ..World::new(txs, payment) }, events)
         },
     )

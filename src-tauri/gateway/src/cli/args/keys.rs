@@ -36,7 +36,7 @@ pub(in crate::cli) enum Keys {
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum HmacKey {
-    /// Make a new key, shown this once; the old one signs beside it for 24 hours. JSON: {"key"}.
+    /// Make a new key, shown this once; in webhook-signature the old one signs beside it for 24 hours. JSON: {"key"}.
     Rotate,
 }
 

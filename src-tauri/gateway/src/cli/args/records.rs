@@ -95,7 +95,7 @@ impl Payments {
                 ListPayments { limit: range.limit, offset: range.offset, states, search }.into()
             }
             Self::Show { id } => ShowPayment { payment_id: id }.into(),
-            Self::Accept { id } => AcceptPayment { payment_id: id, accepted_sats: None }.into(),
+            Self::Accept { id } => AcceptPayment { payment_id: id, agreed_sats: None }.into(),
         }
     }
 }

@@ -53,7 +53,7 @@ fn state(state: PaymentState, why_invalid: Option<WhyInvalid>) -> String {
 pub(super) fn payment(view: &PaymentView) -> String {
     let item = &view.item;
     let none = || "–".to_owned();
-    let mut shown = vec![
+    let mut rows = vec![
         ("payment", item.payment_id.clone()),
         ("state", state(item.state, item.why_invalid)),
         ("price", format!("{} {}", item.price.shown, item.price.currency)),
@@ -62,10 +62,10 @@ pub(super) fn payment(view: &PaymentView) -> String {
     ];
     let due = view.still_due.as_ref().map(|sum| ("remaining", sum));
     let surplus = view.overpaid_by.as_ref().map(|sum| ("overpaid", sum));
-    shown.extend(due.or(surplus).map(|(name, sum)| {
+    rows.extend(due.or(surplus).map(|(name, sum)| {
         (name, format!("{} BTC, {} {}", sum.shown, view.difference_worth.shown, item.price.currency))
     }));
-    shown.extend([
+    rows.extend([
         ("confirmations", format!("{} wanted", item.confirmations_wanted)),
         ("address", view.address.clone()),
         ("page", view.payment_page_url.clone()),
@@ -78,7 +78,7 @@ pub(super) fn payment(view: &PaymentView) -> String {
         ("notifies", view.notification_url.clone().unwrap_or_else(none)),
         ("anomalies to", view.anomaly_notification_url.clone().unwrap_or_else(none)),
     ]);
-    let mut text = fields(&shown);
+    let mut text = fields(&rows);
     let mut transactions = Table::new(&[
         ("transaction", Left),
         ("pays BTC", Right),

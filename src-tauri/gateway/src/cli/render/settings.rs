@@ -21,7 +21,11 @@ pub(super) fn setting(item: &SettingItem) -> String {
     format!("{} = {}\n", item.name, plain(&shortened(&item.value)))
 }
 
+/// The value, but for an image's: that fills screens and says nothing.
 fn shortened(value: &str) -> String {
+    if !value.starts_with("data:") {
+        return value.to_owned();
+    }
     let mut short: String = value.chars().take(VALUE_MAX).collect();
     if short != value {
         short.push('…');

@@ -30,7 +30,7 @@ pub(super) fn status(view: &StatusView) -> String {
         ("clock", view.clock.clone()),
         ("backend", format!("{backend}, height {}", view.chain_height)),
         ("last look", view.chain_looked_at.clone().unwrap_or_else(none)),
-        ("chain", view.chain_error.clone().map_or("answers".to_owned(), |error| format!("DOWN: {error}"))),
+        ("chain", view.chain_error.clone().map_or("watched".to_owned(), |error| format!("NOT WATCHED: {error}"))),
         ("open payments", view.open_payments.to_string()),
         ("open anomalies", view.open_anomalies.to_string()),
         ("open reversals", view.open_reversals.to_string()),

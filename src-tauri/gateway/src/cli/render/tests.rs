@@ -122,6 +122,10 @@ fn a_logo_that_was_set_does_not_fill_the_screen_and_is_shown_whole_when_asked_fo
     let set = SetSetting { name: name(), value: value.clone() };
     let text = render(&set.into(), view.clone()).unwrap();
     assert!(text.starts_with("merchantLogo = data:image/png;base64,AAA") && text.len() < 80, "{text}");
+    let hosts = format!("{}.example", "a".repeat(60));
+    let hosts_view = json!({"name": "allowedHosts", "value": hosts, "default": "", "about": "Names."});
+    let set = SetSetting { name: "allowedHosts".to_owned(), value: hosts.clone() };
+    assert_eq!(render(&set.into(), hosts_view).unwrap(), format!("allowedHosts = {hosts}\n"), "every name can be seen");
     let get = GetSetting { name: name() };
     assert_eq!(render(&get.into(), view).unwrap(), format!("{value}\n"));
 }

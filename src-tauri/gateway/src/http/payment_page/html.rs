@@ -48,8 +48,8 @@ pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
         @match &view.state {
             PageState::Payable(payable) => (to_pay(payable, texts)),
             PageState::TimeUp => (state("waiting", texts.time_up, texts.time_up_hint)),
-            PageState::Unconfirmed { wanted: 0, .. } => (state("received", texts.unconfirmed, "")),
-            PageState::Unconfirmed { confirmations, wanted } => {
+            PageState::Unconfirmed { wanted: 0, .. } | PageState::Unconfirmed { confirmations: None, .. } => (state("received", texts.unconfirmed, "")),
+            PageState::Unconfirmed { confirmations: Some(confirmations), wanted } => {
                 @let counted = [confirmations.to_string(), wanted.to_string()];
                 (state("received", texts.unconfirmed, &fill(texts.unconfirmed_hint, &[&counted[0], &counted[1]])))
             }

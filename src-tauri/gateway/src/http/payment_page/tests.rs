@@ -1,3 +1,6 @@
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
 use super::view::PageState;
 use super::*;
 use crate::http::Limits;
@@ -86,7 +89,7 @@ async fn at_the_deadline_and_in_every_later_state_the_address_is_hidden() {
     let world = World::new().await;
     let [paid, never] = [world.payment().await, world.payment().await];
     world.pay(&paid, paid.payment.amount_sats).await;
-    assert!(matches!(view(&world, &paid).state, PageState::Unconfirmed { confirmations: 0, wanted: 1 }));
+    assert!(matches!(view(&world, &paid).state, PageState::Unconfirmed { confirmations: Some(0), wanted: 1 }));
     world.mine(1).await;
     assert_eq!(view(&world, &paid).state, PageState::Confirmed);
     world.advance_clock_ms(HALF_AN_HOUR_MS);
@@ -97,6 +100,23 @@ async fn at_the_deadline_and_in_every_later_state_the_address_is_hidden() {
     }
     world.look().await;
     assert_eq!(view(&world, &never).state, PageState::Expired);
+}
+
+#[tokio::test]
+async fn a_customer_whose_coins_are_seen_is_told_so_while_nothing_more_can_be_read() {
+    let world = World::new().await;
+    let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    let mut held = Vec::new();
+    let mut context = Context::from_waker(Waker::noop());
+    while let Poll::Ready(permit) = pin!(http.read_permits.take(Long::Record, PAGES)).poll(&mut context) {
+        held.push(permit.unwrap());
+    }
+    let view = load(&http, &payment.payment.id.to_string()).await.unwrap().unwrap();
+    assert_eq!(view.state, PageState::Unconfirmed { confirmations: None, wanted: 1 });
+    let page = html::page(&view, "nonce", &ENGLISH);
+    assert!(page.contains(ENGLISH.unconfirmed), "{page}");
 }
 
 #[tokio::test]

@@ -44,7 +44,8 @@ pub(super) enum PageState {
     TimeUp,
     /// Paid, not yet confirmed as wanted.
     Unconfirmed {
-        confirmations: u32,
+        /// Unknown where they could not be read just now.
+        confirmations: Option<u32>,
         wanted: u32,
     },
     Confirmed,
@@ -72,7 +73,7 @@ impl View {
     /// alone shows.
     pub(super) fn of(
         row: &PaymentRow,
-        confirmations: u32,
+        confirmations: Option<u32>,
         now: Timestamp,
         environment: Environment,
         settings: &Settings,

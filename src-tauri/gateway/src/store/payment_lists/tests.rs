@@ -119,7 +119,7 @@ fn answers(store: &Store) -> Vec<(u64, Vec<i64>)> {
 }
 
 #[tokio::test]
-async fn lists_say_the_same_however_many_payments_are_filed() {
+async fn lists_say_the_same_however_many_payments_are_indexed() {
     let (_folder, store) = store();
     forty(&store).await;
     let expected = answers(&store);
@@ -143,7 +143,7 @@ async fn lists_say_the_same_however_many_payments_are_filed() {
 }
 
 #[tokio::test]
-async fn no_index_is_given_twice_however_many_payments_are_filed() {
+async fn no_index_is_given_twice_however_many_payments_are_indexed() {
     let (_folder, store) = store();
     let next_index = || store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1;
     store.write(|tx| tx.insert_keychain(Keychain::External, "wpkh")).await.unwrap();
@@ -158,7 +158,7 @@ async fn no_index_is_given_twice_however_many_payments_are_filed() {
 }
 
 #[tokio::test]
-async fn filed_payments_are_looked_for_by_index() {
+async fn indexed_payments_are_looked_for_by_index() {
     let (_folder, store) = store();
     let plan = |sql: &str, values: Vec<Value>| {
         store

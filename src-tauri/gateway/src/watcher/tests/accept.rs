@@ -7,12 +7,12 @@ use crate::watcher::AcceptError;
 async fn staff_accepts_no_less_than_they_saw() {
     let world = World::new().await;
     let payment = world.payment().await;
-    let shown_sats = payment.payment.amount_sats - 1_000;
-    let txid = world.pay(&payment, shown_sats).await;
+    let agreed_sats = payment.payment.amount_sats - 1_000;
+    let txid = world.pay(&payment, agreed_sats).await;
     let to = ReplaceTo::SameAddress { amount_sats: Some(1_000) };
     world.sandbox().replace(txid, Replace { fee_rate_sat_vb: None, to }, world.now_ms()).unwrap();
-    let accept = |shown_sats| world.app.watcher.accept(payment.payment.id, Some(shown_sats), "panel");
-    let refused = accept(shown_sats).await.unwrap_err();
+    let accept = |agreed_sats| world.app.watcher.accept(payment.payment.id, Some(agreed_sats), "panel");
+    let refused = accept(agreed_sats).await.unwrap_err();
     assert!(matches!(refused, AcceptError::Less { .. }), "{refused}");
     assert_eq!(world.state(&payment), Underpaid);
     accept(1_000).await.unwrap();

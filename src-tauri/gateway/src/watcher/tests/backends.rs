@@ -10,7 +10,7 @@ use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{Replace, ReplaceTo};
 
 use super::watched;
-use crate::chain::{Ask, Broadcast, Chain, ChainDown, Fact, Identity, Tip, TxFacts, View};
+use crate::chain::{Broadcast, Chain, ChainDown, Fact, Identity, LookRequest, Tip, TxFacts, View};
 use crate::testing::World;
 
 /// The sandbox's chain as a lesser backend shows it.
@@ -30,8 +30,8 @@ impl Chain for Other {
         self.chain.tip()
     }
 
-    fn look(&self, ask: &Ask<'_>) -> Result<View, ChainDown> {
-        let mut view = self.chain.look(ask)?;
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        let mut view = self.chain.look(request)?;
         if self.is_blind {
             let blind = |facts| TxFacts {
                 conflict_in_chain: Fact::Unknown,

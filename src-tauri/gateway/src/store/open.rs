@@ -19,9 +19,6 @@ const STATEMENT_CACHE: usize = 128;
 /// Pages that the writer retains: new rows go anywhere in the indexes on ids and scripts.
 const WRITER_CACHE_KIB: i64 = 16 * 1_024;
 
-/// Pages that each of up to 48 readers retains; the system retains them all, for every reader.
-const READER_CACHE_KIB: i64 = 512;
-
 pub(super) fn for_writing(file: &Path) -> Result<Connection, StoreError> {
     create_private(file)?;
     let connection = Connection::open_with_flags(
@@ -51,7 +48,6 @@ fn try_for_reading(file: &Path) -> Result<Connection, rusqlite::Error> {
     prepare_once(&connection)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "query_only", true)?;
-    connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
     // Opens the log as well, for which SQLite would wait until something is read.
     connection.pragma_query_value(None, "schema_version", |_| Ok(()))?;
     Ok(connection)

@@ -8,6 +8,8 @@ pub(crate) use create::CreateError;
 pub use create::{Author, Created, create};
 pub use draft::Draft;
 pub(crate) use draft::RedirectKind;
+#[cfg(test)]
+pub(crate) use read::FEW_TRANSACTIONS;
 pub(crate) use read::{Lookup, find, list, record};
 
 #[cfg(test)]

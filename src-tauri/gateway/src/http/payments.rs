@@ -71,8 +71,8 @@ pub(super) async fn get(
     caller.may(Permission::PaymentsRead)?;
     let RecordId(id) = id?;
     let sees = caller.sees();
-    // One row by its key is read on the connection's own thread, which takes less time than to have another do it. What may
-    // be longer goes where lists go.
+    // A few rows by their keys are read on the connection's own thread, which takes less time than to have another do it.
+    // What may be longer goes where lists go.
     let record = match payments::find(&http.app.gateway, &id, sees)? {
         Lookup::Nothing => None,
         Lookup::Short(record) => Some(record),

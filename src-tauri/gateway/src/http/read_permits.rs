@@ -134,6 +134,7 @@ mod tests {
     use crate::http::body::Unused;
     use crate::http::path::RecordId;
     use crate::http::{Limits, anomalies, payments};
+    use crate::payments::FEW_TRANSACTIONS;
     use crate::store::api_keys::ApiKey;
     use crate::store::notify_hosts::NotifyHosts;
     use crate::store::payments::PaymentRow;
@@ -165,12 +166,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_may_be_long_is_read_under_a_permit_and_a_record_without_transactions_at_once() {
+    async fn what_may_be_long_is_read_under_a_permit_and_a_record_with_few_transactions_at_once() {
         let world = World::new().await;
         let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
         let key = make_api_key(&world).await;
-        let [new, paid] = [world.payment().await, world.payment().await];
-        world.pay(&paid, paid.payment.amount_sats).await;
+        let [paid_in_few, paid] = [world.payment().await, world.payment().await];
+        for (payment, parts) in [(&paid_in_few, FEW_TRANSACTIONS), (&paid, FEW_TRANSACTIONS + 1)] {
+            for _ in 0..parts {
+                world.pay(payment, 1_000).await;
+            }
+        }
         let get = |payment: &PaymentRow| {
             payments::get(State(Arc::clone(&http)), Caller(Arc::clone(&key)), Ok(RecordId(payment.payment.id)))
         };
@@ -178,7 +183,7 @@ mod tests {
         for _ in 0..4 {
             held.push(http.read_permits.take(Long::Record, key.key_id).await.unwrap());
         }
-        assert_eq!(get(&new).await.unwrap().status(), 200);
+        assert_eq!(get(&paid_in_few).await.unwrap().status(), 200);
         let id = Ok(RecordId(paid.payment.id));
         let mut context = Context::from_waker(Waker::noop());
         let mut record = pin!(get(&paid));

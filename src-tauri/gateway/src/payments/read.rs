@@ -8,25 +8,32 @@ use crate::records::{RecordList, Snapshot};
 use crate::store::StoreError;
 use crate::store::payment_lists::PaymentFilter;
 
+/// Transactions of a payment that are read at once: nearly every payment has one or two.
+pub(crate) const FEW_TRANSACTIONS: u32 = 8;
+
 /// What there is under a payment's id.
 pub(crate) enum Lookup {
     /// No payment that the caller sees.
     Nothing,
-    /// The record, which lists no transaction: one row holds all of it.
+    /// The record, of a payment with few transactions or none.
     Short(String),
-    /// A payment whose record may list any number of transactions: [`record`] renders it.
+    /// A payment with more: [`record`] renders it.
     Long,
 }
 
-/// Looks for a payment of this id that the caller `sees`. Reads one row at most, by its key.
+/// Looks for a payment of this id that the caller `sees`. Reads a few rows at most, by their keys.
 ///
 /// # Errors
 /// When the database cannot be read.
 pub(crate) fn find(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Lookup, StoreError> {
-    gateway.render(|snapshot| match snapshot.reader.payment(id)?.filter(|row| sees.may_see(row.key_id)) {
-        None => Ok(Lookup::Nothing),
-        Some(row) if row.payment.paid_sats == 0 => Ok(Lookup::Short(snapshot.payment(&row)?)),
-        Some(_) => Ok(Lookup::Long),
+    gateway.render(|snapshot| {
+        let Some(row) = snapshot.reader.payment(id)?.filter(|row| sees.may_see(row.key_id)) else {
+            return Ok(Lookup::Nothing);
+        };
+        if row.payment.paid_sats > 0 && snapshot.reader.has_more_receipts_than(row.seq, FEW_TRANSACTIONS)? {
+            return Ok(Lookup::Long);
+        }
+        Ok(Lookup::Short(snapshot.payment(&row)?))
     })
 }
 

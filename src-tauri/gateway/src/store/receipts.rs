@@ -50,6 +50,14 @@ impl Reader<'_> {
         rows.next()?.map(read).transpose()
     }
 
+    /// Whether a payment has more receipts than `few`. Looks at no more than one above it.
+    pub fn has_more_receipts_than(&self, payment_seq: i64, few: u32) -> Result<bool, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT count(*) FROM (SELECT 1 FROM receipts WHERE payment_seq = ?1 LIMIT ?2 + 1)")?;
+        Ok(query.query_row(params![payment_seq, few], |row| row.get::<_, u32>(0))? > few)
+    }
+
     /// Whether this transaction has a receipt for this payment.
     pub fn has_receipt(&self, payment_seq: i64, txid: &Txid) -> Result<bool, StoreError> {
         let mut query =

@@ -6,6 +6,7 @@
 
 mod alarm;
 mod console;
+mod desktop;
 mod gateway_task;
 mod tray;
 mod tray_host;

@@ -1,5 +1,6 @@
 //! The tray icon: the gateway's only trace on the desktop while the window is closed.
 
+use tauri::image::Image;
 use tauri::menu::{MenuBuilder, MenuItem, MenuItemBuilder};
 use tauri::tray::TrayIconBuilder;
 use tauri::{App, AppHandle, Manager, Wry};
@@ -12,6 +13,9 @@ const SHOW_WORDS: &str = "Show Tillgate";
 
 const SHOW: &str = "show";
 const QUIT: &str = "quit";
+
+/// The mark's colour, which stands out on light and dark panels alike.
+const MARK_RGBA: [u8; 4] = [0xff, 0xb6, 0x27, 0xff];
 
 /// The menu's line that shows the window.
 struct ShowItem(MenuItem<Wry>);
@@ -37,7 +41,7 @@ pub fn open(app: &App) -> tauri::Result<()> {
     Ok(())
 }
 
-/// Puts words beside the icon and into its menu; `None` takes them away.
+/// Puts a mark on the icon and words beside it and into its menu; `None` takes them away.
 pub fn tell(app: &AppHandle, words: Option<&str>) {
     let told = || -> tauri::Result<()> {
         if let Some(tray) = app.tray_by_id(ICON) {
@@ -45,6 +49,9 @@ pub fn tell(app: &AppHandle, words: Option<&str>) {
             tray.set_tooltip(Some(tooltip))?;
             // Where a desktop shows no tooltips, it shows a title.
             tray.set_title(words)?;
+            if let Some(icon) = app.default_window_icon() {
+                tray.set_icon(Some(if words.is_some() { marked(icon) } else { icon.clone() }))?;
+            }
         }
         let show = app.try_state::<ShowItem>();
         let line = words.map_or_else(|| SHOW_WORDS.to_owned(), |words| format!("{SHOW_WORDS}: {words}"));
@@ -52,5 +59,37 @@ pub fn tell(app: &AppHandle, words: Option<&str>) {
     };
     if let Err(error) = told() {
         tracing::warn!(%error, "the tray does not obey");
+    }
+}
+
+/// The icon with a dot in its lower right corner, a third as wide as the icon.
+fn marked(icon: &Image<'_>) -> Image<'static> {
+    let (width, height) = (icon.width(), icon.height());
+    let mut rgba = icon.rgba().to_vec();
+    let radius = i64::from(width.min(height) / 3) / 2 + 1;
+    let centre = (i64::from(width) - radius - 1, i64::from(height) - radius - 1);
+    let pixels = rgba.chunks_exact_mut(MARK_RGBA.len());
+    for (pixel, at) in pixels.zip((0..i64::from(height)).flat_map(|y| (0..i64::from(width)).map(move |x| (x, y)))) {
+        let (dx, dy) = (at.0 - centre.0, at.1 - centre.1);
+        if dx * dx + dy * dy <= radius * radius {
+            pixel.copy_from_slice(&MARK_RGBA);
+        }
+    }
+    Image::new_owned(rgba, width, height)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_is_in_one_corner_and_leaves_the_rest() {
+        let icon = Image::new_owned(vec![7; 32 * 32 * 4], 32, 32);
+        let marked = marked(&icon);
+        let pixel = |x: usize, y: usize| &marked.rgba()[(y * 32 + x) * 4..][..4];
+        assert_eq!(pixel(25, 25), MARK_RGBA);
+        for (x, y) in [(0, 0), (31, 0), (0, 31), (16, 16)] {
+            assert_eq!(pixel(x, y), [7; 4], "{x} {y}");
+        }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tauri::{App, AppHandle, Emitter, Manager, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
+use tauri::{
+    App, AppHandle, Emitter, Manager, Url, UserAttentionType, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
+};
 
 use crate::tray_host;
 
@@ -12,6 +14,9 @@ const TITLE: &str = "Tillgate (test environment)";
 
 /// Told to the panel when a person closes the window and nothing on the desktop would remain.
 const NO_TRAY: &str = "no-tray";
+
+/// Told to the panel when a person wants to see the offers that wait for approval.
+const OFFERS: &str = "offers";
 
 /// Whether it was said that this desktop has no tray: once is enough.
 #[derive(Debug, Default)]
@@ -44,6 +49,19 @@ pub fn show(app: &AppHandle) {
         window.unminimize()?;
         window.set_focus()
     });
+}
+
+/// Brings the window to the person who asked for it, at the offers that wait for approval.
+pub fn show_offers(app: &AppHandle) {
+    show(app);
+    if let Err(error) = app.emit(OFFERS, ()) {
+        tracing::warn!(%error, "the panel cannot be asked for its offers");
+    }
+}
+
+/// Lets lists of windows mark it, unless a person is in it.
+pub fn ask_for_attention(app: &AppHandle) {
+    with_window(app, |window| window.request_user_attention(Some(UserAttentionType::Informational)));
 }
 
 /// Takes it off the screen; the gateway goes on.

@@ -11,6 +11,8 @@ mod injected_faults;
 mod kills;
 mod ledger;
 mod load;
+mod payout_load;
+mod payouts;
 mod points;
 mod random;
 mod shipped;

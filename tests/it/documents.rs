@@ -7,18 +7,20 @@ use std::process::Command;
 use crate::harness::{Program, Scene, Tillgate};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_payment_of_the_readme_ends_confirmed_each_time() {
+async fn the_first_payment_of_the_readme_ends_confirmed_and_its_payout_sent_each_time() {
     let gateway = Tillgate::start().await;
     for _ in 0..2 {
         let (printed, complaint) = first_payment(&gateway);
         assert!(printed.contains("\"status\":\"CONFIRMED\""), "{printed}{complaint}");
+        assert!(printed.contains("\"status\":\"SENT\""), "{printed}{complaint}");
     }
 }
 
 /// Runs the lines of the page against this gateway; gives what they print on stdout and on stderr.
 fn first_payment(gateway: &Tillgate) -> (String, String) {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let lines = readme.split("```bash\n").nth(1).unwrap().split("```").next().unwrap();
+    let blocks = readme.split("```bash\n").skip(1).take(2);
+    let lines: String = blocks.map(|block| block.split("```").next().unwrap()).collect();
     // The page assumes the usual port and data directory; the test has its own.
     let script = lines.replace("127.0.0.1:7421", gateway.client.base().trim_start_matches("http://"));
     let mut shell = Command::new("bash");

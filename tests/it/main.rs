@@ -6,6 +6,7 @@
 mod anomalies;
 mod architecture;
 mod bad_input;
+mod bent_chain;
 mod cli;
 mod customers;
 mod doctor;
@@ -18,6 +19,8 @@ mod network;
 mod notifications;
 mod other_chain;
 mod other_user;
+mod payouts;
+mod payouts_cli;
 mod power_cuts;
 mod serving;
 mod story;

@@ -142,6 +142,13 @@ impl Drop for App {
     }
 }
 
+/// What the command line answers on this data directory.
+pub fn tillgate(data: &Path, arguments: &[&str]) -> Value {
+    let output = Command::new(TILLGATE).args(arguments).arg("--json").arg("--data-dir").arg(data).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
 /// Sends SIGTERM and waits.
 pub fn terminate(child: &mut Child) {
     let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw).unwrap();

@@ -4,5 +4,6 @@
 
 mod app;
 mod display;
+mod payouts;
 mod session;
 mod stories;

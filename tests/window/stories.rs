@@ -10,7 +10,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
-use crate::app::{App, DESKTOP, TILLGATE, terminate, until};
+use crate::app::{App, DESKTOP, TILLGATE, terminate, tillgate, until};
 use crate::display::Display;
 use crate::session::inside;
 
@@ -195,11 +195,4 @@ fn socket_remains(data: &Path) -> bool {
     std::fs::read_dir(data.join("test"))
         .unwrap()
         .any(|entry| std::os::unix::fs::FileTypeExt::is_socket(&entry.unwrap().file_type().unwrap()))
-}
-
-/// What the command line answers on this data directory.
-fn tillgate(data: &Path, arguments: &[&str]) -> Value {
-    let output = Command::new(TILLGATE).args(arguments).arg("--json").arg("--data-dir").arg(data).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
 }

@@ -4,7 +4,10 @@ import type { AnomalyItem } from "../src/lib/bindings/AnomalyItem";
 import type { Command } from "../src/lib/bindings/Command";
 import type { CommandError } from "../src/lib/bindings/CommandError";
 import type { DeliveryItem } from "../src/lib/bindings/DeliveryItem";
+import type { EstimateView } from "../src/lib/bindings/EstimateView";
+import type { LimitsView } from "../src/lib/bindings/LimitsView";
 import type { PaymentView } from "../src/lib/bindings/PaymentView";
+import type { PayoutView } from "../src/lib/bindings/PayoutView";
 import type { StatusView } from "../src/lib/bindings/StatusView";
 import type { Answers, CommandName, Host, HostEvent, ShellAct } from "../src/lib/host";
 
@@ -35,6 +38,11 @@ export const status: StatusView = {
   secrets: "the OS keyring",
   warnings: [],
   currencies: ["USD", "JPY", "EUR"],
+  offersWaiting: 0,
+  payoutsQueued: 0,
+  senderWaitsFor: null,
+  senderHold: null,
+  balance: { sats: 150000000, text: "1.50000000", shown: "1.50000000" },
 };
 
 const btc = (sats: number, text: string) => ({ sats, text, shown: text });
@@ -68,6 +76,7 @@ export function anomaly(over: Partial<AnomalyItem> = {}): AnomalyItem {
     worth: usd(500, "5.00"),
     notified: true,
     acceptance: null,
+    payoutId: null,
     ...over,
   };
 }
@@ -134,6 +143,82 @@ export function payment(over: Partial<PaymentView> = {}): PaymentView {
   };
 }
 
+export const ADDRESS = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
+
+export function payout(over: Partial<PayoutView> = {}): PayoutView {
+  return {
+    payoutId: "b".repeat(40),
+    state: "NEW",
+    address: ADDRESS,
+    amount: btc(1000000, "0.01000000"),
+    worth: usd(64210, "642.10"),
+    currency: "USD",
+    fee: btc(282, "0.00000282"),
+    feePaid: null,
+    total: btc(1000282, "0.01000282"),
+    totalWorth: usd(64229, "642.29"),
+    rate: "64210.5500",
+    rateShown: "64,210.55",
+    comment: "Invoice 12",
+    requestedBy: "panel:ada",
+    requestedByShop: false,
+    approvedBy: null,
+    creationTime: "2026-01-12T12:06:00Z",
+    expirationTime: "2026-01-12T12:16:00Z",
+    approvalTime: null,
+    sentTime: null,
+    btcTxId: null,
+    confirmations: 0,
+    failureReason: null,
+    balanceShort: false,
+    anomalyId: null,
+    waitsFor: null,
+    record: "{}",
+    notificationUrl: null,
+    versions: [],
+    sharesWith: [],
+    history: [
+      { time: "2026-01-12T12:06:00.000Z", step: "offered", by: "panel:ada", btcTxId: null, reason: null },
+    ],
+    deliveries: [],
+    limitLeftAfter: btc(99000000, "0.99000000"),
+    canApprove: { possible: true, whyNot: null },
+    canBump: { possible: false, whyNot: "the payout is NEW: it was never approved" },
+    canAbandon: { possible: false, whyNot: "the payout is NEW: it was never approved" },
+    ...over,
+  };
+}
+
+export function estimate(over: Partial<EstimateView> = {}): EstimateView {
+  return {
+    amount: btc(1000000, "0.01000000"),
+    worth: usd(64210, "642.10"),
+    fee: btc(282, "0.00000282"),
+    feeRate: "2",
+    total: btc(1000282, "0.01000282"),
+    totalWorth: usd(64229, "642.29"),
+    rate: "64210.5500",
+    rateShown: "64,210.55",
+    addressProblem: null,
+    amountProblem: null,
+    rateProblem: null,
+    paidBefore: null,
+    balanceShort: false,
+    most: btc(99999718, "0.99999718"),
+    ...over,
+  };
+}
+
+export const limits: LimitsView = {
+  used: btc(25000000, "0.25000000"),
+  available: btc(75000000, "0.75000000"),
+  minimum: btc(10000, "0.00010000"),
+  daily: btc(100000000, "1.00000000"),
+  resets: "2026-01-13T00:00:00Z",
+  worth: null,
+  record: "{}",
+};
+
 type Reply<N extends CommandName> = Answers[N] | CommandError | ((command: never) => Answers[N]);
 
 /** A host that answers from `replies`, and remembers what it was asked. */
@@ -148,6 +233,8 @@ export class FixtureHost implements Host {
     this.reply("listPayments", { items: [], itemsCount: 0 });
     this.reply("listKeys", { items: [], itemsCount: 0 });
     this.reply("listAnomalies", { items: [], itemsCount: 0 });
+    this.reply("listPayouts", { items: [], itemsCount: 0 });
+    this.reply("showLimits", limits);
   }
 
   reply<N extends CommandName>(command: N, reply: Reply<N>): void {

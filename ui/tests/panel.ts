@@ -3,6 +3,7 @@ import { render } from "@testing-library/svelte";
 import { beforeEach } from "vitest";
 import App from "../src/App.svelte";
 import { setHost } from "../src/lib/host";
+import { drafts, emptyDraft } from "../src/lib/state/drafts.svelte";
 import { lists } from "../src/lib/state/lists.svelte";
 import { notices } from "../src/lib/state/notices.svelte";
 import { told } from "../src/lib/state/told.svelte";
@@ -17,6 +18,8 @@ beforeEach(() => {
   told.secret = undefined;
   notices.shown = [];
   lists.payments = { search: "", wanted: "", offset: 0 };
+  lists.payouts = { search: "", wanted: "", offset: 0 };
+  drafts.payout = emptyDraft();
   lists.anomalies = { open: true, offset: 0 };
 });
 

@@ -7,6 +7,7 @@ mod limits;
 mod load;
 mod million;
 mod notify;
+mod payouts;
 mod process;
 mod report;
 mod seed;
@@ -53,6 +54,8 @@ enum Part {
     Notify,
     /// With a million payments in the database.
     Million,
+    /// Offers, lists of payouts, and sending them.
+    Payouts,
     /// Doing nothing.
     Idle,
 }
@@ -86,6 +89,9 @@ fn measure(args: &Args) -> Fallible<()> {
     }
     if wanted(Part::Notify) {
         notify::measure(&mut report)?;
+    }
+    if wanted(Part::Payouts) {
+        payouts::measure(&mut report)?;
     }
     if wanted(Part::Million) {
         million::measure(&mut report, args.seeded.as_deref())?;

@@ -54,6 +54,9 @@ pub const TRANSITIONS: &[(Resolution, Resolution)] = {
         // The payout is EXPIRED or FAILED.
         (Refunding, Open),
         (Refunded, Open),
+        // A payout that had FAILED is in a block all the same.
+        (Open, Refunded),
+        (DismissedBySystem, Refunded),
     ]
 };
 

@@ -6,11 +6,13 @@
 
 pub mod advance;
 pub mod anomaly;
+pub mod batch;
 pub mod bip21;
 pub mod id;
 pub mod money;
 pub mod notification;
 pub mod payment;
+pub mod payout;
 pub mod permission;
 pub mod policy;
 pub mod rates;

@@ -3,8 +3,10 @@
 
 mod dismiss;
 mod read;
+mod refund;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use dismiss::{DismissError, dismiss};
 pub(crate) use read::{list, record};
+pub(crate) use refund::{RefundError, RefundRequest, refund};

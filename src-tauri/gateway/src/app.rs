@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::gateway::Gateway;
 use crate::notifications::Notifier;
+use crate::sender::Sender;
 use crate::watcher::Watcher;
 
 /// There are no globals: a desktop opens one of these for each environment.
@@ -12,6 +13,8 @@ pub struct App {
     pub gateway: Arc<Gateway>,
     /// Looks at the chain.
     pub watcher: Watcher,
+    /// Sends payouts.
+    pub sender: Sender,
     /// Sends notifications.
     pub notifier: Arc<Notifier>,
 }

@@ -82,6 +82,9 @@ pub struct TxFacts {
     pub position: TxPosition,
     /// Whether another transaction in the chain spends one of its inputs, or of its unconfirmed ancestors'.
     pub conflict_in_chain: Fact,
+    /// Height of the block that holds such a transaction, the lowest where there are several; `None` where there is none
+    /// or the backend cannot tell. Tells nothing that [`Self::conflict_in_chain`] does not say is so.
+    pub conflict_height: Option<u32>,
     /// The same for one in the mempool.
     pub conflict_in_mempool: Fact,
     /// Other transactions known to spend one of its inputs.

@@ -2,8 +2,10 @@
 
 mod args;
 mod call;
+mod csv;
 mod hosted;
 mod image;
+mod json;
 mod log;
 mod render;
 mod serve;
@@ -68,7 +70,9 @@ fn keep_files_private() {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
 }
 
-fn run(Tillgate { common, act }: Tillgate) -> Result<ExitCode, Failure> {
+fn run(arguments: Tillgate) -> Result<ExitCode, Failure> {
+    let form = arguments.form();
+    let Tillgate { common, act } = arguments;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = match act.meaning() {
         Meaning::Serve(serve) => {
@@ -78,7 +82,7 @@ fn run(Tillgate { common, act }: Tillgate) -> Result<ExitCode, Failure> {
         Meaning::Ask(command) => {
             // Its failure is one line, and that is not the log's.
             log::start(common.log_format, "off");
-            runtime.block_on(call::run(&common, command))
+            runtime.block_on(call::run(&common, command, form))
         }
     };
     runtime.shutdown_timeout(LEFTOVERS_WITHIN);

@@ -1,7 +1,9 @@
 //! What one environment's use cases and loops share: resources, and nothing that runs by itself.
 
 mod announcement;
+mod fee_rates;
 mod last_look;
+mod sending;
 
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
@@ -25,7 +27,9 @@ use crate::store::{Installation, Store, StoreError};
 use crate::wallet::Wallet;
 
 pub(crate) use announcement::Announcement;
+pub(crate) use fee_rates::FeeRates;
 pub(crate) use last_look::{FailedLook, LastLook, NotWatched, StaffWarning};
+pub(crate) use sending::{KeysRefused, Sending};
 
 /// Everything the use cases and loops of one environment share. There are no globals: a desktop
 /// runs one of these for each environment.
@@ -68,6 +72,12 @@ pub struct Gateway {
     /// Told (`notify_one`) after each commit that queued a notification, and when the
     /// environment's clock was moved.
     pub notifier_wake: Notify,
+    /// Told (`notify_one`) after each commit that leaves the sender something to do: an approval, a release, a bump.
+    pub sender_wake: Notify,
+    /// The fee rate that the backend named last.
+    pub(crate) fee_rates: FeeRates,
+    /// How the sending of payouts goes.
+    pub sending: Sending,
     /// Where it is served, once it is.
     pub served: OnceLock<Served>,
     /// Room on the disk that holds its files.
@@ -106,7 +116,7 @@ impl Gateway {
     /// What `render` answered, or why nothing could be read.
     pub fn render<T>(&self, render: impl FnOnce(&Snapshot<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let pages_base = self.pages_base();
-        self.store.read(|reader| render(&Snapshot::new(reader, self.environment, &pages_base)))
+        self.store.read(|reader| render(&Snapshot::new(reader, self.installation, &pages_base)))
     }
 
     /// Where the payment pages are as customers reach them, without a slash at the end:

@@ -13,6 +13,7 @@ mod list;
 mod path;
 mod payment_page;
 mod payments;
+mod payouts;
 mod peer;
 mod query;
 mod read_permits;

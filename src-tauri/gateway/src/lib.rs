@@ -15,16 +15,21 @@ mod cli;
 mod console;
 mod daemon;
 mod field_errors;
+mod funds;
 mod gateway;
 mod http;
 mod json;
+mod ledger;
 mod machine;
 mod notifications;
 mod payments;
+mod payouts;
 mod rates;
 mod records;
 mod sandbox;
+mod sender;
 mod settings;
+mod statement;
 mod store;
 #[cfg(test)]
 mod testing;
@@ -33,7 +38,7 @@ mod watcher;
 
 pub use app::App;
 pub use cli::{Hosted, NotServing, main};
-pub use console::{Actor, Command, CommandError, Status, ask, dispatch};
+pub use console::{Actor, Command, CommandError, ListPayouts, PayoutItem, PayoutState, Status, ask, dispatch};
 pub use gateway::Gateway;
 
 /// What the load driver makes histories with: use cases and rows that no shell needs.

@@ -4,6 +4,7 @@
 mod hmac_keys;
 mod notifier;
 pub(crate) mod outbox;
+pub(crate) mod refunds;
 pub(crate) mod resend;
 mod signature;
 #[cfg(test)]

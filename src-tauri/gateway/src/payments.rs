@@ -1,9 +1,11 @@
 //! Making payments and answering their records. What becomes of one in between is the watcher's.
 
+mod checks;
 mod create;
 mod draft;
 mod read;
 
+pub(crate) use checks::{FieldErrors, TEXT_MAX};
 pub(crate) use create::CreateError;
 pub use create::{Author, Created, create};
 pub use draft::Draft;

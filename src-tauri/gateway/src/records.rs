@@ -1,4 +1,4 @@
-//! The Payment and Anomaly records as JSON (interface, sections 2 and 3): the one form that create,
+//! The Payment, Anomaly and Payout records as JSON (interface, sections 2 to 4): the one form that create,
 //! GET, lists and notifications share. Free of any transport, because a notification's bytes are made
 //! in the transaction of the change that it tells of. Reads by the store's queries, writes nothing, and
 //! decides nothing of a payment: its only rules are how things are told (worths rounded down, sentences).
@@ -7,15 +7,18 @@ mod anomaly;
 mod list;
 mod object;
 mod payment;
+mod payout;
 pub(crate) mod qr;
 mod snapshot;
 
 pub(crate) use anomaly::{anomaly_message, anomaly_record};
 pub(crate) use list::RecordList;
 pub(crate) use payment::payment_record;
+pub(crate) use payout::{Estimate, estimate_record, limit_record, payout_record};
 pub(crate) use snapshot::{PAGE_MAX, Snapshot};
 
 use bitcoin::Txid;
+use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::receipt::Receipt;
 
@@ -27,6 +30,8 @@ use object::Object;
 pub(crate) struct RecordContext<'a> {
     /// Records of the test environment name it.
     pub environment: Environment,
+    /// Whose payouts they are.
+    pub merchant_id: Id,
     /// Where the payment pages are, without a slash at the end: `http://127.0.0.1:7421/pay`.
     pub pages_base: &'a str,
     /// Height of the best block in the same snapshot as the rows, by which confirmations count.

@@ -12,15 +12,16 @@ mod money;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bitcoin::Txid;
+use bitcoin::{ScriptBuf, Txid};
 use serde_json::{Value, json};
-use tillgate_sandbox::{Pay, Sandbox};
+use tillgate_sandbox::{BroadcastFault, Faults, Pay, Sandbox};
 
 use crate::app::App;
 use crate::gateway::Gateway;
 use crate::machine::fail_points::{self, Point};
-use crate::watcher::WatchError;
+use crate::watcher::{LookPermit, WatchError};
 pub(crate) use calls::{Call, ROUTES, Route};
+use calls::{Change, Question};
 pub(crate) use error::CallError;
 use error::refused;
 
@@ -44,43 +45,40 @@ pub(crate) async fn call(app: &Arc<App>, method: &str, path: &str, body: Value) 
 /// changed all the same, and the next look finds it.
 pub(crate) async fn make(app: &Arc<App>, call: Call) -> Result<Value, CallError> {
     let sandbox = Arc::clone(app.gateway.sandbox.as_ref().ok_or(CallError::NoSuchPath)?);
+    let change = match call {
+        Call::Ask(Question::Status) => return status(&app.gateway, sandbox).await,
+        Call::Ask(Question::Outputs { script }) => return outputs(sandbox, script).await,
+        Call::Change(change) => change,
+    };
     let app = Arc::clone(app);
     // A client that hangs up does not keep the look from following the change.
-    let made = tokio::spawn(async move { change_and_look(&app, sandbox, call).await });
+    let made = tokio::spawn(async move { change_and_look(&app, sandbox, change).await });
     made.await.map_err(|_| CallError::BrokenOff)?
 }
 
 /// Changes the sandbox and looks, while nobody else looks.
-async fn change_and_look(app: &App, sandbox: Arc<Sandbox>, call: Call) -> Result<Value, CallError> {
+async fn change_and_look(app: &App, sandbox: Arc<Sandbox>, change: Change) -> Result<Value, CallError> {
     let gateway = &app.gateway;
-    if matches!(call, Call::Status) {
-        return status(gateway, sandbox).await;
-    }
-    let moves_clock = matches!(call, Call::AdvanceClock { .. });
-    let concerns_rates = moves_clock || matches!(call, Call::SetRates { .. });
-    let mut looking = app.watcher.hold().await;
+    let moves_clock = matches!(change, Change::AdvanceClock { .. });
+    let concerns_rates = moves_clock || matches!(change, Change::SetRates { .. });
+    let looking = app.watcher.hold().await;
     // Until the look is over, whoever decides by the clock waits: at the new time the last look would be too old.
     let _jump = if moves_clock { Some(gateway.clock_jumps.write().await) } else { None };
     let answer = {
         let (gateway, sandbox) = (Arc::clone(gateway), Arc::clone(&sandbox));
-        let change = move || {
+        let make = move || {
             fail_points::pass(Point::SandboxBefore);
-            let changed = change(&gateway, &sandbox, call);
+            let made = make_change(&gateway, &sandbox, change);
             fail_points::pass(Point::SandboxAfter);
-            changed
+            made
         };
-        tokio::task::spawn_blocking(change).await.map_err(|_| CallError::BrokenOff)??
+        tokio::task::spawn_blocking(make).await.map_err(|_| CallError::BrokenOff)??
     };
     if concerns_rates {
         gateway.refresh_rates().await?;
         gateway.note_change();
     }
-    match looking.look().await {
-        // A backend that was told not to answer is no failure of the call: the first look after it sees all.
-        Ok(()) | Err(WatchError::Chain(_)) => {}
-        Err(error) => return Err(error.into()),
-    }
-    drop(looking);
+    follow(app, looking).await?;
     if moves_clock {
         gateway.notifier_wake.notify_one();
     }
@@ -90,33 +88,47 @@ async fn change_and_look(app: &App, sandbox: Arc<Sandbox>, call: Call) -> Result
     }
 }
 
+/// What follows a change before its call answers: one look, and then all that is done after a look. The one place
+/// for it.
+async fn follow(app: &App, mut looking: LookPermit<'_>) -> Result<(), CallError> {
+    match looking.look().await {
+        // A backend that was told not to answer is no failure of the call: the first look after it sees all.
+        Ok(()) | Err(WatchError::Chain(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    drop(looking);
+    Ok(app.sender.pass(&app.watcher).await?)
+}
+
 /// The change itself; answers the transactions that it made, where it makes some.
-fn change(gateway: &Gateway, sandbox: &Sandbox, call: Call) -> Result<Option<Vec<String>>, CallError> {
+fn make_change(gateway: &Gateway, sandbox: &Sandbox, change: Change) -> Result<Option<Vec<String>>, CallError> {
     let now_ms = gateway.clock.now().ms();
     let made = |txids: Vec<Txid>| Some(txids.iter().map(Txid::to_string).collect());
-    match call {
-        Call::Status => Ok(None),
-        Call::Pay { payment, amount_sats, parts, fee_rate_sat_vb, confirmations } => {
+    match change {
+        Change::Pay { payment, amount_sats, parts, fee_rate_sat_vb, confirmations } => {
             let (script, amount_sats) = money::to_pay(gateway, &payment, amount_sats)?;
             let pay = Pay { script, amount_sats, parts, fee_rate_sat_vb, confirmations };
             sandbox.pay(pay, now_ms).map(made).map_err(refused)
         }
-        Call::Replace { txid, replace } => sandbox.replace(txid, replace, now_ms).map(made).map_err(refused),
-        Call::Send { script, amount_sats } => {
+        Change::Replace { txid, replace } => sandbox.replace(txid, replace, now_ms).map(made).map_err(refused),
+        Change::Send { script, amount_sats } => {
             sandbox.send(script, amount_sats, now_ms).map(|txid| made(vec![txid])).map_err(refused)
         }
-        Call::Evict { txid } => sandbox.evict(txid, now_ms).map(|()| None).map_err(refused),
-        Call::Mine { count, empty } => sandbox.mine(count, empty, now_ms).map(|_| None).map_err(refused),
-        Call::Reorg { depth, keep_transactions } => {
+        Change::Evict { txid } => sandbox.evict(txid, now_ms).map(|()| None).map_err(refused),
+        Change::MineEmpty { count } => sandbox.mine(count, true, now_ms).map(|_| None).map_err(refused),
+        Change::Mine { count, min_fee_rate_sat_kvb } => {
+            sandbox.mine_above(count, min_fee_rate_sat_kvb, now_ms).map(|_| None).map_err(refused)
+        }
+        Change::Reorg { depth, keep_transactions } => {
             sandbox.reorg(depth, keep_transactions, now_ms).map(|_| None).map_err(refused)
         }
-        Call::AdvanceClock { seconds } => {
+        Change::AdvanceClock { seconds } => {
             let offset_ms = sandbox.advance_clock(seconds).map_err(refused)?;
             gateway.clock_offset_ms.fetch_max(offset_ms, Ordering::SeqCst);
             Ok(None)
         }
-        Call::SetRates { rates } => sandbox.set_rates(&rates).map(|()| None).map_err(refused),
-        Call::SetFaults { patch } => sandbox.set_faults(patch).map(|()| None).map_err(refused),
+        Change::SetRates { rates } => sandbox.set_rates(&rates).map(|()| None).map_err(refused),
+        Change::SetFaults { patch } => sandbox.set_faults(patch).map(|()| None).map_err(refused),
     }
 }
 
@@ -131,12 +143,28 @@ async fn status(gateway: &Arc<Gateway>, sandbox: Arc<Sandbox>) -> Result<Value, 
         "mempool": status.mempool.iter().map(Txid::to_string).collect::<Vec<_>>(),
         "clock": gateway.clock.now().iso_millis(),
         "rates": money::rates_object(&status.rates),
-        "faults": {
-            "chainDown": status.faults.chain_down,
-            "broadcastRejects": status.faults.broadcast_rejects,
-            "latencyMs": status.faults.latency_ms,
-        },
+        "faults": faults_object(&status.faults),
     }))
+}
+
+/// The older `broadcastRejects` tells the same as `broadcast`, as far as it can.
+fn faults_object(faults: &Faults) -> Value {
+    json!({
+        "chainDown": faults.chain_down,
+        "broadcast": faults.broadcast.name(),
+        "broadcastRejects": faults.broadcast == BroadcastFault::Reject,
+        "keysLocked": faults.keys_locked,
+        "feeRate": faults.fee_rate_sat_vb,
+        "latencyMs": faults.latency_ms,
+    })
+}
+
+async fn outputs(sandbox: Arc<Sandbox>, script: ScriptBuf) -> Result<Value, CallError> {
+    let outputs = tokio::task::spawn_blocking(move || sandbox.outputs_to(&script))
+        .await
+        .map_err(|_| CallError::BrokenOff)?
+        .map_err(refused)?;
+    Ok(json!({ "outputs": outputs.iter().map(money::output_object).collect::<Vec<_>>() }))
 }
 
 #[cfg(test)]

@@ -51,6 +51,22 @@ pub struct Settings {
     pub merchant_logo: Option<String>,
     /// `addressType`, of a wallet yet to be made.
     pub address_type: AddressType,
+    /// `offerValidityMinutes`: how long an offer may be approved.
+    pub offer_validity_minutes: u32,
+    /// `batchSeconds`: how long an approved payout waits for others to share its transaction.
+    pub batch_seconds: u32,
+    /// `queueTimeoutHours`: how long an approved payout is tried.
+    pub queue_timeout_hours: u32,
+    /// `dailyLimitBtc`: what may be paid out on one day in UTC.
+    pub daily_limit_sats: u64,
+    /// `minPayoutBtc`: what one payout must come to.
+    pub min_payout_sats: u64,
+    /// `feeFloorSatVb`: the least fee rate of payouts.
+    pub fee_floor_sat_vb: u32,
+    /// `feeCapSatVb`: the fee rate above which payouts wait; never below the floor.
+    pub fee_cap_sat_vb: u32,
+    /// `spendConfirmations`: how deep customers' coins must be before they are spent.
+    pub spend_confirmations: u32,
 }
 
 /// The kind of address that customers pay to.
@@ -75,6 +91,9 @@ pub enum SettingError {
         /// Its form and bounds.
         form: &'static str,
     },
+    /// The floor and the cap of fee rates leave nothing between them.
+    #[error("feeFloorSatVb may not be above feeCapSatVb, and would be {floor} above {cap}: change the other one first")]
+    FloorAboveCap { floor: u32, cap: u32 },
     /// A flag or an environment variable rules over the stored value.
     #[error("{name} is given by {by} at the start of the gateway: change it there")]
     Overridden {
@@ -134,6 +153,12 @@ impl Settings {
     #[must_use]
     pub fn public_url(&self) -> Option<Url> {
         self.public_url.as_deref().and_then(|url| Url::parse(url).ok())
+    }
+
+    /// Refuses settings of which one rules the other out.
+    fn agree(&self) -> Result<(), SettingError> {
+        let (floor, cap) = (self.fee_floor_sat_vb, self.fee_cap_sat_vb);
+        if floor > cap { Err(SettingError::FloorAboveCap { floor, cap }) } else { Ok(()) }
     }
 
     /// Whether an address is a reverse proxy's, which says whom a request is from.
@@ -203,6 +228,14 @@ impl LiveSettings {
         SETTINGS.iter().map(|setting| SettingNow::of(setting, &settings, &defaults)).collect()
     }
 
+    /// Whether a setting may have this value.
+    ///
+    /// # Errors
+    /// When the name is unknown, or the value out of bounds.
+    pub fn check(&self, name: &str, value: &str) -> Result<(), SettingError> {
+        Setting::named(name)?.apply(&mut Settings::defaults(self.environment), value)
+    }
+
     /// Stores a value, in effect at once.
     ///
     /// # Errors
@@ -233,6 +266,10 @@ impl LiveSettings {
             return Err(SettingError::Overridden { name: setting.name, by: given.by.clone() });
         }
         let _one_at_a_time = self.changing.lock().await;
+        let mut changed = Settings::clone(&self.snapshot());
+        let default = (setting.text)(&Settings::defaults(self.environment));
+        setting.apply(&mut changed, value.as_ref().unwrap_or(&default))?;
+        changed.agree()?;
         let (actor, at) = (act.actor.to_owned(), act.at);
         store
             .write(move |tx| {
@@ -263,6 +300,8 @@ impl LiveSettings {
         for (name, given) in &self.overrides {
             Setting::named(name)?.apply(&mut settings, &given.value)?;
         }
+        // One that was stored may be ruled out by one that was given at this start.
+        settings.agree()?;
         *self.now.write() = Arc::new(settings);
         Ok(())
     }

@@ -6,6 +6,7 @@
 pub(crate) mod anomalies;
 pub(crate) mod api_keys;
 pub(crate) mod audit;
+pub(crate) mod batches;
 pub(crate) mod chain;
 pub(crate) mod coins;
 pub(crate) mod deliveries;
@@ -13,12 +14,18 @@ pub(crate) mod history;
 pub(crate) mod hmac_key;
 pub(crate) mod idempotency;
 pub(crate) mod keychains;
+pub(crate) mod labels;
+pub(crate) mod ledger;
 pub(crate) mod notifications;
 pub(crate) mod notify_hosts;
 pub(crate) mod payment_lists;
 pub(crate) mod payments;
+pub(crate) mod payout_lists;
+pub(crate) mod payouts;
 pub(crate) mod rates;
 pub(crate) mod receipts;
+pub(crate) mod sender_hold;
+pub(crate) mod twins;
 
 mod check;
 mod checkpoints;

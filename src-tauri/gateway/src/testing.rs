@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Currency;
 use tillgate_domain::payment::{Payment, PaymentState, Price};
+use tillgate_domain::payout::PayoutState;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{Pay, Sandbox};
 
@@ -19,11 +20,14 @@ use crate::chain::Chain;
 use crate::daemon::{self, Options};
 use crate::gateway::Gateway;
 use crate::machine::data_dir::WhereNone;
+use crate::machine::entropy::Entropy;
 use crate::machine::environment::Environment;
 use crate::machine::secrets::SecretsLocation;
 use crate::notifications::{ATTEMPT_TIMEOUT, Notifier};
 use crate::rates::Rates;
+use crate::sender::Sender;
 use crate::store::payments::{NewPayment, PaymentRow};
+use crate::store::payouts::{NewPayout, PayoutRow};
 use crate::watcher::Watcher;
 
 /// Half an hour, the time that a customer has.
@@ -77,12 +81,18 @@ impl World {
         self.with(|gateway| gateway.rates = rates)
     }
 
+    /// The same gateway with these random numbers.
+    pub fn with_entropy(self, entropy: Arc<dyn Entropy>) -> Self {
+        self.with(|gateway| gateway.entropy = entropy)
+    }
+
     fn with(self, change: impl FnOnce(&mut Gateway)) -> Self {
         let (mut gateway, folder) = self.into_gateway();
         change(&mut gateway);
         let gateway = Arc::new(gateway);
         let notifier = Notifier::new(Arc::clone(&gateway), ATTEMPT_TIMEOUT).unwrap();
-        let app = App { gateway: Arc::clone(&gateway), watcher: Watcher::new(Arc::clone(&gateway)), notifier };
+        let (watcher, sender) = (Watcher::new(Arc::clone(&gateway)), Sender::new(Arc::clone(&gateway)));
+        let app = App { gateway: Arc::clone(&gateway), watcher, sender, notifier };
         Self { app: Arc::new(app), gateway, folder }
     }
 
@@ -173,7 +183,22 @@ impl World {
         self.insert_payment(PolicySettings::default(), |_| script).await
     }
 
+    /// A payment of 10 USD to the next address of the wallet, which was made before.
+    pub async fn payment_to_wallet(&self) -> PaymentRow {
+        let address = self.gateway.wallet.get().unwrap().addresses.give().unwrap();
+        self.insert_payment_at(PolicySettings::default(), |_| address.script, Some(address.index)).await
+    }
+
     async fn insert_payment(&self, policy: PolicySettings, script: impl FnOnce(&Id) -> ScriptBuf) -> PaymentRow {
+        self.insert_payment_at(policy, script, None).await
+    }
+
+    async fn insert_payment_at(
+        &self,
+        policy: PolicySettings,
+        script: impl FnOnce(&Id) -> ScriptBuf,
+        index: Option<u32>,
+    ) -> PaymentRow {
         let gateway = &self.gateway;
         let now = gateway.clock.now();
         let usd = Currency::from_code("USD").unwrap();
@@ -185,7 +210,8 @@ impl World {
         let payment = Payment::open(id, &price, &policy, None, now);
         let row = PaymentRow {
             seq: 0,
-            derivation_index: u32::from_be_bytes(id.as_bytes()[..4].try_into().unwrap()) >> 1,
+            derivation_index: index
+                .unwrap_or_else(|| u32::from_be_bytes(id.as_bytes()[..4].try_into().unwrap()) >> 1 | 1 << 30),
             address: Address::from_script(&script, Network::Regtest).unwrap().to_string(),
             script,
             key_id: None,
@@ -201,6 +227,65 @@ impl World {
         let new = NewPayment { row, rate_id };
         gateway.store.write(move |tx| tx.insert_payment(&new)).await.unwrap();
         self.now_of(&id)
+    }
+
+    /// A payout of this amount to an address that nobody else pays, approved now.
+    pub async fn approved_payout(&self, amount_sats: u64) -> Id {
+        self.insert_payout(amount_sats, true).await
+    }
+
+    /// An offer of this amount to an address that nobody else pays, which nobody approved.
+    pub async fn offered_payout(&self, amount_sats: u64) -> Id {
+        self.insert_payout(amount_sats, false).await
+    }
+
+    async fn insert_payout(&self, amount_sats: u64, is_approved: bool) -> Id {
+        let gateway = &self.gateway;
+        let now = gateway.clock.now();
+        let usd = Currency::from_code("USD").unwrap();
+        let rate = gateway.rates.rate_for(usd, now).unwrap();
+        let rate_id = gateway.rates.row_id(&gateway.store, usd, &rate).await.unwrap();
+        let id = gateway.entropy.id().unwrap();
+        let script = script_of(&id);
+        let row = PayoutRow {
+            seq: 0,
+            id,
+            state: if is_approved { PayoutState::Queued } else { PayoutState::New },
+            amount_sats,
+            address: Address::from_script(&script, Network::Regtest).unwrap().to_string(),
+            script,
+            currency: usd,
+            rate: rate.rate,
+            fiat_minor: 1_000,
+            fiat_total_minor: 1_001,
+            network_fee_sats: 282,
+            balance_short: false,
+            key_id: None,
+            requested_by: "cli:ann".to_owned(),
+            merchant_name: "Merchant".to_owned(),
+            comment: None,
+            notification_url: Some(SHOP.to_owned()),
+            anomaly: None,
+            created_at: now,
+            expires_at: now.plus_ms(600_000),
+            approved_at: is_approved.then_some(now),
+            approved_by: is_approved.then(|| "cli:ann".to_owned()),
+            sent_at: None,
+            failure_reason: None,
+            batch_seq: None,
+            txid: None,
+            booked_sats: 0,
+            booked_fee_sats: 0,
+            current_at: now,
+        };
+        let new = NewPayout { row, rate_id };
+        gateway.store.write(move |tx| tx.insert_payout(&new)).await.unwrap();
+        id
+    }
+
+    /// The payout as it stands.
+    pub fn payout(&self, id: &Id) -> PayoutRow {
+        self.gateway.store.read(|reader| reader.payout(id)).unwrap().unwrap()
     }
 
     /// The payment as it stands.

@@ -1,13 +1,16 @@
 //! The wallet: made from a mnemonic that lies in the secret store, held by the running gateway as
-//! public descriptors only. No private key outlives the function that makes the descriptors.
+//! public descriptors only. No private key outlives the function that makes the descriptors, or one signature.
 
 mod addresses;
 mod change;
 mod descriptor;
+mod public_keychains;
+pub(crate) mod spend;
 
 pub(crate) use addresses::AddressPool;
 pub(crate) use change::ChangeScripts;
 pub(crate) use descriptor::{Descriptors, WalletError};
+pub(crate) use public_keychains::PublicKeychains;
 
 use bitcoin::Network;
 
@@ -23,6 +26,8 @@ pub struct Wallet {
     pub addresses: AddressPool,
     /// The scripts of our own change.
     pub change: ChangeScripts,
+    /// The public side of both keychains: what a signature must fit.
+    pub(crate) keychains: PublicKeychains,
 }
 
 impl Wallet {
@@ -35,8 +40,8 @@ impl Wallet {
             Ok::<_, WalletError>((reader.keychain(Keychain::External)?, reader.keychain(Keychain::Internal)?))
         })?;
         let (Some((external, next_address)), Some((internal, next_change))) = keychains else { return Ok(None) };
-        let addresses = AddressPool::start(&external, network, next_address)?;
-        Ok(Some(Self { addresses, change: ChangeScripts::derive(&internal, network, next_change)? }))
+        let keychains = PublicKeychains::of(Descriptors { external, internal }, network)?;
+        Ok(Some(Self::start(keychains, next_address, next_change)?))
     }
 
     /// Makes the wallet. The mnemonic is durably in the secret store before its addresses can be
@@ -69,8 +74,7 @@ impl Wallet {
         address_type: AddressType,
     ) -> Result<Self, WalletError> {
         let descriptors = Descriptors::derive(mnemonic, network, address_type)?;
-        let addresses = AddressPool::start(&descriptors.external, network, 0)?;
-        let change = ChangeScripts::derive(&descriptors.internal, network, 0)?;
+        let wallet = Self::start(PublicKeychains::of(descriptors.clone(), network)?, 0, 0)?;
         store
             .write(move |tx| -> Result<(), WalletError> {
                 tx.insert_keychain(Keychain::External, &descriptors.external)?;
@@ -78,6 +82,13 @@ impl Wallet {
                 Ok(())
             })
             .await?;
-        Ok(Self { addresses, change })
+        Ok(wallet)
+    }
+
+    fn start(keychains: PublicKeychains, next_address: u32, next_change: u32) -> Result<Self, WalletError> {
+        let (descriptors, network) = (keychains.descriptors(), keychains.network());
+        let addresses = AddressPool::start(&descriptors.external, network, next_address)?;
+        let change = ChangeScripts::derive(&descriptors.internal, network, next_change)?;
+        Ok(Self { addresses, change, keychains })
     }
 }

@@ -7,12 +7,14 @@
 
 mod accept;
 mod advance;
+pub(crate) mod batches;
 mod broadcast;
 mod coins;
 mod findings;
 mod ours;
 #[cfg(test)]
 mod tests;
+mod twins;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +37,7 @@ use crate::store::chain::WatchedChain;
 pub(crate) use accept::AcceptError;
 
 use advance::Context;
+use batches::Touched;
 use coins::Move;
 use findings::{AffectedPayment, Findings};
 
@@ -113,8 +116,10 @@ pub struct LookPermit<'a> {
 enum Piece {
     /// A payment, by its number.
     Payment(i64, AffectedPayment),
-    /// What a transaction does to our coins.
-    Move(Txid, Move),
+    /// The change that a transaction makes.
+    Change(Txid, Arc<Move>),
+    /// What a transaction does to our coins otherwise.
+    Move(Txid, Arc<Move>),
     /// A transaction of ours of which this chain knows nothing.
     Unknown(Txid),
 }
@@ -196,7 +201,7 @@ impl LookPermit<'_> {
         let watched = self.watched(&findings, at);
         let mut is_due_at_once = false;
         if affects_us || is_new_tip || findings.from_start {
-            is_due_at_once = self.store(findings, watched.clone()).await?;
+            is_due_at_once = self.store(findings, watched.clone(), is_new_tip).await?;
         } else if self.is_worth_storing(&watched) {
             // Nothing that anybody looks at: no change is told.
             let stored = watched.clone();
@@ -239,22 +244,24 @@ impl LookPermit<'_> {
     /// Stores the look in commits of bounded size. How far the chain was watched comes with the
     /// last: after a crash in between the same look is made again, and finds done what was done. Answers whether a
     /// payment is to be looked at again at once.
-    async fn store(&mut self, findings: Findings, watched: WatchedChain) -> Result<bool, WatchError> {
+    async fn store(&mut self, findings: Findings, watched: WatchedChain, is_new_tip: bool) -> Result<bool, WatchError> {
         let mut context = self.context(watched.looked_at, &watched.tip, false);
         context.fee_rate = findings.fee_rate;
         let (looked_at, tip_height) = (watched.looked_at, watched.tip.height);
-        // Coins are stored with the payments before they are spent.
+        // Coins are stored with the payments, and as change, before they are spent.
         let payments = findings.payments.into_iter().map(|(seq, affected)| Piece::Payment(seq, affected));
-        let moves = findings.moves.into_iter().map(|(txid, moved)| Piece::Move(txid, moved));
+        let moves: Vec<_> = findings.moves.into_iter().map(|(txid, moved)| (txid, Arc::new(moved))).collect();
+        let changes = moves.clone().into_iter().map(|(txid, moved)| Piece::Change(txid, moved));
+        let moves = moves.into_iter().map(|(txid, moved)| Piece::Move(txid, moved));
         let mut pieces: Vec<Piece> =
-            payments.chain(moves).chain(findings.unknown.into_iter().map(Piece::Unknown)).collect();
+            payments.chain(changes).chain(moves).chain(findings.unknown.into_iter().map(Piece::Unknown)).collect();
         let mut is_due_at_once = false;
         loop {
             let rest = pieces.split_off(pieces.len().min(PIECES_PER_COMMIT));
             let is_last = rest.is_empty();
             let (context, watched) = (context.clone(), watched.clone());
             let change = move |outbox: &Outbox<'_>| {
-                let (mut warnings, mut is_due_at_once) = (Vec::new(), false);
+                let (mut warnings, mut is_due_at_once, mut touched) = (Vec::new(), false, Touched::default());
                 for piece in &pieces {
                     match piece {
                         Piece::Payment(seq, affected) => {
@@ -262,10 +269,12 @@ impl LookPermit<'_> {
                             warnings.extend(of_payment);
                             is_due_at_once |= advance.next_due_at.is_some_and(|due| due <= looked_at);
                         }
-                        Piece::Move(txid, moved) => coins::take(outbox.tx, txid, moved, looked_at)?,
-                        Piece::Unknown(txid) => outbox.tx.take_back_coins(txid)?,
+                        Piece::Change(txid, moved) => coins::make(outbox, txid, moved)?,
+                        Piece::Move(txid, moved) => warnings.extend(coins::take(outbox, txid, moved, &mut touched)?),
+                        Piece::Unknown(txid) => coins::take_unknown(outbox, txid, &mut touched)?,
                     }
                 }
+                warnings.extend(coins::settle(outbox, touched, is_last && is_new_tip, tip_height)?);
                 if is_last {
                     outbox.tx.save_watched_chain(&watched)?;
                 }

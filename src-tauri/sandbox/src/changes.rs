@@ -60,7 +60,7 @@ fn view(conn: &Connection, id: i64) -> Result<TxView, SandboxError> {
         position,
         has_unconfirmed_ancestors: has_unconfirmed_parent(conn, id)?,
         fee_rate_sat_vb: row.fee_rate_sat_vb(),
-        conflict_in_chain: false,
+        conflict_height: None,
         conflict_in_mempool: false,
         conflicts: Vec::new(),
     };
@@ -70,7 +70,7 @@ fn view(conn: &Connection, id: i64) -> Result<TxView, SandboxError> {
             SELECT ?1
             UNION SELECT s.prev_tx_id FROM line JOIN spends s ON s.spender_tx_id = line.id
                 JOIN transactions t ON t.tx_id = s.prev_tx_id WHERE t.block_height IS NULL
-         ) SELECT DISTINCT t.txid, m.spender_tx_id = ?1, t.block_height IS NOT NULL, t.entered_ms IS NOT NULL
+         ) SELECT DISTINCT t.txid, m.spender_tx_id = ?1, t.block_height, t.entered_ms IS NOT NULL
            FROM line JOIN spends m ON m.spender_tx_id = line.id
            JOIN spends o ON o.prev_tx_id = m.prev_tx_id AND o.prev_vout = m.prev_vout
                 AND o.spender_tx_id <> m.spender_tx_id
@@ -81,7 +81,8 @@ fn view(conn: &Connection, id: i64) -> Result<TxView, SandboxError> {
         if row.get::<_, bool>(1)? {
             view.conflicts.push(store::txid_column(row, 0)?);
         }
-        view.conflict_in_chain |= row.get::<_, bool>(2)?;
+        let in_chain_at: Option<u32> = row.get(2)?;
+        view.conflict_height = view.conflict_height.into_iter().chain(in_chain_at).min();
         view.conflict_in_mempool |= row.get::<_, bool>(3)?;
     }
     Ok(view)

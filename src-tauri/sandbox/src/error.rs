@@ -124,8 +124,8 @@ pub enum SandboxError {
     /// The mempool did not take a transaction of the customer.
     #[error("the mempool refused the customer's transaction: {0}")]
     Refused(BroadcastRefusal),
-    /// A block or transaction of the sandbox's own broke a rule of consensus.
-    #[error("the sandbox made a block that breaks the rules: {0}")]
+    /// A block broke a rule of consensus: one of the sandbox's own, or of transactions that the caller gave.
+    #[error("the block breaks the rules of consensus: {0}")]
     InvalidBlock(&'static str),
 }
 
@@ -177,7 +177,10 @@ pub enum BroadcastRefusal {
         /// The input's index.
         input: usize,
     },
-    /// Refused on request: the fault `broadcastRejects`, or evicted since the last block.
+    /// It was offered, and whether it was taken was not told: the fault [`Timeout`](crate::BroadcastFault::Timeout).
+    #[error("the sandbox was told not to answer broadcasts")]
+    Unanswered,
+    /// Refused on request: the fault [`Reject`](crate::BroadcastFault::Reject), or evicted since the last block.
     #[error("it was refused: {0}")]
     Refused(&'static str),
     /// It could not be checked, because the file failed.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, params};
 
 use crate::error::SandboxError;
-use crate::types::{Faults, FaultsPatch};
+use crate::types::{BroadcastFault, Faults, FaultsPatch};
 
 /// The rates of a new sandbox, by ISO 4217 code.
 const DEFAULT_RATES: [(&str, &str); 8] = [
@@ -49,19 +49,34 @@ pub(crate) fn set_rates(conn: &Connection, rates: &BTreeMap<String, Option<Strin
 }
 
 pub(crate) fn faults(conn: &Connection) -> Result<Faults, SandboxError> {
-    let mut statement = conn.prepare_cached("SELECT chain_down, broadcast_rejects, latency_ms FROM meta")?;
-    Ok(statement.query_row([], |row| {
-        Ok(Faults { chain_down: row.get(0)?, broadcast_rejects: row.get(1)?, latency_ms: row.get(2)? })
-    })?)
+    let mut statement =
+        conn.prepare_cached("SELECT broadcast, chain_down, keys_locked, fee_rate_sat_vb, latency_ms FROM meta")?;
+    let (broadcast, faults) = statement.query_row([], |row| {
+        let faults = Faults {
+            chain_down: row.get(1)?,
+            broadcast: BroadcastFault::Ok,
+            keys_locked: row.get(2)?,
+            fee_rate_sat_vb: row.get(3)?,
+            latency_ms: row.get(4)?,
+        };
+        Ok((row.get::<_, String>(0)?, faults))
+    })?;
+    let broadcast = BroadcastFault::from_name(&broadcast)
+        .ok_or_else(|| SandboxError::Damaged(format!("a fault of broadcasts is called {broadcast:?}")))?;
+    Ok(Faults { broadcast, ..faults })
 }
 
 pub(crate) fn set_faults(conn: &Connection, patch: FaultsPatch) -> Result<(), SandboxError> {
-    let latency_ms = patch.latency_ms.map(|latency_ms| i64::try_from(latency_ms).unwrap_or(i64::MAX));
+    let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let broadcast = patch.broadcast.map(BroadcastFault::name);
     conn.prepare_cached(
-        "UPDATE meta SET chain_down = coalesce(?1, chain_down), broadcast_rejects = coalesce(?2, broadcast_rejects),
-         latency_ms = coalesce(?3, latency_ms)",
+        "UPDATE meta SET chain_down = coalesce(?1, chain_down), broadcast = coalesce(?2, broadcast),
+         keys_locked = coalesce(?3, keys_locked), latency_ms = coalesce(?4, latency_ms)",
     )?
-    .execute(params![patch.chain_down, patch.broadcast_rejects, latency_ms])?;
+    .execute(params![patch.chain_down, broadcast, patch.keys_locked, patch.latency_ms.map(whole)])?;
+    if let Some(fee_rate_sat_vb) = patch.fee_rate_sat_vb {
+        conn.prepare_cached("UPDATE meta SET fee_rate_sat_vb = ?1")?.execute([fee_rate_sat_vb.map(whole)])?;
+    }
     Ok(())
 }
 

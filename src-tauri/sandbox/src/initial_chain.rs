@@ -13,6 +13,7 @@ use crate::mempool;
 use crate::miner;
 use crate::spending;
 use crate::store;
+use crate::template;
 
 /// Length of the initial chain: the coinbases of more than its first half are mature at its end.
 const BLOCKS: u32 = 240;
@@ -30,8 +31,8 @@ pub(crate) fn create(conn: &Connection, now_ms: i64) -> Result<(), SandboxError>
     let mut seed = [0u8; 32];
     getrandom::fill(&mut seed).map_err(|_| SandboxError::Entropy)?;
     conn.execute(
-        "INSERT INTO meta (id, seed, initial_height, clock_offset_ms, blocks_mined, chain_down, broadcast_rejects,
-         latency_ms) VALUES (1, ?1, ?2, 0, 0, 0, 0, 0)",
+        "INSERT INTO meta (id, seed, initial_height, clock_offset_ms, blocks_mined, chain_down, latency_ms)
+         VALUES (1, ?1, ?2, 0, 0, 0, 0)",
         params![seed, BLOCKS],
     )?;
     faults_rates::insert_default_rates(conn)?;
@@ -46,7 +47,7 @@ pub(crate) fn create(conn: &Connection, now_ms: i64) -> Result<(), SandboxError>
         miner::mine_block(conn, &customer, &[], block_time_s(now_s, height))?;
     }
     split_coinbases(conn, &customer, now_ms)?;
-    miner::mine_block(conn, &customer, &miner::choose(conn)?, block_time_s(now_s, BLOCKS))?;
+    miner::mine_block(conn, &customer, &template::choose(conn, 0)?, block_time_s(now_s, BLOCKS))?;
     conn.execute("UPDATE outputs SET is_initial = 1", [])?;
     Ok(())
 }

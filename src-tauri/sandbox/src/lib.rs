@@ -14,6 +14,7 @@ mod customer;
 mod customer_coins;
 mod error;
 mod faults_rates;
+mod given_block;
 mod initial_chain;
 mod mempool;
 mod miner;
@@ -22,6 +23,7 @@ mod rules;
 mod script_check;
 mod spending;
 mod store;
+mod template;
 mod transactions;
 mod types;
 
@@ -31,12 +33,16 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bitcoin::hashes::{Hash as _, HashEngine as _, sha256};
-use bitcoin::{Amount, Block, BlockHash, ScriptBuf, Transaction, TxOut, Txid};
+use bitcoin::{Amount, Block, BlockHash, Script, ScriptBuf, Transaction, TxOut, Txid};
 use rusqlite::{Connection, TransactionBehavior};
 
 pub use error::{BroadcastRefusal, SandboxError};
+pub use script_check::verify as verify_scripts;
 pub use spending::{DEFAULT_FEE_RATE_SAT_VB, MAX_FEE_RATE_SAT_VB};
-pub use types::{Broadcast, Changes, Faults, FaultsPatch, Pay, Replace, ReplaceTo, Status, Tip, TxPosition, TxView};
+pub use types::{
+    Broadcast, BroadcastFault, Changes, Faults, FaultsPatch, PaidOutput, Pay, Replace, ReplaceTo, Status, Tip,
+    TxPosition, TxView,
+};
 
 use customer::Customer;
 use transactions::Position;
@@ -47,8 +53,18 @@ pub const MAX_BLOCKS_PER_CALL: u32 = 1_000;
 pub const MAX_PARTS: u32 = 100;
 /// One transaction pays no more outputs, so that it stays below the weight that is relayed.
 pub const MAX_PAYEES: usize = 2_000;
-/// What the sandbox always answers for 6 blocks.
-const FEE_ESTIMATE_SAT_VB: u64 = 2;
+
+/// What a block is filled with.
+#[derive(Debug, Clone, Copy)]
+enum Filling {
+    /// Nothing but its coinbase.
+    Nothing,
+    /// What the mempool holds at this fee rate and above.
+    Mempool { min_fee_rate_sat_kvb: u64 },
+}
+
+/// All that the mempool holds, as far as there is room.
+const WHOLE_MEMPOOL: Filling = Filling::Mempool { min_fee_rate_sat_kvb: 0 };
 
 /// The chain, its mempool, its clock's offset, its rates and faults, and the customer. Calls block, one at a time.
 pub struct Sandbox {
@@ -127,7 +143,7 @@ impl Sandbox {
                 let payment = TxOut { value, script_pubkey: pay.script.clone() };
                 txids.push(spending::pay(conn, &self.customer, vec![payment], rate, now_ms)?);
             }
-            self.mine_on(conn, pay.confirmations, false, now_ms)?;
+            self.mine_on(conn, pay.confirmations, WHOLE_MEMPOOL, now_ms)?;
             Ok(txids)
         })
     }
@@ -161,7 +177,34 @@ impl Sandbox {
     /// [`SandboxError::BlockCount`]; [`SandboxError::ClockTooFarBehind`] after tens of thousands of blocks at one time.
     pub fn mine(&self, count: u32, empty: bool, now_ms: i64) -> Result<Vec<BlockHash>, SandboxError> {
         check_block_count(count)?;
-        write(&mut self.lock(), |conn| self.mine_on(conn, count, empty, now_ms))
+        let filling = if empty { Filling::Nothing } else { WHOLE_MEMPOOL };
+        write(&mut self.lock(), |conn| self.mine_on(conn, count, filling, now_ms))
+    }
+
+    /// Mines as [`Sandbox::mine`] does; what pays less than `min_fee_rate_sat_kvb` (satoshis for 1,000 vB) stays out of
+    /// these blocks. A transaction counts with its unconfirmed ancestors: a child that pays enough for all of them
+    /// brings them along, and one that does not stays out with them.
+    ///
+    /// # Errors
+    /// As [`Sandbox::mine`].
+    pub fn mine_above(
+        &self,
+        count: u32,
+        min_fee_rate_sat_kvb: u64,
+        now_ms: i64,
+    ) -> Result<Vec<BlockHash>, SandboxError> {
+        check_block_count(count)?;
+        let filling = Filling::Mempool { min_fee_rate_sat_kvb };
+        write(&mut self.lock(), |conn| self.mine_on(conn, count, filling, now_ms))
+    }
+
+    /// Mines one block of exactly these transactions, parents first, as any miner may: known to the sandbox or not, as
+    /// long as they are valid by consensus against the tip. What in the mempool conflicts with them drops out of it.
+    ///
+    /// # Errors
+    /// [`SandboxError::InvalidBlock`] names the rule that they break; nothing was mined.
+    pub fn mine_transactions(&self, txs: &[Transaction], now_ms: i64) -> Result<BlockHash, SandboxError> {
+        write(&mut self.lock(), |conn| given_block::mine(conn, &self.customer, txs, now_ms))
     }
 
     /// Replaces the last `depth` blocks by one more new ones. With `keep_transactions` they are empty and the
@@ -261,22 +304,43 @@ impl Sandbox {
         })
     }
 
-    /// Takes a transaction from outside into the mempool.
+    /// Takes a transaction from outside into the mempool, as far as the faults in force let it.
     ///
     /// # Errors
-    /// Why it was not taken; [`BroadcastRefusal::Storage`] where that could not be found out.
+    /// As [`Sandbox::broadcast_package`].
     pub fn broadcast(&self, tx: &Transaction, now_ms: i64) -> Result<Broadcast, BroadcastRefusal> {
-        write(&mut self.lock(), |conn| {
-            if faults_rates::faults(conn)?.broadcast_rejects {
-                return Err(BroadcastRefusal::Refused("the sandbox was told to refuse broadcasts"));
-            }
-            mempool::accept(conn, tx, now_ms)
-        })
+        self.broadcast_package(std::slice::from_ref(tx), now_ms)
     }
 
-    /// The estimated fee rate for 6 blocks, in sat/vB.
-    pub fn fee_estimate_sat_vb(&self) -> u64 {
-        FEE_ESTIMATE_SAT_VB
+    /// Takes transactions from outside into the mempool one after the other, parents first, as far as the faults in
+    /// force let them. The answer is about the last, or about the first that was not taken; those before it stay.
+    ///
+    /// # Errors
+    /// Why it was not taken; [`BroadcastRefusal::Unanswered`] and [`BroadcastRefusal::Storage`] tell nothing of it.
+    pub fn broadcast_package(&self, package: &[Transaction], now_ms: i64) -> Result<Broadcast, BroadcastRefusal> {
+        let mut conn = self.lock();
+        let step = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let fault = faults_rates::faults(&step)?.broadcast;
+        if fault == BroadcastFault::Reject {
+            return Err(BroadcastRefusal::Refused("the sandbox was told to refuse broadcasts"));
+        }
+        let answer = mempool::accept_package(&step, package, now_ms);
+        // What is forgotten is rolled back; so is what a failing file left half written.
+        if fault != BroadcastFault::Forget && !matches!(answer, Err(BroadcastRefusal::Storage(_))) {
+            step.commit()?;
+        }
+        match fault {
+            BroadcastFault::Timeout => Err(BroadcastRefusal::Unanswered),
+            BroadcastFault::Ok | BroadcastFault::Reject | BroadcastFault::Forget => answer,
+        }
+    }
+
+    /// All outputs of the best chain and the mempool that pay a script, spent or not, in the order of the blocks.
+    ///
+    /// # Errors
+    /// Storage only.
+    pub fn outputs_to(&self, script: &Script) -> Result<Vec<PaidOutput>, SandboxError> {
+        read(&mut self.lock(), |conn| transactions::outputs_to(conn, script, blocks::tip(conn)?.height))
     }
 
     /// Everything that changed since change number `since` (0: from the beginning), at most `limit` transactions of it
@@ -313,10 +377,19 @@ impl Sandbox {
         read(&mut self.lock(), |conn| blocks::full_block(conn, height))
     }
 
-    fn mine_on(&self, conn: &Connection, count: u32, empty: bool, now_ms: i64) -> Result<Vec<BlockHash>, SandboxError> {
+    fn mine_on(
+        &self,
+        conn: &Connection,
+        count: u32,
+        filling: Filling,
+        now_ms: i64,
+    ) -> Result<Vec<BlockHash>, SandboxError> {
         let mut hashes = Vec::new();
         for _ in 0..count {
-            let ids = if empty { Vec::new() } else { miner::choose(conn)? };
+            let ids = match filling {
+                Filling::Nothing => Vec::new(),
+                Filling::Mempool { min_fee_rate_sat_kvb } => template::choose(conn, min_fee_rate_sat_kvb)?,
+            };
             hashes.push(miner::mine_block(conn, &self.customer, &ids, now_ms.div_euclid(1000))?);
         }
         Ok(hashes)

@@ -19,6 +19,8 @@ pub(crate) const INCREMENTAL_RELAY_SAT_VB: u64 = 1;
 const MAX_REPLACED: usize = 100;
 /// Unconfirmed transactions in one line, as Bitcoin Core's `-limitancestorcount` and `-limitdescendantcount`.
 const MAX_FAMILY: usize = 25;
+/// Their size together in vB, as Bitcoin Core's `-limitancestorsize` and `-limitdescendantsize`.
+const MAX_FAMILY_VB: u64 = 101_000;
 
 /// Takes a transaction into the mempool if all rules allow, and drops what it replaces.
 pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result<Broadcast, BroadcastRefusal> {
@@ -53,6 +55,16 @@ pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result
     let id = transactions::store_transaction(conn, &NewTx { tx, sigop_cost, fee_sats: Some(fee_sats), spent: &coins })?;
     transactions::set_position(conn, id, Position::Mempool { entered_ms: now_ms })?;
     Ok(Broadcast::Accepted)
+}
+
+/// Takes transactions one after the other, parents first. The answer is about the last, or about the first that was not
+/// taken; those before it stay.
+pub(crate) fn accept_package(
+    conn: &Connection,
+    package: &[Transaction],
+    now_ms: i64,
+) -> Result<Broadcast, BroadcastRefusal> {
+    package.iter().try_fold(Broadcast::AlreadyKnown, |_, tx| accept(conn, tx, now_ms))
 }
 
 /// Drops a transaction and its descendants, and refuses it until the next block.
@@ -188,7 +200,8 @@ fn check_locks(conn: &Connection, tx: &Transaction, coins: &[Coin], tip: &Tip) -
     Ok(())
 }
 
-fn fee_sats(tx: &Transaction, coins: &[Coin]) -> Result<u64, BroadcastRefusal> {
+/// What a transaction pays for itself.
+pub(crate) fn fee_sats(tx: &Transaction, coins: &[Coin]) -> Result<u64, BroadcastRefusal> {
     // Sums of known outputs and a checked form stay below the 21 million.
     let comes_in = coins.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
     let goes_out = tx.output.iter().fold(0u64, |sum, output| sum.saturating_add(output.value.to_sat()));
@@ -242,7 +255,7 @@ fn check_replacement(
     if !line.is_disjoint(&replaced) {
         return Err(BroadcastRefusal::Conflict("it spends what it would replace"));
     }
-    check_family_size(conn, &line, &replaced)?;
+    check_family_size(conn, vsize, &line, &replaced)?;
     if direct.is_empty() {
         return Ok(replaced);
     }
@@ -267,20 +280,35 @@ fn check_replacement(
     Ok(replaced)
 }
 
+/// Limits a transaction of `vsize` together with its unconfirmed ancestors (`line`), and each of those together with its
+/// descendants. What it replaces counts no more.
 fn check_family_size(
     conn: &Connection,
+    vsize: u64,
     line: &BTreeSet<i64>,
     replaced: &BTreeSet<i64>,
 ) -> Result<(), BroadcastRefusal> {
+    let refuse = |what: &str| Err(BroadcastRefusal::Policy(what.into()));
     if line.len() >= MAX_FAMILY {
-        return Err(BroadcastRefusal::Policy("it has more than 24 unconfirmed ancestors".into()));
+        return refuse("it has more than 24 unconfirmed ancestors");
+    }
+    if vsize.saturating_add(vsize_sum(conn, line)?) > MAX_FAMILY_VB {
+        return refuse("together with its unconfirmed ancestors it is larger than 101 kvB");
     }
     for ancestor in line {
-        if family(conn, *ancestor)?.iter().filter(|id| !replaced.contains(id)).count() >= MAX_FAMILY {
-            return Err(BroadcastRefusal::Policy("an unconfirmed ancestor has 24 descendants already".into()));
+        let descendants = family(conn, *ancestor)?.into_iter().filter(|id| !replaced.contains(id)).collect();
+        if vsize.saturating_add(vsize_sum(conn, &descendants)?) > MAX_FAMILY_VB {
+            return refuse("an unconfirmed ancestor would be larger than 101 kvB together with its descendants");
+        }
+        if descendants.len() >= MAX_FAMILY {
+            return refuse("an unconfirmed ancestor has 24 descendants already");
         }
     }
     Ok(())
+}
+
+fn vsize_sum(conn: &Connection, ids: &BTreeSet<i64>) -> Result<u64, SandboxError> {
+    ids.iter().try_fold(0u64, |sum, id| Ok(sum.saturating_add(transactions::tx_by_id(conn, *id)?.vsize())))
 }
 
 /// The ids of all unconfirmed transactions, parents before children.

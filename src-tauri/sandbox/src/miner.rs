@@ -1,6 +1,4 @@
-//! Makes blocks: chooses transactions by fee, writes the coinbase, finds the proof of work.
-
-use std::collections::BTreeSet;
+//! Makes blocks of given transactions: writes the coinbase, finds the proof of work. It chooses none.
 
 use bitcoin::absolute::LockTime;
 use bitcoin::block::{Header, Version};
@@ -10,7 +8,7 @@ use bitcoin::{
     Amount, Block, BlockHash, CompactTarget, OutPoint, ScriptBuf, Sequence, Target, Transaction, TxIn, TxMerkleNode,
     TxOut, Witness, transaction,
 };
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::blocks;
 use crate::chain;
@@ -19,14 +17,6 @@ use crate::error::SandboxError;
 use crate::mempool;
 use crate::transactions;
 
-/// Consensus' limit of 4,000,000 without room for header and coinbase (as Bitcoin Core reserves).
-const MAX_TRANSACTIONS_WEIGHT: u64 = 4_000_000 - 4_000;
-/// Consensus' limit of 80,000 without room for the coinbase.
-const MAX_SIGOP_COST: u64 = 80_000 - 400;
-/// No transaction is lighter: fuller than this, a block is full.
-const MIN_TRANSACTION_WEIGHT: u64 = 240;
-/// How many that do not fit are passed over before a nearly full block is left as it is (as Bitcoin Core does).
-const MAX_MISFITS: u32 = 1_000;
 /// The target of every regtest block, in its compact form.
 const REGTEST_BITS: u32 = 0x207f_ffff;
 /// The first bytes of a witness commitment's script (BIP141).
@@ -72,50 +62,6 @@ pub(crate) fn mine_block(
     conn.prepare_cached("UPDATE meta SET blocks_mined = blocks_mined + 1")?.execute([])?;
     chain::connect(conn, &block, ids)?;
     Ok(block.block_hash())
-}
-
-/// The mempool's transactions for the next block, best fee rate first. A transaction brings its unconfirmed ancestors
-/// with it, so that a child can pay for its parent.
-pub(crate) fn choose(conn: &Connection) -> Result<Vec<i64>, SandboxError> {
-    let mut by_rate = conn.prepare_cached(
-        "SELECT tx_id FROM transactions WHERE entered_ms IS NOT NULL ORDER BY fee_rate_sat_kvb DESC, tx_id",
-    )?;
-    let mut chosen = Vec::new();
-    let mut taken: BTreeSet<i64> = BTreeSet::new();
-    let (mut weight, mut sigop_cost, mut misfits) = (0u64, 0u64, 0u32);
-    let mut rows = by_rate.query([])?;
-    while let Some(row) = rows.next()? {
-        let id: i64 = row.get(0)?;
-        if taken.contains(&id) {
-            continue;
-        }
-        let mut package = mempool::ancestors(conn, id)?;
-        package.retain(|ancestor| !taken.contains(ancestor));
-        package.push(id);
-        let (more_weight, more_cost) = cost(conn, &package)?;
-        if weight.saturating_add(more_weight) > MAX_TRANSACTIONS_WEIGHT
-            || sigop_cost.saturating_add(more_cost) > MAX_SIGOP_COST
-        {
-            misfits = misfits.saturating_add(1);
-            if misfits > MAX_MISFITS || weight.saturating_add(MIN_TRANSACTION_WEIGHT) > MAX_TRANSACTIONS_WEIGHT {
-                break;
-            }
-            continue;
-        }
-        weight = weight.saturating_add(more_weight);
-        sigop_cost = sigop_cost.saturating_add(more_cost);
-        taken.extend(&package);
-        chosen.extend(package);
-    }
-    Ok(chosen)
-}
-
-fn cost(conn: &Connection, ids: &[i64]) -> Result<(u64, u64), SandboxError> {
-    let mut statement = conn.prepare_cached("SELECT weight, sigop_cost FROM transactions WHERE tx_id = ?1")?;
-    ids.iter().try_fold((0u64, 0u64), |(weight, cost), id| {
-        let (w, c): (u64, u64) = statement.query_row(params![id], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok((weight.saturating_add(w), cost.saturating_add(c)))
-    })
 }
 
 /// Each block pays to another of the customer's scripts.

@@ -1,4 +1,4 @@
--- The sandbox's file. Money in satoshis, times as the unit in the name says.
+-- The sandbox's file, version 1. Money in satoshis, times as the unit in the name says.
 
 CREATE TABLE meta (
     id                INTEGER PRIMARY KEY CHECK (id = 1),

@@ -5,9 +5,11 @@ use bitcoin::consensus::encode::serialize;
 use bitcoin::{Transaction, TxOut};
 use bitcoinconsensus::{Utxo, VERIFY_ALL_PRE_TAPROOT, VERIFY_TAPROOT, verify_with_flags};
 
-/// Checks all inputs against the outputs that they spend, in the same order. The error is the index of the first input
-/// that fails.
-pub(crate) fn verify(tx: &Transaction, spent: &[TxOut]) -> Result<(), usize> {
+/// Checks all inputs against the outputs that they spend, in the same order.
+///
+/// # Errors
+/// The index of the first input that fails.
+pub fn verify(tx: &Transaction, spent: &[TxOut]) -> Result<(), usize> {
     let raw = serialize(tx);
     let mut utxos = Vec::with_capacity(spent.len());
     for (input, output) in spent.iter().enumerate() {

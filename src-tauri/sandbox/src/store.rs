@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use bitcoin::Txid;
 use bitcoin::hashes::Hash;
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, Row, TransactionBehavior};
 
 use crate::error::SandboxError;
 
-/// The schema that this program writes.
-const SCHEMA_VERSION: i64 = 1;
+/// Each step makes the next version of the schema out of the one before it. Steps that were released are never edited.
+const STEPS: [&str; 2] = [include_str!("schema.sql"), include_str!("schema_2.sql")];
+/// The version of the schema that this program writes.
+const SCHEMA_VERSION: i64 = 2;
 /// Marks the file as a sandbox's ("TgSb").
 const APPLICATION_ID: i64 = 0x5467_5362;
 /// How long to wait for another process that reads the file, such as a backup.
@@ -18,10 +20,11 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// More than the number of distinct statements here.
 const STATEMENT_CACHE: usize = 96;
 
-/// Opens the file and its schema. The second value says whether the file is new and needs its initial chain.
+/// Opens the file, and brings an older one up to this program's schema. The second value says whether the file is new
+/// and needs its initial chain.
 pub(crate) fn open(file: &Path) -> Result<(Connection, bool), SandboxError> {
     create_private(file)?;
-    let conn = Connection::open(file)?;
+    let mut conn = Connection::open(file)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -35,13 +38,24 @@ pub(crate) fn open(file: &Path) -> Result<(Connection, bool), SandboxError> {
     }
     conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
+    if tables > 0 && version < SCHEMA_VERSION {
+        let upgrade = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        take_steps(&upgrade, version)?;
+        upgrade.commit()?;
+    }
     Ok((conn, tables == 0))
 }
 
 /// Lays out an empty file; belongs into the transaction that mines the initial chain.
 pub(crate) fn create_schema(conn: &Connection) -> Result<(), SandboxError> {
-    conn.execute_batch(include_str!("schema.sql"))?;
     conn.pragma_update(None, "application_id", APPLICATION_ID)?;
+    take_steps(conn, 0)
+}
+
+/// Brings the schema from a version up to this program's.
+fn take_steps(conn: &Connection, from: i64) -> Result<(), SandboxError> {
+    let done = usize::try_from(from).unwrap_or(0);
+    STEPS.iter().skip(done).try_for_each(|step| conn.execute_batch(step))?;
     conn.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     Ok(())
 }

@@ -2,12 +2,13 @@
 
 use bitcoin::consensus::encode::{deserialize, serialize};
 use bitcoin::hashes::Hash;
-use bitcoin::{Amount, OutPoint, ScriptBuf, Transaction, TxOut, Txid};
+use bitcoin::{Amount, OutPoint, Script, ScriptBuf, Transaction, TxOut, Txid};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::change_log;
 use crate::error::SandboxError;
 use crate::store::txid_column;
+use crate::types::PaidOutput;
 
 /// A coinbase's output can be spent so many blocks later (consensus).
 pub(crate) const COINBASE_MATURITY: u32 = 100;
@@ -123,6 +124,25 @@ pub(crate) fn coin(conn: &Connection, outpoint: &OutPoint) -> Result<Option<Coin
     let sql = format!("SELECT {COIN_COLUMNS} WHERE t.txid = ?1 AND o.vout = ?2");
     let params = params![outpoint.txid.as_byte_array(), outpoint.vout];
     Ok(conn.prepare_cached(&sql)?.query_row(params, coin_row).optional()?)
+}
+
+/// The outputs to a script of transactions in the best chain, whose tip is at `tip_height`, and in the mempool.
+pub(crate) fn outputs_to(conn: &Connection, script: &Script, tip_height: u32) -> Result<Vec<PaidOutput>, SandboxError> {
+    let sql = format!(
+        "SELECT {COIN_COLUMNS} WHERE o.script = ?1 AND (t.block_height IS NOT NULL OR t.entered_ms IS NOT NULL)
+         ORDER BY t.block_height IS NULL, t.block_height, t.block_index, o.tx_id, o.vout"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut outputs = Vec::new();
+    for coin in statement.query_map([script.as_bytes()], coin_row)? {
+        let coin = coin?;
+        let confirmations = match coin.position {
+            Position::Block { height, .. } => tip_height.saturating_sub(height).saturating_add(1),
+            Position::Mempool { .. } | Position::Absent => 0,
+        };
+        outputs.push(PaidOutput { outpoint: coin.outpoint, amount_sats: coin.amount_sats, confirmations });
+    }
+    Ok(outputs)
 }
 
 /// The transaction of the best chain that spends an output.

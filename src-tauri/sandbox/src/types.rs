@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use bitcoin::{BlockHash, ScriptBuf, Transaction, Txid};
+use bitcoin::{BlockHash, OutPoint, ScriptBuf, Transaction, Txid};
+
+/// What the sandbox answers for 6 blocks, in sat/vB, unless it was told otherwise.
+const FEE_ESTIMATE_SAT_VB: u64 = 2;
 
 /// What the simulated customer is to pay.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,15 +43,64 @@ pub enum ReplaceTo {
     },
 }
 
+/// What becomes of a transaction that is offered to the network from outside. The customer's own payments are spared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BroadcastFault {
+    /// It is judged by the rules, and the answer tells the truth.
+    #[default]
+    Ok,
+    /// It is refused by policy, whatever it is.
+    Reject,
+    /// It is taken as far as the rules allow, and nothing is answered.
+    Timeout,
+    /// The answer is that of the rules, and nothing is taken.
+    Forget,
+}
+
+impl BroadcastFault {
+    /// Every one, in the order in which they are listed to people.
+    pub const ALL: [BroadcastFault; 4] =
+        [BroadcastFault::Ok, BroadcastFault::Reject, BroadcastFault::Timeout, BroadcastFault::Forget];
+
+    /// The word for it in requests, answers and the file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            BroadcastFault::Ok => "ok",
+            BroadcastFault::Reject => "reject",
+            BroadcastFault::Timeout => "timeout",
+            BroadcastFault::Forget => "forget",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<BroadcastFault> {
+        BroadcastFault::ALL.into_iter().find(|fault| fault.name() == name)
+    }
+}
+
 /// How the sandbox is told to misbehave, until it is told otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Faults {
     /// The chain cannot be reached. The caller enforces it.
     pub chain_down: bool,
-    /// [`Sandbox::broadcast`](crate::Sandbox::broadcast) refuses everything.
-    pub broadcast_rejects: bool,
+    /// What becomes of what is broadcast.
+    pub broadcast: BroadcastFault,
+    /// The wallet's words cannot be read, as if the keyring were locked. The caller enforces it.
+    pub keys_locked: bool,
+    /// The estimated fee rate, in sat/vB; `None` for the sandbox's own estimate.
+    pub fee_rate_sat_vb: Option<u64>,
     /// How long each answer takes, in milliseconds. The caller enforces it.
     pub latency_ms: u64,
+}
+
+impl Faults {
+    /// The estimated fee rate for 6 blocks, in sat/vB.
+    #[must_use]
+    pub fn fee_estimate_sat_vb(&self) -> u64 {
+        self.fee_rate_sat_vb.unwrap_or(FEE_ESTIMATE_SAT_VB)
+    }
 }
 
 /// A change to [`Faults`]; what is `None` stays as it is.
@@ -56,8 +108,12 @@ pub struct Faults {
 pub struct FaultsPatch {
     /// See [`Faults::chain_down`].
     pub chain_down: Option<bool>,
-    /// See [`Faults::broadcast_rejects`].
-    pub broadcast_rejects: Option<bool>,
+    /// See [`Faults::broadcast`].
+    pub broadcast: Option<BroadcastFault>,
+    /// See [`Faults::keys_locked`].
+    pub keys_locked: Option<bool>,
+    /// See [`Faults::fee_rate_sat_vb`]; `Some(None)` brings the sandbox's own estimate back.
+    pub fee_rate_sat_vb: Option<Option<u64>>,
     /// See [`Faults::latency_ms`].
     pub latency_ms: Option<u64>,
 }
@@ -133,12 +189,24 @@ pub struct TxView {
     pub has_unconfirmed_ancestors: bool,
     /// Its own fee over its virtual size, rounded down; 0 for a coinbase.
     pub fee_rate_sat_vb: u64,
-    /// Another transaction that spends an outpoint of it, or of an unconfirmed ancestor, is in the best chain.
-    pub conflict_in_chain: bool,
-    /// The same, in the mempool.
+    /// Height of the lowest block of the best chain with another transaction that spends an outpoint of it, or of an
+    /// unconfirmed ancestor; `None` where there is no such transaction.
+    pub conflict_height: Option<u32>,
+    /// Such a transaction is in the mempool.
     pub conflict_in_mempool: bool,
     /// The other known transactions that spend one of its outpoints, wherever they are.
     pub conflicts: Vec<Txid>,
+}
+
+/// An output of the best chain or the mempool, spent or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PaidOutput {
+    /// Where it is found.
+    pub outpoint: OutPoint,
+    /// Its sum, in satoshis.
+    pub amount_sats: u64,
+    /// How many blocks hold its transaction or build on that; 0 in the mempool.
+    pub confirmations: u32,
 }
 
 /// A page of what changed.

@@ -91,6 +91,17 @@ impl Client {
         self.send_json(Method::PUT, "/sandbox/rates", &rates).await.ok();
     }
 
+    /// Mines blocks; what pays less than so many sat/vB stays out of them.
+    pub async fn mine_above(&self, count: u32, min_fee_rate: &str) {
+        self.post("/sandbox/blocks", &json!({ "count": count, "minFeeRate": min_fee_rate })).await.ok();
+    }
+
+    /// All that pays an address now, in blocks and mempool: outputs in the order of the chain.
+    pub async fn outputs_to(&self, address: &str) -> Vec<Value> {
+        let answer = self.get(&format!("/sandbox/addresses/{address}")).await.ok();
+        answer["outputs"].as_array().unwrap_or_else(|| panic!("no outputs: {answer}")).clone()
+    }
+
     /// The sandbox's own view.
     pub async fn sandbox(&self) -> Value {
         self.get("/sandbox").await.ok()

@@ -119,7 +119,11 @@ impl Shop {
 
 /// The id of the record that a notification carries.
 fn own_id(record: &Value) -> &str {
-    let name = if record["notificationType"] == "ANOMALY" { "anomalyId" } else { "paymentId" };
+    let name = match record["notificationType"].as_str() {
+        Some("ANOMALY") => "anomalyId",
+        Some("PAYOUT") => "payoutId",
+        _ => "paymentId",
+    };
     record[name].as_str().unwrap_or_default()
 }
 

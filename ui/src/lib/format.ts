@@ -22,6 +22,11 @@ export function showTime(iso: string, nowMs: number): string {
   return (time.toDateString() === now.toDateString() ? sameDay : otherDay).format(time);
 }
 
+/** A sentence of the gateway's with its times as people read them. */
+export function withTimes(text: string, nowMs: number): string {
+  return text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (iso) => showTime(iso, nowMs));
+}
+
 /** How long until `iso`: `29 min 3 s`, or nothing once it is past. */
 export function timeLeft(iso: string, nowMs: number): string | undefined {
   const left = Date.parse(iso) - nowMs;
@@ -35,6 +40,11 @@ export function timeLeft(iso: string, nowMs: number): string | undefined {
 /** Both ends of an id that is too long for a table. */
 export function shortId(id: string): string {
   return id.length <= 16 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`;
+}
+
+/** A text in groups of four, the last one shorter where it does not come out even. */
+export function inGroups(text: string): string[] {
+  return text.match(/.{1,4}/gu) ?? [];
 }
 
 /** `LATE_PAYMENT` as people say it. */

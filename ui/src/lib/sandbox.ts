@@ -1,9 +1,15 @@
 // The calls of the built-in sandbox, as the gateway's HTTP interface names them.
 import { host } from "./host";
 
+/** What becomes of what the gateway broadcasts. */
+export type BroadcastFault = "ok" | "reject" | "timeout" | "forget";
+
 export interface Faults {
   chainDown: boolean;
-  broadcastRejects: boolean;
+  broadcast: BroadcastFault;
+  keysLocked: boolean;
+  /** In sat/vB; null for the sandbox's own estimate. */
+  feeRate: number | null;
   latencyMs: number;
 }
 
@@ -50,8 +56,9 @@ export async function evict(btcTxId: string): Promise<true> {
   return true;
 }
 
-export async function mine(count: number, empty = false): Promise<true> {
-  await post("blocks", { count, empty });
+/** Mines blocks; what pays less than `minFeeRate` (sat/vB) stays out of them. */
+export async function mine(count: number, empty = false, minFeeRate?: number): Promise<true> {
+  await post("blocks", minFeeRate === undefined ? { count, empty } : { count, empty, minFeeRate });
   return true;
 }
 

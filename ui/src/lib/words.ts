@@ -3,6 +3,8 @@ import type { AnomalyItem } from "./bindings/AnomalyItem";
 import type { NotificationState } from "./bindings/NotificationState";
 import type { PaymentItem } from "./bindings/PaymentItem";
 import type { PaymentState } from "./bindings/PaymentState";
+import type { PayoutItem } from "./bindings/PayoutItem";
+import type { PayoutState } from "./bindings/PayoutState";
 import type { Resolution } from "./bindings/Resolution";
 import type { WhyInvalid } from "./bindings/WhyInvalid";
 import { count, words } from "./format";
@@ -18,7 +20,7 @@ export const WHY_INVALID: Record<WhyInvalid, { text: string; tone: Tone }> = {
 };
 
 /** Whatever a badge shows. */
-export type Badged = PaymentState | Resolution | NotificationState;
+export type Badged = PaymentState | PayoutState | Resolution | NotificationState;
 
 const TONES: Record<Badged, Tone> = {
   NEW: "calm",
@@ -27,6 +29,9 @@ const TONES: Record<Badged, Tone> = {
   CONFIRMED: "good",
   EXPIRED: "over",
   INVALID: "short",
+  QUEUED: "wait",
+  SENT: "good",
+  FAILED: "bad",
   OPEN: "wait",
   REFUNDING: "calm",
   REFUNDED: "over",
@@ -64,6 +69,36 @@ export const FILTER_WORDS: Record<PaymentState, string> = {
   EXPIRED: "Expired",
   INVALID: "Short paid, overpaid, reversed or withdrawn",
 };
+
+/** A payout's state as a merchant says it. */
+export function payoutWords(payout: Pick<PayoutItem, "state" | "confirmations">): string {
+  const { state, confirmations } = payout;
+  if (state !== "SENT") return PAYOUT_WORDS[state];
+  return confirmations > 0 ? `Sent, ${count(confirmations, "confirmation")}` : "Sent, waits for a block";
+}
+
+/** What each state of a payout means. */
+export const PAYOUT_WORDS: Record<PayoutState, string> = {
+  NEW: "Waits for approval",
+  QUEUED: "Approved, to be sent",
+  SENT: "Sent",
+  EXPIRED: "Lapsed",
+  FAILED: "Failed",
+};
+
+/** Which payout a sentence is about: its sum and its purpose. */
+export function payoutOf(payout: Pick<PayoutItem, "amount" | "comment">): string {
+  const sum = `the payout of ${payout.amount.shown} BTC`;
+  return payout.comment ? `${sum} (${payout.comment})` : sum;
+}
+
+/** When what is approved now is sent, by the setting `batchSeconds`. */
+export function sentWithin(batchSeconds: string | undefined): string {
+  const seconds = Number(batchSeconds ?? NaN);
+  if (Number.isNaN(seconds)) return "soon";
+  if (seconds === 0) return "at once";
+  return seconds < 120 ? `within about ${seconds} s` : `within about ${Math.ceil(seconds / 60)} min`;
+}
 
 /** How deep a transaction is: against what is wanted until it is enough. */
 export function confirmationsOf(confirmations: number, wanted: number): string {

@@ -3,6 +3,9 @@
 use super::number::Number;
 use super::{AmountError, format_scaled};
 
+/// The most decimals that a currency has.
+const THOUSANDTHS_DECIMALS: u8 = 3;
+
 /// A fiat currency: its ISO 4217 code and number of minor units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Currency {
@@ -114,6 +117,20 @@ impl Currency {
         format_scaled(minor, self.minor_units)
     }
 
+    /// Minor units as thousandths of a unit, by which sums of any currency compare; held at the largest number.
+    #[must_use]
+    pub const fn thousandths(&self, minor: i64) -> i64 {
+        minor.saturating_mul(10_i64.pow((THOUSANDTHS_DECIMALS - self.minor_units) as u32))
+    }
+
+    /// Reads a sum of no particular currency into thousandths of a unit; exact, never rounded.
+    ///
+    /// # Errors
+    /// Says what is wrong with the text.
+    pub fn parse_thousandths(text: &str) -> Result<i64, AmountError> {
+        Number::parse(text)?.scaled(THOUSANDTHS_DECIMALS)
+    }
+
     /// How many minor units make one whole unit.
     pub(super) const fn minor_per_unit(self) -> i128 {
         10_i128.pow(self.minor_units as u32)
@@ -158,6 +175,19 @@ mod tests {
         assert_eq!(currency("USD").parse_minor("0.001"), Err(AmountError::TooManyDecimals(2)));
         assert_eq!(currency("JPY").parse_minor("1.5"), Err(AmountError::TooManyDecimals(0)));
         assert_eq!(currency("USD").parse_minor("0"), Err(AmountError::NotPositive));
+    }
+
+    #[test]
+    fn sums_of_all_currencies_compare_by_their_thousandths() {
+        for (code, minor) in [("USD", 1_050), ("JPY", 1_050), ("KWD", 1_050)] {
+            let currency = currency(code);
+            let shown = currency.format_minor(minor);
+            assert_eq!(Currency::parse_thousandths(&shown), Ok(currency.thousandths(minor)), "{shown}");
+        }
+        assert!(Currency::ALL.iter().all(|currency| currency.minor_units <= THOUSANDTHS_DECIMALS));
+        assert_eq!(Currency::parse_thousandths("10.5"), Currency::parse_thousandths("10.500"));
+        assert_eq!(Currency::parse_thousandths("0.0001"), Err(AmountError::TooManyDecimals(3)));
+        assert_eq!(currency("JPY").thousandths(i64::MAX), i64::MAX);
     }
 
     #[test]

@@ -68,14 +68,43 @@ impl Rate {
     /// The fiat worth of Bitcoin, rounded **down** to the minor unit. `None` beyond what fits.
     #[must_use]
     pub fn sats_to_minor_floor(&self, sats: u64, currency: Currency) -> Option<i64> {
-        let worth = i128::from(sats).checked_mul(self.0.mantissa())?.checked_mul(currency.minor_per_unit())?;
-        i64::try_from(worth / RATE_UNIT).ok()
+        i64::try_from(self.worth_in_rate_units(sats, currency)? / RATE_UNIT).ok()
     }
 
-    /// The same, held at the largest number where the worth is beyond it.
+    /// The fiat worth of Bitcoin, rounded **half-even** to the minor unit: what a payout tells of its amount. `None` beyond
+    /// what fits.
+    #[must_use]
+    pub fn sats_to_minor_half_even(&self, sats: u64, currency: Currency) -> Option<i64> {
+        let worth = self.worth_in_rate_units(sats, currency)?;
+        let (whole, twice_rest) = (worth / RATE_UNIT, worth % RATE_UNIT * 2);
+        let up = twice_rest > RATE_UNIT || (twice_rest == RATE_UNIT && whole % 2 != 0);
+        i64::try_from(whole + i128::from(up)).ok()
+    }
+
+    /// The fiat worth of Bitcoin, rounded **up** to the minor unit: what the merchant is charged. `None` beyond what fits.
+    #[must_use]
+    pub fn sats_to_minor_ceil(&self, sats: u64, currency: Currency) -> Option<i64> {
+        let worth = self.worth_in_rate_units(sats, currency)?;
+        i64::try_from(worth / RATE_UNIT + i128::from(worth % RATE_UNIT != 0)).ok()
+    }
+
+    /// The Bitcoin that a sum buys: sum / rate, rounded **down** to the satoshi, so that the merchant never sends more.
+    /// `None` beyond what fits, and below zero.
+    #[must_use]
+    pub fn minor_to_sats_floor(&self, minor: i64, currency: Currency) -> Option<u64> {
+        let dividend = i128::from(u64::try_from(minor).ok()?) * RATE_UNIT;
+        u64::try_from(dividend / (self.0.mantissa() * currency.minor_per_unit())).ok()
+    }
+
+    /// The same as [`Self::sats_to_minor_floor`], held at the largest number where the worth is beyond it.
     #[must_use]
     pub fn worth_minor(&self, sats: u64, currency: Currency) -> i64 {
         self.sats_to_minor_floor(sats, currency).unwrap_or(i64::MAX)
+    }
+
+    /// The worth of Bitcoin, of which [`RATE_UNIT`] make a minor unit: not rounded.
+    fn worth_in_rate_units(&self, sats: u64, currency: Currency) -> Option<i128> {
+        i128::from(sats).checked_mul(self.0.mantissa())?.checked_mul(currency.minor_per_unit())
     }
 }
 
@@ -157,6 +186,27 @@ mod tests {
         assert_eq!(rate("20000").price_to_sats(1, currency("KWD")), Some(5));
         assert_eq!(rate("0.0001").price_to_sats(i64::MAX, Currency::USD), None);
         assert_eq!(rate("1").price_to_sats(-1, Currency::USD), None);
+    }
+
+    #[test]
+    fn a_payouts_worth_is_rounded_half_to_even_and_its_charge_up() {
+        for (text, sats, half_even, ceil) in [
+            // Of 1 sat at 500,000 USD half a cent is the worth.
+            ("500000", 1, 0, 1),
+            ("500000", 3, 2, 2),
+            ("500000", 5, 2, 3),
+            ("500001", 1, 1, 1),
+            ("499999", 1, 0, 1),
+            ("65000", 100_000_000, 6_500_000, 6_500_000),
+        ] {
+            let rate = rate(text);
+            assert_eq!(rate.sats_to_minor_half_even(sats, Currency::USD), Some(half_even), "{text} {sats}");
+            assert_eq!(rate.sats_to_minor_ceil(sats, Currency::USD), Some(ceil), "{text} {sats}");
+        }
+        assert_eq!(rate("65000").minor_to_sats_floor(1_000, Currency::USD), Some(15_384));
+        assert_eq!(rate("65000").minor_to_sats_floor(-1, Currency::USD), None);
+        assert_eq!(rate("900000000000000").sats_to_minor_ceil(2_100_000_000_000_000, Currency::USD), None);
+        assert_eq!(rate("900000000000000").sats_to_minor_half_even(2_100_000_000_000_000, Currency::USD), None);
     }
 
     #[test]

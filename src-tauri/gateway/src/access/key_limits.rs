@@ -35,7 +35,9 @@ const LISTS_RETRY_SECONDS: u32 = 5;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyLimit {
     /// Too many requests in a second.
-    #[error("this API key asks for payments and resends faster than it may ({per_second} in a second): slow down")]
+    #[error(
+        "this API key asks for payments, payouts and resends faster than it may ({per_second} in a second): slow down"
+    )]
     Requests {
         /// The bound.
         per_second: u32,

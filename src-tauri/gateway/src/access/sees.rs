@@ -19,13 +19,13 @@ impl Sees {
         if key.own_only { Self::MadeBy(key.key_id) } else { Self::Everything }
     }
 
-    /// Whether it may see a payment, or an anomaly of a payment, that `made_by` made; `None` is the panel.
+    /// Whether it may see a payment, an anomaly of a payment, or a payout, that `made_by` made; `None` is the panel.
     #[must_use]
     pub(crate) fn may_see(self, made_by: Option<i64>) -> bool {
         self.only_key().is_none_or(|key_id| made_by == Some(key_id))
     }
 
-    /// The same as a list's filter (`PaymentFilter::key_id`, `AnomalyFilter::key_id`): the one key whose records match.
+    /// The same as a list's filter (`PaymentFilter::key_id`, `AnomalyFilter::key_id`, `PayoutFilter::key_id`): the one key whose records match.
     #[must_use]
     pub(crate) const fn only_key(self) -> Option<i64> {
         match self {

@@ -7,7 +7,7 @@ use bitcoin::constants::genesis_block;
 use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, FeeRate, Network, Transaction};
 use tillgate_domain::time::Timestamp;
-use tillgate_sandbox::{BroadcastRefusal, Sandbox, SandboxError, TxView};
+use tillgate_sandbox::{BroadcastRefusal, Faults, Sandbox, SandboxError, TxView};
 
 use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Tip, TxFacts, TxPosition, View};
 use crate::machine::clock::Clock;
@@ -39,14 +39,14 @@ impl SandboxChain {
         Self { sandbox, clock, identity }
     }
 
-    /// Answers late, or not at all, if the sandbox was told so.
-    fn suffer_faults(&self) -> Result<(), ChainDown> {
+    /// Answers late, or not at all, if the sandbox was told so; else answers the faults in force.
+    fn suffer_faults(&self) -> Result<Faults, ChainDown> {
         let faults = self.sandbox.faults().map_err(down)?;
         std::thread::sleep(Duration::from_millis(faults.latency_ms));
         if faults.chain_down {
             return Err(ChainDown("the sandbox was told to be unreachable".to_owned()));
         }
-        Ok(())
+        Ok(faults)
     }
 
     /// The number of the last change before the view that a token asks for; `None` where this chain was never there.
@@ -99,24 +99,17 @@ impl Chain for SandboxChain {
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
         fail_points::pass(Point::BroadcastBefore);
         self.suffer_faults()?;
-        let mut answer = Broadcast::AlreadyKnown;
-        for tx in package {
-            answer = match self.sandbox.broadcast(tx, self.clock.now().ms()) {
-                Ok(tillgate_sandbox::Broadcast::Accepted) => Broadcast::Accepted,
-                Ok(tillgate_sandbox::Broadcast::AlreadyKnown) => Broadcast::AlreadyKnown,
-                Err(refusal) => {
-                    answer = refused(refusal)?;
-                    break;
-                }
-            };
-        }
+        let answer = self.sandbox.broadcast_package(package, self.clock.now().ms());
         fail_points::pass(Point::BroadcastAfter);
-        Ok(answer)
+        match answer {
+            Ok(tillgate_sandbox::Broadcast::Accepted) => Ok(Broadcast::Accepted),
+            Ok(tillgate_sandbox::Broadcast::AlreadyKnown) => Ok(Broadcast::AlreadyKnown),
+            Err(refusal) => refused(refusal),
+        }
     }
 
     fn fee_rate(&self, _blocks: u16) -> Result<FeeRate, ChainDown> {
-        self.suffer_faults()?;
-        Ok(fee_rate(self.sandbox.fee_estimate_sat_vb()))
+        Ok(fee_rate(self.suffer_faults()?.fee_estimate_sat_vb()))
     }
 
     fn has_mempool(&self) -> bool {
@@ -156,7 +149,8 @@ fn facts(view: TxView) -> TxFacts {
             }
             tillgate_sandbox::TxPosition::Absent => TxPosition::Absent,
         },
-        conflict_in_chain: view.conflict_in_chain.into(),
+        conflict_in_chain: view.conflict_height.is_some().into(),
+        conflict_height: view.conflict_height,
         conflict_in_mempool: view.conflict_in_mempool.into(),
         conflicts: view.conflicts,
         unconfirmed_ancestors: view.has_unconfirmed_ancestors.into(),
@@ -168,13 +162,14 @@ fn fee_rate(sat_vb: u64) -> FeeRate {
     FeeRate::from_sat_per_vb(sat_vb).unwrap_or(FeeRate::MAX)
 }
 
-/// What a refusal says of the transaction; those of the sandbox's storage say nothing.
+/// What a refusal says of the transaction; silence and the failures of the sandbox's storage say nothing.
 fn refused(refusal: BroadcastRefusal) -> Result<Broadcast, ChainDown> {
     match refusal {
         BroadcastRefusal::MissingInputs(_) => Ok(Broadcast::InputsMissing),
         BroadcastRefusal::InputSpent { .. } => Ok(Broadcast::InputsSpent),
         BroadcastRefusal::Conflict(_) | BroadcastRefusal::ReplacementFeeTooLow { .. } => Ok(Broadcast::Conflict),
         BroadcastRefusal::Storage(error) => Err(down(*error)),
+        BroadcastRefusal::Unanswered => Err(ChainDown(refusal.to_string())),
         refusal => Ok(Broadcast::Refused(refusal.to_string())),
     }
 }

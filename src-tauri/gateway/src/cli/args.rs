@@ -1,6 +1,7 @@
 //! The command line's grammar: what `clap` reads, and the [`Command`] that it means. Acts on nothing.
 
 mod keys;
+mod payouts;
 mod records;
 mod settings;
 
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use self::keys::{HmacKey, Keys};
+use self::payouts::{Limits, Payouts, Statement, StatementFormat, Wallet};
 use self::records::{Anomalies, Deliveries, Payments};
 use self::settings::Settings;
 use crate::console::Command;
@@ -23,6 +25,8 @@ Examples:
   tillgate keys create webshop                a key for a shop; its secret is shown this once
   tillgate hmac-key rotate                    sign notifications from now on
   tillgate payments list                      the newest payments
+  tillgate payouts approve ID                 send what a shop's program asked for
+  tillgate statement --currency USD           what came and went, and its worth
   tillgate settings set merchantName 'Café'   what customers read
   tillgate doctor                             what is wrong, and what to do
 
@@ -82,7 +86,7 @@ pub(super) enum Act {
     /// When ready it prints one line to stdout:
     /// {"event":"ready","environment":"test","api":"http://127.0.0.1:7421/v2","pages":"http://127.0.0.1:7421/pay"}
     Serve(ServeArgs),
-    /// What is running, how far the chain was watched, which rates, what is queued.
+    /// What is running, how far the chain was watched, which rates, what is queued, why payouts wait.
     Status,
     /// Keys by which programs call the API.
     #[command(subcommand)]
@@ -99,10 +103,26 @@ pub(super) enum Act {
     /// Coins that do not fit a payment.
     #[command(subcommand)]
     Anomalies(Anomalies),
+    /// Coins that leave: offers, approval, fees, giving up.
+    #[command(subcommand)]
+    Payouts(Payouts),
+    /// How much may be paid out.
+    #[command(subcommand)]
+    Limits(Limits),
+    /// What the wallet holds.
+    #[command(subcommand)]
+    Wallet(Wallet),
+    /// Every movement of the balance, with its worth, and sums by day and month.
+    ///
+    /// JSON: {"currency", "items": [{"time", "kind", "btcAmount" (negative where it leaves), "fiatAmount", "exchangeRate",
+    /// "feeBtc", "btcTxId", "paymentId", "payoutId", "anomalyId"}], "totals": {"byDay", "byMonth"}}. What has no value is left
+    /// out. The sum of btcAmount over all time is the balance of `wallet info`; a row is valued by the rate of its payment
+    /// or payout where that is told in the currency, else by the rate of its moment.
+    Statement(Statement),
     /// Attempts to notify shops.
     #[command(subcommand)]
     Deliveries(Deliveries),
-    /// Check keyring, chain, rates, clock, disk, ports, permissions, database and notifications; say what to do.
+    /// Check keyring, chain, rates, clock, disk, ports, permissions, database, notifications and payouts; say what to do.
     ///
     /// JSON: {"ok", "checks": [{"name", "ok", "message"}]}; exit status 1 when something is wrong.
     Doctor,
@@ -137,6 +157,17 @@ pub(super) struct ServeArgs {
     pub tls_self_signed: bool,
 }
 
+/// How an answer is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// For people.
+    Text,
+    /// One JSON document.
+    Json,
+    /// A table for other programs.
+    Csv,
+}
+
 /// What a line means.
 #[derive(Debug)]
 pub(super) enum Meaning {
@@ -144,6 +175,22 @@ pub(super) enum Meaning {
     Serve(ServeArgs),
     /// Ask a gateway.
     Ask(Command),
+}
+
+impl Tillgate {
+    /// How the answer is to be printed; what a command itself says of it goes first.
+    pub(super) fn form(&self) -> Form {
+        let format = match &self.act {
+            Act::Statement(statement) => statement.format,
+            _ => None,
+        };
+        match format {
+            Some(StatementFormat::Csv) => Form::Csv,
+            Some(StatementFormat::Json) => Form::Json,
+            None if self.common.json => Form::Json,
+            None => Form::Text,
+        }
+    }
 }
 
 impl Act {
@@ -157,6 +204,10 @@ impl Act {
             Self::Settings(settings) => settings.command(),
             Self::Payments(payments) => payments.command(),
             Self::Anomalies(anomalies) => anomalies.command(),
+            Self::Payouts(payouts) => payouts.command(),
+            Self::Limits(limits) => limits.command(),
+            Self::Wallet(wallet) => wallet.command(),
+            Self::Statement(statement) => statement.command(),
             Self::Deliveries(deliveries) => deliveries.command(),
             Self::Doctor => Doctor {}.into(),
         })

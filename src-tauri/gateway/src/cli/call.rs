@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::args::Common;
+use super::args::{Common, Form};
 use super::render::render;
-use super::{Failure, options, print};
+use super::{Failure, csv, json, options, print};
 use crate::console::settings::ListSettings;
 use crate::console::{Actor, Command, CommandError, Status, StatusView, control, dispatch, doctor};
 use crate::daemon::{self, OpenError, Options};
@@ -21,8 +21,8 @@ const WAIT_FOR_LOCK: Duration = Duration::from_secs(10);
 /// How often it tries meanwhile.
 const TRY_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs the command and prints its answer.
-pub(super) async fn run(common: &Common, command: Command) -> Result<ExitCode, Failure> {
+/// Runs the command and prints its answer in this form.
+pub(super) async fn run(common: &Common, command: Command, form: Form) -> Result<ExitCode, Failure> {
     let is_doctor = matches!(command, Command::Doctor(_));
     let view = match answer(common, &command).await? {
         Ok(answer) => answer?,
@@ -36,7 +36,11 @@ pub(super) async fn run(common: &Common, command: Command) -> Result<ExitCode, F
         Err(error) => return Err(error.into()),
     };
     let is_ill = is_doctor && view["ok"] != Value::Bool(true);
-    let text = if common.json { format!("{view}\n") } else { render(&command, view)? };
+    let text = match form {
+        Form::Json => json::document(&command, view)? + "\n",
+        Form::Csv => csv::table(&command, view)?,
+        Form::Text => render(&command, view)?,
+    };
     print(&text)?;
     Ok(if is_ill { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

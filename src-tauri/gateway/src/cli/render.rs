@@ -3,7 +3,9 @@
 mod anomalies;
 mod deliveries;
 mod keys;
+mod money;
 mod payments;
+mod payouts;
 mod settings;
 mod status;
 
@@ -13,13 +15,16 @@ use tillgate_domain::words::count;
 use self::anomalies::{anomalies, anomaly};
 use self::deliveries::deliveries;
 use self::keys::{keys, new_hmac_key, new_key};
+use self::money::{descriptors, limits, statement, wallet};
 use self::payments::{payment, payments};
+use self::payouts::{estimate, payout, payouts, released, retried};
 use self::settings::{setting, settings};
 use self::status::{doctor, status};
 use super::table::plain;
 use crate::console::Command;
 use crate::console::ask::Ask;
 use crate::console::page::Page;
+use crate::console::wallet::WalletLabelsView;
 
 /// The answer to `command` as text.
 ///
@@ -35,6 +40,22 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::ListAnomalies(asked) => page(&read(asked, view)?, anomalies),
         Command::ShowAnomaly(asked) => anomaly(&read(asked, view)?),
         Command::DismissAnomaly(asked) => anomaly(&read(asked, view)?),
+        Command::RefundAnomaly(asked) => payout(&read(asked, view)?),
+        Command::ListPayouts(asked) => page(&read(asked, view)?, payouts),
+        Command::ShowPayout(asked) => payout(&read(asked, view)?),
+        Command::RequestPayout(asked) => payout(&read(asked, view)?),
+        Command::EstimatePayout(asked) => estimate(&read(asked, view)?),
+        Command::ApprovePayout(asked) => payout(&read(asked, view)?),
+        Command::BumpPayout(asked) => payout(&read(asked, view)?),
+        Command::AbandonPayout(asked) => payout(&read(asked, view)?),
+        Command::ReleaseSender(asked) => released(&read(asked, view)?),
+        Command::RetrySender(asked) => retried(&read(asked, view)?),
+        Command::ShowLimits(asked) => limits(&read(asked, view)?),
+        Command::SetLimits(asked) => limits(&read(asked, view)?),
+        Command::WalletInfo(asked) => wallet(&read(asked, view)?),
+        Command::WalletDescriptor(asked) => descriptors(&read(asked, view)?),
+        Command::WalletLabels(asked) => bip329(&read(asked, view)?)?,
+        Command::Statement(asked) => statement(&read(asked, view)?),
         Command::ListDeliveries(asked) => page(&read(asked, view)?, deliveries),
         Command::Resend(asked) => match read(asked, view)?.queued {
             0 => "Nothing to send: there is no URL to notify, or nothing to tell yet.\n".to_owned(),
@@ -55,8 +76,13 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
     })
 }
 
+/// One label a line, which other wallets' programs read.
+fn bip329(labels: &WalletLabelsView) -> Result<String, serde_json::Error> {
+    labels.items.iter().map(|label| Ok(serde_json::to_string(label)? + "\n")).collect()
+}
+
 /// The answer, of the type that belongs to what was asked.
-fn read<A: Ask>(_asked: &A, view: Value) -> Result<A::Answer, serde_json::Error> {
+pub(super) fn read<A: Ask>(_asked: &A, view: Value) -> Result<A::Answer, serde_json::Error> {
     serde_json::from_value(view)
 }
 

@@ -1,4 +1,4 @@
-//! Anomalies: listed, shown, dismissed.
+//! Anomalies: listed, shown, dismissed, refunded.
 
 use std::collections::HashMap;
 
@@ -12,9 +12,10 @@ use super::ask::{Ask, Asker, id};
 use super::btc::BtcView;
 use super::error::CommandError;
 use super::page::{Page, page_size};
+use super::payouts::{self, PayoutView};
 use super::states::{AnomalyKind, Resolution};
 use super::sums::{Acceptance, FiatView};
-use crate::anomalies;
+use crate::anomalies::{self, RefundRequest};
 use crate::records::anomaly_message;
 use crate::store::anomalies::AnomalyFilter;
 use crate::store::{self, Reader, StoreError};
@@ -52,6 +53,23 @@ pub struct DismissAnomaly {
     pub reason: String,
 }
 
+/// Sends an anomaly's coins back: offers a payout of all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct RefundAnomaly {
+    /// The anomaly's id.
+    pub anomaly_id: String,
+    /// Where its coins go.
+    pub address: String,
+    /// The ISO code of the currency that the payout is told in; absent for the payment's.
+    #[serde(default)]
+    pub currency: Option<String>,
+    /// Whether the payout is approved at once.
+    #[serde(default)]
+    pub approve: bool,
+}
+
 /// An anomaly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
@@ -85,6 +103,8 @@ pub struct AnomalyItem {
     pub notified: bool,
     /// What accepting the coins that came for its payment would mean; absent where staff may not.
     pub acceptance: Option<Acceptance>,
+    /// The payout that sends the coins back, or is to.
+    pub payout_id: Option<String>,
 }
 
 /// What an anomaly's view says of its payment.
@@ -135,6 +155,7 @@ impl AnomalyItem {
             price: about.price.clone(),
             notified: row.notification_url.is_some(),
             acceptance: about.acceptance.clone(),
+            payout_id: row.payout_id.map(|id| id.to_string()),
         }
     }
 }
@@ -180,6 +201,23 @@ impl Ask for DismissAnomaly {
         let anomaly_id = id("anomalyId", &self.anomaly_id)?;
         anomalies::dismiss(by.gateway(), anomaly_id, &self.reason, by.actor).await?;
         show(by, anomaly_id).await
+    }
+}
+
+impl Ask for RefundAnomaly {
+    type Answer = PayoutView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
+        let request = RefundRequest {
+            anomaly_id: id("anomalyId", &self.anomaly_id)?,
+            address: self.address.trim().to_owned(),
+            currency: self.currency.filter(|currency| !currency.is_empty()),
+            by: by.actor.to_owned(),
+            is_approved: self.approve,
+        };
+        by.refresh_rates_if_unserved().await?;
+        let (payout_id, _) = anomalies::refund(by.gateway(), request).await?;
+        payouts::show(by, payout_id).await
     }
 }
 

@@ -38,6 +38,14 @@ impl Asker<'_> {
         &self.app.gateway
     }
 
+    /// Asks the sources of exchange rates where nobody else does, because no gateway runs.
+    pub async fn refresh_rates_if_unserved(&self) -> Result<(), CommandError> {
+        if self.gateway().served.get().is_none() {
+            self.gateway().refresh_rates().await?;
+        }
+        Ok(())
+    }
+
     /// Reads on a snapshot, away from the threads that must not wait.
     pub async fn read<T: Send + 'static>(
         &self,

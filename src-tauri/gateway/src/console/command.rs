@@ -7,16 +7,23 @@ use serde_json::Value;
 use ts_rs::TS;
 
 use super::actor::Actor;
-use super::anomalies::{DismissAnomaly, ListAnomalies, ShowAnomaly};
+use super::anomalies::{DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly};
 use super::ask::{Ask, Asker};
 use super::deliveries::{ListDeliveries, Resend};
 use super::doctor::Doctor;
 use super::error::CommandError;
 use super::keys::{CreateKey, ListKeys, RevokeKey, RotateHmacKey};
+use super::limits::{SetLimits, ShowLimits};
 use super::payments::{AcceptPayment, CreatePayment, ListPayments, ShowPayment};
+use super::payouts::{
+    AbandonPayout, ApprovePayout, BumpPayout, EstimatePayout, ListPayouts, ReleaseSender, RequestPayout, RetrySender,
+    ShowPayout,
+};
 use super::sandbox::Sandbox;
 use super::settings::{GetSetting, ListSettings, SetSetting, UnsetSetting};
+use super::statement::Statement;
 use super::status::Status;
+use super::wallet::{WalletDescriptor, WalletInfo, WalletLabels};
 use crate::app::App;
 
 /// Makes of a list of commands the enum of them all, the types of their answers, and the way to each answer.
@@ -69,6 +76,22 @@ commands! {
     list_anomalies: ListAnomalies,
     show_anomaly: ShowAnomaly,
     dismiss_anomaly: DismissAnomaly,
+    refund_anomaly: RefundAnomaly,
+    list_payouts: ListPayouts,
+    show_payout: ShowPayout,
+    request_payout: RequestPayout,
+    estimate_payout: EstimatePayout,
+    approve_payout: ApprovePayout,
+    bump_payout: BumpPayout,
+    abandon_payout: AbandonPayout,
+    release_sender: ReleaseSender,
+    retry_sender: RetrySender,
+    show_limits: ShowLimits,
+    set_limits: SetLimits,
+    wallet_info: WalletInfo,
+    wallet_descriptor: WalletDescriptor,
+    wallet_labels: WalletLabels,
+    statement: Statement,
     list_deliveries: ListDeliveries,
     resend: Resend,
     list_keys: ListKeys,

@@ -113,7 +113,7 @@ impl Ask for Resend {
     async fn answer(self, by: &Asker<'_>) -> Result<Resent, CommandError> {
         let record = id("id", &self.id)?;
         let queued = resend::resend_any(by.gateway(), record).await?;
-        let nothing = || CommandError::not_found("delivery, payment or anomaly", &record);
+        let nothing = || CommandError::not_found("delivery, payment, anomaly or payout", &record);
         Ok(Resent { queued: queued.ok_or_else(nothing)? })
     }
 }

@@ -5,24 +5,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use tillgate_domain::money::format_btc_signed;
 use tillgate_domain::words::count;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
+use super::payouts::queued;
 use super::status::{host, strays};
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
 use crate::machine::disk::Disk;
 use crate::machine::environment::Environment;
 use crate::machine::secrets::Purpose;
-use crate::store::StoreError;
 use crate::store::chain::WatchedChain;
+use crate::store::{Reader, StoreError};
 
 /// A wall clock that differs by more than this was set, or runs wrong.
 const CLOCK_OFF_MAX_MS: i64 = 60_000;
 
-/// Checks keyring, backend, rates, clock, disk, ports, permissions, database and notifications.
+/// Checks keyring, backend, rates, clock, disk, ports, permissions, database, notifications and payouts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Doctor {}
@@ -42,7 +44,7 @@ pub struct DoctorView {
 #[ts(export)]
 pub struct CheckItem {
     /// What was looked at: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
-    /// `notifications`; `folder`, `lock` and others where the gateway could not be opened.
+    /// `notifications`, `payouts`; `folder`, `lock` and others where the gateway could not be opened.
     pub name: String,
     /// Whether it is well.
     pub ok: bool,
@@ -73,6 +75,7 @@ async fn examine(gateway: &Arc<Gateway>) -> DoctorView {
                 check("disk", disk(gateway.data_dir.path())),
                 check("permissions", permissions(gateway.data_dir.path())),
                 check("notifications", notifications(&gateway)),
+                check("payouts", payouts(&gateway)),
             ]
         };
         tokio::task::spawn_blocking(look).await
@@ -210,6 +213,36 @@ fn notifications(gateway: &Gateway) -> Finding {
         ));
     }
     if wrong.is_empty() { Ok("every server takes its notifications".to_owned()) } else { Err(wrong.join("; ")) }
+}
+
+/// Whether what staff approved goes out, and the ledger tells of the coins that are there.
+fn payouts(gateway: &Gateway) -> Finding {
+    let read = |reader: &Reader<'_>| {
+        let sums = (reader.ledger_sats()?, reader.reckoned_balance_sats()?);
+        Ok::<_, StoreError>((reader.sender_hold()?, queued(reader)?, sums))
+    };
+    let (hold, queued, (booked, reckoned)) = gateway.store.read(read).map_err(|error| error.to_string())?;
+    if booked != reckoned {
+        return Err(format!(
+            "the ledger says {} BTC and the coins {}: a fault of Tillgate, report it with the log; payouts go on",
+            format_btc_signed(booked),
+            format_btc_signed(reckoned)
+        ));
+    }
+    if let Some(hold) = hold {
+        return Err(format!(
+            "the sender holds since {}: {}; see that no other copy of this wallet runs, then `tillgate payouts release`",
+            hold.since.iso_seconds(),
+            hold.reason
+        ));
+    }
+    let waiting = count(queued, "approved payout waits", "approved payouts wait");
+    match gateway.sending.waits_for() {
+        Some(reason) => Err(format!("{waiting}: {reason}")),
+        None if queued == 0 => Ok("no approved payout waits".to_owned()),
+        None if gateway.served.get().is_none() => Ok(format!("{waiting} for `tillgate serve`, which sends")),
+        None => Ok(format!("{waiting} for its turn, or for a node that takes it")),
+    }
 }
 
 fn clock(gateway: &Gateway) -> Finding {

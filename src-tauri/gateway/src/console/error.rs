@@ -6,13 +6,15 @@ use tillgate_domain::id::Id;
 use ts_rs::TS;
 
 use crate::access::api_keys::KeyError;
-use crate::anomalies::DismissError;
+use crate::anomalies::{DismissError, RefundError};
 use crate::field_errors::{FieldError, VALIDATION_FAILED};
 use crate::gateway::NotWatched;
 use crate::notifications::RotateError;
 use crate::notifications::outbox::OutboxError;
 use crate::payments::CreateError;
+use crate::payouts::{ApproveError, LimitError, OfferError};
 use crate::sandbox::CallError;
+use crate::sender::{ReplaceError, SendError};
 use crate::settings::SettingError;
 use crate::store::StoreError;
 use crate::watcher::AcceptError;
@@ -62,11 +64,16 @@ impl CommandError {
         Self { error_type: error_type.to_owned(), message: message.to_string(), field: None, details: None }
     }
 
-    fn of_field_errors(field_errors: &[FieldError]) -> Self {
+    pub(super) fn of_field_errors(field_errors: &[FieldError]) -> Self {
         let message =
             field_errors.iter().map(|field_error| field_error.message.as_str()).collect::<Vec<_>>().join("; ");
         let field = field_errors.iter().find_map(|field_error| field_error.field.as_deref()).map(str::to_owned);
-        Self { field, ..Self::of(VALIDATION_FAILED, &message) }
+        // Of several kinds of errors none is the request's own.
+        let code = match field_errors {
+            [first, rest @ ..] if rest.iter().all(|error| error.code == first.code) => first.code,
+            _ => VALIDATION_FAILED,
+        };
+        Self { field, ..Self::of(code, &message) }
     }
 
     /// The same as a whole sentence.
@@ -90,7 +97,7 @@ impl From<SettingError> for CommandError {
     fn from(error: SettingError) -> Self {
         match error {
             SettingError::Unknown(_) => Self::of("NOT_FOUND", &error),
-            SettingError::Value { .. } => Self::at("value", &error),
+            SettingError::Value { .. } | SettingError::FloorAboveCap { .. } => Self::at("value", &error),
             SettingError::Overridden { .. } | SettingError::Fixed => Self::of("SETTING_FIXED", &error),
             SettingError::Store(error) => error.into(),
         }
@@ -171,6 +178,74 @@ impl From<CreateError> for CommandError {
     }
 }
 
+impl From<OfferError> for CommandError {
+    fn from(error: OfferError) -> Self {
+        match error {
+            OfferError::Invalid(field_errors) => Self::of_field_errors(&field_errors),
+            OfferError::KeyReused => Self::of("IDEMPOTENCY_KEY_REUSED", &error),
+            OfferError::DiskNearlyFull(_) => Self::of("STORAGE_UNAVAILABLE", &error),
+            OfferError::Rate(_) => Self::of("RATE_UNAVAILABLE", &error),
+            OfferError::WalletNotReady => Self::of("WALLET_NOT_READY", &error),
+            OfferError::Entropy(_) => Self::of("INTERNAL_ERROR", &error),
+            OfferError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ApproveError> for CommandError {
+    fn from(error: ApproveError) -> Self {
+        match error {
+            ApproveError::NoSuchPayout(_) => Self::of("NOT_FOUND", &error),
+            ApproveError::OfferExpired => Self::of("PAYOUT_OFFER_EXPIRED", &error),
+            ApproveError::NotPending(_) => Self::of("PAYOUT_NOT_PENDING", &error),
+            ApproveError::RefundCoinsGone => Self::of("REFUND_COINS_GONE", &error),
+            ApproveError::Limit(refusals) => Self::of_field_errors(&ApproveError::limit_errors(&refusals)),
+            ApproveError::Outbox(error) => error.into(),
+        }
+    }
+}
+
+impl From<RefundError> for CommandError {
+    fn from(error: RefundError) -> Self {
+        match error {
+            RefundError::NoSuchAnomaly(_) => Self::of("NOT_FOUND", &error),
+            RefundError::NotOpen(_) => Self::of("ANOMALY_NOT_OPEN", &error),
+            RefundError::Reversed => Self::of("ANOMALY_REVERSED", &error),
+            RefundError::CoinsNotReady { .. } => Self::of("REFUND_COINS_GONE", &error),
+            RefundError::Changed => Self::of("ANOMALY_CHANGED", &error),
+            RefundError::Offer(error) => error.into(),
+            RefundError::Outbox(error) => error.into(),
+        }
+    }
+}
+
+impl From<ReplaceError> for CommandError {
+    fn from(error: ReplaceError) -> Self {
+        match error {
+            ReplaceError::NoSuchPayout(_) => Self::of("NOT_FOUND", &error),
+            ReplaceError::State(..) => Self::of("PAYOUT_NOT_REPLACEABLE", &error),
+            ReplaceError::Shared(_) => Self::of("PAYOUT_SHARES_TRANSACTION", &error),
+            ReplaceError::AboveCap { .. } => Self::of("FEE_ABOVE_CAP", &error),
+            ReplaceError::Held(_) => Self::of("SENDER_HOLDS", &error),
+            ReplaceError::Cannot(_) => Self::of("PAYOUT_NOT_SIGNED", &error),
+            ReplaceError::Stale => Self::of("PAYOUT_CHANGED", &error),
+            ReplaceError::Send(SendError::Store(error)) => error.into(),
+            ReplaceError::Send(SendError::Outbox(error)) => error.into(),
+            ReplaceError::Send(SendError::Entropy(_) | SendError::BrokenOff) => Self::of("INTERNAL_ERROR", &error),
+        }
+    }
+}
+
+impl From<LimitError> for CommandError {
+    fn from(error: LimitError) -> Self {
+        match error {
+            LimitError::Invalid(field_errors) => Self::of_field_errors(&field_errors),
+            LimitError::Rate(_) => Self::of("RATE_UNAVAILABLE", &error),
+            LimitError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<CallError> for CommandError {
     fn from(error: CallError) -> Self {
         match error {
@@ -180,7 +255,9 @@ impl From<CallError> for CommandError {
             CallError::Invalid(field_errors) => Self::of_field_errors(&field_errors),
             CallError::Conflict(_) => Self::of("SANDBOX_REFUSED", &error),
             CallError::Store(error) => error.into(),
-            CallError::Look(_) | CallError::Sandbox(_) | CallError::BrokenOff => Self::of("SANDBOX_FAILED", &error),
+            CallError::Look(_) | CallError::Send(_) | CallError::Sandbox(_) | CallError::BrokenOff => {
+                Self::of("SANDBOX_FAILED", &error)
+            }
         }
     }
 }

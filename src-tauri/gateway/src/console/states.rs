@@ -5,8 +5,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::receipt::{Position, Receipt};
-use tillgate_domain::{anomaly, notification, payment};
+use tillgate_domain::{anomaly, batch, notification, payment, payout};
 use ts_rs::TS;
+
+use crate::store::ledger::LedgerKind;
 
 /// An enum whose values are these names on the wire.
 macro_rules! names {
@@ -41,6 +43,56 @@ names! {
         Expired = "EXPIRED",
         /// Closed with too little, overpaid under `invalidate`, or reversed by the chain.
         Invalid = "INVALID",
+    }
+
+    /// The state of a payout.
+    PayoutState {
+        /// An offer: it waits for approval.
+        New = "NEW",
+        /// Nobody approved it in time.
+        Expired = "EXPIRED",
+        /// Approved, and not sent yet.
+        Queued = "QUEUED",
+        /// A backend took a transaction that pays it.
+        Sent = "SENT",
+        /// It will not be paid.
+        Failed = "FAILED",
+    }
+
+    /// A step in the life of a payout.
+    PayoutStep {
+        /// It was asked for.
+        Offered = "offered",
+        /// It was approved.
+        Approved = "approved",
+        /// Nobody approved it in time.
+        Expired = "expired",
+        /// Its first transaction was signed and stored.
+        Signed = "signed",
+        /// A transaction with a higher fee was stored in place of the last.
+        Bumped = "bumped",
+        /// A transaction that pays ourselves was stored in place of the last.
+        Abandoned = "abandoned",
+        /// A backend took a transaction that pays it.
+        Sent = "sent",
+        /// It was given up.
+        Failed = "failed",
+    }
+
+    /// What kind of movement a line of the statement tells of.
+    MovementKind {
+        /// A customer's coins that count for a payment were confirmed, or taken back.
+        Payment = "PAYMENT",
+        /// The same for coins that do not count.
+        Anomaly = "ANOMALY",
+        /// A payout was sent, or failed after it.
+        Payout = "PAYOUT",
+        /// The fee that a payout's offer named.
+        Fee = "FEE",
+        /// What a payout's share of the fee is more or less than that.
+        FeeDifference = "FEE_DIFFERENCE",
+        /// All else.
+        Other = "OTHER",
     }
 
     /// What kind of misfit an anomaly is.
@@ -156,6 +208,43 @@ impl From<PaymentState> for payment::PaymentState {
     }
 }
 
+impl From<payout::PayoutState> for PayoutState {
+    fn from(state: payout::PayoutState) -> Self {
+        match state {
+            payout::PayoutState::New => Self::New,
+            payout::PayoutState::Expired => Self::Expired,
+            payout::PayoutState::Queued => Self::Queued,
+            payout::PayoutState::Sent => Self::Sent,
+            payout::PayoutState::Failed => Self::Failed,
+        }
+    }
+}
+
+impl From<PayoutState> for payout::PayoutState {
+    fn from(state: PayoutState) -> Self {
+        match state {
+            PayoutState::New => Self::New,
+            PayoutState::Expired => Self::Expired,
+            PayoutState::Queued => Self::Queued,
+            PayoutState::Sent => Self::Sent,
+            PayoutState::Failed => Self::Failed,
+        }
+    }
+}
+
+impl From<LedgerKind> for MovementKind {
+    fn from(kind: LedgerKind) -> Self {
+        match kind {
+            LedgerKind::Payment => Self::Payment,
+            LedgerKind::Anomaly => Self::Anomaly,
+            LedgerKind::Payout => Self::Payout,
+            LedgerKind::Fee => Self::Fee,
+            LedgerKind::FeeDifference => Self::FeeDifference,
+            LedgerKind::Other => Self::Other,
+        }
+    }
+}
+
 impl From<anomaly::AnomalyKind> for AnomalyKind {
     fn from(kind: anomaly::AnomalyKind) -> Self {
         match kind {
@@ -212,6 +301,16 @@ impl From<&Receipt> for TransactionPosition {
     }
 }
 
+impl From<batch::Position> for TransactionPosition {
+    fn from(position: batch::Position) -> Self {
+        match position {
+            batch::Position::Block { .. } => Self::Block,
+            batch::Position::Mempool => Self::Mempool,
+            batch::Position::Absent => Self::Missing,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,6 +325,13 @@ mod tests {
             assert_eq!(on_the_wire(PaymentState::from(state)), state.as_str());
             assert_eq!(PaymentState::from(state).to_string(), state.as_str());
             assert_eq!(payment::PaymentState::from(PaymentState::from(state)), state);
+        }
+        for state in payout::PayoutState::ALL {
+            assert_eq!(on_the_wire(PayoutState::from(state)), state.as_str());
+            assert_eq!(payout::PayoutState::from(PayoutState::from(state)), state);
+        }
+        for kind in LedgerKind::ALL {
+            assert_eq!(on_the_wire(MovementKind::from(kind)), kind.as_str());
         }
         for kind in anomaly::AnomalyKind::ALL {
             assert_eq!(on_the_wire(AnomalyKind::from(kind)), kind.as_str());

@@ -8,7 +8,9 @@ use tillgate_domain::words::count;
 use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
+use super::btc::BtcView;
 use super::error::CommandError;
+use super::payouts;
 use crate::gateway::Gateway;
 use crate::rates::RatesRow;
 use crate::store::notifications::FailingServer;
@@ -75,6 +77,18 @@ pub struct StatusView {
     pub failing_notifications: u64,
     /// The servers that these were for: a few by name, then how many more.
     pub failing_servers: Vec<String>,
+    /// How many payouts that shops asked for wait for approval.
+    #[ts(type = "number")]
+    pub offers_waiting: u64,
+    /// How many payouts are approved and not sent.
+    #[ts(type = "number")]
+    pub payouts_queued: u64,
+    /// Why approved payouts wait, where it is not for their turn alone.
+    pub sender_waits_for: Option<String>,
+    /// Why the sender holds, if it does: nothing is signed until it is released.
+    pub sender_hold: Option<String>,
+    /// What the wallet holds, as the statement sums it.
+    pub balance: BtcView,
 }
 
 /// An exchange rate.
@@ -151,6 +165,11 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         open_reversals: reader.open_reversals_count()?,
         failing_notifications: failing.iter().map(|one| one.notifications).sum(),
         failing_servers: named(&failing),
+        offers_waiting: reader.offers_of_shops_count(now)?,
+        payouts_queued: payouts::queued(reader)?,
+        sender_waits_for: gateway.sending.waits_for(),
+        sender_hold: reader.sender_hold()?.map(|hold| hold.reason),
+        balance: BtcView::of(reader.ledger_sats()?),
     })
 }
 

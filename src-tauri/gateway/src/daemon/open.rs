@@ -6,13 +6,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use bitcoin::Network;
 use tokio::sync::{Notify, RwLock, watch};
 
 use crate::access::api_keys::ApiKeys;
 use crate::app::App;
 use crate::chain::open::{Backend, BackendError};
-use crate::gateway::{Gateway, LastLook};
+use crate::gateway::{FeeRates, Gateway, LastLook, Sending};
 use crate::machine::clock::{Clock, SystemClock, machine_now};
 use crate::machine::data_dir::{self, DataDir, DataDirError, WhereNone};
 use crate::machine::disk::Disk;
@@ -21,6 +20,7 @@ use crate::machine::environment::Environment;
 use crate::machine::secrets::{self, SecretError, SecretsLocation};
 use crate::notifications::{ATTEMPT_TIMEOUT, NoClient, Notifier};
 use crate::rates::{Rates, sources};
+use crate::sender::Sender;
 use crate::settings::{LiveSettings, Override, SettingError};
 use crate::store::{Installation, Store, StoreError};
 use crate::wallet::{Wallet, WalletError};
@@ -121,7 +121,8 @@ impl OpenError {
 pub async fn open(options: Options) -> Result<Arc<App>, OpenError> {
     let gateway = Arc::new(open_gateway(options).await?);
     let notifier = Notifier::new(Arc::clone(&gateway), ATTEMPT_TIMEOUT)?;
-    Ok(Arc::new(App { watcher: Watcher::new(Arc::clone(&gateway)), notifier, gateway }))
+    let (watcher, sender) = (Watcher::new(Arc::clone(&gateway)), Sender::new(Arc::clone(&gateway)));
+    Ok(Arc::new(App { watcher, sender, notifier, gateway }))
 }
 
 /// Opens what all of one environment's gateway shares.
@@ -163,7 +164,7 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
     let rates = Rates::new(sources(&backend), settings.snapshot().min_fresh_sources);
     rates.load_last_known(&store)?;
     let wallet = OnceLock::new();
-    if let Some(made) = Wallet::load(&store, network(options.environment))? {
+    if let Some(made) = Wallet::load(&store, options.environment.network())? {
         // Nobody else can have set it.
         let _ = wallet.set(Arc::new(made));
     }
@@ -186,6 +187,9 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
         secrets,
         changes: watch::Sender::new(0),
         notifier_wake: Notify::new(),
+        sending: Sending::default(),
+        sender_wake: Notify::new(),
+        fee_rates: FeeRates::default(),
         served: OnceLock::new(),
         disk: Disk::of(data_dir.path()),
         data_dir,
@@ -201,21 +205,13 @@ pub async fn ensure_wallet(gateway: &Gateway) -> Result<(), OpenError> {
         return Ok(());
     }
     let address_type = gateway.settings.snapshot().address_type;
-    let network = network(gateway.environment);
+    let network = gateway.environment.network();
     let made =
         Wallet::create(&gateway.store, gateway.secrets.as_ref(), gateway.entropy.as_ref(), network, address_type);
     let made = made.await?;
     // Only this function sets it once the gateway is open, and it runs once.
     let _ = gateway.wallet.set(Arc::new(made));
     Ok(())
-}
-
-/// The network of an environment's addresses.
-const fn network(environment: Environment) -> Network {
-    match environment {
-        Environment::Test => Network::Regtest,
-        Environment::Production => Network::Bitcoin,
-    }
 }
 
 fn open_files(options: &Options) -> Result<(DataDir, Store), OpenError> {

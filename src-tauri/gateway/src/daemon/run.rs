@@ -75,6 +75,7 @@ pub(crate) async fn run(
     let stop = shutdown.child_token();
     let mut parts = Parts::default();
     parts.start("the watcher", watch(Arc::clone(&app), stop.clone()));
+    parts.start("the sender of payouts", send(Arc::clone(&app), stop.clone()));
     parts.start("the rates' refresh", refresh_rates(Arc::clone(gateway), stop.clone()));
     parts.start("the notifier", Arc::clone(&app.notifier).run(stop.clone()));
     let http = Http::new(Arc::clone(&app), Limits::with_descriptors(descriptors));
@@ -142,6 +143,10 @@ async fn start_up(app: &App) {
 
 async fn watch(app: Arc<App>, shutdown: CancellationToken) {
     app.watcher.run(shutdown).await;
+}
+
+async fn send(app: Arc<App>, shutdown: CancellationToken) {
+    app.sender.run(&app.watcher, shutdown).await;
 }
 
 /// Keeps the rates fresh until `shutdown`.

@@ -31,6 +31,25 @@ pub enum StaffWarning {
     },
     /// The basis of an anomaly that people decided on has changed.
     DecidedAnomalyChanged { payment_id: Id, anomaly_id: Id },
+    /// A payout that had FAILED was sent all the same.
+    FailedPayoutWasSent { payout_id: Id },
+    /// A payout was paid by us and by another copy of this wallet.
+    PayoutPaidTwice { payout_id: Id },
+    /// A node refuses a transaction of ours.
+    PayoutRefused {
+        /// Ours.
+        txid: Txid,
+    },
+    /// Another copy of this wallet works.
+    TwinWallet {
+        /// Its transaction.
+        txid: Txid,
+    },
+    /// A transaction of ours is refused because another spends its coins.
+    PayoutConflict {
+        /// Ours.
+        txid: Txid,
+    },
 }
 
 impl std::fmt::Display for StaffWarning {
@@ -42,6 +61,25 @@ impl std::fmt::Display for StaffWarning {
             ),
             Self::DecidedAnomalyChanged { payment_id, anomaly_id } => {
                 write!(f, "the coins of anomaly {anomaly_id} of payment {payment_id} changed after you decided on it")
+            }
+            Self::FailedPayoutWasSent { payout_id } => write!(
+                f,
+                "payout {payout_id} had FAILED, and was sent all the same: if you paid it in another way meanwhile, it is paid twice"
+            ),
+            Self::PayoutPaidTwice { payout_id } => write!(
+                f,
+                "payout {payout_id} was paid twice: by this wallet and by another copy of it; ask the payee for one of the two"
+            ),
+            Self::PayoutRefused { txid } => write!(
+                f,
+                "transaction {txid}, which sends payouts, was refused by the Bitcoin backend (the log says why); it is offered again after each block, and a bump with a higher --fee-rate may help"
+            ),
+            Self::TwinWallet { txid } => write!(
+                f,
+                "transaction {txid} spends coins of this wallet and was not made here: another copy of the wallet works; no payout is sent until you release them"
+            ),
+            Self::PayoutConflict { txid } => {
+                write!(f, "transaction {txid}, which sends payouts, is refused: another transaction spends its coins")
             }
         }
     }

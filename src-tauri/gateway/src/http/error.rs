@@ -18,6 +18,8 @@ use crate::machine::disk::DiskNearlyFull;
 use crate::machine::entropy::{Entropy, SystemEntropy};
 use crate::notifications::outbox::OutboxError;
 use crate::payments::CreateError;
+use crate::payouts::{ApproveError, EstimateError, LimitError, OfferError};
+use crate::rates::RateUnavailable;
 use crate::store::StoreError;
 
 /// The longest body of a refusal, in bytes: field errors that go beyond it are counted.
@@ -196,7 +198,7 @@ impl From<CreateError> for Failure {
             CreateError::KeyReused => Self::new(ErrorType::IdempotencyKeyReused, error.to_string()),
             CreateError::KeyLimit(limit) => limit.into(),
             CreateError::DiskNearlyFull(full) => full.into(),
-            CreateError::Rate(unavailable) => Self::new(ErrorType::RateUnavailable, unavailable.to_string()),
+            CreateError::Rate(unavailable) => unavailable.into(),
             CreateError::NotWatched(NotWatched::Silent) => Self::new(ErrorType::ChainNotReady, error.to_string()),
             CreateError::NotWatched(NotWatched::NotStored(_)) => {
                 // Why is for the merchant: it can hold SQLite's own words.
@@ -207,6 +209,59 @@ impl From<CreateError> for Failure {
             CreateError::Entropy(error) => Self::internal(&error),
             CreateError::Store(error) => error.into(),
         }
+    }
+}
+
+impl From<OfferError> for Failure {
+    fn from(error: OfferError) -> Self {
+        match error {
+            OfferError::Invalid(field_errors) => Self::invalid(field_errors),
+            OfferError::KeyReused => Self::new(ErrorType::IdempotencyKeyReused, error.to_string()),
+            OfferError::DiskNearlyFull(full) => full.into(),
+            OfferError::Rate(unavailable) => unavailable.into(),
+            OfferError::WalletNotReady => Self::new(ErrorType::WalletNotReady, error.to_string()),
+            OfferError::Entropy(error) => Self::internal(&error),
+            OfferError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ApproveError> for Failure {
+    fn from(error: ApproveError) -> Self {
+        match error {
+            ApproveError::NoSuchPayout(_) => Self::not_found("payout"),
+            ApproveError::OfferExpired => Self::new(ErrorType::PayoutOfferExpired, error.to_string()),
+            ApproveError::NotPending(_) => Self::new(ErrorType::PayoutNotPending, error.to_string()),
+            ApproveError::RefundCoinsGone => Self::new(ErrorType::RefundCoinsGone, error.to_string()),
+            ApproveError::Limit(refusals) => Self::invalid(ApproveError::limit_errors(&refusals)),
+            ApproveError::Outbox(error) => error.into(),
+        }
+    }
+}
+
+impl From<LimitError> for Failure {
+    fn from(error: LimitError) -> Self {
+        match error {
+            LimitError::Invalid(field_errors) => Self::invalid(field_errors),
+            LimitError::Rate(unavailable) => unavailable.into(),
+            LimitError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<EstimateError> for Failure {
+    fn from(error: EstimateError) -> Self {
+        match error {
+            EstimateError::Invalid(field_errors) => Self::invalid(field_errors),
+            EstimateError::Rate(unavailable) => unavailable.into(),
+            EstimateError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RateUnavailable> for Failure {
+    fn from(unavailable: RateUnavailable) -> Self {
+        Self::new(ErrorType::RateUnavailable, unavailable.to_string())
     }
 }
 

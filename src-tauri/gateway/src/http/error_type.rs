@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 
 use crate::field_errors::VALIDATION_FAILED;
 use crate::json::MALFORMED_JSON;
+use crate::payouts::{ABOVE_DAILY_LIMIT, BELOW_MINIMUM};
 
 /// What kind of failure an answer tells of: the stable part, for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +13,10 @@ pub(crate) enum ErrorType {
     ValidationFailed,
     MalformedJson,
     BrokenBody,
+    #[allow(dead_code, reason = "the use case names its code")]
+    PayoutAboveDailyLimit,
+    #[allow(dead_code, reason = "the use case names its code")]
+    PayoutBelowMinimum,
     Unauthorized,
     PermissionDenied,
     CrossSiteRequest,
@@ -19,6 +24,9 @@ pub(crate) enum ErrorType {
     MethodNotAllowed,
     RequestTimeout,
     IdempotencyKeyReused,
+    PayoutOfferExpired,
+    PayoutNotPending,
+    RefundCoinsGone,
     SandboxRefused,
     BodyTooLarge,
     UnsupportedMediaType,
@@ -49,6 +57,8 @@ impl ErrorType {
             Self::ValidationFailed => (StatusCode::BAD_REQUEST, VALIDATION_FAILED),
             Self::MalformedJson => (StatusCode::BAD_REQUEST, MALFORMED_JSON),
             Self::BrokenBody => (StatusCode::BAD_REQUEST, "BROKEN_BODY"),
+            Self::PayoutAboveDailyLimit => (StatusCode::BAD_REQUEST, ABOVE_DAILY_LIMIT),
+            Self::PayoutBelowMinimum => (StatusCode::BAD_REQUEST, BELOW_MINIMUM),
             Self::Unauthorized => (StatusCode::UNAUTHORIZED, "UNAUTHORIZED"),
             Self::PermissionDenied => (StatusCode::FORBIDDEN, "PERMISSION_DENIED"),
             Self::CrossSiteRequest => (StatusCode::FORBIDDEN, "CROSS_SITE_REQUEST"),
@@ -56,6 +66,9 @@ impl ErrorType {
             Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED"),
             Self::RequestTimeout => (StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT"),
             Self::IdempotencyKeyReused => (StatusCode::CONFLICT, "IDEMPOTENCY_KEY_REUSED"),
+            Self::PayoutOfferExpired => (StatusCode::CONFLICT, "PAYOUT_OFFER_EXPIRED"),
+            Self::PayoutNotPending => (StatusCode::CONFLICT, "PAYOUT_NOT_PENDING"),
+            Self::RefundCoinsGone => (StatusCode::CONFLICT, "REFUND_COINS_GONE"),
             Self::SandboxRefused => (StatusCode::CONFLICT, "SANDBOX_REFUSED"),
             Self::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "BODY_TOO_LARGE"),
             Self::UnsupportedMediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE"),
@@ -79,6 +92,8 @@ impl ErrorType {
         Self::ValidationFailed,
         Self::MalformedJson,
         Self::BrokenBody,
+        Self::PayoutAboveDailyLimit,
+        Self::PayoutBelowMinimum,
         Self::Unauthorized,
         Self::PermissionDenied,
         Self::CrossSiteRequest,
@@ -86,6 +101,9 @@ impl ErrorType {
         Self::MethodNotAllowed,
         Self::RequestTimeout,
         Self::IdempotencyKeyReused,
+        Self::PayoutOfferExpired,
+        Self::PayoutNotPending,
+        Self::RefundCoinsGone,
         Self::SandboxRefused,
         Self::BodyTooLarge,
         Self::UnsupportedMediaType,

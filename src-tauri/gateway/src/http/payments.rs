@@ -139,13 +139,15 @@ pub(super) async fn notify_deprecated(
     deprecated(notify(http, caller, id, body).await.into_response(), None)
 }
 
-fn address_script(query: &mut Query<'_>) -> Option<ScriptBuf> {
+/// The script of the address that a list is asked for.
+pub(super) fn address_script(query: &mut Query<'_>) -> Option<ScriptBuf> {
     let address = query.parsed::<bitcoin::Address<NetworkUnchecked>>("address", "must be a Bitcoin address")?;
     // Of another network it matches nothing, since no payment has its script on ours.
     Some(address.assume_checked().script_pubkey())
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, FieldError> {
+/// The request's Idempotency-Key, if it has one.
+pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, FieldError> {
     let mut values = headers.get_all("idempotency-key").iter();
     let Some(value) = values.next() else { return Ok(None) };
     let key = value.to_str().ok().filter(|key| (1..=IDEMPOTENCY_KEY_MAX).contains(&key.len()));

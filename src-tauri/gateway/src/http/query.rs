@@ -1,5 +1,6 @@
 //! Query parameters: each read into what it must be, all field errors together. Unknown ones are ignored.
 
+use std::fmt::Display;
 use std::str::FromStr;
 
 use axum::http::Uri;
@@ -46,6 +47,21 @@ impl<'a> Query<'a> {
         self.parse(name, &text, what)
     }
 
+    /// A parameter that may be given once, read by `read`, which says what is wrong with it.
+    pub(super) fn read<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        let text = self.text(name)?;
+        read(&text).map_err(|error| self.field_error(name, &error.to_string())).ok()
+    }
+
+    /// Whether a parameter is there.
+    pub(super) fn has(&self, name: &'static str) -> bool {
+        self.values(name).next().is_some()
+    }
+
     /// A parameter that may be given several times.
     pub(super) fn all<T: FromStr>(&mut self, name: &'static str, what: &str) -> Vec<T> {
         let texts: Vec<_> = self.values(name).take(VALUES_MAX + 1).collect();
@@ -85,6 +101,11 @@ impl<'a> Query<'a> {
         offset.unwrap_or(0)
     }
 
+    /// Ends the reading where a use case adds its own: every field error.
+    pub(super) fn into_field_errors(self) -> Vec<FieldError> {
+        self.field_errors
+    }
+
     /// Ends the reading: every field error, or none.
     pub(super) fn finish(self) -> Result<(), Failure> {
         if self.field_errors.is_empty() { Ok(()) } else { Err(Failure::invalid(self.field_errors)) }
@@ -98,7 +119,8 @@ impl<'a> Query<'a> {
         parsed
     }
 
-    fn field_error(&mut self, name: &'static str, what: &str) {
+    /// Adds what is wrong with a parameter.
+    pub(super) fn field_error(&mut self, name: &'static str, what: &str) {
         self.field_errors.push(FieldError::invalid(name, what));
     }
 }

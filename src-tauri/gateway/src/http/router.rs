@@ -9,7 +9,7 @@ use axum::routing::{get, post};
 
 use super::error::Failure;
 use super::respond::json_answer;
-use super::{Http, anomalies, payment_page, payments, sandbox};
+use super::{Http, anomalies, payment_page, payments, payouts, sandbox};
 
 /// The API of `/v2`.
 pub(super) fn api(http: &Http) -> Router<Arc<Http>> {
@@ -22,6 +22,13 @@ pub(super) fn api(http: &Http) -> Router<Arc<Http>> {
         .route("/v2/anomalies", get(anomalies::list))
         .route("/v2/anomalies/{anomaly_id}", get(anomalies::get))
         .route("/v2/anomalies/notify/{id}", post(anomalies::notify))
+        .route("/v2/payouts", post(payouts::create).get(payouts::list))
+        .route("/v2/payouts/approve", post(payouts::approve))
+        .route("/v2/payouts/limit", get(payouts::limit))
+        .route("/v2/payouts/{payout_id}", get(payouts::get))
+        .route("/v2/payouts/notify/{id}", post(payouts::notify))
+        .route("/v2/estimate-payout/fiat-to-btc", get(payouts::fiat_to_btc))
+        .route("/v2/estimate-payout/btc-to-fiat", get(payouts::btc_to_fiat))
         .route("/v2/openapi.json", get(describe));
     // Anywhere but in the sandbox its calls are not there.
     if http.app.gateway.sandbox.is_some() { api.merge(sandbox::routes()) } else { api }

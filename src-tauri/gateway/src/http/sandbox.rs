@@ -18,6 +18,7 @@ use super::error::Failure;
 use super::error_type::ErrorType;
 use super::respond::json_answer;
 use crate::sandbox::{self, CallError, ROUTES, Route};
+use crate::sender::SendError;
 use crate::watcher::WatchError;
 
 const V2: &str = "/v2";
@@ -70,8 +71,9 @@ impl From<CallError> for Failure {
             CallError::Invalid(field_errors) => Self::invalid(field_errors),
             CallError::Conflict(message) => Self::new(ErrorType::SandboxRefused, message),
             CallError::Store(error) => error.into(),
-            CallError::Look(WatchError::Store(error)) => error.into(),
+            CallError::Look(WatchError::Store(error)) | CallError::Send(SendError::Store(error)) => error.into(),
             CallError::Look(error) => Self::internal(&error),
+            CallError::Send(error) => Self::internal(&error),
             CallError::Sandbox(error @ (SandboxError::Storage(_) | SandboxError::File(_))) => {
                 tracing::error!(%error, "a call of the sandbox was refused because nothing could be stored");
                 Self::new(ErrorType::StorageUnavailable, "Nothing can be stored at the moment; nothing was changed")

@@ -6,6 +6,7 @@ mod description;
 mod keys;
 mod once;
 mod pages;
+mod payouts;
 mod refusals;
 mod shop;
 mod transport;

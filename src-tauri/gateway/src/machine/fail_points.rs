@@ -26,6 +26,14 @@ pub enum Point {
     SendBefore,
     /// See [`Point::SendBefore`].
     SendAfter,
+    /// Choosing the coins of a transaction that sends payouts.
+    ChooseBefore,
+    /// See [`Point::ChooseBefore`].
+    ChooseAfter,
+    /// Reading the wallet's words and signing with them.
+    SignBefore,
+    /// See [`Point::SignBefore`].
+    SignAfter,
     /// A change of the sandbox's chain, clock, rates or faults.
     SandboxBefore,
     /// See [`Point::SandboxBefore`].
@@ -76,6 +84,10 @@ mod told {
                 Self::BroadcastAfter => "broadcast.after",
                 Self::SendBefore => "send.before",
                 Self::SendAfter => "send.after",
+                Self::ChooseBefore => "choose.before",
+                Self::ChooseAfter => "choose.after",
+                Self::SignBefore => "sign.before",
+                Self::SignAfter => "sign.after",
                 Self::SandboxBefore => "sandbox.before",
                 Self::SandboxAfter => "sandbox.after",
             }

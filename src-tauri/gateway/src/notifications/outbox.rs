@@ -1,7 +1,7 @@
 //! Queueing the notification of a record, in the transaction of the change that it tells of.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use tillgate_domain::id::Id;
 use tillgate_domain::notification::SubjectKind;
@@ -10,10 +10,11 @@ use tillgate_domain::time::Timestamp;
 
 use crate::gateway::{Announcement, Gateway};
 use crate::machine::entropy::NoEntropy;
-use crate::records::{RecordContext, anomaly_record, payment_record};
+use crate::records::{RecordContext, anomaly_record, payment_record, payout_record};
 use crate::store::anomalies::AnomalyRow;
 use crate::store::notifications::NewNotification;
 use crate::store::payments::PaymentRow;
+use crate::store::payouts::PayoutRow;
 use crate::store::{StoreError, Tx};
 
 /// Why a notification could not be queued.
@@ -32,7 +33,7 @@ pub(crate) struct Outbox<'a> {
     /// For reading and writing in it.
     pub tx: &'a Tx<'a>,
     /// Whose database it is in.
-    pub gateway: &'a Gateway,
+    pub gateway: &'a Arc<Gateway>,
     /// When the transaction began.
     pub now: Timestamp,
     pages_base: String,
@@ -102,6 +103,11 @@ where
 }
 
 impl Outbox<'_> {
+    /// The gateway, for what is to happen to it once the transaction is over.
+    pub(crate) fn gateway_weak(&self) -> Weak<Gateway> {
+        Arc::downgrade(self.gateway)
+    }
+
     /// Queues a payment's record, and answers whether there was a URL to queue it for. `row` and
     /// `receipts` are as the transaction now holds them.
     ///
@@ -122,6 +128,20 @@ impl Outbox<'_> {
         let receipts = self.tx.receipts_of(row.payment_seq, &row.anomaly.txids)?;
         let body = anomaly_record(row, &receipts, &self.record_context());
         self.queue(SubjectKind::Anomaly, row.anomaly.id, row.key_id, url, body)
+    }
+
+    /// The same for a payout.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub(crate) fn queue_payout(&self, row: &PayoutRow) -> Result<bool, OutboxError> {
+        let Some(url) = &row.notification_url else { return Ok(false) };
+        self.queue(SubjectKind::Payout, row.id, row.key_id, url, self.payout_record(row))
+    }
+
+    /// A payout's record, as the transaction now holds it.
+    pub(crate) fn payout_record(&self, row: &PayoutRow) -> String {
+        payout_record(row, &self.record_context())
     }
 
     fn queue(
@@ -150,6 +170,7 @@ impl Outbox<'_> {
     fn record_context(&self) -> RecordContext<'_> {
         RecordContext {
             environment: self.gateway.environment,
+            merchant_id: self.gateway.installation.merchant_id,
             pages_base: &self.pages_base,
             tip_height: self.tip_height,
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tillgate_domain::id::Id;
 use tillgate_domain::notification::SubjectKind;
 use tillgate_domain::payment::PaymentState;
+use tillgate_domain::payout::PayoutState;
 
 use super::outbox::{self, Outbox, OutboxError};
 use crate::access::sees::Sees;
@@ -34,6 +35,30 @@ pub(crate) async fn resend_payment(gateway: &Arc<Gateway>, id: Id, sees: Sees) -
         tx.set_payment_current_at(row.seq, row.current_at)?;
         let queued = outbox.queue_payment(&row, &tx.receipts(row.seq)?)?;
         Ok(Some(u32::from(queued)))
+    })
+    .await
+}
+
+/// Queues a payout's notification again. Answers how many were queued: none where there is no URL, or nothing to tell
+/// (neither SENT nor FAILED yet); `None` where there is no such payout that the caller `sees`.
+///
+/// # Errors
+/// When nothing could be stored.
+pub(crate) async fn resend_payout(gateway: &Arc<Gateway>, id: Id, sees: Sees) -> Result<Option<u32>, OutboxError> {
+    outbox::commit_resend(gateway, move |outbox| {
+        let Some(mut row) = outbox.tx.payout(&id)?.filter(|row| sees.may_see(row.key_id)) else {
+            return Ok(None);
+        };
+        let is_told = match row.state {
+            PayoutState::Sent | PayoutState::Failed => true,
+            PayoutState::New | PayoutState::Expired | PayoutState::Queued => false,
+        };
+        if row.notification_url.is_none() || !is_told {
+            return Ok(Some(0));
+        }
+        row.current_at = row.current_at.moved_on(outbox.now);
+        outbox.tx.update_payout(&row)?;
+        Ok(Some(u32::from(outbox.queue_payout(&row)?)))
     })
     .await
 }
@@ -70,7 +95,7 @@ pub(crate) async fn resend_anomalies(gateway: &Arc<Gateway>, ids: &[Id]) -> Resu
     Ok(queued)
 }
 
-/// Queues again what `id` stands for: the record that a delivery or notification told of, a payment, or an
+/// Queues again what `id` stands for: the record that a delivery or notification told of, a payment, a payout, or an
 /// anomaly. Answers how many were queued; `None` where it is none of these.
 ///
 /// # Errors
@@ -79,12 +104,16 @@ pub(crate) async fn resend_any(gateway: &Arc<Gateway>, id: Id) -> Result<Option<
     match gateway.store.read(|reader| reader.subject_of_delivery(&id))? {
         Some((SubjectKind::Payment, record)) => resend_payment(gateway, record, Sees::Everything).await,
         Some((SubjectKind::Anomaly, record)) => resend_anomalies_of(gateway, record).await,
-        // No payout exists that could be told of.
-        Some((SubjectKind::Payout, _)) => Ok(None),
-        None => match resend_payment(gateway, id, Sees::Everything).await? {
-            Some(queued) => Ok(Some(queued)),
-            None => resend_anomalies_of(gateway, id).await,
-        },
+        Some((SubjectKind::Payout, record)) => resend_payout(gateway, record, Sees::Everything).await,
+        None => {
+            if let Some(queued) = resend_payment(gateway, id, Sees::Everything).await? {
+                return Ok(Some(queued));
+            }
+            match resend_payout(gateway, id, Sees::Everything).await? {
+                Some(queued) => Ok(Some(queued)),
+                None => resend_anomalies_of(gateway, id).await,
+            }
+        }
     }
 }
 

@@ -119,7 +119,12 @@ pub async fn create(
     let usd = gateway.rates.last_known(Currency::USD).map(|stored| stored.rate);
     let payment = Payment::open(gateway.entropy.id()?, &price, &settings.policy, usd, now);
     let row = row(payment, addresses, author, request, now)?;
-    let context = RecordContext { environment: gateway.environment, pages_base: &gateway.pages_base(), tip_height };
+    let context = RecordContext {
+        environment: gateway.environment,
+        merchant_id: gateway.installation.merchant_id,
+        pages_base: &gateway.pages_base(),
+        tip_height,
+    };
     let record = payment_record(&row, &[], &context);
     store(gateway, Insertion { new: NewPayment { row, rate_id }, record, now, once }, permit).await
 }

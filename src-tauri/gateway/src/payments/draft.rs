@@ -2,21 +2,13 @@
 
 use std::borrow::Cow;
 
-use tillgate_domain::money::AmountError::{NotANumber, NotPositive, TooLarge};
-use tillgate_domain::money::Currency;
-use url::Url;
-
+use super::checks::{FieldErrors, TEXT_MAX};
 use crate::field_errors::FieldError;
 use crate::store::notify_hosts::NotifyHosts;
-
-/// Characters of `message` at most (interface, section 1).
-const MESSAGE_MAX: usize = 512;
+use tillgate_domain::money::Currency;
 
 /// Characters of `merchantTransactionId` at most.
 const REFERENCE_MAX: usize = 255;
-
-/// Bytes of a URL at most; not characters, because it is copied into each of its notifications.
-const URL_MAX: usize = 2_048;
 
 /// A payment request as it came: texts, not yet validated. `None` is missing.
 #[derive(Debug, Clone, Default)]
@@ -101,39 +93,16 @@ pub(super) fn validate(
     hosts: &NotifyHosts,
 ) -> Validated {
     let mut field_errors = FieldErrors(draft.field_errors);
-    let currency = field_errors.required("currency", draft.currency).and_then(|code| {
-        let currency = currencies.iter().find(|currency| currency.code() == code);
-        if currency.is_none() {
-            let taken: Vec<&str> = currencies.iter().map(Currency::code).collect();
-            field_errors.invalid::<()>("currency", format!("must be one of {}", taken.join(", ")));
-        }
-        currency.copied()
-    });
+    let currency = field_errors.currency("currency", draft.currency, currencies);
     let amount = field_errors.required("amount", draft.amount);
-    let price = match (amount, currency) {
-        (Some(amount), Some(currency)) => match currency.parse_minor(&amount) {
-            Ok(minor) => Some((minor, currency)),
-            Err(error) => field_errors.invalid("amount", error),
-        },
-        (Some(amount), None) => {
-            // Without a currency the number of decimals stays open; all else can be said.
-            let widest = Currency::ALL.iter().max_by_key(|currency| currency.minor_units());
-            if let Some(Err(error @ (NotANumber | NotPositive | TooLarge))) =
-                widest.map(|currency| currency.parse_minor(&amount))
-            {
-                field_errors.invalid::<()>("amount", error);
-            }
-            None
-        }
-        (None, _) => None,
-    };
+    let price = amount.and_then(|amount| field_errors.fiat("amount", &amount, currency)).zip(currency);
     let notification_url = if notification_url_optional {
         draft.notification_url
     } else {
         field_errors.required("notificationUrl", draft.notification_url)
     };
     let message =
-        field_errors.required("message", draft.message).and_then(|it| field_errors.text("message", it, MESSAGE_MAX));
+        field_errors.required("message", draft.message).and_then(|it| field_errors.text("message", it, TEXT_MAX));
     let reference = field_errors.required("merchantTransactionId", draft.merchant_transaction_id);
     let reference = reference.and_then(|it| field_errors.text("merchantTransactionId", it, REFERENCE_MAX));
     Validated {
@@ -159,73 +128,9 @@ fn redirect_urls(given: Vec<(RedirectKind, Cow<'_, str>)>, field_errors: &mut Fi
     if urls.is_empty() { None } else { Some(serde_json::Value::Object(urls).to_string()) }
 }
 
-struct FieldErrors(Vec<FieldError>);
-
-impl FieldErrors {
-    /// Adds a field error; answers the nothing that is left of the value.
-    fn invalid<T>(&mut self, field: &'static str, what: impl std::fmt::Display) -> Option<T> {
-        self.0.push(FieldError::invalid(field, what));
-        None
-    }
-
-    fn required<'a>(&mut self, field: &'static str, value: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
-        let known = self.0.iter().any(|field_error| field_error.field.as_deref() == Some(field));
-        if value.is_none() && !known {
-            self.0.push(FieldError::missing(field));
-        }
-        value
-    }
-
-    fn text(&mut self, field: &'static str, text: Cow<'_, str>, max: usize) -> Option<String> {
-        if text.len() > max && text.chars().count() > max {
-            return self.invalid(field, format_args!("may have at most {max} characters"));
-        }
-        if text.chars().any(|it| it.is_control() && !matches!(it, '\t' | '\n' | '\r')) {
-            return self.invalid(field, "may hold no control characters but tabs and line breaks");
-        }
-        Some(text.into_owned())
-    }
-
-    fn notified_url(&mut self, field: &'static str, text: Cow<'_, str>, hosts: &NotifyHosts) -> Option<String> {
-        let url = self.url(field, text)?;
-        if hosts.allow(&url) {
-            return Some(url);
-        }
-        let named = hosts.names().join(" or ");
-        self.invalid(field, format_args!("must be at {named}: this API key may notify no other host"))
-    }
-
-    fn url(&mut self, field: &'static str, text: Cow<'_, str>) -> Option<String> {
-        match url_error(&text) {
-            Some(what) => self.invalid(field, what),
-            None => Some(text.into_owned()),
-        }
-    }
-}
-
-/// What is wrong with a URL that we are to call or to send the customer to.
-fn url_error(text: &str) -> Option<&'static str> {
-    if text.len() > URL_MAX {
-        return Some("may have at most 2048 bytes");
-    }
-    // The parser would strip these silently, and another URL than the one we echo would be called.
-    if text.chars().any(char::is_control) || text.trim() != text {
-        return Some("may hold no control characters and no spaces at its ends");
-    }
-    let Ok(url) = Url::parse(text) else { return Some("must be a URL like https://shop.example/hook") };
-    if !matches!(url.scheme(), "http" | "https") {
-        return Some("must begin with http:// or https://");
-    }
-    let after_scheme = text.split_once(':').map_or(text, |(_, rest)| rest).trim_start_matches(['/', '\\']);
-    let authority = after_scheme.split(['/', '\\', '?', '#']).next().unwrap_or_default();
-    if authority.contains('@') {
-        return Some("may hold no user name or password");
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::checks::URL_MAX;
     use super::*;
 
     fn good() -> Draft<'static> {

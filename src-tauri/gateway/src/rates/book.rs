@@ -154,6 +154,13 @@ impl Rates {
         book.last_known.get(&currency).map(|last| last.known.clone())
     }
 
+    /// The last rate known of every currency that ever had one.
+    #[must_use]
+    pub fn last_known_rates(&self) -> Vec<(Currency, Rate)> {
+        let book = self.book.read();
+        book.last_known.iter().map(|(currency, last)| (*currency, last.known.rate)).collect()
+    }
+
     /// Stores a rate that is used, once, and answers its row.
     pub async fn row_id(&self, store: &Store, currency: Currency, rate: &StoredRate) -> Result<i64, StoreError> {
         let key = (currency, rate.at, rate.rate);

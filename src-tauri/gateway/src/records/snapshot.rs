@@ -2,11 +2,11 @@
 
 use std::cell::OnceCell;
 
-use super::{RecordContext, anomaly_record, payment_record};
-use crate::machine::environment::Environment;
+use super::{RecordContext, anomaly_record, payment_record, payout_record};
 use crate::store::anomalies::AnomalyRow;
 use crate::store::payments::PaymentRow;
-use crate::store::{Reader, StoreError};
+use crate::store::payouts::PayoutRow;
+use crate::store::{Installation, Reader, StoreError};
 
 /// The most items of one page.
 pub(crate) const PAGE_MAX: u32 = 500;
@@ -15,17 +15,17 @@ pub(crate) const PAGE_MAX: u32 = 500;
 pub struct Snapshot<'a> {
     /// Reads from the snapshot.
     pub reader: &'a Reader<'a>,
-    environment: Environment,
+    installation: Installation,
     pages_base: &'a str,
     /// Read once, and only where a record tells of transactions.
     tip_height: OnceCell<u32>,
 }
 
 impl<'a> Snapshot<'a> {
-    /// Records of `environment`, whose payment pages are at `pages_base`.
+    /// Records of an installation, whose payment pages are at `pages_base`.
     #[must_use]
-    pub fn new(reader: &'a Reader<'a>, environment: Environment, pages_base: &'a str) -> Self {
-        Self { reader, environment, pages_base, tip_height: OnceCell::new() }
+    pub fn new(reader: &'a Reader<'a>, installation: Installation, pages_base: &'a str) -> Self {
+        Self { reader, installation, pages_base, tip_height: OnceCell::new() }
     }
 
     /// The Payment record of a row.
@@ -52,6 +52,12 @@ impl<'a> Snapshot<'a> {
         ))
     }
 
+    /// The Payout record of a row.
+    #[must_use]
+    pub fn payout(&self, row: &PayoutRow) -> String {
+        payout_record(row, &self.context(0))
+    }
+
     fn tip_height(&self) -> Result<u32, StoreError> {
         if let Some(height) = self.tip_height.get() {
             return Ok(*height);
@@ -61,6 +67,7 @@ impl<'a> Snapshot<'a> {
     }
 
     fn context(&self, tip_height: u32) -> RecordContext<'_> {
-        RecordContext { environment: self.environment, pages_base: self.pages_base, tip_height }
+        let Installation { environment, merchant_id, .. } = self.installation;
+        RecordContext { environment, merchant_id, pages_base: self.pages_base, tip_height }
     }
 }

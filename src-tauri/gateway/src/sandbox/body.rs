@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use rust_decimal::Decimal;
 use tillgate_domain::money::{Currency, Rate, parse_btc};
 
 use super::CallError;
@@ -78,6 +79,43 @@ impl<'a> Body<'a> {
         match number.filter(|number| range.contains(number)) {
             Some(number) => Some(number),
             None => self.nothing(field, format!("must be a whole number from {} to {}", range.start(), range.end())),
+        }
+    }
+
+    /// As [`Self::optional_whole`], where `null` means something: `Some(None)`.
+    pub(super) fn whole_or_null(&mut self, field: &'static str, range: RangeInclusive<u64>) -> Option<Option<u64>> {
+        if self.fields.members().any(|(name, raw)| name == field && raw == "null") {
+            return Some(None);
+        }
+        self.optional_whole(field, range).map(Some)
+    }
+
+    /// A number from 0 to `max` with at most 3 decimals: how many thousandths it has.
+    pub(super) fn optional_thousandths(&mut self, field: &'static str, max: u64) -> Option<u64> {
+        let text = read_number(self.fields.get(field)?);
+        let is_plain = |text: &Cow<'_, str>| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let number = text.filter(is_plain).and_then(|text| text.parse::<Decimal>().ok());
+        let thousandths = number.filter(|it| (Decimal::ZERO..=Decimal::from(max)).contains(it)).map(|it| {
+            let thousandths = it.saturating_mul(Decimal::ONE_THOUSAND);
+            (thousandths.fract().is_zero()).then(|| u64::try_from(thousandths).ok()).flatten()
+        });
+        match thousandths.flatten() {
+            Some(thousandths) => Some(thousandths),
+            None => self.nothing(field, format!("must be a number from 0 to {max} with at most 3 decimals")),
+        }
+    }
+
+    /// One of a few words.
+    pub(super) fn optional_word<T>(
+        &mut self,
+        field: &'static str,
+        words: &[&str],
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = self.fields.string(field, &mut self.field_errors)?;
+        match read(&text) {
+            Some(word) => Some(word),
+            None => self.nothing(field, format!("must be one of {}", words.join(", "))),
         }
     }
 

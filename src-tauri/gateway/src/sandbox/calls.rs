@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use bitcoin::{Address, Network, ScriptBuf, Txid};
 use tillgate_domain::id::Id;
-use tillgate_sandbox::{FaultsPatch, MAX_BLOCKS_PER_CALL, MAX_FEE_RATE_SAT_VB, MAX_PARTS, Replace, ReplaceTo};
+use tillgate_sandbox::{
+    BroadcastFault, FaultsPatch, MAX_BLOCKS_PER_CALL, MAX_FEE_RATE_SAT_VB, MAX_PARTS, Replace, ReplaceTo,
+};
 
 use super::CallError;
 use super::body::Body;
@@ -16,11 +18,30 @@ const LATENCY_MAX_MS: u64 = 60_000;
 /// The longest step of the clock in one call: ten years.
 const ADVANCE_MAX_SECONDS: u64 = 10 * 366 * 24 * 60 * 60;
 
+/// The highest fee estimate that can be set: above every cap that a gateway can have.
+const FEE_ESTIMATE_MAX_SAT_VB: u64 = 100_000;
+
 /// A call whose request is as it must be.
 #[derive(Debug)]
 pub(crate) enum Call {
-    /// What the sandbox is like now.
+    /// It changes nothing, so no look follows it.
+    Ask(Question),
+    /// It changes the sandbox, and a look follows it.
+    Change(Change),
+}
+
+/// What can be asked of the sandbox.
+#[derive(Debug)]
+pub(crate) enum Question {
+    /// What it is like now.
     Status,
+    /// What pays an address now.
+    Outputs { script: ScriptBuf },
+}
+
+/// What can be done to the sandbox.
+#[derive(Debug)]
+pub(crate) enum Change {
     /// The customer pays.
     Pay {
         payment: Id,
@@ -35,11 +56,13 @@ pub(crate) enum Call {
     Replace { txid: Txid, replace: Replace },
     /// A transaction drops out of the mempool.
     Evict { txid: Txid },
+    /// Blocks are mined with nothing in them.
+    MineEmpty { count: u32 },
     /// Blocks are mined.
     Mine {
         count: u32,
-        /// Whether the mempool's transactions stay out of them.
-        empty: bool,
+        /// What pays less, in satoshis for 1,000 vB, stays out of them.
+        min_fee_rate_sat_kvb: u64,
     },
     /// The last blocks are replaced.
     Reorg {
@@ -61,7 +84,11 @@ pub(crate) enum Call {
 }
 
 /// Makes a call of what its path names and its body says.
-type Read = fn(&Gateway, &str, &mut Body<'_>) -> Result<Call, CallError>;
+#[derive(Debug, Clone, Copy)]
+enum Read {
+    Ask(fn(&str, &mut Body<'_>) -> Question),
+    Change(fn(&Gateway, &str, &mut Body<'_>) -> Result<Change, CallError>),
+}
 
 /// Where a call is found.
 #[derive(Debug, Clone, Copy)]
@@ -74,27 +101,36 @@ pub(crate) struct Route {
 }
 
 /// Every call.
-pub(crate) static ROUTES: [Route; 10] = [
-    Route { method: "GET", path: "/sandbox", read: |_, _, _| Ok(Call::Status) },
-    Route { method: "POST", path: "/sandbox/payments/{payment_id}/pay", read: pay },
-    Route { method: "POST", path: "/sandbox/transactions/{txid}/replace", read: replace },
+pub(crate) static ROUTES: [Route; 11] = [
+    Route { method: "GET", path: "/sandbox", read: Read::Ask(|_, _| Question::Status) },
+    Route {
+        method: "GET",
+        path: "/sandbox/addresses/{address}",
+        read: Read::Ask(|address, body| Question::Outputs { script: script_of(address, body) }),
+    },
+    Route { method: "POST", path: "/sandbox/payments/{payment_id}/pay", read: Read::Change(pay) },
+    Route { method: "POST", path: "/sandbox/transactions/{txid}/replace", read: Read::Change(replace) },
     Route {
         method: "POST",
         path: "/sandbox/transactions/{txid}/evict",
-        read: |_, txid, _| Ok(Call::Evict { txid: txid_of(txid)? }),
+        read: Read::Change(|_, txid, _| Ok(Change::Evict { txid: txid_of(txid)? })),
     },
-    Route { method: "POST", path: "/sandbox/blocks", read: mine },
-    Route { method: "POST", path: "/sandbox/reorg", read: reorg },
+    Route { method: "POST", path: "/sandbox/blocks", read: Read::Change(mine) },
+    Route { method: "POST", path: "/sandbox/reorg", read: Read::Change(reorg) },
     Route {
         method: "POST",
         path: "/sandbox/clock",
-        read: |_, _, body| {
-            Ok(Call::AdvanceClock { seconds: body.whole("advanceSeconds", 0..=ADVANCE_MAX_SECONDS, None) })
-        },
+        read: Read::Change(|_, _, body| {
+            Ok(Change::AdvanceClock { seconds: body.whole("advanceSeconds", 0..=ADVANCE_MAX_SECONDS, None) })
+        }),
     },
-    Route { method: "PUT", path: "/sandbox/rates", read: |_, _, body| Ok(Call::SetRates { rates: body.rates() }) },
-    Route { method: "POST", path: "/sandbox/send", read: send },
-    Route { method: "PUT", path: "/sandbox/faults", read: faults },
+    Route {
+        method: "PUT",
+        path: "/sandbox/rates",
+        read: Read::Change(|_, _, body| Ok(Change::SetRates { rates: body.rates() })),
+    },
+    Route { method: "POST", path: "/sandbox/send", read: Read::Change(send) },
+    Route { method: "PUT", path: "/sandbox/faults", read: Read::Change(faults) },
 ];
 
 impl Route {
@@ -122,16 +158,19 @@ impl Route {
     /// What is wrong with it.
     pub(crate) fn read(&self, gateway: &Gateway, subject: &str, body: &[u8]) -> Result<Call, CallError> {
         let mut body = Body::read(body)?;
-        let call = (self.read)(gateway, subject, &mut body)?;
+        let call = match self.read {
+            Read::Ask(read) => Call::Ask(read(subject, &mut body)),
+            Read::Change(read) => Call::Change(read(gateway, subject, &mut body)?),
+        };
         body.finish(call)
     }
 }
 
-fn pay(gateway: &Gateway, id: &str, body: &mut Body<'_>) -> Result<Call, CallError> {
+fn pay(gateway: &Gateway, id: &str, body: &mut Body<'_>) -> Result<Change, CallError> {
     let not_found = || CallError::NotFound(format!("there is no payment {id}"));
     let payment = id.parse().map_err(|_| not_found())?;
     gateway.store.read(|reader| reader.payment(&payment))?.ok_or_else(not_found)?;
-    Ok(Call::Pay {
+    Ok(Change::Pay {
         payment,
         amount_sats: body.btc("btcAmount", false),
         parts: body.whole("parts", 1..=MAX_PARTS, Some(1)),
@@ -140,19 +179,23 @@ fn pay(gateway: &Gateway, id: &str, body: &mut Body<'_>) -> Result<Call, CallErr
     })
 }
 
-fn mine(_: &Gateway, _: &str, body: &mut Body<'_>) -> Result<Call, CallError> {
-    Ok(Call::Mine { count: body.whole("count", 1..=MAX_BLOCKS_PER_CALL, Some(1)), empty: body.flag("empty", false) })
+fn mine(_: &Gateway, _: &str, body: &mut Body<'_>) -> Result<Change, CallError> {
+    let count = body.whole("count", 1..=MAX_BLOCKS_PER_CALL, Some(1));
+    let is_empty = body.flag("empty", false);
+    let min_fee_rate_sat_kvb = body.optional_thousandths("minFeeRate", MAX_FEE_RATE_SAT_VB).unwrap_or(0);
+    Ok(if is_empty { Change::MineEmpty { count } } else { Change::Mine { count, min_fee_rate_sat_kvb } })
 }
 
-fn reorg(_: &Gateway, _: &str, body: &mut Body<'_>) -> Result<Call, CallError> {
-    Ok(Call::Reorg {
+fn reorg(_: &Gateway, _: &str, body: &mut Body<'_>) -> Result<Change, CallError> {
+    Ok(Change::Reorg {
         depth: body.whole("depth", 1..=u32::MAX, None),
         keep_transactions: body.flag("keepTransactions", true),
     })
 }
 
-fn send(_: &Gateway, _: &str, body: &mut Body<'_>) -> Result<Call, CallError> {
-    Ok(Call::Send { script: address(body), amount_sats: body.btc("btcAmount", true).unwrap_or_default() })
+fn send(_: &Gateway, _: &str, body: &mut Body<'_>) -> Result<Change, CallError> {
+    let script = body.text("address").map_or_else(ScriptBuf::new, |text| script_of(&text, body));
+    Ok(Change::Send { script, amount_sats: body.btc("btcAmount", true).unwrap_or_default() })
 }
 
 fn txid_of(text: &str) -> Result<Txid, CallError> {
@@ -163,7 +206,7 @@ fn fee_rate(body: &mut Body<'_>) -> Option<u64> {
     body.optional_whole("feeRate", 1..=MAX_FEE_RATE_SAT_VB)
 }
 
-fn replace(_: &Gateway, txid: &str, body: &mut Body<'_>) -> Result<Call, CallError> {
+fn replace(_: &Gateway, txid: &str, body: &mut Body<'_>) -> Result<Change, CallError> {
     let txid = txid_of(txid)?;
     let to_customer = body.flag("toCustomer", true);
     let amount_sats = body.btc("btcAmount", false);
@@ -171,11 +214,11 @@ fn replace(_: &Gateway, txid: &str, body: &mut Body<'_>) -> Result<Call, CallErr
         body.field_error("btcAmount", "goes with \"toCustomer\": false only");
     }
     let to = if to_customer { ReplaceTo::Customer } else { ReplaceTo::SameAddress { amount_sats } };
-    Ok(Call::Replace { txid, replace: Replace { fee_rate_sat_vb: fee_rate(body), to } })
+    Ok(Change::Replace { txid, replace: Replace { fee_rate_sat_vb: fee_rate(body), to } })
 }
 
-fn address(body: &mut Body<'_>) -> ScriptBuf {
-    let Some(text) = body.text("address") else { return ScriptBuf::new() };
+/// The output script of an address of the sandbox's network.
+fn script_of(text: &str, body: &mut Body<'_>) -> ScriptBuf {
     match text.parse::<Address<_>>().ok().and_then(|address| address.require_network(Network::Regtest).ok()) {
         Some(address) => address.script_pubkey(),
         None => {
@@ -185,11 +228,28 @@ fn address(body: &mut Body<'_>) -> ScriptBuf {
     }
 }
 
-fn faults(_: &Gateway, _: &str, body: &mut Body<'_>) -> Result<Call, CallError> {
+fn faults(_: &Gateway, _: &str, body: &mut Body<'_>) -> Result<Change, CallError> {
     let patch = FaultsPatch {
         chain_down: body.optional_flag("chainDown"),
-        broadcast_rejects: body.optional_flag("broadcastRejects"),
+        broadcast: broadcast_fault(body),
+        keys_locked: body.optional_flag("keysLocked"),
+        fee_rate_sat_vb: body.whole_or_null("feeRate", 1..=FEE_ESTIMATE_MAX_SAT_VB),
         latency_ms: body.optional_whole("latencyMs", 0..=LATENCY_MAX_MS),
     };
-    Ok(Call::SetFaults { patch })
+    Ok(Change::SetFaults { patch })
+}
+
+/// What becomes of broadcasts, by its word or by the older flag, which knows a part of it only: both may be given as
+/// they are shown.
+fn broadcast_fault(body: &mut Body<'_>) -> Option<BroadcastFault> {
+    let words = BroadcastFault::ALL.map(BroadcastFault::name);
+    let named = body.optional_word("broadcast", &words, BroadcastFault::from_name);
+    let rejects = body.optional_flag("broadcastRejects");
+    if let (Some(named), Some(rejects)) = (named, rejects)
+        && (named == BroadcastFault::Reject) != rejects
+    {
+        body.field_error("broadcastRejects", format!("contradicts \"broadcast\": \"{}\"", named.name()));
+    }
+    let by_flag = |rejects| if rejects { BroadcastFault::Reject } else { BroadcastFault::Ok };
+    named.or(rejects.map(by_flag))
 }

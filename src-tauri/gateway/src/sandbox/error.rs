@@ -3,6 +3,7 @@
 use tillgate_sandbox::{BroadcastRefusal, SandboxError};
 
 use crate::field_errors::FieldError;
+use crate::sender::SendError;
 use crate::store::StoreError;
 use crate::watcher::WatchError;
 
@@ -30,6 +31,9 @@ pub enum CallError {
     /// The change was made, and the look after it failed.
     #[error(transparent)]
     Look(#[from] WatchError),
+    /// The change was made, and what is due after the look failed.
+    #[error(transparent)]
+    Send(#[from] SendError),
     /// The sandbox's own file failed.
     #[error(transparent)]
     Sandbox(SandboxError),

@@ -1,11 +1,12 @@
-//! What the customer is to pay, and the sandbox's rates as JSON.
+//! What the customer is to pay, and the sandbox's rates and outputs as JSON.
 
 use std::collections::BTreeMap;
 
 use bitcoin::ScriptBuf;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tillgate_domain::id::Id;
-use tillgate_domain::money::Rate;
+use tillgate_domain::money::{Rate, format_btc};
+use tillgate_sandbox::PaidOutput;
 
 use super::CallError;
 use crate::field_errors::FieldError;
@@ -31,9 +32,21 @@ pub(super) fn to_pay(gateway: &Gateway, id: &Id, amount_sats: Option<u64>) -> Re
 
 /// The rates as JSON numbers with 4 decimals.
 pub(super) fn rates_object(rates: &BTreeMap<String, String>) -> Value {
-    let number = |text: &String| {
-        let text = Rate::parse(text).map(|rate| rate.format()).unwrap_or_else(|_| text.clone());
-        serde_json::from_str(&text).unwrap_or(Value::String(text))
-    };
-    Value::Object(rates.iter().map(|(code, text)| (code.clone(), number(text))).collect::<Map<_, _>>())
+    let rate = |text: &String| number(Rate::parse(text).map(|rate| rate.format()).unwrap_or_else(|_| text.clone()));
+    Value::Object(rates.iter().map(|(code, text)| (code.clone(), rate(text))).collect::<Map<_, _>>())
+}
+
+/// An output that pays an address.
+pub(super) fn output_object(output: &PaidOutput) -> Value {
+    json!({
+        "btcTxId": output.outpoint.txid.to_string(),
+        "vout": output.outpoint.vout,
+        "btcAmount": number(format_btc(output.amount_sats)),
+        "confirmations": output.confirmations,
+    })
+}
+
+/// A JSON number of exactly these decimals.
+fn number(text: String) -> Value {
+    serde_json::from_str(&text).unwrap_or(Value::String(text))
 }

@@ -1,3 +1,5 @@
+mod chain;
+
 use serde_json::{Value, json};
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
 
@@ -87,7 +89,7 @@ async fn under_chain_down_the_call_answers_and_the_first_look_after_it_sees_all(
     ok(&world, "POST", &format!("/sandbox/payments/{}/pay", payment.payment.id), json!({})).await;
     assert_eq!(world.state(&payment), New);
     let status = ok(&world, "PUT", "/sandbox/faults", json!({"chainDown": false})).await;
-    assert_eq!(status["faults"], json!({"chainDown": false, "broadcastRejects": false, "latencyMs": 1}));
+    assert_eq!((&status["faults"]["chainDown"], &status["faults"]["latencyMs"]), (&json!(false), &json!(1)));
     assert_eq!(world.state(&payment), Unconfirmed);
 }
 
@@ -121,7 +123,21 @@ async fn every_fault_of_a_body_is_named_at_once() {
     assert_eq!(field_errors(&world, "POST", "/sandbox/reorg", json!({"depth": 1_000_000})).await, ["depth"]);
     assert_eq!(field_errors(&world, "POST", "/sandbox/clock", json!({"advanceSeconds": -1})).await, ["advanceSeconds"]);
     assert_eq!(field_errors(&world, "PUT", "/sandbox/rates", json!({"USD": "0", "XXX": 1})).await, ["USD", "XXX"]);
-    assert_eq!(field_errors(&world, "PUT", "/sandbox/faults", json!({"latencyMs": "x"})).await, ["latencyMs"]);
+    let wrong =
+        json!({"broadcast": "maybe", "broadcastRejects": 1, "keysLocked": "yes", "feeRate": 1.5, "latencyMs": "x"});
+    assert_eq!(
+        field_errors(&world, "PUT", "/sandbox/faults", wrong).await,
+        ["broadcast", "broadcastRejects", "keysLocked", "feeRate", "latencyMs"]
+    );
+    for wrong in [json!({"broadcast": "Reject"}), json!({"broadcast": true}), json!({"broadcast": ""})] {
+        assert_eq!(field_errors(&world, "PUT", "/sandbox/faults", wrong).await, ["broadcast"]);
+    }
+    for fee_rate in [json!(0), json!(-1), json!("null"), json!(100_001)] {
+        assert_eq!(field_errors(&world, "PUT", "/sandbox/faults", json!({"feeRate": fee_rate})).await, ["feeRate"]);
+    }
+    for min in [json!(-1), json!("1.0001"), json!("1e2"), json!("1_0"), json!("."), json!(10_001), json!([])] {
+        assert_eq!(field_errors(&world, "POST", "/sandbox/blocks", json!({"minFeeRate": min})).await, ["minFeeRate"]);
+    }
     let mainnet = json!({"address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"});
     assert_eq!(field_errors(&world, "POST", "/sandbox/send", mainnet).await, ["address", "btcAmount"]);
     assert_eq!(world.state(&payment), New);

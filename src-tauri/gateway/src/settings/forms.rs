@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use ipnet::IpNet;
-use tillgate_domain::money::Currency;
+use tillgate_domain::money::{Currency, format_btc, parse_btc};
 use url::Url;
 
 /// Items of a list at most; more would be a mistake.
@@ -59,6 +59,18 @@ pub(super) fn whole<T: FromStr + PartialOrd>(text: &str, from: T, to: T) -> Opti
     // `parse` takes a plus sign, which no other number of ours has.
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|number| plain && *number >= from && *number <= to)
+}
+
+/// A sum in Bitcoin within bounds in satoshis, both included. Unlike an amount it may be zero.
+pub(super) fn btc(text: &str, from_sats: u64, to_sats: u64) -> Option<u64> {
+    let is_zero = text.starts_with('0') && text.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    let sats = if is_zero { Some(0) } else { parse_btc(text).ok() };
+    sats.filter(|sats| (from_sats..=to_sats).contains(sats))
+}
+
+/// A sum, as [`btc`] reads it, without zeros that say nothing.
+pub(super) fn btc_text(sats: u64) -> String {
+    format_btc(sats).trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A comma-separated list without repetitions; empty for none.

@@ -1,12 +1,15 @@
 //! The table of settings, and their defaults. `settings list`, the panel and the documentation are made from it.
 
-use tillgate_domain::money::Currency;
+use tillgate_domain::money::{Currency, MAX_SATS};
 use tillgate_domain::policy::{PolicySettings, parse_usd};
 
-use super::forms::{color, currencies, joined, list, logo, name, optional, public_url, whole};
+use super::forms::{btc, btc_text, color, currencies, joined, list, logo, name, optional, public_url, whole};
 use super::{AddressType, SettingError, Settings};
 use crate::machine::environment::Environment;
 use crate::store::notify_hosts::host_name;
+
+/// The least that `minPayoutBtc` may be: an output of less is relayed to no kind of address.
+const MIN_PAYOUT_FROM_SATS: u64 = 546;
 
 /// One setting: what it is called, what it may be, what it does.
 #[derive(Debug)]
@@ -26,9 +29,9 @@ impl Settings {
     /// The defaults of an environment. Those that payments freeze stand beside the rules that they are for.
     #[must_use]
     pub fn defaults(environment: Environment) -> Self {
-        let (min_fresh_sources, key_requests_per_second, key_open_payments) = match environment {
-            Environment::Test => (1, 0, 0),
-            Environment::Production => (2, 200, 100_000),
+        let (min_fresh_sources, key_requests_per_second, key_open_payments, daily_limit_sats) = match environment {
+            Environment::Test => (1, 0, 0, 100_000_000),
+            Environment::Production => (2, 200, 100_000, 10_000_000),
         };
         Self {
             policy: PolicySettings::default(),
@@ -47,6 +50,14 @@ impl Settings {
             merchant_color: None,
             merchant_logo: None,
             address_type: AddressType::Bip84,
+            offer_validity_minutes: 10,
+            batch_seconds: 30,
+            queue_timeout_hours: 24,
+            daily_limit_sats,
+            min_payout_sats: 10_000,
+            fee_floor_sat_vb: 1,
+            fee_cap_sat_vb: 200,
+            spend_confirmations: 2,
         }
     }
 }
@@ -148,7 +159,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "keyRequestsPerSecond",
         form: "a whole number from 0 to 100000; 0 for no bound",
-        about: "How many payments and resends one API key may ask for in a second, 25 seconds' worth at once.",
+        about: "How many payments, payouts and resends one API key may ask for in a second, 25 seconds' worth at once.",
         set: |to, text| whole(text, 0, 100_000).map(|value| to.key_requests_per_second = value),
         text: |of| of.key_requests_per_second.to_string(),
     },
@@ -214,5 +225,61 @@ pub(crate) const SETTINGS: &[Setting] = &[
             Some(())
         },
         text: |of| of.address_type.as_str().to_owned(),
+    },
+    Setting {
+        name: "offerValidityMinutes",
+        form: "a whole number from 1 to 1440",
+        about: "How many minutes an offer of a payout may be approved.",
+        set: |to, text| whole(text, 1, 1_440).map(|value| to.offer_validity_minutes = value),
+        text: |of| of.offer_validity_minutes.to_string(),
+    },
+    Setting {
+        name: "batchSeconds",
+        form: "a whole number from 0 to 3600; 0 to send at once",
+        about: "How many seconds an approved payout waits for others that can share its transaction.",
+        set: |to, text| whole(text, 0, 3_600).map(|value| to.batch_seconds = value),
+        text: |of| of.batch_seconds.to_string(),
+    },
+    Setting {
+        name: "queueTimeoutHours",
+        form: "a whole number from 1 to 168",
+        about: "After how many hours an approved payout fails that could not be built.",
+        set: |to, text| whole(text, 1, 168).map(|value| to.queue_timeout_hours = value),
+        text: |of| of.queue_timeout_hours.to_string(),
+    },
+    Setting {
+        name: "dailyLimitBtc",
+        form: "a sum in Bitcoin from 0 to 21000000, like 0.1",
+        about: "How much may be paid out on one day, from midnight to midnight in UTC.",
+        set: |to, text| btc(text, 0, MAX_SATS).map(|value| to.daily_limit_sats = value),
+        text: |of| btc_text(of.daily_limit_sats),
+    },
+    Setting {
+        name: "minPayoutBtc",
+        form: "a sum in Bitcoin from 0.00000546 to 21000000, like 0.0001",
+        about: "What one payout must come to at least.",
+        set: |to, text| btc(text, MIN_PAYOUT_FROM_SATS, MAX_SATS).map(|value| to.min_payout_sats = value),
+        text: |of| btc_text(of.min_payout_sats),
+    },
+    Setting {
+        name: "feeFloorSatVb",
+        form: "a whole number from 1 to 1000, not above feeCapSatVb",
+        about: "The least fee rate of payouts, in satoshis for a virtual byte.",
+        set: |to, text| whole(text, 1, 1_000).map(|value| to.fee_floor_sat_vb = value),
+        text: |of| of.fee_floor_sat_vb.to_string(),
+    },
+    Setting {
+        name: "feeCapSatVb",
+        form: "a whole number from 1 to 10000, not below feeFloorSatVb",
+        about: "The fee rate above which payouts wait, in satoshis for a virtual byte.",
+        set: |to, text| whole(text, 1, 10_000).map(|value| to.fee_cap_sat_vb = value),
+        text: |of| of.fee_cap_sat_vb.to_string(),
+    },
+    Setting {
+        name: "spendConfirmations",
+        form: "a whole number from 1 to 100",
+        about: "How many confirmations customers' coins need before they are paid out or sent back.",
+        set: |to, text| whole(text, 1, 100).map(|value| to.spend_confirmations = value),
+        text: |of| of.spend_confirmations.to_string(),
     },
 ];

@@ -58,6 +58,14 @@ fn bounds_are_included_and_kept() {
         ("merchantColor", &["", "#00ff7f"], &["red", "#fff", "#gggggg"]),
         ("merchantLogo", &["", "data:image/png;base64,AAAA"], &["https://x/logo.png", "data:text/html;base64,AAAA"]),
         ("addressType", &["bip84", "bip86"], &["bip44", ""]),
+        ("offerValidityMinutes", &["1", "1440"], &["0", "1441"]),
+        ("batchSeconds", &["0", "3600"], &["3601", "-1"]),
+        ("queueTimeoutHours", &["1", "168"], &["0", "169"]),
+        ("dailyLimitBtc", &["0", "0.1", "21000000"], &["", "-1", "21000000.00000001", "0.000000001", "x", "."]),
+        ("minPayoutBtc", &["0.00000546", "21000000"], &["0", "0.00000545", "21000001"]),
+        ("feeFloorSatVb", &["1", "1000"], &["0", "1001", "1.5"]),
+        ("feeCapSatVb", &["1", "10000"], &["0", "10001"]),
+        ("spendConfirmations", &["1", "100"], &["0", "101"]),
     ] {
         let setting = Setting::named(name).unwrap();
         let mut settings = Settings::defaults(Environment::Test);
@@ -95,6 +103,23 @@ async fn a_refused_value_changes_nothing() {
     ));
     assert!(matches!(settings.set(&store, "nothing", "1", ACT).await, Err(SettingError::Unknown(_))));
     assert_eq!(*settings.snapshot(), Settings::defaults(Environment::Test));
+}
+
+#[tokio::test]
+async fn the_floor_of_fee_rates_is_never_above_their_cap() {
+    let (_folder, store) = store();
+    let settings = live(&store);
+    let is_refused = |changed| matches!(changed, Err(SettingError::FloorAboveCap { .. }));
+    assert!(is_refused(settings.set(&store, "feeFloorSatVb", "201", ACT).await));
+    settings.set(&store, "feeCapSatVb", "300", ACT).await.unwrap();
+    settings.set(&store, "feeFloorSatVb", "300", ACT).await.unwrap();
+    assert!(is_refused(settings.set(&store, "feeCapSatVb", "299", ACT).await));
+    assert!(is_refused(settings.unset(&store, "feeCapSatVb", ACT).await));
+    let again = live(&store).snapshot();
+    assert_eq!((again.fee_floor_sat_vb, again.fee_cap_sat_vb), (300, 300));
+    let given = Override { value: "10".to_owned(), by: "TILLGATE_FEE_CAP_SAT_VB".to_owned() };
+    let overrides = BTreeMap::from([("feeCapSatVb".to_owned(), given)]);
+    assert!(is_refused(LiveSettings::load(Environment::Test, &overrides, &store).map(|_| settings.list().remove(0))));
 }
 
 #[tokio::test]

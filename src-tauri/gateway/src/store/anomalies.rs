@@ -79,6 +79,8 @@ pub struct AnomalyUpdate {
     pub resolution: Option<Resolution>,
     /// Why it was dismissed; taken over whenever `resolution` is.
     pub dismissal_reason: Option<String>,
+    /// The payout that sends its coins back, or that none does any more.
+    pub payout_id: Option<Option<Id>>,
     /// Its record's new `currentTime`, where the change is notified.
     pub current_at: Option<Timestamp>,
 }
@@ -202,7 +204,8 @@ impl Tx<'_> {
         let mut statement = self.connection.prepare_cached(
             "UPDATE anomalies SET paid_sats = ifnull(?2, paid_sats), txids = ifnull(?3, txids), \
              dismissal_reason = CASE WHEN ?4 IS NULL THEN dismissal_reason ELSE ?5 END, \
-             resolution = ifnull(?4, resolution), current_at = ifnull(?6, current_at) WHERE id = ?1",
+             resolution = ifnull(?4, resolution), current_at = ifnull(?6, current_at), \
+             payout_id = CASE WHEN ?7 THEN ?8 ELSE payout_id END WHERE id = ?1",
         )?;
         statement.execute(params![
             id.as_bytes(),
@@ -211,6 +214,8 @@ impl Tx<'_> {
             update.resolution.map(Resolution::stored_str),
             update.dismissal_reason,
             update.current_at.map(Timestamp::ms),
+            update.payout_id.is_some(),
+            update.payout_id.flatten().as_ref().map(Id::as_bytes),
         ])?;
         Ok(())
     }

@@ -21,6 +21,11 @@ impl Keychain {
             Self::Internal => 1,
         }
     }
+
+    /// The column has no other values than 0 and 1.
+    pub(super) const fn of_column(column: i64) -> Self {
+        if column == 0 { Self::External } else { Self::Internal }
+    }
 }
 
 impl Reader<'_> {

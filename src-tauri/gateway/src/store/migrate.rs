@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0006_keys.sql"),
     include_str!("migrations/0007_resends_and_own_lists.sql"),
     include_str!("migrations/0008_anomalies_of_a_key.sql"),
+    include_str!("migrations/0009_payouts.sql"),
 ];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).
@@ -188,6 +189,7 @@ mod tests {
                     index,
                     payment_seq: Some(payment_seq),
                     amount_sats,
+                    is_coinbase: false,
                 },
                 position: position.to_owned(),
                 block_height,

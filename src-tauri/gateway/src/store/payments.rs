@@ -97,6 +97,14 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
+    /// Has a payment looked at again by the next look, whatever it was due for.
+    pub fn set_payment_due(&self, seq: i64, at: Timestamp) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE payments SET next_due_at = min(ifnull(next_due_at, ?2), ?2) WHERE seq = ?1")?
+            .execute(params![seq, at.ms()])?;
+        Ok(())
+    }
+
     /// Inserts a payment, NEW and due at its deadline, and answers its number. Its row says that its address is given.
     pub fn insert_payment(&self, new: &NewPayment) -> Result<i64, StoreError> {
         let NewPayment { row, rate_id } = new;

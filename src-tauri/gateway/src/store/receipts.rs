@@ -81,6 +81,14 @@ impl Reader<'_> {
         rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
     }
 
+    /// A transaction that is stored, for whatever reason.
+    pub fn stored_transaction(&self, txid: &Txid) -> Result<Option<Transaction>, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT raw FROM transactions WHERE txid = ?1")?;
+        let mut rows = query.query([txid.as_byte_array()])?;
+        let raw: Option<Vec<u8>> = rows.next()?.map(|row| row.get("raw")).transpose()?;
+        raw.map(|raw| consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("transactions.raw"))).transpose()
+    }
+
     /// Which of a payment's receipts conflict with which.
     fn receipt_conflicts(&self, payment_seq: i64) -> Result<BTreeMap<Txid, Vec<Txid>>, StoreError> {
         let mut query = self.connection.prepare_cached(

@@ -26,6 +26,24 @@ impl Reader<'_> {
         Ok(acts.collect::<Result<_, _>>()?)
     }
 
+    /// The scripts of all payments.
+    pub fn payment_scripts(&self) -> Result<Vec<bitcoin::ScriptBuf>, StoreError> {
+        let mut query = self.connection.prepare("SELECT script FROM payments")?;
+        let scripts = query.query_map([], |row| Ok(bitcoin::ScriptBuf::from_bytes(row.get(0)?)))?;
+        Ok(scripts.collect::<Result<_, _>>()?)
+    }
+
+    /// Every row of a table as text, in the order of its key.
+    pub fn rows_of(&self, table: &str) -> Result<Vec<String>, StoreError> {
+        let mut query = self.connection.prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2"))?;
+        let columns = query.column_count();
+        let rows = query.query_map([], |row| {
+            let values = (0..columns).map(|column| row.get::<_, rusqlite::types::Value>(column));
+            Ok(format!("{table} {:?}", values.collect::<Result<Vec<_>, _>>()?))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// Number and rate of each row of a currency.
     pub fn stored_rates(&self, currency: Currency) -> Result<Vec<(i64, String)>, StoreError> {
         let mut query = self.connection.prepare("SELECT rate_id, rate FROM rates WHERE currency = ?1")?;

@@ -7,11 +7,13 @@ use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, Txid};
 use rusqlite::Row;
 use rusqlite::types::{FromSql, ValueRef};
+use tillgate_domain::batch::Position;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::time::Timestamp;
 
 use super::StoreError;
+use crate::chain::TxPosition;
 
 /// Where the columns of an answer are read from.
 pub(super) trait Columns {
@@ -126,4 +128,25 @@ pub(super) fn txids_column(txids: &[Txid]) -> Vec<u8> {
 pub(super) fn txids(row: &impl Columns, column: &'static str) -> Result<Vec<Txid>, StoreError> {
     let bytes: Vec<u8> = row.value(column)?;
     bytes.chunks(32).map(|chunk| Txid::from_slice(chunk).map_err(|_| StoreError::BadValue(column))).collect()
+}
+
+/// Where a transaction stands, as the columns `position` and `block_height`.
+pub(super) const fn position_columns(position: &TxPosition) -> (&'static str, Option<u32>) {
+    match position {
+        TxPosition::Block { height, .. } => ("block", Some(*height)),
+        TxPosition::Mempool { .. } => ("mempool", None),
+        TxPosition::Absent => ("absent", None),
+    }
+}
+
+/// The same back; `position` is read before `block_height`.
+pub(super) fn batch_position(row: &impl Columns) -> Result<Position, StoreError> {
+    let position = text(row, "position")?;
+    let height: Option<u32> = row.value("block_height")?;
+    match (position, height) {
+        ("block", Some(height)) => Ok(Position::Block { height }),
+        ("mempool", _) => Ok(Position::Mempool),
+        ("absent", _) => Ok(Position::Absent),
+        _ => Err(StoreError::BadValue("position")),
+    }
 }

@@ -13,7 +13,7 @@ use bdk_wallet::miniscript::descriptor::Wildcard;
 use bdk_wallet::miniscript::{Descriptor, DescriptorPublicKey};
 use bitcoin::bip32::{ChildNumber, Xpub};
 use bitcoin::secp256k1::{Secp256k1, VerifyOnly};
-use bitcoin::{CompressedPublicKey, Network, ScriptBuf};
+use bitcoin::{CompressedPublicKey, Network, Script, ScriptBuf};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::WalletError;
@@ -122,6 +122,12 @@ impl AddressPool {
         }
     }
 
+    /// Whether a script is one of those that were derived ahead and given to nobody yet.
+    #[must_use]
+    pub fn is_ahead(&self, script: &Script) -> bool {
+        self.shared.lock().ready.iter().any(|address| *address.script == *script)
+    }
+
     /// Waits until the thread that derives ends, and tells its name. It does not while all is well.
     pub async fn ended(&self) -> &'static str {
         self.threads.ended().await
@@ -214,6 +220,10 @@ impl KeychainAddresses {
         }
     }
 
+    pub(super) const fn address_type(&self) -> AddressType {
+        self.address_type
+    }
+
     pub(super) fn derive(&self, index: u32) -> Result<Address, WalletError> {
         let step = ChildNumber::from_normal_idx(index).map_err(|_| WalletError::NoAddress(index))?;
         let child = self.key.ckd_pub(&self.secp, step).map_err(|_| WalletError::NoAddress(index))?;
@@ -242,7 +252,7 @@ mod tests {
     const NETWORK: Network = Network::Regtest;
 
     fn pool(address_type: AddressType, next_index: u32) -> (AddressPool, Wallet) {
-        let words = bdk_wallet::keys::bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
+        let words = bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
         let descriptors = Descriptors::derive(&Secret::new(words.to_string()), NETWORK, address_type).unwrap();
         let master = Xpriv::new_master(NETWORK, &words.to_seed("")).unwrap();
         let wallet = match address_type {
@@ -301,6 +311,19 @@ mod tests {
     }
 
     #[test]
+    fn an_address_is_ahead_until_it_is_given() {
+        let (pool, wallet) = pool(AddressType::Bip84, 0);
+        while pool.shared.lock().ready.len() < 3 {
+            thread::yield_now();
+        }
+        let script = |keychain, index| wallet.peek_address(keychain, index).address.script_pubkey();
+        assert!(pool.is_ahead(&script(KeychainKind::External, 0)) && pool.is_ahead(&script(KeychainKind::External, 2)));
+        let given = pool.give().unwrap();
+        assert!(!pool.is_ahead(&given.script) && pool.is_ahead(&script(KeychainKind::External, 1)));
+        assert!(!pool.is_ahead(&script(KeychainKind::Internal, 1)));
+    }
+
+    #[test]
     fn the_dust_limit_goes_by_the_kind_of_address() {
         assert_eq!(pool(AddressType::Bip84, 0).0.dust_limit_sats(), 294);
         assert_eq!(pool(AddressType::Bip86, 0).0.dust_limit_sats(), 330);
@@ -308,7 +331,7 @@ mod tests {
 
     #[test]
     fn only_descriptors_of_our_own_kinds_are_read() {
-        let words = bdk_wallet::keys::bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
+        let words = bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
         let ours = |address_type| {
             let words = Secret::new(words.to_string());
             Descriptors::derive(&words, NETWORK, address_type).unwrap().external

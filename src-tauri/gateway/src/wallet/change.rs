@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use bitcoin::{Network, Script, ScriptBuf};
+use parking_lot::RwLock;
 
 use super::WalletError;
 use super::addresses::KeychainAddresses;
@@ -11,7 +12,11 @@ use super::addresses::KeychainAddresses;
 const AHEAD: u32 = 20;
 
 /// The internal keychain's scripts, with their derivation indices.
-pub struct ChangeScripts(HashMap<ScriptBuf, u32>);
+pub struct ChangeScripts {
+    keychain: KeychainAddresses,
+    /// Of all indices from 0 to some beyond those that were given.
+    known: RwLock<HashMap<ScriptBuf, u32>>,
+}
 
 impl ChangeScripts {
     /// Derives from a public descriptor all scripts before `next_index`, the first that was never given, and some more.
@@ -19,23 +24,42 @@ impl ChangeScripts {
     /// # Errors
     /// When it is no ranged public descriptor.
     pub fn derive(descriptor: &str, network: Network, next_index: u32) -> Result<Self, WalletError> {
-        let keychain = KeychainAddresses::of(descriptor, network)?;
-        let address = |index| keychain.derive(index).map(|address| (address.script, index));
-        Ok(Self((0..next_index.saturating_add(AHEAD)).map(address).collect::<Result<_, _>>()?))
+        let change = Self { keychain: KeychainAddresses::of(descriptor, network)?, known: RwLock::default() };
+        change.given(next_index)?;
+        Ok(change)
     }
 
     /// The derivation index of a script, if it is one of these.
     #[must_use]
     pub fn index_of(&self, script: &Script) -> Option<u32> {
-        self.0.get(script).copied()
+        self.known.read().get(script).copied()
     }
-}
 
-#[cfg(test)]
-impl ChangeScripts {
-    /// The script of an index.
-    pub fn script(&self, index: u32) -> Option<ScriptBuf> {
-        self.0.iter().find(|(_, its)| **its == index).map(|(script, _)| script.clone())
+    /// The script of any index, whether it was given or not.
+    ///
+    /// # Errors
+    /// When the keychain has no such index.
+    pub fn script(&self, index: u32) -> Result<ScriptBuf, WalletError> {
+        Ok(self.keychain.derive(index)?.script)
+    }
+
+    /// Knows from now on all scripts before `next_index`, the first that was never given, and some more. To be called
+    /// before a transaction that uses them leaves the machine: the watcher finds our change by them.
+    ///
+    /// # Errors
+    /// When the keychain has no more.
+    pub fn given(&self, next_index: u32) -> Result<(), WalletError> {
+        // Nothing is derived under the lock: the watcher asks for each output that it sees.
+        let first = self.count();
+        let missing = first..next_index.saturating_add(AHEAD);
+        let derived = missing.map(|index| Ok((self.script(index)?, index))).collect::<Result<Vec<_>, WalletError>>()?;
+        self.known.write().extend(derived);
+        Ok(())
+    }
+
+    /// How many are known, which is the first index that is not.
+    fn count(&self) -> u32 {
+        u32::try_from(self.known.read().len()).unwrap_or(u32::MAX)
     }
 }
 
@@ -52,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_scripts_are_those_of_the_wallets_change_given_or_not_yet() {
-        let words = bdk_wallet::keys::bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
+        let words = bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
         let master = Xpriv::new_master(Network::Regtest, &words.to_seed("")).unwrap();
         let keychains = |keychain| Bip84(master, keychain);
         let wallet = Wallet::create(keychains(KeychainKind::External), keychains(KeychainKind::Internal))
@@ -69,5 +93,15 @@ mod tests {
         }
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 5 + AHEAD)), None);
         assert_eq!(change.index_of(&script(KeychainKind::External, 0)), None);
+
+        change.given(7).unwrap();
+        for index in 0..7 + AHEAD {
+            assert_eq!(change.index_of(&script(KeychainKind::Internal, index)), Some(index));
+        }
+        assert_eq!(change.index_of(&script(KeychainKind::Internal, 7 + AHEAD)), None);
+        // An older word takes nothing back.
+        change.given(3).unwrap();
+        assert_eq!(change.index_of(&script(KeychainKind::Internal, 6 + AHEAD)), Some(6 + AHEAD));
+        assert_eq!(change.script(1_000).unwrap(), script(KeychainKind::Internal, 1_000));
     }
 }

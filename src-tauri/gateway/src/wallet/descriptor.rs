@@ -1,8 +1,9 @@
-//! From a mnemonic to the public descriptors of its two keychains (BIP39, BIP32, BIP84, BIP86).
+//! From a mnemonic to its two keychains (BIP39, BIP32, BIP84, BIP86): their public descriptors, and their private keys for
+//! as long as a signature takes.
 
-use bdk_wallet::keys::bip39::Mnemonic;
-use bitcoin::bip32::{ChildNumber, DerivationPath, Xpriv, Xpub};
-use bitcoin::secp256k1::{All, Secp256k1};
+use bip39::Mnemonic;
+use bitcoin::bip32::{ChildNumber, DerivationPath, Fingerprint, Xpriv, Xpub};
+use bitcoin::secp256k1::{All, Secp256k1, SecretKey};
 use bitcoin::{Network, NetworkKind};
 use zeroize::{Zeroize as _, Zeroizing};
 
@@ -10,6 +11,7 @@ use crate::machine::entropy::{Entropy, NoEntropy};
 use crate::machine::secrets::{Secret, SecretError};
 use crate::settings::AddressType;
 use crate::store::StoreError;
+use crate::store::keychains::Keychain;
 
 /// 128 bits: twelve words.
 const ENTROPY_BYTES: usize = 16;
@@ -49,6 +51,26 @@ pub(crate) struct Descriptors {
     pub internal: String,
 }
 
+/// The private keys of both keychains, for one signature: wiped when they are dropped.
+pub(super) struct PrivateKeychains {
+    external: PrivateKeychain,
+    internal: PrivateKeychain,
+    /// Of the master key.
+    fingerprint: Fingerprint,
+    address_type: AddressType,
+    secp: Secp256k1<All>,
+}
+
+struct PrivateKeychain {
+    /// One step above the addresses' keys.
+    key: Xpriv,
+    /// From the master key to this one.
+    path: DerivationPath,
+}
+
+/// The private key of one coin, wiped when it is dropped.
+pub(super) struct WipedKey(pub(super) SecretKey);
+
 /// A new mnemonic of twelve words.
 pub(super) fn new_mnemonic(entropy: &dyn Entropy) -> Result<Secret, WalletError> {
     let mut bytes = Zeroizing::new([0u8; ENTROPY_BYTES]);
@@ -64,45 +86,97 @@ impl Descriptors {
     /// # Errors
     /// When the text is no mnemonic.
     pub(crate) fn derive(mnemonic: &Secret, network: Network, address_type: AddressType) -> Result<Self, WalletError> {
+        let private = PrivateKeychains::derive(mnemonic, network, address_type)?;
+        private.descriptors()
+    }
+}
+
+impl PrivateKeychains {
+    /// From the words of a wallet.
+    pub(super) fn derive(mnemonic: &Secret, network: Network, address_type: AddressType) -> Result<Self, WalletError> {
         let words = Mnemonic::parse(mnemonic.reveal()).map_err(|_| WalletError::BadMnemonic)?;
         let mut seed = words.to_seed("");
         let master = Xpriv::new_master(network, &seed);
         seed.zeroize();
         let mut master = master.map_err(|_| WalletError::BadMnemonic)?;
         let secp = Secp256k1::new();
-        let keychain = |keychain| public_descriptor(&secp, &master, network, address_type, keychain);
-        let descriptors = (|| Ok(Self { external: keychain(0)?, internal: keychain(1)? }))();
+        let keychain = |keychain| PrivateKeychain::derive(&secp, &master, network, address_type, keychain);
+        let (external, internal) = (keychain(Keychain::External), keychain(Keychain::Internal));
+        let fingerprint = master.fingerprint(&secp);
         master.private_key.non_secure_erase();
-        descriptors
+        Ok(Self { external: external?, internal: internal?, fingerprint, address_type, secp })
+    }
+
+    /// The public descriptors of these keys.
+    pub(super) fn descriptors(&self) -> Result<Descriptors, WalletError> {
+        Ok(Descriptors { external: self.descriptor(&self.external)?, internal: self.descriptor(&self.internal)? })
+    }
+
+    /// The private key of a coin.
+    pub(super) fn key(&self, keychain: Keychain, index: u32) -> Result<WipedKey, WalletError> {
+        let keychain = match keychain {
+            Keychain::External => &self.external,
+            Keychain::Internal => &self.internal,
+        };
+        let step = ChildNumber::from_normal_idx(index).map_err(|_| WalletError::NoAddress(index))?;
+        let mut child = keychain.key.derive_priv(&self.secp, &[step]).map_err(|_| WalletError::NoAddress(index))?;
+        let key = WipedKey(child.private_key);
+        child.private_key.non_secure_erase();
+        Ok(key)
+    }
+
+    fn descriptor(&self, keychain: &PrivateKeychain) -> Result<String, WalletError> {
+        let function = match self.address_type {
+            AddressType::Bip84 => "wpkh",
+            AddressType::Bip86 => "tr",
+        };
+        let public = Xpub::from_priv(&self.secp, &keychain.key);
+        let text = format!("{function}([{}/{}]{public}/*)", self.fingerprint, keychain.path);
+        let descriptor: bdk_wallet::miniscript::Descriptor<bdk_wallet::miniscript::DescriptorPublicKey> =
+            text.parse().map_err(|_| WalletError::BadDescriptor)?;
+        // Its display ends with the checksum.
+        Ok(descriptor.to_string())
     }
 }
 
-fn public_descriptor(
-    secp: &Secp256k1<All>,
-    master: &Xpriv,
-    network: Network,
-    address_type: AddressType,
-    keychain: u32,
-) -> Result<String, WalletError> {
-    let hardened = |index| ChildNumber::from_hardened_idx(index).map_err(|_| WalletError::BadDescriptor);
-    let (purpose, function) = match address_type {
-        AddressType::Bip84 => (84, "wpkh"),
-        AddressType::Bip86 => (86, "tr"),
-    };
-    let coin = match NetworkKind::from(network) {
-        NetworkKind::Main => 0,
-        NetworkKind::Test => 1,
-    };
-    let keychain_step = ChildNumber::from_normal_idx(keychain).map_err(|_| WalletError::BadDescriptor)?;
-    let path = DerivationPath::from(vec![hardened(purpose)?, hardened(coin)?, hardened(0)?, keychain_step]);
-    let mut private = master.derive_priv(secp, &path).map_err(|_| WalletError::BadDescriptor)?;
-    let public = Xpub::from_priv(secp, &private);
-    private.private_key.non_secure_erase();
-    let text = format!("{function}([{}/{path}]{public}/*)", master.fingerprint(secp));
-    let descriptor: bdk_wallet::miniscript::Descriptor<bdk_wallet::miniscript::DescriptorPublicKey> =
-        text.parse().map_err(|_| WalletError::BadDescriptor)?;
-    // Its display ends with the checksum.
-    Ok(descriptor.to_string())
+impl PrivateKeychain {
+    fn derive(
+        secp: &Secp256k1<All>,
+        master: &Xpriv,
+        network: Network,
+        address_type: AddressType,
+        keychain: Keychain,
+    ) -> Result<Self, WalletError> {
+        let hardened = |index| ChildNumber::from_hardened_idx(index).map_err(|_| WalletError::BadDescriptor);
+        let purpose = match address_type {
+            AddressType::Bip84 => 84,
+            AddressType::Bip86 => 86,
+        };
+        let coin = match NetworkKind::from(network) {
+            NetworkKind::Main => 0,
+            NetworkKind::Test => 1,
+        };
+        let keychain = match keychain {
+            Keychain::External => 0,
+            Keychain::Internal => 1,
+        };
+        let keychain_step = ChildNumber::from_normal_idx(keychain).map_err(|_| WalletError::BadDescriptor)?;
+        let path = DerivationPath::from(vec![hardened(purpose)?, hardened(coin)?, hardened(0)?, keychain_step]);
+        let key = master.derive_priv(secp, &path).map_err(|_| WalletError::BadDescriptor)?;
+        Ok(Self { key, path })
+    }
+}
+
+impl Drop for PrivateKeychain {
+    fn drop(&mut self) {
+        self.key.private_key.non_secure_erase();
+    }
+}
+
+impl Drop for WipedKey {
+    fn drop(&mut self) {
+        self.0.non_secure_erase();
+    }
 }
 
 #[cfg(test)]

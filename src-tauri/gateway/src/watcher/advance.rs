@@ -14,6 +14,7 @@ use super::WatchError;
 use super::findings::{AffectedPayment, IncomingTransaction};
 use crate::chain::{Fact, TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
+use crate::ledger;
 use crate::notifications::outbox::Outbox;
 use crate::store::anomalies::{AnomalyRow, AnomalyUpdate, NewAnomaly};
 use crate::store::coins::Coin;
@@ -55,6 +56,7 @@ pub(super) fn payment(
     for verdict in &advance.verdicts {
         tx.save_verdict(seq, verdict)?;
     }
+    ledger::book_receipts(outbox, seq)?;
     let current_at = if advance.notify { row.current_at.moved_on(now) } else { row.current_at };
     tx.save_advance(seq, &advance, current_at)?;
     if advance.notify {
@@ -80,8 +82,13 @@ fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayme
                 index: incoming.derivation_index,
                 payment_seq: Some(seq),
                 amount_sats: *amount_sats,
+                is_coinbase: incoming.facts.tx.is_coinbase(),
             };
             tx.store_coin(&coin, &incoming.facts.position)?;
+        }
+        if incoming.facts.position == TxPosition::Absent {
+            // What rules it out rules out what spends its coins.
+            tx.take_back_coins(txid, incoming.facts.conflict_height)?;
         }
     }
     for txid in &affected.unknown {

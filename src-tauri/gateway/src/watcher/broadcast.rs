@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bitcoin::{Transaction, Txid};
 
 use super::WatchError;
-use crate::chain::{Broadcast, ChainDown};
+use crate::chain::Broadcast;
 use crate::gateway::Gateway;
 
 /// What was broadcast since it went missing.
@@ -35,7 +35,7 @@ impl Missing {
             let missing = gateway.store.read(|reader| reader.missing_transactions())?;
             let missing: BTreeMap<Txid, Transaction> = missing.into_iter().map(|tx| (tx.compute_txid(), tx)).collect();
             for txid in missing.keys().filter(|txid| !before.contains(*txid)) {
-                if offer(&gateway, txid, &package(txid, &missing))? {
+                if offer(&gateway, txid, &package(txid, &missing)) {
                     spent.push(*txid);
                 }
             }
@@ -69,8 +69,15 @@ fn package(txid: &Txid, missing: &BTreeMap<Txid, Transaction>) -> Vec<Transactio
 }
 
 /// Offers a package, and answers whether it was refused because something else spends its inputs.
-fn offer(gateway: &Gateway, txid: &Txid, package: &[Transaction]) -> Result<bool, ChainDown> {
-    let answer = gateway.chain.broadcast(package)?;
+/// Silence says nothing of it, and is no reason to take the look before it for failed.
+fn offer(gateway: &Gateway, txid: &Txid, package: &[Transaction]) -> bool {
+    let answer = match gateway.chain.broadcast(package) {
+        Ok(answer) => answer,
+        Err(error) => {
+            tracing::warn!(%txid, %error, "nobody answered to the broadcast of a missing transaction");
+            return false;
+        }
+    };
     match &answer {
         Broadcast::Accepted => tracing::info!(%txid, "broadcast a missing transaction again"),
         Broadcast::AlreadyKnown => tracing::debug!(%txid, "a missing transaction is back already"),
@@ -79,5 +86,5 @@ fn offer(gateway: &Gateway, txid: &Txid, package: &[Transaction]) -> Result<bool
         Broadcast::InputsMissing => tracing::warn!(%txid, "a missing transaction's inputs are missing"),
         Broadcast::Refused(why) => tracing::warn!(%txid, why, "a missing transaction was refused"),
     }
-    Ok(matches!(answer, Broadcast::Conflict | Broadcast::InputsSpent))
+    matches!(answer, Broadcast::Conflict | Broadcast::InputsSpent)
 }

@@ -1,13 +1,20 @@
-//! Coins that a look saw made as change, spent, or taken back. What pays a payment is [`super::advance`]'s.
+//! Coins that a look saw made as change, spent, or taken back, and the transactions of payouts that it saw. What pays a
+//! payment is [`super::advance`]'s.
 
 use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
-use tillgate_domain::time::Timestamp;
+use tillgate_domain::batch::Position;
 
+use super::batches::Touched;
+use super::{batches, twins};
 use crate::chain::{TxFacts, TxPosition};
+use crate::gateway::StaffWarning;
+use crate::ledger::{self, About};
+use crate::notifications::outbox::{Outbox, OutboxError};
+use crate::store::StoreError;
 use crate::store::coins::Coin;
-use crate::store::{StoreError, Tx};
+use crate::store::ledger::LedgerKind;
 
 /// What one transaction does to our coins.
 #[derive(Debug)]
@@ -19,17 +26,119 @@ pub(super) struct Move {
     pub spends: Vec<OutPoint>,
 }
 
-/// Takes over what a transaction does. The coins that it spends are stored already.
-pub(super) fn take(tx: &Tx<'_>, txid: &Txid, moved: &Move, at: Timestamp) -> Result<(), StoreError> {
-    let facts = &moved.facts;
-    if facts.position == TxPosition::Absent {
-        return tx.take_back_coins(txid);
+/// Takes over the change that a transaction makes. All of a look is made before any of it is spent.
+pub(super) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<(), StoreError> {
+    let (tx, facts) = (outbox.tx, &moved.facts);
+    if facts.position == TxPosition::Absent || moved.change.is_empty() {
+        return Ok(());
     }
-    if !moved.change.is_empty() {
-        tx.store_transaction(&facts.tx, txid, at)?;
-    }
+    tx.store_transaction(&facts.tx, txid, outbox.now)?;
     for coin in &moved.change {
         tx.store_coin(coin, &facts.position)?;
+        tx.use_change_index(coin.index)?;
     }
-    moved.spends.iter().try_for_each(|outpoint| tx.spend_coin(outpoint, txid))
+    Ok(())
+}
+
+/// Takes over what a transaction spends, or that it is gone. The coins that it spends are stored already.
+pub(super) fn take(
+    outbox: &Outbox<'_>,
+    txid: &Txid,
+    moved: &Move,
+    touched: &mut Touched,
+) -> Result<Option<StaffWarning>, OutboxError> {
+    let (tx, facts) = (outbox.tx, &moved.facts);
+    let height = match facts.position {
+        TxPosition::Block { height, .. } => Some(height),
+        TxPosition::Mempool { .. } | TxPosition::Absent => None,
+    };
+    if facts.position == TxPosition::Absent {
+        tx.take_back_coins(txid, facts.conflict_height)?;
+    } else {
+        moved.spends.iter().try_for_each(|outpoint| tx.spend_coin(outpoint, txid, height))?;
+    }
+    if let Some(batch_seq) = tx.batch_of_version(txid)? {
+        tx.move_version(txid, &facts.position)?;
+        touched.batches.insert(batch_seq);
+        return Ok(None);
+    }
+    if !moved.spends.is_empty() {
+        return twins::take(outbox, txid, facts, touched);
+    }
+    book_change_of_strangers(outbox, txid)?;
+    Ok(None)
+}
+
+/// Takes over that the chain knows nothing of a transaction of ours.
+pub(super) fn take_unknown(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touched) -> Result<(), StoreError> {
+    let tx = outbox.tx;
+    tx.take_back_coins(txid, None)?;
+    if let Some(batch_seq) = tx.batch_of_version(txid)? {
+        tx.move_version(txid, &TxPosition::Absent)?;
+        touched.batches.insert(batch_seq);
+    } else if tx.is_twin(txid)? {
+        tx.move_twin(txid, &TxPosition::Absent, None)?;
+        touched.twins.insert(*txid);
+    } else {
+        book_change_of_strangers(outbox, txid)?;
+    }
+    Ok(())
+}
+
+/// Computes afresh what was touched; with every block all batches of which it may decide something.
+pub(super) fn settle(
+    outbox: &Outbox<'_>,
+    mut touched: Touched,
+    is_new_tip: bool,
+    tip_height: u32,
+) -> Result<Vec<StaffWarning>, OutboxError> {
+    if is_new_tip {
+        touched.batches.extend(outbox.tx.pending_batches()?);
+    }
+    if is_new_tip || !touched.batches.is_empty() {
+        // Many blocks may have come since the last look: what was open at its tip is settled under this one.
+        let looked_height = outbox.tx.tip_height()?.min(tip_height);
+        touched.twins.extend(outbox.tx.pending_twins(looked_height)?);
+    }
+    let mut warnings = Vec::new();
+    for txid in &touched.twins {
+        for payout in outbox.tx.payouts_of_twin(txid)? {
+            match payout.batch_seq {
+                Some(batch_seq) => {
+                    touched.batches.insert(batch_seq);
+                }
+                None => warnings.extend(batches::settle_alone(outbox, payout, tip_height)?),
+            }
+        }
+    }
+    for batch_seq in touched.batches {
+        warnings.extend(batches::settle(outbox, batch_seq, tip_height)?);
+        // What a twin takes from us depends on whether the batch is reckoned whose coins it spends.
+        for outpoint in outbox.tx.inputs_of_batch(batch_seq)? {
+            let spender = outbox.tx.coin_facts(&outpoint)?.and_then(|coin| coin.spent_by);
+            if let Some(spender) = spender
+                && outbox.tx.is_twin(&spender)?
+            {
+                touched.twins.insert(spender);
+            }
+        }
+    }
+    for txid in &touched.twins {
+        twins::book(outbox, txid)?;
+    }
+    Ok(warnings)
+}
+
+/// Somebody paid one of our change addresses: coins of no payment.
+fn book_change_of_strangers(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
+    for (outpoint, coin) in outbox.tx.change_coins(txid)? {
+        let is_in_block = matches!(coin.position, Position::Block { .. });
+        let sats = if is_in_block { batches::sats(coin.amount_sats) } else { 0 };
+        if sats != coin.booked_sats {
+            let about = About { txid: Some(*txid), ..About::default() };
+            ledger::book(outbox, LedgerKind::Other, sats - coin.booked_sats, about)?;
+            outbox.tx.book_coin(&outpoint, sats)?;
+        }
+    }
+    Ok(())
 }

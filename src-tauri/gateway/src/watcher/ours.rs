@@ -74,7 +74,9 @@ impl<'a> Ours<'a> {
                     self.gateway.wallet.get().and_then(|wallet| wallet.change.index_of(&output.script_pubkey))
                 {
                     let keychain = Keychain::Internal;
-                    found.change.push(Coin { outpoint, keychain, index, payment_seq: None, amount_sats });
+                    self.know_change_beyond(index);
+                    let is_coinbase = tx.is_coinbase();
+                    found.change.push(Coin { outpoint, keychain, index, payment_seq: None, amount_sats, is_coinbase });
                 } else {
                     continue;
                 }
@@ -83,6 +85,15 @@ impl<'a> Ours<'a> {
             found.spends = self.spent(reader, tx)?;
             Ok(found)
         })
+    }
+
+    /// Another copy of the wallet may use our change far beyond what was given here: as far as it did, and some more, is known
+    /// before the next transaction is looked at.
+    fn know_change_beyond(&self, index: u32) {
+        let Some(wallet) = self.gateway.wallet.get() else { return };
+        if let Err(error) = wallet.change.given(index.saturating_add(1)) {
+            tracing::error!(%error, index, "the scripts of our change beyond one that was used cannot be derived");
+        }
     }
 
     fn spent(&self, reader: &Reader<'_>, tx: &Transaction) -> Result<Vec<OutPoint>, StoreError> {

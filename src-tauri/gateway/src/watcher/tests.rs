@@ -10,7 +10,7 @@ use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::payment::Cause;
 use tillgate_domain::payment::PaymentState::{self, Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
 use tillgate_domain::policy::PolicySettings;
-use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
+use tillgate_sandbox::{BroadcastFault, FaultsPatch, Replace, ReplaceTo};
 
 use crate::store::anomalies::AnomalyRow;
 use crate::store::chain::WatchedChain;
@@ -142,10 +142,13 @@ async fn a_restart_broadcasts_what_is_missing() {
     let world = World::new().await;
     let payment = world.payment().await;
     let txid = world.pay(&payment, payment.payment.amount_sats).await;
-    world.sandbox().set_faults(FaultsPatch { broadcast_rejects: Some(true), ..FaultsPatch::default() }).unwrap();
+    world
+        .sandbox()
+        .set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Reject), ..FaultsPatch::default() })
+        .unwrap();
     world.sandbox().evict(txid, world.now_ms()).unwrap();
     world.mine(1).await;
-    world.sandbox().set_faults(FaultsPatch { broadcast_rejects: Some(false), ..FaultsPatch::default() }).unwrap();
+    world.sandbox().set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Ok), ..FaultsPatch::default() }).unwrap();
     world.look().await;
     assert_eq!(world.sandbox().status().unwrap().mempool, [], "an idle look broadcasts nothing");
     let world = world.reopen().await;
@@ -290,7 +293,10 @@ async fn days_in_which_nobody_looked_take_no_coins_away() {
     assert_eq!(world.state(&payment), Unconfirmed, "no look has missed them for 14 days");
     assert_eq!(world.sandbox().status().unwrap().mempool, [txid], "they were broadcast again");
 
-    world.sandbox().set_faults(FaultsPatch { broadcast_rejects: Some(true), ..FaultsPatch::default() }).unwrap();
+    world
+        .sandbox()
+        .set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Reject), ..FaultsPatch::default() })
+        .unwrap();
     world.sandbox().evict(txid, world.now_ms()).unwrap();
     world.look().await;
     world.pass_ms(14 * DAY_MS - 2_000).await;

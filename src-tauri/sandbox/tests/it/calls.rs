@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tillgate_sandbox::{FaultsPatch, Pay, Replace, ReplaceTo, SandboxError, TxPosition};
+use tillgate_sandbox::{BroadcastFault, FaultsPatch, Pay, Replace, ReplaceTo, SandboxError, TxPosition};
 
 use crate::common::{Fixture, INITIAL_HEIGHT, NOW_MS};
 
@@ -113,9 +113,10 @@ fn replacing_to_the_customer_takes_the_payment_back_for_five_more() {
     assert_eq!(view.fee_rate_sat_vb, 10);
     assert!(view.tx.output.iter().all(|output| output.script_pubkey != f.shop.script));
     assert_eq!(f.view(paid).conflicts, [new]);
-    assert!(f.view(paid).conflict_in_mempool && !f.view(paid).conflict_in_chain);
+    assert!(f.view(paid).conflict_in_mempool && f.view(paid).conflict_height.is_none());
     f.sandbox.mine(1, false, NOW_MS).unwrap();
-    assert!(f.view(paid).conflict_in_chain && !f.view(paid).conflict_in_mempool);
+    assert_eq!(f.view(paid).conflict_height, Some(INITIAL_HEIGHT + 1));
+    assert!(!f.view(paid).conflict_in_mempool);
 }
 
 #[test]
@@ -190,7 +191,7 @@ fn faults_change_one_by_one_and_are_kept() {
     f.sandbox.set_faults(FaultsPatch { chain_down: Some(true), ..Default::default() }).unwrap();
     f.sandbox.set_faults(FaultsPatch { latency_ms: Some(250), ..Default::default() }).unwrap();
     let faults = f.reopen().sandbox.faults().unwrap();
-    assert!(faults.chain_down && !faults.broadcast_rejects);
+    assert!(faults.chain_down && faults.broadcast == BroadcastFault::Ok);
     assert_eq!(faults.latency_ms, 250);
 }
 

@@ -1,6 +1,6 @@
 //! The file: who may read it, and which files are refused.
 
-use tillgate_sandbox::{Sandbox, SandboxError};
+use tillgate_sandbox::{BroadcastFault, Sandbox, SandboxError};
 
 use crate::common::{Fixture, NOW_MS};
 
@@ -9,8 +9,8 @@ fn a_newer_schema_is_refused() {
     let Fixture { folder, sandbox, .. } = Fixture::new();
     drop(sandbox);
     let file = folder.path().join("sandbox.db");
-    rusqlite::Connection::open(&file).unwrap().pragma_update(None, "user_version", 2).unwrap();
-    assert!(matches!(Sandbox::open(&file, NOW_MS), Err(SandboxError::NewerSchema { found: 2, supported: 1 })));
+    rusqlite::Connection::open(&file).unwrap().pragma_update(None, "user_version", 3).unwrap();
+    assert!(matches!(Sandbox::open(&file, NOW_MS), Err(SandboxError::NewerSchema { found: 3, supported: 2 })));
 }
 
 #[test]
@@ -74,4 +74,31 @@ fn an_older_copy_of_the_file_was_never_where_the_chain_got_to() {
 fn each_new_file_is_a_chain_of_its_own() {
     let (one, other) = (Fixture::new(), Fixture::new());
     assert_ne!(one.sandbox.identity(), other.sandbox.identity());
+}
+
+#[test]
+fn a_file_of_the_first_version_is_brought_up_to_this_one_with_all_it_holds() {
+    let f = Fixture::new();
+    let paid = f.pay(50_000, 1);
+    let Fixture { folder, sandbox, shop } = f;
+    drop(sandbox);
+    rusqlite::Connection::open(folder.path().join("sandbox.db"))
+        .unwrap()
+        .execute_batch(
+            "ALTER TABLE meta ADD COLUMN broadcast_rejects INTEGER NOT NULL DEFAULT 1
+                CHECK (broadcast_rejects IN (0, 1));
+             ALTER TABLE meta DROP COLUMN broadcast;
+             ALTER TABLE meta DROP COLUMN keys_locked;
+             ALTER TABLE meta DROP COLUMN fee_rate_sat_vb;
+             DROP INDEX outputs_by_script;
+             PRAGMA user_version = 1;",
+        )
+        .unwrap();
+    let sandbox = Sandbox::open(&folder.path().join("sandbox.db"), NOW_MS).unwrap();
+    let f = Fixture { folder, sandbox, shop }.reopen();
+    let faults = f.sandbox.faults().unwrap();
+    assert_eq!((faults.broadcast, faults.keys_locked), (BroadcastFault::Reject, false));
+    assert_eq!(faults.fee_estimate_sat_vb(), 2);
+    assert_eq!(f.sandbox.outputs_to(&f.shop.script).unwrap()[0].outpoint.txid, paid);
+    f.pay(60_000, 1);
 }

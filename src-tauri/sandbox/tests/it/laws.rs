@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bitcoin::{OutPoint, Txid};
 use proptest::prelude::*;
-use tillgate_sandbox::{Pay, Replace, ReplaceTo};
+use tillgate_sandbox::{Pay, Replace, ReplaceTo, TxView};
 
 use crate::common::{Fixture, NOW_MS};
 
@@ -17,6 +17,8 @@ enum Step {
     Reorg { depth: u32, keep: bool },
     ShopSpends { which: usize },
     Rebroadcast { which: usize },
+    MineAbove { min_fee_rate_sat_kvb: u64 },
+    MineGiven { which: usize },
     Reopen,
 }
 
@@ -30,6 +32,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (1u32..5, any::<bool>()).prop_map(|(depth, keep)| Step::Reorg { depth, keep }),
         3 => any::<usize>().prop_map(|which| Step::ShopSpends { which }),
         1 => any::<usize>().prop_map(|which| Step::Rebroadcast { which }),
+        1 => (0u64..20_000).prop_map(|min_fee_rate_sat_kvb| Step::MineAbove { min_fee_rate_sat_kvb }),
+        2 => any::<usize>().prop_map(|which| Step::MineGiven { which }),
         1 => Just(Step::Reopen),
     ]
 }
@@ -75,6 +79,12 @@ fn run(f: Fixture, seen: &mut Vec<Txid>, step: &Step) -> Fixture {
         }
         Step::Rebroadcast { which } => {
             let _refused = pick(*which, seen).map(|txid| f.sandbox.broadcast(&f.view(txid).tx, NOW_MS));
+        }
+        Step::MineAbove { min_fee_rate_sat_kvb } => {
+            drop(f.sandbox.mine_above(1, *min_fee_rate_sat_kvb, NOW_MS).unwrap());
+        }
+        Step::MineGiven { which } => {
+            let _refused = pick(*which, seen).map(|txid| f.sandbox.mine_transactions(&[f.view(txid).tx], NOW_MS));
         }
         Step::Reopen => return f.reopen(),
     }
@@ -138,6 +148,21 @@ fn check_laws(f: &Fixture) {
     assert_eq!(stored, coins.into_iter().collect());
 }
 
+/// What a watcher knows who is told of changes alone.
+#[derive(Default)]
+struct Watcher {
+    cursor: i64,
+    known: HashMap<Txid, TxView>,
+}
+
+impl Watcher {
+    fn look(&mut self, f: &Fixture) {
+        let changes = f.sandbox.changes_since(self.cursor, 10_000).unwrap();
+        self.cursor = changes.cursor;
+        self.known.extend(changes.txs.into_iter().map(|view| (view.txid, view)));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 40, failure_persistence: None, ..Default::default() })]
 
@@ -145,9 +170,15 @@ proptest! {
     fn no_order_of_calls_breaks_the_chain(steps in prop::collection::vec(step(), 1..25)) {
         let mut f = Fixture::new();
         let mut seen = Vec::new();
+        let mut watcher = Watcher::default();
         for step in &steps {
             f = run(f, &mut seen, step);
+            watcher.look(&f);
         }
         check_laws(&f);
+        // Whatever became of a transaction, its conflicts included, was told.
+        for view in f.sandbox.changes_since(0, 10_000).unwrap().txs {
+            assert_eq!(watcher.known.get(&view.txid), Some(&view));
+        }
     }
 }

@@ -1,9 +1,15 @@
 //! The sandbox as its callers see it: a real file, real blocks, real signatures.
 
 #[cfg(test)]
+mod addresses;
+#[cfg(test)]
+mod blocks;
+#[cfg(test)]
 mod calls;
 #[cfg(test)]
 mod common;
+#[cfg(test)]
+mod faults;
 #[cfg(test)]
 mod file;
 #[cfg(test)]
@@ -12,3 +18,5 @@ mod laws;
 mod reorgs;
 #[cfg(test)]
 mod rules;
+#[cfg(test)]
+mod watched;

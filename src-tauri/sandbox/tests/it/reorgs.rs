@@ -48,7 +48,7 @@ fn without_keeping_the_customers_own_are_double_spent_and_nothing_else_is_mined(
     f.sandbox.reorg(2, false, NOW_MS).unwrap();
     let view = f.view(paid);
     assert_eq!(view.position, TxPosition::Absent);
-    assert!(view.conflict_in_chain);
+    assert!(view.conflict_height.is_some());
     let double = view.conflicts[0];
     assert!(f.is_in_block(double));
     assert!(f.view(double).tx.output.iter().all(|output| output.script_pubkey != f.shop.script));
@@ -69,7 +69,7 @@ fn a_chain_of_payments_falls_with_its_first() {
     let since = cursor(&f.sandbox);
     f.sandbox.reorg(1, false, NOW_MS).unwrap();
     assert!(f.is_absent(paid) && f.is_absent(shops.compute_txid()));
-    assert!(f.view(shops.compute_txid()).conflict_in_chain);
+    assert!(f.view(shops.compute_txid()).conflict_height.is_some());
     assert!(f.view(shops.compute_txid()).has_unconfirmed_ancestors);
     assert!(changed(&f.sandbox, since).contains(&shops.compute_txid()));
 }

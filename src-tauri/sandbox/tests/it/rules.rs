@@ -2,7 +2,7 @@
 
 use bitcoin::absolute::LockTime;
 use bitcoin::{Amount, OutPoint, ScriptBuf, Sequence, Target, TxOut};
-use tillgate_sandbox::{Broadcast, BroadcastRefusal, FaultsPatch, Replace, ReplaceTo};
+use tillgate_sandbox::{Broadcast, BroadcastFault, BroadcastRefusal, FaultsPatch, Replace, ReplaceTo};
 
 use crate::common::{Fixture, INITIAL_HEIGHT, NOW_MS, unsigned};
 
@@ -213,9 +213,9 @@ fn an_evicted_transaction_is_refused_until_the_next_block() {
 fn broadcasts_are_refused_on_request() {
     let f = Fixture::new();
     let tx = f.shop.spend(&[f.shop_coin(f.pay(50_000, 1))], 500);
-    f.sandbox.set_faults(FaultsPatch { broadcast_rejects: Some(true), ..Default::default() }).unwrap();
+    f.sandbox.set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Reject), ..Default::default() }).unwrap();
     assert!(matches!(f.sandbox.broadcast(&tx, NOW_MS), Err(BroadcastRefusal::Refused(_))));
     f.pay(50_000, 0);
-    f.sandbox.set_faults(FaultsPatch { broadcast_rejects: Some(false), ..Default::default() }).unwrap();
+    f.sandbox.set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Ok), ..Default::default() }).unwrap();
     f.sandbox.broadcast(&tx, NOW_MS).unwrap();
 }

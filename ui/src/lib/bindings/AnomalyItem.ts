@@ -64,4 +64,8 @@ notified: boolean,
 /**
  * What accepting the coins that came for its payment would mean; absent where staff may not.
  */
-acceptance: Acceptance | null, };
+acceptance: Acceptance | null, 
+/**
+ * The payout that sends the coins back, or is to.
+ */
+payoutId: string | null, };

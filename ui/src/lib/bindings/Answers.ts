@@ -2,18 +2,27 @@
 import type { AnomalyItem } from "./AnomalyItem";
 import type { DeliveryItem } from "./DeliveryItem";
 import type { DoctorView } from "./DoctorView";
+import type { EstimateView } from "./EstimateView";
 import type { KeyItem } from "./KeyItem";
+import type { LimitsView } from "./LimitsView";
 import type { NewHmacKey } from "./NewHmacKey";
 import type { NewKey } from "./NewKey";
 import type { Page } from "./Page";
 import type { PaymentItem } from "./PaymentItem";
 import type { PaymentView } from "./PaymentView";
+import type { PayoutItem } from "./PayoutItem";
+import type { PayoutView } from "./PayoutView";
 import type { Resent } from "./Resent";
 import type { SandboxAnswer } from "./SandboxAnswer";
+import type { SenderView } from "./SenderView";
 import type { SettingItem } from "./SettingItem";
+import type { StatementView } from "./StatementView";
 import type { StatusView } from "./StatusView";
+import type { WalletDescriptorView } from "./WalletDescriptorView";
+import type { WalletInfoView } from "./WalletInfoView";
+import type { WalletLabelsView } from "./WalletLabelsView";
 
 /**
  * What each command answers.
  */
-export type Answers = { status: StatusView, listPayments: Page<PaymentItem>, showPayment: PaymentView, createPayment: PaymentView, acceptPayment: PaymentView, listAnomalies: Page<AnomalyItem>, showAnomaly: AnomalyItem, dismissAnomaly: AnomalyItem, listDeliveries: Page<DeliveryItem>, resend: Resent, listKeys: Page<KeyItem>, createKey: NewKey, revokeKey: KeyItem, rotateHmacKey: NewHmacKey, listSettings: Page<SettingItem>, getSetting: SettingItem, setSetting: SettingItem, unsetSetting: SettingItem, doctor: DoctorView, sandbox: SandboxAnswer, };
+export type Answers = { status: StatusView, listPayments: Page<PaymentItem>, showPayment: PaymentView, createPayment: PaymentView, acceptPayment: PaymentView, listAnomalies: Page<AnomalyItem>, showAnomaly: AnomalyItem, dismissAnomaly: AnomalyItem, refundAnomaly: PayoutView, listPayouts: Page<PayoutItem>, showPayout: PayoutView, requestPayout: PayoutView, estimatePayout: EstimateView, approvePayout: PayoutView, bumpPayout: PayoutView, abandonPayout: PayoutView, releaseSender: SenderView, retrySender: SenderView, showLimits: LimitsView, setLimits: LimitsView, walletInfo: WalletInfoView, walletDescriptor: WalletDescriptorView, walletLabels: WalletLabelsView, statement: StatementView, listDeliveries: Page<DeliveryItem>, resend: Resent, listKeys: Page<KeyItem>, createKey: NewKey, revokeKey: KeyItem, rotateHmacKey: NewHmacKey, listSettings: Page<SettingItem>, getSetting: SettingItem, setSetting: SettingItem, unsetSetting: SettingItem, doctor: DoctorView, sandbox: SandboxAnswer, };

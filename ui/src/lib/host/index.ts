@@ -7,8 +7,11 @@ export type { Answers };
 
 export type CommandName = Command["command"];
 
-/** What the program around the window tells: something changed; the window was closed and there is no tray. */
-export type HostEvent = "changed" | "no-tray";
+/**
+ * What the program around the window tells: something changed; the window was closed and there is no tray; a person wants
+ * to see the offers that wait for approval.
+ */
+export type HostEvent = "changed" | "no-tray" | "offers";
 
 /** What the program around the window can do for it. */
 export type ShellAct = "quit" | "hide" | "reopen";

@@ -1,6 +1,7 @@
 // What a person narrowed and scrolled in each list, remembered while another screen is shown.
 import type { Attachment } from "svelte/attachments";
 import type { PaymentState } from "../bindings/PaymentState";
+import type { PayoutState } from "../bindings/PayoutState";
 
 const everyPayment: { search: string; wanted: PaymentState | ""; offset: number } = {
   search: "",
@@ -8,13 +9,20 @@ const everyPayment: { search: string; wanted: PaymentState | ""; offset: number 
   offset: 0,
 };
 
+const everyPayout: { search: string; wanted: PayoutState | ""; offset: number } = {
+  search: "",
+  wanted: "",
+  offset: 0,
+};
+
 export const lists = $state({
   payments: everyPayment,
+  payouts: everyPayout,
   anomalies: { open: true, offset: 0 },
 });
 
 /** Where each list was scrolled to. No screen shows it, so nothing needs to hear of it. */
-const scrolled = { payments: 0, anomalies: 0 };
+const scrolled = { payments: 0, payouts: 0, anomalies: 0 };
 
 /** Goes back to where the list was scrolled to, and follows it from there on. */
 export function keepsPlace(list: keyof typeof lists): Attachment<HTMLElement> {

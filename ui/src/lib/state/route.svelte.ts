@@ -3,6 +3,9 @@ export type Route =
   | { screen: "payments" }
   | { screen: "payment"; id: string }
   | { screen: "new" }
+  | { screen: "payouts" }
+  | { screen: "payout"; id: string }
+  | { screen: "new-payout" }
   | { screen: "anomalies" }
   | { screen: "keys" }
   | { screen: "sandbox" };
@@ -12,7 +15,11 @@ export function parseRoute(hash: string): Route {
   switch (screen) {
     case "payment":
       return id ? { screen, id } : { screen: "payments" };
+    case "payout":
+      return id ? { screen, id } : { screen: "payouts" };
     case "new":
+    case "payouts":
+    case "new-payout":
     case "anomalies":
     case "keys":
     case "sandbox":
@@ -23,7 +30,7 @@ export function parseRoute(hash: string): Route {
 }
 
 export function hrefOf(route: Route): string {
-  return route.screen === "payment" ? `#/payment/${route.id}` : `#/${route.screen}`;
+  return "id" in route ? `#/${route.screen}/${route.id}` : `#/${route.screen}`;
 }
 
 export const router = $state<{ route: Route }>({ route: parseRoute(location.hash) });

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use tillgate_domain::payment::PaymentState;
 
 use crate::console::Command;
-use crate::console::anomalies::{DismissAnomaly, ListAnomalies, ShowAnomaly};
+use crate::console::anomalies::{DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly};
 use crate::console::deliveries::{ListDeliveries, Resend};
 use crate::console::payments::{AcceptPayment, ListPayments, ShowPayment};
 
@@ -67,6 +67,20 @@ pub(in crate::cli) enum Anomalies {
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
+    /// Send an anomaly's coins back: a payout of all of them, the fee being the merchant's. JSON: the payout record.
+    Refund {
+        /// Its id.
+        id: String,
+        /// Where its coins go: ask the customer.
+        #[arg(long, value_name = "ADDRESS")]
+        address: String,
+        /// The currency that the payout is told in [default: the payment's].
+        #[arg(long, value_name = "CODE")]
+        currency: Option<String>,
+        /// Approve the payout at once; else it is an offer that ends after offerValidityMinutes.
+        #[arg(long)]
+        approve: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -79,9 +93,9 @@ pub(in crate::cli) enum Deliveries {
         #[arg(long)]
         failed: bool,
     },
-    /// Queue the present record again, for a delivery, payment or anomaly. JSON: {"queued"}.
+    /// Queue the present record again, for a delivery, payment, anomaly or payout. JSON: {"queued"}.
     Resend {
-        /// The id of the delivery, payment or anomaly.
+        /// The id of the delivery, payment, anomaly or payout.
         id: String,
     },
 }
@@ -107,6 +121,9 @@ impl Anomalies {
             Self::List { range, open } => ListAnomalies { open, limit: range.limit, offset: range.offset }.into(),
             Self::Show { id } => ShowAnomaly { anomaly_id: id }.into(),
             Self::Dismiss { id, reason } => DismissAnomaly { anomaly_id: id, reason }.into(),
+            Self::Refund { id, address, currency, approve } => {
+                RefundAnomaly { anomaly_id: id, address, currency, approve }.into()
+            }
         }
     }
 }

@@ -2,11 +2,15 @@
 
 use clap::{CommandFactory as _, Parser as _};
 use tillgate_domain::payment::PaymentState;
+use tillgate_domain::payout::PayoutState;
 
-use super::{Meaning, Tillgate};
+use super::{Form, Meaning, Tillgate};
 use crate::console::Command;
+use crate::console::anomalies::RefundAnomaly;
 use crate::console::keys::CreateKey;
+use crate::console::limits::SetLimits;
 use crate::console::payments::ListPayments;
+use crate::console::payouts::{AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, ReleaseSender};
 use crate::console::settings::SetSetting;
 use crate::console::status::Status;
 
@@ -66,6 +70,52 @@ fn a_line_means_its_command() {
 }
 
 #[test]
+fn a_line_about_payouts_means_its_command() {
+    let id = || "ab".to_owned();
+    for (line, command) in [
+        ("payouts approve ab", ApprovePayout { payout_id: id() }.into()),
+        ("payouts bump ab", BumpPayout { payout_id: id(), fee_rate: None }.into()),
+        ("payouts bump ab --fee-rate 12", BumpPayout { payout_id: id(), fee_rate: Some(12) }.into()),
+        ("payouts abandon ab", AbandonPayout { payout_id: id(), all: false }.into()),
+        ("payouts abandon ab --all", AbandonPayout { payout_id: id(), all: true }.into()),
+        ("payouts release", ReleaseSender {}.into()),
+        (
+            "payouts list --status NEW --limit 3",
+            ListPayouts { limit: 3, offset: 0, states: vec![PayoutState::New.into()], search: None }.into(),
+        ),
+        (
+            "anomalies refund ab --address bc1q --currency EUR",
+            RefundAnomaly {
+                anomaly_id: id(),
+                address: "bc1q".to_owned(),
+                currency: Some("EUR".to_owned()),
+                approve: false,
+            }
+            .into(),
+        ),
+        ("limits set --daily 0.5", SetLimits { daily_btc: Some("0.5".to_owned()), minimum_btc: None }.into()),
+    ] as [(&str, Command); 9]
+    {
+        assert_eq!(parse(line).unwrap(), command, "{line}");
+    }
+}
+
+#[test]
+fn the_form_of_the_statement_is_what_the_line_says() {
+    for (line, form) in [
+        ("statement --currency USD", Form::Text),
+        ("statement --currency USD --json", Form::Json),
+        ("statement --currency USD --format json", Form::Json),
+        ("statement --currency USD --format csv", Form::Csv),
+        ("payouts list", Form::Text),
+        ("payouts list --json", Form::Json),
+    ] {
+        let words = std::iter::once("tillgate").chain(line.split(' '));
+        assert_eq!(Tillgate::try_parse_from(words).unwrap().form(), form, "{line}");
+    }
+}
+
+#[test]
 fn a_logo_is_taken_from_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("logo");
@@ -87,6 +137,14 @@ fn wrong_usage_is_refused_by_the_grammar() {
         "anomalies dismiss abc",
         "payments list --limit 501",
         "payments list --status PAID",
+        "payouts request --address a --currency USD",
+        "payouts request --address a --currency USD --btc 1 --fiat 2",
+        "payouts bump ab --fee-rate 0",
+        "payouts list --status PAID",
+        "limits set",
+        "anomalies refund ab",
+        "statement",
+        "statement --currency USD --format xml",
         "nonsense",
         "serve -x",
     ] {

@@ -34,6 +34,11 @@ pub(super) fn status(view: &StatusView) -> String {
         ("open payments", view.open_payments.to_string()),
         ("open anomalies", view.open_anomalies.to_string()),
         ("open reversals", view.open_reversals.to_string()),
+        ("balance", format!("{} BTC", view.balance.shown)),
+        ("offers to approve", offers(view)),
+        ("payouts on their way", view.payouts_queued.to_string()),
+        ("payouts wait for", view.sender_waits_for.clone().unwrap_or_else(none)),
+        ("sender", sender(view)),
         ("waiting notifications", view.waiting_notifications.to_string()),
         ("failing notifications", failing),
         (
@@ -53,4 +58,19 @@ pub(super) fn status(view: &StatusView) -> String {
         text.push_str(&format!("\nWarning: {}\n", plain(warning)));
     }
     text
+}
+
+/// Offers of shops that wait for people.
+fn offers(view: &StatusView) -> String {
+    match view.offers_waiting {
+        0 => "0".to_owned(),
+        waiting => format!("{waiting}: `tillgate payouts list --status NEW`"),
+    }
+}
+
+fn sender(view: &StatusView) -> String {
+    match &view.sender_hold {
+        Some(reason) => format!("HOLDS: {reason}; `tillgate payouts release` lets it go on"),
+        None => "ready".to_owned(),
+    }
 }

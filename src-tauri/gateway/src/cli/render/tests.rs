@@ -83,11 +83,15 @@ fn the_status_tells_of_reversals_and_of_what_shops_do_not_hear() {
         "rates": [{"currency": "USD", "rate": "65000.0000", "fresh": true, "shown": "65,000"}], "openPayments": 1,
         "openAnomalies": 4, "waitingNotifications": 9, "hmacKey": true, "sandbox": true, "secrets": "keyring",
         "warnings": [], "currencies": ["USD"], "openReversals": 2, "failingNotifications": 5,
-        "failingServers": ["a.example", "b.example:8443"]});
+        "failingServers": ["a.example", "b.example:8443"], "offersWaiting": 3, "payoutsQueued": 1,
+        "senderWaitsFor": "the keyring is locked", "senderHold": null, "balance": sum("0.50000000", "0.50000000")});
     let text = render(&Status {}.into(), view).unwrap();
     assert!(line(&text, "open reversals").contains('2'), "{text}");
     assert!(line(&text, "failing notifications").ends_with("5, to a.example, b.example:8443"), "{text}");
     assert!(line(&text, "USD").contains("65,000  fresh"), "{text}");
+    assert!(line(&text, "offers to approve").contains("3: `tillgate payouts list"), "{text}");
+    assert!(line(&text, "payouts wait for").ends_with("the keyring is locked"), "{text}");
+    assert!(line(&text, "balance").ends_with("0.50000000 BTC"), "{text}");
 }
 
 #[test]

@@ -2,10 +2,12 @@
 
 use axum::body::Body;
 use axum::http::Method;
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use serde_json::{Value, json};
 
-use super::shop::{Shop, order};
+use super::shop::{Shop, make_key, order};
 use crate::http::error_type::ErrorType;
+use crate::testing::SHOP;
 
 /// Whether a record has all that its schema requires, and nothing that it does not name.
 fn fits(description: &Value, schema: &str, record: &Value) {
@@ -23,6 +25,7 @@ fn fits(description: &Value, schema: &str, record: &Value) {
             Some("string") => value.is_string(),
             Some("number" | "integer") => value.is_number(),
             Some("array") => value.is_array(),
+            Some("boolean") => value.is_boolean(),
             _ => value.is_object(),
         };
         assert!(fits, "{field}: {value}");
@@ -64,6 +67,18 @@ async fn records_and_failures_are_as_described() {
     fits(&description, "BtcTransaction", &page["items"][0]["btcTransactions"][0]);
     fits(&description, "PaginationInfo", &page["paginationInfo"]);
     fits(&description, "Anomaly", &shop.get("/v2/anomalies").await.ok()["items"][0]);
+    let desk = make_key(&shop.world.gateway.keys, "desk", "full", false).await;
+    let asked = json!({ "btcAmount": "0.001", "currency": "USD", "comment": "for you", "notificationUrl": SHOP,
+        "address": "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080" });
+    let request = shop.request(Method::POST, "/v2/payouts?autoApprove").header(AUTHORIZATION, &desk);
+    let request = request.header(CONTENT_TYPE, "application/json").body(asked.to_string().into()).unwrap();
+    fits(&description, "Payout", &shop.send(request).await.ok());
+    let page = shop.get_as(&desk, "/v2/payouts").await.ok();
+    fits(&description, "Payout", &page["items"][0]);
+    fits(&description, "PaginationInfo", &page["paginationInfo"]);
+    fits(&description, "PayoutLimit", &shop.get_as(&desk, "/v2/payouts/limit").await.ok());
+    let estimate = "/v2/estimate-payout/btc-to-fiat?btcAmount=0.001&currency=USD";
+    fits(&description, "PayoutEstimate", &shop.get_as(&desk, estimate).await.ok());
     for field_error in shop.ask(&json!({})).await.json().as_array().unwrap() {
         fits(&description, "Error", field_error);
     }

@@ -35,6 +35,7 @@ impl Chain for Other {
         if self.is_blind {
             let blind = |facts| TxFacts {
                 conflict_in_chain: Fact::Unknown,
+                conflict_height: None,
                 conflict_in_mempool: Fact::Unknown,
                 conflicts: Vec::new(),
                 unconfirmed_ancestors: Fact::Unknown,

@@ -1,0 +1,239 @@
+//! What becomes of payouts that share a transaction (interface, section 4, "Sending: exactly once"): a pure function of
+//! where the transactions stand that pay them.
+
+use bitcoin::Txid;
+
+use crate::payout::PayoutState;
+
+/// Confirmations from which a conflict is taken for final.
+pub const FINAL_CONFIRMATIONS: u32 = 6;
+
+/// Where a stored transaction stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Position {
+    /// In the block of this height.
+    Block {
+        /// Height of the block.
+        height: u32,
+    },
+    /// In the mempool.
+    Mempool,
+    /// In neither.
+    Absent,
+}
+
+/// One stored transaction of a batch, or one of another copy of this wallet, as the rules see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version {
+    /// Its id.
+    pub txid: Txid,
+    /// Whether it pays the payouts; the others give the batch up.
+    pub pays: bool,
+    /// Whether a backend ever took it.
+    pub accepted: bool,
+    /// Where the last look found it.
+    pub position: Position,
+    /// The lowest height of a block with a transaction that spends an input of it, or of an unconfirmed ancestor.
+    pub conflict_height: Option<u32>,
+}
+
+/// What became of one payout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settled {
+    /// Its state.
+    pub state: PayoutState,
+    /// The transaction that its record names: the confirmed one that pays it, else the newest.
+    pub txid: Option<Txid>,
+}
+
+impl Position {
+    /// The confirmations of what stands there, under a tip of this height.
+    #[must_use]
+    pub const fn confirmations(self, tip_height: u32) -> u32 {
+        match self {
+            Self::Block { height } => confirmations(height, tip_height),
+            Self::Mempool | Self::Absent => 0,
+        }
+    }
+}
+
+impl Version {
+    /// Its confirmations under a tip of this height.
+    #[must_use]
+    pub const fn confirmations(&self, tip_height: u32) -> u32 {
+        self.position.confirmations(tip_height)
+    }
+
+    /// Whether it can never be mined any more, as far as six confirmations tell.
+    #[must_use]
+    pub fn is_ruled_out(&self, tip_height: u32) -> bool {
+        self.position == Position::Absent
+            && self.conflict_height.is_some_and(|height| confirmations(height, tip_height) >= FINAL_CONFIRMATIONS)
+    }
+
+    const fn is_in_block(&self) -> bool {
+        matches!(self.position, Position::Block { .. })
+    }
+
+    const fn was_taken(&self) -> bool {
+        self.accepted || !matches!(self.position, Position::Absent)
+    }
+}
+
+/// What becomes of an approved payout. `versions` are its batch's, the oldest first (none before it has one); `twins` are
+/// what other copies of this wallet pay it with, the first noticed first. Called again with the same facts it says the same.
+#[must_use]
+pub fn settle(state: PayoutState, versions: &[Version], twins: &[Version], tip_height: u32) -> Settled {
+    let paying = || versions.iter().filter(|version| version.pays);
+    let payers = || paying().chain(twins);
+    let confirmed = payers().find(|payer| payer.is_in_block());
+    let in_mempool = twins.iter().rfind(|twin| twin.position == Position::Mempool);
+    let newest = paying().next_back().or_else(|| twins.last());
+    let txid = confirmed.or(in_mempool).or(newest).map(|payer| payer.txid);
+    let all_ruled_out = payers().next().is_some() && payers().all(|payer| payer.is_ruled_out(tip_height));
+    let state = match state {
+        PayoutState::New | PayoutState::Expired => state,
+        PayoutState::Queued | PayoutState::Sent | PayoutState::Failed if confirmed.is_some() => PayoutState::Sent,
+        PayoutState::Queued | PayoutState::Sent if all_ruled_out => PayoutState::Failed,
+        PayoutState::Queued if payers().any(Version::was_taken) => PayoutState::Sent,
+        PayoutState::Queued | PayoutState::Sent | PayoutState::Failed => state,
+    };
+    Settled { state, txid }
+}
+
+/// Whether none of a batch's paying transactions can be mined any more: its inputs are free again then.
+#[must_use]
+pub fn is_ruled_out(versions: &[Version], tip_height: u32) -> bool {
+    versions.iter().any(|version| version.pays)
+        && versions.iter().filter(|version| version.pays).all(|version| version.is_ruled_out(tip_height))
+}
+
+/// Whether a later block may still decide something of a batch.
+#[must_use]
+pub fn is_pending(versions: &[Version], tip_height: u32) -> bool {
+    let is_final = |version: &Version| version.confirmations(tip_height) >= FINAL_CONFIRMATIONS;
+    !versions.iter().any(is_final) && !is_ruled_out(versions, tip_height)
+}
+
+/// The share of a transaction's fee of the payout at `index` of `count`, the oldest first: equal parts, and the satoshis
+/// that are left over one each to the oldest.
+#[must_use]
+pub const fn fee_share_sats(fee_sats: u64, count: u64, index: u64) -> u64 {
+    match fee_sats.checked_div(count) {
+        None => 0,
+        Some(part) => part + if index < fee_sats % count { 1 } else { 0 },
+    }
+}
+
+const fn confirmations(height: u32, tip_height: u32) -> u32 {
+    match tip_height.checked_sub(height) {
+        Some(above) => above + 1,
+        None => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcoin::hashes::Hash as _;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TIP: u32 = 100;
+
+    fn txid(number: u8) -> Txid {
+        Txid::from_byte_array([number; 32])
+    }
+
+    fn version(number: u8, position: Position) -> Version {
+        Version { txid: txid(number), pays: true, accepted: false, position, conflict_height: None }
+    }
+
+    fn state(before: PayoutState, versions: &[Version]) -> PayoutState {
+        settle(before, versions, &[], TIP).state
+    }
+
+    #[test]
+    fn a_payout_is_sent_once_a_backend_took_its_transaction_and_stays_so_when_that_drops_out() {
+        let stored = version(1, Position::Absent);
+        assert_eq!(state(PayoutState::Queued, &[stored]), PayoutState::Queued);
+        let taken = Version { accepted: true, ..stored };
+        assert_eq!(state(PayoutState::Queued, &[taken]), PayoutState::Sent);
+        assert_eq!(state(PayoutState::Queued, &[version(1, Position::Mempool)]), PayoutState::Sent);
+        assert_eq!(state(PayoutState::Sent, &[stored]), PayoutState::Sent);
+    }
+
+    #[test]
+    fn it_fails_only_when_every_transaction_that_pays_it_is_ruled_out_six_blocks_deep() {
+        let ruled_out_at =
+            |number, height| Version { conflict_height: Some(height), ..version(number, Position::Absent) };
+        assert_eq!(state(PayoutState::Sent, &[ruled_out_at(1, 96)]), PayoutState::Sent);
+        assert_eq!(state(PayoutState::Sent, &[ruled_out_at(1, 95)]), PayoutState::Failed);
+        assert_eq!(state(PayoutState::Sent, &[ruled_out_at(1, 95), version(2, Position::Absent)]), PayoutState::Sent);
+        let gave_up = Version { pays: false, ..version(3, Position::Block { height: 95 }) };
+        assert_eq!(state(PayoutState::Sent, &[ruled_out_at(1, 95), gave_up]), PayoutState::Failed);
+        assert_eq!(state(PayoutState::Failed, &[version(1, Position::Mempool)]), PayoutState::Failed);
+    }
+
+    #[test]
+    fn an_older_transaction_that_is_mined_all_the_same_sends_it_and_names_it() {
+        let mined = version(1, Position::Block { height: 100 });
+        let newest = Version { accepted: true, ..version(2, Position::Absent) };
+        for before in [PayoutState::Queued, PayoutState::Sent, PayoutState::Failed] {
+            let settled = settle(before, &[mined, newest], &[], TIP);
+            assert_eq!(settled, Settled { state: PayoutState::Sent, txid: Some(txid(1)) });
+        }
+        assert_eq!(settle(PayoutState::Sent, &[version(1, Position::Absent), newest], &[], TIP).txid, Some(txid(2)));
+    }
+
+    #[test]
+    fn what_another_copy_of_the_wallet_pays_is_sent_under_its_id() {
+        let twin = version(9, Position::Mempool);
+        let settled = settle(PayoutState::Queued, &[], &[twin], TIP);
+        assert_eq!(settled, Settled { state: PayoutState::Sent, txid: Some(txid(9)) });
+        let first = Version { conflict_height: Some(90), ..version(8, Position::Absent) };
+        let mined = version(9, Position::Block { height: 95 });
+        let settled = settle(PayoutState::Sent, &[], &[first, mined], TIP);
+        assert_eq!(settled, Settled { state: PayoutState::Sent, txid: Some(txid(9)) }, "one twin replaced another");
+        let own = version(1, Position::Block { height: 99 });
+        assert_eq!(settle(PayoutState::Sent, &[own], &[twin], TIP).txid, Some(txid(1)));
+    }
+
+    fn any_version() -> impl Strategy<Value = Version> {
+        let position = prop_oneof![
+            (80..=TIP).prop_map(|height| Position::Block { height }),
+            Just(Position::Mempool),
+            Just(Position::Absent)
+        ];
+        (any::<bool>(), any::<bool>(), position, proptest::option::of(80..=TIP)).prop_map(
+            |(pays, accepted, position, conflict_height)| Version {
+                txid: txid(1),
+                pays,
+                accepted,
+                position,
+                conflict_height,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn settling_stays_inside_the_table_and_twice_is_once(
+            before in proptest::sample::select(PayoutState::ALL.to_vec()),
+            versions in proptest::collection::vec(any_version(), 0..4),
+            twins in proptest::collection::vec(any_version(), 0..3),
+        ) {
+            let once = settle(before, &versions, &twins, TIP);
+            prop_assert!(once.state == before || before.may_become(once.state), "{before} -> {}", once.state);
+            prop_assert_eq!(settle(once.state, &versions, &twins, TIP), once);
+        }
+
+        #[test]
+        fn fee_shares_add_up_and_the_oldest_pay_what_is_left_over(fee in 0u64..1_000_000, count in 1u64..200) {
+            let shares: Vec<u64> = (0..count).map(|index| fee_share_sats(fee, count, index)).collect();
+            prop_assert_eq!(shares.iter().sum::<u64>(), fee);
+            prop_assert!(shares.is_sorted_by(|older, newer| older >= newer));
+            prop_assert!(shares.first().zip(shares.last()).is_some_and(|(first, last)| first - last <= 1));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! A payout and the states it passes through (interface, section 4): the merchant sends coins.
+
+pub mod address;
+pub mod limit;
+pub mod offer;
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The state of a payout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PayoutState {
+    /// An offer: nobody approved it yet, and nothing was sent.
+    New,
+    /// Nobody approved it in time; nothing is ever sent.
+    Expired,
+    /// Approved; it is sent without anybody's further doing.
+    Queued,
+    /// A backend took a transaction that pays it, or one was seen.
+    Sent,
+    /// Given up, or no transaction that pays it can be mined any more.
+    Failed,
+}
+
+/// Every change of a payout's state.
+pub const TRANSITIONS: &[(PayoutState, PayoutState)] = {
+    use PayoutState::{Expired, Failed, New, Queued, Sent};
+    &[
+        (New, Queued),
+        (New, Expired),
+        (Queued, Sent),
+        (Queued, Failed),
+        (Sent, Failed),
+        // A transaction that pays it is in a block all the same.
+        (Failed, Sent),
+    ]
+};
+
+/// A text that is no payout state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a payout's status is NEW, EXPIRED, QUEUED, SENT or FAILED")]
+pub struct NotAPayoutState;
+
+impl PayoutState {
+    /// All of them, in the order of a payout's life.
+    pub const ALL: [Self; 5] = [Self::New, Self::Expired, Self::Queued, Self::Sent, Self::Failed];
+
+    /// Its name on the wire and in the database.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "NEW",
+            Self::Expired => "EXPIRED",
+            Self::Queued => "QUEUED",
+            Self::Sent => "SENT",
+            Self::Failed => "FAILED",
+        }
+    }
+
+    /// Whether a payout may go from this state to `next`.
+    #[must_use]
+    pub fn may_become(self, next: Self) -> bool {
+        TRANSITIONS.contains(&(self, next))
+    }
+}
+
+impl fmt::Display for PayoutState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for PayoutState {
+    type Err = NotAPayoutState;
+
+    fn from_str(text: &str) -> Result<Self, NotAPayoutState> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text).ok_or(NotAPayoutState)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_reads_back_its_name() {
+        for state in PayoutState::ALL {
+            assert_eq!(state.to_string().parse(), Ok(state));
+        }
+        assert_eq!("new".parse::<PayoutState>(), Err(NotAPayoutState));
+    }
+
+    #[test]
+    fn what_was_never_approved_is_never_sent_and_what_was_sent_is_never_queued_again() {
+        use PayoutState::{Expired, Failed, New, Queued, Sent};
+        assert!(PayoutState::ALL.iter().all(|next| !Expired.may_become(*next)));
+        assert!(!New.may_become(Sent) && !New.may_become(Failed));
+        assert!(!Sent.may_become(Queued) && !Failed.may_become(Queued));
+    }
+}

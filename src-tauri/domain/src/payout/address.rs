@@ -1,0 +1,188 @@
+//! Where a payout may go: the standard addresses of one network. What is refused is refused with what it is and the remedy,
+//! for coins that were sent do not come back.
+
+use bitcoin::address::{NetworkUnchecked, ParseError};
+use bitcoin::base58;
+use bitcoin::bech32::primitives::decode::{CharError, UncheckedHrpstring, UncheckedHrpstringError};
+use bitcoin::bech32::{Bech32, Bech32m, Fe32};
+use bitcoin::secp256k1::XOnlyPublicKey;
+use bitcoin::{Address, Network, ScriptBuf, WitnessProgram};
+
+/// How SegWit addresses begin: of the main network, the test networks, regtest. No address of the older form does.
+const SEGWIT_PREFIXES: [&str; 3] = ["bc1", "tb1", "bcrt1"];
+
+/// How addresses of the older form begin.
+const BASE58_BEGINNINGS: [char; 5] = ['1', '2', '3', 'm', 'n'];
+
+/// How a lightning invoice, an LNURL or their URI begins.
+const LIGHTNING_PREFIXES: [&str; 7] = ["lightning:", "lnbc", "lntb", "lntbs", "lnbcrt", "lnurl", "lno1"];
+
+/// An address that may be paid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PayoutAddress {
+    /// What pays it.
+    pub script: ScriptBuf,
+    /// In its usual form: an address in capitals becomes the same in small letters.
+    pub text: String,
+}
+
+/// Why a text is no address that may be paid. Each goes on from the name of the field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AddressRefusal {
+    /// Nothing.
+    #[error("is empty: give the Bitcoin address to pay")]
+    Empty,
+    /// A text with blanks in it.
+    #[error("may hold no blanks: give the address alone, without spaces and line breaks")]
+    Blanks,
+    /// A payment URI.
+    #[error("is a bitcoin: URI: give the address alone, without bitcoin: and without what follows a question mark")]
+    Uri,
+    /// An invoice, an offer or an address of the Lightning network.
+    #[error("is of the Lightning network, which this gateway does not pay: give a Bitcoin address")]
+    Lightning,
+    /// A SegWit address of which some letters are capitals.
+    #[error("mixes capitals with small letters: copy the address anew, for one of them may be wrong")]
+    MixedCase,
+    /// An address with a letter too many, too few or another.
+    #[error("has a typing error (its checksum does not fit): copy the address anew")]
+    Checksum,
+    /// A SegWit address of version 1 or later, written as those of version 0 are.
+    #[error("has the checksum of another kind of address (Bech32 instead of Bech32m): ask the recipient for a new one")]
+    Bech32InsteadOfBech32m,
+    /// A SegWit address of version 0, written as the later ones are.
+    #[error("has the checksum of another kind of address (Bech32m instead of Bech32): ask the recipient for a new one")]
+    Bech32mInsteadOfBech32,
+    /// An address of another network.
+    #[error("is an address of {found}, and this gateway pays on {wanted}: ask the recipient for one of that network")]
+    OtherNetwork {
+        /// The address's network.
+        found: &'static str,
+        /// The gateway's.
+        wanted: &'static str,
+    },
+    /// A SegWit address of a version that has no meaning yet.
+    #[error(
+        "has witness version {0}, which nobody can spend safely yet: ask the recipient for another kind of address"
+    )]
+    WitnessVersion(u8),
+    /// A SegWit address that is too long or too short for its version.
+    #[error("has a witness program of a length that its version does not have: ask the recipient for a new address")]
+    WitnessProgram,
+    /// An output that is there for its transaction's fee.
+    #[error("is pay-to-anchor, which anybody can spend: ask the recipient for an address of their own")]
+    PayToAnchor,
+    /// A Taproot address without a key.
+    #[error("is a Taproot address whose key is no point of the curve, so that nobody can spend it: ask for a new one")]
+    OffTheCurve,
+    /// Anything else; the network is the gateway's.
+    #[error("must be a Bitcoin address like {}", example(*.0))]
+    NoAddress(Network),
+}
+
+/// Reads an address that a gateway on `network` may pay: P2PKH, P2SH, SegWit of version 0, and Taproot.
+///
+/// # Errors
+/// What it is instead, with the remedy.
+pub fn parse(text: &str, network: Network) -> Result<PayoutAddress, AddressRefusal> {
+    if text.is_empty() {
+        return Err(AddressRefusal::Empty);
+    }
+    if text.chars().any(char::is_whitespace) {
+        return Err(AddressRefusal::Blanks);
+    }
+    let lower = text.to_ascii_lowercase();
+    if lower.starts_with("bitcoin:") {
+        return Err(AddressRefusal::Uri);
+    }
+    let is_segwit = SEGWIT_PREFIXES.iter().any(|prefix| lower.starts_with(prefix));
+    if LIGHTNING_PREFIXES.iter().any(|prefix| lower.starts_with(prefix)) {
+        return Err(AddressRefusal::Lightning);
+    }
+    if is_segwit {
+        judge_checksum(text, network)?;
+    }
+    let address = text.parse::<Address<NetworkUnchecked>>().map_err(|error| match error {
+        // Its checksum was judged, so what is wrong is what it says.
+        _ if is_segwit => AddressRefusal::WitnessProgram,
+        ParseError::Base58(base58::Error::IncorrectChecksum(_)) if is_like_base58(text) => AddressRefusal::Checksum,
+        _ => AddressRefusal::NoAddress(network),
+    })?;
+    if !address.is_valid_for_network(network) {
+        return Err(AddressRefusal::OtherNetwork { found: network_of(&lower), wanted: name(network) });
+    }
+    let address = address.assume_checked();
+    if let Some(program) = address.witness_program() {
+        judge_program(&program)?;
+    }
+    Ok(PayoutAddress { script: address.script_pubkey(), text: address.to_string() })
+}
+
+/// Whether a text may have been meant as an address of the older form: those have 26 to 35 letters.
+fn is_like_base58(text: &str) -> bool {
+    text.starts_with(BASE58_BEGINNINGS) && (25..=36).contains(&text.len())
+}
+
+/// Whether the checksum is the one that the address's version wants.
+fn judge_checksum(text: &str, network: Network) -> Result<(), AddressRefusal> {
+    let unchecked = UncheckedHrpstring::new(text).map_err(|error| match error {
+        UncheckedHrpstringError::Char(CharError::MixedCase) => AddressRefusal::MixedCase,
+        // A letter that no address has is a typing error, too.
+        UncheckedHrpstringError::Char(CharError::InvalidChar(_)) => AddressRefusal::Checksum,
+        _ => AddressRefusal::NoAddress(network),
+    })?;
+    let fits_bech32 = unchecked.validate_checksum::<Bech32>().is_ok();
+    let fits_bech32m = unchecked.validate_checksum::<Bech32m>().is_ok();
+    if !fits_bech32 && !fits_bech32m {
+        return Err(AddressRefusal::Checksum);
+    }
+    let version = unchecked.data_part_ascii().first().and_then(|first| Fe32::from_char(char::from(*first)).ok());
+    match version.map(Fe32::to_u8) {
+        Some(0) if !fits_bech32 => Err(AddressRefusal::Bech32mInsteadOfBech32),
+        Some(1..=16) if !fits_bech32m => Err(AddressRefusal::Bech32InsteadOfBech32m),
+        Some(0..=16) => Ok(()),
+        Some(_) | None => Err(AddressRefusal::NoAddress(network)),
+    }
+}
+
+/// Whether a witness program is one that its owner can spend, and nobody else.
+fn judge_program(program: &WitnessProgram) -> Result<(), AddressRefusal> {
+    let bytes = program.program().as_bytes();
+    match program.version().to_num() {
+        0 => Ok(()),
+        1 if program.is_p2tr() => XOnlyPublicKey::from_slice(bytes).map(drop).map_err(|_| AddressRefusal::OffTheCurve),
+        1 if program.is_p2a() => Err(AddressRefusal::PayToAnchor),
+        1 => Err(AddressRefusal::WitnessProgram),
+        version => Err(AddressRefusal::WitnessVersion(version)),
+    }
+}
+
+/// The network that an address is for, in words; those of old form do not tell the test networks apart.
+fn network_of(lower: &str) -> &'static str {
+    match lower {
+        text if text.starts_with("bcrt1") => name(Network::Regtest),
+        text if text.starts_with("bc1") || text.starts_with(['1', '3']) => name(Network::Bitcoin),
+        _ => "a test network",
+    }
+}
+
+const fn name(network: Network) -> &'static str {
+    match network {
+        Network::Bitcoin => "Bitcoin's main network",
+        Network::Testnet | Network::Testnet4 => "testnet",
+        Network::Signet => "signet",
+        _ => "regtest",
+    }
+}
+
+/// How an address of the network looks.
+const fn example(network: Network) -> &'static str {
+    match network {
+        Network::Bitcoin => "bc1q…, bc1p…, 3… or 1…",
+        Network::Testnet | Network::Testnet4 | Network::Signet => "tb1q…, tb1p…, 2…, m… or n…",
+        _ => "bcrt1q…, bcrt1p…, 2…, m… or n…",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,160 @@
+//! How much may be paid out on one day, and what one payout must come to at least.
+
+use crate::money::{Currency, Rate, format_btc};
+use crate::time::Timestamp;
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// A day in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UtcDay {
+    /// Its first moment.
+    pub begin: Timestamp,
+    /// The first moment of the next.
+    pub end: Timestamp,
+}
+
+/// The limit of a day at one moment of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PayoutLimit {
+    /// What was approved on this day and did not fail.
+    pub used_sats: u64,
+    /// What may still be approved on it.
+    pub available_sats: u64,
+    /// The least that one payout may come to.
+    pub minimum_sats: u64,
+}
+
+/// The same in a fiat currency, in minor units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FiatLimit {
+    /// What was used, rounded up.
+    pub used_minor: i64,
+    /// What is left, rounded down.
+    pub available_minor: i64,
+    /// The least payout, rounded up.
+    pub minimum_minor: i64,
+}
+
+/// Why an amount may not be paid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LimitRefusal {
+    /// It is more than is left of the day's limit.
+    #[error(
+        "Payout above daily limit: {} BTC are left of it until 00:00 UTC. Ask for less, wait, or have the merchant raise it",
+        format_btc(*.available_sats)
+    )]
+    AboveDailyLimit {
+        /// What is left.
+        available_sats: u64,
+    },
+    /// It is less than one payout must come to.
+    #[error("Payout below minimum: a payout is {} BTC at least. Ask for more", format_btc(*.minimum_sats))]
+    BelowMinimum {
+        /// The minimum.
+        minimum_sats: u64,
+    },
+}
+
+impl UtcDay {
+    /// The day that a moment is on.
+    #[must_use]
+    pub const fn of(at: Timestamp) -> Self {
+        let begin = at.plus_ms(-at.ms().rem_euclid(DAY_MS));
+        Self { begin, end: begin.plus_ms(DAY_MS) }
+    }
+}
+
+impl PayoutLimit {
+    /// What is left of a day's `limit_sats` after `used_sats`; nothing where the limit was lowered below that.
+    #[must_use]
+    pub const fn after(used_sats: u64, limit_sats: u64, minimum_sats: u64) -> Self {
+        Self { used_sats, available_sats: limit_sats.saturating_sub(used_sats), minimum_sats }
+    }
+
+    /// All that speaks against paying out this amount; both bounds are allowed themselves.
+    #[must_use]
+    pub fn refusals(&self, amount_sats: u64) -> Vec<LimitRefusal> {
+        let Self { available_sats, minimum_sats, .. } = *self;
+        let above = (amount_sats > available_sats).then_some(LimitRefusal::AboveDailyLimit { available_sats });
+        let below = (amount_sats < minimum_sats).then_some(LimitRefusal::BelowMinimum { minimum_sats });
+        above.into_iter().chain(below).collect()
+    }
+
+    /// Its worth at a rate: what is available rounded down, what was used and the minimum up. Held at the largest number
+    /// where a worth is beyond it.
+    #[must_use]
+    pub fn worth(&self, rate: Rate, currency: Currency) -> FiatLimit {
+        let up = |sats| rate.sats_to_minor_ceil(sats, currency).unwrap_or(i64::MAX);
+        FiatLimit {
+            used_minor: up(self.used_sats),
+            available_minor: rate.worth_minor(self.available_sats, currency),
+            minimum_minor: up(self.minimum_sats),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rust_decimal::Decimal;
+
+    use super::*;
+
+    #[test]
+    fn a_day_begins_at_midnight_in_utc() {
+        let day = UtcDay::of(Timestamp::parse_iso("2026-01-12T23:59:59.999Z").unwrap());
+        assert_eq!(
+            (day.begin.iso_seconds(), day.end.iso_seconds()),
+            ("2026-01-12T00:00:00Z".to_owned(), "2026-01-13T00:00:00Z".to_owned())
+        );
+        assert_eq!(UtcDay::of(day.end).begin, day.end);
+        assert_eq!(UtcDay::of(day.begin), day);
+        assert_eq!(UtcDay::of(Timestamp::from_ms(-1)).end, Timestamp::from_ms(0));
+    }
+
+    #[test]
+    fn both_bounds_are_allowed_and_what_is_beyond_them_is_refused_by_name() {
+        let limit = PayoutLimit::after(400, 1_000, 100);
+        let above = LimitRefusal::AboveDailyLimit { available_sats: 600 };
+        let below = LimitRefusal::BelowMinimum { minimum_sats: 100 };
+        for (amount, refusals) in
+            [(100, vec![]), (600, vec![]), (601, vec![above]), (99, vec![below]), (0, vec![below])]
+        {
+            assert_eq!(limit.refusals(amount), refusals, "{amount}");
+        }
+        let lowered = PayoutLimit::after(1_000, 900, 100);
+        assert_eq!(lowered.available_sats, 0);
+        assert_eq!(lowered.refusals(50).len(), 2, "both are told");
+        assert!(above.to_string().starts_with("Payout above daily limit: 0.00000600 BTC"), "{above}");
+        assert!(below.to_string().starts_with("Payout below minimum"), "{below}");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_told_in_fiat_never_promises_more_than_there_is(
+            used in 0..=10_000_000_000_u64,
+            limit in 0..=10_000_000_000_u64,
+            minimum in 1..=1_000_000_u64,
+            ten_thousandths in 1_000..=10_000_000_000_i64,
+            index in 0..Currency::ALL.len(),
+        ) {
+            let currency = Currency::ALL[index];
+            let rate = Rate::new(Decimal::new(ten_thousandths, 4)).unwrap();
+            let limit = PayoutLimit::after(used, limit, minimum);
+            let worth = limit.worth(rate, currency);
+            prop_assert!(rate.minor_to_sats_floor(worth.available_minor, currency).unwrap() <= limit.available_sats);
+            prop_assert!(rate.price_to_sats(worth.minimum_minor, currency).unwrap() >= limit.minimum_sats);
+            prop_assert!(rate.price_to_sats(worth.used_minor, currency).unwrap() >= limit.used_sats);
+            prop_assert_eq!(limit.refusals(limit.available_sats).is_empty(), limit.available_sats >= minimum);
+        }
+
+        #[test]
+        fn every_moment_is_on_one_day(ms in -4_000_000_000_000..=4_000_000_000_000_i64) {
+            let at = Timestamp::from_ms(ms);
+            let day = UtcDay::of(at);
+            prop_assert!(day.begin <= at && at < day.end);
+            prop_assert_eq!(day.begin.ms() % DAY_MS, 0);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Sending an anomaly's coins back: a payout of all of them, under the rules of every payout.
+
+use std::sync::Arc;
+
+use tillgate_domain::anomaly::{AnomalyKind, Resolution};
+use tillgate_domain::id::Id;
+use tillgate_domain::money::format_btc;
+
+use crate::gateway::Gateway;
+use crate::notifications::outbox::{Outbox, OutboxError};
+use crate::notifications::refunds;
+use crate::payouts::{self, Along, Draft, OfferError, OfferRequest, Offered, Requester};
+use crate::store::StoreError;
+use crate::store::anomalies::AnomalyRow;
+use crate::store::notify_hosts::NotifyHosts;
+use crate::store::payouts::PayoutRow;
+
+/// How an anomaly is to be refunded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RefundRequest {
+    /// The anomaly.
+    pub(crate) anomaly_id: Id,
+    /// Where its coins go.
+    pub(crate) address: String,
+    /// ISO code of the currency that the payout is told in; `None` for the payment's.
+    pub(crate) currency: Option<String>,
+    /// Who asks: `cli:…` or `panel:…`.
+    pub(crate) by: String,
+    /// Whether it is approved at once.
+    pub(crate) is_approved: bool,
+}
+
+/// Why an anomaly is not refunded. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RefundError {
+    /// There is no such anomaly.
+    #[error("there is no anomaly {0}")]
+    NoSuchAnomaly(Id),
+    /// It waits for no decision.
+    #[error("this anomaly is {} and waits for no decision", .0.as_str())]
+    NotOpen(Resolution),
+    /// There is nothing to send back.
+    #[error("the network took these coins back from us: there is nothing to refund, dismiss the anomaly instead")]
+    Reversed,
+    /// Its coins are not there, or not deep enough.
+    #[error("the coins of this anomaly are gone, or have less than {confirmations} confirmations: wait for them")]
+    CoinsNotReady {
+        /// So many are wanted.
+        confirmations: u32,
+    },
+    /// A look changed it between the request and its storing.
+    #[error("the coins of this anomaly have just changed: look at it again, then refund it")]
+    Changed,
+    /// The payout was refused.
+    #[error(transparent)]
+    Offer(#[from] OfferError),
+    /// Neither it nor its notification could be stored.
+    #[error(transparent)]
+    Outbox(#[from] OutboxError),
+}
+
+impl From<StoreError> for RefundError {
+    fn from(error: StoreError) -> Self {
+        Self::Outbox(error.into())
+    }
+}
+
+/// Offers a payout of an OPEN anomaly's coins, and makes it REFUNDING, which is notified; with `is_approved` the payout is
+/// approved in the same transaction. Answers the payout's id and record.
+///
+/// # Errors
+/// Why not.
+pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest) -> Result<(Id, String), RefundError> {
+    let RefundRequest { anomaly_id, address, currency, by, is_approved } = request;
+    let confirmations = gateway.settings.snapshot().spend_confirmations;
+    let row = gateway.store.read(|reader| {
+        let row = reader.anomaly(&anomaly_id)?.ok_or(RefundError::NoSuchAnomaly(anomaly_id))?;
+        judge(reader, &row, confirmations).map(|()| row)
+    })?;
+    let draft = Draft {
+        btc_amount: Some(format_btc(row.anomaly.paid_sats).into()),
+        currency: Some(currency.unwrap_or_else(|| row.currency.code().to_owned()).into()),
+        address: Some(address.into()),
+        ..Draft::default()
+    };
+    let requester = Requester { key_id: None, name: by, notify_hosts: NotifyHosts::default() };
+    let offer = OfferRequest { requester, draft, is_approved, once: None };
+    match payouts::offer_along(gateway, offer, Refund { anomaly_id, confirmations }).await? {
+        Offered::New { payout_id, record } => Ok((payout_id, record)),
+        // Only a request with an Idempotency-Key is answered again.
+        Offered::Again(_) => Err(RefundError::Changed),
+    }
+}
+
+/// What makes an offer a refund.
+struct Refund {
+    anomaly_id: Id,
+    confirmations: u32,
+}
+
+impl Along for Refund {
+    type Error = RefundError;
+
+    fn before(&self, outbox: &Outbox<'_>, payout: &mut PayoutRow) -> Result<(), RefundError> {
+        let row = outbox.tx.anomaly(&self.anomaly_id)?.ok_or(RefundError::NoSuchAnomaly(self.anomaly_id))?;
+        judge(outbox.tx, &row, self.confirmations)?;
+        if row.anomaly.paid_sats != payout.amount_sats {
+            return Err(RefundError::Changed);
+        }
+        payout.anomaly = Some((row.seq, self.anomaly_id));
+        Ok(())
+    }
+
+    fn after(&self, outbox: &Outbox<'_>, payout: &PayoutRow) -> Result<(), RefundError> {
+        let act = format!("{} by payout {}", self.anomaly_id, payout.id);
+        outbox.tx.audit(outbox.now, &payout.requested_by, "anomalies refund", &act)?;
+        Ok(refunds::anomaly_after(outbox, payout)?)
+    }
+}
+
+/// Refuses what cannot be refunded now.
+fn judge(reader: &crate::store::Reader<'_>, row: &AnomalyRow, confirmations: u32) -> Result<(), RefundError> {
+    if row.anomaly.resolution != Resolution::Open {
+        return Err(RefundError::NotOpen(row.anomaly.resolution));
+    }
+    if row.anomaly.kind == AnomalyKind::ReversedPayment {
+        return Err(RefundError::Reversed);
+    }
+    if !payouts::has_refund_coins(reader, &row.anomaly.id, confirmations)? {
+        return Err(RefundError::CoinsNotReady { confirmations });
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! The statement as a table for other programs (RFC 4180).
+
+use serde_json::Value;
+
+use super::render::{read, render};
+use crate::console::Command;
+use crate::console::statement::{StatementItem, StatementView};
+
+const HEADER: [&str; 11] = [
+    "time",
+    "kind",
+    "btcAmount",
+    "currency",
+    "fiatAmount",
+    "exchangeRate",
+    "feeBtc",
+    "btcTxId",
+    "paymentId",
+    "payoutId",
+    "anomalyId",
+];
+
+/// The answer to `command` as a table with a header. Only the statement is one.
+///
+/// # Errors
+/// When the view is not of the command's form: a gateway of another version answered.
+pub(super) fn table(command: &Command, view: Value) -> Result<String, serde_json::Error> {
+    match command {
+        Command::Statement(asked) => Ok(statement(&asked.currency, &read(asked, view)?)),
+        other => render(other, view),
+    }
+}
+
+fn statement(currency: &str, view: &StatementView) -> String {
+    let header = line(HEADER.map(str::to_owned));
+    std::iter::once(header).chain(view.items.iter().map(|item| line(cells(currency, item)))).collect()
+}
+
+fn cells(currency: &str, item: &StatementItem) -> [String; HEADER.len()] {
+    let id = |id: &Option<String>| id.clone().unwrap_or_default();
+    [
+        item.time.clone(),
+        item.kind.to_string(),
+        item.amount.text.clone(),
+        currency.to_owned(),
+        item.worth.as_ref().map(|worth| worth.text.clone()).unwrap_or_default(),
+        item.exchange_rate.clone().unwrap_or_default(),
+        item.fee.as_ref().map(|fee| fee.text.clone()).unwrap_or_default(),
+        id(&item.btc_tx_id),
+        id(&item.payment_id),
+        id(&item.payout_id),
+        id(&item.anomaly_id),
+    ]
+}
+
+fn line(cells: impl IntoIterator<Item = String>) -> String {
+    let cells: Vec<String> = cells.into_iter().map(|text| cell(&text)).collect();
+    cells.join(",") + "\r\n"
+}
+
+/// A cell. What a table program would take for a formula is made a text; numbers stay numbers.
+fn cell(text: &str) -> String {
+    let is_number =
+        !text.is_empty() && text.trim_start_matches('-').bytes().all(|it| it.is_ascii_digit() || it == b'.');
+    let is_formula = !is_number && text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = if is_formula { format!("'{text}") } else { text.to_owned() };
+    if text.contains(['"', ',', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cell;
+
+    #[test]
+    fn a_cell_is_quoted_where_it_must_be_and_never_a_formula() {
+        for (text, written) in [
+            ("", ""),
+            ("-0.10000000", "-0.10000000"),
+            ("1500", "1500"),
+            ("SENT", "SENT"),
+            ("a,b", "\"a,b\""),
+            ("say \"x\"", "\"say \"\"x\"\"\""),
+            ("=1+1", "'=1+1"),
+            ("-x", "'-x"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("+1,2", "\"'+1,2\""),
+            ("\ttab", "'\ttab"),
+        ] {
+            assert_eq!(cell(text), written, "{text:?}");
+        }
+    }
+}

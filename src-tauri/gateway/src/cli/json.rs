@@ -1,0 +1,123 @@
+//! What commands answer, as the one JSON document that other programs read: the view, but for what has a form of its own.
+
+use serde_json::Value;
+
+use super::render::read;
+use crate::console::Command;
+use crate::console::statement::{Statement, StatementItem, StatementTotal, StatementView};
+
+/// The answer to `command` as a JSON document.
+///
+/// # Errors
+/// When the view is not of the command's form: a gateway of another version answered.
+pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_json::Error> {
+    Ok(match command {
+        Command::ListPayouts(asked) => {
+            let page = read(asked, view)?;
+            let records: Vec<String> = page.items.into_iter().map(|item| item.record).collect();
+            format!(r#"{{"items":[{}],"itemsCount":{}}}"#, records.join(","), page.items_count)
+        }
+        Command::ShowPayout(asked) => read(asked, view)?.item.record,
+        Command::RequestPayout(asked) => read(asked, view)?.item.record,
+        Command::ApprovePayout(asked) => read(asked, view)?.item.record,
+        Command::BumpPayout(asked) => read(asked, view)?.item.record,
+        Command::AbandonPayout(asked) => read(asked, view)?.item.record,
+        Command::RefundAnomaly(asked) => read(asked, view)?.item.record,
+        Command::ShowLimits(asked) => read(asked, view)?.record,
+        Command::SetLimits(asked) => read(asked, view)?.record,
+        Command::WalletInfo(asked) => read(asked, view)?.record,
+        Command::Statement(asked) => statement(asked, &read(asked, view)?),
+        Command::Status(_)
+        | Command::ListPayments(_)
+        | Command::ShowPayment(_)
+        | Command::CreatePayment(_)
+        | Command::AcceptPayment(_)
+        | Command::ListAnomalies(_)
+        | Command::ShowAnomaly(_)
+        | Command::DismissAnomaly(_)
+        | Command::EstimatePayout(_)
+        | Command::ReleaseSender(_)
+        | Command::RetrySender(_)
+        | Command::WalletDescriptor(_)
+        | Command::WalletLabels(_)
+        | Command::ListDeliveries(_)
+        | Command::Resend(_)
+        | Command::ListKeys(_)
+        | Command::CreateKey(_)
+        | Command::RevokeKey(_)
+        | Command::RotateHmacKey(_)
+        | Command::ListSettings(_)
+        | Command::GetSetting(_)
+        | Command::SetSetting(_)
+        | Command::UnsetSetting(_)
+        | Command::Doctor(_)
+        | Command::Sandbox(_) => view.to_string(),
+    })
+}
+
+fn statement(asked: &Statement, view: &StatementView) -> String {
+    let items: Vec<String> = view.items.iter().map(item).collect();
+    let totals = |period: &str, totals: &[StatementTotal]| {
+        totals.iter().map(|sum| total(period, sum)).collect::<Vec<_>>().join(",")
+    };
+    format!(
+        r#"{{"currency":{},"items":[{}],"totals":{{"byDay":[{}],"byMonth":[{}]}}}}"#,
+        text(&asked.currency),
+        items.join(","),
+        totals("day", &view.by_day),
+        totals("month", &view.by_month)
+    )
+}
+
+fn item(item: &StatementItem) -> String {
+    object([
+        ("time", Some(text(&item.time))),
+        ("kind", Some(text(&item.kind.to_string()))),
+        ("btcAmount", Some(item.amount.text.clone())),
+        ("fiatAmount", item.worth.as_ref().map(|worth| worth.text.clone())),
+        ("exchangeRate", item.exchange_rate.clone()),
+        ("feeBtc", item.fee.as_ref().map(|fee| fee.text.clone())),
+        ("btcTxId", item.btc_tx_id.as_deref().map(text)),
+        ("paymentId", item.payment_id.as_deref().map(text)),
+        ("payoutId", item.payout_id.as_deref().map(text)),
+        ("anomalyId", item.anomaly_id.as_deref().map(text)),
+    ])
+}
+
+fn total(period: &str, total: &StatementTotal) -> String {
+    object([
+        (period, Some(text(&total.period))),
+        ("btcAmount", Some(total.amount.text.clone())),
+        ("fiatAmount", total.worth.as_ref().map(|worth| worth.text.clone())),
+        ("feeBtc", Some(total.fee.text.clone())),
+    ])
+}
+
+/// An object of the members that have a value, which is JSON already: numbers stay the text that they are given as.
+fn object<const N: usize>(members: [(&str, Option<String>); N]) -> String {
+    let members = members.into_iter().filter_map(|(name, json)| json.map(|json| format!(r#""{name}":{json}"#)));
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+}
+
+fn text(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::settings::GetSetting;
+
+    #[test]
+    fn what_has_no_form_of_its_own_is_printed_as_it_was_answered() {
+        let view = serde_json::json!({"name": "batchSeconds", "value": "30"});
+        let asked = GetSetting { name: "batchSeconds".to_owned() };
+        assert_eq!(document(&asked.into(), view.clone()).unwrap(), view.to_string());
+    }
+
+    #[test]
+    fn a_member_without_a_value_is_left_out() {
+        let made = object([("a", Some("0.10".to_owned())), ("b", None), ("c", Some(text("q\"")))]);
+        assert_eq!(made, r#"{"a":0.10,"c":"q\""}"#);
+    }
+}

@@ -1,0 +1,85 @@
+//! Limits, what the wallet holds, and the statement.
+
+use crate::cli::table::Align::{Left, Right};
+use crate::cli::table::{Table, fields};
+use crate::console::limits::LimitsView;
+use crate::console::statement::{StatementTotal, StatementView};
+use crate::console::sums::FiatView;
+use crate::console::wallet::{WalletDescriptorView, WalletInfoView};
+
+pub(super) fn limits(view: &LimitsView) -> String {
+    let worth = |pick: fn(&crate::console::limits::LimitsWorth) -> &FiatView| {
+        let sum = view.worth.as_ref().map(pick);
+        sum.map(|sum| format!(", {} {}", sum.shown, sum.currency)).unwrap_or_default()
+    };
+    fields(&[
+        ("a day", format!("{} BTC", view.daily.shown)),
+        ("approved today", format!("{} BTC{}", view.used.shown, worth(|worth| &worth.used))),
+        ("left today", format!("{} BTC{}", view.available.shown, worth(|worth| &worth.available))),
+        ("one payout at least", format!("{} BTC{}", view.minimum.shown, worth(|worth| &worth.minimum))),
+        ("the next day begins", view.resets.clone()),
+    ])
+}
+
+pub(super) fn wallet(view: &WalletInfoView) -> String {
+    fields(&[
+        ("balance", format!("{} BTC", view.balance.shown)),
+        ("spendable", format!("{} BTC", view.spendable.shown)),
+        ("locked", format!("{} BTC in transactions of ours that no block holds yet", view.locked.shown)),
+        ("pending", format!("{} BTC of customers that no block holds yet", view.pending.shown)),
+        ("addresses", view.address_type.clone()),
+        ("network", view.network.clone()),
+    ])
+}
+
+pub(super) fn descriptors(view: &WalletDescriptorView) -> String {
+    fields(&[("external", view.external.clone()), ("internal", view.internal.clone())])
+}
+
+pub(super) fn statement(view: &StatementView) -> String {
+    let mut table = Table::new(&[
+        ("time", Left),
+        ("kind", Left),
+        ("BTC", Right),
+        ("worth", Right),
+        ("", Left),
+        ("rate", Right),
+        ("about", Left),
+        ("transaction", Left),
+    ]);
+    for item in &view.items {
+        let (worth, currency) = shown(item.worth.as_ref());
+        let about = [("payout", &item.payout_id), ("payment", &item.payment_id), ("anomaly", &item.anomaly_id)];
+        let about = about.into_iter().find_map(|(what, id)| id.as_ref().map(|id| format!("{what} {id}")));
+        table.row([
+            item.time.clone(),
+            item.kind.to_string(),
+            item.amount.shown.clone(),
+            worth,
+            currency,
+            item.exchange_rate.clone().unwrap_or_default(),
+            about.unwrap_or_default(),
+            item.btc_tx_id.clone().unwrap_or_default(),
+        ]);
+    }
+    let mut text = table.render("No movements.");
+    for (heading, sums) in [("day", &view.by_day), ("month", &view.by_month)] {
+        text.push('\n');
+        text.push_str(&totals(heading, sums));
+    }
+    text.push_str(&format!("\nTotal: {} BTC\n", view.total.shown));
+    text
+}
+
+fn totals(heading: &'static str, totals: &[StatementTotal]) -> String {
+    let mut table = Table::new(&[(heading, Left), ("BTC", Right), ("worth", Right), ("", Left), ("fees BTC", Right)]);
+    for total in totals {
+        let (worth, currency) = shown(total.worth.as_ref());
+        table.row([total.period.clone(), total.amount.shown.clone(), worth, currency, total.fee.shown.clone()]);
+    }
+    table.render("No sums.")
+}
+
+fn shown(worth: Option<&FiatView>) -> (String, String) {
+    worth.map(|worth| (worth.shown.clone(), worth.currency.clone())).unwrap_or_default()
+}

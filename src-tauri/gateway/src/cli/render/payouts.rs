@@ -1,0 +1,166 @@
+//! Payouts.
+
+use tillgate_domain::words::count;
+
+use super::deliveries::deliveries;
+use crate::cli::table::Align::{Left, Right};
+use crate::cli::table::{Table, fields};
+use crate::console::btc::BtcView;
+use crate::console::payouts::{EstimateView, PayoutItem, PayoutView, SenderView};
+
+pub(super) fn payouts(items: &[PayoutItem]) -> String {
+    let mut table = Table::new(&[
+        ("payout", Left),
+        ("state", Left),
+        ("amount BTC", Right),
+        ("worth", Right),
+        ("", Left),
+        ("address", Left),
+        ("created", Left),
+        ("asked for by", Left),
+        ("approved by", Left),
+        ("waits for", Left),
+    ]);
+    for item in items {
+        table.row([
+            item.payout_id.clone(),
+            item.state.to_string(),
+            item.amount.shown.clone(),
+            item.worth.shown.clone(),
+            item.currency.clone(),
+            item.address.clone(),
+            item.creation_time.clone(),
+            item.requested_by.clone(),
+            item.approved_by.clone().unwrap_or_default(),
+            item.waits_for.clone().unwrap_or_default(),
+        ]);
+    }
+    table.render("No payouts.")
+}
+
+pub(super) fn payout(view: &PayoutView) -> String {
+    let mut text = fields(&about(view));
+    let mut sharing = Table::new(&[("shares its transaction with", Left), ("state", Left), ("amount BTC", Right)]);
+    for one in &view.shares_with {
+        sharing.row([one.payout_id.clone(), one.state.to_string(), one.amount.shown.clone()]);
+    }
+    let mut history =
+        Table::new(&[("time", Left), ("step", Left), ("by", Left), ("transaction", Left), ("reason", Left)]);
+    for one in &view.history {
+        history.row([
+            one.time.clone(),
+            one.step.to_string(),
+            one.by.clone().unwrap_or_default(),
+            one.btc_tx_id.clone().unwrap_or_default(),
+            one.reason.clone().unwrap_or_default(),
+        ]);
+    }
+    let sharing = if view.shares_with.is_empty() { String::new() } else { sharing.render("") };
+    for section in [versions(view), sharing, history.render("No steps."), deliveries(&view.deliveries)] {
+        if !section.is_empty() {
+            text.push('\n');
+            text.push_str(&section);
+        }
+    }
+    let id = &view.item.payout_id;
+    for (possible, what) in [
+        (&view.can_approve, format!("To approve it: tillgate payouts approve {id}")),
+        (&view.can_bump, format!("To raise its fee: tillgate payouts bump {id}")),
+        (&view.can_abandon, format!("To give it up: tillgate payouts abandon {id}")),
+    ] {
+        if possible.possible {
+            text.push_str(&format!("\n{what}\n"));
+        }
+    }
+    text
+}
+
+fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
+    let item = &view.item;
+    let none = || "–".to_owned();
+    let mut rows = vec![
+        ("payout", item.payout_id.clone()),
+        ("state", item.state.to_string()),
+        ("address", item.address.clone()),
+        ("amount", format!("{} BTC, {} {}", item.amount.shown, item.worth.shown, item.currency)),
+        ("rate", format!("{} {}", item.rate_shown, item.currency)),
+        ("network fee", format!("{} BTC as offered", item.fee.shown)),
+        ("total", format!("{} BTC, {} {}", item.total.shown, item.total_worth.shown, item.currency)),
+    ];
+    rows.extend(item.fee_paid.as_ref().map(|fee| ("fee paid", format!("{} BTC", fee.shown))));
+    rows.extend(item.waits_for.clone().map(|why| ("waits for", why)));
+    rows.extend(item.failure_reason.clone().map(|why| ("failed", why)));
+    if item.balance_short {
+        rows.push(("balance", "the coins did not suffice when it was asked for".to_owned()));
+    }
+    rows.extend(item.btc_tx_id.clone().map(|txid| ("transaction", txid)));
+    rows.extend([
+        ("confirmations", item.confirmations.to_string()),
+        ("created", item.creation_time.clone()),
+        ("expires", item.expiration_time.clone()),
+        ("approved", item.approval_time.clone().unwrap_or_else(none)),
+        ("sent", item.sent_time.clone().unwrap_or_else(none)),
+        ("asked for by", item.requested_by.clone()),
+        ("approved by", item.approved_by.clone().unwrap_or_else(none)),
+        ("comment", item.comment.clone().unwrap_or_else(none)),
+        ("anomaly", item.anomaly_id.clone().unwrap_or_else(none)),
+        ("notifies", view.notification_url.clone().unwrap_or_else(none)),
+    ]);
+    rows
+}
+
+fn versions(view: &PayoutView) -> String {
+    let mut table = Table::new(&[
+        ("transaction", Left),
+        ("pays", Left),
+        ("fee BTC", Right),
+        ("sat/vB", Right),
+        ("confirmations", Right),
+        ("position", Left),
+        ("taken", Left),
+        ("signed", Left),
+    ]);
+    for one in &view.versions {
+        table.row([
+            one.btc_tx_id.clone(),
+            if one.pays { "yes" } else { "gives up" }.to_owned(),
+            one.fee.shown.clone(),
+            one.fee_rate.clone(),
+            one.confirmations.to_string(),
+            one.position.to_string(),
+            if one.accepted { "yes" } else { "not yet" }.to_owned(),
+            one.time.clone(),
+        ]);
+    }
+    table.render("No transactions.")
+}
+
+pub(super) fn released(view: &SenderView) -> String {
+    let first = if view.released { "The sender goes on." } else { "The sender did not hold." };
+    format!("{first} {}", waiting(view))
+}
+
+pub(super) fn retried(view: &SenderView) -> String {
+    format!("The secret store is asked again at once. {}", waiting(view))
+}
+
+fn waiting(view: &SenderView) -> String {
+    let queued = count(view.payouts_queued, "payout waits", "payouts wait");
+    let serve = if view.serving || view.payouts_queued == 0 { "" } else { " `tillgate serve` sends what waits." };
+    format!("{queued} to be sent.{serve}\n")
+}
+
+pub(super) fn estimate(view: &EstimateView) -> String {
+    let btc = |sum: &Option<BtcView>| sum.as_ref().map(|sum| format!("{} BTC", sum.shown));
+    let rows = [
+        ("amount", btc(&view.amount)),
+        ("fee", btc(&view.fee)),
+        ("total", btc(&view.total)),
+        ("most", Some(format!("{} BTC", view.most.shown))),
+        ("address", view.address_problem.clone()),
+        ("problem", view.amount_problem.clone()),
+        ("rate", view.rate_problem.clone().or_else(|| view.rate_shown.clone())),
+    ];
+    let rows: Vec<_> = rows.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))).collect();
+    fields(&rows)
+}

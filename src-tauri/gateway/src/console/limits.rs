@@ -1,0 +1,141 @@
+//! The limits of payouts: shown and changed.
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::money::Currency;
+use tillgate_domain::payout::limit::UtcDay;
+use ts_rs::TS;
+
+use super::ask::{Ask, Asker};
+use super::btc::BtcView;
+use super::error::CommandError;
+use super::sums::FiatView;
+use crate::payouts::{limit_now, limit_record};
+use crate::settings::Act;
+
+/// The setting of what may be paid out on a day.
+const DAILY: &str = "dailyLimitBtc";
+
+/// The setting of what one payout must come to.
+const MINIMUM: &str = "minPayoutBtc";
+
+/// Shows what may be paid out today.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct ShowLimits {
+    /// The ISO code of a currency to tell it in besides, at the rate of this moment.
+    #[serde(default)]
+    pub currency: Option<String>,
+}
+
+/// Changes the limits, at once; what is absent stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct SetLimits {
+    /// What may be paid out on one day, in BTC.
+    #[serde(default)]
+    pub daily_btc: Option<String>,
+    /// What one payout must come to, in BTC.
+    #[serde(default)]
+    pub minimum_btc: Option<String>,
+}
+
+/// What may be paid out today.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct LimitsView {
+    /// What was approved today and did not fail, without fees.
+    pub used: BtcView,
+    /// What may still be approved today.
+    pub available: BtcView,
+    /// What one payout must come to at least.
+    pub minimum: BtcView,
+    /// What may be paid out on one day.
+    pub daily: BtcView,
+    /// When the next day begins: 00:00 UTC, ISO 8601.
+    pub resets: String,
+    /// The same in the currency that was asked for.
+    pub worth: Option<LimitsWorth>,
+    /// The limit record of `/v2`, in that currency or in BTC: JSON, its numbers as they are.
+    pub record: String,
+}
+
+/// The limits in a currency.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct LimitsWorth {
+    /// Rounded up.
+    pub used: FiatView,
+    /// Rounded down.
+    pub available: FiatView,
+    /// Rounded up.
+    pub minimum: FiatView,
+}
+
+impl Ask for ShowLimits {
+    type Answer = LimitsView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<LimitsView, CommandError> {
+        let currency = self.currency.filter(|currency| !currency.is_empty());
+        if currency.is_some() {
+            by.refresh_rates_if_unserved().await?;
+        }
+        show(by, currency.as_deref())
+    }
+}
+
+impl Ask for SetLimits {
+    type Answer = LimitsView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<LimitsView, CommandError> {
+        let gateway = by.gateway();
+        let wanted = [(DAILY, "dailyBtc", self.daily_btc), (MINIMUM, "minimumBtc", self.minimum_btc)];
+        let wanted = wanted.map(|(name, field, value)| value.map(|value| (name, field, value.trim().to_owned())));
+        let wanted: Vec<_> = wanted.into_iter().flatten().collect();
+        if wanted.is_empty() {
+            return Err(CommandError::at("dailyBtc", &"say what to change: the daily limit, the minimum, or both"));
+        }
+        // Both or none: the second is not found wrong after the first was stored.
+        for (name, field, value) in &wanted {
+            gateway.settings.check(name, value).map_err(|error| CommandError::at(field, &error))?;
+        }
+        for (name, _, value) in &wanted {
+            let act = Act { actor: by.actor, at: gateway.clock.now() };
+            gateway.settings.set(&gateway.store, name, value, act).await?;
+        }
+        gateway.note_change();
+        show(by, None)
+    }
+}
+
+fn show(by: &Asker<'_>, currency: Option<&str>) -> Result<LimitsView, CommandError> {
+    let gateway = by.gateway();
+    let record = limit_record(gateway, currency)?;
+    let now = gateway.clock.now();
+    let settings = gateway.settings.snapshot();
+    let limit = gateway.store.read(|reader| limit_now(reader, &settings, now))?;
+    let worth = match currency.and_then(Currency::from_code) {
+        Some(currency) => {
+            let rate = gateway.rates.rate_for(currency, now);
+            let rate = rate.map_err(|error| CommandError::of("RATE_UNAVAILABLE", &error))?.rate;
+            let worth = limit.worth(rate, currency);
+            let fiat = |minor| FiatView::of(minor, currency);
+            Some(LimitsWorth {
+                used: fiat(worth.used_minor),
+                available: fiat(worth.available_minor),
+                minimum: fiat(worth.minimum_minor),
+            })
+        }
+        None => None,
+    };
+    Ok(LimitsView {
+        used: BtcView::of_sats(limit.used_sats),
+        available: BtcView::of_sats(limit.available_sats),
+        minimum: BtcView::of_sats(limit.minimum_sats),
+        daily: BtcView::of_sats(settings.daily_limit_sats),
+        resets: UtcDay::of(now).end.iso_seconds(),
+        worth,
+        record,
+    })
+}

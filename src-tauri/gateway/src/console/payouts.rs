@@ -1,0 +1,257 @@
+//! Payouts: listed, shown, asked for by a person, approved, bumped, abandoned.
+
+mod estimate;
+mod sender;
+mod view;
+
+use std::borrow::Cow;
+
+use bitcoin::address::NetworkUnchecked;
+use bitcoin::{Address, Txid};
+use serde::{Deserialize, Serialize};
+use tillgate_domain::id::Id;
+use tillgate_domain::money::{Currency, parse_btc};
+use ts_rs::TS;
+
+use super::ask::{Ask, Asker, id};
+use super::error::CommandError;
+use super::page::{Page, page_size};
+use super::states::PayoutState;
+use crate::access::sees::Sees;
+use crate::gateway::Gateway;
+use crate::payouts::{self, Approver, Draft, OfferRequest, Offered, Requester};
+use crate::store::notify_hosts::NotifyHosts;
+use crate::store::payout_lists::PayoutFilter;
+use crate::store::{Reader, StoreError};
+pub(crate) use estimate::{EstimatePayout, EstimateView};
+pub(crate) use sender::{ReleaseSender, RetrySender, SenderView};
+pub use view::PayoutItem;
+pub(crate) use view::PayoutView;
+use view::Shown;
+pub(super) use view::queued;
+
+/// The fee rates that a person may ask for, in satoshis for a virtual byte.
+const FEE_RATES: std::ops::RangeInclusive<u32> = 1..=10_000;
+
+/// Lists payouts, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct ListPayouts {
+    /// How many at most, 1 to 500.
+    pub limit: u32,
+    /// How many of the newest to pass over.
+    pub offset: u32,
+    /// Only payouts in these states; empty for all.
+    #[serde(default)]
+    pub states: Vec<PayoutState>,
+    /// An id, address, transaction id or amount in BTC.
+    #[serde(default)]
+    pub search: Option<String>,
+}
+
+/// Shows one payout with its transactions, history and deliveries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct ShowPayout {
+    /// The payout's id.
+    pub payout_id: String,
+}
+
+/// Asks for a payout, as a person types it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestPayout {
+    /// Where to.
+    pub address: String,
+    /// The Bitcoin to send; this or the fiat amount.
+    #[serde(default)]
+    pub btc_amount: Option<String>,
+    /// The worth to send.
+    #[serde(default)]
+    pub fiat_amount: Option<String>,
+    /// The ISO code of the currency that it is told in.
+    pub currency: String,
+    /// What it is for.
+    #[serde(default)]
+    pub comment: Option<String>,
+    /// Where it is POSTed that it was sent or failed.
+    #[serde(default)]
+    pub notification_url: Option<String>,
+    /// Whether it is approved at once.
+    #[serde(default)]
+    pub approve: bool,
+}
+
+/// Approves an offer: it is sent without anybody's further doing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovePayout {
+    /// The payout's id.
+    pub payout_id: String,
+}
+
+/// Replaces a payout's transaction, or the last one along its change, by one with a higher fee.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct BumpPayout {
+    /// The payout's id.
+    pub payout_id: String,
+    /// In whole satoshis for a virtual byte; absent for the estimate.
+    #[serde(default)]
+    pub fee_rate: Option<u32>,
+}
+
+/// Gives a payout up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct AbandonPayout {
+    /// The payout's id.
+    pub payout_id: String,
+    /// Whether those that share its transaction may be given up with it.
+    #[serde(default)]
+    pub all: bool,
+}
+
+impl Ask for ListPayouts {
+    type Answer = Page<PayoutItem>;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<Page<PayoutItem>, CommandError> {
+        let states = self.states.iter().map(|state| (*state).into()).collect();
+        let filter = PayoutFilter { states, ..PayoutFilter::default() };
+        let limit = page_size(self.limit)?;
+        by.read(move |gateway, reader| list(gateway, reader, filter, self.search.as_deref(), (limit, self.offset)))
+            .await
+    }
+}
+
+impl Ask for ShowPayout {
+    type Answer = PayoutView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
+        show(by, id("payoutId", &self.payout_id)?).await
+    }
+}
+
+impl Ask for RequestPayout {
+    type Answer = PayoutView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
+        let fiat_amount = typed(self.fiat_amount).map(|text| plain_fiat(&self.currency, text)).transpose()?;
+        let draft = Draft {
+            btc_amount: typed(self.btc_amount).map(Cow::Owned),
+            fiat_amount: fiat_amount.map(Cow::Owned),
+            currency: Some(Cow::Owned(self.currency)),
+            address: Some(Cow::Owned(self.address.trim().to_owned())),
+            comment: typed(self.comment).map(Cow::Owned),
+            notification_url: typed(self.notification_url).map(Cow::Owned),
+            field_errors: Vec::new(),
+        };
+        let requester = Requester { key_id: None, name: by.actor.to_owned(), notify_hosts: NotifyHosts::default() };
+        let request = OfferRequest { requester, draft, is_approved: self.approve, once: None };
+        by.refresh_rates_if_unserved().await?;
+        match payouts::offer(by.gateway(), request).await? {
+            Offered::New { payout_id, .. } => show(by, payout_id).await,
+            // Only a request with an idempotency key is answered again.
+            Offered::Again(_) => Err(CommandError::internal()),
+        }
+    }
+}
+
+impl Ask for ApprovePayout {
+    type Answer = PayoutView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
+        let payout_id = id("payoutId", &self.payout_id)?;
+        let approver = Approver { name: by.actor.to_owned(), sees: Sees::Everything, is_person: true };
+        payouts::approve(by.gateway(), payout_id, approver).await?;
+        show(by, payout_id).await
+    }
+}
+
+impl Ask for BumpPayout {
+    type Answer = PayoutView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
+        let payout_id = id("payoutId", &self.payout_id)?;
+        if self.fee_rate.is_some_and(|rate| !FEE_RATES.contains(&rate)) {
+            return Err(CommandError::invalid("feeRate", &"must be from 1 to 10000 sat/vB"));
+        }
+        by.app.sender.bump(payout_id, self.fee_rate, by.actor).await?;
+        show(by, payout_id).await
+    }
+}
+
+impl Ask for AbandonPayout {
+    type Answer = PayoutView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
+        let payout_id = id("payoutId", &self.payout_id)?;
+        by.app.sender.abandon(payout_id, self.all, by.actor).await?;
+        show(by, payout_id).await
+    }
+}
+
+/// The view of the payout of this id.
+pub(super) async fn show(by: &Asker<'_>, id: Id) -> Result<PayoutView, CommandError> {
+    let found = by.read(move |gateway, reader| PayoutView::find(gateway, reader, &id)).await?;
+    found.ok_or_else(|| CommandError::not_found("payout", &id))
+}
+
+/// What was typed into a field that may be left empty.
+fn typed(text: Option<String>) -> Option<String> {
+    text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// A fiat amount as it was typed, as a plain number. One in a currency that nobody knows is left as it is, to be refused with
+/// its currency.
+fn plain_fiat(currency: &str, text: String) -> Result<String, CommandError> {
+    match Currency::from_code(currency) {
+        Some(currency) => currency.plain_amount(&text).map_err(|error| CommandError::invalid("fiatAmount", &error)),
+        None => Ok(text),
+    }
+}
+
+fn list(
+    gateway: &Gateway,
+    reader: &Reader<'_>,
+    filter: PayoutFilter,
+    search: Option<&str>,
+    (limit, offset): (u32, u32),
+) -> Result<Page<PayoutItem>, StoreError> {
+    let pages_base = gateway.pages_base();
+    let shown = Shown::of(gateway, reader, &pages_base)?;
+    let search = search.map(str::trim).filter(|search| !search.is_empty());
+    if let Some(row) = search.and_then(|search| search.parse::<Id>().ok()).map(|id| reader.payout(&id)).transpose()?
+        && let Some(row) = row
+    {
+        let within = filter.states.is_empty() || filter.states.contains(&row.state);
+        let items = if within && offset == 0 { vec![shown.item(&row)?] } else { Vec::new() };
+        return Ok(Page { items, items_count: u64::from(within) });
+    }
+    let filter = match search {
+        Some(search) => narrowed(filter, search),
+        None => filter,
+    };
+    let rows = reader.payouts(&filter, limit, u64::from(offset))?;
+    let items = rows.iter().map(|row| shown.item(row)).collect::<Result<_, _>>()?;
+    Ok(Page { items, items_count: reader.payouts_count(&filter)? })
+}
+
+fn narrowed(filter: PayoutFilter, search: &str) -> PayoutFilter {
+    if let Ok(txid) = search.parse::<Txid>() {
+        return PayoutFilter { txid: Some(txid), ..filter };
+    }
+    if let Ok(address) = search.parse::<Address<NetworkUnchecked>>() {
+        // Another network's address finds nothing: no payout has its script.
+        return PayoutFilter { script: Some(address.assume_checked().script_pubkey()), ..filter };
+    }
+    match parse_btc(search) {
+        Ok(amount_sats) => PayoutFilter { amount_sats: Some(amount_sats), ..filter },
+        Err(_) => PayoutFilter { nothing: true, ..filter },
+    }
+}

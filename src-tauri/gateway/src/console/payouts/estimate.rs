@@ -1,0 +1,141 @@
+//! What a payout would come to, for a form that is being filled in.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::{plain_fiat, typed};
+use crate::console::ask::{Ask, Asker};
+use crate::console::btc::BtcView;
+use crate::console::error::CommandError;
+use crate::console::states::PayoutState;
+use crate::console::sums::FiatView;
+use crate::payouts::{Preview, PreviewRequest, preview};
+use crate::store::payouts::PayoutRow;
+
+/// Tells what a payout would come to. Nothing is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct EstimatePayout {
+    /// The Bitcoin to send, as it was typed so far.
+    #[serde(default)]
+    pub btc_amount: Option<String>,
+    /// The worth to send, as it was typed so far; this or the amount in Bitcoin.
+    #[serde(default)]
+    pub fiat_amount: Option<String>,
+    /// The ISO code of the currency.
+    pub currency: String,
+    /// Where to, as it was typed so far.
+    #[serde(default)]
+    pub address: Option<String>,
+}
+
+/// What a payout would come to; what is not known yet, or wrong, is absent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct EstimateView {
+    /// What the recipient gets.
+    pub amount: Option<BtcView>,
+    /// Its worth.
+    pub worth: Option<FiatView>,
+    /// The fee of a transaction for it alone.
+    pub fee: Option<BtcView>,
+    /// The rate of a transaction that is signed now, in whole satoshis for a virtual byte, rounded up.
+    pub fee_rate: String,
+    /// Amount and fee.
+    pub total: Option<BtcView>,
+    /// The worth of both.
+    pub total_worth: Option<FiatView>,
+    /// The rate, with 4 decimals.
+    pub rate: Option<String>,
+    /// The rate for people.
+    pub rate_shown: Option<String>,
+    /// What is wrong with the address, with the remedy.
+    pub address_problem: Option<String>,
+    /// What is wrong with the amount, with the remedy.
+    pub amount_problem: Option<String>,
+    /// Why there is no rate.
+    pub rate_problem: Option<String>,
+    /// The newest payout to the same address that is offered, approved or sent.
+    pub paid_before: Option<PaidBefore>,
+    /// Whether the coins do not suffice for it and what waits before it.
+    pub balance_short: bool,
+    /// The most that coins and the day's limit allow now; nothing where that is below the minimum.
+    pub most: BtcView,
+}
+
+/// An earlier payout to the same address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct PaidBefore {
+    /// The payout's id.
+    pub payout_id: String,
+    /// Where it stands.
+    pub state: PayoutState,
+    /// What the recipient got, or is to get.
+    pub amount: BtcView,
+    /// When it was sent, else when it was asked for; ISO 8601.
+    pub time: String,
+}
+
+impl Ask for EstimatePayout {
+    type Answer = EstimateView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<EstimateView, CommandError> {
+        // What could be read in two ways is told of as every other amount that is wrong.
+        let (fiat_amount, ambiguous) = match typed(self.fiat_amount).map(|text| plain_fiat(&self.currency, text)) {
+            Some(Ok(plain)) => (Some(Cow::Owned(plain)), None),
+            Some(Err(error)) => (None, Some(error.message)),
+            None => (None, None),
+        };
+        let request = PreviewRequest {
+            btc_amount: typed(self.btc_amount).map(Cow::Owned),
+            fiat_amount,
+            currency: Cow::Owned(self.currency),
+            address: typed(self.address).map(Cow::Owned),
+        };
+        by.refresh_rates_if_unserved().await?;
+        let preview = preview(by.gateway(), request).await?.map_err(|wrong| CommandError::of_field_errors(&wrong))?;
+        let mut view = EstimateView::from(preview);
+        view.amount_problem = ambiguous.or(view.amount_problem);
+        Ok(view)
+    }
+}
+
+impl From<Preview> for EstimateView {
+    fn from(preview: Preview) -> Self {
+        let fiat = |minor| FiatView::of(minor, preview.currency);
+        let total_sats = preview.amount_sats.zip(preview.network_fee_sats);
+        Self {
+            amount: preview.amount_sats.map(BtcView::of_sats),
+            worth: preview.fiat_minor.map(fiat),
+            fee: preview.network_fee_sats.map(BtcView::of_sats),
+            fee_rate: preview.fee_rate.to_sat_per_vb_ceil().to_string(),
+            total: total_sats.map(|(amount_sats, fee_sats)| BtcView::of_sats(amount_sats.saturating_add(fee_sats))),
+            total_worth: preview.fiat_total_minor.map(fiat),
+            rate: preview.rate.map(|rate| rate.format()),
+            rate_shown: preview.rate.map(|rate| rate.show()),
+            address_problem: preview.address_problem,
+            amount_problem: preview.amount_problem,
+            rate_problem: preview.rate_problem,
+            paid_before: preview.paid_before.as_ref().map(PaidBefore::from),
+            balance_short: preview.balance_short,
+            most: BtcView::of_sats(preview.most_sats),
+        }
+    }
+}
+
+impl From<&PayoutRow> for PaidBefore {
+    fn from(row: &PayoutRow) -> Self {
+        Self {
+            payout_id: row.id.to_string(),
+            state: row.state.into(),
+            amount: BtcView::of_sats(row.amount_sats),
+            time: row.sent_at.unwrap_or(row.created_at).iso_seconds(),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What holds the sender, and letting it go on.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use crate::console::ask::{Ask, Asker};
+use crate::console::error::CommandError;
+
+/// Lets a sender that holds go on, and the secret store be asked at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct ReleaseSender {}
+
+/// Lets the secret store be asked for the wallet's words at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct RetrySender {}
+
+/// The sender after it was told something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct SenderView {
+    /// Whether it held, and goes on now.
+    pub released: bool,
+    /// Whether a gateway runs, and sends.
+    pub serving: bool,
+    /// How many approved payouts wait for their transaction or for a node that takes it.
+    #[ts(type = "number")]
+    pub payouts_queued: u64,
+}
+
+impl Ask for ReleaseSender {
+    type Answer = SenderView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<SenderView, CommandError> {
+        let released = by.app.sender.release(by.actor).await?;
+        view(by, released).await
+    }
+}
+
+impl Ask for RetrySender {
+    type Answer = SenderView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<SenderView, CommandError> {
+        by.app.sender.retry(by.actor).await?;
+        view(by, false).await
+    }
+}
+
+async fn view(by: &Asker<'_>, released: bool) -> Result<SenderView, CommandError> {
+    let serving = by.gateway().served.get().is_some();
+    by.read(move |_, reader| Ok(SenderView { released, serving, payouts_queued: super::view::queued(reader)? })).await
+}

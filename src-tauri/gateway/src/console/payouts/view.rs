@@ -1,0 +1,399 @@
+//! Payouts as the panel and the command line show them. Reads through the store's own queries, formats, and decides
+//! nothing.
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::id::Id;
+use tillgate_domain::payout;
+use tillgate_domain::time::Timestamp;
+use ts_rs::TS;
+
+use crate::console::btc::BtcView;
+use crate::console::deliveries::DeliveryItem;
+use crate::console::states::{PayoutState, PayoutStep, TransactionPosition};
+use crate::console::sums::FiatView;
+use crate::gateway::Gateway;
+use crate::notifications::outbox::OutboxError;
+use crate::payouts::{ApproveError, limit_now, may_approve};
+use crate::records::Snapshot;
+use crate::sender::{ReplaceError, SendError, may_abandon, may_bump};
+use crate::store::batches::VersionRow;
+use crate::store::payout_lists::PayoutFilter;
+use crate::store::payouts::PayoutRow;
+use crate::store::{Reader, StoreError};
+
+/// Deliveries shown with one payout; `deliveries list` shows more.
+const DELIVERIES_OF_PAYOUT: u32 = 100;
+
+/// A payout in the list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct PayoutItem {
+    /// The payout's id.
+    pub payout_id: String,
+    /// Where the payout stands.
+    pub state: PayoutState,
+    /// Where the coins go.
+    pub address: String,
+    /// What the recipient gets.
+    pub amount: BtcView,
+    /// Its worth.
+    pub worth: FiatView,
+    /// The ISO code of the currency that it is told in.
+    pub currency: String,
+    /// The network's fee as it was offered.
+    pub fee: BtcView,
+    /// Its share of the fee that was paid; absent before it is SENT by a transaction of ours.
+    pub fee_paid: Option<BtcView>,
+    /// Amount and offered fee.
+    pub total: BtcView,
+    /// The worth of both.
+    pub total_worth: FiatView,
+    /// The rate of all its arithmetic, with 4 decimals.
+    pub rate: String,
+    /// The rate for people.
+    pub rate_shown: String,
+    /// What it is for.
+    pub comment: Option<String>,
+    /// Who asked for it: an API key's name, or `cli:…` or `panel:…`.
+    pub requested_by: String,
+    /// Whether a shop's program asked for it, not a person.
+    pub requested_by_shop: bool,
+    /// Who approved it.
+    pub approved_by: Option<String>,
+    /// When it was asked for, ISO 8601.
+    pub creation_time: String,
+    /// When the offer ends, ISO 8601.
+    pub expiration_time: String,
+    /// When it was approved.
+    pub approval_time: Option<String>,
+    /// When it was sent.
+    pub sent_time: Option<String>,
+    /// The transaction that pays it.
+    pub btc_tx_id: Option<String>,
+    /// The confirmations of that.
+    pub confirmations: u32,
+    /// Why it FAILED.
+    pub failure_reason: Option<String>,
+    /// Whether the coins did not suffice when it was asked for.
+    pub balance_short: bool,
+    /// The anomaly whose coins it sends back.
+    pub anomaly_id: Option<String>,
+    /// Why it is not sent yet, a sentence; absent unless it is QUEUED.
+    pub waits_for: Option<String>,
+    /// The Payout record of `/v2`: JSON, its numbers as they are.
+    pub record: String,
+}
+
+/// One payout, whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct PayoutView {
+    /// What the list tells of it.
+    #[serde(flatten)]
+    pub item: PayoutItem,
+    /// Where its notifications go.
+    pub notification_url: Option<String>,
+    /// The transactions that were signed for it, the oldest first.
+    pub versions: Vec<VersionItem>,
+    /// The other payouts that share its transaction.
+    pub shares_with: Vec<SharingItem>,
+    /// What happened to it, the oldest first.
+    pub history: Vec<StepItem>,
+    /// Attempts to notify, newest first.
+    pub deliveries: Vec<DeliveryItem>,
+    /// What would be left of the day's limit after its approval; absent unless it is NEW and within the limit.
+    pub limit_left_after: Option<BtcView>,
+    /// Whether it may be approved now.
+    pub can_approve: Possible,
+    /// Whether its transaction may be replaced by one with a higher fee now.
+    pub can_bump: Possible,
+    /// Whether it may be given up now, with those that share its transaction.
+    pub can_abandon: Possible,
+}
+
+/// A signed transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionItem {
+    /// The transaction's id.
+    pub btc_tx_id: String,
+    /// Counts from 1, in the order of signing.
+    pub number: u32,
+    /// Whether it pays the payouts; else it gives them up and pays ourselves.
+    pub pays: bool,
+    /// Its fee.
+    pub fee: BtcView,
+    /// In satoshis for a virtual byte, cut to 2 decimals.
+    pub fee_rate: String,
+    /// Where it stands.
+    pub position: TransactionPosition,
+    /// How many confirmations it has.
+    pub confirmations: u32,
+    /// Whether a backend ever took it.
+    pub accepted: bool,
+    /// When it was signed and stored, ISO 8601 with milliseconds.
+    pub time: String,
+}
+
+/// A payout that shares a transaction with another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct SharingItem {
+    /// The payout's id.
+    pub payout_id: String,
+    /// Where it stands.
+    pub state: PayoutState,
+    /// Where its coins go.
+    pub address: String,
+    /// What its recipient gets.
+    pub amount: BtcView,
+}
+
+/// One step in a payout's life.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct StepItem {
+    /// When, ISO 8601 with milliseconds.
+    pub time: String,
+    /// What happened.
+    pub step: PayoutStep,
+    /// Who did it, where that is known.
+    pub by: Option<String>,
+    /// The transaction that it was about.
+    pub btc_tx_id: Option<String>,
+    /// Why, where it FAILED.
+    pub reason: Option<String>,
+}
+
+/// Whether something may be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct Possible {
+    /// Whether it may.
+    pub possible: bool,
+    /// Why not, a sentence.
+    pub why_not: Option<String>,
+}
+
+/// What is needed to show payouts, of one moment.
+pub(super) struct Shown<'a> {
+    gateway: &'a Gateway,
+    snapshot: Snapshot<'a>,
+    tip_height: u32,
+    hold: Option<String>,
+}
+
+impl<'a> Shown<'a> {
+    pub(super) fn of(gateway: &'a Gateway, reader: &'a Reader<'a>, pages_base: &'a str) -> Result<Self, StoreError> {
+        Ok(Self {
+            gateway,
+            snapshot: Snapshot::new(reader, gateway.installation, pages_base),
+            tip_height: reader.tip_height()?,
+            hold: reader.sender_hold()?.map(|hold| hold.reason),
+        })
+    }
+
+    /// The payout as a list shows it.
+    pub(super) fn item(&self, row: &PayoutRow) -> Result<PayoutItem, StoreError> {
+        let currency = row.currency;
+        Ok(PayoutItem {
+            payout_id: row.id.to_string(),
+            state: row.state.into(),
+            address: row.address.clone(),
+            amount: BtcView::of_sats(row.amount_sats),
+            worth: FiatView::of(row.fiat_minor, currency),
+            currency: currency.code().to_owned(),
+            fee: BtcView::of_sats(row.network_fee_sats),
+            fee_paid: (row.booked_fee_sats != 0).then(|| BtcView::of(row.booked_fee_sats.saturating_neg())),
+            total: BtcView::of_sats(row.amount_sats.saturating_add(row.network_fee_sats)),
+            total_worth: FiatView::of(row.fiat_total_minor, currency),
+            rate: row.rate.format(),
+            rate_shown: row.rate.show(),
+            comment: row.comment.clone(),
+            requested_by: row.requested_by.clone(),
+            requested_by_shop: row.key_id.is_some(),
+            approved_by: row.approved_by.clone(),
+            creation_time: row.created_at.iso_seconds(),
+            expiration_time: row.expires_at.iso_seconds(),
+            approval_time: row.approved_at.map(Timestamp::iso_seconds),
+            sent_time: row.sent_at.map(Timestamp::iso_seconds),
+            btc_tx_id: row.txid.map(|txid| txid.to_string()),
+            confirmations: self.confirmations(row)?,
+            failure_reason: row.failure_reason.clone(),
+            balance_short: row.balance_short,
+            anomaly_id: row.anomaly.map(|(_, id)| id.to_string()),
+            waits_for: self.waits_for(row)?,
+            record: self.snapshot.payout(row),
+        })
+    }
+
+    fn confirmations(&self, row: &PayoutRow) -> Result<u32, StoreError> {
+        let reader = self.snapshot.reader;
+        let Some(txid) = &row.txid else { return Ok(0) };
+        let position = match reader.version(txid)? {
+            Some(version) => Some(version.position),
+            None => reader.twin(txid)?.map(|twin| twin.position),
+        };
+        Ok(position.map_or(0, |position| position.confirmations(self.tip_height)))
+    }
+
+    /// Why an approved payout is not sent yet.
+    fn waits_for(&self, row: &PayoutRow) -> Result<Option<String>, StoreError> {
+        if row.state != payout::PayoutState::Queued {
+            return Ok(None);
+        }
+        if let Some(batch_seq) = row.batch_seq {
+            let gives_up = self.snapshot.reader.versions(batch_seq)?.iter().any(|version| !version.pays);
+            let why = if gives_up {
+                "it is being given up: the transaction in its place needs six confirmations"
+            } else {
+                "its transaction is signed and stored, and no node has taken it yet: it is offered again with each block"
+            };
+            return Ok(Some(why.to_owned()));
+        }
+        if let Some(reason) = &self.hold {
+            return Ok(Some(format!("the sender holds: {reason}; `tillgate payouts release` lets it go on")));
+        }
+        if let Some(reason) = self.gateway.sending.waits_for() {
+            return Ok(Some(reason));
+        }
+        if self.gateway.served.get().is_none() {
+            return Ok(Some("no gateway runs that sends it: `tillgate serve` starts it".to_owned()));
+        }
+        let batch_ms = i64::from(self.gateway.settings.snapshot().batch_seconds) * 1_000;
+        let due_at = row.approved_at.map(|at| at.plus_ms(batch_ms));
+        Ok(due_at.map(|at| format!("it is sent with those that are approved by {}", at.iso_seconds())))
+    }
+
+    fn history(&self, row: &PayoutRow, versions: &[VersionRow]) -> Vec<StepItem> {
+        let mut steps = vec![(row.created_at, step(PayoutStep::Offered, Some(&row.requested_by)))];
+        steps.extend(row.approved_at.map(|at| (at, step(PayoutStep::Approved, row.approved_by.as_ref()))));
+        steps.extend(versions.iter().map(|version| {
+            let kind = match (version.pays, version.number) {
+                (false, _) => PayoutStep::Abandoned,
+                (true, 1) => PayoutStep::Signed,
+                (true, _) => PayoutStep::Bumped,
+            };
+            (version.created_at, StepItem { btc_tx_id: Some(version.txid.to_string()), ..step(kind, None) })
+        }));
+        let btc_tx_id = row.txid.map(|txid| txid.to_string());
+        steps.extend(row.sent_at.map(|at| (at, StepItem { btc_tx_id, ..step(PayoutStep::Sent, None) })));
+        match row.state {
+            payout::PayoutState::Expired => steps.push((row.expires_at, step(PayoutStep::Expired, None))),
+            payout::PayoutState::Failed => {
+                let reason = row.failure_reason.clone();
+                steps.push((row.current_at, StepItem { reason, ..step(PayoutStep::Failed, None) }));
+            }
+            payout::PayoutState::New | payout::PayoutState::Queued | payout::PayoutState::Sent => {}
+        }
+        steps.sort_by_key(|(at, _)| *at);
+        steps.into_iter().map(|(at, step)| StepItem { time: at.iso_millis(), ..step }).collect()
+    }
+}
+
+impl PayoutView {
+    /// The payout of this id; `None` where there is none.
+    pub fn find(gateway: &Gateway, reader: &Reader<'_>, id: &Id) -> Result<Option<Self>, StoreError> {
+        let Some(row) = reader.payout(id)? else { return Ok(None) };
+        let pages_base = gateway.pages_base();
+        let shown = Shown::of(gateway, reader, &pages_base)?;
+        let (versions, sharing) = match row.batch_seq {
+            Some(batch_seq) => (reader.versions(batch_seq)?, reader.payouts_of_batch(batch_seq)?),
+            None => (Vec::new(), Vec::new()),
+        };
+        let settings = gateway.settings.snapshot();
+        let now = gateway.clock.now();
+        let left_after = match row.state {
+            payout::PayoutState::New => limit_now(reader, &settings, now)?.available_sats.checked_sub(row.amount_sats),
+            payout::PayoutState::Expired
+            | payout::PayoutState::Queued
+            | payout::PayoutState::Sent
+            | payout::PayoutState::Failed => None,
+        };
+        Ok(Some(Self {
+            item: shown.item(&row)?,
+            limit_left_after: left_after.map(BtcView::of_sats),
+            notification_url: row.notification_url.clone(),
+            history: shown.history(&row, &versions),
+            versions: versions.iter().map(|version| VersionItem::of(version, shown.tip_height)).collect(),
+            shares_with: sharing.iter().filter(|one| one.id != row.id).map(SharingItem::from).collect(),
+            deliveries: reader.deliveries_of(id, DELIVERIES_OF_PAYOUT)?.iter().map(DeliveryItem::from).collect(),
+            can_approve: Possible::approve(may_approve(reader, &row, &settings, now))?,
+            can_bump: Possible::replace(may_bump(reader, &row))?,
+            can_abandon: Possible::replace(may_abandon(reader, &row))?,
+        }))
+    }
+}
+
+impl VersionItem {
+    fn of(version: &VersionRow, tip_height: u32) -> Self {
+        let hundredths = version.fee_sats.saturating_mul(100) / version.vsize.max(1);
+        Self {
+            btc_tx_id: version.txid.to_string(),
+            number: version.number,
+            pays: version.pays,
+            fee: BtcView::of_sats(version.fee_sats),
+            fee_rate: format!("{}.{:02}", hundredths / 100, hundredths % 100),
+            position: version.position.into(),
+            confirmations: version.position.confirmations(tip_height),
+            accepted: version.accepted_at.is_some(),
+            time: version.created_at.iso_millis(),
+        }
+    }
+}
+
+impl From<&PayoutRow> for SharingItem {
+    fn from(row: &PayoutRow) -> Self {
+        Self {
+            payout_id: row.id.to_string(),
+            state: row.state.into(),
+            address: row.address.clone(),
+            amount: BtcView::of_sats(row.amount_sats),
+        }
+    }
+}
+
+impl Possible {
+    fn approve(judged: Result<(), ApproveError>) -> Result<Self, StoreError> {
+        match judged {
+            Ok(()) => Ok(Self::yes()),
+            Err(ApproveError::Outbox(OutboxError::Store(error))) => Err(error),
+            Err(ApproveError::Limit(refusals)) => {
+                let sentences: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+                Ok(Self::not(&sentences.join("; ")))
+            }
+            Err(error) => Ok(Self::not(&error)),
+        }
+    }
+
+    fn replace(judged: Result<(), ReplaceError>) -> Result<Self, StoreError> {
+        match judged {
+            Ok(()) => Ok(Self::yes()),
+            Err(ReplaceError::Send(SendError::Store(error))) => Err(error),
+            Err(error) => Ok(Self::not(&error)),
+        }
+    }
+
+    const fn yes() -> Self {
+        Self { possible: true, why_not: None }
+    }
+
+    fn not(why: &impl ToString) -> Self {
+        Self { possible: false, why_not: Some(why.to_string()) }
+    }
+}
+
+/// How many payouts are approved and not sent.
+pub(in crate::console) fn queued(reader: &Reader<'_>) -> Result<u64, StoreError> {
+    reader.payouts_count(&PayoutFilter { states: vec![payout::PayoutState::Queued], ..PayoutFilter::default() })
+}
+
+fn step(step: PayoutStep, by: Option<&String>) -> StepItem {
+    StepItem { time: String::new(), step, by: by.cloned(), btc_tx_id: None, reason: None }
+}

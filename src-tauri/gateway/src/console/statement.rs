@@ -1,0 +1,141 @@
+//! The statement: every movement of the balance, with its worth.
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::money::Currency;
+use tillgate_domain::time::Timestamp;
+use ts_rs::TS;
+
+use super::ask::{Ask, Asker};
+use super::btc::BtcView;
+use super::error::CommandError;
+use super::states::MovementKind;
+use super::sums::FiatView;
+use crate::statement::{self, Line, Period, Total};
+
+/// Tells every movement of the balance in a period, the oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct Statement {
+    /// The ISO code of the currency that all rows are valued in; it filters none.
+    pub currency: String,
+    /// From then on: ISO 8601, or a date for its midnight in UTC.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// Before then.
+    #[serde(default)]
+    pub to: Option<String>,
+}
+
+/// The movements of a period.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct StatementView {
+    /// The movements, the oldest first.
+    pub items: Vec<StatementItem>,
+    /// Their sums for each day in UTC.
+    pub by_day: Vec<StatementTotal>,
+    /// Their sums for each month in UTC.
+    pub by_month: Vec<StatementTotal>,
+    /// The sum of all.
+    pub total: BtcView,
+}
+
+/// One movement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct StatementItem {
+    /// When it was written down, ISO 8601 with milliseconds.
+    pub time: String,
+    /// What it is.
+    pub kind: MovementKind,
+    /// What it adds to the balance; negative where it takes.
+    pub amount: BtcView,
+    /// Its worth at the rate, with the sign of the amount; absent where no rate was known.
+    pub worth: Option<FiatView>,
+    /// That of the record that it is about, where it is told in this currency; else that of the moment.
+    pub exchange_rate: Option<String>,
+    /// What of the amount is a fee of the network: all of it or nothing; positive where it was paid.
+    pub fee: Option<BtcView>,
+    /// The transaction.
+    pub btc_tx_id: Option<String>,
+    /// The payment that it is about.
+    pub payment_id: Option<String>,
+    /// The payout that it is about.
+    pub payout_id: Option<String>,
+    /// The anomaly whose coins that payout sends back.
+    pub anomaly_id: Option<String>,
+}
+
+/// The sum of the movements of a day or a month.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct StatementTotal {
+    /// `2026-01-12` or `2026-01`.
+    pub period: String,
+    /// What they add to the balance.
+    pub amount: BtcView,
+    /// The sum of their worths; absent where one of them has none.
+    pub worth: Option<FiatView>,
+    /// The fees among them.
+    pub fee: BtcView,
+}
+
+impl Ask for Statement {
+    type Answer = StatementView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<StatementView, CommandError> {
+        let unknown = || CommandError::invalid("currency", &"must be an ISO 4217 code, like USD");
+        let currency = Currency::from_code(&self.currency).ok_or_else(unknown)?;
+        let (from, to) = (moment("from", self.from.as_deref())?, moment("to", self.to.as_deref())?);
+        let statement = by.read(move |_, reader| statement::of(reader, Period { from, to }, currency)).await?;
+        let totals = |totals: &[Total]| totals.iter().map(|total| StatementTotal::of(total, currency)).collect();
+        Ok(StatementView {
+            items: statement.lines.iter().map(|line| StatementItem::of(line, currency)).collect(),
+            by_day: totals(&statement.by_day),
+            by_month: totals(&statement.by_month),
+            total: BtcView::of(statement.sats),
+        })
+    }
+}
+
+impl StatementItem {
+    fn of(line: &Line, currency: Currency) -> Self {
+        let entry = &line.entry;
+        Self {
+            time: entry.at.iso_millis(),
+            kind: entry.kind.into(),
+            amount: BtcView::of(entry.sats),
+            worth: line.worth_minor.map(|minor| FiatView::of(minor, currency)),
+            exchange_rate: line.rate.map(|rate| rate.format()),
+            fee: line.fee_sats.map(BtcView::of),
+            btc_tx_id: entry.txid.map(|txid| txid.to_string()),
+            payment_id: entry.payment.map(|(id, ..)| id.to_string()),
+            payout_id: entry.payout.map(|(id, ..)| id.to_string()),
+            anomaly_id: entry.anomaly_id.map(|id| id.to_string()),
+        }
+    }
+}
+
+impl StatementTotal {
+    fn of(total: &Total, currency: Currency) -> Self {
+        Self {
+            period: total.period.clone(),
+            amount: BtcView::of(total.sats),
+            worth: total.worth_minor.map(|minor| FiatView::of(minor, currency)),
+            fee: BtcView::of(total.fee_sats),
+        }
+    }
+}
+
+/// A moment as a person writes it: a date is its midnight.
+fn moment(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, CommandError> {
+    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
+    let midnight = || Timestamp::parse_iso(&format!("{text}T00:00:00Z"));
+    let at = Timestamp::parse_iso(text).or_else(|_| midnight());
+    let wrong =
+        |_| CommandError::invalid(field, &"must be a time like 2026-01-12T12:06:20Z, or a date like 2026-01-12");
+    at.map(Some).map_err(wrong)
+}

@@ -1,0 +1,152 @@
+//! The wallet: what it holds, its public descriptors, and labels for other wallets' programs.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::money::{format_btc, format_btc_signed};
+use ts_rs::TS;
+
+use super::ask::{Ask, Asker};
+use super::btc::BtcView;
+use super::error::CommandError;
+use crate::funds;
+use crate::gateway::Gateway;
+use crate::store::labels::{Labelled, LabelledKind};
+use crate::store::{Reader, StoreError};
+use crate::wallet::Wallet;
+
+/// Tells what the wallet holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct WalletInfo {}
+
+/// Tells the wallet's public descriptors: whoever has them sees every payment, and can spend nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct WalletDescriptor {}
+
+/// Tells what transactions, addresses and coins are for, in the words of BIP329.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct WalletLabels {}
+
+/// What the wallet holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct WalletInfoView {
+    /// Confirmed coins of customers, with payouts reckoned from SENT on: the sum of the statement.
+    pub balance: BtcView,
+    /// What a batch of payouts could use now.
+    pub spendable: BtcView,
+    /// Inputs of our own transactions that no block holds yet.
+    pub locked: BtcView,
+    /// Coins of customers that no block holds yet.
+    pub pending: BtcView,
+    /// `bip84` or `bip86`.
+    pub address_type: String,
+    /// `bitcoin`, `testnet4`, `signet` or `regtest`.
+    pub network: String,
+    /// What `tillgate wallet info --json` prints: JSON, its numbers with 8 decimals.
+    pub record: String,
+}
+
+/// The public descriptors, with checksums.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct WalletDescriptorView {
+    /// Addresses for customers.
+    pub external: String,
+    /// Our own change.
+    pub internal: String,
+}
+
+/// All labels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct WalletLabelsView {
+    /// One for each transaction, address and coin.
+    pub items: Vec<Label>,
+}
+
+/// A label, as BIP329 has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct Label {
+    /// `tx`, `addr` or `output`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// A transaction's id, an address, or a transaction's id with the number of the output: `…:0`.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    /// What it is for.
+    pub label: String,
+}
+
+impl Ask for WalletInfo {
+    type Answer = WalletInfoView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<WalletInfoView, CommandError> {
+        let wallet = wallet(by.gateway())?;
+        by.read(move |gateway, reader| info(gateway, reader, &wallet)).await
+    }
+}
+
+impl Ask for WalletDescriptor {
+    type Answer = WalletDescriptorView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<WalletDescriptorView, CommandError> {
+        let wallet = wallet(by.gateway())?;
+        let descriptors = wallet.keychains.descriptors();
+        Ok(WalletDescriptorView { external: descriptors.external.clone(), internal: descriptors.internal.clone() })
+    }
+}
+
+impl Ask for WalletLabels {
+    type Answer = WalletLabelsView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<WalletLabelsView, CommandError> {
+        by.read(|_, reader| Ok(WalletLabelsView { items: reader.labels()?.iter().map(Label::from).collect() })).await
+    }
+}
+
+impl From<&Labelled> for Label {
+    fn from(labelled: &Labelled) -> Self {
+        let kind = match labelled.kind {
+            LabelledKind::Transaction => "tx",
+            LabelledKind::Address => "addr",
+            LabelledKind::Output => "output",
+        };
+        Self { kind: kind.to_owned(), reference: labelled.reference.clone(), label: labelled.label.clone() }
+    }
+}
+
+fn wallet(gateway: &Gateway) -> Result<Arc<Wallet>, CommandError> {
+    let none = "there is no wallet yet: the first `tillgate serve` of the test environment makes one";
+    gateway.wallet.get().cloned().ok_or_else(|| CommandError::of("WALLET_NOT_READY", &none))
+}
+
+fn info(gateway: &Gateway, reader: &Reader<'_>, wallet: &Wallet) -> Result<WalletInfoView, StoreError> {
+    let spendable = funds::spendable(reader, &gateway.settings.snapshot())?;
+    let spendable_sats = spendable.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
+    let sums = reader.coin_sums()?;
+    let balance_sats = reader.ledger_sats()?;
+    let address_type = wallet.keychains.address_type().as_str();
+    let network = wallet.keychains.network().to_string();
+    let record = format!(
+        r#"{{"balanceBtc":{},"spendableBtc":{},"lockedBtc":{},"pendingBtc":{},"addressType":"{address_type}","network":"{network}"}}"#,
+        format_btc_signed(balance_sats),
+        format_btc(spendable_sats),
+        format_btc(sums.locked_sats),
+        format_btc(sums.pending_sats),
+    );
+    Ok(WalletInfoView {
+        balance: BtcView::of(balance_sats),
+        spendable: BtcView::of_sats(spendable_sats),
+        locked: BtcView::of_sats(sums.locked_sats),
+        pending: BtcView::of_sats(sums.pending_sats),
+        address_type: address_type.to_owned(),
+        network,
+        record,
+    })
+}

@@ -1,0 +1,135 @@
+//! What payouts can be made of: the coins that may be spent now, and the rate of the fee. Reads; writes nothing.
+
+use std::collections::BTreeMap;
+
+use bitcoin::{FeeRate, Transaction, Txid};
+use tillgate_domain::batch::Position;
+
+use crate::gateway::Gateway;
+use crate::settings::Settings;
+use crate::store::coins::UnspentCoin;
+use crate::store::{Reader, StoreError};
+use crate::wallet::spend::{Paid, SpendableCoin};
+
+/// A customer's transaction that a reorganisation returned: its fee is not known, and reckoned as enough.
+const FEE_OF_STRANGERS: u64 = 1 << 40;
+
+/// The rate that payouts pay now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PayoutFeeRate {
+    /// The backend's estimate, at least the floor.
+    pub estimate: FeeRate,
+    /// The setting `feeCapSatVb`.
+    pub cap: FeeRate,
+}
+
+impl PayoutFeeRate {
+    /// Of an estimate, under the settings.
+    pub(crate) fn of(estimate: FeeRate, settings: &Settings) -> Self {
+        let rate = |sat_vb: u32| FeeRate::from_sat_per_vb_u32(sat_vb);
+        Self { estimate: estimate.max(rate(settings.fee_floor_sat_vb)), cap: rate(settings.fee_cap_sat_vb) }
+    }
+
+    /// Whether payouts wait for a lower one.
+    pub(crate) fn is_above_cap(&self) -> bool {
+        self.estimate > self.cap
+    }
+
+    /// What an offer reckons with.
+    pub(crate) fn offered(&self) -> FeeRate {
+        self.estimate.min(self.cap)
+    }
+}
+
+/// The rate as the backend estimates it now; while it is silent by its last estimate, before any by the floor.
+pub(crate) async fn fee_rate(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
+    PayoutFeeRate::of(gateway.fee_rate_estimate().await.unwrap_or(FeeRate::ZERO), settings)
+}
+
+/// The coins that a payout could be made of now, the oldest first. Of very many, those that a transaction may choose among.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn spendable(reader: &Reader<'_>, settings: &Settings) -> Result<Vec<SpendableCoin>, StoreError> {
+    let coins = reader.unspent_coins(reader.tip_height()?, settings.spend_confirmations)?;
+    coins.iter().map(|coin| with_ancestors(reader, coin)).collect()
+}
+
+/// What all coins come to that payouts could be made of now.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn spendable_sats(reader: &Reader<'_>, settings: &Settings) -> Result<u64, StoreError> {
+    reader.unspent_sats(reader.tip_height()?, settings.spend_confirmations)
+}
+
+/// A coin with what would have to be mined before it.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn with_ancestors(reader: &Reader<'_>, coin: &UnspentCoin) -> Result<SpendableCoin, StoreError> {
+    let UnspentCoin { outpoint, keychain, index, amount_sats, height } = *coin;
+    let ancestors = match height {
+        Some(_) => BTreeMap::new(),
+        None => unconfirmed(reader, &outpoint.txid)?,
+    };
+    let ancestors_vsize = ancestors.values().map(|ancestor| ancestor.paid.vsize).sum();
+    let ancestors = u32::try_from(ancestors.len()).unwrap_or(u32::MAX);
+    Ok(SpendableCoin { outpoint, amount_sats, keychain, index, height, ancestors, ancestors_vsize })
+}
+
+/// A transaction that is in no block yet.
+pub(crate) struct Unconfirmed {
+    pub tx: Transaction,
+    /// What it pays; of a customer's transaction the fee is not known, and reckoned as enough.
+    pub paid: Paid,
+    /// How far above: parents are deeper.
+    depth: usize,
+}
+
+/// A transaction of which an output is ours and its ancestors, as far as they are in no block and stored here, by id.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn unconfirmed(reader: &Reader<'_>, txid: &Txid) -> Result<BTreeMap<Txid, Unconfirmed>, StoreError> {
+    let mut found: BTreeMap<Txid, Unconfirmed> = BTreeMap::new();
+    let mut open = vec![(*txid, 0)];
+    while let Some((txid, depth)) = open.pop() {
+        if let Some(known) = found.get_mut(&txid) {
+            if known.depth >= depth {
+                continue;
+            }
+            known.depth = depth;
+        }
+        let Some(one) = unconfirmed_one(reader, &txid, depth)? else { continue };
+        open.extend(one.tx.input.iter().map(|input| (input.previous_output.txid, depth + 1)));
+        found.insert(txid, one);
+    }
+    Ok(found)
+}
+
+/// The same in an order in which a node takes them: parents first.
+pub(crate) fn parents_first(unconfirmed: BTreeMap<Txid, Unconfirmed>) -> Vec<Transaction> {
+    let mut all: Vec<Unconfirmed> = unconfirmed.into_values().collect();
+    all.sort_by_key(|one| std::cmp::Reverse(one.depth));
+    all.into_iter().map(|one| one.tx).collect()
+}
+
+fn unconfirmed_one(reader: &Reader<'_>, txid: &Txid, depth: usize) -> Result<Option<Unconfirmed>, StoreError> {
+    if let Some(version) = reader.version(txid)? {
+        return Ok(match version.position {
+            Position::Block { .. } => None,
+            Position::Mempool | Position::Absent => {
+                let paid = Paid { fee_sats: version.fee_sats, vsize: version.vsize };
+                Some(Unconfirmed { tx: version.tx, paid, depth })
+            }
+        });
+    }
+    match reader.position_of_coins(txid)? {
+        None | Some(Position::Block { .. }) => Ok(None),
+        Some(Position::Mempool | Position::Absent) => Ok(reader.stored_transaction(txid)?.map(|tx| {
+            let vsize = tx.weight().to_vbytes_ceil();
+            Unconfirmed { paid: Paid { fee_sats: FEE_OF_STRANGERS, vsize }, tx, depth }
+        })),
+    }
+}

@@ -1,0 +1,226 @@
+//! The payout calls: parse, call one use case, render.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Uri};
+use axum::response::{IntoResponse as _, Response};
+use bitcoin::Txid;
+use tillgate_domain::money::{Currency, parse_btc};
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::permission::Permission;
+
+use super::Http;
+use super::auth::Caller;
+use super::body::{Unused, read_json_body};
+use super::error::Failure;
+use super::list::list_answer;
+use super::path::RecordId;
+use super::payments::{address_script, idempotency_key};
+use super::query::{Query, one_of};
+use super::read_permits::{Long, read_on_another_thread};
+use super::respond::{deprecated, json_answer, resend_answer};
+use crate::access::idempotency::Once;
+use crate::field_errors::FieldError;
+use crate::json::JsonObject;
+use crate::notifications::resend;
+use crate::payouts::{self, Approver, Draft, EstimateAmount, EstimateRequest, OfferRequest, Offered, Requester};
+use crate::records::{PAGE_MAX, Snapshot};
+use crate::store::payout_lists::PayoutFilter;
+
+const PAYOUTS: &str = "/v2/payouts";
+
+const DEFAULT_LIMIT: &str = "50";
+
+/// The older name of `btcTxId`.
+const OLD_TXID: &str = "transactionId";
+
+/// `POST /v2/payouts`
+pub(super) async fn create(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    request: Request,
+) -> Result<Response, Failure> {
+    caller.may(Permission::PayoutsCreate)?;
+    let (parts, body) = request.into_parts();
+    let mut query = Query::of(&parts.uri);
+    let is_approved = auto_approve(&mut query);
+    if is_approved {
+        caller.may(Permission::PayoutsApprove)?;
+    }
+    caller.asks(&http)?;
+    let body = read_json_body(&parts.headers, body).await?;
+    let mut draft = read_draft(&JsonObject::parse(&body)?);
+    draft.field_errors.extend(query.into_field_errors());
+    let once = once(&caller, &parts.headers, &parts.uri, &body).unwrap_or_else(|field_error| {
+        draft.field_errors.push(field_error);
+        None
+    });
+    let key = caller.0;
+    let requester =
+        Requester { key_id: Some(key.key_id), name: key.name.clone(), notify_hosts: key.notify_hosts.clone() };
+    let request = OfferRequest { requester, draft, is_approved, once };
+    Ok(match payouts::offer(&http.app.gateway, request).await? {
+        Offered::New { record, .. } => json_answer(record),
+        Offered::Again(answer) => json_answer(answer),
+    })
+}
+
+/// `POST /v2/payouts/approve`
+pub(super) async fn approve(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    request: Request,
+) -> Result<Response, Failure> {
+    caller.may(Permission::PayoutsApprove)?;
+    let (parts, body) = request.into_parts();
+    let body = read_json_body(&parts.headers, body).await?;
+    let mut field_errors = Vec::new();
+    let id = JsonObject::parse(&body)?.string("payoutId", &mut field_errors);
+    let Some(id) = id else {
+        if field_errors.is_empty() {
+            field_errors.push(FieldError::missing("payoutId"));
+        }
+        return Err(Failure::invalid(field_errors));
+    };
+    let id = id.parse().map_err(|_| Failure::not_found("payout"))?;
+    let approver = Approver { name: caller.0.name.clone(), sees: caller.sees(), is_person: false };
+    Ok(json_answer(payouts::approve(&http.app.gateway, id, approver).await?))
+}
+
+/// `GET /v2/payouts/{payoutId}`
+pub(super) async fn get(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    id: Result<RecordId, Failure>,
+) -> Result<Response, Failure> {
+    caller.may(Permission::PayoutsRead)?;
+    let RecordId(id) = id?;
+    // One row by its key is read on the connection's own thread, which takes less time than to have another do it.
+    let record = payouts::record(&http.app.gateway, &id, caller.sees())?;
+    Ok(json_answer(record.ok_or_else(|| Failure::not_found("payout"))?))
+}
+
+/// `GET /v2/payouts`
+pub(super) async fn list(State(http): State<Arc<Http>>, caller: Caller, uri: Uri) -> Response {
+    let is_old = Query::of(&uri).has(OLD_TXID);
+    let answer = list_new(http, caller, &uri).await.into_response();
+    if is_old { deprecated(answer, None) } else { answer }
+}
+
+async fn list_new(http: Arc<Http>, caller: Caller, uri: &Uri) -> Result<Response, Failure> {
+    caller.may(Permission::PayoutsRead)?;
+    let mut query = Query::of(uri);
+    let limit = query.text("limit").unwrap_or_else(|| DEFAULT_LIMIT.to_owned());
+    let offset = query.text("offset").unwrap_or_else(|| "0".to_owned());
+    let (limit, offset) = (query.limit(&limit, PAGE_MAX), query.offset(&offset));
+    let merchant_id = http.app.gateway.installation.merchant_id.to_string();
+    let filter = PayoutFilter {
+        states: query.all("status", &one_of(&PayoutState::ALL.map(PayoutState::as_str))),
+        from: query.time("timeFrom"),
+        to: query.time("timeTo"),
+        script: address_script(&mut query),
+        txid: txid(&mut query),
+        amount_sats: query.read("btcAmount", parse_btc),
+        fiat_total_milli: query.read("fiatTotalAmount", Currency::parse_thousandths),
+        key_id: caller.sees().only_key(),
+        // One installation is one merchant.
+        nothing: query.text("merchantId").is_some_and(|id| id != merchant_id),
+    };
+    query.finish()?;
+    let query = move |snapshot: &Snapshot<'_>| payouts::list(snapshot, &filter, limit, offset);
+    list_answer(&http, caller.0.key_id, (limit, offset), query).await
+}
+
+/// `GET /v2/payouts/limit`
+pub(super) async fn limit(State(http): State<Arc<Http>>, caller: Caller, uri: Uri) -> Result<Response, Failure> {
+    caller.may(Permission::PayoutsRead)?;
+    let mut query = Query::of(&uri);
+    let currency = query.text("currency");
+    query.finish()?;
+    let record = read_on_another_thread(&http, Long::Record, caller.0.key_id, move |gateway| {
+        payouts::limit_record(gateway, currency.as_deref())
+    });
+    Ok(json_answer(record.await?))
+}
+
+/// `GET /v2/estimate-payout/fiat-to-btc`
+pub(super) async fn fiat_to_btc(State(http): State<Arc<Http>>, caller: Caller, uri: Uri) -> Result<Response, Failure> {
+    caller.may(Permission::PayoutsRead)?;
+    let mut query = Query::of(&uri);
+    let amount = EstimateAmount::Fiat(query.text("fiatAmount").map(Into::into));
+    estimate(&http, query, amount).await
+}
+
+/// `GET /v2/estimate-payout/btc-to-fiat`
+pub(super) async fn btc_to_fiat(State(http): State<Arc<Http>>, caller: Caller, uri: Uri) -> Result<Response, Failure> {
+    caller.may(Permission::PayoutsRead)?;
+    let mut query = Query::of(&uri);
+    let amount = EstimateAmount::Btc(query.text("btcAmount").map(Into::into));
+    estimate(&http, query, amount).await
+}
+
+async fn estimate(http: &Http, mut query: Query<'_>, amount: EstimateAmount<'_>) -> Result<Response, Failure> {
+    let request = EstimateRequest {
+        amount,
+        currency: query.text("currency").map(Into::into),
+        address: query.text("address").map(Into::into),
+        field_errors: query.into_field_errors(),
+    };
+    Ok(json_answer(payouts::estimate(&http.app.gateway, request).await?))
+}
+
+/// `POST /v2/payouts/notify/{id}`
+pub(super) async fn notify(
+    State(http): State<Arc<Http>>,
+    caller: Caller,
+    id: Result<RecordId, Failure>,
+    body: Result<Unused, Failure>,
+) -> Result<Response, Failure> {
+    caller.may(Permission::PayoutsRead)?;
+    let RecordId(id) = id?;
+    body?;
+    caller.asks(&http)?;
+    http.app.gateway.disk.check_room()?;
+    let queued = resend::resend_payout(&http.app.gateway, id, caller.sees()).await?;
+    Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("payout"))?))
+}
+
+/// Whether the query asks for an approval at once: the name alone does.
+fn auto_approve(query: &mut Query<'_>) -> bool {
+    let read = |text: &str| match text {
+        "true" | "1" | "" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err("must be true or false"),
+    };
+    query.read("autoApprove", read).unwrap_or(false)
+}
+
+/// The transaction that a list is asked for, by its present name or its older one.
+fn txid(query: &mut Query<'_>) -> Option<Txid> {
+    let form = "must be 64 hexadecimal characters";
+    let (txid, old) = (query.parsed("btcTxId", form), query.parsed(OLD_TXID, form));
+    if query.has("btcTxId") && query.has(OLD_TXID) {
+        query.field_error(OLD_TXID, "is the older name of btcTxId: give one of them");
+    }
+    txid.or(old)
+}
+
+/// What makes the request take effect once, where it has an Idempotency-Key.
+fn once(caller: &Caller, headers: &HeaderMap, uri: &Uri, body: &[u8]) -> Result<Option<Once>, FieldError> {
+    let key = idempotency_key(headers)?;
+    Ok(key.map(|key| Once::new(caller.0.key_id, PAYOUTS, key, uri.query().unwrap_or_default(), body)))
+}
+
+fn read_draft<'a>(object: &JsonObject<'a>) -> Draft<'a> {
+    let mut field_errors = Vec::new();
+    Draft {
+        btc_amount: object.number("btcAmount", &mut field_errors),
+        fiat_amount: object.number("fiatAmount", &mut field_errors),
+        currency: object.string("currency", &mut field_errors),
+        address: object.string("address", &mut field_errors),
+        comment: object.string("comment", &mut field_errors),
+        notification_url: object.string("notificationUrl", &mut field_errors),
+        field_errors,
+    }
+}

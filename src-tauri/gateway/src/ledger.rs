@@ -1,0 +1,51 @@
+//! Writing down movements of the balance, in the transaction of the change that causes them (interface, section 4,
+//! "Ledger"). The balance: customers' coins in blocks, with our own transactions reckoned from SENT on as if they were
+//! confirmed.
+
+use bitcoin::Txid;
+
+use crate::notifications::outbox::Outbox;
+use crate::store::StoreError;
+use crate::store::ledger::{LedgerKind, NewEntry};
+
+/// What a movement is about.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct About {
+    pub txid: Option<Txid>,
+    pub payment_seq: Option<i64>,
+    pub payout_seq: Option<i64>,
+}
+
+/// Adds a row of what a movement adds to the balance (negative: takes), with the rates of this moment; none for nothing.
+///
+/// # Errors
+/// When it cannot be stored.
+pub(crate) fn book(outbox: &Outbox<'_>, kind: LedgerKind, sats: i64, about: About) -> Result<(), StoreError> {
+    if sats == 0 {
+        return Ok(());
+    }
+    let rates = outbox.gateway.rates.last_known_rates();
+    let rates_seq = if rates.is_empty() {
+        None
+    } else {
+        let rates: serde_json::Map<_, _> =
+            rates.into_iter().map(|(currency, rate)| (currency.code().to_owned(), rate.format().into())).collect();
+        Some(outbox.tx.rates_seq(outbox.now, &serde_json::Value::Object(rates).to_string())?)
+    };
+    let About { txid, payment_seq, payout_seq } = about;
+    outbox.tx.add_entry(&NewEntry { at: outbox.now, kind, sats, txid, payment_seq, payout_seq, rates_seq })
+}
+
+/// Brings the rows of a payment's coins up to date: of each transaction in a block, what counts and what does not.
+///
+/// # Errors
+/// When it cannot be stored.
+pub(crate) fn book_receipts(outbox: &Outbox<'_>, payment_seq: i64) -> Result<(), StoreError> {
+    for unbooked in outbox.tx.unbooked_receipts(payment_seq)? {
+        let about = About { txid: Some(unbooked.txid), payment_seq: Some(payment_seq), payout_seq: None };
+        book(outbox, LedgerKind::Payment, unbooked.counted_sats, about)?;
+        book(outbox, LedgerKind::Anomaly, unbooked.rest_sats, about)?;
+        outbox.tx.book_receipt(payment_seq, &unbooked)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! An anomaly follows the payout that sends its coins back, in the transaction of the payout's change.
+
+use tillgate_domain::anomaly::Resolution;
+use tillgate_domain::payout::PayoutState;
+
+use super::outbox::{Outbox, OutboxError};
+use crate::store::StoreError;
+use crate::store::anomalies::{AnomalyRow, AnomalyUpdate};
+use crate::store::payouts::PayoutRow;
+
+/// Makes the anomaly that a payout sends back what the payout's state makes of it: REFUNDED when it is SENT, OPEN again when
+/// it is EXPIRED or FAILED. The change is notified, and its payment looked at again at once. A payout that is no refund
+/// changes nothing, and neither does one whose anomaly another payout has meanwhile.
+///
+/// # Errors
+/// When it cannot be stored.
+pub(crate) fn anomaly_after(outbox: &Outbox<'_>, payout: &PayoutRow) -> Result<(), OutboxError> {
+    let Some((_, id)) = payout.anomaly else { return Ok(()) };
+    let row = outbox.tx.anomaly(&id)?.ok_or(StoreError::BadValue("payouts.anomaly_seq"))?;
+    let resolution = match payout.state {
+        PayoutState::New | PayoutState::Queued => Resolution::Refunding,
+        PayoutState::Sent => Resolution::Refunded,
+        PayoutState::Expired | PayoutState::Failed => Resolution::Open,
+    };
+    if row.anomaly.resolution == resolution {
+        return Ok(());
+    }
+    // Whose refund it is. One that FAILED and is SENT all the same finds the anomaly without any.
+    let is_its_own = match row.anomaly.resolution {
+        Resolution::Refunding | Resolution::Refunded => row.payout_id == Some(payout.id),
+        Resolution::Open | Resolution::DismissedBySystem => {
+            matches!(resolution, Resolution::Refunding | Resolution::Refunded)
+        }
+        Resolution::Accepted | Resolution::DismissedByStaff => false,
+    };
+    if !is_its_own {
+        tracing::error!(
+            payout = %payout.id, anomaly = %id, state = payout.state.as_str(),
+            "a refund changed after its anomaly was decided otherwise: look whether the customer was paid twice"
+        );
+        return Ok(());
+    }
+    let payout_id = resolution.is_refund().then_some(payout.id);
+    let update = AnomalyUpdate {
+        resolution: Some(resolution),
+        payout_id: Some(payout_id),
+        current_at: Some(row.current_at.moved_on(outbox.now)),
+        ..AnomalyUpdate::default()
+    };
+    outbox.tx.update_anomaly(&id, &update)?;
+    outbox.tx.set_payment_due(row.payment_seq, outbox.now)?;
+    let after = AnomalyRow {
+        payout_id,
+        current_at: row.current_at.moved_on(outbox.now),
+        anomaly: tillgate_domain::anomaly::Anomaly { resolution, ..row.anomaly },
+        ..row
+    };
+    outbox.queue_anomaly(&after)?;
+    Ok(())
+}

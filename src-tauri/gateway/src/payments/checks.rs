@@ -1,0 +1,121 @@
+//! What fields of payments and payouts have in common: currencies, sums, texts and URLs, each judged the same way.
+
+use std::borrow::Cow;
+
+use tillgate_domain::money::AmountError::{NotANumber, NotPositive, TooLarge};
+use tillgate_domain::money::Currency;
+use url::Url;
+
+use crate::field_errors::FieldError;
+use crate::store::notify_hosts::NotifyHosts;
+
+/// Characters of `message` and `comment` at most (interface, section 1).
+pub(crate) const TEXT_MAX: usize = 512;
+
+/// Bytes of a URL at most; not characters, because it is copied into each of its notifications.
+pub(super) const URL_MAX: usize = 2_048;
+
+/// The field errors of a request that were found so far.
+pub(crate) struct FieldErrors(pub(crate) Vec<FieldError>);
+
+impl FieldErrors {
+    /// Adds a field error; answers the nothing that is left of the value.
+    pub(crate) fn invalid<T>(&mut self, field: &'static str, what: impl std::fmt::Display) -> Option<T> {
+        self.0.push(FieldError::invalid(field, what));
+        None
+    }
+
+    /// Adds a field error where a field is missing that the shell did not find wrong.
+    pub(crate) fn required<'a>(&mut self, field: &'static str, value: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
+        let known = self.0.iter().any(|field_error| field_error.field.as_deref() == Some(field));
+        if value.is_none() && !known {
+            self.0.push(FieldError::missing(field));
+        }
+        value
+    }
+
+    /// The currency of a code, where it is one of those that the merchant takes.
+    pub(crate) fn currency(
+        &mut self,
+        field: &'static str,
+        code: Option<Cow<'_, str>>,
+        currencies: &[Currency],
+    ) -> Option<Currency> {
+        let code = self.required(field, code)?;
+        let currency = currencies.iter().find(|currency| currency.code() == code);
+        if currency.is_none() {
+            let taken: Vec<&str> = currencies.iter().map(Currency::code).collect();
+            self.invalid::<()>(field, format!("must be one of {}", taken.join(", ")));
+        }
+        currency.copied()
+    }
+
+    /// A sum in minor units of its currency. Without one the number of decimals stays open; all else can be said.
+    pub(crate) fn fiat(&mut self, field: &'static str, amount: &str, currency: Option<Currency>) -> Option<i64> {
+        let Some(currency) = currency else {
+            let widest = Currency::ALL.iter().max_by_key(|currency| currency.minor_units());
+            if let Some(Err(error @ (NotANumber | NotPositive | TooLarge))) =
+                widest.map(|currency| currency.parse_minor(amount))
+            {
+                self.invalid::<()>(field, error);
+            }
+            return None;
+        };
+        currency.parse_minor(amount).map_or_else(|error| self.invalid(field, error), Some)
+    }
+
+    /// A text of at most so many characters, without control characters but tabs and line breaks.
+    pub(crate) fn text(&mut self, field: &'static str, text: Cow<'_, str>, max: usize) -> Option<String> {
+        if text.len() > max && text.chars().count() > max {
+            return self.invalid(field, format_args!("may have at most {max} characters"));
+        }
+        if text.chars().any(|it| it.is_control() && !matches!(it, '\t' | '\n' | '\r')) {
+            return self.invalid(field, "may hold no control characters but tabs and line breaks");
+        }
+        Some(text.into_owned())
+    }
+
+    /// A URL that may be notified.
+    pub(crate) fn notified_url(
+        &mut self,
+        field: &'static str,
+        text: Cow<'_, str>,
+        hosts: &NotifyHosts,
+    ) -> Option<String> {
+        let url = self.url(field, text)?;
+        if hosts.allow(&url) {
+            return Some(url);
+        }
+        let named = hosts.names().join(" or ");
+        self.invalid(field, format_args!("must be at {named}: this API key may notify no other host"))
+    }
+
+    /// A URL that may be called.
+    pub(crate) fn url(&mut self, field: &'static str, text: Cow<'_, str>) -> Option<String> {
+        match url_error(&text) {
+            Some(what) => self.invalid(field, what),
+            None => Some(text.into_owned()),
+        }
+    }
+}
+
+/// What is wrong with a URL that we are to call or to send the customer to.
+fn url_error(text: &str) -> Option<&'static str> {
+    if text.len() > URL_MAX {
+        return Some("may have at most 2048 bytes");
+    }
+    // The parser would strip these silently, and another URL than the one we echo would be called.
+    if text.chars().any(char::is_control) || text.trim() != text {
+        return Some("may hold no control characters and no spaces at its ends");
+    }
+    let Ok(url) = Url::parse(text) else { return Some("must be a URL like https://shop.example/hook") };
+    if !matches!(url.scheme(), "http" | "https") {
+        return Some("must begin with http:// or https://");
+    }
+    let after_scheme = text.split_once(':').map_or(text, |(_, rest)| rest).trim_start_matches(['/', '\\']);
+    let authority = after_scheme.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    if authority.contains('@') {
+        return Some("may hold no user name or password");
+    }
+    None
+}

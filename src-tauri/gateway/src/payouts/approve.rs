@@ -1,0 +1,158 @@
+//! Approving an offer. From then on it is sent without anybody's further doing, so all that speaks against it is judged in
+//! the one transaction that approves it.
+
+use std::sync::{Arc, Weak};
+
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::payout::limit::LimitRefusal;
+use tillgate_domain::payout::offer::is_valid_at;
+use tillgate_domain::time::Timestamp;
+
+use super::limit;
+use crate::access::sees::Sees;
+use crate::field_errors::FieldError;
+use crate::gateway::Gateway;
+use crate::notifications::outbox::{self, Outbox, OutboxError};
+use crate::settings::Settings;
+use crate::store::payouts::PayoutRow;
+use crate::store::{Reader, StoreError};
+
+/// Who approves a payout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Approver {
+    /// The API key's name, or `cli:…` or `panel:…`.
+    pub(crate) name: String,
+    /// The payouts that they may approve.
+    pub(crate) sees: Sees,
+    /// People's acts are audited; a key's stand in the payout.
+    pub(crate) is_person: bool,
+}
+
+/// Why a payout was not approved. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ApproveError {
+    /// There is none that the caller sees.
+    #[error("there is no payout {0}")]
+    NoSuchPayout(Id),
+    /// It was valid for a while.
+    #[error("the offer has expired: ask for a new payout, at the rate of that moment")]
+    OfferExpired,
+    /// It was approved before.
+    #[error("this payout is {0} and waits for no approval")]
+    NotPending(PayoutState),
+    /// It sends back coins that are not there.
+    #[error(
+        "the coins that this payout would send back are gone, or have too few confirmations again: wait for them, or dismiss the anomaly"
+    )]
+    RefundCoinsGone,
+    /// It is beyond the day's limit or the minimum.
+    #[error("the payout is beyond the limits of payouts")]
+    Limit(Vec<LimitRefusal>),
+    /// Neither it nor what comes with it could be stored.
+    #[error(transparent)]
+    Outbox(#[from] OutboxError),
+}
+
+impl From<StoreError> for ApproveError {
+    fn from(error: StoreError) -> Self {
+        Self::Outbox(error.into())
+    }
+}
+
+impl ApproveError {
+    /// What is wrong with the amount, as field errors; the request named none, so no field is at fault.
+    pub(crate) fn limit_errors(refusals: &[LimitRefusal]) -> Vec<FieldError> {
+        limit::field_errors(refusals, None)
+    }
+}
+
+/// Wakes the sender when it is dropped: after the commit that left it something to do, even where the caller has gone.
+pub(super) struct Wake(Weak<Gateway>);
+
+impl Wake {
+    pub(super) fn of(outbox: &Outbox<'_>) -> Self {
+        Self(outbox.gateway_weak())
+    }
+}
+
+impl Drop for Wake {
+    fn drop(&mut self) {
+        if let Some(gateway) = self.0.upgrade() {
+            gateway.sender_wake.notify_one();
+        }
+    }
+}
+
+/// Approves an offer, and answers its record. Approvals at once are judged one after the other, so that together they never
+/// pass the limit.
+///
+/// # Errors
+/// Why not: in this order that there is none, that its state does not allow it, that the limit does not.
+pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) -> Result<String, ApproveError> {
+    let _no_jump = gateway.clock_jumps.read().await;
+    let commit = outbox::commit(gateway, None, move |outbox| -> Result<_, ApproveError> {
+        // The limit in force when it is approved, not when that was asked for.
+        let (tx, now, settings) = (outbox.tx, outbox.now, outbox.gateway.settings.snapshot());
+        let row = tx.payout(&id)?.filter(|row| approver.sees.may_see(row.key_id));
+        let mut row = row.ok_or(ApproveError::NoSuchPayout(id))?;
+        may_approve(tx, &row, &settings, now)?;
+        queue(&mut row, approver.name.clone(), now);
+        tx.update_payout(&row)?;
+        if approver.is_person {
+            tx.audit(now, &approver.name, "payouts approve", &id.to_string())?;
+        }
+        Ok((outbox.payout_record(&row), Wake::of(outbox)))
+    });
+    let (record, _woken) = commit.await?;
+    Ok(record)
+}
+
+/// Whether a payout may be approved at `now`.
+///
+/// # Errors
+/// Why not: in this order that its state does not allow it, that coins to send back are gone, that the limit does not.
+pub(crate) fn may_approve(
+    reader: &Reader<'_>,
+    row: &PayoutRow,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<(), ApproveError> {
+    judge_state(row, now)?;
+    if let Some((_, anomaly)) = &row.anomaly
+        && !has_refund_coins(reader, anomaly, settings.spend_confirmations)?
+    {
+        return Err(ApproveError::RefundCoinsGone);
+    }
+    let refusals = limit::limit_now(reader, settings, now)?.refusals(row.amount_sats);
+    if refusals.is_empty() { Ok(()) } else { Err(ApproveError::Limit(refusals)) }
+}
+
+/// Makes an offer an approved payout.
+pub(super) fn queue(row: &mut PayoutRow, by: String, now: Timestamp) {
+    row.state = PayoutState::Queued;
+    row.approved_at = Some(now);
+    row.approved_by = Some(by);
+    row.current_at = row.current_at.moved_on(now);
+}
+
+/// Whether all coins of an anomaly are in blocks, so deep that they may be sent back, and none of them is gone.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn has_refund_coins(reader: &Reader<'_>, anomaly: &Id, confirmations: u32) -> Result<bool, StoreError> {
+    let Some(row) = reader.anomaly(anomaly)? else { return Ok(false) };
+    let receipts = reader.receipts_of(row.payment_seq, &row.anomaly.txids)?;
+    let tip_height = reader.tip_height()?;
+    let are_all_there = !receipts.is_empty() && receipts.len() == row.anomaly.txids.len();
+    Ok(are_all_there && receipts.iter().all(|it| !it.gone && it.confirmations(tip_height) >= confirmations))
+}
+
+/// Refuses what waits for no approval.
+pub(super) fn judge_state(row: &PayoutRow, now: Timestamp) -> Result<(), ApproveError> {
+    match row.state {
+        PayoutState::New if is_valid_at(row.expires_at, now) => Ok(()),
+        PayoutState::New | PayoutState::Expired => Err(ApproveError::OfferExpired),
+        PayoutState::Queued | PayoutState::Sent | PayoutState::Failed => Err(ApproveError::NotPending(row.state)),
+    }
+}

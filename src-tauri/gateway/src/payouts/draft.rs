@@ -1,0 +1,106 @@
+//! What a payout request may hold. Finds every field error of a request, not just the first.
+
+use std::borrow::Cow;
+
+use bitcoin::Network;
+use tillgate_domain::money::{Currency, parse_btc};
+use tillgate_domain::payout::address::{self, PayoutAddress};
+use tillgate_domain::payout::offer::OfferAmount;
+
+use crate::field_errors::FieldError;
+use crate::payments::{FieldErrors, TEXT_MAX};
+use crate::store::notify_hosts::NotifyHosts;
+
+/// The field of an amount in Bitcoin.
+pub(super) const BTC: &str = "btcAmount";
+
+/// The field of an amount in fiat.
+pub(super) const FIAT: &str = "fiatAmount";
+
+/// A payout request as it came: texts, not yet validated. `None` is missing.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Draft<'a> {
+    /// The Bitcoin to send, a decimal number; this or the fiat amount.
+    pub btc_amount: Option<Cow<'a, str>>,
+    /// The worth to send, a decimal number.
+    pub fiat_amount: Option<Cow<'a, str>>,
+    /// ISO 4217 code.
+    pub currency: Option<Cow<'a, str>>,
+    /// Where to.
+    pub address: Option<Cow<'a, str>>,
+    /// What it is for.
+    pub comment: Option<Cow<'a, str>>,
+    /// The URL to which it is POSTed that it was sent or failed.
+    pub notification_url: Option<Cow<'a, str>>,
+    /// What the shell found wrong while reading; a field that is named in here is not missing.
+    pub field_errors: Vec<FieldError>,
+}
+
+/// A validated request; the limit and what is ours are judged beyond it.
+#[derive(Debug)]
+pub(super) struct Validated {
+    pub amount: Option<OfferAmount>,
+    /// `None` where there is a field error of it, as of each of these.
+    pub currency: Option<Currency>,
+    pub address: Option<PayoutAddress>,
+    pub comment: Option<String>,
+    pub notification_url: Option<String>,
+    pub field_errors: Vec<FieldError>,
+}
+
+/// Finds every field error of a request. `currencies` are those that the merchant takes, `hosts` those that may be notified.
+pub(super) fn validate(draft: Draft<'_>, currencies: &[Currency], network: Network, hosts: &NotifyHosts) -> Validated {
+    let mut field_errors = FieldErrors(draft.field_errors);
+    let currency = field_errors.currency("currency", draft.currency, currencies);
+    let amount = amount(&mut field_errors, draft.btc_amount, draft.fiat_amount, currency);
+    let address = field_errors.required("address", draft.address);
+    let address = address.and_then(|text| payout_address(&mut field_errors, &text, network));
+    Validated {
+        amount,
+        currency,
+        address,
+        comment: draft.comment.and_then(|it| field_errors.text("comment", it, TEXT_MAX)),
+        notification_url: draft.notification_url.and_then(|it| field_errors.notified_url("notificationUrl", it, hosts)),
+        field_errors: field_errors.0,
+    }
+}
+
+/// An address that may be paid.
+pub(super) fn payout_address(field_errors: &mut FieldErrors, text: &str, network: Network) -> Option<PayoutAddress> {
+    address::parse(text, network).map_or_else(|refusal| field_errors.invalid("address", refusal), Some)
+}
+
+/// The amount in Bitcoin.
+pub(super) fn btc_amount(field_errors: &mut FieldErrors, text: &str) -> Option<OfferAmount> {
+    parse_btc(text).map_or_else(|error| field_errors.invalid(BTC, error), |sats| Some(OfferAmount::Btc(sats)))
+}
+
+/// The amount in fiat.
+pub(super) fn fiat_amount(
+    field_errors: &mut FieldErrors,
+    text: &str,
+    currency: Option<Currency>,
+) -> Option<OfferAmount> {
+    field_errors.fiat(FIAT, text, currency).map(OfferAmount::Fiat)
+}
+
+/// The one amount of a request. What each says wrong is told even where there are two.
+fn amount(
+    field_errors: &mut FieldErrors,
+    btc: Option<Cow<'_, str>>,
+    fiat: Option<Cow<'_, str>>,
+    currency: Option<Currency>,
+) -> Option<OfferAmount> {
+    let is_wrong = |field_errors: &FieldErrors, field| {
+        field_errors.0.iter().any(|field_error| field_error.field.as_deref() == Some(field))
+    };
+    let (wrong_btc, wrong_fiat) = (is_wrong(field_errors, BTC), is_wrong(field_errors, FIAT));
+    let in_btc = btc.as_ref().and_then(|text| btc_amount(field_errors, text));
+    let in_fiat = fiat.as_ref().and_then(|text| fiat_amount(field_errors, text, currency));
+    match (btc.is_some() || wrong_btc, fiat.is_some() || wrong_fiat) {
+        (true, true) => field_errors.invalid(FIAT, "may not be given together with btcAmount: give one of them"),
+        (false, false) => field_errors.invalid(BTC, "or fiatAmount is required: give one of them"),
+        (true, false) => in_btc,
+        (false, true) => in_fiat,
+    }
+}

@@ -1,0 +1,99 @@
+//! What a payout would come to. Nothing is stored, and no limit is asked.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bitcoin::ScriptBuf;
+use bitcoin::hashes::Hash as _;
+use tillgate_domain::payout::offer::OfferWorth;
+
+use super::draft::{self, BTC, FIAT};
+use super::funds;
+use crate::field_errors::FieldError;
+use crate::gateway::Gateway;
+use crate::payments::FieldErrors;
+use crate::rates::RateUnavailable;
+use crate::records::{Estimate, estimate_record};
+use crate::store::StoreError;
+
+/// The amount of an estimate, as it came.
+#[derive(Debug, Clone)]
+pub(crate) enum EstimateAmount<'a> {
+    /// `btcAmount`.
+    Btc(Option<Cow<'a, str>>),
+    /// `fiatAmount`.
+    Fiat(Option<Cow<'a, str>>),
+}
+
+/// What is to be estimated, as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct EstimateRequest<'a> {
+    pub(crate) amount: EstimateAmount<'a>,
+    /// ISO 4217 code.
+    pub(crate) currency: Option<Cow<'a, str>>,
+    /// Where to; a SegWit address is assumed where there is none.
+    pub(crate) address: Option<Cow<'a, str>>,
+    /// What the shell found wrong while reading.
+    pub(crate) field_errors: Vec<FieldError>,
+}
+
+/// Why nothing was estimated.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EstimateError {
+    /// Every field error of the request.
+    #[error("the request is not valid")]
+    Invalid(Vec<FieldError>),
+    /// No fresh rate.
+    #[error(transparent)]
+    Rate(#[from] RateUnavailable),
+    /// Nothing could be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What a payout would come to at this moment, as a record.
+///
+/// # Errors
+/// Every field error of the request, or the one thing for which nothing can be estimated now.
+pub(crate) async fn estimate(gateway: &Arc<Gateway>, request: EstimateRequest<'_>) -> Result<String, EstimateError> {
+    let settings = gateway.settings.snapshot();
+    let mut field_errors = FieldErrors(request.field_errors);
+    let currency = field_errors.currency("currency", request.currency, &settings.currencies);
+    let (field, amount) = match request.amount {
+        EstimateAmount::Btc(text) => {
+            (BTC, field_errors.required(BTC, text).and_then(|text| draft::btc_amount(&mut field_errors, &text)))
+        }
+        EstimateAmount::Fiat(text) => {
+            let text = field_errors.required(FIAT, text);
+            (FIAT, text.and_then(|text| draft::fiat_amount(&mut field_errors, &text, currency)))
+        }
+    };
+    let network = gateway.environment.network();
+    let address = request.address.map(|text| draft::payout_address(&mut field_errors, &text, network));
+    let (Some(currency), Some(amount), []) = (currency, amount, field_errors.0.as_slice()) else {
+        return Err(EstimateError::Invalid(field_errors.0));
+    };
+    let rate = gateway.rates.rate_for(currency, gateway.clock.now())?.rate;
+    let invalid = |what: &dyn std::fmt::Display| EstimateError::Invalid(vec![FieldError::invalid(field, what)]);
+    let worth = OfferWorth::of(amount, rate, currency).map_err(|too_large| invalid(&too_large))?;
+    if worth.amount_sats == 0 {
+        return Err(invalid(&"is worth less than a satoshi: ask for more"));
+    }
+    let script = address.flatten().map_or_else(usual_script, |address| address.script);
+    let fee_rate = funds::fee_rate(gateway, &settings).await;
+    let funding = funds::funding_off_thread(gateway, &settings, fee_rate, worth.amount_sats, script).await?;
+    let total = worth.total_minor(funding.network_fee_sats, rate, currency);
+    Ok(estimate_record(&Estimate {
+        amount_sats: worth.amount_sats,
+        currency,
+        fiat_minor: worth.fiat_minor,
+        fiat_total_minor: total.map_err(|too_large| invalid(&too_large))?,
+        network_fee_sats: funding.network_fee_sats,
+        rate,
+    }))
+}
+
+/// The script of an address like most.
+pub(super) fn usual_script() -> ScriptBuf {
+    ScriptBuf::new_p2wpkh(&bitcoin::WPubkeyHash::all_zeros())
+}

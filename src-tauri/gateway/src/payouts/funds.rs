@@ -1,0 +1,96 @@
+//! What there is to pay with, and what sending costs: the one place where offers and estimates ask of coins and fees.
+
+use std::sync::Arc;
+
+use bitcoin::{Script, ScriptBuf};
+
+pub(crate) use crate::funds::{PayoutFeeRate, fee_rate};
+
+use crate::funds;
+use crate::gateway::Gateway;
+use crate::settings::{AddressType, Settings};
+use crate::store::{Reader, StoreError};
+use crate::wallet::spend::{self, Payee};
+
+/// What is wrong with an address of our own; goes on from the name of the field.
+pub(super) const OWN_ADDRESS: &str =
+    "is one of this wallet's own: coins sent there would never leave it, give the recipient's address";
+
+/// What one payout takes, with the coins that would be chosen now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Funding {
+    /// The fee of a transaction for it alone.
+    pub(super) network_fee_sats: u64,
+    /// The coins do not suffice for it and what waits before it.
+    pub(super) balance_short: bool,
+}
+
+/// What a payout of `amount_sats` to `script` takes at this fee rate. Blocks for as long as it takes to read the coins.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(super) fn funding(
+    reader: &Reader<'_>,
+    gateway: &Gateway,
+    settings: &Settings,
+    fee_rate: PayoutFeeRate,
+    (amount_sats, script): (u64, &Script),
+) -> Result<Funding, StoreError> {
+    let coins = funds::spendable(reader, settings)?;
+    let payee = Payee { script: script.to_owned(), amount_sats };
+    let network_fee_sats = spend::fee_for_one(&payee, &coins, fee_rate.offered(), address_type(gateway, settings));
+    let needed_sats = amount_sats.saturating_add(network_fee_sats).saturating_add(reader.waiting_payouts_sats()?);
+    let choice_sats = coins.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
+    let balance_short = choice_sats < needed_sats && funds::spendable_sats(reader, settings)? < needed_sats;
+    Ok(Funding { network_fee_sats, balance_short })
+}
+
+/// The same on a thread that may wait.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(super) async fn funding_off_thread(
+    gateway: &Arc<Gateway>,
+    settings: &Arc<Settings>,
+    fee_rate: PayoutFeeRate,
+    amount_sats: u64,
+    script: ScriptBuf,
+) -> Result<Funding, StoreError> {
+    let (gateway, settings) = (Arc::clone(gateway), Arc::clone(settings));
+    let reckon =
+        move || gateway.store.read(|reader| funding(reader, &gateway, &settings, fee_rate, (amount_sats, &script)));
+    tokio::task::spawn_blocking(reckon).await.map_err(|_| StoreError::Closed)?
+}
+
+/// The most that one payout to `script` could come to now, after what waits before it; 0 where that would be dust.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(super) fn most_sats(
+    reader: &Reader<'_>,
+    gateway: &Gateway,
+    settings: &Settings,
+    fee_rate: PayoutFeeRate,
+    script: &Script,
+) -> Result<u64, StoreError> {
+    let coins = funds::spendable(reader, settings)?;
+    let most_sats = spend::most(script, &coins, fee_rate.offered(), address_type(gateway, settings));
+    let free_sats = most_sats.saturating_sub(reader.waiting_payouts_sats()?);
+    Ok(if free_sats < script.minimal_non_dust().to_sat() { 0 } else { free_sats })
+}
+
+/// Whether a script is one of this wallet's: a payment's, our change's, or one that is derived ahead.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(super) fn is_ours(gateway: &Gateway, reader: &Reader<'_>, script: &Script) -> Result<bool, StoreError> {
+    let of_wallet = gateway
+        .wallet
+        .get()
+        .is_some_and(|wallet| wallet.change.index_of(script).is_some() || wallet.addresses.is_ahead(script));
+    Ok(of_wallet || reader.payment_of_script(script)?.is_some())
+}
+
+fn address_type(gateway: &Gateway, settings: &Settings) -> AddressType {
+    gateway.wallet.get().map_or(settings.address_type, |wallet| wallet.keychains.address_type())
+}

@@ -1,0 +1,90 @@
+//! The day's limit, as it stands and as it is told.
+
+use tillgate_domain::money::{Currency, format_btc};
+use tillgate_domain::payout::limit::{LimitRefusal, PayoutLimit, UtcDay};
+use tillgate_domain::time::Timestamp;
+
+use crate::field_errors::FieldError;
+use crate::gateway::Gateway;
+use crate::rates::RateUnavailable;
+use crate::records::limit_record as render;
+use crate::settings::Settings;
+use crate::store::{Reader, StoreError};
+
+/// The code of an amount above what is left of the day's limit.
+pub(crate) const ABOVE_DAILY_LIMIT: &str = "PAYOUT_ABOVE_DAILY_LIMIT";
+
+/// The code of an amount below the least payout.
+pub(crate) const BELOW_MINIMUM: &str = "PAYOUT_BELOW_MINIMUM";
+
+/// The name that stands for Bitcoin where a currency is asked for.
+const BTC: &str = "BTC";
+
+/// Why the limit cannot be told.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LimitError {
+    /// What is wrong with the request.
+    #[error("the request is not valid")]
+    Invalid(Vec<FieldError>),
+    /// No fresh rate to convert with.
+    #[error(transparent)]
+    Rate(#[from] RateUnavailable),
+    /// Nothing could be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The limit at `now`. Read in the transaction of an approval it is the last word.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn limit_now(reader: &Reader<'_>, settings: &Settings, now: Timestamp) -> Result<PayoutLimit, StoreError> {
+    let used_sats = reader.paid_out_on(UtcDay::of(now))?;
+    Ok(PayoutLimit::after(used_sats, settings.daily_limit_sats, settings.min_payout_sats))
+}
+
+/// What speaks against an amount, as field errors; `field` is where the amount was given, if it was.
+pub(super) fn field_errors(refusals: &[LimitRefusal], field: Option<&'static str>) -> Vec<FieldError> {
+    let field_error = |refusal: &LimitRefusal| {
+        let code = match refusal {
+            LimitRefusal::AboveDailyLimit { .. } => ABOVE_DAILY_LIMIT,
+            LimitRefusal::BelowMinimum { .. } => BELOW_MINIMUM,
+        };
+        FieldError { code, message: refusal.to_string(), field: field.map(Into::into) }
+    };
+    refusals.iter().map(field_error).collect()
+}
+
+/// The limit record in a currency of the merchant's, or in Bitcoin.
+///
+/// # Errors
+/// When there is no such currency or no rate, or nothing could be read.
+pub(crate) fn limit_record(gateway: &Gateway, currency: Option<&str>) -> Result<String, LimitError> {
+    let now = gateway.clock.now();
+    let settings = gateway.settings.snapshot();
+    let currency = match currency {
+        None | Some(BTC) => None,
+        Some(code) => Some(taken(&settings.currencies, code).map_err(LimitError::Invalid)?),
+    };
+    // The rate first: what is then read is of one moment.
+    let rate = currency.map(|currency| gateway.rates.rate_for(currency, now)).transpose()?;
+    let limit = gateway.store.read(|reader| limit_now(reader, &settings, now))?;
+    Ok(match currency.zip(rate) {
+        None => render(
+            BTC,
+            [limit.used_sats, limit.available_sats, limit.minimum_sats].map(format_btc).each_ref().map(String::as_str),
+        ),
+        Some((currency, stored)) => {
+            let worth = limit.worth(stored.rate, currency);
+            let shown = [worth.used_minor, worth.available_minor, worth.minimum_minor];
+            render(currency.code(), shown.map(|minor| currency.format_minor(minor)).each_ref().map(String::as_str))
+        }
+    })
+}
+
+fn taken(currencies: &[Currency], code: &str) -> Result<Currency, Vec<FieldError>> {
+    currencies.iter().find(|currency| currency.code() == code).copied().ok_or_else(|| {
+        let codes: Vec<&str> = currencies.iter().map(Currency::code).collect();
+        vec![FieldError::invalid("currency", format_args!("must be {BTC} or one of {}", codes.join(", ")))]
+    })
+}

@@ -1,0 +1,334 @@
+//! Offering a payout: all that can be refused is refused before anything is stored; the offer, the answer to its request and,
+//! with an approval at once, that approval are one commit.
+
+use std::mem;
+use std::sync::Arc;
+
+use tillgate_domain::id::Id;
+use tillgate_domain::money::Rate;
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::payout::offer::{OfferAmount, OfferTooLarge, OfferWorth};
+use tillgate_domain::time::Timestamp;
+
+use super::approve::{self, Wake};
+use super::draft::{self, BTC, Draft, FIAT, Validated};
+use super::funds::{self, Funding};
+use super::limit;
+use crate::access::idempotency::{Once, PriorRequest};
+use crate::field_errors::FieldError;
+use crate::gateway::Gateway;
+use crate::machine::disk::DiskNearlyFull;
+use crate::machine::entropy::NoEntropy;
+use crate::notifications::outbox::{self, Outbox};
+use crate::rates::RateUnavailable;
+use crate::settings::Settings;
+use crate::store::notify_hosts::NotifyHosts;
+use crate::store::payouts::{NewPayout, PayoutRow};
+use crate::store::rates::StoredRate;
+use crate::store::{Reader, StoreError};
+
+/// Milliseconds of a minute.
+const MINUTE_MS: i64 = 60_000;
+
+/// Who asks for a payout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Requester {
+    /// The API key; `None` for people.
+    pub key_id: Option<i64>,
+    /// The key's name, or `cli:…` or `panel:…`.
+    pub name: String,
+    /// The hosts that may be notified.
+    pub notify_hosts: NotifyHosts,
+}
+
+/// A request for a payout.
+pub(crate) struct OfferRequest<'a> {
+    /// Who asks.
+    pub(crate) requester: Requester,
+    /// What for.
+    pub(crate) draft: Draft<'a>,
+    /// Whether it is approved at once, by whoever asks.
+    pub(crate) is_approved: bool,
+    /// Its Idempotency-Key, if it has one.
+    pub(crate) once: Option<Once>,
+}
+
+/// What a request for a payout came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Offered {
+    /// A new payout.
+    New {
+        /// What the panel asks for it by.
+        payout_id: Id,
+        /// The Payout record, JSON.
+        record: String,
+    },
+    /// Nothing new: the record that the first request with this idempotency key was answered.
+    Again(Vec<u8>),
+}
+
+/// Why no payout was offered. Nothing was stored.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OfferError {
+    /// Every field error of the request, and what the limit has against it.
+    #[error("the request is not valid")]
+    Invalid(Vec<FieldError>),
+    /// The idempotency key was used with another request.
+    #[error("this Idempotency-Key was used with another request")]
+    KeyReused,
+    /// The room that is left on the disk is for what exists.
+    #[error(transparent)]
+    DiskNearlyFull(#[from] DiskNearlyFull),
+    /// No fresh rate.
+    #[error(transparent)]
+    Rate(#[from] RateUnavailable),
+    /// There is nothing to pay from.
+    #[error("the wallet is not set up")]
+    WalletNotReady,
+    /// There were no random bytes for its id.
+    #[error(transparent)]
+    Entropy(#[from] NoEntropy),
+    /// Nothing could be stored or read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What goes into the transaction that stores an offer, beside the offer itself.
+pub(crate) trait Along: Send + 'static {
+    /// Why the offer is refused there.
+    type Error: From<OfferError> + From<StoreError> + Send + 'static;
+
+    /// Judges the offer in its transaction, before it is inserted, and may change what is not fixed yet.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    fn before(&self, outbox: &Outbox<'_>, row: &mut PayoutRow) -> Result<(), Self::Error>;
+
+    /// What else the transaction does once it is inserted.
+    ///
+    /// # Errors
+    /// Why all of it is undone.
+    fn after(&self, outbox: &Outbox<'_>, row: &PayoutRow) -> Result<(), Self::Error>;
+}
+
+/// Nothing goes along.
+struct Alone;
+
+impl Along for Alone {
+    type Error = OfferError;
+
+    fn before(&self, _: &Outbox<'_>, _: &mut PayoutRow) -> Result<(), OfferError> {
+        Ok(())
+    }
+
+    fn after(&self, _: &Outbox<'_>, _: &PayoutRow) -> Result<(), OfferError> {
+        Ok(())
+    }
+}
+
+/// Offers a payout, or answers again what the same request was answered before.
+///
+/// # Errors
+/// Every field error of the request, or the one thing for which no payout can be offered now.
+pub(crate) async fn offer(gateway: &Arc<Gateway>, request: OfferRequest<'_>) -> Result<Offered, OfferError> {
+    offer_along(gateway, request, Alone).await
+}
+
+/// The same, with something else in the transaction that stores it.
+///
+/// # Errors
+/// As of [`offer`], and what `along` has against it.
+pub(crate) async fn offer_along<A: Along>(
+    gateway: &Arc<Gateway>,
+    request: OfferRequest<'_>,
+    along: A,
+) -> Result<Offered, A::Error> {
+    // A step of the sandbox's clock and the look after it are one for whoever comes meanwhile.
+    let _no_jump = gateway.clock_jumps.read().await;
+    let now = gateway.clock.now();
+    if let Some(once) = &request.once
+        && let Some(answer) = answered_before(gateway.store.read(|reader| once.prior(reader, now))?)?
+    {
+        return Ok(answer);
+    }
+    let settings = gateway.settings.snapshot();
+    let OfferRequest { requester, draft, is_approved, once } = request;
+    let validated =
+        draft::validate(draft, &settings.currencies, gateway.environment.network(), &requester.notify_hosts);
+    let (judged, market) = judge(gateway, validated, &settings, now)?;
+    if gateway.wallet.get().is_none() {
+        return Err(OfferError::WalletNotReady.into());
+    }
+    gateway.disk.check_room().map_err(OfferError::from)?;
+    let fee_rate = funds::fee_rate(gateway, &settings).await;
+    let (amount_sats, script) = (judged.worth.amount_sats, judged.address.script.clone());
+    let funding = funds::funding_off_thread(gateway, &settings, fee_rate, amount_sats, script).await?;
+    let rate_id = gateway.rates.row_id(&gateway.store, judged.currency, &market).await?;
+    let id = gateway.entropy.id().map_err(OfferError::from)?;
+    let field = judged.field;
+    let row = row(id, judged, market.rate, funding, (&requester, &settings), now)?;
+    let insertion = Insertion { new: NewPayout { row, rate_id }, field, is_approved, once, along };
+    let (offered, _woken) = outbox::commit(gateway, None, move |outbox| insertion.insert(outbox)).await?;
+    Ok(offered)
+}
+
+/// A request of which all is as it must be.
+struct Judged {
+    worth: OfferWorth,
+    /// The field that the amount was given in.
+    field: &'static str,
+    currency: tillgate_domain::money::Currency,
+    address: tillgate_domain::payout::address::PayoutAddress,
+    comment: Option<String>,
+    notification_url: Option<String>,
+}
+
+/// The amount, its worth and the rate of both. Every field error of the request is known after this, and what the client can
+/// mend is refused before what it can only wait for.
+fn judge(
+    gateway: &Gateway,
+    mut validated: Validated,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<(Judged, StoredRate), OfferError> {
+    let mut field_errors = mem::take(&mut validated.field_errors);
+    if let Some(address) = &validated.address
+        && gateway.store.read(|reader| funds::is_ours(gateway, reader, &address.script))?
+    {
+        field_errors.push(FieldError::invalid("address", funds::OWN_ADDRESS));
+    }
+    let field = match validated.amount {
+        Some(OfferAmount::Fiat(_)) => FIAT,
+        Some(OfferAmount::Btc(_)) | None => BTC,
+    };
+    let rate = validated.currency.map(|currency| gateway.rates.rate_for(currency, now));
+    // An amount in Bitcoin is what it is, at whatever rate.
+    let worth = match (validated.amount, validated.currency, &rate) {
+        (Some(amount), Some(currency), Some(Ok(market))) => Some(OfferWorth::of(amount, market.rate, currency)),
+        (Some(OfferAmount::Btc(amount_sats)), _, _) => Some(Ok(OfferWorth { amount_sats, fiat_minor: 0 })),
+        _ => None,
+    };
+    match &worth {
+        Some(Ok(worth)) => {
+            let limit = gateway.store.read(|reader| limit::limit_now(reader, settings, now))?;
+            field_errors.extend(limit::field_errors(&limit.refusals(worth.amount_sats), Some(field)));
+        }
+        Some(Err(too_large)) => field_errors.push(FieldError::invalid(field, too_large)),
+        None => {}
+    }
+    if !field_errors.is_empty() {
+        return Err(OfferError::Invalid(field_errors));
+    }
+    let Validated { currency, address, comment, notification_url, .. } = validated;
+    match (worth, currency, address, rate) {
+        (Some(Ok(worth)), Some(currency), Some(address), Some(Ok(market))) => {
+            Ok((Judged { worth, field, currency, address, comment, notification_url }, market))
+        }
+        (_, _, _, Some(Err(unavailable))) => Err(unavailable.into()),
+        // What is missing was told above.
+        _ => Err(OfferError::Invalid(field_errors)),
+    }
+}
+
+/// The offer as it is inserted; its number comes with that.
+fn row(
+    id: Id,
+    judged: Judged,
+    rate: Rate,
+    funding: Funding,
+    (requester, settings): (&Requester, &Settings),
+    now: Timestamp,
+) -> Result<PayoutRow, OfferError> {
+    let Judged { worth, field, currency, address, comment, notification_url } = judged;
+    let total = worth.total_minor(funding.network_fee_sats, rate, currency);
+    let fiat_total_minor =
+        total.map_err(|too_large: OfferTooLarge| OfferError::Invalid(vec![FieldError::invalid(field, too_large)]))?;
+    let created_at = now.cut_to_second();
+    Ok(PayoutRow {
+        seq: 0,
+        id,
+        state: PayoutState::New,
+        amount_sats: worth.amount_sats,
+        script: address.script,
+        address: address.text,
+        currency,
+        rate,
+        fiat_minor: worth.fiat_minor,
+        fiat_total_minor,
+        network_fee_sats: funding.network_fee_sats,
+        balance_short: funding.balance_short,
+        key_id: requester.key_id,
+        requested_by: requester.name.clone(),
+        merchant_name: settings.merchant_name.clone(),
+        comment,
+        notification_url,
+        anomaly: None,
+        created_at,
+        expires_at: created_at.plus_ms(i64::from(settings.offer_validity_minutes) * MINUTE_MS),
+        approved_at: None,
+        approved_by: None,
+        sent_at: None,
+        failure_reason: None,
+        batch_seq: None,
+        txid: None,
+        booked_sats: 0,
+        booked_fee_sats: 0,
+        current_at: now,
+    })
+}
+
+fn answered_before(prior: PriorRequest) -> Result<Option<Offered>, OfferError> {
+    match prior {
+        PriorRequest::None => Ok(None),
+        PriorRequest::Same(answer) => Ok(Some(Offered::Again(answer))),
+        PriorRequest::Other => Err(OfferError::KeyReused),
+    }
+}
+
+/// An offer about to be stored.
+struct Insertion<A> {
+    new: NewPayout,
+    /// The field that the amount was given in.
+    field: &'static str,
+    is_approved: bool,
+    once: Option<Once>,
+    along: A,
+}
+
+impl<A: Along> Insertion<A> {
+    /// Stores the offer, unless a twin of its request that came at the same time was committed first: its answer is given
+    /// then.
+    fn insert(mut self, outbox: &Outbox<'_>) -> Result<(Offered, Option<Wake>), A::Error> {
+        let (tx, now) = (outbox.tx, outbox.now);
+        let reader: &Reader<'_> = tx;
+        if let Some(once) = &self.once
+            && let Some(again) = answered_before(once.prior(reader, now)?)?
+        {
+            return Ok((again, None));
+        }
+        let row = &mut self.new.row;
+        self.along.before(outbox, row)?;
+        if self.is_approved {
+            // Others may have been approved since the request was judged, and the limit changed.
+            let limit = limit::limit_now(reader, &outbox.gateway.settings.snapshot(), now)?;
+            let refusals = limit.refusals(row.amount_sats);
+            if !refusals.is_empty() {
+                return Err(OfferError::Invalid(limit::field_errors(&refusals, Some(self.field))).into());
+            }
+            approve::queue(row, row.requested_by.clone(), now);
+        }
+        let seq = tx.insert_payout(&self.new)?;
+        let row = PayoutRow { seq, ..self.new.row };
+        if row.key_id.is_none() {
+            let act = if self.is_approved { "payouts request and approve" } else { "payouts request" };
+            tx.audit(now, &row.requested_by, act, &row.id.to_string())?;
+        }
+        self.along.after(outbox, &row)?;
+        let record = outbox.payout_record(&row);
+        if let Some(once) = &self.once {
+            once.store(tx, record.as_bytes(), now)?;
+        }
+        let wake = self.is_approved.then(|| Wake::of(outbox));
+        Ok((Offered::New { payout_id: row.id, record }, wake))
+    }
+}

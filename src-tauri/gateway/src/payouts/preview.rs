@@ -1,0 +1,276 @@
+//! What a payout would come to, for people who are still typing: what is known is told, and what is wrong beside it.
+//! Nothing is stored.
+
+use std::borrow::Cow;
+
+use bitcoin::{FeeRate, Script, ScriptBuf};
+use tillgate_domain::money::{Currency, Rate};
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::payout::offer::{OfferAmount, OfferWorth};
+
+use super::draft::{self, BTC, FIAT};
+use super::estimate::usual_script;
+use super::funds::{self, PayoutFeeRate};
+use super::limit;
+use crate::field_errors::FieldError;
+use crate::gateway::Gateway;
+use crate::payments::FieldErrors;
+use crate::settings::Settings;
+use crate::store::payout_lists::PayoutFilter;
+use crate::store::payouts::PayoutRow;
+use crate::store::{Reader, StoreError};
+
+/// What people have typed so far.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PreviewRequest<'a> {
+    pub(crate) btc_amount: Option<Cow<'a, str>>,
+    /// This or the amount in Bitcoin.
+    pub(crate) fiat_amount: Option<Cow<'a, str>>,
+    pub(crate) currency: Cow<'a, str>,
+    /// A SegWit address is assumed where there is none.
+    pub(crate) address: Option<Cow<'a, str>>,
+}
+
+/// What it would come to.
+#[derive(Debug)]
+pub(crate) struct Preview {
+    pub(crate) currency: Currency,
+    /// `None` where there is no fresh one.
+    pub(crate) rate: Option<Rate>,
+    /// `None` where there is no amount yet, or a wrong one.
+    pub(crate) amount_sats: Option<u64>,
+    /// The amount's worth, in minor units; `None` besides where there is no rate.
+    pub(crate) fiat_minor: Option<i64>,
+    /// The fee of a transaction for it alone.
+    pub(crate) network_fee_sats: Option<u64>,
+    /// What that fee is reckoned with.
+    pub(crate) fee_rate: FeeRate,
+    /// The worth of amount and fee, in minor units.
+    pub(crate) fiat_total_minor: Option<i64>,
+    /// What is wrong with the address, with the remedy.
+    pub(crate) address_problem: Option<String>,
+    /// What is wrong with the amount, with the remedy.
+    pub(crate) amount_problem: Option<String>,
+    /// Why there is no rate.
+    pub(crate) rate_problem: Option<String>,
+    /// The newest payout to the same address that is offered, approved or sent.
+    pub(crate) paid_before: Option<PayoutRow>,
+    /// The coins do not suffice for it and what waits before it.
+    pub(crate) balance_short: bool,
+    /// The most that coins and the day's limit allow now; 0 where that is below the minimum.
+    pub(crate) most_sats: u64,
+}
+
+/// What a payout would come to at this moment.
+///
+/// # Errors
+/// What is wrong with the currency; that nothing can be read.
+pub(crate) async fn preview(
+    gateway: &Gateway,
+    request: PreviewRequest<'_>,
+) -> Result<Result<Preview, Vec<FieldError>>, StoreError> {
+    let settings = gateway.settings.snapshot();
+    let mut wrong = FieldErrors(Vec::new());
+    let Some(currency) = wrong.currency("currency", Some(request.currency.clone()), &settings.currencies) else {
+        return Ok(Err(wrong.0));
+    };
+    let (rate, rate_problem) = match gateway.rates.rate_for(currency, gateway.clock.now()) {
+        Ok(market) => (Some(market.rate), None),
+        Err(unavailable) => (None, Some(unavailable.to_string())),
+    };
+    let fee_rate = funds::fee_rate(gateway, &settings).await;
+    gateway.store.read(|reader| {
+        let (script, address_problem) = address(gateway, reader, request.address.as_deref())?;
+        let (worth, mut amount_problem) = amount(&request, currency, rate);
+        let usual = usual_script();
+        let limit = limit::limit_now(reader, &settings, gateway.clock.now())?;
+        if let Some(Worth { amount_sats, .. }) = worth {
+            let refusals = limit.refusals(amount_sats);
+            amount_problem = amount_problem.or_else(|| refusals.first().map(ToString::to_string));
+        }
+        let payee = script.as_deref().unwrap_or(&usual);
+        let now = Now { gateway, reader, settings: &settings, fee_rate };
+        let most_sats = now.most_sats(payee)?.min(limit.available_sats);
+        let mut preview = Preview {
+            currency,
+            rate,
+            amount_sats: worth.map(|worth| worth.amount_sats),
+            fiat_minor: worth.and_then(|worth| worth.fiat_minor),
+            network_fee_sats: None,
+            fee_rate: fee_rate.offered(),
+            fiat_total_minor: None,
+            address_problem,
+            amount_problem,
+            rate_problem,
+            paid_before: script.as_ref().map(|script| paid_before(reader, script)).transpose()?.flatten(),
+            balance_short: false,
+            most_sats: if most_sats < limit.minimum_sats { 0 } else { most_sats },
+        };
+        now.add_fee(&mut preview, payee)?;
+        Ok(Ok(preview))
+    })
+}
+
+/// An amount, and its worth where there is a rate.
+#[derive(Clone, Copy)]
+struct Worth {
+    amount_sats: u64,
+    fiat_minor: Option<i64>,
+}
+
+/// What the moment offers.
+struct Now<'a> {
+    gateway: &'a Gateway,
+    reader: &'a Reader<'a>,
+    settings: &'a Settings,
+    fee_rate: PayoutFeeRate,
+}
+
+impl Now<'_> {
+    fn most_sats(&self, script: &Script) -> Result<u64, StoreError> {
+        funds::most_sats(self.reader, self.gateway, self.settings, self.fee_rate, script)
+    }
+
+    fn add_fee(&self, preview: &mut Preview, script: &Script) -> Result<(), StoreError> {
+        let Some(amount_sats) = preview.amount_sats else { return Ok(()) };
+        let funding = funds::funding(self.reader, self.gateway, self.settings, self.fee_rate, (amount_sats, script))?;
+        preview.network_fee_sats = Some(funding.network_fee_sats);
+        preview.balance_short = funding.balance_short;
+        if let (Some(rate), Some(fiat_minor)) = (preview.rate, preview.fiat_minor) {
+            let worth = OfferWorth { amount_sats, fiat_minor };
+            // A total beyond what fits is not told; offering it is refused with the reason.
+            preview.fiat_total_minor = worth.total_minor(funding.network_fee_sats, rate, preview.currency).ok();
+        }
+        Ok(())
+    }
+}
+
+/// The script of the address, and what is wrong with it.
+fn address(
+    gateway: &Gateway,
+    reader: &Reader<'_>,
+    text: Option<&str>,
+) -> Result<(Option<ScriptBuf>, Option<String>), StoreError> {
+    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok((None, None)) };
+    let mut wrong = FieldErrors(Vec::new());
+    let Some(address) = draft::payout_address(&mut wrong, text, gateway.environment.network()) else {
+        return Ok((None, first(wrong)));
+    };
+    if funds::is_ours(gateway, reader, &address.script)? {
+        return Ok((None, Some(FieldError::invalid("address", funds::OWN_ADDRESS).message)));
+    }
+    Ok((Some(address.script), None))
+}
+
+/// The amount that was typed, and what is wrong with it.
+fn amount(request: &PreviewRequest<'_>, currency: Currency, rate: Option<Rate>) -> (Option<Worth>, Option<String>) {
+    let mut wrong = FieldErrors(Vec::new());
+    let (field, amount) = match (&request.btc_amount, &request.fiat_amount) {
+        (Some(text), _) => (BTC, draft::btc_amount(&mut wrong, text)),
+        (None, Some(text)) => (FIAT, draft::fiat_amount(&mut wrong, text, Some(currency))),
+        (None, None) => return (None, None),
+    };
+    let Some(amount) = amount else { return (None, first(wrong)) };
+    let Some(rate) = rate else {
+        // An amount in Bitcoin is what it is, at whatever rate.
+        return match amount {
+            OfferAmount::Btc(amount_sats) => (Some(Worth { amount_sats, fiat_minor: None }), None),
+            OfferAmount::Fiat(_) => (None, None),
+        };
+    };
+    match OfferWorth::of(amount, rate, currency) {
+        Ok(worth) if worth.amount_sats == 0 => {
+            (None, Some(FieldError::invalid(field, "is worth less than a satoshi: ask for more").message))
+        }
+        Ok(OfferWorth { amount_sats, fiat_minor }) => (Some(Worth { amount_sats, fiat_minor: Some(fiat_minor) }), None),
+        Err(too_large) => (None, Some(FieldError::invalid(field, too_large).message)),
+    }
+}
+
+fn paid_before(reader: &Reader<'_>, script: &Script) -> Result<Option<PayoutRow>, StoreError> {
+    let states = vec![PayoutState::New, PayoutState::Queued, PayoutState::Sent];
+    let filter = PayoutFilter { states, script: Some(script.to_owned()), ..PayoutFilter::default() };
+    Ok(reader.payouts(&filter, 1, 0)?.pop())
+}
+
+fn first(wrong: FieldErrors) -> Option<String> {
+    wrong.0.into_iter().next().map(|field_error| field_error.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use tillgate_domain::money::format_btc;
+
+    use super::*;
+    use crate::testing::World;
+
+    const RECIPIENT: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
+
+    async fn with_coin(amount_sats: u64) -> World {
+        let world = World::new().await;
+        world.make_wallet().await;
+        let payment = world.payment_to_wallet().await;
+        world.customer_pays(&payment, amount_sats);
+        world.mine(2).await;
+        world
+    }
+
+    async fn previewed(world: &World, btc: Option<&str>, fiat: Option<&str>, address: &str) -> Preview {
+        let text = |text: &str| Cow::Owned(text.to_owned());
+        let request = PreviewRequest {
+            btc_amount: btc.map(text),
+            fiat_amount: fiat.map(text),
+            currency: text("USD"),
+            address: Some(text(address)),
+        };
+        preview(&world.gateway, request).await.unwrap().unwrap()
+    }
+
+    #[tokio::test]
+    async fn all_that_can_be_paid_out_is_offered_and_a_satoshi_more_is_short() {
+        let world = with_coin(1_000_000).await;
+        let empty = previewed(&world, None, None, "").await;
+        assert_eq!((empty.amount_sats, empty.amount_problem, empty.address_problem), (None, None, None));
+        assert!((999_000..1_000_000).contains(&empty.most_sats), "{}", empty.most_sats);
+        let all = previewed(&world, Some(&format_btc(empty.most_sats)), None, RECIPIENT).await;
+        assert!(!all.balance_short && all.amount_problem.is_none());
+        assert!(previewed(&world, Some("0.01"), None, RECIPIENT).await.balance_short);
+        world.approved_payout(900_000).await;
+        let rest = previewed(&world, None, None, RECIPIENT).await.most_sats;
+        assert!(rest < 100_000, "what waits is spoken for: {rest}");
+        world.approved_payout(95_000).await;
+        assert_eq!(previewed(&world, None, None, RECIPIENT).await.most_sats, 0, "less than the minimum is nothing");
+    }
+
+    #[tokio::test]
+    async fn what_is_wrong_is_told_beside_what_is_known() {
+        let world = with_coin(1_000_000).await;
+        for (btc, fiat, problem) in [
+            (Some("0.000000001"), None, "btcAmount may have at most 8 decimals"),
+            (Some("x"), None, "btcAmount"),
+            (Some("0.00001"), None, "Payout below minimum"),
+            (Some("2"), None, "Payout above daily limit"),
+            (None, Some("1.234"), "fiatAmount may have at most 2 decimals"),
+        ] {
+            let problem_told = previewed(&world, btc, fiat, RECIPIENT).await.amount_problem.unwrap_or_default();
+            assert!(problem_told.starts_with(problem), "{problem_told}");
+        }
+        let typing = previewed(&world, None, Some("50"), "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt081").await;
+        assert!(typing.address_problem.unwrap().contains("typing error"));
+        assert!(typing.amount_sats.is_some() && typing.network_fee_sats.is_some() && typing.fiat_total_minor.is_some());
+        let own = world.payment_to_wallet().await.address;
+        assert!(previewed(&world, None, None, &own).await.address_problem.unwrap().contains("this wallet's own"));
+        let unknown = PreviewRequest { currency: "XXX".into(), ..PreviewRequest::default() };
+        assert!(preview(&world.gateway, unknown).await.unwrap().is_err());
+    }
+
+    #[tokio::test]
+    async fn an_earlier_payout_to_the_same_address_is_pointed_out() {
+        let world = with_coin(1_000_000).await;
+        let id = world.approved_payout(100_000).await;
+        let address = world.gateway.store.read(|reader| reader.payout(&id)).unwrap().unwrap().address;
+        let before = previewed(&world, None, None, &address).await.paid_before.unwrap();
+        assert_eq!((before.id, before.amount_sats), (id, 100_000));
+        assert!(previewed(&world, None, None, RECIPIENT).await.paid_before.is_none());
+    }
+}

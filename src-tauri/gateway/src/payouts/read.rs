@@ -1,0 +1,36 @@
+//! Payouts as GET answers them.
+
+use tillgate_domain::id::Id;
+
+use crate::access::sees::Sees;
+use crate::gateway::Gateway;
+use crate::records::{RecordList, Snapshot};
+use crate::store::StoreError;
+use crate::store::payout_lists::PayoutFilter;
+
+/// The record of one payout, if there is one of this id that the caller `sees`. Reads one row by its key.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn record(gateway: &Gateway, id: &Id, sees: Sees) -> Result<Option<String>, StoreError> {
+    gateway.render(|snapshot| {
+        let row = snapshot.reader.payout(id)?.filter(|row| sees.may_see(row.key_id));
+        Ok(row.map(|row| snapshot.payout(&row)))
+    })
+}
+
+/// A page of payouts, newest first, to be rendered in parts. Blocks for as long as the query takes.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn list(
+    snapshot: &Snapshot<'_>,
+    filter: &PayoutFilter,
+    limit: u32,
+    offset: u64,
+) -> Result<RecordList<i64>, StoreError> {
+    let numbers = snapshot.reader.payout_numbers(filter, limit, offset)?;
+    Ok(RecordList::new(snapshot.reader.payouts_count(filter)?, numbers, |snapshot, seq| {
+        Ok(snapshot.reader.payout_by_seq(*seq)?.map(|row| snapshot.payout(&row)))
+    }))
+}

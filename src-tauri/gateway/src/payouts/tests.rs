@@ -1,0 +1,189 @@
+//! Refunds, an anomaly and the payout that sends its coins back, linked both ways; and the moment at which an offer ends.
+
+use std::sync::Arc;
+
+use tillgate_domain::anomaly::Resolution;
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+
+use super::approve::judge_state;
+use super::{ApproveError, Approver, OfferError, approve, expire_due};
+use crate::access::sees::Sees;
+use crate::anomalies::{RefundError, RefundRequest, refund};
+use crate::notifications::outbox::{self, OutboxError};
+use crate::notifications::refunds::anomaly_after;
+use crate::settings::Act;
+use crate::store::anomalies::AnomalyRow;
+use crate::testing::{HALF_AN_HOUR_MS, World};
+
+const ADDRESS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
+
+/// A gateway with an anomaly of late coins that are two blocks deep.
+async fn with_late_coins(amount_sats: u64) -> (World, Id) {
+    let world = World::new().await;
+    world.make_wallet().await;
+    let payment = world.payment().await;
+    world.pass_ms(4 * HALF_AN_HOUR_MS).await;
+    world.pay(&payment, amount_sats).await;
+    world.mine(2).await;
+    let id = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap()[0].anomaly.id;
+    (world, id)
+}
+
+fn request(anomaly_id: Id, is_approved: bool) -> RefundRequest {
+    RefundRequest { anomaly_id, address: ADDRESS.to_owned(), currency: None, by: "cli:ann".to_owned(), is_approved }
+}
+
+fn staff() -> Approver {
+    Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true }
+}
+
+impl World {
+    fn anomaly(&self, id: &Id) -> AnomalyRow {
+        self.gateway.store.read(|reader| reader.anomaly(id)).unwrap().unwrap()
+    }
+
+    /// Has a payout be in a state, as the sender would.
+    async fn settle(&self, id: Id, state: PayoutState) {
+        let settle = move |outbox: &outbox::Outbox<'_>| {
+            let mut row = outbox.tx.payout(&id)?.unwrap();
+            row.state = state;
+            row.failure_reason = (state == PayoutState::Failed).then(|| "given up".to_owned());
+            row.sent_at = (state == PayoutState::Sent).then_some(outbox.now);
+            row.txid = (state == PayoutState::Sent).then(bitcoin::hashes::Hash::all_zeros);
+            outbox.tx.update_payout(&row)?;
+            anomaly_after(outbox, &row)
+        };
+        outbox::commit::<_, OutboxError>(&self.gateway, None, settle).await.unwrap();
+    }
+
+    async fn set(&self, name: &str, value: &str) {
+        let act = Act { actor: "cli", at: self.gateway.clock.now() };
+        self.gateway.settings.set(&self.gateway.store, name, value, act).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_refund_is_an_offer_of_the_anomalys_coins_linked_both_ways() {
+    let (world, id) = with_late_coins(50_000).await;
+    let (payout_id, record) = refund(&world.gateway, request(id, false)).await.unwrap();
+    let (payout, anomaly) = (world.payout(&payout_id), world.anomaly(&id));
+    assert_eq!((payout.state, payout.amount_sats, payout.currency.code()), (PayoutState::New, 50_000, "USD"));
+    assert_eq!((payout.anomaly, anomaly.payout_id), (Some((anomaly.seq, id)), Some(payout_id)));
+    assert_eq!(anomaly.anomaly.resolution, Resolution::Refunding);
+    assert!(record.contains(&format!(r#""anomalyId":"{id}""#)), "{record}");
+    assert_eq!(world.notified_field(&id, "resolution"), ["OPEN", "REFUNDING"]);
+    assert_eq!(world.notified(&id)[1]["payoutId"], payout_id.to_string());
+    let acts = world.gateway.store.read(|reader| reader.acts()).unwrap();
+    assert_eq!(acts[0], ["cli:ann".to_owned(), "anomalies refund".to_owned(), format!("{id} by payout {payout_id}")]);
+
+    approve(&world.gateway, payout_id, staff()).await.unwrap();
+    assert_eq!(world.payout(&payout_id).approved_by.as_deref(), Some("cli:ann"));
+    assert_eq!(world.gateway.store.read(|reader| reader.acts()).unwrap()[0][1], "payouts approve");
+    world.settle(payout_id, PayoutState::Sent).await;
+    assert_eq!(world.notified_field(&id, "resolution"), ["OPEN", "REFUNDING", "REFUNDED"]);
+}
+
+#[tokio::test]
+async fn a_refund_that_expires_or_fails_leaves_the_anomaly_open_and_may_be_made_again() {
+    let (world, id) = with_late_coins(50_000).await;
+    let (first, _) = refund(&world.gateway, request(id, false)).await.unwrap();
+    world.pass_ms(11 * 60_000).await;
+    assert_eq!(outbox::commit(&world.gateway, None, expire_due).await.unwrap(), 1);
+    assert_eq!(outbox::commit(&world.gateway, None, expire_due).await.unwrap(), 0);
+    assert_eq!((world.payout(&first).state, world.anomaly(&id).payout_id), (PayoutState::Expired, None));
+    let due = world.gateway.store.read(|reader| reader.payments_due_by_time(world.gateway.clock.now(), 10)).unwrap();
+    assert_eq!(due, [world.anomaly(&id).payment_seq], "its payment is looked at again at once");
+    let (second, _) = refund(&world.gateway, request(id, true)).await.unwrap();
+    assert_eq!(world.payout(&second).state, PayoutState::Queued);
+    world.settle(second, PayoutState::Failed).await;
+    let (third, _) = refund(&world.gateway, request(id, true)).await.unwrap();
+    world.settle(third, PayoutState::Sent).await;
+    world.settle(third, PayoutState::Failed).await;
+    let told = ["OPEN", "REFUNDING", "OPEN", "REFUNDING", "OPEN", "REFUNDING", "REFUNDED", "OPEN"];
+    assert_eq!(world.notified_field(&id, "resolution"), told);
+    // It is in a block all the same.
+    world.settle(third, PayoutState::Sent).await;
+    assert_eq!(world.anomaly(&id).anomaly.resolution, Resolution::Refunded);
+    assert_eq!(world.anomaly(&id).payout_id, Some(third));
+}
+
+#[tokio::test]
+async fn two_refunds_of_one_anomaly_are_impossible_also_at_once() {
+    let (world, id) = with_late_coins(50_000).await;
+    let world = Arc::new(world);
+    let mut all = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let world = Arc::clone(&world);
+        all.spawn(async move { refund(&world.gateway, request(id, true)).await.map(|_| ()) });
+    }
+    let outcomes = all.join_all().await;
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+    let is_refused = |outcome: &Result<(), RefundError>| {
+        matches!(outcome, Ok(()) | Err(RefundError::NotOpen(Resolution::Refunding)))
+    };
+    assert!(outcomes.iter().all(is_refused), "{outcomes:?}");
+}
+
+#[tokio::test]
+async fn coins_that_are_not_there_are_not_sent_back() {
+    let (world, id) = with_late_coins(50_000).await;
+    world.set("spendConfirmations", "3").await;
+    let early = refund(&world.gateway, request(id, false)).await;
+    assert!(matches!(early, Err(RefundError::CoinsNotReady { confirmations: 3 })), "{early:?}");
+    world.mine(1).await;
+    let (payout_id, _) = refund(&world.gateway, request(id, false)).await.unwrap();
+    // Judged again at the approval.
+    world.set("spendConfirmations", "4").await;
+    let early = approve(&world.gateway, payout_id, staff()).await;
+    assert!(matches!(early, Err(ApproveError::RefundCoinsGone)), "{early:?}");
+    assert_eq!(world.payout(&payout_id).state, PayoutState::New);
+    world.mine(1).await;
+    approve(&world.gateway, payout_id, staff()).await.unwrap();
+    let unknown = refund(&world.gateway, request(payout_id, false)).await;
+    assert!(matches!(unknown, Err(RefundError::NoSuchAnomaly(_))), "{unknown:?}");
+}
+
+#[tokio::test]
+async fn a_refund_is_under_the_ordinary_rules() {
+    let (world, id) = with_late_coins(9_000).await;
+    let refused = refund(&world.gateway, request(id, true)).await;
+    let Err(RefundError::Offer(OfferError::Invalid(field_errors))) = refused else { panic!("{refused:?}") };
+    assert_eq!(field_errors[0].code, "PAYOUT_BELOW_MINIMUM");
+    assert_eq!(world.anomaly(&id).anomaly.resolution, Resolution::Open);
+    world.set("minPayoutBtc", "0.00005").await;
+    let other = RefundRequest { currency: Some("EUR".to_owned()), ..request(id, false) };
+    let wrong = RefundRequest { address: "nowhere".to_owned(), ..other.clone() };
+    assert!(matches!(refund(&world.gateway, wrong).await, Err(RefundError::Offer(OfferError::Invalid(_)))));
+    let (payout_id, _) = refund(&world.gateway, other).await.unwrap();
+    assert_eq!(world.payout(&payout_id).currency.code(), "EUR");
+}
+
+#[tokio::test]
+async fn at_the_very_millisecond_of_its_end_an_offer_has_expired_for_all() {
+    let (world, id) = with_late_coins(50_000).await;
+    let (payout_id, _) = refund(&world.gateway, request(id, false)).await.unwrap();
+    let offer = world.payout(&payout_id);
+    let end = offer.expires_at;
+    assert!(judge_state(&offer, end.plus_ms(-1)).is_ok());
+    assert!(matches!(judge_state(&offer, end), Err(ApproveError::OfferExpired)));
+    let due = |at| world.gateway.store.read(|reader| reader.payouts_due_to_expire(at, 10)).unwrap().len();
+    assert_eq!((due(end.plus_ms(-1)), due(end)), (0, 1), "what may not be approved any more is what expires");
+}
+
+#[tokio::test]
+async fn an_approval_whose_client_hung_up_wakes_the_sender_all_the_same() {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+    let (world, id) = with_late_coins(50_000).await;
+    let (payout_id, _) = refund(&world.gateway, request(id, false)).await.unwrap();
+    {
+        let approval = pin!(approve(&world.gateway, payout_id, staff()));
+        let _ = approval.poll(&mut Context::from_waker(Waker::noop()));
+    }
+    // Behind it in the writer's queue.
+    world.gateway.store.write(|_| Ok::<_, crate::store::StoreError>(())).await.unwrap();
+    assert_eq!(world.payout(&payout_id).state, PayoutState::Queued);
+    let woken = pin!(world.gateway.sender_wake.notified()).poll(&mut Context::from_waker(Waker::noop()));
+    assert!(woken.is_ready());
+}

@@ -1,0 +1,80 @@
+//! The Payout record.
+
+use tillgate_domain::money::{Currency, Rate, format_btc};
+
+use super::object::Object;
+use super::{RecordContext, mark_environment};
+use crate::store::payouts::PayoutRow;
+
+/// The Payout record of `row`.
+#[must_use]
+pub(crate) fn payout_record(row: &PayoutRow, context: &RecordContext<'_>) -> String {
+    let currency = row.currency;
+    let mut record = Object::new();
+    record.text("payoutId", &row.id.to_string());
+    record.text("address", &row.address);
+    record.raw("btcAmount", &format_btc(row.amount_sats));
+    record.text("currency", currency.code());
+    record.raw("fiatAmount", &currency.format_minor(row.fiat_minor));
+    record.raw("fiatTotalAmount", &currency.format_minor(row.fiat_total_minor));
+    record.raw("networkFeeBtc", &format_btc(row.network_fee_sats));
+    record.raw("exchangeRate", &row.rate.format());
+    record.text("merchantId", &context.merchant_id.to_string());
+    record.text("merchantName", &row.merchant_name);
+    record.optional_text("comment", row.comment.as_deref());
+    record.optional_text("notificationUrl", row.notification_url.as_deref());
+    record.text("time", &row.created_at.iso_seconds());
+    record.text("expirationTime", &row.expires_at.iso_seconds());
+    record.optional_text("approvalTime", row.approved_at.map(|at| at.iso_seconds()).as_deref());
+    record.optional_text("approvedBy", row.approved_by.as_deref());
+    record.optional_text("sentTime", row.sent_at.map(|at| at.iso_seconds()).as_deref());
+    record.optional_text("btcTxId", row.txid.map(|txid| txid.to_string()).as_deref());
+    record.text("status", row.state.as_str());
+    record.optional_text("failureReason", row.failure_reason.as_deref());
+    if row.balance_short {
+        record.raw("balanceShort", "true");
+    }
+    record.optional_text("anomalyId", row.anomaly.map(|(_, id)| id.to_string()).as_deref());
+    record.text("currentTime", &row.current_at.iso_millis());
+    record.text("notificationType", "PAYOUT");
+    mark_environment(&mut record, context.environment);
+    record.finish()
+}
+
+/// The limit record: what was used of a day's limit, what is left of it and what one payout must come to, in `currency`.
+#[must_use]
+pub(crate) fn limit_record(currency: &str, [used, available, minimum]: [&str; 3]) -> String {
+    let mut record = Object::new();
+    record.raw("used", used);
+    record.raw("available", available);
+    record.raw("minPayoutAmount", minimum);
+    record.text("currency", currency);
+    record.finish()
+}
+
+/// What a payout would come to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Estimate {
+    pub(crate) amount_sats: u64,
+    pub(crate) currency: Currency,
+    /// The amount's worth.
+    pub(crate) fiat_minor: i64,
+    /// The worth of amount and network fee.
+    pub(crate) fiat_total_minor: i64,
+    pub(crate) network_fee_sats: u64,
+    pub(crate) rate: Rate,
+}
+
+/// An estimate's record.
+#[must_use]
+pub(crate) fn estimate_record(estimate: &Estimate) -> String {
+    let currency = estimate.currency;
+    let mut record = Object::new();
+    record.raw("btcAmount", &format_btc(estimate.amount_sats));
+    record.text("currency", currency.code());
+    record.raw("fiatAmount", &currency.format_minor(estimate.fiat_minor));
+    record.raw("fiatTotalAmount", &currency.format_minor(estimate.fiat_total_minor));
+    record.raw("networkFeeBtc", &format_btc(estimate.network_fee_sats));
+    record.raw("exchangeRate", &estimate.rate.format());
+    record.finish()
+}

@@ -1,0 +1,261 @@
+//! Sending approved payouts, each exactly once (interface, section 4). One pass after another: lapsed offers expire, what
+//! is missing is offered to the network again, what is due is built, signed, checked, stored and only then broadcast, and
+//! what is overdue is given up. No network and no secret store is asked inside a transaction; after a crash the stored
+//! transaction goes out again, never a new one.
+
+mod again;
+mod broadcast;
+mod build;
+mod replace;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tillgate_domain::time::Timestamp;
+use tokio::sync::Mutex;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+
+use crate::funds;
+use crate::gateway::Gateway;
+use crate::machine::entropy::NoEntropy;
+use crate::notifications::outbox::{self, Outbox, OutboxError};
+use crate::payouts;
+use crate::settings::Settings;
+use crate::store::StoreError;
+use crate::watcher::{Watcher, batches};
+
+pub(crate) use replace::{ReplaceError, may_abandon, may_bump};
+
+use again::Again;
+
+/// Time between passes: how late a deadline is noticed. An idle pass reads three indexes.
+const PASS_EVERY: Duration = Duration::from_secs(1);
+
+/// After the secret store refused the wallet's words it is asked again after so long, or when staff say so.
+const ASK_KEYS_EVERY_MS: i64 = 60_000;
+
+/// Payouts that are looked at for one transaction; more could not share it.
+const QUEUE_MAX: u32 = 5_000;
+
+/// Why a pass was not finished. The next makes up for it.
+#[derive(Debug, thiserror::Error)]
+pub enum SendError {
+    /// The database cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A notification could not be queued.
+    #[error(transparent)]
+    Outbox(#[from] OutboxError),
+    /// No random bytes.
+    #[error(transparent)]
+    Entropy(#[from] NoEntropy),
+    /// The pass was broken off: the program is stopping.
+    #[error("the pass was broken off")]
+    BrokenOff,
+}
+
+/// Sends the payouts of one environment.
+pub struct Sender {
+    gateway: Arc<Gateway>,
+    /// Held during a pass, a bump and an abandonment: they run one at a time.
+    again: Mutex<Again>,
+}
+
+/// What an attempt to build came to.
+enum Attempt {
+    /// Nothing is due.
+    NotDue,
+    /// A transaction was stored; others may be due.
+    Stored,
+    /// Nothing could be built, for this reason.
+    Failed(String),
+}
+
+impl Sender {
+    /// Sends what `gateway` holds.
+    #[must_use]
+    pub fn new(gateway: Arc<Gateway>) -> Self {
+        Self { gateway, again: Mutex::default() }
+    }
+
+    /// Passes until `shutdown`, at intervals and whenever a payout was approved.
+    pub async fn run(&self, watcher: &Watcher, shutdown: CancellationToken) {
+        let mut tick = interval(PASS_EVERY);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                _ = tick.tick() => {}
+                () = self.gateway.sender_wake.notified() => {}
+            }
+            if let Err(error) = self.pass(watcher).await {
+                tracing::error!(%error, "a pass of the sender of payouts failed; the next makes up for it");
+            }
+        }
+    }
+
+    /// One pass. It looks at the chain first where something is due that no look has preceded.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub(crate) async fn pass(&self, watcher: &Watcher) -> Result<(), SendError> {
+        let mut again = self.again.lock().await;
+        self.expire_offers().await?;
+        again.offer(&self.gateway).await?;
+        let waits_for = match self.hold()? {
+            Some(reason) => Some(reason),
+            None => self.send_due(watcher, &mut again).await?,
+        };
+        if self.gateway.sending.set_waits_for(waits_for) {
+            self.gateway.note_change();
+        }
+        Ok(())
+    }
+
+    /// Lets the secret store be asked at once, on behalf of staff.
+    ///
+    /// # Errors
+    /// When the act cannot be stored.
+    pub(crate) async fn retry(&self, actor: &str) -> Result<(), StoreError> {
+        let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
+        self.gateway.store.write(move |tx| tx.audit(now, &actor, "payouts retry", "sender")).await?;
+        self.ask_keys_again();
+        Ok(())
+    }
+
+    /// Lets a sender that holds go on, on behalf of staff, and answers whether it held.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub(crate) async fn release(&self, actor: &str) -> Result<bool, StoreError> {
+        let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
+        let held = self
+            .gateway
+            .store
+            .write(move |tx| {
+                let held = tx.release_sender()?;
+                if held {
+                    tx.audit(now, &actor, "payouts release", "sender")?;
+                }
+                Ok::<_, StoreError>(held)
+            })
+            .await?;
+        self.ask_keys_again();
+        self.gateway.note_change();
+        Ok(held)
+    }
+
+    fn ask_keys_again(&self) {
+        self.gateway.sending.note_keys_refused(None);
+        self.gateway.sender_wake.notify_one();
+    }
+
+    async fn expire_offers(&self) -> Result<(), SendError> {
+        loop {
+            let next_at = self.gateway.store.read(|reader| reader.next_payout_expires_at())?;
+            if next_at.is_none_or(|at| self.gateway.clock.now() < at) {
+                return Ok(());
+            }
+            outbox::commit(&self.gateway, None, payouts::expire_due).await?;
+        }
+    }
+
+    fn hold(&self) -> Result<Option<String>, StoreError> {
+        Ok(self.gateway.store.read(|reader| reader.sender_hold())?.map(|hold| hold.reason))
+    }
+
+    /// Builds transactions until nothing more is due, and answers why what is left waits.
+    async fn send_due(&self, watcher: &Watcher, again: &mut Again) -> Result<Option<String>, SendError> {
+        loop {
+            match self.attempt(watcher, again).await? {
+                Attempt::NotDue => return Ok(None),
+                Attempt::Stored => {}
+                Attempt::Failed(reason) => {
+                    self.give_up_overdue(&reason).await?;
+                    let still_waits = self.gateway.store.read(|reader| reader.oldest_unsent_approval())?;
+                    return Ok(still_waits.map(|_| reason));
+                }
+            }
+        }
+    }
+
+    async fn attempt(&self, watcher: &Watcher, again: &mut Again) -> Result<Attempt, SendError> {
+        let gateway = &self.gateway;
+        let settings = gateway.settings.snapshot();
+        let Some(due_at) = self.due_at(&settings)? else { return Ok(Attempt::NotDue) };
+        if gateway.clock.now() < due_at {
+            return Ok(Attempt::NotDue);
+        }
+        if !self.is_watched_since(due_at)
+            && let Err(error) = watcher.look().await
+        {
+            return Ok(Attempt::Failed(format!("the chain is not watched: {error}")));
+        }
+        if let Some(reason) = self.hold()? {
+            return Ok(Attempt::Failed(reason));
+        }
+        let built = self.build(settings).await?;
+        match built {
+            build::Built::Stored(txid) => {
+                again.offer_new(gateway, txid).await?;
+                Ok(Attempt::Stored)
+            }
+            // The next pass finds out what changed meanwhile.
+            build::Built::Stale => Ok(Attempt::Failed("what it was to be made of changed meanwhile".to_owned())),
+            build::Built::Cannot(reason) => Ok(Attempt::Failed(reason)),
+        }
+    }
+
+    /// When the batch of what waits is due; `None` where nothing does. Payouts that were passed over are due at once.
+    fn due_at(&self, settings: &Settings) -> Result<Option<Timestamp>, StoreError> {
+        let oldest = self.gateway.store.read(|reader| reader.oldest_unsent_approval())?;
+        Ok(oldest.map(|at| at.plus_ms(i64::from(settings.batch_seconds) * 1_000)))
+    }
+
+    /// Whether a look that began then or later succeeded, and none has failed since.
+    fn is_watched_since(&self, at: Timestamp) -> bool {
+        let status = self.gateway.last_look.status();
+        status.error.is_none() && status.looked_at.is_some_and(|looked_at| looked_at >= at)
+    }
+
+    async fn build(&self, settings: Arc<Settings>) -> Result<build::Built, SendError> {
+        let gateway = Arc::clone(&self.gateway);
+        if let Some(refused) = gateway.sending.keys_refused()
+            && gateway.clock.now() < refused.at.plus_ms(ASK_KEYS_EVERY_MS)
+        {
+            return Ok(build::Built::Cannot(refused.reason));
+        }
+        let rate = funds::fee_rate(&gateway, &settings).await;
+        let prepare = move || build::prepare(&gateway, &settings, rate);
+        let prepared = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::BrokenOff)??;
+        match prepared {
+            build::Prepared::Ready(signed) => build::store(&self.gateway, *signed).await,
+            build::Prepared::Cannot(reason) => Ok(build::Built::Cannot(reason)),
+        }
+    }
+
+    /// Gives up what has waited too long, now that an attempt failed.
+    async fn give_up_overdue(&self, reason: &str) -> Result<(), SendError> {
+        let timeout_ms = i64::from(self.gateway.settings.snapshot().queue_timeout_hours) * 3_600_000;
+        let until = self.gateway.clock.now().plus_ms(-timeout_ms);
+        if self.gateway.store.read(|reader| reader.oldest_unsent_approval())?.is_none_or(|oldest| oldest > until) {
+            return Ok(());
+        }
+        let reason = format!("it could not be sent in time: {reason}");
+        let give_up = move |outbox: &Outbox<'_>| -> Result<(), SendError> {
+            if outbox.tx.sender_hold()?.is_some() {
+                return Ok(());
+            }
+            for payout in outbox.tx.unsent_payouts(QUEUE_MAX)? {
+                if payout.approved_at.is_some_and(|at| at <= until) {
+                    batches::fail(outbox, payout, &reason)?;
+                }
+            }
+            Ok(())
+        };
+        outbox::commit(&self.gateway, None, give_up).await
+    }
+}

@@ -1,0 +1,49 @@
+//! Offering a stored transaction to the network, and taking over the answer.
+
+use std::sync::Arc;
+
+use bitcoin::{Transaction, Txid};
+
+use super::SendError;
+use crate::chain::Broadcast;
+use crate::gateway::{Gateway, StaffWarning};
+use crate::notifications::outbox::{self, Outbox};
+use crate::watcher::batches;
+
+/// Offers the last of `package` behind its unconfirmed ancestors. Taken, or there already: its payouts are SENT. Any other
+/// answer, or none, changes nothing: it is offered again.
+pub(super) async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<Transaction>) -> Result<(), SendError> {
+    let asking = Arc::clone(gateway);
+    let answer = tokio::task::spawn_blocking(move || asking.chain.broadcast(&package));
+    match answer.await.map_err(|_| SendError::BrokenOff)? {
+        Ok(Broadcast::Accepted | Broadcast::AlreadyKnown) => {
+            tracing::info!(%txid, "a transaction that sends payouts was taken");
+            accept(gateway, txid).await?;
+        }
+        Ok(Broadcast::Conflict | Broadcast::InputsSpent) => {
+            gateway.last_look.warn(StaffWarning::PayoutConflict { txid });
+        }
+        Ok(Broadcast::InputsMissing) => tracing::warn!(%txid, "inputs of a transaction that sends payouts are missing"),
+        Ok(Broadcast::Refused(why)) => {
+            tracing::warn!(%txid, why, "a transaction that sends payouts was refused");
+            gateway.last_look.warn(StaffWarning::PayoutRefused { txid });
+        }
+        Err(error) => tracing::warn!(%txid, %error, "nobody answered to a transaction that sends payouts"),
+    }
+    Ok(())
+}
+
+async fn accept(gateway: &Arc<Gateway>, txid: Txid) -> Result<(), SendError> {
+    let accept = move |outbox: &Outbox<'_>| -> Result<Vec<StaffWarning>, SendError> {
+        let tx = outbox.tx;
+        tx.accept_version(&txid, outbox.now)?;
+        match tx.batch_of_version(&txid)? {
+            Some(batch_seq) => Ok(batches::settle(outbox, batch_seq, tx.tip_height()?)?),
+            None => Ok(Vec::new()),
+        }
+    };
+    for warning in outbox::commit(gateway, None, accept).await? {
+        gateway.last_look.warn(warning);
+    }
+    Ok(())
+}

@@ -1,0 +1,253 @@
+//! From what waits to a stored transaction: coins are chosen, the words read, the transaction signed and checked; then one
+//! commit, which checks again that nothing changed meanwhile.
+
+use std::sync::Arc;
+
+use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
+use tillgate_domain::payout::PayoutState;
+
+use super::{QUEUE_MAX, SendError};
+use crate::chain::TxPosition;
+use crate::funds::{self, PayoutFeeRate};
+use crate::gateway::{Gateway, KeysRefused};
+use crate::machine::fail_points::{self, Point};
+use crate::machine::secrets::{Purpose, Secret};
+use crate::notifications::outbox::{self, Outbox};
+use crate::settings::Settings;
+use crate::store::batches::NewVersion;
+use crate::store::coins::Coin;
+use crate::store::keychains::Keychain;
+use crate::store::{StoreError, Tx};
+use crate::wallet::Wallet;
+use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Means, Payee, Seed, SpendableCoin};
+use crate::watcher::batches;
+
+/// A transaction that was signed and checked, and is not stored yet.
+#[derive(Debug)]
+pub(super) struct Signed {
+    pub draft: Draft,
+    pub tx: Transaction,
+    /// The numbers of the payouts that it pays, in the order of the draft's payees.
+    pub payouts: Vec<i64>,
+}
+
+/// Whether there is a transaction to store.
+pub(super) enum Prepared {
+    /// There is.
+    Ready(Box<Signed>),
+    /// Why not, for people.
+    Cannot(String),
+}
+
+/// What an attempt came to.
+pub(super) enum Built {
+    /// This transaction was stored.
+    Stored(Txid),
+    /// What it rested on changed meanwhile; nothing was stored.
+    Stale,
+    /// Why nothing could be built, for people.
+    Cannot(String),
+}
+
+/// Makes a transaction for as many of the waiting payouts as the coins allow. Blocks.
+pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRate) -> Result<Prepared, SendError> {
+    let Some(wallet) = gateway.wallet.get() else { return Ok(cannot("the wallet is not set up")) };
+    if rate.is_above_cap() {
+        return Ok(Prepared::Cannot(format!(
+            "the network asks for {} sat/vB now, above feeCapSatVb ({})",
+            rate.estimate.to_sat_per_vb_ceil(),
+            rate.cap.to_sat_per_vb_ceil()
+        )));
+    }
+    fail_points::pass(Point::ChooseBefore);
+    let (waiting, coins, tip_height, change_index) = gateway.store.read(|reader| {
+        let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
+        let waiting = reader.unsent_payouts(QUEUE_MAX)?;
+        Ok::<_, StoreError>((waiting, funds::spendable(reader, settings)?, reader.tip_height()?, change.1))
+    })?;
+    if waiting.is_empty() {
+        return Ok(cannot("nothing waits"));
+    }
+    let payees: Vec<Payee> =
+        waiting.iter().map(|payout| Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }).collect();
+    let change = match fresh_change(wallet, change_index) {
+        Ok(change) => change,
+        Err(reason) => return Ok(Prepared::Cannot(reason)),
+    };
+    let fee = FeeWanted::at(rate.estimate);
+    let means = Means {
+        required: &[],
+        optional: &coins,
+        fee,
+        change: &change,
+        address_type: wallet.keychains.address_type(),
+        tip_height,
+    };
+    let (draft, places) = match spend::choose_most(&payees, &means, seed(gateway)?) {
+        Ok(chosen) => chosen,
+        Err(error) => return Ok(Prepared::Cannot(error.to_string())),
+    };
+    fail_points::pass(Point::ChooseAfter);
+    let payouts = places.iter().filter_map(|place| waiting.get(*place)).map(|payout| payout.seq).collect();
+    Ok(match sign(gateway, wallet, &draft, &fee, rate.cap) {
+        Ok(tx) => Prepared::Ready(Box::new(Signed { draft, tx, payouts })),
+        Err(reason) => Prepared::Cannot(reason),
+    })
+}
+
+/// Reads the words, signs, wipes, and checks what was signed. Blocks. The error is for people.
+pub(super) fn sign(
+    gateway: &Gateway,
+    wallet: &Wallet,
+    draft: &Draft,
+    fee: &FeeWanted,
+    cap: FeeRate,
+) -> Result<Transaction, String> {
+    fail_points::pass(Point::SignBefore);
+    let words = match words(gateway) {
+        Ok(words) => words,
+        Err(reason) => {
+            refuse_keys(gateway, &reason);
+            return Err(reason);
+        }
+    };
+    let signed = spend::sign(draft, &words, &wallet.keychains);
+    drop(words);
+    let tx = signed.map_err(|error| {
+        // Words of another wallet do not become the right ones within a second.
+        let reason = error.to_string();
+        refuse_keys(gateway, &reason);
+        reason
+    })?;
+    gateway.sending.note_keys_refused(None);
+    fail_points::pass(Point::SignAfter);
+    if let Err(error) = spend::check(draft, &tx, &wallet.keychains, fee, cap) {
+        tracing::error!(%error, "a transaction that was signed here does not pass its check and is thrown away");
+        return Err(format!("a signed transaction did not pass its check: {error}"));
+    }
+    Ok(tx)
+}
+
+fn refuse_keys(gateway: &Gateway, reason: &str) {
+    let refused = KeysRefused { at: gateway.clock.now(), reason: reason.to_owned() };
+    gateway.sending.note_keys_refused(Some(refused));
+}
+
+fn words(gateway: &Gateway) -> Result<Secret, String> {
+    if let Some(sandbox) = &gateway.sandbox
+        && sandbox.faults().map_err(|error| error.to_string())?.keys_locked
+    {
+        return Err("the keyring is locked: the sandbox was told so".to_owned());
+    }
+    match gateway.secrets.get(Purpose::WalletMnemonic) {
+        Ok(Some(words)) => Ok(words),
+        Ok(None) => Err(format!("the wallet's words are not in {}: restore the wallet", gateway.secrets.describe())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The next script of our change.
+pub(super) fn fresh_change(wallet: &Wallet, index: u32) -> Result<FreshChange, String> {
+    let script = wallet.change.script(index).map_err(|error| error.to_string())?;
+    // The watcher finds it by this, also where it meets the transaction before the answer to its broadcast.
+    wallet.change.given(index.saturating_add(1)).map_err(|error| error.to_string())?;
+    Ok(FreshChange { script, index })
+}
+
+pub(super) fn seed(gateway: &Gateway) -> Result<Seed, SendError> {
+    let mut seed = [0; 32];
+    gateway.entropy.fill(&mut seed)?;
+    Ok(seed)
+}
+
+/// Commits a new batch, if all of it still waits and all of its coins are still free.
+pub(super) async fn store(gateway: &Arc<Gateway>, signed: Signed) -> Result<Built, SendError> {
+    let commit = move |outbox: &Outbox<'_>| -> Result<Built, SendError> {
+        let tx = outbox.tx;
+        if tx.sender_hold()?.is_some() || !all_wait(tx, &signed.payouts)? || !are_free(tx, &signed.draft, None)? {
+            return Ok(Built::Stale);
+        }
+        let batch_seq = tx.insert_batch(outbox.now)?;
+        signed.payouts.iter().try_for_each(|payout_seq| tx.join_batch(*payout_seq, batch_seq))?;
+        let txid = store_version(outbox, batch_seq, &signed, true)?;
+        Ok(Built::Stored(txid))
+    };
+    outbox::commit(gateway, None, commit).await
+}
+
+fn all_wait(tx: &Tx<'_>, payouts: &[i64]) -> Result<bool, StoreError> {
+    for seq in payouts {
+        let Some(row) = tx.payout_by_seq(*seq)? else { return Ok(false) };
+        if row.state != PayoutState::Queued || row.batch_seq.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the coins of a draft are there, unspent by strangers and no other batch's, and its change index is the next.
+pub(super) fn are_free(tx: &Tx<'_>, draft: &Draft, own_batch: Option<i64>) -> Result<bool, StoreError> {
+    for coin in &draft.inputs {
+        let Some(facts) = tx.coin_facts(&coin.outpoint)? else { return Ok(false) };
+        let batch = tx.live_batch_of_input(&coin.outpoint)?;
+        let is_free = match batch {
+            None => facts.spent_by.is_none() && facts.conflict_height.is_none(),
+            Some(batch) => own_batch == Some(batch),
+        };
+        if !is_free {
+            return Ok(false);
+        }
+    }
+    let Some(change) = &draft.change else { return Ok(true) };
+    Ok(tx.keychain(Keychain::Internal)?.is_some_and(|(_, next_index)| next_index == change.index))
+}
+
+/// Stores a signed transaction as the next version of a batch, with its change, and settles the batch.
+pub(super) fn store_version(
+    outbox: &Outbox<'_>,
+    batch_seq: i64,
+    signed: &Signed,
+    pays: bool,
+) -> Result<Txid, SendError> {
+    let tx = outbox.tx;
+    let Signed { draft, tx: transaction, payouts } = signed;
+    let outputs = payouts.iter().enumerate().filter_map(|(number, seq)| Some((draft.payee_vout(number)?, *seq)));
+    let version = NewVersion {
+        tx: transaction.clone(),
+        pays,
+        fee_sats: draft.fee_sats,
+        vsize: transaction.weight().to_vbytes_ceil(),
+        outputs: outputs.collect(),
+        at: outbox.now,
+    };
+    let txid = tx.store_version(batch_seq, &version)?;
+    if let (Some(change), Some(vout)) = (&draft.change, draft.change_vout()) {
+        tx.take_change_index()?;
+        let coin = Coin {
+            outpoint: OutPoint { txid, vout },
+            keychain: Keychain::Internal,
+            index: change.index,
+            payment_seq: None,
+            amount_sats: change.amount_sats,
+            is_coinbase: false,
+        };
+        tx.store_coin(&coin, &TxPosition::Absent)?;
+    }
+    // Nothing can be wrong with a batch that is a moment old.
+    batches::settle(outbox, batch_seq, tx.tip_height()?)?;
+    Ok(txid)
+}
+
+fn cannot(reason: &str) -> Prepared {
+    Prepared::Cannot(reason.to_owned())
+}
+
+/// The coins that a replacement must spend: all inputs of all versions.
+pub(super) fn inputs_of(tx: &crate::store::Reader<'_>, batch_seq: i64) -> Result<Vec<SpendableCoin>, StoreError> {
+    let mut coins = Vec::new();
+    for outpoint in tx.inputs_of_batch(batch_seq)? {
+        let coin = tx.coin_of_input(&outpoint)?.ok_or(StoreError::BadValue("batch_inputs"))?;
+        coins.push(funds::with_ancestors(tx, &coin)?);
+    }
+    Ok(coins)
+}

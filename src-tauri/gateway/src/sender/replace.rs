@@ -1,0 +1,377 @@
+//! Replacing a stored transaction, on behalf of staff: by one with a higher fee, or by one that gives its payouts up and
+//! pays ourselves. The new version spends all inputs of every version before it, so that any two conflict.
+
+use std::sync::Arc;
+
+use bitcoin::{FeeRate, Txid};
+use tillgate_domain::batch::Position;
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+
+use super::build::{self, Signed};
+use super::{SendError, Sender};
+use crate::funds::{self, PayoutFeeRate};
+use crate::gateway::Gateway;
+use crate::notifications::outbox::{self, Outbox, OutboxError};
+use crate::settings::Settings;
+use crate::store::batches::VersionRow;
+use crate::store::keychains::Keychain;
+use crate::store::payouts::PayoutRow;
+use crate::store::{Reader, StoreError};
+use crate::wallet::spend::{self, FeeWanted, Means, Paid, Payee};
+use crate::watcher::batches;
+
+/// The transaction that was stored in place of another, and what it pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bumped {
+    pub txid: Txid,
+}
+
+/// Why nothing was replaced.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReplaceError {
+    /// There is no such payout.
+    #[error("there is no payout {0}")]
+    NoSuchPayout(Id),
+    /// The payout's state does not allow it.
+    #[error("the payout is {0}: {1}")]
+    State(PayoutState, &'static str),
+    /// Several payouts share the transaction.
+    #[error("{} payouts share the transaction, and all would be given up: {}; say --all if you want that", .0.len(), list(.0))]
+    Shared(Vec<Id>),
+    /// The fee that is needed is above the cap.
+    #[error(
+        "the replacement must pay {needed} sat/vB, above feeCapSatVb ({cap}): give --fee-rate {needed} if you want that"
+    )]
+    AboveCap {
+        /// In sat/vB, rounded up.
+        needed: u64,
+        /// In sat/vB.
+        cap: u64,
+    },
+    /// The sender holds.
+    #[error("the sender holds: {0}; `tillgate payouts release` lets it go on")]
+    Held(String),
+    /// It cannot be built or signed.
+    #[error("it cannot be replaced now: {0}")]
+    Cannot(String),
+    /// Something changed meanwhile.
+    #[error("the payout changed meanwhile: look at it again")]
+    Stale,
+    /// It could not be read or stored.
+    #[error(transparent)]
+    Send(#[from] SendError),
+}
+
+impl From<StoreError> for ReplaceError {
+    fn from(error: StoreError) -> Self {
+        Self::Send(error.into())
+    }
+}
+
+impl From<OutboxError> for ReplaceError {
+    fn from(error: OutboxError) -> Self {
+        Self::Send(error.into())
+    }
+}
+
+/// A batch whose transaction is to be replaced.
+struct Target {
+    batch_seq: i64,
+    payouts: Vec<PayoutRow>,
+    versions: Vec<VersionRow>,
+}
+
+/// How it is to be replaced.
+#[derive(Clone, Copy)]
+enum By {
+    HigherFee { fee_rate: Option<FeeRate> },
+    GivingUp,
+}
+
+const NOTHING_STORED: &str = "nothing was signed for it yet";
+const CONFIRMED: &str = "its transaction is in a block";
+const GIVEN_UP: &str = "it is being given up already";
+const NOT_APPROVED: &str = "it was never approved";
+const OVER: &str = "nothing more will be sent";
+const SENT_ELSEWHERE: &str = "another copy of this wallet sent it";
+const CHANGE_SPENT: &str = "a later transaction spends the change of its own: give that one up first, or bump it";
+
+impl Sender {
+    /// Replaces the transaction of a payout, or the last one along its change, by one with a higher fee: at
+    /// `fee_rate_sat_vb`, or at the estimate; at least what BIP125 asks. It has succeeded once it is stored.
+    ///
+    /// # Errors
+    /// Why not; nothing was changed then.
+    pub(crate) async fn bump(&self, id: Id, fee_rate_sat_vb: Option<u32>, actor: &str) -> Result<Bumped, ReplaceError> {
+        let fee_rate = fee_rate_sat_vb.map(FeeRate::from_sat_per_vb_u32);
+        let target = self.gateway.store.read(|reader| {
+            let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
+            bump_target(reader, &payout)
+        })?;
+        self.replace(id, target, By::HigherFee { fee_rate }, actor).await
+    }
+
+    /// Gives a payout up. One without a stored transaction is FAILED at once; else a transaction is stored that pays
+    /// ourselves in place of it, and its payouts are FAILED once that has six confirmations.
+    ///
+    /// # Errors
+    /// Why not; nothing was changed then.
+    pub(crate) async fn abandon(&self, id: Id, all: bool, actor: &str) -> Result<Option<Bumped>, ReplaceError> {
+        let target = self.gateway.store.read(|reader| {
+            let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
+            abandon_target(reader, &payout, all)
+        })?;
+        match target {
+            Some(target) => self.replace(id, target, By::GivingUp, actor).await.map(Some),
+            None => {
+                self.give_up_unsent(id, actor).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    async fn give_up_unsent(&self, id: Id, actor: &str) -> Result<(), ReplaceError> {
+        // No pass builds a transaction for it meanwhile.
+        let _one_at_a_time = self.again.lock().await;
+        let actor = actor.to_owned();
+        let give_up = move |outbox: &Outbox<'_>| {
+            let payout = outbox.tx.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
+            if payout.state != PayoutState::Queued || payout.batch_seq.is_some() {
+                return Err(ReplaceError::Stale);
+            }
+            batches::fail(outbox, payout, &format!("it was given up by {actor}"))?;
+            outbox.tx.audit(outbox.now, &actor, "payouts abandon", &id.to_string())?;
+            Ok(())
+        };
+        outbox::commit(&self.gateway, None, give_up).await
+    }
+
+    async fn replace(&self, id: Id, target: Target, by: By, actor: &str) -> Result<Bumped, ReplaceError> {
+        let mut again = self.again.lock().await;
+        let gateway = Arc::clone(&self.gateway);
+        let settings = gateway.settings.snapshot();
+        let (batch_seq, count) = (target.batch_seq, target.versions.len());
+        let rate = funds::fee_rate(&gateway, &settings).await;
+        let sign = move || sign(&gateway, &settings, rate, &target, by);
+        let signed = tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::BrokenOff)??;
+        let (actor, act) = match by {
+            By::HigherFee { .. } => (actor.to_owned(), "payouts bump"),
+            By::GivingUp => (actor.to_owned(), "payouts abandon"),
+        };
+        let store = move |outbox: &Outbox<'_>| {
+            let tx = outbox.tx;
+            if let Some(hold) = tx.sender_hold()? {
+                return Err(ReplaceError::Held(hold.reason));
+            }
+            let versions = tx.versions(batch_seq)?;
+            let is_same = versions.len() == count && !versions.iter().any(is_in_block);
+            if !is_same || !build::are_free(tx, &signed.draft, Some(batch_seq))? || is_a_parent(tx, &versions)? {
+                return Err(ReplaceError::Stale);
+            }
+            let txid = build::store_version(outbox, batch_seq, &signed, matches!(by, By::HigherFee { .. }))?;
+            tx.audit(outbox.now, &actor, act, &id.to_string())?;
+            Ok(Bumped { txid })
+        };
+        let bumped = outbox::commit(&self.gateway, None, store).await?;
+        // It is stored: whatever the network answers, it is offered again.
+        if let Err(error) = again.offer_new(&self.gateway, bumped.txid).await {
+            tracing::error!(%error, "a replacement could not be offered to the network yet");
+        }
+        Ok(bumped)
+    }
+}
+
+/// Whether the transaction of a payout may be replaced by one with a higher fee.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn may_bump(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), ReplaceError> {
+    bump_target(reader, payout)?;
+    may_sign(reader)
+}
+
+/// Whether a payout may be given up, all those that share its transaction included.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn may_abandon(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), ReplaceError> {
+    match abandon_target(reader, payout, true)? {
+        Some(_) => may_sign(reader),
+        None => Ok(()),
+    }
+}
+
+fn may_sign(reader: &Reader<'_>) -> Result<(), ReplaceError> {
+    reader.sender_hold()?.map_or(Ok(()), |hold| Err(ReplaceError::Held(hold.reason)))
+}
+
+fn bump_target(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Target, ReplaceError> {
+    let batch_seq = payout.batch_seq.ok_or(ReplaceError::State(payout.state, why_no_batch(payout)))?;
+    may_replace(payout, &target(reader, batch_seq)?)?;
+    let last = target(reader, last_along_the_change(reader, batch_seq)?)?;
+    may_replace(payout, &last)?;
+    Ok(last)
+}
+
+/// What is to be replaced; `None` where nothing is stored yet.
+fn abandon_target(reader: &Reader<'_>, payout: &PayoutRow, all: bool) -> Result<Option<Target>, ReplaceError> {
+    let Some(batch_seq) = payout.batch_seq else {
+        return match payout.state {
+            PayoutState::Queued => Ok(None),
+            PayoutState::New | PayoutState::Expired | PayoutState::Sent | PayoutState::Failed => {
+                Err(ReplaceError::State(payout.state, why_no_batch(payout)))
+            }
+        };
+    };
+    let target = target(reader, batch_seq)?;
+    may_replace(payout, &target)?;
+    for version in &target.versions {
+        if !reader.live_batches_on(&version.txid)?.is_empty() {
+            return Err(ReplaceError::State(payout.state, CHANGE_SPENT));
+        }
+    }
+    if target.payouts.len() > 1 && !all {
+        return Err(ReplaceError::Shared(target.payouts.iter().map(|payout| payout.id).collect()));
+    }
+    Ok(Some(target))
+}
+
+const fn why_no_batch(payout: &PayoutRow) -> &'static str {
+    match payout.state {
+        PayoutState::New | PayoutState::Expired => NOT_APPROVED,
+        PayoutState::Queued => NOTHING_STORED,
+        PayoutState::Sent => SENT_ELSEWHERE,
+        PayoutState::Failed => OVER,
+    }
+}
+
+fn target(reader: &Reader<'_>, batch_seq: i64) -> Result<Target, StoreError> {
+    Ok(Target { batch_seq, payouts: reader.payouts_of_batch(batch_seq)?, versions: reader.versions(batch_seq)? })
+}
+
+fn may_replace(payout: &PayoutRow, target: &Target) -> Result<(), ReplaceError> {
+    let refused = |why| Err(ReplaceError::State(payout.state, why));
+    match payout.state {
+        PayoutState::New | PayoutState::Expired => return refused(NOT_APPROVED),
+        PayoutState::Failed => return refused(OVER),
+        PayoutState::Queued | PayoutState::Sent => {}
+    }
+    if target.versions.iter().any(is_in_block) {
+        return refused(CONFIRMED);
+    }
+    if target.versions.iter().any(|version| !version.pays) {
+        return refused(GIVEN_UP);
+    }
+    Ok(())
+}
+
+fn is_in_block(version: &VersionRow) -> bool {
+    matches!(version.position, Position::Block { .. })
+}
+
+/// Whether another live batch rests on one of these: then none may take its place.
+fn is_a_parent(reader: &Reader<'_>, versions: &[VersionRow]) -> Result<bool, StoreError> {
+    for version in versions {
+        if !reader.live_batches_on(&version.txid)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The last batch along the change of this one. Change is one output, so there is one line.
+fn last_along_the_change(reader: &Reader<'_>, batch_seq: i64) -> Result<i64, StoreError> {
+    let mut last = batch_seq;
+    'down: loop {
+        for version in reader.versions(last)? {
+            if let Some(next) = reader.live_batches_on(&version.txid)?.into_iter().find(|next| *next != last) {
+                last = next;
+                continue 'down;
+            }
+        }
+        return Ok(last);
+    }
+}
+
+fn sign(
+    gateway: &Gateway,
+    settings: &Settings,
+    rate: PayoutFeeRate,
+    target: &Target,
+    by: By,
+) -> Result<Signed, ReplaceError> {
+    let wallet = gateway.wallet.get().ok_or_else(|| ReplaceError::Cannot("the wallet is not set up".to_owned()))?;
+    let (required, optional, tip_height, change_index, lifted) = gateway.store.read(|reader| {
+        let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
+        let required = build::inputs_of(reader, target.batch_seq)?;
+        let mut optional = funds::spendable(reader, settings)?;
+        optional.retain(|coin| coin.height.is_some());
+        let lifted = ancestors(reader, target)?;
+        Ok::<_, StoreError>((required, optional, reader.tip_height()?, change.1, lifted))
+    })?;
+    let wanted = match by {
+        By::HigherFee { fee_rate: Some(wanted) } => wanted,
+        By::HigherFee { fee_rate: None } | By::GivingUp => rate.offered(),
+    };
+    let paid = |version: &VersionRow| Paid { fee_sats: version.fee_sats, vsize: version.vsize };
+    let replaced: Vec<Paid> = target.versions.iter().map(paid).collect();
+    let fee = FeeWanted::at(wanted).lifting(lifted).replacing(&replaced);
+    let change = build::fresh_change(wallet, change_index).map_err(ReplaceError::Cannot)?;
+    let means = Means {
+        required: &required,
+        optional: match by {
+            By::HigherFee { .. } => &optional,
+            By::GivingUp => &[],
+        },
+        fee,
+        change: &change,
+        address_type: wallet.keychains.address_type(),
+        tip_height,
+    };
+    let seed = build::seed(gateway)?;
+    let (draft, payouts) = match by {
+        By::HigherFee { .. } => {
+            let payee = |row: &PayoutRow| Payee { script: row.script.clone(), amount_sats: row.amount_sats };
+            let payees: Vec<Payee> = target.payouts.iter().map(payee).collect();
+            let payouts = target.payouts.iter().map(|row| row.seq).collect();
+            (spend::choose(&payees, &means, seed), payouts)
+        }
+        By::GivingUp => (spend::to_ourselves(&means, seed), Vec::new()),
+    };
+    let draft = draft.map_err(|error| ReplaceError::Cannot(error.to_string()))?;
+    let cap = cap(&rate, by, &draft, &fee)?;
+    let tx = build::sign(gateway, wallet, &draft, &fee, cap).map_err(ReplaceError::Cannot)?;
+    Ok(Signed { draft, tx, payouts })
+}
+
+/// The highest rate that the replacement may pay. Above the setting only by a rate that staff gave.
+fn cap(rate: &PayoutFeeRate, by: By, draft: &spend::Draft, fee: &FeeWanted) -> Result<FeeRate, ReplaceError> {
+    // What it pays for its ancestors brings the package to the rate, and not itself above it.
+    let own_fee_sats = draft.fee_sats.saturating_sub(fee.for_ancestors_sats);
+    let needed = own_fee_sats.div_ceil(draft.vsize.max(1));
+    match by {
+        By::HigherFee { fee_rate: Some(given) } => Ok(rate.cap.max(given)),
+        By::HigherFee { fee_rate: None } if needed > rate.cap.to_sat_per_vb_ceil() => {
+            Err(ReplaceError::AboveCap { needed, cap: rate.cap.to_sat_per_vb_ceil() })
+        }
+        By::HigherFee { fee_rate: None } | By::GivingUp => Ok(rate.cap),
+    }
+}
+
+/// What the unconfirmed ancestors of a batch pay together.
+fn ancestors(reader: &Reader<'_>, target: &Target) -> Result<Paid, StoreError> {
+    let mut sum = Paid { fee_sats: 0, vsize: 0 };
+    let Some(newest) = target.versions.last() else { return Ok(sum) };
+    for (txid, ancestor) in funds::unconfirmed(reader, &newest.txid)? {
+        if txid != newest.txid {
+            sum.fee_sats = sum.fee_sats.saturating_add(ancestor.paid.fee_sats);
+            sum.vsize = sum.vsize.saturating_add(ancestor.paid.vsize);
+        }
+    }
+    Ok(sum)
+}
+
+fn list(ids: &[Id]) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

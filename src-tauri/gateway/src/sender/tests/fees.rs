@@ -1,0 +1,88 @@
+//! The fee that an offer names against the fee that is paid. `TILLGATE_FEE_CASES` says how many transactions are sent.
+
+use tillgate_sandbox::FaultsPatch;
+
+use super::support::{add_coins, world_with_coins};
+use crate::funds;
+use crate::testing::World;
+use crate::wallet::spend::{self, Payee};
+
+const CASES: u64 = 25;
+
+/// Payouts that share a transaction share its frame and its change, and pay about half. Only where they need small coins
+/// that none of them needs alone they pay more.
+const SHARED_ABOVE_PER_MILLE: i64 = 200;
+
+/// Numbers that a seed makes again (SplitMix64).
+struct Draws(u64);
+
+impl Draws {
+    /// From 0 to below `end`.
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % end
+    }
+}
+
+/// What an offer of this amount would name now.
+async fn offered_fee(world: &World, payee: &Payee) -> u64 {
+    let gateway = &world.gateway;
+    let settings = gateway.settings.snapshot();
+    let rate = funds::fee_rate(gateway, &settings).await;
+    let coins = gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
+    let address_type = gateway.wallet.get().unwrap().keychains.address_type();
+    spend::fee_for_one(payee, &coins, rate.offered(), address_type)
+}
+
+#[tokio::test]
+async fn a_payout_alone_pays_the_fee_that_its_offer_named_to_the_satoshi_and_those_that_share_pay_about_half() {
+    let cases = super::laws::told("TILLGATE_FEE_CASES").unwrap_or(CASES);
+    let mut draws = Draws(42);
+    let world = world_with_coins(6).await;
+    let (mut alone, mut shared) = (Vec::new(), Vec::new());
+    for case in 0..cases {
+        let rate = 1 + draws.below(60);
+        let faults = FaultsPatch { fee_rate_sat_vb: Some(Some(rate)), ..FaultsPatch::default() };
+        world.sandbox().set_faults(faults).unwrap();
+        let count = if case % 2 == 0 { 1 } else { 2 + draws.below(4) };
+        let mut offers = Vec::new();
+        for _ in 0..count {
+            let id = world.approved_payout(10_000 + draws.below(290_000)).await;
+            let row = world.payout(&id);
+            let payee = Payee { script: row.script, amount_sats: row.amount_sats };
+            offers.push((id, offered_fee(&world, &payee).await));
+        }
+        world.send().await;
+        for (id, offered) in offers {
+            let row = world.payout(&id);
+            let version = world.gateway.store.read(|reader| reader.version(&row.txid.unwrap())).unwrap().unwrap();
+            let paid = u64::try_from(-row.booked_fee_sats).unwrap();
+            assert!(version.fee_sats >= paid);
+            let error = i64::try_from(paid).unwrap() - i64::try_from(offered).unwrap();
+            let per_mille = error * 1_000 / i64::try_from(offered).unwrap();
+            if count == 1 { alone.push((error, per_mille)) } else { shared.push((error, per_mille)) }
+        }
+        if draws.below(3) > 0 {
+            world.mine_and_pass(1).await;
+        }
+        let settings = world.gateway.settings.snapshot();
+        let coins = world.gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
+        if coins.iter().map(|coin| coin.amount_sats).sum::<u64>() < 2_500_000 {
+            add_coins(&world, 4).await;
+        }
+    }
+    for (name, errors) in [("alone", &alone), ("shared", &shared)] {
+        let count = i64::try_from(errors.len()).unwrap();
+        let by = |of: fn(&(i64, i64)) -> i64| {
+            let all: Vec<i64> = errors.iter().map(of).collect();
+            (all.iter().min().copied(), all.iter().sum::<i64>() / count, all.iter().max().copied())
+        };
+        println!("{name}: {count} payouts, paid less offered: satoshis {:?}, per mille {:?}", by(|e| e.0), by(|e| e.1));
+    }
+    assert!(alone.iter().all(|(error, _)| *error == 0), "{alone:?}");
+    let most = shared.iter().map(|(_, per_mille)| *per_mille).max();
+    assert!(most.is_none_or(|most| most <= SHARED_ABOVE_PER_MILLE), "{most:?}");
+}

@@ -1,0 +1,251 @@
+//! The laws.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bitcoin::{OutPoint, Transaction, Txid};
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::payout::PayoutState::{Failed, Queued, Sent};
+
+use super::history::{History, Known};
+use super::steps::Mined;
+use crate::notifications::outbox::{self, OutboxError};
+use crate::store::batches::VersionRow;
+use crate::store::twins::TwinRow;
+use crate::watcher::batches;
+
+/// What must not change where nothing happened.
+const TABLES: [&str; 10] = [
+    "payouts",
+    "batches",
+    "versions",
+    "version_outputs",
+    "batch_inputs",
+    "coins",
+    "twins",
+    "ledger",
+    "receipts",
+    "sender_hold",
+];
+
+/// A block more than this changes nothing that the blocks before it did not.
+const QUIET_BLOCKS: u32 = 8;
+
+/// Hours after which a payout without a transaction may be FAILED.
+const QUEUE_TIMEOUT_MS: i64 = 24 * 3_600_000;
+
+impl History {
+    /// Every law that holds at each moment; after a look also that settling again changes nothing.
+    pub async fn check(&mut self, has_looked: bool) {
+        let mut chain = std::mem::take(&mut self.chain);
+        let new = chain.follow(self.world().sandbox());
+        self.chain = chain;
+        let versions = self.versions();
+        self.only_stored_transactions_were_broadcast(&new, &versions);
+        self.versions_spend_what_those_before_them_spend(&versions);
+        for index in 0..self.payouts.len() {
+            self.check_payout(index, &versions);
+        }
+        self.dead_batches_lock_nothing();
+        self.world().check_ledger();
+        if has_looked {
+            self.settling_again_changes_nothing().await;
+        }
+    }
+
+    fn only_stored_transactions_were_broadcast(&self, new: &[Txid], versions: &[VersionRow]) {
+        for txid in new {
+            let tx = self.chain.tx(txid).expect("it was seen");
+            let spends_ours = tx.input.iter().any(|input| self.is_ours(&input.previous_output));
+            let is_stored = versions.iter().any(|version| version.txid == *txid);
+            assert!(!spends_ours || is_stored || self.twins.contains_key(txid), "{txid} was never stored");
+        }
+    }
+
+    fn is_ours(&self, outpoint: &OutPoint) -> bool {
+        let output = self.chain.tx(&outpoint.txid).and_then(|tx| tx.output.get(outpoint.vout as usize));
+        output.is_some_and(|output| self.is_our_script(&output.script_pubkey))
+    }
+
+    fn is_our_script(&self, script: &bitcoin::ScriptBuf) -> bool {
+        let wallet = self.world().gateway.wallet.get().expect("it was made");
+        self.customers_pay.contains(script) || wallet.change.index_of(script).is_some()
+    }
+
+    fn versions_spend_what_those_before_them_spend(&self, versions: &[VersionRow]) {
+        let inputs = |tx: &Transaction| tx.input.iter().map(|input| input.previous_output).collect::<BTreeSet<_>>();
+        for version in versions {
+            for before in versions.iter().filter(|it| it.batch_seq == version.batch_seq && it.number < version.number) {
+                assert!(inputs(&version.tx).is_superset(&inputs(&before.tx)), "{} and {}", version.txid, before.txid);
+            }
+        }
+    }
+
+    fn check_payout(&mut self, index: usize, versions: &[VersionRow]) {
+        let known = self.payouts[index].clone();
+        let row = self.world().payout(&known.id);
+        assert!(may_have_become(known.state, row.state), "{} -> {}", known.state, row.state);
+        assert!(known.batch_seq.is_none() || known.batch_seq == row.batch_seq, "a payout stays in its batch");
+        let payers = self.chain.confirmed_payers(&known.script, known.amount_sats);
+        let own: Vec<&VersionRow> = versions
+            .iter()
+            .filter(|version| Some(version.batch_seq) == row.batch_seq && payers.contains(&version.txid))
+            .collect();
+        let by_twins = payers.iter().filter(|txid| self.twins.contains_key(*txid)).count();
+        assert_eq!(payers.len(), own.len() + by_twins, "a stranger's transaction pays {}", known.id);
+        assert!(own.len() <= 1, "{} was paid twice", known.id);
+        assert!(known.is_approved || payers.is_empty(), "{} was never approved", known.id);
+        if row.state == Failed && known.state != Failed {
+            let twins = self.world().gateway.store.read(|reader| reader.twins_of_payout(row.seq)).unwrap();
+            self.failed_with_proof(&known, row.batch_seq, twins, versions);
+        }
+        self.payouts[index].state = row.state;
+        self.payouts[index].batch_seq = row.batch_seq;
+    }
+
+    fn failed_with_proof(&self, known: &Known, batch: Option<i64>, twins: Vec<TwinRow>, versions: &[VersionRow]) {
+        let stored = |txid: &Txid| {
+            let version = versions.iter().find(|version| version.txid == *txid).map(|version| version.tx.clone());
+            version.or_else(|| self.twins.get(txid).cloned())
+        };
+        let mut payers: Vec<Transaction> = versions
+            .iter()
+            .filter(|version| Some(version.batch_seq) == batch && version.pays)
+            .map(|version| version.tx.clone())
+            .collect();
+        payers.extend(twins.into_iter().map(|twin| twin.tx));
+        if payers.is_empty() {
+            let waited_ms = self.world().now_ms() - known.approved_ms;
+            assert!(known.is_given_up || waited_ms >= QUEUE_TIMEOUT_MS, "it failed after {waited_ms} ms");
+        }
+        for tx in payers {
+            assert!(self.chain.is_ruled_out(&tx, &stored), "{} may be mined still", tx.compute_txid());
+        }
+    }
+
+    fn dead_batches_lock_nothing(&self) {
+        let batches: BTreeSet<i64> = self.payouts.iter().filter_map(|payout| payout.batch_seq).collect();
+        self.world()
+            .gateway
+            .store
+            .read(|reader| {
+                for seq in batches {
+                    let batch = reader.batch(seq)?.expect("it is stored");
+                    for outpoint in reader.inputs_of_batch(seq)? {
+                        let is_locked = reader.live_batch_of_input(&outpoint)? == Some(seq);
+                        assert!(batch.live || !is_locked, "batch {seq} failed and locks {outpoint}");
+                    }
+                }
+                Ok::<_, crate::store::StoreError>(())
+            })
+            .unwrap();
+    }
+
+    async fn settling_again_changes_nothing(&self) {
+        let before = self.snapshot();
+        let batches: BTreeSet<i64> = self.payouts.iter().filter_map(|payout| payout.batch_seq).collect();
+        let settle = move |outbox: &outbox::Outbox<'_>| {
+            let tip_height = outbox.tx.tip_height()?;
+            batches.iter().try_for_each(|batch| batches::settle(outbox, *batch, tip_height).map(drop))
+        };
+        outbox::commit::<_, OutboxError>(&self.world().gateway, None, settle).await.unwrap();
+        assert_same(&before, &self.snapshot());
+        // A look may bring missing transactions back, which the next one sees.
+        if self.last_change() == self.looked_from.get() {
+            self.look().await;
+            assert_same(&before, &self.snapshot());
+        }
+    }
+
+    fn snapshot(&self) -> Vec<String> {
+        let store = &self.world().gateway.store;
+        TABLES.iter().flat_map(|table| store.read(|reader| reader.rows_of(table)).unwrap()).collect()
+    }
+
+    /// Everything works, there are coins enough, and blocks are mined until nothing changes: then each approved payout
+    /// was paid once or has failed for good, no coin is locked, and the ledger says what the chain says.
+    pub async fn ends_well(&mut self) {
+        self.all_works().await;
+        self.pay(1_000_000_000, 0).await;
+        let (mut last, mut quiet) = (Vec::new(), 0);
+        for round in 0.. {
+            self.others_broadcast_again();
+            self.clock_moves(61).await;
+            self.look().await;
+            self.check(true).await;
+            self.pass().await;
+            self.check(false).await;
+            self.world().app.sender.release("cli:ann").await.unwrap();
+            self.mine(1, Mined::Mempool);
+            self.look().await;
+            self.check(true).await;
+            let now = self.snapshot();
+            quiet = if now == last { quiet + 1 } else { 0 };
+            last = now;
+            if quiet > QUIET_BLOCKS {
+                break;
+            }
+            assert!(round < 60, "it never comes to rest");
+        }
+        self.pass().await;
+        self.look().await;
+        assert_same(&last, &self.snapshot());
+        for payout in &self.payouts {
+            self.ended_well(payout);
+        }
+        self.nothing_is_locked();
+        let balance = self.chain.balance(|script| self.is_our_script(script));
+        let booked = self.world().gateway.store.read(|reader| reader.ledger_sats()).unwrap();
+        assert_eq!(booked, i64::try_from(balance).unwrap(), "the ledger and the coins of the chain");
+    }
+
+    /// Customers and the other copy of the wallet offer their own again, as every wallet does.
+    fn others_broadcast_again(&self) {
+        let versions: BTreeSet<Txid> = self.versions().iter().map(|version| version.txid).collect();
+        let is_absent = |txid: &Txid| self.chain.height(txid).is_none() && !self.chain.is_in_mempool(txid);
+        for (txid, tx, _) in self.chain.all() {
+            if is_absent(txid) && !versions.contains(txid) && !tx.is_coinbase() {
+                drop(self.world().sandbox().broadcast(tx, self.world().now_ms()));
+            }
+        }
+    }
+
+    fn ended_well(&self, payout: &Known) {
+        let row = self.world().payout(&payout.id);
+        let payers = self.chain.confirmed_payers(&payout.script, payout.amount_sats);
+        let why = || format!("{row:?} paid by {payers:?}, waits for {:?}", self.world().gateway.sending.waits_for());
+        match row.state {
+            Queued => panic!("there are coins enough: {}", why()),
+            Sent => {
+                assert!(!payers.is_empty(), "it was never paid: {}", why());
+                assert!(row.txid.is_some_and(|txid| payers.contains(&txid)), "another was mined: {}", why());
+            }
+            Failed | PayoutState::New | PayoutState::Expired => assert!(payers.is_empty(), "it was paid: {}", why()),
+        }
+    }
+
+    fn nothing_is_locked(&self) {
+        let store = &self.world().gateway.store;
+        let coins = store.read(|reader| reader.coins()).unwrap();
+        let mut locked = BTreeMap::new();
+        for coin in coins.iter().filter(|coin| coin.position == "block" && coin.spent_by.is_none()) {
+            let outpoint = coin.coin.outpoint;
+            if let Some(batch) = store.read(|reader| reader.live_batch_of_input(&outpoint)).unwrap() {
+                locked.insert(outpoint, batch);
+            }
+        }
+        assert!(locked.is_empty(), "locked for good: {locked:?}");
+    }
+}
+
+/// Whether a state may follow another, with one between them at most.
+fn may_have_become(before: PayoutState, now: PayoutState) -> bool {
+    before == now
+        || before.may_become(now)
+        || PayoutState::ALL.iter().any(|between| before.may_become(*between) && between.may_become(now))
+}
+
+fn assert_same(before: &[String], now: &[String]) {
+    let gone: Vec<_> = before.iter().filter(|row| !now.contains(row)).collect();
+    let came: Vec<_> = now.iter().filter(|row| !before.contains(row)).collect();
+    assert!(gone.is_empty() && came.is_empty(), "it changed without a cause:\n{gone:#?}\nbecame\n{came:#?}");
+}

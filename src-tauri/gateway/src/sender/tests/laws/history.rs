@@ -1,0 +1,369 @@
+//! One history: a world, what was done to it, and doing the next thing.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bitcoin::hashes::{Hash as _, sha256};
+use bitcoin::{ScriptBuf, Transaction, Txid};
+use tempfile::TempDir;
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+use tillgate_sandbox::{BroadcastFault, FaultsPatch, Pay, Replace, ReplaceTo};
+
+use super::super::support::world_with_coins;
+use super::super::twins::twin_spending;
+use super::chain::ChainSeen;
+use super::runtime;
+use super::steps::{Mined, Step};
+use crate::machine::entropy::{Entropy, NoEntropy};
+use crate::sender::{ReplaceError, build};
+use crate::store::batches::VersionRow;
+use crate::testing::World;
+use crate::wallet::spend::Payee;
+
+/// The files of a gateway with a wallet and two coins, to be copied for each history.
+pub struct Template(TempDir);
+
+impl Template {
+    pub fn new() -> Self {
+        let folder = runtime().block_on(async {
+            let (gateway, folder) = world_with_coins(2).await.into_gateway();
+            drop(gateway);
+            folder
+        });
+        Self(folder)
+    }
+}
+
+/// Random numbers that a seed makes again.
+struct Seeded {
+    seed: u64,
+    given: AtomicU64,
+}
+
+impl Entropy for Seeded {
+    fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
+        for chunk in bytes.chunks_mut(32) {
+            let given = self.given.fetch_add(1, Ordering::Relaxed);
+            let hash = sha256::Hash::hash(&[self.seed.to_le_bytes(), given.to_le_bytes()].concat());
+            chunk.copy_from_slice(&hash.to_byte_array()[..chunk.len()]);
+        }
+        Ok(())
+    }
+}
+
+/// A payout of this history.
+#[derive(Debug, Clone)]
+pub struct Known {
+    pub id: Id,
+    pub script: ScriptBuf,
+    pub amount_sats: u64,
+    pub is_approved: bool,
+    pub is_given_up: bool,
+    pub approved_ms: i64,
+    pub state: PayoutState,
+    pub batch_seq: Option<i64>,
+}
+
+pub struct History {
+    world: Option<World>,
+    entropy: Arc<Seeded>,
+    pub chain: ChainSeen,
+    pub payouts: Vec<Known>,
+    /// What the other copy of the wallet signed.
+    pub twins: BTreeMap<Txid, Transaction>,
+    /// Scripts of payments.
+    pub customers_pay: BTreeSet<ScriptBuf>,
+    is_chain_down: bool,
+    /// The number of the sandbox's last change before the last look.
+    pub looked_from: Cell<i64>,
+    /// Bumps that succeeded.
+    bumps: Cell<u64>,
+}
+
+impl History {
+    pub async fn begin(template: &Template, seed: u64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        copy(template.0.path(), folder.path());
+        let entropy = Arc::new(Seeded { seed, given: AtomicU64::new(0) });
+        let world = World::in_folder(folder).await.with_entropy(Arc::clone(&entropy) as Arc<dyn Entropy>);
+        let customers_pay = world.gateway.store.read(|reader| reader.payment_scripts()).unwrap();
+        let mut history = Self {
+            world: Some(world),
+            entropy,
+            chain: ChainSeen::default(),
+            payouts: Vec::new(),
+            twins: BTreeMap::new(),
+            customers_pay: customers_pay.into_iter().collect(),
+            is_chain_down: false,
+            looked_from: Cell::new(0),
+            bumps: Cell::new(0),
+        };
+        history.check(true).await;
+        history
+    }
+
+    pub fn world(&self) -> &World {
+        self.world.as_ref().expect("it is only gone while it starts again")
+    }
+
+    /// How much of what happened, to see that the laws were put to the test.
+    pub fn happened(&self) -> [(&'static str, u64); 6] {
+        let count = |is: &dyn Fn(&Known) -> bool| self.payouts.iter().filter(|payout| is(payout)).count() as u64;
+        let seen = self.twins.keys().filter(|txid| self.chain.tx(txid).is_some()).count() as u64;
+        [
+            ("sent", count(&|payout| payout.state == PayoutState::Sent)),
+            ("failed after signing", count(&|it| it.state == PayoutState::Failed && it.batch_seq.is_some())),
+            ("failed before", count(&|it| it.state == PayoutState::Failed && it.batch_seq.is_none())),
+            ("given up", count(&|payout| payout.is_given_up)),
+            ("bumps", self.bumps.get()),
+            ("twins", seen),
+        ]
+    }
+
+    /// Does one thing, and holds the laws against what is there then.
+    pub async fn run(&mut self, step: &Step) {
+        let mut has_looked = false;
+        match step {
+            Step::Pay { sats, confirmations } => self.pay(*sats, *confirmations).await,
+            Step::CustomerReplaces { which, back } => self.customer_replaces(*which, *back),
+            Step::Approve { sats } => self.ask(*sats, true).await,
+            Step::Offer { sats } => self.ask(*sats, false).await,
+            Step::Look => {
+                self.look().await;
+                has_looked = true;
+            }
+            Step::Pass => self.pass().await,
+            Step::Send => {
+                self.clock_moves(31).await;
+                self.look().await;
+                self.check(true).await;
+                self.pass().await;
+            }
+            Step::Mine { count, what } => self.mine(*count, *what),
+            Step::MineVersion { which } => self.mine_version(*which),
+            Step::Evict { which } => self.evict(*which),
+            Step::Reorg { depth, keep } => {
+                // The initial chain stays.
+                drop(self.world().sandbox().reorg(*depth, *keep, self.world().now_ms()));
+            }
+            Step::Broadcasts(fault) => self.faults(FaultsPatch { broadcast: Some(*fault), ..FaultsPatch::default() }),
+            Step::KeysLocked(locked) => {
+                self.faults(FaultsPatch { keys_locked: Some(*locked), ..FaultsPatch::default() });
+            }
+            Step::ChainDown(down) => {
+                self.is_chain_down = *down;
+                self.faults(FaultsPatch { chain_down: Some(*down), ..FaultsPatch::default() });
+            }
+            Step::FeeRate(rate) => {
+                self.faults(FaultsPatch { fee_rate_sat_vb: Some(*rate), ..FaultsPatch::default() });
+            }
+            Step::Bump { which, fee_rate } => self.bump(*which, *fee_rate).await,
+            Step::Abandon { which, all } => self.abandon(*which, *all).await,
+            Step::Release => drop(self.world().app.sender.release("cli:ann").await.unwrap()),
+            Step::ClockMoves { seconds } => self.clock_moves(*seconds).await,
+            Step::Restart => self.restart().await,
+            Step::Twin { pays, shares, fee_rate, mined } => self.twin(*pays, *shares, *fee_rate, *mined),
+            Step::Calm => self.ends_well().await,
+        }
+        self.check(has_looked).await;
+    }
+
+    /// The number of the sandbox's last change.
+    pub fn last_change(&self) -> i64 {
+        self.world().sandbox().changes_since(self.chain.cursor(), 1_000).unwrap().cursor
+    }
+
+    pub async fn look(&self) {
+        self.looked_from.set(self.last_change());
+        let looked = self.world().app.watcher.look().await;
+        assert!(looked.is_ok() || self.is_chain_down, "{looked:?}");
+    }
+
+    pub async fn pass(&self) {
+        let world = self.world();
+        world.app.sender.pass(&world.app.watcher).await.unwrap();
+        let waits_for = world.gateway.sending.waits_for().unwrap_or_default();
+        assert!(!waits_for.contains("did not pass its check"), "{waits_for}");
+    }
+
+    pub async fn pay(&mut self, sats: u64, confirmations: u32) {
+        let world = self.world();
+        let payment = world.payment_to_wallet().await;
+        let script = payment.script.clone();
+        let pay = Pay { script: script.clone(), amount_sats: sats, parts: 1, fee_rate_sat_vb: None, confirmations };
+        world.sandbox().pay(pay, world.now_ms()).unwrap();
+        self.customers_pay.insert(script);
+    }
+
+    fn customer_replaces(&self, which: usize, back: bool) {
+        let ours = |tx: &Transaction| tx.output.iter().any(|out| self.customers_pay.contains(&out.script_pubkey));
+        let paying: Vec<Txid> = self
+            .chain
+            .all()
+            .filter(|(txid, tx, _)| ours(tx) && self.chain.is_in_mempool(txid) && !self.twins.contains_key(*txid))
+            .map(|(txid, ..)| *txid)
+            .collect();
+        let Some(txid) = paying.get(which % paying.len().max(1)) else { return };
+        let to = if back { ReplaceTo::Customer } else { ReplaceTo::SameAddress { amount_sats: None } };
+        // Refused where it is not the customer's, or not to be replaced.
+        drop(self.world().sandbox().replace(*txid, Replace { fee_rate_sat_vb: None, to }, self.world().now_ms()));
+    }
+
+    async fn ask(&mut self, sats: u64, is_approved: bool) {
+        let world = self.world();
+        let id = if is_approved { world.approved_payout(sats).await } else { world.offered_payout(sats).await };
+        let row = world.payout(&id);
+        self.payouts.push(Known {
+            id,
+            script: row.script,
+            amount_sats: sats,
+            is_approved,
+            is_given_up: false,
+            approved_ms: world.now_ms(),
+            state: row.state,
+            batch_seq: None,
+        });
+    }
+
+    pub fn mine(&self, count: u32, what: Mined) {
+        let (sandbox, now_ms) = (self.world().sandbox(), self.world().now_ms());
+        let mined = match what {
+            Mined::Mempool => sandbox.mine(count, false, now_ms),
+            Mined::Nothing => sandbox.mine(count, true, now_ms),
+            Mined::Above { sat_kvb } => sandbox.mine_above(count, sat_kvb, now_ms),
+        };
+        drop(mined.unwrap());
+    }
+
+    /// All versions of all batches.
+    pub fn versions(&self) -> Vec<VersionRow> {
+        let batches: BTreeSet<i64> =
+            self.payouts.iter().filter_map(|payout| self.world().payout(&payout.id).batch_seq).collect();
+        let store = &self.world().gateway.store;
+        batches.into_iter().flat_map(|batch| store.read(|reader| reader.versions(batch)).unwrap()).collect()
+    }
+
+    fn mine_version(&self, which: usize) {
+        let versions = self.versions();
+        let Some(version) = versions.get(which % versions.len().max(1)) else { return };
+        // Refused where it is in a block, or its inputs are not.
+        drop(self.world().sandbox().mine_transactions(std::slice::from_ref(&version.tx), self.world().now_ms()));
+    }
+
+    fn evict(&self, which: usize) {
+        let mempool = self.world().sandbox().status().unwrap().mempool;
+        if let Some(txid) = mempool.get(which % mempool.len().max(1)) {
+            self.world().sandbox().evict(*txid, self.world().now_ms()).unwrap();
+        }
+    }
+
+    fn faults(&self, patch: FaultsPatch) {
+        self.world().sandbox().set_faults(patch).unwrap();
+    }
+
+    /// Everything works again.
+    pub async fn all_works(&mut self) {
+        self.is_chain_down = false;
+        self.faults(FaultsPatch {
+            chain_down: Some(false),
+            broadcast: Some(BroadcastFault::Ok),
+            keys_locked: Some(false),
+            fee_rate_sat_vb: Some(None),
+            ..FaultsPatch::default()
+        });
+        self.world().app.sender.release("cli:ann").await.unwrap();
+    }
+
+    pub async fn clock_moves(&self, seconds: u32) {
+        self.world().advance_clock_ms(i64::from(seconds) * 1_000);
+        self.world().gateway.refresh_rates().await.unwrap();
+    }
+
+    async fn restart(&mut self) {
+        let world = self.world.take().unwrap().reopen().await;
+        self.world = Some(world.with_entropy(Arc::clone(&self.entropy) as Arc<dyn Entropy>));
+    }
+
+    /// The batches on which a live batch rests, with the number of their versions.
+    fn parents(&self) -> BTreeMap<i64, usize> {
+        let mut parents = BTreeMap::new();
+        let versions = self.versions();
+        for version in &versions {
+            let on = self.world().gateway.store.read(|reader| reader.live_batches_on(&version.txid)).unwrap();
+            if !on.is_empty() {
+                let count = versions.iter().filter(|other| other.batch_seq == version.batch_seq).count();
+                parents.insert(version.batch_seq, count);
+            }
+        }
+        parents
+    }
+
+    fn parents_gained_no_version(&self, parents: &BTreeMap<i64, usize>) {
+        for (batch, count) in parents {
+            let now = self.world().gateway.store.read(|reader| reader.versions(*batch)).unwrap().len();
+            assert_eq!(now, *count, "a batch on which another rests was replaced");
+        }
+    }
+
+    async fn bump(&self, which: usize, fee_rate: Option<u32>) {
+        let Some(payout) = self.payouts.get(which % self.payouts.len().max(1)) else { return };
+        let parents = self.parents();
+        let bumped = self.world().app.sender.bump(payout.id, fee_rate, "cli:ann").await;
+        assert!(!matches!(&bumped, Err(ReplaceError::Send(_))), "{bumped:?}");
+        self.parents_gained_no_version(&parents);
+        self.bumps.set(self.bumps.get() + u64::from(bumped.is_ok()));
+    }
+
+    async fn abandon(&mut self, which: usize, all: bool) {
+        let count = self.payouts.len().max(1);
+        let Some(payout) = self.payouts.get(which % count) else { return };
+        let parents = self.parents();
+        let given_up = self.world().app.sender.abandon(payout.id, all, "cli:ann").await;
+        assert!(!matches!(&given_up, Err(ReplaceError::Send(_))), "{given_up:?}");
+        self.parents_gained_no_version(&parents);
+        if given_up.is_ok() {
+            self.payouts[which % count].is_given_up = true;
+        }
+    }
+
+    fn twin(&mut self, pays: Option<usize>, shares: Option<usize>, fee_rate: u32, mined: bool) {
+        let approved: Vec<&Known> = self.payouts.iter().filter(|payout| payout.is_approved).collect();
+        let payee = match pays.and_then(|which| approved.get(which % approved.len().max(1))) {
+            Some(payout) => Payee { script: payout.script.clone(), amount_sats: payout.amount_sats },
+            None => Payee { script: ScriptBuf::new_p2wsh(&bitcoin::WScriptHash::all_zeros()), amount_sats: 30_000 },
+        };
+        let world = self.world();
+        let batches: Vec<i64> = self.payouts.iter().filter_map(|payout| payout.batch_seq).collect();
+        let shared = match shares.and_then(|which| batches.get(which % batches.len().max(1))) {
+            Some(batch) => world.gateway.store.read(|reader| build::inputs_of(reader, *batch)).unwrap(),
+            None => Vec::new(),
+        };
+        let shared = &shared[..shared.len().min(1 + shares.unwrap_or_default() % 3)];
+        let Some(twin) = twin_spending(world, &[payee], shared, fee_rate) else { return };
+        // Refused where its coins are gone.
+        if mined {
+            drop(world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()));
+        } else {
+            drop(world.sandbox().broadcast(&twin, world.now_ms()));
+        }
+        self.twins.insert(twin.compute_txid(), twin);
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            std::fs::create_dir(&target).unwrap();
+            std::fs::set_permissions(&target, entry.metadata().unwrap().permissions()).unwrap();
+            copy(&entry.path(), &target);
+        } else if entry.file_type().unwrap().is_file() {
+            std::fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}

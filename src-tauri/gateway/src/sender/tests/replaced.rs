@@ -1,0 +1,123 @@
+//! Bumped and abandoned transactions.
+
+use tillgate_domain::payout::PayoutState;
+use tillgate_sandbox::BroadcastFault;
+
+use super::support::world_with_coins;
+use crate::sender::ReplaceError;
+
+#[tokio::test]
+async fn a_bump_replaces_the_transaction_pays_more_and_is_told() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    world.look().await;
+    let before = world.txid_of(&payout);
+    let bumped = world.app.sender.bump(payout, Some(20), "cli:ann").await.unwrap();
+    assert_ne!(bumped.txid, before);
+    assert_eq!(world.txid_of(&payout), bumped.txid);
+    assert_eq!(world.notified_field(&payout, "btcTxId"), [before.to_string(), bumped.txid.to_string()]);
+    world.check_ledger();
+    world.mine_and_pass(1).await;
+    assert_eq!(world.outputs_of(&payout), 1);
+    world.check_ledger();
+    let again = world.app.sender.bump(payout, None, "cli:ann").await;
+    assert!(matches!(again, Err(ReplaceError::State(PayoutState::Sent, _))), "{again:?}");
+}
+
+#[tokio::test]
+async fn an_older_version_that_is_mined_all_the_same_is_what_the_record_names() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    world.look().await;
+    let batch = world.payout(&payout).batch_seq.unwrap();
+    let old = world.gateway.store.read(|reader| reader.versions(batch)).unwrap().remove(0);
+    world.app.sender.bump(payout, Some(20), "cli:ann").await.unwrap();
+    world.sandbox().mine_transactions(std::slice::from_ref(&old.tx), world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    assert_eq!(world.txid_of(&payout), old.txid);
+    assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
+    world.check_ledger();
+    world.mine_and_pass(6).await;
+    assert_eq!(world.outputs_of(&payout), 1);
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn a_bump_of_one_whose_change_is_spent_bumps_the_last_along_the_change() {
+    let world = world_with_coins(1).await;
+    let first = world.approved_payout(300_000).await;
+    world.send().await;
+    world.look().await;
+    let second = world.approved_payout(300_000).await;
+    world.send().await;
+    world.look().await;
+    let (parent, child) = (world.txid_of(&first), world.txid_of(&second));
+    world.app.sender.bump(first, Some(20), "cli:ann").await.unwrap();
+    assert_eq!(world.txid_of(&first), parent, "a transaction on which another rests is never replaced");
+    assert_ne!(world.txid_of(&second), child);
+    let refused = world.app.sender.abandon(first, false, "cli:ann").await;
+    assert!(matches!(refused, Err(ReplaceError::State(..))), "{refused:?}");
+    world.mine_and_pass(1).await;
+    assert_eq!((world.outputs_of(&first), world.outputs_of(&second)), (1, 1));
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn what_nothing_was_signed_for_is_given_up_at_once_and_what_was_once_the_coins_are_back_for_six_blocks() {
+    let world = world_with_coins(1).await;
+    let unsent = world.approved_payout(300_000).await;
+    assert!(world.app.sender.abandon(unsent, false, "cli:ann").await.unwrap().is_none());
+    assert_eq!(world.payout_state(&unsent), PayoutState::Failed);
+
+    let sent = world.approved_payout(200_000).await;
+    let shared = world.approved_payout(100_000).await;
+    world.send().await;
+    world.look().await;
+    let refused = world.app.sender.abandon(sent, false, "cli:ann").await;
+    assert!(matches!(&refused, Err(ReplaceError::Shared(all)) if all.len() == 2), "{refused:?}");
+    world.app.sender.abandon(sent, true, "cli:ann").await.unwrap().unwrap();
+    world.look().await;
+    assert_eq!(world.payout_state(&sent), PayoutState::Sent, "until it is final");
+    world.mine_and_pass(5).await;
+    assert_eq!(world.payout_state(&sent), PayoutState::Sent);
+    world.mine_and_pass(1).await;
+    for payout in [sent, shared] {
+        assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Failed, 0));
+        assert_eq!(world.notified_field(&payout, "status"), ["SENT", "FAILED"]);
+    }
+    world.check_ledger();
+    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
+    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+    let later = world.approved_payout(400_000).await;
+    world.send().await;
+    assert_eq!(world.payout_state(&later), PayoutState::Sent, "the coins are free again");
+}
+
+#[tokio::test]
+async fn a_bump_above_the_cap_needs_a_rate_by_hand() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    world.app.sender.bump(payout, Some(300), "cli:ann").await.unwrap();
+    let refused = world.app.sender.bump(payout, None, "cli:ann").await;
+    assert!(matches!(refused, Err(ReplaceError::AboveCap { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_bump_that_nobody_takes_is_stored_and_offered_again() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    world.look().await;
+    world.broadcasts(BroadcastFault::Reject);
+    let bumped = world.app.sender.bump(payout, Some(20), "cli:ann").await.unwrap();
+    world.broadcasts(BroadcastFault::Ok);
+    world.look_and_pass().await;
+    world.mine_and_pass(1).await;
+    world.mine_and_pass(1).await;
+    assert_eq!(world.outputs_of(&payout), 1);
+    let _ = bumped;
+    world.check_ledger();
+}

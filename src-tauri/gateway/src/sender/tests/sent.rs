@@ -1,0 +1,184 @@
+//! From approval to the block, once.
+
+use tillgate_domain::payout::PayoutState;
+use tillgate_sandbox::BroadcastFault;
+
+use super::support::{add_coins, world_with_coins};
+
+#[tokio::test]
+async fn an_approved_payout_is_sent_once_its_batch_is_due_and_confirmed_once() {
+    let world = world_with_coins(2).await;
+    let first = world.approved_payout(300_000).await;
+    let second = world.approved_payout(200_000).await;
+    world.look_and_pass().await;
+    assert_eq!(world.payout_state(&first), PayoutState::Queued, "others may share its transaction for 30 s");
+    world.send().await;
+    assert_eq!((world.payout_state(&first), world.payout_state(&second)), (PayoutState::Sent, PayoutState::Sent));
+    assert_eq!(world.txid_of(&first), world.txid_of(&second));
+    world.check_ledger();
+    world.mine_and_pass(1).await;
+    world.send().await;
+    assert_eq!((world.outputs_of(&first), world.outputs_of(&second)), (1, 1));
+    assert_eq!(world.notified_field(&first, "status"), ["SENT"]);
+    world.check_ledger();
+    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
+    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+}
+
+#[tokio::test]
+async fn a_refused_transaction_is_offered_again_after_each_block_and_never_built_anew() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    world.broadcasts(BroadcastFault::Reject);
+    world.send().await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Queued);
+    let stored = world.txid_of(&payout);
+    assert!(world.notified(&payout).is_empty(), "the first id is not told by itself");
+    world.broadcasts(BroadcastFault::Ok);
+    world.mine_and_pass(1).await;
+    assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, stored));
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn a_transaction_whose_broadcast_nobody_answered_or_everybody_forgot_arrives_all_the_same() {
+    for fault in [BroadcastFault::Timeout, BroadcastFault::Forget] {
+        let world = world_with_coins(1).await;
+        let payout = world.approved_payout(300_000).await;
+        world.broadcasts(fault);
+        world.send().await;
+        world.broadcasts(BroadcastFault::Ok);
+        world.pass_ms(1_000).await;
+        world.look_and_pass().await;
+        assert_eq!(world.payout_state(&payout), PayoutState::Sent, "{fault:?}");
+        world.mine_and_pass(1).await;
+        assert_eq!(world.outputs_of(&payout), 1, "{fault:?}");
+        world.check_ledger();
+    }
+}
+
+#[tokio::test]
+async fn what_was_stored_before_a_crash_goes_out_after_it() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    world.broadcasts(BroadcastFault::Reject);
+    world.send().await;
+    let stored = world.txid_of(&payout);
+    world.broadcasts(BroadcastFault::Ok);
+    let world = world.reopen().await;
+    world.look_and_pass().await;
+    assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, stored));
+}
+
+#[tokio::test]
+async fn a_transaction_that_drops_out_of_the_mempool_comes_back() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    let txid = world.txid_of(&payout);
+    world.look_and_pass().await;
+    world.sandbox().evict(txid, world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent);
+    world.mine_and_pass(1).await;
+    world.mine_and_pass(1).await;
+    assert_eq!(world.outputs_of(&payout), 1);
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn a_locked_keyring_keeps_payouts_queued_says_why_and_is_asked_again_after_a_minute() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    world.lock_keys(true);
+    world.send().await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Queued);
+    assert!(world.gateway.sending.waits_for().unwrap().contains("locked"));
+    world.lock_keys(false);
+    world.look_and_pass().await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Queued, "asked less than a minute ago");
+    world.pass_ms(61_000).await;
+    world.look_and_pass().await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent);
+    assert_eq!(world.gateway.sending.waits_for(), None);
+
+    let other = world.approved_payout(100_000).await;
+    world.lock_keys(true);
+    world.send().await;
+    world.lock_keys(false);
+    world.app.sender.retry("cli:ann").await.unwrap();
+    world.look_and_pass().await;
+    assert_eq!(world.payout_state(&other), PayoutState::Sent, "staff said so");
+}
+
+#[tokio::test]
+async fn what_the_coins_do_not_suffice_for_is_passed_over_keeps_its_turn_and_fails_after_a_day() {
+    let world = world_with_coins(1).await;
+    let too_much = world.approved_payout(2_000_000).await;
+    let fits = world.approved_payout(300_000).await;
+    world.send().await;
+    assert_eq!(world.payout_state(&fits), PayoutState::Sent);
+    assert_eq!(world.payout_state(&too_much), PayoutState::Queued);
+    world.mine_and_pass(1).await;
+    add_coins(&world, 2).await;
+    world.look_and_pass().await;
+    assert_eq!(world.payout_state(&too_much), PayoutState::Sent);
+
+    let never = world.approved_payout(50_000_000).await;
+    world.send().await;
+    world.pass_ms(23 * 3_600_000).await;
+    world.look_and_pass().await;
+    assert_eq!(world.payout_state(&never), PayoutState::Queued);
+    world.pass_ms(3_600_000).await;
+    world.look_and_pass().await;
+    assert_eq!(world.payout_state(&never), PayoutState::Failed);
+    assert!(world.payout(&never).failure_reason.unwrap().contains("satoshis"));
+    assert_eq!(world.notified_field(&never, "status"), ["FAILED"]);
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn a_later_batch_may_spend_the_change_of_one_that_is_not_mined_yet() {
+    let world = world_with_coins(1).await;
+    let first = world.approved_payout(300_000).await;
+    world.send().await;
+    world.look().await;
+    let second = world.approved_payout(300_000).await;
+    world.send().await;
+    assert_eq!(world.payout_state(&second), PayoutState::Sent);
+    assert_ne!(world.txid_of(&first), world.txid_of(&second));
+    world.mine_and_pass(1).await;
+    assert_eq!((world.outputs_of(&first), world.outputs_of(&second)), (1, 1));
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn while_the_chain_is_silent_nothing_is_built_and_what_waits_too_long_fails() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    let silent = |chain_down| tillgate_sandbox::FaultsPatch { chain_down: Some(chain_down), ..Default::default() };
+    world.sandbox().set_faults(silent(true)).unwrap();
+    world.advance_clock_ms(31_000);
+    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    assert_eq!(world.payout_state(&payout), PayoutState::Queued);
+    assert!(world.gateway.sending.waits_for().unwrap().contains("chain"));
+    world.advance_clock_ms(24 * 3_600_000);
+    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    assert_eq!(world.payout_state(&payout), PayoutState::Failed);
+}
+
+#[tokio::test]
+async fn a_payout_of_coins_that_the_customer_took_back_fails_once_that_has_six_confirmations() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    world.sandbox().reorg(2, false, world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    world.mine_and_pass(2).await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent, "five blocks may be taken back");
+    world.mine_and_pass(1).await;
+    assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Failed, 0));
+    world.check_ledger();
+    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
+    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+}

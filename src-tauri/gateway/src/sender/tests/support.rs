@@ -1,0 +1,87 @@
+//! A gateway with a wallet and coins in it.
+
+use bitcoin::Txid;
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+use tillgate_sandbox::{BroadcastFault, FaultsPatch};
+
+use crate::testing::World;
+
+/// A wallet with this many confirmed coins of 0.01 BTC each.
+pub async fn world_with_coins(count: usize) -> World {
+    let world = World::new().await;
+    world.make_wallet().await;
+    add_coins(&world, count).await;
+    world
+}
+
+pub async fn add_coins(world: &World, count: usize) {
+    for _ in 0..count {
+        let payment = world.payment_to_wallet().await;
+        world.customer_pays(&payment, 1_000_000);
+    }
+    world.mine(2).await;
+}
+
+impl World {
+    /// Lets the batch of what waits be due, looks, and passes.
+    pub async fn send(&self) {
+        self.pass_ms(31_000).await;
+        self.app.sender.pass(&self.app.watcher).await.unwrap();
+    }
+
+    /// Mines, looks and passes.
+    pub async fn mine_and_pass(&self, count: u32) {
+        self.mine(count).await;
+        self.app.sender.pass(&self.app.watcher).await.unwrap();
+    }
+
+    /// Looks and passes.
+    pub async fn look_and_pass(&self) {
+        self.look().await;
+        self.app.sender.pass(&self.app.watcher).await.unwrap();
+    }
+
+    pub fn payout_state(&self, id: &Id) -> PayoutState {
+        self.payout(id).state
+    }
+
+    pub fn txid_of(&self, id: &Id) -> Txid {
+        self.payout(id).txid.expect("nothing is stored for it")
+    }
+
+    /// How many outputs of exactly its amount pay a payout's address, in blocks and in the mempool.
+    pub fn outputs_of(&self, id: &Id) -> usize {
+        let payout = self.payout(id);
+        let outputs = self.sandbox().outputs_to(&payout.script).unwrap();
+        outputs.iter().filter(|output| output.amount_sats == payout.amount_sats).count()
+    }
+
+    pub fn broadcasts(&self, broadcast: BroadcastFault) {
+        self.sandbox().set_faults(FaultsPatch { broadcast: Some(broadcast), ..FaultsPatch::default() }).unwrap();
+    }
+
+    pub fn lock_keys(&self, locked: bool) {
+        self.sandbox().set_faults(FaultsPatch { keys_locked: Some(locked), ..FaultsPatch::default() }).unwrap();
+    }
+
+    /// The ledger must say what coins and payouts say.
+    pub fn check_ledger(&self) {
+        let (booked, reckoned) = self
+            .gateway
+            .store
+            .read(|reader| Ok::<_, crate::store::StoreError>((reader.ledger_sats()?, reader.reckoned_balance_sats()?)))
+            .unwrap();
+        assert_eq!(booked, reckoned, "the ledger's sum and the balance");
+    }
+
+    /// Every unspent coin of ours in a block, whoever has a claim on it.
+    pub fn chain_balance(&self) -> u64 {
+        let coins = self.gateway.store.read(|reader| reader.coins()).unwrap();
+        coins
+            .iter()
+            .filter(|coin| coin.position == "block" && coin.spent_by.is_none())
+            .map(|coin| coin.coin.amount_sats)
+            .sum()
+    }
+}

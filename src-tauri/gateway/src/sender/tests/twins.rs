@@ -1,0 +1,220 @@
+//! Another copy of the wallet works.
+
+use bitcoin::hashes::Hash as _;
+use tillgate_domain::payout::PayoutState;
+
+use super::support::world_with_coins;
+use crate::funds;
+use crate::machine::secrets::Purpose;
+use crate::testing::World;
+use crate::wallet::spend::{self, FeeWanted, FreshChange, Means, Payee, SpendableCoin};
+
+/// A transaction that another copy of this wallet makes.
+fn twin_of(world: &World, payees: &[Payee]) -> bitcoin::Transaction {
+    twin_spending(world, payees, &[], 3).unwrap()
+}
+
+/// The same, spending these coins among others, at a rate in sat/vB; `None` where the coins do not suffice.
+pub fn twin_spending(
+    world: &World,
+    payees: &[Payee],
+    required: &[SpendableCoin],
+    fee_rate_sat_vb: u32,
+) -> Option<bitcoin::Transaction> {
+    let gateway = &world.gateway;
+    let wallet = gateway.wallet.get().unwrap();
+    let settings = gateway.settings.snapshot();
+    let coins = gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
+    let change = FreshChange { script: wallet.change.script(0).unwrap(), index: 0 };
+    let means = Means {
+        required,
+        optional: &coins,
+        fee: FeeWanted::at(bitcoin::FeeRate::from_sat_per_vb_u32(fee_rate_sat_vb)),
+        change: &change,
+        address_type: wallet.keychains.address_type(),
+        tip_height: 1,
+    };
+    let draft = spend::choose(payees, &means, [7; 32]).ok()?;
+    let words = gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
+    Some(spend::sign(&draft, &words, &wallet.keychains).unwrap())
+}
+
+#[tokio::test]
+async fn what_a_twin_paid_is_sent_under_its_id_and_nothing_new_is_signed_until_staff_release_it() {
+    let world = world_with_coins(3).await;
+    let paid = world.approved_payout(300_000).await;
+    let waits = world.approved_payout(200_000).await;
+    let row = world.payout(&paid);
+    let twin = twin_of(&world, &[Payee { script: row.script, amount_sats: row.amount_sats }]);
+    world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!((world.payout_state(&paid), world.txid_of(&paid)), (PayoutState::Sent, twin.compute_txid()));
+    world.check_ledger();
+    world.send().await;
+    assert_eq!(world.payout_state(&waits), PayoutState::Queued);
+    assert!(world.gateway.sending.waits_for().unwrap().contains("another copy"));
+    world.pass_ms(48 * 3_600_000).await;
+    world.look_and_pass().await;
+    assert_eq!(world.payout_state(&waits), PayoutState::Queued, "nothing times out meanwhile");
+    world.mine_and_pass(1).await;
+    world.check_ledger();
+    assert!(world.app.sender.release("cli:ann").await.unwrap());
+    world.look_and_pass().await;
+    assert_eq!(world.payout_state(&waits), PayoutState::Sent);
+    world.mine_and_pass(6).await;
+    assert_eq!((world.outputs_of(&paid), world.outputs_of(&waits)), (1, 1));
+    world.check_ledger();
+    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
+    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+}
+
+#[tokio::test]
+async fn a_twin_that_takes_the_coins_of_a_stored_transaction_fails_its_payout_after_six_blocks() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    let stranger = world.payment().await;
+    let twin = twin_of(&world, &[Payee { script: stranger.script.clone(), amount_sats: 400_000 }]);
+    world.send().await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent);
+    world.sandbox().mine_transactions(&[twin], world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    world.check_ledger();
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent, "one block may be taken back");
+    world.mine_and_pass(5).await;
+    assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Failed, 0));
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn while_a_twin_and_a_transaction_of_ours_dispute_a_coin_only_ours_is_reckoned_and_then_what_was_mined() {
+    let world = world_with_coins(1).await;
+    let (paid, other) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
+    let row = world.payout(&paid);
+    let twin = twin_of(&world, &[Payee { script: row.script, amount_sats: row.amount_sats }]);
+    world.send().await;
+    world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!((world.payout_state(&paid), world.txid_of(&paid)), (PayoutState::Sent, twin.compute_txid()));
+    assert_eq!(world.payout_state(&other), PayoutState::Sent);
+    world.check_ledger();
+    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
+    assert!((490_000..500_000).contains(&balance), "both payouts and a fee are deducted: {balance}");
+    world.mine_and_pass(6).await;
+    assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Failed, 0));
+    world.check_ledger();
+    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
+    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+}
+
+#[tokio::test]
+async fn a_copy_that_replaces_its_own_transaction_pays_the_same_payout_and_no_other() {
+    let world = world_with_coins(1).await;
+    let (paid, alike) = (world.approved_payout(300_000).await, world.approved_payout(300_000).await);
+    let row = world.payout(&paid);
+    let payee = |sats| [Payee { script: row.script.clone(), amount_sats: sats }];
+    let first = twin_of(&world, &payee(row.amount_sats));
+    let second = twin_of(&world, &[payee(row.amount_sats), payee(100_000)].concat());
+    world.sandbox().broadcast(&first, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!(world.txid_of(&paid), first.compute_txid());
+    world.sandbox().mine_transactions(std::slice::from_ref(&second), world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    world.mine_and_pass(6).await;
+    assert_eq!((world.payout_state(&paid), world.txid_of(&paid)), (PayoutState::Sent, second.compute_txid()));
+    assert_eq!(world.payout_state(&alike), PayoutState::Queued);
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn a_line_of_twins_seen_at_once_leaves_only_its_last_change_to_spend_however_long_it_is() {
+    let world = world_with_coins(1).await;
+    let wallet = std::sync::Arc::clone(world.gateway.wallet.get().unwrap());
+    // Each spends the change of the one before, beyond all scripts that are known ahead.
+    let mut coins =
+        world.gateway.store.read(|reader| funds::spendable(reader, &world.gateway.settings.snapshot())).unwrap();
+    let words = world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
+    let stranger = bitcoin::ScriptBuf::new_p2wpkh(&bitcoin::WPubkeyHash::hash(b"a stranger"));
+    let payee = Payee { script: stranger, amount_sats: 1_000 };
+    let mut line = Vec::new();
+    for index in 0..40 {
+        let change = FreshChange { script: wallet.change.script(index).unwrap(), index };
+        let means = Means {
+            required: &coins,
+            optional: &[],
+            fee: FeeWanted::at(bitcoin::FeeRate::from_sat_per_vb_u32(3)),
+            change: &change,
+            address_type: wallet.keychains.address_type(),
+            tip_height: 1,
+        };
+        let draft = spend::choose(std::slice::from_ref(&payee), &means, [7; 32]).unwrap();
+        let tx = spend::sign(&draft, &words, &wallet.keychains).unwrap();
+        let outpoint = bitcoin::OutPoint { txid: tx.compute_txid(), vout: draft.change_vout().unwrap() };
+        let amount_sats = draft.change.as_ref().unwrap().amount_sats;
+        let keychain = crate::store::keychains::Keychain::Internal;
+        coins = vec![spend::SpendableCoin {
+            outpoint,
+            amount_sats,
+            keychain,
+            index,
+            height: Some(1),
+            ancestors: 0,
+            ancestors_vsize: 0,
+        }];
+        line.push(tx);
+    }
+    world.sandbox().mine_transactions(&line, world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    world.mine_and_pass(2).await;
+    let left = world.gateway.store.read(|reader| reader.unspent_coins(reader.tip_height()?, 2)).unwrap();
+    assert_eq!(left.iter().map(|coin| coin.outpoint).collect::<Vec<_>>(), [coins[0].outpoint]);
+    world.check_ledger();
+    assert!(world.app.sender.release("cli:ann").await.unwrap());
+    let payout = world.approved_payout(100_000).await;
+    world.send().await;
+    world.mine_and_pass(1).await;
+    assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
+}
+
+#[tokio::test]
+async fn while_a_parent_is_in_conflict_its_change_keeps_nothing_else_from_being_sent() {
+    let world = world_with_coins(2).await;
+    let first = world.approved_payout(900_000).await;
+    world.send().await;
+    world.look().await;
+    let inputs =
+        world.gateway.store.read(|reader| reader.inputs_of_batch(world.payout(&first).batch_seq.unwrap())).unwrap();
+    assert_eq!(inputs.len(), 1);
+    // The customer takes the coin back.
+    world.sandbox().reorg(2, false, world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    super::support::add_coins(&world, 1).await;
+    let second = world.approved_payout(500_000).await;
+    world.send().await;
+    assert_eq!(world.payout_state(&second), PayoutState::Sent);
+    world.mine_and_pass(6).await;
+    assert_eq!(world.outputs_of(&second), 1);
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn a_payout_of_a_twin_that_vanished_fails_also_when_many_blocks_come_between_two_looks() {
+    let world = world_with_coins(1).await;
+    let paid = world.approved_payout(300_000).await;
+    let row = world.payout(&paid);
+    let twin = twin_of(&world, &[Payee { script: row.script, amount_sats: row.amount_sats }]);
+    world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!(world.payout_state(&paid), PayoutState::Sent);
+    world.sandbox().evict(twin.compute_txid(), world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    assert!(world.app.sender.release("cli:ann").await.unwrap());
+    let other = world.approved_payout(200_000).await;
+    world.send().await;
+    assert_eq!(world.payout_state(&other), PayoutState::Sent);
+    world.mine_and_pass(1).await;
+    world.mine_and_pass(10).await;
+    assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Failed, 0));
+    world.check_ledger();
+    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
+    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+}

@@ -1,0 +1,193 @@
+//! The statement: the ledger's rows of a period, each with its worth, and their sums.
+
+use tillgate_domain::money::{Currency, Rate};
+use tillgate_domain::time::Timestamp;
+
+use crate::store::ledger::{Entry, LedgerKind};
+use crate::store::{Reader, StoreError};
+
+/// Characters of a date in an ISO 8601 time, and of its month.
+const DATE: usize = "2026-01-12".len();
+const MONTH: usize = "2026-01".len();
+
+/// What a statement covers: `from` belongs to it, `to` does not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Period {
+    pub from: Option<Timestamp>,
+    pub to: Option<Timestamp>,
+}
+
+/// The movements of a period.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    /// The oldest first.
+    pub lines: Vec<Line>,
+    /// Of each day in UTC that has a movement.
+    pub by_day: Vec<Total>,
+    /// Of each month in UTC that has one.
+    pub by_month: Vec<Total>,
+    /// The sum of all.
+    pub sats: i64,
+}
+
+/// One movement.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub entry: Entry,
+    /// `None` where none was known.
+    pub rate: Option<Rate>,
+    /// Of the amount at the rate, rounded half-even to the minor unit, with the amount's sign.
+    pub worth_minor: Option<i64>,
+    /// What of the movement is a fee of the network; positive where it was paid.
+    pub fee_sats: Option<i64>,
+}
+
+/// The sum of the movements of a day or a month.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Total {
+    /// `2026-01-12` or `2026-01`.
+    pub period: String,
+    pub sats: i64,
+    /// `None` where a movement has no worth.
+    pub worth_minor: Option<i64>,
+    pub fee_sats: i64,
+}
+
+/// The statement of a period, all of it valued in one currency.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn of(reader: &Reader<'_>, period: Period, currency: Currency) -> Result<Statement, StoreError> {
+    let entries = reader.ledger_entries(period.from, period.to)?;
+    let lines: Vec<Line> = entries.into_iter().map(|entry| Line::of(entry, currency)).collect();
+    Ok(Statement {
+        by_day: totals(&lines, DATE),
+        by_month: totals(&lines, MONTH),
+        sats: lines.iter().fold(0, |sum, line| sum.saturating_add(line.entry.sats)),
+        lines,
+    })
+}
+
+impl Line {
+    fn of(entry: Entry, currency: Currency) -> Self {
+        let rate = rate_of(&entry, currency);
+        let worth_minor = rate.and_then(|rate| {
+            let minor = rate.sats_to_minor_half_even(entry.sats.unsigned_abs(), currency)?;
+            Some(if entry.sats < 0 { minor.saturating_neg() } else { minor })
+        });
+        let fee_sats = match entry.kind {
+            LedgerKind::Fee | LedgerKind::FeeDifference => Some(entry.sats.saturating_neg()),
+            LedgerKind::Payment | LedgerKind::Anomaly | LedgerKind::Payout | LedgerKind::Other => None,
+        };
+        Self { entry, rate, worth_minor, fee_sats }
+    }
+}
+
+/// The rate of the record that a movement is about, where that is told in the currency; else the rate of its moment.
+fn rate_of(entry: &Entry, currency: Currency) -> Option<Rate> {
+    let of_record = [entry.payout, entry.payment].into_iter().flatten().find(|(_, its, _)| *its == currency);
+    let of_moment = || {
+        let rates: serde_json::Value = serde_json::from_str(entry.rates.as_deref()?).ok()?;
+        Rate::parse(rates.get(currency.code())?.as_str()?).ok()
+    };
+    of_record.map(|(_, _, rate)| rate).or_else(of_moment)
+}
+
+/// The sums of the lines whose times begin alike.
+fn totals(lines: &[Line], characters: usize) -> Vec<Total> {
+    let mut totals: Vec<Total> = Vec::new();
+    for line in lines {
+        let time = line.entry.at.iso_seconds();
+        let period = time.get(..characters).unwrap_or(&time);
+        match totals.last_mut().filter(|total| total.period == period) {
+            Some(total) => total.add(line),
+            None => {
+                let mut total = Total { period: period.to_owned(), sats: 0, worth_minor: Some(0), fee_sats: 0 };
+                total.add(line);
+                totals.push(total);
+            }
+        }
+    }
+    totals
+}
+
+impl Total {
+    fn add(&mut self, line: &Line) {
+        self.sats = self.sats.saturating_add(line.entry.sats);
+        self.worth_minor = self.worth_minor.zip(line.worth_minor).map(|(sum, worth)| sum.saturating_add(worth));
+        self.fee_sats = self.fee_sats.saturating_add(line.fee_sats.unwrap_or(0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tillgate_domain::id::Id;
+
+    use super::*;
+
+    fn entry(time: &str, kind: LedgerKind, sats: i64) -> Entry {
+        let at = Timestamp::parse_iso(time).unwrap();
+        let rates = Some(r#"{"EUR":"46000.0000","USD":"50000.0000"}"#.to_owned());
+        Entry { at, kind, sats, txid: None, payment: None, payout: None, anomaly_id: None, rates }
+    }
+
+    fn line(entry: Entry, code: &str) -> Line {
+        Line::of(entry, Currency::from_code(code).unwrap())
+    }
+
+    fn told_in(code: &str, rate: &str) -> Option<(Id, Currency, Rate)> {
+        Some((Id::from_bytes([1; 20]), Currency::from_code(code).unwrap(), Rate::parse(rate).unwrap()))
+    }
+
+    #[test]
+    fn a_row_is_valued_by_its_own_rate_where_that_is_in_the_currency_else_by_that_of_its_moment() {
+        let payment = || Entry {
+            payment: told_in("USD", "60000"),
+            ..entry("2026-01-12T12:00:00Z", LedgerKind::Payment, 100_000_000)
+        };
+        assert_eq!(line(payment(), "USD").worth_minor, Some(6_000_000));
+        assert_eq!(line(payment(), "EUR").worth_minor, Some(4_600_000));
+        assert_eq!(line(payment(), "JPY").worth_minor, None, "no rate was known");
+        let unknown = Entry { rates: None, ..payment() };
+        assert_eq!(line(unknown, "EUR").rate, None);
+    }
+
+    #[test]
+    fn a_worth_has_the_sign_of_its_amount_and_is_rounded_half_to_even() {
+        for (sats, minor) in [(1, 0), (-1, 0), (3, 2), (-3, -2), (5, 2), (-5, -2)] {
+            let half_a_cent =
+                Entry { payout: told_in("USD", "500000"), ..entry("2026-01-12T12:00:00Z", LedgerKind::Payout, sats) };
+            assert_eq!(line(half_a_cent, "USD").worth_minor, Some(minor), "{sats}");
+        }
+    }
+
+    #[test]
+    fn fees_are_told_positive_where_they_were_paid() {
+        let fee = |kind, sats| line(entry("2026-01-12T12:00:00Z", kind, sats), "USD").fee_sats;
+        assert_eq!(fee(LedgerKind::Fee, -282), Some(282));
+        assert_eq!(fee(LedgerKind::FeeDifference, 100), Some(-100));
+        assert_eq!(fee(LedgerKind::Payout, -1), None);
+    }
+
+    #[test]
+    fn days_and_months_are_summed_in_utc_and_a_sum_with_an_unknown_worth_has_none() {
+        let mut lines: Vec<Line> = [
+            ("2026-01-12T23:59:59.999Z", LedgerKind::Payment, 300),
+            ("2026-01-13T00:00:00Z", LedgerKind::Payout, -200),
+            ("2026-01-13T12:00:00Z", LedgerKind::Fee, -10),
+            ("2026-02-01T00:00:00Z", LedgerKind::Payment, 1_000),
+        ]
+        .map(|(time, kind, sats)| line(entry(time, kind, sats), "USD"))
+        .into();
+        let sums = |totals: Vec<Total>| -> Vec<(String, i64, i64)> {
+            totals.into_iter().map(|total| (total.period, total.sats, total.fee_sats)).collect()
+        };
+        let expected = [("2026-01-12", 300, 0), ("2026-01-13", -210, 10), ("2026-02-01", 1_000, 0)];
+        assert_eq!(sums(totals(&lines, DATE)), expected.map(|(day, sats, fee)| (day.to_owned(), sats, fee)));
+        let expected = [("2026-01", 90, 10), ("2026-02", 1_000, 0)];
+        assert_eq!(sums(totals(&lines, MONTH)), expected.map(|(month, sats, fee)| (month.to_owned(), sats, fee)));
+        lines[0].worth_minor = None;
+        let months: Vec<Option<i64>> = totals(&lines, MONTH).into_iter().map(|total| total.worth_minor).collect();
+        assert_eq!((months[0], months[1].is_some()), (None, true));
+    }
+}

@@ -1,0 +1,232 @@
+//! Batches: payouts that share a transaction, its versions, and the coins that belong to them.
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{OutPoint, Transaction, Txid, consensus};
+use rusqlite::{OptionalExtension as _, Row, params};
+use tillgate_domain::batch::Position;
+use tillgate_domain::time::Timestamp;
+
+use super::values::{self, Columns as _, InOrder, sats_column};
+use super::{Reader, StoreError, Tx};
+use crate::chain::TxPosition;
+
+/// One signed transaction of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionRow {
+    pub txid: Txid,
+    pub batch_seq: i64,
+    /// Counts from 1, in the order in which they were made.
+    pub number: u32,
+    /// Whether it pays the batch's payouts; the others give it up.
+    pub pays: bool,
+    pub fee_sats: u64,
+    pub vsize: u64,
+    pub created_at: Timestamp,
+    /// When a backend took it for the first time.
+    pub accepted_at: Option<Timestamp>,
+    /// Where the last look found it.
+    pub position: Position,
+    pub tx: Transaction,
+}
+
+/// A version to store.
+#[derive(Debug, Clone)]
+pub struct NewVersion {
+    pub tx: Transaction,
+    pub pays: bool,
+    pub fee_sats: u64,
+    pub vsize: u64,
+    /// Output numbers with the payouts that they pay.
+    pub outputs: Vec<(u32, i64)>,
+    pub at: Timestamp,
+}
+
+/// A batch without its versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchRow {
+    pub seq: i64,
+    pub created_at: Timestamp,
+    /// Whether its inputs belong to it.
+    pub live: bool,
+    /// What the ledger holds of the fee of a transaction that gave it up.
+    pub booked_fee_sats: i64,
+}
+
+/// In the order in which [`read`] reads them.
+const COLUMNS: &str = "v.txid, v.batch_seq, v.number, v.pays, v.fee_sats, v.vsize, v.created_at, v.accepted_at, \
+     v.position, v.block_height, t.raw";
+
+const FROM: &str = "FROM versions AS v JOIN transactions AS t ON t.txid = v.txid";
+
+impl Reader<'_> {
+    /// The batch of this number.
+    pub fn batch(&self, seq: i64) -> Result<Option<BatchRow>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT seq, created_at, live, booked_fee_sats FROM batches WHERE seq = ?1")?;
+        let mut rows = query.query([seq])?;
+        rows.next()?
+            .map(|row| {
+                Ok(BatchRow {
+                    seq: row.get("seq")?,
+                    created_at: values::time(row, "created_at")?,
+                    live: row.get("live")?,
+                    booked_fee_sats: row.get("booked_fee_sats")?,
+                })
+            })
+            .transpose()
+    }
+
+    /// All versions of a batch, the oldest first.
+    pub fn versions(&self, batch_seq: i64) -> Result<Vec<VersionRow>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE v.batch_seq = ?1 ORDER BY v.number"))?;
+        query.query_and_then([batch_seq], read)?.collect()
+    }
+
+    /// The version of this id.
+    pub fn version(&self, txid: &Txid) -> Result<Option<VersionRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE v.txid = ?1"))?;
+        let mut rows = query.query([txid.as_byte_array()])?;
+        rows.next()?.map(read).transpose()
+    }
+
+    /// The batch that a transaction is a version of.
+    pub fn batch_of_version(&self, txid: &Txid) -> Result<Option<i64>, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT batch_seq FROM versions WHERE txid = ?1")?;
+        Ok(query.query_row([txid.as_byte_array()], |row| row.get(0)).optional()?)
+    }
+
+    /// The batches of which each block may decide something, the oldest first.
+    pub fn pending_batches(&self) -> Result<Vec<i64>, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT seq FROM batches WHERE pending = 1 ORDER BY seq")?;
+        let rows = query.query_map([], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The live batch that an outpoint belongs to.
+    pub fn live_batch_of_input(&self, outpoint: &OutPoint) -> Result<Option<i64>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT batch_seq FROM batch_inputs WHERE txid = ?1 AND vout = ?2 AND live = 1")?;
+        Ok(query.query_row(params![outpoint.txid.as_byte_array(), outpoint.vout], |row| row.get(0)).optional()?)
+    }
+
+    /// The live batches that spend an output of a transaction.
+    pub fn live_batches_on(&self, txid: &Txid) -> Result<Vec<i64>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT DISTINCT batch_seq FROM batch_inputs WHERE txid = ?1 AND live = 1 ORDER BY batch_seq",
+        )?;
+        let rows = query.query_map([txid.as_byte_array()], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// All outpoints that the versions of a batch spend.
+    pub fn inputs_of_batch(&self, batch_seq: i64) -> Result<Vec<OutPoint>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT txid, vout FROM batch_inputs WHERE batch_seq = ?1 ORDER BY txid, vout")?;
+        query
+            .query_and_then([batch_seq], |row| {
+                Ok(OutPoint { txid: values::txid(row, "txid")?, vout: row.get("vout")? })
+            })?
+            .collect()
+    }
+}
+
+impl Tx<'_> {
+    /// Makes an empty batch, and answers its number.
+    pub fn insert_batch(&self, at: Timestamp) -> Result<i64, StoreError> {
+        Ok(self.connection.prepare_cached("INSERT INTO batches (created_at) VALUES (?1)")?.insert([at.ms()])?)
+    }
+
+    /// Puts a payout into a batch; it stays there.
+    pub fn join_batch(&self, payout_seq: i64, batch_seq: i64) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE payouts SET batch_seq = ?2 WHERE seq = ?1")?
+            .execute([payout_seq, batch_seq])?;
+        Ok(())
+    }
+
+    /// Stores the next version of a batch: its transaction, its outputs, and its inputs, which are the batch's from now
+    /// on. Fails where another live batch has one of them.
+    pub fn store_version(&self, batch_seq: i64, new: &NewVersion) -> Result<Txid, StoreError> {
+        let txid = new.tx.compute_txid();
+        self.store_transaction(&new.tx, &txid, new.at)?;
+        self.connection
+            .prepare_cached(
+                "INSERT INTO versions (txid, batch_seq, number, pays, fee_sats, vsize, created_at, position) \
+                 VALUES (?1, ?2, (SELECT ifnull(max(number), 0) + 1 FROM versions WHERE batch_seq = ?2), ?3, ?4, ?5, ?6, \
+                 'absent')",
+            )?
+            .execute(params![
+                txid.as_byte_array(),
+                batch_seq,
+                new.pays,
+                sats_column(new.fee_sats),
+                sats_column(new.vsize),
+                new.at.ms()
+            ])?;
+        for (vout, payout_seq) in &new.outputs {
+            self.connection
+                .prepare_cached("INSERT INTO version_outputs (txid, vout, payout_seq) VALUES (?1, ?2, ?3)")?
+                .execute(params![txid.as_byte_array(), vout, payout_seq])?;
+        }
+        for input in &new.tx.input {
+            let outpoint = input.previous_output;
+            self.connection
+                .prepare_cached(
+                    "INSERT INTO batch_inputs (txid, vout, batch_seq) VALUES (?1, ?2, ?3) \
+                     ON CONFLICT (txid, vout, batch_seq) DO NOTHING",
+                )?
+                .execute(params![outpoint.txid.as_byte_array(), outpoint.vout, batch_seq])?;
+        }
+        Ok(txid)
+    }
+
+    /// Notes where a look found a version.
+    pub fn move_version(&self, txid: &Txid, position: &TxPosition) -> Result<(), StoreError> {
+        let (position, height) = values::position_columns(position);
+        self.connection
+            .prepare_cached("UPDATE versions SET position = ?2, block_height = ?3 WHERE txid = ?1")?
+            .execute(params![txid.as_byte_array(), position, height])?;
+        Ok(())
+    }
+
+    /// Notes that a backend took a version; the first time stays.
+    pub fn accept_version(&self, txid: &Txid, at: Timestamp) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE versions SET accepted_at = ?2 WHERE txid = ?1 AND accepted_at IS NULL")?
+            .execute(params![txid.as_byte_array(), at.ms()])?;
+        Ok(())
+    }
+
+    /// Stores what a look made of a batch. Its inputs are free where it is not live. One that comes back has again what
+    /// nobody took meanwhile.
+    pub fn save_batch(&self, row: &BatchRow, pending: bool) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE batches SET live = ?2, pending = ?3, booked_fee_sats = ?4 WHERE seq = ?1")?
+            .execute(params![row.seq, row.live, pending, row.booked_fee_sats])?;
+        self.connection
+            .prepare_cached("UPDATE OR IGNORE batch_inputs SET live = ?2 WHERE batch_seq = ?1 AND live <> ?2")?
+            .execute(params![row.seq, row.live])?;
+        Ok(())
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<VersionRow, StoreError> {
+    let row = &InOrder::of(row);
+    Ok(VersionRow {
+        txid: values::txid(row, "txid")?,
+        batch_seq: row.value("batch_seq")?,
+        number: values::number(row, "number")?,
+        pays: row.value("pays")?,
+        fee_sats: values::sats(row, "fee_sats")?,
+        vsize: values::sats(row, "vsize")?,
+        created_at: values::time(row, "created_at")?,
+        accepted_at: values::optional_time(row, "accepted_at")?,
+        position: values::batch_position(row)?,
+        tx: consensus::deserialize(&row.value::<Vec<u8>>("raw")?).map_err(|_| StoreError::BadValue("raw"))?,
+    })
+}

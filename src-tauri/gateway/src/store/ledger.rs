@@ -1,0 +1,251 @@
+//! The ledger: what each movement did to the balance, in rows that are added and never changed.
+
+use std::fmt;
+use std::str::FromStr;
+
+use bitcoin::Txid;
+use bitcoin::hashes::Hash as _;
+use rusqlite::{OptionalExtension as _, Row, params};
+use tillgate_domain::id::Id;
+use tillgate_domain::money::{Currency, Rate};
+use tillgate_domain::time::Timestamp;
+
+use super::values::{self, Columns as _, InOrder};
+use super::{Reader, StoreError, Tx};
+
+/// What kind of movement a row tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LedgerKind {
+    /// A customer's coins that count for a payment were confirmed, or taken back.
+    Payment,
+    /// The same for coins that do not count.
+    Anomaly,
+    /// A payout was sent, or failed after it.
+    Payout,
+    /// The fee that a payout's offer named.
+    Fee,
+    /// What a payout's share of the fee is more or less than that.
+    FeeDifference,
+    /// All else: coins of no payment, and what another copy of this wallet spent.
+    Other,
+}
+
+/// A movement to write down.
+#[derive(Debug, Clone, Copy)]
+pub struct NewEntry {
+    pub at: Timestamp,
+    pub kind: LedgerKind,
+    /// What it adds to the balance; negative where it takes.
+    pub sats: i64,
+    pub txid: Option<Txid>,
+    pub payment_seq: Option<i64>,
+    pub payout_seq: Option<i64>,
+    /// The rates of the moment.
+    pub rates_seq: Option<i64>,
+}
+
+/// A movement as the statement tells it.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub at: Timestamp,
+    pub kind: LedgerKind,
+    pub sats: i64,
+    pub txid: Option<Txid>,
+    /// The payment that it is about, with its currency and rate.
+    pub payment: Option<(Id, Currency, Rate)>,
+    /// The payout that it is about, with its currency and rate.
+    pub payout: Option<(Id, Currency, Rate)>,
+    /// The anomaly whose coins that payout sends back.
+    pub anomaly_id: Option<Id>,
+    /// The rates of its moment, as [`Tx::rates_seq`] wrote them.
+    pub rates: Option<String>,
+}
+
+/// What a receipt should stand in the ledger with, and does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unbooked {
+    pub txid: Txid,
+    /// The difference of what counts.
+    pub counted_sats: i64,
+    /// The difference of the rest.
+    pub rest_sats: i64,
+}
+
+/// A text that is no stored kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no kind of movement")]
+pub struct NotALedgerKind;
+
+impl LedgerKind {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Payment, Self::Anomaly, Self::Payout, Self::Fee, Self::FeeDifference, Self::Other];
+
+    /// Its name in the database and in statements.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Payment => "PAYMENT",
+            Self::Anomaly => "ANOMALY",
+            Self::Payout => "PAYOUT",
+            Self::Fee => "FEE",
+            Self::FeeDifference => "FEE_DIFFERENCE",
+            Self::Other => "OTHER",
+        }
+    }
+}
+
+impl fmt::Display for LedgerKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for LedgerKind {
+    type Err = NotALedgerKind;
+
+    fn from_str(text: &str) -> Result<Self, NotALedgerKind> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(NotALedgerKind)
+    }
+}
+
+impl Reader<'_> {
+    /// The sum of all rows: the balance.
+    pub fn ledger_sats(&self) -> Result<i64, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT ifnull(sum(sats), 0) FROM ledger")?;
+        Ok(query.query_row([], |row| row.get(0))?)
+    }
+
+    /// The balance as coins and payouts tell it, without the ledger: customers' coins in blocks and what strangers paid to
+    /// our change; less what payouts that are SENT pay, and their shares of the fees of the transactions that their records
+    /// name; less the fees of transactions that gave up; and what other copies of the wallet did.
+    pub fn reckoned_balance_sats(&self) -> Result<i64, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT (SELECT ifnull(sum(amount_sats), 0) FROM coins WHERE keychain = 0 AND position = 'block') \
+             + (SELECT ifnull(sum(amount_sats), 0) FROM coins AS c WHERE keychain = 1 AND position = 'block' \
+                AND NOT EXISTS (SELECT 1 FROM versions AS v WHERE v.txid = c.txid) \
+                AND NOT EXISTS (SELECT 1 FROM twins AS w WHERE w.txid = c.txid)) \
+             - (SELECT ifnull(sum(amount_sats), 0) FROM payouts WHERE state = 'SENT') \
+             - (SELECT ifnull(sum(v.fee_sats / s.count + (s.place < v.fee_sats % s.count)), 0) FROM \
+                (SELECT state, txid, count(*) OVER batch AS count, \
+                 row_number() OVER (batch ORDER BY approved_at, seq) - 1 AS place FROM payouts \
+                 WHERE batch_seq IS NOT NULL WINDOW batch AS (PARTITION BY batch_seq)) AS s \
+                JOIN versions AS v ON v.txid = s.txid WHERE s.state = 'SENT') \
+             - (SELECT ifnull(sum(fee_sats), 0) FROM versions AS v JOIN batches AS b ON b.seq = v.batch_seq \
+                WHERE v.pays = 0 AND v.position = 'block' AND b.live = 0) \
+             + (SELECT ifnull(sum(booked_sats), 0) FROM twins)",
+        )?;
+        Ok(query.query_row([], |row| row.get(0))?)
+    }
+
+    /// The movements of a period, the oldest first: `from` belongs to it, `to` does not.
+    pub fn ledger_entries(&self, from: Option<Timestamp>, to: Option<Timestamp>) -> Result<Vec<Entry>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT l.at, l.kind, l.sats, l.txid, p.id AS payment_id, p.currency AS payment_currency, \
+             p.rate AS payment_rate, o.id AS payout_id, o.currency AS payout_currency, o.rate AS payout_rate, \
+             a.id AS anomaly_id, r.rates AS rates \
+             FROM ledger AS l LEFT JOIN payments AS p ON p.seq = l.payment_seq \
+             LEFT JOIN payouts AS o ON o.seq = l.payout_seq LEFT JOIN anomalies AS a ON a.seq = o.anomaly_seq \
+             LEFT JOIN ledger_rates AS r ON r.seq = l.rates_seq \
+             WHERE l.at >= ?1 AND l.at < ?2 ORDER BY l.at, l.seq",
+        )?;
+        let from = from.map_or(i64::MIN, Timestamp::ms);
+        let to = to.map_or(i64::MAX, Timestamp::ms);
+        query.query_and_then([from, to], read)?.collect()
+    }
+
+    /// What a payment's receipts should stand in the ledger with, and do not: coins in a block, by what counts of them and
+    /// what does not.
+    pub fn unbooked_receipts(&self, payment_seq: i64) -> Result<Vec<Unbooked>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT txid, (position = 'block') * counted_sats - booked_sats AS counted, \
+             (position = 'block') * (amount_sats - counted_sats) - booked_rest_sats AS rest FROM receipts \
+             WHERE payment_seq = ?1 AND ((position = 'block') * counted_sats <> booked_sats \
+             OR (position = 'block') * (amount_sats - counted_sats) <> booked_rest_sats)",
+        )?;
+        query
+            .query_and_then([payment_seq], |row| {
+                Ok(Unbooked {
+                    txid: values::txid(row, "txid")?,
+                    counted_sats: row.get("counted")?,
+                    rest_sats: row.get("rest")?,
+                })
+            })?
+            .collect()
+    }
+}
+
+impl Tx<'_> {
+    /// Adds a row.
+    pub fn add_entry(&self, new: &NewEntry) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(
+                "INSERT INTO ledger (at, kind, sats, txid, payment_seq, payout_seq, rates_seq) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            )?
+            .execute(params![
+                new.at.ms(),
+                new.kind.as_str(),
+                new.sats,
+                new.txid.as_ref().map(Txid::as_byte_array),
+                new.payment_seq,
+                new.payout_seq,
+                new.rates_seq,
+            ])?;
+        Ok(())
+    }
+
+    /// The row that holds these rates, a JSON object: the last one where it says the same, else a new one.
+    pub fn rates_seq(&self, at: Timestamp, rates: &str) -> Result<i64, StoreError> {
+        let last: Option<(i64, String)> = self
+            .connection
+            .prepare_cached("SELECT seq, rates FROM ledger_rates ORDER BY seq DESC LIMIT 1")?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        match last {
+            Some((seq, same)) if same == rates => Ok(seq),
+            _ => Ok(self
+                .connection
+                .prepare_cached("INSERT INTO ledger_rates (at, rates) VALUES (?1, ?2)")?
+                .insert(params![at.ms(), rates])?),
+        }
+    }
+
+    /// Notes that a receipt stands in the ledger with this much more.
+    pub fn book_receipt(&self, payment_seq: i64, booked: &Unbooked) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(
+                "UPDATE receipts SET booked_sats = booked_sats + ?3, booked_rest_sats = booked_rest_sats + ?4 \
+                 WHERE payment_seq = ?1 AND txid = ?2",
+            )?
+            .execute(params![payment_seq, booked.txid.as_byte_array(), booked.counted_sats, booked.rest_sats])?;
+        Ok(())
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<Entry, StoreError> {
+    let row = &InOrder::of(row);
+    let about = |id: Option<Id>, currency: Option<String>, rate: Option<String>| -> Result<_, StoreError> {
+        let (Some(id), Some(currency), Some(rate)) = (id, currency, rate) else { return Ok(None) };
+        let currency = Currency::from_code(&currency).ok_or(StoreError::BadValue("currency"))?;
+        Ok(Some((id, currency, Rate::parse(&rate).map_err(|_| StoreError::BadValue("rate"))?)))
+    };
+    Ok(Entry {
+        at: values::time(row, "at")?,
+        kind: values::parsed(row, "kind")?,
+        sats: row.value("sats")?,
+        txid: values::optional_txid(row, "txid")?,
+        payment: about(
+            values::optional_id(row, "payment_id")?,
+            row.value("payment_currency")?,
+            row.value("payment_rate")?,
+        )?,
+        payout: about(
+            values::optional_id(row, "payout_id")?,
+            row.value("payout_currency")?,
+            row.value("payout_rate")?,
+        )?,
+        anomaly_id: values::optional_id(row, "anomaly_id")?,
+        rates: row.value("rates")?,
+    })
+}

@@ -1,0 +1,220 @@
+//! Lists of payouts, what was used of a day's limit, and offers that are due to expire.
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{ScriptBuf, Txid};
+use rusqlite::types::Value;
+use rusqlite::{params, params_from_iter};
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::payout::limit::UtcDay;
+use tillgate_domain::time::Timestamp;
+
+use super::payouts::PayoutRow;
+use super::values::sats_column;
+use super::{Reader, StoreError};
+
+/// What a list of payouts is filtered by; `None` and empty filter nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PayoutFilter {
+    /// Any of these.
+    pub states: Vec<PayoutState>,
+    /// Asked for then or later.
+    pub from: Option<Timestamp>,
+    /// Asked for before.
+    pub to: Option<Timestamp>,
+    /// To this script.
+    pub script: Option<ScriptBuf>,
+    /// Paid by this transaction: any version, or one of another copy of this wallet.
+    pub txid: Option<Txid>,
+    /// Of this amount.
+    pub amount_sats: Option<u64>,
+    /// Charged so many thousandths of a unit, in any currency.
+    pub fiat_total_milli: Option<i64>,
+    /// Asked for by this key.
+    pub key_id: Option<i64>,
+    /// Matches nothing, whatever else is asked for.
+    pub nothing: bool,
+}
+
+/// The index that a list goes by: the one of which the filter leaves the fewest payouts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Transaction,
+    Script,
+    Total,
+    Amount,
+    OpenStates,
+    Key,
+    States,
+    Creation,
+}
+
+impl Reader<'_> {
+    /// How many payouts match.
+    pub fn payouts_count(&self, filter: &PayoutFilter) -> Result<u64, StoreError> {
+        let (sql, values) = filter.count();
+        let mut query = self.connection.prepare_cached(&sql)?;
+        Ok(query.query_row(params_from_iter(values), |row| row.get(0))?)
+    }
+
+    /// The numbers of a page of the payouts that match, newest first; of one second, the last inserted first.
+    pub fn payout_numbers(&self, filter: &PayoutFilter, limit: u32, offset: u64) -> Result<Vec<i64>, StoreError> {
+        let (sql, values) = filter.page(limit, offset);
+        let mut query = self.connection.prepare_cached(&sql)?;
+        let rows = query.query_map(params_from_iter(values), |row| row.get("seq"))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The payouts on that page, in its order.
+    pub fn payouts(&self, filter: &PayoutFilter, limit: u32, offset: u64) -> Result<Vec<PayoutRow>, StoreError> {
+        let numbers = self.payout_numbers(filter, limit, offset)?;
+        numbers.into_iter().filter_map(|seq| self.payout_by_seq(seq).transpose()).collect()
+    }
+
+    /// What was approved on a day and did not fail: amounts, without fees.
+    pub fn paid_out_on(&self, day: UtcDay) -> Result<u64, StoreError> {
+        let mut query = self.connection.prepare_cached(PAID_OUT_ON)?;
+        let sats: i64 = query.query_row(params![day.begin.ms(), day.end.ms()], |row| row.get(0))?;
+        u64::try_from(sats).map_err(|_| StoreError::BadValue("payouts.amount_sats"))
+    }
+
+    /// Offers that nobody approved and that are valid no more at `now`, those first that ended first.
+    pub fn payouts_due_to_expire(&self, now: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
+        self.payouts_where(DUE_TO_EXPIRE, params![now.ms(), limit])
+    }
+
+    /// When the next offer is due to expire.
+    pub fn next_payout_expires_at(&self) -> Result<Option<Timestamp>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT min(expires_at) FROM payouts INDEXED BY payouts_open WHERE state = 'NEW'")?;
+        let at: Option<i64> = query.query_row([], |row| row.get(0))?;
+        Ok(at.map(Timestamp::from_ms))
+    }
+
+    /// How many offers that API keys made may still be approved at `now`.
+    pub fn offers_of_shops_count(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT count(*) FROM payouts INDEXED BY payouts_open \
+             WHERE state = 'NEW' AND expires_at > ?1 AND key_id IS NOT NULL",
+        )?;
+        Ok(query.query_row([now.ms()], |row| row.get(0))?)
+    }
+
+    /// What approved payouts without a transaction come to, with the fees that their offers named.
+    pub fn waiting_payouts_sats(&self) -> Result<u64, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT ifnull(sum(amount_sats + network_fee_sats), 0) FROM payouts \
+             WHERE state = 'QUEUED' AND batch_seq IS NULL",
+        )?;
+        let sats: i64 = query.query_row([], |row| row.get(0))?;
+        u64::try_from(sats).map_err(|_| StoreError::BadValue("payouts.amount_sats"))
+    }
+}
+
+const PAID_OUT_ON: &str = "SELECT ifnull(sum(amount_sats), 0) FROM payouts \
+     WHERE approved_at IS NOT NULL AND state <> 'FAILED' AND approved_at >= ?1 AND approved_at < ?2";
+
+const DUE_TO_EXPIRE: &str = "p.seq IN (SELECT seq FROM payouts INDEXED BY payouts_open \
+     WHERE state = 'NEW' AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2) ORDER BY p.expires_at, p.seq";
+
+impl PayoutFilter {
+    /// The statement that counts those that match, and its values.
+    fn count(&self) -> (String, Vec<Value>) {
+        let (terms, values) = self.terms(0, self.way(), &self.states);
+        (format!("SELECT count(*) FROM payouts{}", condition(&terms)), values)
+    }
+
+    /// The statement that answers a page of their numbers, and its values. States are looked for one by one and merged:
+    /// each is in the right order in its index, all together are not.
+    fn page(&self, limit: u32, offset: u64) -> (String, Vec<Value>) {
+        let way = self.way();
+        let mut values = Vec::new();
+        // Each once, however often it is named.
+        let states: Vec<_> = PayoutState::ALL.into_iter().filter(|state| self.states.contains(state)).collect();
+        let arms: Vec<&[PayoutState]> = match way {
+            Way::OpenStates | Way::States => states.chunks(1).collect(),
+            Way::Transaction | Way::Script | Way::Total | Way::Amount | Way::Key | Way::Creation => vec![&states],
+        };
+        let mut parts = Vec::with_capacity(arms.len());
+        for states in arms {
+            let (terms, its) = self.terms(values.len(), way, states);
+            values.extend(its);
+            parts.push(format!("SELECT created_at, seq FROM payouts{}", condition(&terms)));
+        }
+        values.push(Value::Integer(i64::from(limit)));
+        values.push(Value::Integer(i64::try_from(offset).unwrap_or(i64::MAX)));
+        let last = values.len();
+        let order = format!("ORDER BY created_at DESC, seq DESC LIMIT ?{} OFFSET ?{last}", last - 1);
+        (format!("{} {order}", parts.join(" UNION ALL ")), values)
+    }
+
+    fn way(&self) -> Way {
+        let is_open = |state: &PayoutState| match state {
+            PayoutState::New | PayoutState::Queued => true,
+            PayoutState::Expired | PayoutState::Sent | PayoutState::Failed => false,
+        };
+        match self {
+            Self { txid: Some(_), .. } => Way::Transaction,
+            Self { script: Some(_), .. } => Way::Script,
+            Self { fiat_total_milli: Some(_), .. } => Way::Total,
+            Self { amount_sats: Some(_), .. } => Way::Amount,
+            Self { states, .. } if !states.is_empty() && states.iter().all(is_open) => Way::OpenStates,
+            Self { key_id: Some(_), .. } => Way::Key,
+            Self { states, .. } if !states.is_empty() => Way::States,
+            Self { .. } => Way::Creation,
+        }
+    }
+
+    /// What must hold, its values numbered after `bound` others. A plus keeps SQLite from an index that is not the way.
+    fn terms(&self, bound: usize, way: Way, states: &[PayoutState]) -> (Vec<String>, Vec<Value>) {
+        let mut terms = Vec::new();
+        let mut values = Vec::new();
+        let mut bind = |value: Value| {
+            values.push(value);
+            format!("?{}", bound + values.len())
+        };
+        let plus = |is_way: bool| if is_way { "" } else { "+" };
+        if self.nothing {
+            terms.push("0".to_owned());
+        }
+        if let Some(txid) = &self.txid {
+            let txid = bind(Value::Blob(txid.to_byte_array().to_vec()));
+            terms.push(format!(
+                "seq IN (SELECT payout_seq FROM version_outputs WHERE txid = {txid} \
+                 UNION SELECT payout_seq FROM twin_outputs WHERE txid = {txid})"
+            ));
+        }
+        if let Some(script) = &self.script {
+            terms.push(format!("{}script = {}", plus(way == Way::Script), bind(Value::Blob(script.to_bytes()))));
+        }
+        if let Some(total) = self.fiat_total_milli {
+            terms.push(format!("{}fiat_total_milli = {}", plus(way == Way::Total), bind(Value::Integer(total))));
+        }
+        if let Some(sats) = self.amount_sats {
+            let sats = bind(Value::Integer(sats_column(sats)));
+            terms.push(format!("{}amount_sats = {sats}", plus(way == Way::Amount)));
+        }
+        if !states.is_empty() {
+            let plus = plus(matches!(way, Way::OpenStates | Way::States));
+            let states: Vec<_> = states.iter().map(|state| bind(Value::Text(state.as_str().to_owned()))).collect();
+            terms.push(format!("{plus}state IN ({})", states.join(", ")));
+        }
+        if let Some(key_id) = self.key_id {
+            terms.push(format!("{}key_id = {}", plus(way == Way::Key), bind(Value::Integer(key_id))));
+        }
+        if let Some(from) = self.from {
+            terms.push(format!("created_at >= {}", bind(Value::Integer(from.ms()))));
+        }
+        if let Some(to) = self.to {
+            terms.push(format!("created_at < {}", bind(Value::Integer(to.ms()))));
+        }
+        (terms, values)
+    }
+}
+
+fn condition(terms: &[String]) -> String {
+    if terms.is_empty() { String::new() } else { format!(" WHERE {}", terms.join(" AND ")) }
+}
+
+#[cfg(test)]
+mod tests;

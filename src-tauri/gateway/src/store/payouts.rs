@@ -1,0 +1,223 @@
+//! Payouts: what was asked for, what was approved, and what became of it.
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{ScriptBuf, Txid};
+use rusqlite::{Row, params};
+use tillgate_domain::id::Id;
+use tillgate_domain::money::{Currency, Rate};
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::time::Timestamp;
+
+use super::values::{self, Columns as _, InOrder, sats_column};
+use super::{Reader, StoreError, Tx};
+
+/// A payout with all that its record holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PayoutRow {
+    /// Order of insertion.
+    pub seq: i64,
+    pub id: Id,
+    pub state: PayoutState,
+    pub amount_sats: u64,
+    /// What pays the address.
+    pub script: ScriptBuf,
+    /// As its text.
+    pub address: String,
+    pub currency: Currency,
+    /// The rate of all its arithmetic.
+    pub rate: Rate,
+    /// The amount's worth, in minor units.
+    pub fiat_minor: i64,
+    /// The worth of amount and network fee, in minor units.
+    pub fiat_total_minor: i64,
+    /// The fee that the offer names.
+    pub network_fee_sats: u64,
+    /// Whether the coins did not suffice when it was asked for.
+    pub balance_short: bool,
+    /// The API key that asked for it; `None` for people.
+    pub key_id: Option<i64>,
+    /// The key's name, or `cli:…` or `panel:…`.
+    pub requested_by: String,
+    /// The merchant's name at the request.
+    pub merchant_name: String,
+    pub comment: Option<String>,
+    pub notification_url: Option<String>,
+    /// The anomaly whose coins it sends back: its number and id.
+    pub anomaly: Option<(i64, Id)>,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+    pub approved_at: Option<Timestamp>,
+    /// Who approved it.
+    pub approved_by: Option<String>,
+    /// When it became SENT (the last time).
+    pub sent_at: Option<Timestamp>,
+    /// Why it FAILED, for people.
+    pub failure_reason: Option<String>,
+    /// The payouts that share its transaction.
+    pub batch_seq: Option<i64>,
+    /// The transaction that its record names.
+    pub txid: Option<Txid>,
+    /// What the ledger holds of its amount.
+    pub booked_sats: i64,
+    /// What the ledger holds of its share of the fee.
+    pub booked_fee_sats: i64,
+    /// Its record's `currentTime`.
+    pub current_at: Timestamp,
+}
+
+/// A payout to insert.
+#[derive(Debug, Clone)]
+pub struct NewPayout {
+    /// Its `seq` is ignored: the insertion gives it.
+    pub row: PayoutRow,
+    /// The rate it was made with.
+    pub rate_id: i64,
+}
+
+/// In the order in which [`read`] reads them.
+const COLUMNS: &str = "p.seq, p.id, p.state, p.amount_sats, p.script, p.address, p.currency, p.rate, p.fiat_minor, \
+     p.fiat_total_minor, p.network_fee_sats, p.balance_short, p.key_id, p.requested_by, p.merchant_name, p.comment, \
+     p.notification_url, p.anomaly_seq, a.id AS anomaly_id, p.created_at, p.expires_at, p.approved_at, p.approved_by, \
+     p.sent_at, p.failure_reason, p.batch_seq, p.txid, p.booked_sats, p.booked_fee_sats, p.current_at";
+
+const FROM: &str = "FROM payouts AS p LEFT JOIN anomalies AS a ON a.seq = p.anomaly_seq";
+
+impl Reader<'_> {
+    /// The payout of this id.
+    pub fn payout(&self, id: &Id) -> Result<Option<PayoutRow>, StoreError> {
+        Ok(self.payouts_where("p.id = ?1", params![id.as_bytes()])?.pop())
+    }
+
+    /// The payout of this number.
+    pub fn payout_by_seq(&self, seq: i64) -> Result<Option<PayoutRow>, StoreError> {
+        Ok(self.payouts_where("p.seq = ?1", params![seq])?.pop())
+    }
+
+    /// The payouts that share a transaction, the first approved first.
+    pub fn payouts_of_batch(&self, batch_seq: i64) -> Result<Vec<PayoutRow>, StoreError> {
+        self.payouts_where("p.batch_seq = ?1 ORDER BY p.approved_at, p.seq", params![batch_seq])
+    }
+
+    /// The first of the payouts that wait for a transaction, in the order of approval.
+    pub fn unsent_payouts(&self, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
+        self.payouts_where(
+            "p.state = 'QUEUED' AND p.batch_seq IS NULL ORDER BY p.approved_at, p.seq LIMIT ?1",
+            params![limit],
+        )
+    }
+
+    /// When the one that waits longest for a transaction was approved.
+    pub fn oldest_unsent_approval(&self) -> Result<Option<Timestamp>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT approved_at FROM payouts WHERE state = 'QUEUED' AND batch_seq IS NULL ORDER BY approved_at, seq LIMIT 1",
+        )?;
+        let mut rows = query.query([])?;
+        rows.next()?.map(|row| values::time(row, "approved_at")).transpose()
+    }
+
+    /// Rows of a condition, which may go on with an order and a limit.
+    pub(super) fn payouts_where(
+        &self,
+        condition: &str,
+        values: impl rusqlite::Params,
+    ) -> Result<Vec<PayoutRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} {FROM} WHERE {condition}"))?;
+        query.query_and_then(values, read)?.collect()
+    }
+}
+
+impl Tx<'_> {
+    /// Inserts a payout, and answers its number.
+    pub fn insert_payout(&self, new: &NewPayout) -> Result<i64, StoreError> {
+        let NewPayout { row, rate_id } = new;
+        let mut insert = self.connection.prepare_cached(
+            "INSERT INTO payouts (id, state, amount_sats, script, address, currency, rate, rate_id, fiat_minor, \
+             fiat_total_minor, network_fee_sats, balance_short, key_id, requested_by, merchant_name, comment, \
+             notification_url, anomaly_seq, created_at, expires_at, approved_at, approved_by, current_at, \
+             fiat_total_milli) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
+             ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+        )?;
+        Ok(insert.insert(params![
+            row.id.as_bytes(),
+            row.state.as_str(),
+            sats_column(row.amount_sats),
+            row.script.as_bytes(),
+            row.address,
+            row.currency.code(),
+            row.rate.format(),
+            rate_id,
+            row.fiat_minor,
+            row.fiat_total_minor,
+            sats_column(row.network_fee_sats),
+            row.balance_short,
+            row.key_id,
+            row.requested_by,
+            row.merchant_name,
+            row.comment,
+            row.notification_url,
+            row.anomaly.map(|(seq, _)| seq),
+            row.created_at.ms(),
+            row.expires_at.ms(),
+            row.approved_at.map(Timestamp::ms),
+            row.approved_by,
+            row.current_at.ms(),
+            row.currency.thousandths(row.fiat_total_minor),
+        ])?)
+    }
+
+    /// Stores what changes in a payout's life: everything of a row but what the request fixed and its batch.
+    pub fn update_payout(&self, row: &PayoutRow) -> Result<(), StoreError> {
+        let mut update = self.connection.prepare_cached(
+            "UPDATE payouts SET state = ?2, approved_at = ?3, approved_by = ?4, sent_at = ?5, failure_reason = ?6, \
+             txid = ?7, booked_sats = ?8, booked_fee_sats = ?9, current_at = ?10 WHERE seq = ?1",
+        )?;
+        update.execute(params![
+            row.seq,
+            row.state.as_str(),
+            row.approved_at.map(Timestamp::ms),
+            row.approved_by,
+            row.sent_at.map(Timestamp::ms),
+            row.failure_reason,
+            row.txid.as_ref().map(Txid::as_byte_array),
+            row.booked_sats,
+            row.booked_fee_sats,
+            row.current_at.ms(),
+        ])?;
+        Ok(())
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<PayoutRow, StoreError> {
+    let row = &InOrder::of(row);
+    Ok(PayoutRow {
+        seq: row.value("seq")?,
+        id: values::id(row, "id")?,
+        state: values::parsed(row, "state")?,
+        amount_sats: values::sats(row, "amount_sats")?,
+        script: ScriptBuf::from_bytes(row.value("script")?),
+        address: row.value("address")?,
+        currency: values::currency(row, "currency")?,
+        rate: values::rate(row, "rate")?,
+        fiat_minor: row.value("fiat_minor")?,
+        fiat_total_minor: row.value("fiat_total_minor")?,
+        network_fee_sats: values::sats(row, "network_fee_sats")?,
+        balance_short: row.value("balance_short")?,
+        key_id: row.value("key_id")?,
+        requested_by: row.value("requested_by")?,
+        merchant_name: row.value("merchant_name")?,
+        comment: row.value("comment")?,
+        notification_url: row.value("notification_url")?,
+        anomaly: row.value::<Option<i64>>("anomaly_seq")?.zip(values::optional_id(row, "anomaly_id")?),
+        created_at: values::time(row, "created_at")?,
+        expires_at: values::time(row, "expires_at")?,
+        approved_at: values::optional_time(row, "approved_at")?,
+        approved_by: row.value("approved_by")?,
+        sent_at: values::optional_time(row, "sent_at")?,
+        failure_reason: row.value("failure_reason")?,
+        batch_seq: row.value("batch_seq")?,
+        txid: values::optional_txid(row, "txid")?,
+        booked_sats: row.value("booked_sats")?,
+        booked_fee_sats: row.value("booked_fee_sats")?,
+        current_at: values::time(row, "current_at")?,
+    })
+}

@@ -1,0 +1,143 @@
+//! Twins: transactions that spend our coins and are none of ours, because another copy of this wallet made them.
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{Script, Transaction, Txid, consensus};
+use rusqlite::params;
+use tillgate_domain::batch::{FINAL_CONFIRMATIONS, Position};
+use tillgate_domain::time::Timestamp;
+
+use super::payouts::PayoutRow;
+use super::values;
+use super::{Reader, StoreError, Tx};
+use crate::chain::TxPosition;
+
+/// Payouts to one address of one amount among which the one is looked for that a twin pays.
+const LIKE_MAX: u32 = 100;
+
+/// A twin as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TwinRow {
+    pub txid: Txid,
+    /// Where the last look found it.
+    pub position: Position,
+    /// The lowest height of a block with a transaction that rules it out.
+    pub conflict_height: Option<u32>,
+    /// What the ledger holds of it beyond the payouts that it pays.
+    pub booked_sats: i64,
+    pub tx: Transaction,
+}
+
+impl Reader<'_> {
+    /// The twin of this id.
+    pub fn twin(&self, txid: &Txid) -> Result<Option<TwinRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT w.position, w.block_height, w.conflict_height, w.booked_sats, t.raw FROM twins AS w \
+             JOIN transactions AS t ON t.txid = w.txid WHERE w.txid = ?1",
+        )?;
+        let mut rows = query.query([txid.as_byte_array()])?;
+        rows.next()?
+            .map(|row| {
+                let raw: Vec<u8> = row.get("raw")?;
+                Ok(TwinRow {
+                    txid: *txid,
+                    position: values::batch_position(row)?,
+                    conflict_height: row.get("conflict_height")?,
+                    booked_sats: row.get("booked_sats")?,
+                    tx: consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("raw"))?,
+                })
+            })
+            .transpose()
+    }
+
+    /// Whether a transaction is a twin.
+    pub fn is_twin(&self, txid: &Txid) -> Result<bool, StoreError> {
+        Ok(self.connection.prepare_cached("SELECT 1 FROM twins WHERE txid = ?1")?.exists([txid.as_byte_array()])?)
+    }
+
+    /// Twins of which a block may still decide something: all but those that are deep in the chain, or ruled out as deep.
+    /// There are none where one copy of the wallet works.
+    pub fn pending_twins(&self, tip_height: u32) -> Result<Vec<Txid>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT txid FROM twins WHERE ifnull(block_height, ifnull(conflict_height, ?1 + 1)) > ?1",
+        )?;
+        // One confirmation more than what is final: the look that made it so has to see it.
+        let final_at = i64::from(tip_height) - i64::from(FINAL_CONFIRMATIONS);
+        query.query_and_then([final_at], |row| values::txid(row, "txid"))?.collect()
+    }
+
+    /// The payouts that a twin pays.
+    pub fn payouts_of_twin(&self, txid: &Txid) -> Result<Vec<PayoutRow>, StoreError> {
+        self.payouts_where(
+            "p.seq IN (SELECT payout_seq FROM twin_outputs WHERE txid = ?1) ORDER BY p.seq",
+            [txid.as_byte_array()],
+        )
+    }
+
+    /// The twins that pay a payout, the first noticed first.
+    pub fn twins_of_payout(&self, payout_seq: i64) -> Result<Vec<TwinRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT w.txid FROM twin_outputs AS o JOIN twins AS w ON w.txid = o.txid WHERE o.payout_seq = ?1 \
+             ORDER BY w.noticed_at, w.txid",
+        )?;
+        let txids = query.query_and_then([payout_seq], |row| values::txid(row, "txid"))?;
+        let txids = txids.collect::<Result<Vec<_>, _>>()?;
+        txids.iter().filter_map(|txid| self.twin(txid).transpose()).collect()
+    }
+
+    /// The approved payouts that an output of a twin may pay: their address exactly their amount, nothing of ours in a block,
+    /// and no other output of this twin. Those that wait before those that failed or were sent, the oldest first.
+    pub fn payouts_like(&self, script: &Script, amount_sats: u64, twin: &Txid) -> Result<Vec<PayoutRow>, StoreError> {
+        self.payouts_where(
+            &format!(
+                "p.script = ?1 AND p.amount_sats = ?2 AND p.approved_at IS NOT NULL \
+                 AND NOT EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = p.seq AND o.txid = ?3) \
+                 AND NOT EXISTS (SELECT 1 FROM versions AS v WHERE v.batch_seq = p.batch_seq AND v.pays = 1 \
+                 AND v.position = 'block') \
+                 ORDER BY CASE p.state WHEN 'QUEUED' THEN 0 WHEN 'FAILED' THEN 1 ELSE 2 END, p.batch_seq IS NOT NULL, \
+                 p.approved_at, p.seq LIMIT {LIKE_MAX}"
+            ),
+            params![script.as_bytes(), values::sats_column(amount_sats), twin.as_byte_array()],
+        )
+    }
+}
+
+impl Tx<'_> {
+    /// Stores a twin. Its transaction is stored already.
+    pub fn insert_twin(&self, txid: &Txid, position: &TxPosition, at: Timestamp) -> Result<(), StoreError> {
+        let (position, height) = values::position_columns(position);
+        self.connection
+            .prepare_cached("INSERT INTO twins (txid, noticed_at, position, block_height) VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![txid.as_byte_array(), at.ms(), position, height])?;
+        Ok(())
+    }
+
+    /// Notes which payout an output of a twin pays.
+    pub fn store_twin_output(&self, txid: &Txid, vout: u32, payout_seq: i64) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("INSERT INTO twin_outputs (txid, vout, payout_seq) VALUES (?1, ?2, ?3)")?
+            .execute(params![txid.as_byte_array(), vout, payout_seq])?;
+        Ok(())
+    }
+
+    /// Notes where a look found a twin.
+    pub fn move_twin(
+        &self,
+        txid: &Txid,
+        position: &TxPosition,
+        conflict_height: Option<u32>,
+    ) -> Result<(), StoreError> {
+        let (position, height) = values::position_columns(position);
+        self.connection
+            .prepare_cached("UPDATE twins SET position = ?2, block_height = ?3, conflict_height = ?4 WHERE txid = ?1")?
+            .execute(params![txid.as_byte_array(), position, height, conflict_height])?;
+        Ok(())
+    }
+
+    /// Notes what the ledger holds of a twin.
+    pub fn book_twin(&self, txid: &Txid, sats: i64) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE twins SET booked_sats = ?2 WHERE txid = ?1")?
+            .execute(params![txid.as_byte_array(), sats])?;
+        Ok(())
+    }
+}

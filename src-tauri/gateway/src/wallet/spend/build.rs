@@ -1,0 +1,216 @@
+//! From coins and payees to a transaction that only lacks its signatures.
+
+use bitcoin::absolute::LockTime;
+use bitcoin::secp256k1::rand::rngs::StdRng;
+use bitcoin::secp256k1::rand::seq::SliceRandom as _;
+use bitcoin::secp256k1::rand::{Rng as _, SeedableRng as _};
+use bitcoin::transaction::Version;
+use bitcoin::{Amount, ScriptBuf, Sequence, Transaction, TxIn, TxOut, Witness};
+
+use super::payee::{self, BadPayee};
+use super::select::{Coins, Rest};
+use super::size::Shape;
+use super::{Change, Draft, DraftError, Means, Payee, Seed, SpendableCoin};
+
+/// One transaction in so many has a lower lock time than the tip's height, by less than [`LOWER_BY`]: as Bitcoin Core
+/// does, so that those which were signed a while before they are sent do not stand out.
+const LOWER_ONE_IN: u32 = 10;
+
+const LOWER_BY: u32 = 100;
+
+/// A transaction that pays each of the payees once, with a change where it is no dust.
+///
+/// # Errors
+/// When the coins do not suffice, and when someone cannot be paid.
+pub(crate) fn choose(payees: &[Payee], means: &Means<'_>, seed: Seed) -> Result<Draft, DraftError> {
+    payee::sum_sats(payees)?;
+    let coins = Coins::of(means)?;
+    draft(payees.to_vec(), &coins, means, Rest::Change, seed)
+}
+
+/// A transaction that pays as many of the payees as the coins and the limits allow, the earlier before the later: one
+/// that does not fit is passed over. With it, for each of its payees the place in `payees`.
+///
+/// # Errors
+/// When not one of them can be paid, for the reason that the first has; and when one could never be paid.
+pub(crate) fn choose_most(payees: &[Payee], means: &Means<'_>, seed: Seed) -> Result<(Draft, Vec<usize>), DraftError> {
+    if payees.is_empty() {
+        return Err(BadPayee::Nobody.into());
+    }
+    payees.iter().try_for_each(payee::payable)?;
+    let coins = Coins::of(means)?;
+    let mut taken = Taken { payees, coins: &coins, means, places: Vec::new() };
+    let mut from = 0;
+    let mut first_refusal = None;
+    while from < payees.len() {
+        from += taken.longest_run(from);
+        // What stopped the run is passed over.
+        if from < payees.len() {
+            if first_refusal.is_none() {
+                first_refusal = taken.and(from, from + 1).err();
+            }
+            from += 1;
+        }
+    }
+    match first_refusal {
+        Some(refusal) if taken.places.is_empty() => Err(refusal),
+        _ => {
+            let them = taken.places.iter().map(|place| payees[*place].clone()).collect();
+            Ok((draft(them, &coins, means, Rest::Change, seed)?, taken.places))
+        }
+    }
+}
+
+/// A transaction that spends the required coins and pays ourselves alone, all that the fee leaves.
+///
+/// # Errors
+/// When the coins do not suffice for the fee and a change that is no dust.
+pub(crate) fn to_ourselves(means: &Means<'_>, seed: Seed) -> Result<Draft, DraftError> {
+    let coins = Coins::of(means)?;
+    draft(Vec::new(), &coins, means, Rest::All, seed)
+}
+
+/// The payees that were taken so far.
+struct Taken<'a> {
+    payees: &'a [Payee],
+    coins: &'a Coins<'a>,
+    means: &'a Means<'a>,
+    /// Where they stand in `payees`.
+    places: Vec<usize>,
+}
+
+impl Taken<'_> {
+    /// Takes as many payees from a place on as fit without a gap, and tells how many. Whoever fits with more fits with
+    /// fewer: so half of the doubt is settled by each try.
+    fn longest_run(&mut self, from: usize) -> usize {
+        let (mut fits, mut too_many) = (0, self.payees.len() - from + 1);
+        let mut trial = too_many - 1;
+        while fits + 1 < too_many {
+            if self.and(from, from + trial).is_ok() {
+                fits = trial;
+            } else {
+                too_many = trial;
+            }
+            trial = fits.midpoint(too_many);
+        }
+        self.places.extend(from..from + fits);
+        fits
+    }
+
+    /// Whether those taken can be paid together with those from one place to before another.
+    fn and(&self, from: usize, to: usize) -> Result<(), DraftError> {
+        let them = || self.places.iter().copied().chain(from..to).map(|place| &self.payees[place]);
+        let shape = Shape::paying(self.means.address_type, them().map(|payee| payee.script.as_script()));
+        let pay_sats = them().fold(0u64, |sum, payee| sum.saturating_add(payee.amount_sats));
+        self.coins.select(shape, pay_sats, Rest::Change).map(drop)
+    }
+}
+
+fn draft(
+    payees: Vec<Payee>,
+    coins: &Coins<'_>,
+    means: &Means<'_>,
+    rest: Rest,
+    seed: Seed,
+) -> Result<Draft, DraftError> {
+    let shape = Shape::paying(means.address_type, payees.iter().map(|payee| payee.script.as_script()));
+    let pay_sats = payees.iter().fold(0u64, |sum, payee| sum.saturating_add(payee.amount_sats));
+    let inputs = coins.select(shape, pay_sats, rest)?;
+    Ok(arrange(&divide(shape, pay_sats, &inputs, means)?, payees, inputs, means, seed))
+}
+
+/// How what the inputs are worth is divided.
+pub(super) struct Division {
+    pub fee_sats: u64,
+    /// `None` where it would be dust.
+    pub change_sats: Option<u64>,
+    /// With the change, if there is one.
+    pub vsize: u64,
+}
+
+/// Divides what the inputs are worth between payees, fee and change.
+pub(super) fn divide(
+    shape: Shape,
+    pay_sats: u64,
+    inputs: &[SpendableCoin],
+    means: &Means<'_>,
+) -> Result<Division, DraftError> {
+    let in_sats = inputs.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
+    let change = &means.change.script;
+    let vsize = shape.spending(inputs.len()).and_to(change).vsize();
+    let fee_sats = means.fee.sats(vsize);
+    let change_sats = in_sats.checked_sub(pay_sats.saturating_add(fee_sats));
+    if let Some(change_sats) = change_sats.filter(|sats| *sats >= change.minimal_non_dust().to_sat()) {
+        return Ok(Division { fee_sats, change_sats: Some(change_sats), vsize });
+    }
+    let vsize = shape.spending(inputs.len()).vsize();
+    let needed_sats = pay_sats.saturating_add(means.fee.sats(vsize));
+    match in_sats.checked_sub(pay_sats) {
+        // Without an output there is no transaction.
+        Some(fee_sats) if in_sats >= needed_sats && shape.has_outputs() => {
+            Ok(Division { fee_sats, change_sats: None, vsize })
+        }
+        _ => Err(DraftError::NotEnough { needed_sats, available_sats: in_sats }),
+    }
+}
+
+fn arrange(
+    division: &Division,
+    payees: Vec<Payee>,
+    mut inputs: Vec<SpendableCoin>,
+    means: &Means<'_>,
+    seed: Seed,
+) -> Draft {
+    let mut rng = StdRng::from_seed(seed);
+    let change = division.change_sats.map(|amount_sats| Change {
+        script: means.change.script.clone(),
+        index: means.change.index,
+        amount_sats,
+    });
+    let mut outputs: Vec<Option<usize>> = (0..payees.len()).map(Some).chain(change.iter().map(|_| None)).collect();
+    // Their order tells nobody which output is our change.
+    outputs.shuffle(&mut rng);
+    inputs.shuffle(&mut rng);
+    let lower_by = if rng.gen_ratio(1, LOWER_ONE_IN) { rng.gen_range(0..LOWER_BY) } else { 0 };
+    let lock_time = LockTime::from_height(means.tip_height.saturating_sub(lower_by)).unwrap_or(LockTime::ZERO);
+    Draft { inputs, payees, change, outputs, fee_sats: division.fee_sats, vsize: division.vsize, lock_time }
+}
+
+impl Draft {
+    /// The transaction without its signatures.
+    pub(crate) fn unsigned(&self) -> Transaction {
+        let input = |coin: &SpendableCoin| TxIn {
+            previous_output: coin.outpoint,
+            script_sig: ScriptBuf::new(),
+            // BIP125, and the lock time counts.
+            sequence: Sequence::ENABLE_RBF_NO_LOCKTIME,
+            witness: Witness::new(),
+        };
+        let output =
+            |(script, sats): (&ScriptBuf, u64)| TxOut { value: Amount::from_sat(sats), script_pubkey: script.clone() };
+        let paid = |number: &Option<usize>| match number {
+            Some(number) => self.payees.get(*number).map(|payee| (&payee.script, payee.amount_sats)),
+            None => self.change.as_ref().map(|change| (&change.script, change.amount_sats)),
+        };
+        Transaction {
+            version: Version::TWO,
+            lock_time: self.lock_time,
+            input: self.inputs.iter().map(input).collect(),
+            output: self.outputs.iter().filter_map(paid).map(output).collect(),
+        }
+    }
+
+    /// The output that pays a payee, by the place in [`Draft::payees`].
+    pub(crate) fn payee_vout(&self, number: usize) -> Option<u32> {
+        self.vout(Some(number))
+    }
+
+    /// The output that is our change.
+    pub(crate) fn change_vout(&self) -> Option<u32> {
+        self.vout(None)
+    }
+
+    fn vout(&self, whose: Option<usize>) -> Option<u32> {
+        self.outputs.iter().position(|output| *output == whose).and_then(|vout| u32::try_from(vout).ok())
+    }
+}

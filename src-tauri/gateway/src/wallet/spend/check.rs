@@ -1,0 +1,162 @@
+//! A second look at a signed transaction, which trusts nothing of how it was made: scripts are derived anew from the
+//! stored descriptors, and Bitcoin Core's interpreter judges every input.
+
+use bitcoin::transaction::Version;
+use bitcoin::{Amount, FeeRate, OutPoint, Script, ScriptBuf, Sequence, Transaction, TxOut, Weight};
+
+use super::Draft;
+use super::fee::{FeeWanted, sats};
+use super::payee::{self, BadPayee};
+use super::size::{output_wu, some_script};
+use crate::store::keychains::Keychain;
+use crate::wallet::descriptor::WalletError;
+use crate::wallet::public_keychains::PublicKeychains;
+
+/// What nodes relay.
+const MAX_STANDARD_WEIGHT: Weight = Weight::from_wu(400_000);
+
+/// No transaction of ours pays more, whatever the settings say: one bitcoin.
+const MAX_FEE_SATS: u64 = 100_000_000;
+
+/// What one output more may add to the length of their number.
+const MORE_COUNT_VB: u64 = 2;
+
+/// Why a signed transaction must not be stored or sent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CheckError {
+    /// A script of ours cannot be derived.
+    #[error(transparent)]
+    Wallet(#[from] WalletError),
+    /// Version, lock time or a sequence.
+    #[error("the signed transaction's version, lock time or sequences are not what was drafted")]
+    Frame,
+    /// An input that was not chosen, one that is missing, or one twice.
+    #[error("the signed transaction does not spend exactly the chosen coins, each once")]
+    Inputs,
+    /// An output that was not asked for, or one that is missing.
+    #[error("the signed transaction does not pay exactly the payouts and our change")]
+    Outputs,
+    /// The change would not be ours.
+    #[error("the change would go to {script}, which is not number {index} of our change")]
+    Change { script: ScriptBuf, index: u32 },
+    /// An output that nodes do not relay.
+    #[error(transparent)]
+    Payee(#[from] BadPayee),
+    /// A fee out of bounds.
+    #[error("the signed transaction pays a fee of {fee_sats} satoshis, not between {least_sats} and {most_sats}")]
+    Fee { fee_sats: u64, least_sats: u64, most_sats: u64 },
+    /// The amounts are impossible, or are not the draft's.
+    #[error("the amounts of the signed transaction and its coins do not add up to its fee")]
+    Amounts,
+    /// Too large, or larger than its fee was reckoned for.
+    #[error("the signed transaction has {vsize} vB, more than the {drafted} that it was drafted with or nodes relay")]
+    Size { vsize: u64, drafted: u64 },
+    /// A script that the interpreter refuses.
+    #[error("the script interpreter refuses input {0} of the signed transaction")]
+    Script(usize),
+}
+
+/// Checks a signed transaction against its draft, the stored descriptors, and the fee that was wanted. `cap` is the
+/// highest rate that may be paid; a replacement may always pay what BIP125 asks of it.
+///
+/// # Errors
+/// At the first thing that is wrong. Then the transaction must not be stored.
+pub(crate) fn check(
+    draft: &Draft,
+    tx: &Transaction,
+    wallet: &PublicKeychains,
+    fee: &FeeWanted,
+    cap: FeeRate,
+) -> Result<(), CheckError> {
+    frame(draft, tx)?;
+    outputs(draft, tx, wallet)?;
+    let vsize = tx.weight().to_vbytes_ceil();
+    if tx.weight() > MAX_STANDARD_WEIGHT || vsize > draft.vsize {
+        return Err(CheckError::Size { vsize, drafted: draft.vsize });
+    }
+    amounts(draft, tx, fee, cap, &some_script(wallet.address_type()))?;
+    let spent = draft.inputs.iter().map(|coin| {
+        let script_pubkey = wallet.script(coin.keychain, coin.index)?;
+        Ok(TxOut { value: Amount::from_sat(coin.amount_sats), script_pubkey })
+    });
+    let spent = spent.collect::<Result<Vec<_>, WalletError>>()?;
+    tillgate_sandbox::verify_scripts(tx, &spent).map_err(CheckError::Script)
+}
+
+fn frame(draft: &Draft, tx: &Transaction) -> Result<(), CheckError> {
+    let sequences = tx.input.iter().all(|input| input.sequence == Sequence::ENABLE_RBF_NO_LOCKTIME);
+    let no_script_sig = tx.input.iter().all(|input| input.script_sig.is_empty());
+    if tx.version != Version::TWO || tx.lock_time != draft.lock_time || !sequences || !no_script_sig {
+        return Err(CheckError::Frame);
+    }
+    let mut spent: Vec<OutPoint> = tx.input.iter().map(|input| input.previous_output).collect();
+    if !spent.iter().eq(draft.inputs.iter().map(|coin| &coin.outpoint)) || spent.is_empty() {
+        return Err(CheckError::Inputs);
+    }
+    spent.sort_unstable();
+    spent.dedup();
+    if spent.len() == tx.input.len() { Ok(()) } else { Err(CheckError::Inputs) }
+}
+
+/// Each output is one payee's or our change, and each of them has one.
+fn outputs(draft: &Draft, tx: &Transaction, wallet: &PublicKeychains) -> Result<(), CheckError> {
+    let is_paid = |vout: Option<u32>, script: &Script, sats: u64| {
+        let output = vout.and_then(|vout| tx.output.get(usize::try_from(vout).ok()?));
+        output.is_some_and(|output| *output.script_pubkey == *script && output.value.to_sat() == sats)
+    };
+    let expected = draft.payees.len() + usize::from(draft.change.is_some());
+    // Each of these has an output of its own: so when their number is right, there is no other.
+    let mut vouts: Vec<_> = (0..draft.payees.len()).filter_map(|number| draft.payee_vout(number)).collect();
+    vouts.extend(draft.change_vout());
+    vouts.sort_unstable();
+    vouts.dedup();
+    if tx.output.len() != expected || vouts.len() != expected || expected == 0 {
+        return Err(CheckError::Outputs);
+    }
+    for (number, payee) in draft.payees.iter().enumerate() {
+        payee::payable(payee)?;
+        if !is_paid(draft.payee_vout(number), &payee.script, payee.amount_sats) {
+            return Err(CheckError::Outputs);
+        }
+    }
+    let Some(change) = &draft.change else { return Ok(()) };
+    let ours = wallet.script(Keychain::Internal, change.index)?;
+    if change.script != ours {
+        return Err(CheckError::Change { script: change.script.clone(), index: change.index });
+    }
+    let dust = change.amount_sats < ours.minimal_non_dust().to_sat();
+    if dust || !is_paid(draft.change_vout(), &ours, change.amount_sats) {
+        return Err(CheckError::Outputs);
+    }
+    Ok(())
+}
+
+fn amounts(draft: &Draft, tx: &Transaction, fee: &FeeWanted, cap: FeeRate, change: &Script) -> Result<(), CheckError> {
+    let spent = sum_sats(draft.inputs.iter().map(|coin| coin.amount_sats))?;
+    let paid = sum_sats(tx.output.iter().map(|output| output.value.to_sat()))?;
+    let fee_sats = spent.checked_sub(paid).ok_or(CheckError::Amounts)?;
+    if fee_sats != draft.fee_sats {
+        return Err(CheckError::Amounts);
+    }
+    // A change that would have been dust went to the fee, and so did what its output would have cost.
+    let (more_vsize, dust_sats) = match &draft.change {
+        Some(_) => (0, 0),
+        None => (output_wu(change).div_ceil(4) + MORE_COUNT_VB, change.minimal_non_dust().to_sat()),
+    };
+    let vsize = draft.vsize + more_vsize;
+    let least_sats = fee.sats(tx.weight().to_vbytes_ceil());
+    let meant_sats = fee.sats(vsize).saturating_add(dust_sats);
+    let capped_sats = sats(cap, vsize).max(fee.for_replacement(vsize));
+    let capped_sats = capped_sats.saturating_add(fee.for_ancestors_sats).saturating_add(dust_sats);
+    let most_sats = meant_sats.min(capped_sats).min(MAX_FEE_SATS);
+    if (least_sats..=most_sats).contains(&fee_sats) {
+        Ok(())
+    } else {
+        Err(CheckError::Fee { fee_sats, least_sats, most_sats })
+    }
+}
+
+fn sum_sats(mut amounts: impl Iterator<Item = u64>) -> Result<u64, CheckError> {
+    let sum = amounts.try_fold(0, u64::checked_add);
+    sum.filter(|sum| *sum <= Amount::MAX_MONEY.to_sat()).ok_or(CheckError::Amounts)
+}

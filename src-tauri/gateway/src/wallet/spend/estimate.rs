@@ -1,0 +1,45 @@
+//! What a payout would cost, and the most that could be paid, with the coins as they are.
+
+use bitcoin::{FeeRate, Script};
+
+use super::build::divide;
+use super::fee::FeeWanted;
+use super::select::{Coins, Rest};
+use super::size::{Shape, some_script};
+use super::{DraftError, FreshChange, Means, Payee, SpendableCoin};
+use crate::settings::AddressType;
+
+/// The fee of a transaction that pays this payee alone with the coins that would be chosen now, to the satoshi. Where
+/// they do not suffice: with one input and a change.
+pub(crate) fn fee_for_one(payee: &Payee, coins: &[SpendableCoin], fee_rate: FeeRate, address_type: AddressType) -> u64 {
+    let change = some_change(address_type);
+    let means = means(coins, fee_rate, address_type, &change);
+    let shape = Shape::paying(address_type, [payee.script.as_script()]);
+    let chosen = || -> Result<u64, DraftError> {
+        let inputs = Coins::of(&means)?.select(shape, payee.amount_sats, Rest::Change)?;
+        Ok(divide(shape, payee.amount_sats, &inputs, &means)?.fee_sats)
+    };
+    chosen().unwrap_or_else(|_| means.fee.sats(shape.spending(1).and_to(&change.script).vsize()))
+}
+
+/// The largest amount that one payout could have now, a satoshi or two below what the coins come to without the fee; 0
+/// where that would be dust.
+pub(crate) fn most(script: &Script, coins: &[SpendableCoin], fee_rate: FeeRate, address_type: AddressType) -> u64 {
+    let change = some_change(address_type);
+    let means = means(coins, fee_rate, address_type, &change);
+    let most_sats = Coins::of(&means).map_or(0, |coins| coins.most_sats(Shape::paying(address_type, [script])));
+    if most_sats < script.minimal_non_dust().to_sat() { 0 } else { most_sats }
+}
+
+fn some_change(address_type: AddressType) -> FreshChange {
+    FreshChange { script: some_script(address_type), index: 0 }
+}
+
+const fn means<'a>(
+    optional: &'a [SpendableCoin],
+    fee_rate: FeeRate,
+    address_type: AddressType,
+    change: &'a FreshChange,
+) -> Means<'a> {
+    Means { required: &[], optional, fee: FeeWanted::at(fee_rate), change, address_type, tip_height: 0 }
+}

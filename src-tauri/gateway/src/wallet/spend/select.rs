@@ -1,0 +1,231 @@
+//! Which coins a transaction spends.
+//!
+//! BDK's selection takes coins in an order until they suffice; the order is ours, and total: what an offer was told its
+//! fee to be holds for as long as the coins are the same.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use bdk_wallet::chain::{BlockId, ChainPosition, ConfirmationBlockTime};
+use bdk_wallet::coin_selection::{CoinSelectionAlgorithm as _, OldestFirstCoinSelection};
+use bdk_wallet::{KeychainKind, LocalOutput, Utxo, WeightedUtxo};
+use bitcoin::hashes::Hash as _;
+use bitcoin::secp256k1::rand::SeedableRng as _;
+use bitcoin::secp256k1::rand::rngs::StdRng;
+use bitcoin::{Amount, BlockHash, OutPoint, ScriptBuf, TxIn, TxOut, Weight};
+
+use super::fee::{MAX_RATE, sats};
+use super::size::{Shape, input_wu, output_wu};
+use super::{DraftError, MAX_ANCESTORS, MAX_VSIZE_WITH_ANCESTORS, Means, SpendableCoin};
+
+/// Whether something may be left for us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// Wanted: a change of our own lets a child pay for its parent. Where the coins do not suffice for it, none.
+    Change,
+    /// A must: the transaction pays ourselves alone.
+    All,
+}
+
+/// The coins of one environment in the orders in which they are tried.
+pub(super) struct Coins<'a> {
+    means: &'a Means<'a>,
+    /// The oldest first, our own unconfirmed change last; the largest first, our own unconfirmed change last; the largest
+    /// first. Only coins that are worth more than it costs to spend them.
+    orders: [Vec<&'a SpendableCoin>; 3],
+    /// The worth of all of them.
+    pub available_sats: u64,
+}
+
+/// How much of the limits is used.
+#[derive(Clone, Copy)]
+struct Load {
+    own_wu: u64,
+    ancestors: u32,
+    ancestors_vsize: u64,
+}
+
+impl<'a> Coins<'a> {
+    /// Puts them in order.
+    pub(super) fn of(means: &'a Means<'a>) -> Result<Self, DraftError> {
+        if means.fee.rate > MAX_RATE {
+            return Err(DraftError::FeeRate(means.fee.rate.to_sat_per_vb_ceil()));
+        }
+        let mut required = HashSet::with_capacity(means.required.len());
+        if let Some(twice) = means.required.iter().find(|coin| !required.insert(coin.outpoint)) {
+            return Err(DraftError::Twice(twice.outpoint));
+        }
+        let cost_sats = sats(means.fee.own_rate(), input_wu(means.address_type).div_ceil(4));
+        let worth = |coin: &&SpendableCoin| coin.amount_sats > cost_sats && !required.contains(&coin.outpoint);
+        // A replacement must not bring ancestors in that the replaced did not have (BIP125).
+        let replaces = means.fee.replaced_sats.is_some();
+        let allowed = |coin: &&SpendableCoin| !replaces || coin.height.is_some();
+        let mut oldest: Vec<_> = means.optional.iter().filter(worth).filter(allowed).collect();
+        oldest.sort_unstable_by_key(|coin| (coin.height.is_none(), coin.height, coin.ancestors, coin.outpoint));
+        oldest.dedup_by_key(|coin| coin.outpoint);
+        let mut largest_confirmed = oldest.clone();
+        largest_confirmed.sort_by_key(|coin| (coin.height.is_none(), Reverse(coin.amount_sats)));
+        let mut largest = oldest.clone();
+        largest.sort_by_key(|coin| Reverse(coin.amount_sats));
+        let all = means.required.iter().chain(oldest.iter().copied());
+        let available_sats = all.fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
+        Ok(Self { means, orders: [oldest, largest_confirmed, largest], available_sats })
+    }
+
+    /// The coins for a transaction that pays `pay_sats` to the outputs of `shape`; required ones first. What they are
+    /// worth covers that and the fee, and with [`Rest::All`] a change that is no dust.
+    pub(super) fn select(&self, shape: Shape, pay_sats: u64, rest: Rest) -> Result<Vec<SpendableCoin>, DraftError> {
+        let change = &self.means.change.script;
+        let with_change = (shape.and_to(change), pay_sats.saturating_add(change.minimal_non_dust().to_sat()));
+        let wanted = match rest {
+            Rest::Change => vec![with_change, (shape, pay_sats)],
+            Rest::All => vec![with_change],
+        };
+        // What it costs at least, with the fewest coins. The last is the least that is wanted.
+        let (least_shape, least_sats) = wanted[wanted.len() - 1];
+        let fewest = self.means.required.len().max(1);
+        let needed_sats = least_sats.saturating_add(self.means.fee.sats(least_shape.spending(fewest).vsize()));
+        if needed_sats > self.available_sats {
+            return Err(DraftError::NotEnough { needed_sats, available_sats: self.available_sats });
+        }
+        for (shape, target_sats) in &wanted {
+            for order in &self.orders {
+                if let Some(chosen) = self.try_order(order, *shape, *target_sats) {
+                    return Ok(chosen);
+                }
+            }
+        }
+        // Would all coins do, if there were no limits?
+        let all = self.means.required.len() + self.orders[0].len();
+        let needed_sats = self.needed_sats(least_shape, all, least_sats);
+        if needed_sats > self.available_sats {
+            return Err(DraftError::NotEnough { needed_sats, available_sats: self.available_sats });
+        }
+        Err(DraftError::TooHeavy)
+    }
+
+    /// The most that all coins of one order within the limits could pay to one output of `shape`, fee deducted.
+    pub(super) fn most_sats(&self, shape: Shape) -> u64 {
+        let most = |order| {
+            let within = self.within_limits(order, self.load(shape)?);
+            let sum = within.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
+            sum.checked_sub(self.needed_sats(shape, within.len(), 0))
+        };
+        self.orders.iter().filter_map(|order| most(order)).max().unwrap_or(0)
+    }
+
+    fn try_order(&self, order: &[&SpendableCoin], shape: Shape, target_sats: u64) -> Option<Vec<SpendableCoin>> {
+        let within = self.within_limits(order, self.load(shape)?);
+        let fee_rate = self.means.fee.own_rate();
+        let all = self.means.required.len() + within.len();
+        let target = Amount::from_sat(self.fixed_sats(shape, all, target_sats));
+        let required = self.means.required.iter().collect::<Vec<_>>();
+        let chosen = OldestFirstCoinSelection
+            .coin_select(
+                self.weighted(&required),
+                self.weighted(&within),
+                fee_rate,
+                target,
+                &self.means.change.script,
+                // It is asked for nothing.
+                &mut StdRng::from_seed([0; 32]),
+            )
+            .ok()?;
+        let coins: HashMap<OutPoint, &SpendableCoin> =
+            required.into_iter().chain(within).map(|coin| (coin.outpoint, coin)).collect();
+        chosen.selected.iter().map(|utxo| coins.get(&utxo.outpoint()).map(|coin| **coin)).collect()
+    }
+
+    /// For BDK's selection, which sorts by height: each coin's rank stands in for it.
+    fn weighted(&self, coins: &[&SpendableCoin]) -> Vec<WeightedUtxo> {
+        let bare = TxIn::default().segwit_weight();
+        let satisfaction_weight = Weight::from_wu(input_wu(self.means.address_type)) - bare;
+        let weigh = |(rank, coin): (u32, &&SpendableCoin)| {
+            let block_id = BlockId { height: rank, hash: BlockHash::all_zeros() };
+            let anchor = ConfirmationBlockTime { block_id, confirmation_time: 0 };
+            let utxo = LocalOutput {
+                outpoint: coin.outpoint,
+                // The script plays no part in a selection.
+                txout: TxOut { value: Amount::from_sat(coin.amount_sats), script_pubkey: ScriptBuf::new() },
+                keychain: KeychainKind::External,
+                is_spent: false,
+                derivation_index: coin.index,
+                chain_position: ChainPosition::Confirmed { anchor, transitively: None },
+            };
+            WeightedUtxo { satisfaction_weight, utxo: Utxo::Local(utxo) }
+        };
+        (0u32..).zip(coins).map(weigh).collect()
+    }
+
+    /// What so many coins must be worth, as BDK's selection reckons: it rounds up the fee of the inputs alone.
+    fn needed_sats(&self, shape: Shape, inputs: usize, target_sats: u64) -> u64 {
+        let inputs_wu = Weight::from_wu(input_wu(self.means.address_type) * inputs as u64);
+        let by_inputs = self.means.fee.own_rate().fee_wu(inputs_wu).map_or(u64::MAX, Amount::to_sat);
+        self.fixed_sats(shape, inputs, target_sats).saturating_add(by_inputs)
+    }
+
+    /// What coins must be worth besides the fee of their inputs.
+    fn fixed_sats(&self, shape: Shape, inputs: usize, target_sats: u64) -> u64 {
+        let frame_vsize = shape.spending(inputs).frame_wu().div_ceil(4);
+        let smallest = shape.spending(self.means.required.len().max(1)).vsize();
+        // A whole vB more: the size of the whole is rounded up too.
+        let frame_sats = self.means.fee.by_rate(frame_vsize + 1);
+        target_sats.saturating_add(frame_sats).saturating_add(self.means.fee.fixed(smallest))
+    }
+
+    /// The load before any optional coin; `None` where that is beyond the limits already. Room for a change is kept in
+    /// any case, so that whether there is one changes no choice.
+    fn load(&self, shape: Shape) -> Option<Load> {
+        let MeansLoad { inputs, ancestors, ancestors_vsize } = MeansLoad::of(self.means);
+        let most_inputs = inputs + self.orders[0].len();
+        let frame_wu = shape.spending(most_inputs).frame_wu() + output_wu(&self.means.change.script);
+        let own_wu = frame_wu + input_wu(self.means.address_type) * inputs as u64;
+        let load = Load { own_wu, ancestors, ancestors_vsize };
+        load.is_within().then_some(load)
+    }
+
+    /// Those coins of an order that stay within the limits together: one that would break them is left out.
+    fn within_limits(&self, order: &[&'a SpendableCoin], mut load: Load) -> Vec<&'a SpendableCoin> {
+        let input_wu = input_wu(self.means.address_type);
+        let fits = |coin: &&&SpendableCoin| {
+            let more = Load {
+                own_wu: load.own_wu + input_wu,
+                ancestors: load.ancestors.saturating_add(coin.ancestors),
+                ancestors_vsize: load.ancestors_vsize.saturating_add(coin.ancestors_vsize),
+            };
+            let within = more.is_within();
+            if within {
+                load = more;
+            }
+            within
+        };
+        order.iter().filter(fits).copied().collect()
+    }
+}
+
+/// The load of the coins that must be spent.
+struct MeansLoad {
+    inputs: usize,
+    ancestors: u32,
+    ancestors_vsize: u64,
+}
+
+impl MeansLoad {
+    /// Two coins of ours never share an ancestor that is in no block: a transaction of ours has one change at most, so
+    /// that the sums are exact.
+    fn of(means: &Means<'_>) -> Self {
+        let none = Self { inputs: means.required.len(), ancestors: 0, ancestors_vsize: 0 };
+        means.required.iter().fold(none, |sum, coin| Self {
+            ancestors: sum.ancestors.saturating_add(coin.ancestors),
+            ancestors_vsize: sum.ancestors_vsize.saturating_add(coin.ancestors_vsize),
+            ..sum
+        })
+    }
+}
+
+impl Load {
+    fn is_within(&self) -> bool {
+        self.ancestors <= MAX_ANCESTORS
+            && self.ancestors_vsize.saturating_add(self.own_wu.div_ceil(4)) <= MAX_VSIZE_WITH_ANCESTORS
+    }
+}

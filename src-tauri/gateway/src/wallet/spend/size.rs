@@ -1,0 +1,88 @@
+//! Sizes of transactions of ours once they are signed.
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{Script, ScriptBuf, VarInt, WPubkeyHash, WitnessProgram, WitnessVersion};
+
+use crate::settings::AddressType;
+
+/// Version and lock time (four bytes each), and the marker and flag of the witness.
+const FRAME_WU: u64 = 4 * (4 + 4) + 2;
+
+/// An outpoint, the length of an empty script, and a sequence.
+const BARE_INPUT_WU: u64 = 4 * (36 + 1 + 4);
+
+/// Two items: a signature of 71 bytes and a key of 33, each with its length.
+const P2WPKH_WITNESS_WU: u64 = 1 + (1 + 71) + (1 + 33);
+
+/// One item: a signature of 64 bytes with its length.
+const P2TR_WITNESS_WU: u64 = 1 + (1 + 64);
+
+/// What a transaction is made of, as far as its size goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    address_type: AddressType,
+    inputs: usize,
+    outputs: usize,
+    /// All outputs together.
+    outputs_wu: u64,
+}
+
+impl Shape {
+    /// A transaction without an input and with these outputs.
+    pub(super) fn paying<'a>(address_type: AddressType, scripts: impl IntoIterator<Item = &'a Script>) -> Self {
+        let empty = Self { address_type, inputs: 0, outputs: 0, outputs_wu: 0 };
+        scripts.into_iter().fold(empty, Self::and_to)
+    }
+
+    /// The same with one more output.
+    pub(super) fn and_to(self, script: &Script) -> Self {
+        Self { outputs: self.outputs + 1, outputs_wu: self.outputs_wu + output_wu(script), ..self }
+    }
+
+    /// The same with so many inputs.
+    pub(super) const fn spending(self, inputs: usize) -> Self {
+        Self { inputs, ..self }
+    }
+
+    pub(super) const fn has_outputs(&self) -> bool {
+        self.outputs > 0
+    }
+
+    /// All but the inputs. Their number has a length of its own, of one byte or three.
+    pub(super) fn frame_wu(&self) -> u64 {
+        FRAME_WU + 4 * (count_len(self.inputs) + count_len(self.outputs)) + self.outputs_wu
+    }
+
+    /// Its size, rounded up.
+    pub(super) fn vsize(&self) -> u64 {
+        (self.frame_wu() + input_wu(self.address_type) * self.inputs as u64).div_ceil(4)
+    }
+}
+
+/// The weight of an input of ours.
+pub(super) const fn input_wu(address_type: AddressType) -> u64 {
+    BARE_INPUT_WU
+        + match address_type {
+            AddressType::Bip84 => P2WPKH_WITNESS_WU,
+            AddressType::Bip86 => P2TR_WITNESS_WU,
+        }
+}
+
+/// A script as long as all scripts of ours.
+pub(super) fn some_script(address_type: AddressType) -> ScriptBuf {
+    match address_type {
+        AddressType::Bip84 => ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()),
+        AddressType::Bip86 => {
+            let program = WitnessProgram::new(WitnessVersion::V1, &[0; 32]).expect("32 bytes are a program");
+            ScriptBuf::new_witness_program(&program)
+        }
+    }
+}
+
+pub(super) fn output_wu(script: &Script) -> u64 {
+    4 * (8 + count_len(script.len()) + script.len() as u64)
+}
+
+fn count_len(count: usize) -> u64 {
+    VarInt::from(count).size() as u64
+}

@@ -1,0 +1,215 @@
+use std::collections::BTreeSet;
+
+use super::*;
+
+const RATE: FeeRate = FeeRate::from_sat_per_vb_u32(10);
+
+fn one(purse: &mut Purse, amount_sats: u64) -> Vec<Payee> {
+    vec![Payee { script: purse.script(), amount_sats }]
+}
+
+fn spent(draft: &Draft) -> BTreeSet<OutPoint> {
+    draft.inputs.iter().map(|coin| coin.outpoint).collect()
+}
+
+fn these(coins: &[SpendableCoin]) -> BTreeSet<OutPoint> {
+    coins.iter().map(|coin| coin.outpoint).collect()
+}
+
+#[test]
+fn the_oldest_coins_are_spent_first_and_unconfirmed_change_last() {
+    let mut purse = Purse::empty(1, AddressType::Bip84);
+    let change = purse.add(900_000, None);
+    let young = purse.add(500_000, Some(300));
+    let old = purse.add(50_000, Some(100));
+    let middle = purse.add(60_000, Some(200));
+    for (amount_sats, expected) in [
+        (10_000, vec![old]),
+        (80_000, vec![old, middle]),
+        (400_000, vec![old, middle, young]),
+        (900_000, vec![old, middle, young, change]),
+    ] {
+        let payees = one(&mut purse, amount_sats);
+        assert_eq!(spent(&choose(&payees, &purse.at(RATE), [0; 32]).unwrap()), these(&expected), "{amount_sats}");
+    }
+}
+
+#[test]
+fn a_coin_that_costs_more_than_it_is_worth_is_not_spent() {
+    let mut purse = Purse::empty(2, AddressType::Bip84);
+    purse.add(679, Some(1));
+    let coin = purse.add(681, Some(2));
+    let large = purse.add(100_000, Some(3));
+    let payees = one(&mut purse, 50_000);
+    assert_eq!(spent(&choose(&payees, &purse.at(RATE), [0; 32]).unwrap()), these(&[coin, large]));
+}
+
+#[test]
+fn where_many_small_coins_are_too_heavy_the_large_ones_are_spent() {
+    let mut purse = Purse::empty(3, AddressType::Bip84);
+    for _ in 0..2_000 {
+        purse.add(10_000, Some(1));
+    }
+    let large: Vec<_> = (0..3).map(|_| purse.add(20_000_000, Some(2))).collect();
+    let payees = one(&mut purse, 50_000_000);
+    let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
+    assert_eq!(spent(&draft), these(&large));
+    // All coins come to 80,000,000; but those that fit into one transaction do not.
+    let payees = one(&mut purse, 75_000_000);
+    assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(DraftError::TooHeavy));
+}
+
+#[test]
+fn a_lack_of_a_few_satoshis_is_no_question_of_weight() {
+    let mut purse = Purse::empty(14, AddressType::Bip84);
+    for height in 1..=3 {
+        purse.add(100_000, Some(height));
+    }
+    let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros());
+    let most_sats = most(&script, &purse.coins, RATE, AddressType::Bip84);
+    for more_sats in 1..100 {
+        let payees = [Payee { script: script.clone(), amount_sats: most_sats + more_sats }];
+        let refused = choose(&payees, &purse.at(RATE), [0; 32]);
+        let Err(DraftError::NotEnough { needed_sats, available_sats: 300_000 }) = refused else {
+            panic!("{refused:?}")
+        };
+        assert!((1..=100).contains(&(needed_sats - 300_000)));
+    }
+}
+
+#[test]
+fn no_transaction_has_more_than_ten_unconfirmed_ancestors() {
+    let mut purse = Purse::empty(4, AddressType::Bip86);
+    let mut change = |amount_sats, ancestors| {
+        let coin = purse.coin(amount_sats, None);
+        let coin = SpendableCoin { ancestors, ancestors_vsize: 1_000, ..coin };
+        purse.coins.push(coin);
+        coin
+    };
+    let (six, five, four) = (change(300_000, 6), change(400_000, 5), change(200_000, 4));
+    let _eleven = change(9_000_000, 11);
+    for (amount_sats, expected) in
+        [(150_000, vec![four]), (550_000, vec![four, five]), (450_000, vec![four, five]), (390_000, vec![four, five])]
+    {
+        let payees = one(&mut purse, amount_sats);
+        assert_eq!(spent(&choose(&payees, &purse.at(RATE), [0; 32]).unwrap()), these(&expected), "{amount_sats}");
+    }
+    let payees = one(&mut purse, 650_000);
+    assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(DraftError::TooHeavy));
+    // What must be spent counts too.
+    let means = Means { required: &[six, five], ..purse.at(RATE) };
+    let payees = [Payee { amount_sats: 1_000, ..payees[0].clone() }];
+    assert_eq!(choose(&payees, &means, [0; 32]), Err(DraftError::TooHeavy));
+}
+
+#[test]
+fn a_rest_below_the_dust_limit_goes_to_the_fee() {
+    for (address_type, dust_sats) in [(AddressType::Bip84, 294), (AddressType::Bip86, 330)] {
+        let mut purse = Purse::empty(5, address_type);
+        purse.add(100_000, Some(1));
+        let payees = one(&mut purse, 50_000);
+        let with_change = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
+        let rest_sats = with_change.change.as_ref().unwrap().amount_sats;
+        let leaving = |sats| {
+            let payees = [Payee { amount_sats: 50_000 + rest_sats - sats, ..payees[0].clone() }];
+            let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
+            purse.signed(&draft, &FeeWanted::at(RATE));
+            draft
+        };
+        assert_eq!(leaving(dust_sats).change.unwrap().amount_sats, dust_sats);
+        let without = leaving(dust_sats - 1);
+        assert_eq!((without.change, without.fee_sats), (None, with_change.fee_sats + dust_sats - 1));
+    }
+}
+
+#[test]
+fn the_rate_never_falls_below_one_satoshi_for_a_vbyte() {
+    let mut purse = Purse::empty(6, AddressType::Bip84);
+    purse.add(100_000, Some(1));
+    let payees = one(&mut purse, 50_000);
+    let draft = choose(&payees, &purse.at(FeeRate::ZERO), [0; 32]).unwrap();
+    assert_eq!(draft.fee_sats, draft.vsize);
+    let beyond = choose(&payees, &purse.at(sat_vb(100_001)), [0; 32]);
+    assert_eq!(beyond, Err(DraftError::FeeRate(100_001)));
+}
+
+#[test]
+fn ancestors_are_lifted_to_the_rate_and_every_version_is_outbid() {
+    let fee = FeeWanted::at(sat_vb(10)).lifting(Paid { fee_sats: 300, vsize: 200 });
+    assert_eq!(fee.sats(100), 1_000 + 1_700);
+    assert_eq!(FeeWanted::at(sat_vb(10)).lifting(Paid { fee_sats: 3_000, vsize: 200 }).sats(100), 1_000);
+    let versions = [Paid { fee_sats: 9_000, vsize: 1_000 }, Paid { fee_sats: 6_000, vsize: 300 }];
+    let fee = FeeWanted::at(sat_vb(10)).replacing(&versions);
+    // At the second's rate and a little more, but never below the first's fee and 1 sat/vB.
+    assert_eq!((fee.sats(1_000), fee.sats(100)), (20_004, 9_100));
+    assert_eq!(FeeWanted::at(sat_vb(10)).replacing(&[]), FeeWanted::at(sat_vb(10)));
+}
+
+#[test]
+fn who_cannot_be_paid_is_refused() {
+    let mut purse = Purse::empty(7, AddressType::Bip84);
+    purse.add(100_000, Some(1));
+    let refused = |payees: &[Payee]| match choose(payees, &purse.at(RATE), [0; 32]) {
+        Err(DraftError::Payee(bad)) => bad,
+        other => panic!("{other:?}"),
+    };
+    let payee = |script, amount_sats| Payee { script, amount_sats };
+    let p2wpkh = ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros());
+    assert_eq!(refused(&[]), BadPayee::Nobody);
+    assert!(matches!(refused(&[payee(p2wpkh.clone(), 293)]), BadPayee::Dust { least_sats: 294, .. }));
+    assert!(matches!(refused(&[payee(p2wpkh.clone(), 0)]), BadPayee::Dust { .. }));
+    assert!(matches!(refused(&[payee(ScriptBuf::new_op_return([1]), 1_000)]), BadPayee::Script(_)));
+    assert!(matches!(refused(&[payee(ScriptBuf::new(), 1_000)]), BadPayee::Script(_)));
+    let much = 21_000_000 * 100_000_000;
+    assert_eq!(refused(&[payee(p2wpkh.clone(), much), payee(p2wpkh.clone(), 294)]), BadPayee::TooMuch);
+    assert_eq!(refused(&[payee(p2wpkh.clone(), u64::MAX), payee(p2wpkh, u64::MAX)]), BadPayee::TooMuch);
+    assert!(matches!(choose_most(&[], &purse.at(RATE), [0; 32]), Err(DraftError::Payee(BadPayee::Nobody))));
+}
+
+#[test]
+fn a_coin_is_spent_once_even_if_it_is_named_twice() {
+    let mut purse = Purse::empty(8, AddressType::Bip84);
+    let coin = purse.add(100_000, Some(1));
+    purse.coins.push(coin);
+    let payees = one(&mut purse, 150_000);
+    assert!(matches!(
+        choose(&payees, &purse.at(RATE), [0; 32]),
+        Err(DraftError::NotEnough { available_sats: 100_000, .. })
+    ));
+    let required = Means { required: &[coin], ..purse.at(RATE) };
+    assert!(matches!(choose(&payees, &required, [0; 32]), Err(DraftError::NotEnough { available_sats: 100_000, .. })));
+    let twice = Means { required: &[coin, coin], ..purse.at(RATE) };
+    assert_eq!(choose(&payees, &twice, [0; 32]), Err(DraftError::Twice(coin.outpoint)));
+}
+
+#[test]
+fn the_order_of_outputs_tells_nothing_and_the_lock_time_is_the_tip_or_seldom_lower() {
+    let mut purse = Purse::with(9, AddressType::Bip84, 20, 2_000_000);
+    let payees = purse.payees(3, 100_000);
+    let mut lower = 0;
+    let mut places = [0; 4];
+    for _ in 0..1_000 {
+        let seed = purse.seed();
+        let draft = choose(&payees, &purse.at(RATE), seed).unwrap();
+        places[draft.change_vout().unwrap() as usize] += 1;
+        let height = draft.lock_time.to_consensus_u32();
+        assert!((TIP - 99..=TIP).contains(&height));
+        lower += u32::from(height < TIP);
+        let tx = draft.unsigned();
+        assert!(tx.version.0 == 2 && tx.input.iter().all(|input| input.sequence.0 == 0xFFFF_FFFD));
+    }
+    assert!(places.iter().all(|count| (180..320).contains(count)), "{places:?}");
+    assert!((60..140).contains(&lower), "{lower}");
+    assert_eq!(choose(&payees, &purse.at(RATE), [5; 32]), choose(&payees, &purse.at(RATE), [5; 32]));
+}
+
+#[test]
+fn a_young_chain_has_no_negative_lock_time() {
+    let mut purse = Purse::with(10, AddressType::Bip84, 20, 2_000_000);
+    let payees = purse.payees(1, 100_000);
+    for _ in 0..100 {
+        let seed = purse.seed();
+        let draft = choose(&payees, &Means { tip_height: 3, ..purse.at(RATE) }, seed).unwrap();
+        assert!(draft.lock_time.to_consensus_u32() <= 3);
+    }
+}

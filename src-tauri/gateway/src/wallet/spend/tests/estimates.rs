@@ -1,0 +1,81 @@
+use super::*;
+
+#[test]
+fn an_offers_fee_is_what_is_paid_to_the_satoshi() {
+    let (mut cases, mut worst_sats, mut case) = (0, 0, 0);
+    while cases < 1_000 {
+        case += 1;
+        let address_type = if case % 2 == 0 { AddressType::Bip84 } else { AddressType::Bip86 };
+        let coins = 1 + usize::try_from(case % 60).unwrap();
+        let mut purse = Purse::with(case, address_type, coins, 1_000_000);
+        let payee = purse.payee(sum_sats(&purse.coins));
+        let rate = FeeRate::from_sat_per_kwu(purse.rng.gen_range(250..75_000));
+        let estimate_sats = fee_for_one(&payee, &purse.coins, rate, address_type);
+        // The coins stand in another order when they are read again.
+        purse.coins.reverse();
+        let seed = purse.seed();
+        let payees = [payee];
+        let Ok(draft) = choose(&payees, &purse.at(rate), seed) else { continue };
+        let tx = purse.signed(&draft, &FeeWanted::at(rate));
+        let out_sats: u64 = tx.output.iter().map(|output| output.value.to_sat()).sum();
+        worst_sats = worst_sats.max((sum_sats(&draft.inputs) - out_sats).abs_diff(estimate_sats));
+        cases += 1;
+    }
+    eprintln!("an offer's fee against the fee paid, {cases} random cases: at most {worst_sats} satoshis apart");
+    assert_eq!(worst_sats, 0);
+}
+
+#[test]
+fn where_the_coins_do_not_suffice_the_fee_is_that_of_one_input_and_a_change() {
+    for (address_type, vsize) in [(AddressType::Bip84, 141), (AddressType::Bip86, 142)] {
+        let purse = Purse::empty(1, address_type);
+        let payee = Payee { script: ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()), amount_sats: 50_000 };
+        assert_eq!(fee_for_one(&payee, &purse.coins, sat_vb(3), address_type), 3 * vsize);
+    }
+}
+
+#[test]
+fn everything_can_be_paid_and_not_more() {
+    for seed in 0..300 {
+        let address_type = if seed % 2 == 0 { AddressType::Bip84 } else { AddressType::Bip86 };
+        let mut purse = Purse::with(seed, address_type, 1 + usize::try_from(seed % 40).unwrap(), 100_000);
+        let rate = FeeRate::from_sat_per_kwu(purse.rng.gen_range(250..30_000));
+        let script = purse.script();
+        let most_sats = most(&script, &purse.coins, rate, address_type);
+        let pay = |amount_sats| {
+            let payees = [Payee { script: script.clone(), amount_sats }];
+            choose(&payees, &purse.at(rate), [1; 32])
+        };
+        if most_sats > 0 {
+            let draft = pay(most_sats).unwrap();
+            purse.signed(&draft, &FeeWanted::at(rate));
+            // A change must not go to the fee here: it would be worth more than the most.
+            assert_eq!(draft.change, None);
+        }
+        // Three satoshis of roundings at most, and those for a whole vbyte.
+        let beyond = most_sats + 3 + rate.to_sat_per_vb_ceil();
+        assert!(pay(beyond.max(600)).is_err());
+    }
+}
+
+#[test]
+fn of_too_many_coins_everything_is_what_one_transaction_can_spend() {
+    let mut purse = Purse::empty(3, AddressType::Bip84);
+    for _ in 0..2_000 {
+        purse.add(10_000, Some(1));
+    }
+    purse.add(20_000_000, Some(2));
+    let script = purse.script();
+    let most_sats = most(&script, &purse.coins, sat_vb(1), AddressType::Bip84);
+    assert!((33_000_000..34_000_000).contains(&most_sats), "{most_sats}");
+    let payees = [Payee { script, amount_sats: most_sats }];
+    let draft = choose(&payees, &purse.at(sat_vb(1)), [1; 32]).unwrap();
+    assert!(draft.vsize > 89_000 && draft.vsize <= MAX_VSIZE_WITH_ANCESTORS);
+}
+
+#[test]
+fn nothing_can_be_paid_of_nothing() {
+    let purse = Purse::empty(4, AddressType::Bip84);
+    let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros());
+    assert_eq!(most(&script, &purse.coins, sat_vb(1), AddressType::Bip84), 0);
+}

@@ -1,0 +1,148 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn address_types() -> impl Strategy<Value = AddressType> {
+    prop_oneof![Just(AddressType::Bip84), Just(AddressType::Bip86)]
+}
+
+/// In thousandths of a satoshi for each weight unit, from 1 to 300 sat/vB.
+fn rates() -> impl Strategy<Value = FeeRate> {
+    prop_oneof![250u64..2_500, 250u64..75_000].prop_map(FeeRate::from_sat_per_kwu)
+}
+
+/// What must hold of a signed transaction, whatever was asked.
+fn sound(purse: &Purse, draft: &Draft, tx: &Transaction, fee: &FeeWanted) {
+    let out_sats: u64 = tx.output.iter().map(|output| output.value.to_sat()).sum();
+    assert_eq!(sum_sats(&draft.inputs) - out_sats, draft.fee_sats);
+    let vsize = tx.weight().to_vbytes_ceil();
+    assert!(vsize <= draft.vsize && draft.vsize - vsize <= 1 + draft.inputs.len() as u64 / 4);
+    let wanted_sats = fee.sats(vsize);
+    assert!(draft.fee_sats >= wanted_sats);
+    if let Some(change) = &draft.change {
+        // The rate is over the wanted one by 1 % at most (and a satoshi by rounding).
+        assert!(draft.fee_sats * 100 <= wanted_sats * 101 + 100, "{} for {wanted_sats}", draft.fee_sats);
+        let output = &tx.output[draft.change_vout().unwrap() as usize];
+        assert_eq!((&output.script_pubkey, output.value.to_sat()), (&change.script, change.amount_sats));
+        assert_eq!(change.script, purse.change.script);
+    }
+    for (number, payee) in draft.payees.iter().enumerate() {
+        let output = &tx.output[draft.payee_vout(number).unwrap() as usize];
+        assert_eq!((&output.script_pubkey, output.value.to_sat()), (&payee.script, payee.amount_sats));
+    }
+    assert_eq!(tx.output.len(), draft.payees.len() + usize::from(draft.change.is_some()));
+    let ancestors: u32 = draft.inputs.iter().map(|coin| coin.ancestors).sum();
+    let ancestors_vsize: u64 = draft.inputs.iter().map(|coin| coin.ancestors_vsize).sum();
+    assert!(ancestors <= MAX_ANCESTORS && ancestors_vsize + draft.vsize <= MAX_VSIZE_WITH_ANCESTORS);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_payee_is_paid_once_and_every_input_is_validly_signed(
+        seed: u64, address_type in address_types(), coins in 1usize..40, payees in 1usize..25, rate in rates(),
+    ) {
+        let mut purse = Purse::with(seed, address_type, coins, 2_000_000);
+        let most_sats = sum_sats(&purse.coins) / payees as u64 * 3 / 2;
+        let payees = purse.payees(payees, most_sats);
+        let seed = purse.seed();
+        let fee = FeeWanted::at(rate);
+        match choose(&payees, &purse.means(fee), seed) {
+            Ok(draft) => {
+                prop_assert_eq!(&draft.payees, &payees);
+                sound(&purse, &draft, &purse.signed(&draft, &fee), &fee);
+            }
+            Err(DraftError::NotEnough { needed_sats, available_sats }) => {
+                prop_assert!(needed_sats > available_sats);
+                prop_assert!(available_sats <= sum_sats(&purse.coins) && needed_sats > paid_sats(&payees));
+            }
+            // Two of our unconfirmed change coins can have more ancestors together than a transaction may.
+            Err(DraftError::TooHeavy) => prop_assert!(purse.coins.iter().any(|coin| coin.height.is_none())),
+            Err(other) => prop_assert!(false, "{}", other),
+        }
+    }
+
+    #[test]
+    fn a_bump_spends_all_earlier_inputs_pays_the_same_and_pays_enough_more(
+        seed: u64, address_type in address_types(), coins in 2usize..30, payees in 1usize..12, rate in rates(),
+        more in 0u64..20_000,
+    ) {
+        let mut purse = Purse::with(seed, address_type, coins, 2_000_000);
+        let most_sats = sum_sats(&purse.coins) / payees as u64;
+        let payees = purse.payees(payees, most_sats);
+        let seeds = [purse.seed(), purse.seed()];
+        let first_fee = FeeWanted::at(rate);
+        let Ok(first) = choose(&payees, &purse.means(first_fee), seeds[0]) else { return Ok(()) };
+        let rate = FeeRate::from_sat_per_kwu(rate.to_sat_per_kwu() + more);
+        let paid = Paid { fee_sats: first.fee_sats, vsize: purse.signed(&first, &first_fee).weight().to_vbytes_ceil() };
+        let fee = FeeWanted { for_ancestors_sats: more, ..FeeWanted::at(rate) }.replacing(&[paid]);
+        let means = Means { required: &first.inputs, ..purse.means(fee) };
+        match choose(&payees, &means, seeds[1]) {
+            Ok(bump) => {
+                let spends = |coin| bump.inputs.contains(coin);
+                let added = |coin: &&SpendableCoin| !first.inputs.contains(coin);
+                prop_assert!(bump.inputs.iter().filter(added).all(|coin| coin.height.is_some()));
+                prop_assert!(first.inputs.iter().all(spends));
+                prop_assert!(bump.fee_sats >= first.fee_sats + bump.vsize);
+                prop_assert!(bump.fee_sats >= more + fee.by_rate(bump.vsize));
+                prop_assert!(bump.fee_sats * paid.vsize > paid.fee_sats * bump.vsize);
+                prop_assert_eq!(&bump.payees, &payees);
+                sound(&purse, &bump, &purse.signed(&bump, &fee), &fee);
+            }
+            Err(DraftError::NotEnough { needed_sats, available_sats }) => prop_assert!(needed_sats > available_sats),
+            Err(DraftError::TooHeavy) => prop_assert!(purse.coins.iter().any(|coin| coin.height.is_none())),
+            Err(other) => prop_assert!(false, "{}", other),
+        }
+    }
+
+    #[test]
+    fn giving_up_spends_all_earlier_inputs_and_pays_ourselves_alone(
+        seed: u64, address_type in address_types(), coins in 1usize..20, payees in 1usize..40, rate in rates(),
+    ) {
+        let mut purse = Purse::with(seed, address_type, coins, 2_000_000);
+        let most_sats = sum_sats(&purse.coins) / payees as u64;
+        let payees = purse.payees(payees, most_sats);
+        let seeds = [purse.seed(), purse.seed()];
+        let Ok(first) = choose(&payees, &purse.at(rate), seeds[0]) else { return Ok(()) };
+        let fee = FeeWanted { rate, for_ancestors_sats: 0, replaced_sats: Some(first.fee_sats) };
+        let means = Means { required: &first.inputs, optional: &[], ..purse.means(fee) };
+        let given_up = to_ourselves(&means, seeds[1]).unwrap();
+        prop_assert_eq!(given_up.inputs.len(), first.inputs.len());
+        prop_assert!(first.inputs.iter().all(|coin| given_up.inputs.contains(coin)));
+        prop_assert!(given_up.payees.is_empty() && given_up.change.is_some());
+        prop_assert!(given_up.fee_sats >= first.fee_sats + given_up.vsize);
+        let tx = purse.signed(&given_up, &fee);
+        prop_assert_eq!(tx.output.len(), 1);
+        sound(&purse, &given_up, &tx, &fee);
+    }
+
+    #[test]
+    fn a_batch_takes_payouts_in_their_order_and_passes_over_what_does_not_fit(
+        seed: u64, address_type in address_types(), coins in 1usize..12, payees in 1usize..30, rate in rates(),
+    ) {
+        let mut purse = Purse::with(seed, address_type, coins, 300_000);
+        let payees = purse.payees(payees, 200_000);
+        let seed = purse.seed();
+        let means = purse.at(rate);
+        match choose_most(&payees, &means, seed) {
+            Ok((draft, places)) => {
+                prop_assert!(places.is_sorted() && !places.is_empty());
+                let taken: Vec<_> = places.iter().map(|place| payees[*place].clone()).collect();
+                prop_assert_eq!(&taken, &draft.payees);
+                sound(&purse, &draft, &purse.signed(&draft, &means.fee), &means.fee);
+                // Each that was passed over does not fit with those before it.
+                for missed in (0..payees.len()).filter(|place| !places.contains(place)) {
+                    let before = places.iter().filter(|place| **place < missed).chain([&missed]);
+                    let them: Vec<_> = before.map(|place| payees[*place].clone()).collect();
+                    prop_assert!(choose(&them, &means, seed).is_err());
+                }
+            }
+            Err(_) => {
+                for payee in &payees {
+                    prop_assert!(choose(std::slice::from_ref(payee), &means, seed).is_err());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What the sandbox's network takes: its rules are those of Bitcoin Core.
+
+use tillgate_sandbox::Sandbox;
+
+use super::*;
+
+const NOW_MS: i64 = 1_767_225_600_000;
+
+struct Network {
+    sandbox: Sandbox,
+    purse: Purse,
+    _folder: tempfile::TempDir,
+}
+
+impl Network {
+    /// With so many coins of so much each, all in a block.
+    fn with(address_type: AddressType, coins: u32, amount_sats: u64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::open(&folder.path().join("sandbox.db"), NOW_MS).unwrap();
+        let mut purse = Purse::empty(1, address_type);
+        for index in 0..coins {
+            let script = purse.wallet.script(Keychain::External, index).unwrap();
+            let txid = sandbox.send(script.clone(), amount_sats, NOW_MS).unwrap();
+            let known = sandbox.changes_since(0, 10_000).unwrap().txs;
+            let tx = known.into_iter().find(|known| known.txid == txid).unwrap().tx;
+            let vout = tx.output.iter().position(|output| output.script_pubkey == script).unwrap();
+            let outpoint = OutPoint { txid, vout: u32::try_from(vout).unwrap() };
+            let any = purse.coin(amount_sats, Some(1));
+            purse.coins.push(SpendableCoin { outpoint, index, keychain: Keychain::External, ..any });
+        }
+        sandbox.mine(1, false, NOW_MS).unwrap();
+        Self { sandbox, purse, _folder: folder }
+    }
+
+    /// Signs, checks and broadcasts.
+    fn sends(&self, draft: &Draft, fee: &FeeWanted) -> (Transaction, Paid) {
+        let tx = self.purse.signed(draft, fee);
+        self.sandbox.broadcast(&tx, NOW_MS).unwrap();
+        let vsize = tx.weight().to_vbytes_ceil();
+        (tx, Paid { fee_sats: draft.fee_sats, vsize })
+    }
+
+    fn means(&self, fee: FeeWanted) -> Means<'_> {
+        Means { tip_height: self.sandbox.tip().unwrap().height, ..self.purse.means(fee) }
+    }
+}
+
+fn change_coin(draft: &Draft, tx: &Transaction, paid: Paid) -> SpendableCoin {
+    let change = draft.change.as_ref().unwrap();
+    SpendableCoin {
+        outpoint: OutPoint { txid: tx.compute_txid(), vout: draft.change_vout().unwrap() },
+        amount_sats: change.amount_sats,
+        keychain: Keychain::Internal,
+        index: change.index,
+        height: None,
+        ancestors: 1,
+        ancestors_vsize: paid.vsize,
+    }
+}
+
+#[test]
+fn nodes_take_a_batch_its_child_and_every_bump_down_to_giving_up() {
+    for address_type in [AddressType::Bip84, AddressType::Bip86] {
+        let mut network = Network::with(address_type, 4, 100_000);
+        let payees = network.purse.payees(5, 30_000);
+        let fee = FeeWanted::at(sat_vb(2));
+        let first = choose(&payees, &network.means(fee), [1; 32]).unwrap();
+        let (first_tx, first_paid) = network.sends(&first, &fee);
+
+        // A second batch spends the change of the first, and lifts it.
+        let spent = |coin: &SpendableCoin| first.inputs.contains(coin);
+        network.purse.coins.retain(|coin| !spent(coin));
+        let confirmed = network.purse.coins.clone();
+        let change = change_coin(&first, &first_tx, first_paid);
+        network.purse.change.index += 1;
+        network.purse.change.script =
+            network.purse.wallet.script(Keychain::Internal, network.purse.change.index).unwrap();
+        let payees = network.purse.payees(4, 20_000);
+        let fee = FeeWanted::at(sat_vb(5)).lifting(first_paid);
+        let second = choose(&payees, &Means { required: &[change], ..network.means(fee) }, [2; 32]).unwrap();
+        let (_, paid) = network.sends(&second, &fee);
+        let together = (first_paid.fee_sats + paid.fee_sats, first_paid.vsize + paid.vsize);
+        assert!(together.0 >= 5 * together.1);
+
+        // Each version asks for no more than the last paid, and is taken all the same.
+        let mut versions = vec![paid];
+        let mut inputs = second.inputs.clone();
+        for _ in 0..5 {
+            let fee = FeeWanted::at(sat_vb(1)).replacing(&versions);
+            let means = Means { required: &inputs, optional: &confirmed, ..network.means(fee) };
+            let bump = choose(&payees, &means, [3; 32]).unwrap();
+            versions.push(network.sends(&bump, &fee).1);
+            inputs = bump.inputs;
+        }
+        let fee = FeeWanted::at(sat_vb(1)).replacing(&versions);
+        let means = Means { required: &inputs, optional: &[], ..network.means(fee) };
+        let (given_up, _) = network.sends(&to_ourselves(&means, [4; 32]).unwrap(), &fee);
+
+        network.sandbox.mine(1, false, NOW_MS).unwrap();
+        let block = network.sandbox.block(network.sandbox.tip().unwrap().height).unwrap().unwrap();
+        let mined: Vec<Txid> = block.txdata.iter().skip(1).map(Transaction::compute_txid).collect();
+        assert_eq!(mined, [first_tx.compute_txid(), given_up.compute_txid()]);
+    }
+}
+
+#[test]
+fn nodes_take_a_bump_that_needs_more_coins() {
+    let mut network = Network::with(AddressType::Bip84, 6, 100_000);
+    let payees = network.purse.payees(3, 30_000);
+    let payees: Vec<_> = payees.into_iter().map(|payee| Payee { amount_sats: 33_000, ..payee }).collect();
+    let coins = network.purse.coins.clone();
+    let fee = FeeWanted::at(sat_vb(1));
+    let only = Means { optional: &coins[..1], ..network.means(fee) };
+    let first = choose(&payees, &only, [1; 32]).unwrap();
+    let (_, paid) = network.sends(&first, &fee);
+    let fee = FeeWanted::at(sat_vb(10)).replacing(&[paid]);
+    let means = Means { required: &first.inputs, ..network.means(fee) };
+    let bump = choose(&payees, &means, [2; 32]).unwrap();
+    assert!(bump.inputs.len() > first.inputs.len());
+    network.sends(&bump, &fee);
+    network.sandbox.mine(1, false, NOW_MS).unwrap();
+}
+
+#[test]
+fn nodes_take_the_largest_transaction_of_ours() {
+    let mut network = Network::with(AddressType::Bip84, 1, 50_000_000);
+    let payees = network.purse.payees(3_000, 600);
+    let fee = FeeWanted::at(sat_vb(1));
+    let (draft, places) = choose_most(&payees, &network.means(fee), [1; 32]).unwrap();
+    assert!(draft.vsize > MAX_VSIZE_WITH_ANCESTORS - 100, "{}", draft.vsize);
+    assert!(places.is_sorted() && places.len() > 2_000);
+    network.sends(&draft, &fee);
+}

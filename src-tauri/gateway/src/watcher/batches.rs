@@ -1,0 +1,207 @@
+//! What a look, or an answer to a broadcast, means for payouts: the rules' answer to where their transactions stand,
+//! written with all that follows from it. A repeat changes nothing.
+
+use std::collections::BTreeSet;
+
+use bitcoin::{Transaction, Txid};
+use tillgate_domain::batch::{self, Position, Version};
+use tillgate_domain::payout::PayoutState;
+
+use crate::gateway::StaffWarning;
+use crate::ledger::{self, About};
+use crate::notifications::outbox::{Outbox, OutboxError};
+use crate::notifications::refunds;
+use crate::store::batches::VersionRow;
+use crate::store::ledger::LedgerKind;
+use crate::store::payouts::PayoutRow;
+use crate::store::twins::TwinRow;
+use crate::store::{Reader, StoreError};
+
+/// Ancestors that are followed upwards to find what rules a transaction out; the sender makes no longer lines.
+const ANCESTORS_MAX: u32 = 25;
+
+const GIVEN_UP: &str = "it was given up, and the coins went back to the wallet";
+const RULED_OUT: &str = "another transaction spent its coins and has 6 confirmations: nothing was sent to the address";
+
+/// What of payouts a look touched.
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    pub batches: BTreeSet<i64>,
+    pub twins: BTreeSet<Txid>,
+}
+
+/// Computes afresh what became of a batch and its payouts, under a tip of this height. Answers what staff should know.
+///
+/// # Errors
+/// When it cannot be stored.
+pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Result<Vec<StaffWarning>, OutboxError> {
+    let tx = outbox.tx;
+    let rows = tx.versions(batch_seq)?;
+    let mut batch = tx.batch(batch_seq)?.ok_or(StoreError::BadValue("batches.seq"))?;
+    let versions = rows.iter().map(|row| facts(tx, row)).collect::<Result<Vec<_>, _>>()?;
+    let is_ruled_out = batch::is_ruled_out(&versions, tip_height);
+    let gave_up = rows.iter().find(|row| !row.pays && matches!(row.position, Position::Block { .. }));
+    let reason = if gave_up.is_some() { GIVEN_UP } else { RULED_OUT };
+    let mut warnings = Vec::new();
+    let payouts = tx.payouts_of_batch(batch_seq)?;
+    let count = payouts.len() as u64;
+    for (index, payout) in (0u64..).zip(payouts) {
+        let share = |txid: Txid| {
+            let version = rows.iter().find(|row| row.txid == txid && row.pays);
+            version.map_or(0, |version| batch::fee_share_sats(version.fee_sats, count, index))
+        };
+        warnings.extend(settle_payout(outbox, payout, &versions, share, reason, tip_height)?);
+    }
+    let is_mined = |version: &Version| version.pays && matches!(version.position, Position::Block { .. });
+    batch.live = !is_ruled_out && (batch.live || versions.iter().any(is_mined));
+    let fee_of_giving_up = gave_up.filter(|_| is_ruled_out).map_or(0, |row| sats(row.fee_sats));
+    if batch.booked_fee_sats != -fee_of_giving_up {
+        let about = About { txid: gave_up.map(|row| row.txid), ..About::default() };
+        ledger::book(outbox, LedgerKind::Other, -fee_of_giving_up - batch.booked_fee_sats, about)?;
+        batch.booked_fee_sats = -fee_of_giving_up;
+    }
+    tx.save_batch(&batch, batch::is_pending(&versions, tip_height))?;
+    Ok(warnings)
+}
+
+/// The same for a payout that is in no batch yet, and that another copy of the wallet may have paid.
+///
+/// # Errors
+/// When it cannot be stored.
+pub(crate) fn settle_alone(
+    outbox: &Outbox<'_>,
+    payout: PayoutRow,
+    tip_height: u32,
+) -> Result<Option<StaffWarning>, OutboxError> {
+    settle_payout(outbox, payout, &[], |_| 0, RULED_OUT, tip_height)
+}
+
+/// Makes a payout that has no stored transaction FAILED.
+///
+/// # Errors
+/// When it cannot be stored.
+pub(crate) fn fail(outbox: &Outbox<'_>, mut row: PayoutRow, reason: &str) -> Result<(), OutboxError> {
+    row.state = PayoutState::Failed;
+    row.failure_reason = Some(reason.to_owned());
+    save(outbox, row, true)
+}
+
+fn settle_payout(
+    outbox: &Outbox<'_>,
+    mut row: PayoutRow,
+    versions: &[Version],
+    fee_share_sats: impl FnOnce(Txid) -> u64,
+    reason: &str,
+    tip_height: u32,
+) -> Result<Option<StaffWarning>, OutboxError> {
+    let twins = outbox.tx.twins_of_payout(row.seq)?;
+    let twins = twins.iter().map(|twin| twin_facts(outbox.tx, twin)).collect::<Result<Vec<_>, _>>()?;
+    let settled = batch::settle(row.state, versions, &twins, tip_height);
+    let before = row.clone();
+    row.state = settled.state;
+    row.txid = settled.txid.or(row.txid);
+    let mut warning = None;
+    match (before.state, row.state) {
+        (from, to) if from == to => {}
+        (from, PayoutState::Sent) => {
+            row.sent_at = Some(outbox.now);
+            row.failure_reason = None;
+            if from == PayoutState::Failed {
+                warning = Some(StaffWarning::FailedPayoutWasSent { payout_id: row.id });
+            }
+        }
+        (_, PayoutState::Failed) => row.failure_reason = Some(reason.to_owned()),
+        _ => {}
+    }
+    let is_mined = |payer: &Version| payer.pays && matches!(payer.position, Position::Block { .. });
+    if versions.iter().any(is_mined) && twins.iter().any(is_mined) {
+        warning = Some(StaffWarning::PayoutPaidTwice { payout_id: row.id });
+    }
+    let fee = row.txid.map_or(0, fee_share_sats);
+    book(outbox, &mut row, fee)?;
+    // The first value of `btcTxId` is not notified by itself.
+    let is_notified = before.state != row.state || (before.txid.is_some() && before.txid != row.txid);
+    if row != before {
+        save(outbox, row, is_notified)?;
+    }
+    Ok(warning)
+}
+
+/// Brings a payout's rows of the ledger up to date. Until it is SENT it is reckoned as nothing.
+fn book(outbox: &Outbox<'_>, row: &mut PayoutRow, fee_share_sats: u64) -> Result<(), StoreError> {
+    let is_sent = row.state == PayoutState::Sent;
+    let amount_sats = if is_sent { -sats(row.amount_sats) } else { 0 };
+    let fee_sats = if is_sent { -sats(fee_share_sats) } else { 0 };
+    let about = About { txid: row.txid, payout_seq: Some(row.seq), payment_seq: None };
+    let offered_fee_sats = sats(row.network_fee_sats);
+    let offered = |booked_sats: i64| if booked_sats == 0 { 0 } else { -offered_fee_sats };
+    let fee_moves = offered(amount_sats) - offered(row.booked_sats);
+    ledger::book(outbox, LedgerKind::Payout, amount_sats - row.booked_sats, about)?;
+    ledger::book(outbox, LedgerKind::Fee, fee_moves, about)?;
+    ledger::book(outbox, LedgerKind::FeeDifference, fee_sats - row.booked_fee_sats - fee_moves, about)?;
+    row.booked_sats = amount_sats;
+    row.booked_fee_sats = fee_sats;
+    Ok(())
+}
+
+fn save(outbox: &Outbox<'_>, mut row: PayoutRow, is_notified: bool) -> Result<(), OutboxError> {
+    if is_notified {
+        row.current_at = row.current_at.moved_on(outbox.now);
+    }
+    outbox.tx.update_payout(&row)?;
+    refunds::anomaly_after(outbox, &row)?;
+    if is_notified {
+        outbox.queue_payout(&row)?;
+    }
+    Ok(())
+}
+
+/// Where a version stands, and what rules it out.
+pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, StoreError> {
+    Ok(Version {
+        txid: row.txid,
+        pays: row.pays,
+        accepted: row.accepted_at.is_some(),
+        position: row.position,
+        conflict_height: conflict_height(reader, &row.tx, &row.txid, ANCESTORS_MAX)?,
+    })
+}
+
+fn twin_facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
+    let TwinRow { txid, position, .. } = *twin;
+    let ours = conflict_height(reader, &twin.tx, &txid, ANCESTORS_MAX)?;
+    let conflict_height = [twin.conflict_height, ours].into_iter().flatten().min();
+    Ok(Version { txid, pays: true, accepted: false, position, conflict_height })
+}
+
+/// The lowest height of a block with a transaction that spends an input of this one, or of its unconfirmed ancestors as
+/// far as they are ours. It is told from our coins, so that it is known of a transaction that no backend ever took.
+fn conflict_height(
+    reader: &Reader<'_>,
+    tx: &Transaction,
+    txid: &Txid,
+    ancestors: u32,
+) -> Result<Option<u32>, StoreError> {
+    let mut lowest: Option<u32> = None;
+    for outpoint in tx.input.iter().map(|input| input.previous_output) {
+        let Some(coin) = reader.coin_facts(&outpoint)? else { continue };
+        let spent_height = coin.spent_height.filter(|_| coin.spent_by.as_ref() != Some(txid));
+        let of_parent = match coin.position {
+            Position::Block { .. } | Position::Mempool => None,
+            Position::Absent => match reader.version(&outpoint.txid)?.filter(|_| ancestors > 0) {
+                Some(parent) => {
+                    let above = conflict_height(reader, &parent.tx, &parent.txid, ancestors - 1)?;
+                    [coin.conflict_height, above].into_iter().flatten().min()
+                }
+                None => coin.conflict_height,
+            },
+        };
+        lowest = [lowest, spent_height, of_parent].into_iter().flatten().min();
+    }
+    Ok(lowest)
+}
+
+/// 21 million BTC are 2.1e15 satoshis, far below the range.
+pub(super) fn sats(sats: u64) -> i64 {
+    i64::try_from(sats).unwrap_or(i64::MAX)
+}

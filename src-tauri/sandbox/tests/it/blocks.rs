@@ -1,0 +1,231 @@
+//! What goes into a block: by fee rate, by family, or exactly what a miner likes.
+
+use bitcoin::{Amount, OutPoint, Transaction, TxOut, Txid};
+use tillgate_sandbox::{BroadcastFault, BroadcastRefusal, FaultsPatch, Pay, SandboxError};
+
+use crate::common::{Fixture, INITIAL_HEIGHT, NOW_MS, unsigned};
+
+fn first_output(tx: &Transaction) -> (OutPoint, u64) {
+    (OutPoint { txid: tx.compute_txid(), vout: 0 }, tx.output[0].value.to_sat())
+}
+
+fn pay_at(f: &Fixture, rate_sat_vb: u64) -> Txid {
+    let script = f.shop.script.clone();
+    let pay = Pay { script, amount_sats: 90_000, parts: 1, fee_rate_sat_vb: Some(rate_sat_vb), confirmations: 0 };
+    f.sandbox.pay(pay, NOW_MS).unwrap()[0]
+}
+
+/// Some 50 kvB: a spend of one coin into the first output and 1,600 small ones.
+fn large(f: &Fixture, coin: (OutPoint, u64)) -> Transaction {
+    let small = TxOut { value: Amount::from_sat(330), script_pubkey: f.shop.script.clone() };
+    let mut outputs = vec![small; 1_601];
+    outputs[0].value = Amount::from_sat(coin.1 - 1_600 * 330 - 60_000);
+    let mut tx = unsigned(&[coin], outputs);
+    f.shop.sign(&mut tx, &[coin]);
+    assert!((49_000..51_000).contains(&tx.vsize()), "{}", tx.vsize());
+    tx
+}
+
+#[test]
+fn what_pays_less_than_the_miner_wants_waits_for_others() {
+    let f = Fixture::new();
+    let (one, five, ten) = (pay_at(&f, 1), pay_at(&f, 5), pay_at(&f, 10));
+    // A signature may be a byte shorter than was reckoned with, and the rate a little higher.
+    f.sandbox.mine_above(2, 10_500, NOW_MS).unwrap();
+    assert!(f.is_in_mempool(ten));
+    f.sandbox.mine_above(1, 10_000, NOW_MS).unwrap();
+    assert!(f.is_in_block(ten) && f.is_in_mempool(five));
+    f.sandbox.mine_above(1, 4_999, NOW_MS).unwrap();
+    assert!(f.is_in_block(five) && f.is_in_mempool(one));
+    f.sandbox.mine(1, false, NOW_MS).unwrap();
+    assert!(f.is_in_block(one));
+    assert!(matches!(f.sandbox.mine_above(0, 1, NOW_MS), Err(SandboxError::BlockCount { .. })));
+}
+
+#[test]
+fn a_child_that_pays_for_its_parent_brings_it_along_and_no_other_is_mined_before_its_parent() {
+    let f = Fixture::new();
+    // The customer's payment of some 141 vB at 1 sat/vB.
+    let parent = pay_at(&f, 1);
+    let poor = f.shop.spend(&[f.shop_coin(parent)], 1_500);
+    f.sandbox.broadcast(&poor, NOW_MS).unwrap();
+    // 110 vB: 13 sat/vB of its own, but below 7 with its parent.
+    f.sandbox.mine_above(1, 7_000, NOW_MS).unwrap();
+    assert!(f.is_in_mempool(parent) && f.is_in_mempool(poor.compute_txid()));
+    let rich = f.shop.spend(&[f.shop_coin(parent)], 3_000);
+    f.sandbox.broadcast(&rich, NOW_MS).unwrap();
+    let cheap = f.shop.spend(&[first_output(&rich)], 200);
+    f.sandbox.broadcast(&cheap, NOW_MS).unwrap();
+    f.sandbox.mine_above(1, 7_000, NOW_MS).unwrap();
+    assert!(f.is_in_block(parent) && f.is_in_block(rich.compute_txid()));
+    assert!(f.is_in_mempool(cheap.compute_txid()), "what it rests on paid for itself alone");
+}
+
+#[test]
+fn once_a_parent_is_paid_for_its_other_children_count_for_themselves() {
+    let f = Fixture::new();
+    let coin = f.shop_coin(pay_at(&f, 5));
+    f.sandbox.mine(1, false, NOW_MS).unwrap();
+    let outputs =
+        [40_000, 49_800].map(|sats| TxOut { value: Amount::from_sat(sats), script_pubkey: f.shop.script.clone() });
+    let mut parent = unsigned(&[coin], outputs.to_vec());
+    f.shop.sign(&mut parent, &[coin]);
+    let txid = parent.compute_txid();
+    let modest = f.shop.spend(&[(OutPoint { txid, vout: 0 }, 40_000)], 1_100);
+    let generous = f.shop.spend(&[(OutPoint { txid, vout: 1 }, 49_800)], 4_000);
+    for tx in [&parent, &modest, &generous] {
+        f.sandbox.broadcast(tx, NOW_MS).unwrap();
+    }
+    f.sandbox.mine_above(1, 9_900, NOW_MS).unwrap();
+    let block = f.sandbox.block(INITIAL_HEIGHT + 2).unwrap().unwrap();
+    let mined: Vec<Txid> = block.txdata.iter().skip(1).map(Transaction::compute_txid).collect();
+    assert_eq!(mined, [txid, generous.compute_txid(), modest.compute_txid()]);
+}
+
+#[test]
+fn a_child_of_richer_parents_that_pays_less_itself_stays_out() {
+    let f = Fixture::new();
+    let coin = f.shop_coin(f.pay(100_000, 1));
+    let outputs =
+        [49_800, 50_000].map(|sats| TxOut { value: Amount::from_sat(sats), script_pubkey: f.shop.script.clone() });
+    let mut first = unsigned(&[coin], outputs.to_vec());
+    f.shop.sign(&mut first, &[coin]);
+    let txid = first.compute_txid();
+    let one = f.shop.spend(&[(OutPoint { txid, vout: 0 }, 49_800)], 1_500);
+    let other = f.shop.spend(&[(OutPoint { txid, vout: 1 }, 50_000)], 1_500);
+    // 8 sat/vB of its own, and 8.5 together with the two and what those rest on.
+    let child = f.shop.spend(&[first_output(&one), first_output(&other)], 1_424);
+    for tx in [&first, &one, &other, &child] {
+        f.sandbox.broadcast(tx, NOW_MS).unwrap();
+    }
+    f.sandbox.mine_above(1, 8_200, NOW_MS).unwrap();
+    assert!(f.is_in_mempool(child.compute_txid()));
+    f.sandbox.mine_above(1, 7_900, NOW_MS).unwrap();
+    assert_eq!(f.sandbox.status().unwrap().mempool, []);
+}
+
+#[test]
+fn a_line_above_101_kvb_is_refused() {
+    let f = Fixture::new();
+    let first = large(&f, f.shop_coin(f.pay(50_000_000, 1)));
+    let second = large(&f, first_output(&first));
+    let third = large(&f, first_output(&second));
+    for tx in [&first, &second] {
+        f.sandbox.broadcast(tx, NOW_MS).unwrap();
+    }
+    let refused = f.sandbox.broadcast(&third, NOW_MS).unwrap_err();
+    assert!(matches!(&refused, BroadcastRefusal::Policy(why) if why.contains("101 kvB")), "{refused}");
+    // With its parent in a block it is fine, and so is a small one behind the two.
+    let small = f.shop.spend(&[first_output(&second)], 300);
+    f.sandbox.broadcast(&small, NOW_MS).unwrap();
+    f.sandbox.evict(small.compute_txid(), NOW_MS).unwrap();
+    f.sandbox.mine(1, false, NOW_MS).unwrap();
+    f.sandbox.broadcast(&third, NOW_MS).unwrap();
+}
+
+#[test]
+fn all_unconfirmed_ancestors_count_though_each_line_is_short() {
+    let f = Fixture::new();
+    let parents = [50_000_000, 60_000_000].map(|sats| large(&f, f.shop_coin(f.pay(sats, 1))));
+    for tx in &parents {
+        f.sandbox.broadcast(tx, NOW_MS).unwrap();
+    }
+    let coins = parents.each_ref().map(first_output);
+    let mut child =
+        unsigned(&coins, vec![TxOut { value: Amount::from_sat(330), script_pubkey: f.shop.script.clone() }; 200]);
+    f.shop.sign(&mut child, &coins);
+    let refused = f.sandbox.broadcast(&child, NOW_MS).unwrap_err();
+    assert!(matches!(&refused, BroadcastRefusal::Policy(why) if why.contains("101 kvB")), "{refused}");
+    f.sandbox.broadcast(&f.shop.spend(&coins, 500), NOW_MS).unwrap();
+}
+
+#[test]
+fn a_parents_descendants_stay_below_101_kvb_too() {
+    let f = Fixture::new();
+    let coin = f.shop_coin(f.pay(50_000_000, 1));
+    let outputs =
+        [15_000_000; 3].map(|sats| TxOut { value: Amount::from_sat(sats), script_pubkey: f.shop.script.clone() });
+    let mut parent = unsigned(&[coin], outputs.to_vec());
+    f.shop.sign(&mut parent, &[coin]);
+    let txid = parent.compute_txid();
+    f.sandbox.broadcast(&parent, NOW_MS).unwrap();
+    let child = |vout| large(&f, (OutPoint { txid, vout }, 15_000_000));
+    f.sandbox.broadcast(&child(0), NOW_MS).unwrap();
+    f.sandbox.broadcast(&child(1), NOW_MS).unwrap();
+    let refused = f.sandbox.broadcast(&child(2), NOW_MS).unwrap_err();
+    assert!(matches!(&refused, BroadcastRefusal::Policy(why) if why.contains("descendants")), "{refused}");
+}
+
+#[test]
+fn the_twenty_sixth_in_a_line_is_refused() {
+    let f = Fixture::new();
+    let mut coin = f.shop_coin(f.pay(50_000_000, 1));
+    for _ in 1..=25 {
+        let tx = f.shop.spend(&[coin], 500);
+        f.sandbox.broadcast(&tx, NOW_MS).unwrap();
+        coin = first_output(&tx);
+    }
+    let refused = f.sandbox.broadcast(&f.shop.spend(&[coin], 500), NOW_MS).unwrap_err();
+    assert!(matches!(&refused, BroadcastRefusal::Policy(why) if why.contains("24")), "{refused}");
+}
+
+#[test]
+fn a_miner_takes_what_the_mempool_never_saw_and_its_conflicts_drop_out() {
+    let f = Fixture::new();
+    let coin = f.shop_coin(f.pay(50_000, 1));
+    let ours = f.shop.spend(&[coin], 1_000);
+    let child = f.shop.spend(&[first_output(&ours)], 1_000);
+    for tx in [&ours, &child] {
+        f.sandbox.broadcast(tx, NOW_MS).unwrap();
+    }
+    let waiting = f.pay(60_000, 0);
+    // Pays no fee at all, as its child does: no rule of consensus asks for one.
+    let twin = f.shop.spend(&[coin], 0);
+    let twins_child = f.shop.spend(&[first_output(&twin)], 0);
+    f.sandbox.set_faults(FaultsPatch { broadcast: Some(BroadcastFault::Reject), ..Default::default() }).unwrap();
+    let since = f.sandbox.changes_since(0, 10_000).unwrap().cursor;
+    let hash = f.sandbox.mine_transactions(&[twin.clone(), twins_child.clone()], NOW_MS).unwrap();
+    let block = f.sandbox.block(INITIAL_HEIGHT + 2).unwrap().unwrap();
+    assert_eq!(block.block_hash(), hash);
+    assert_eq!(block.txdata[1..], [twin.clone(), twins_child]);
+    assert_eq!(f.sandbox.status().unwrap().mempool, [waiting]);
+    let changes = f.sandbox.changes_since(since, 10_000).unwrap().txs;
+    for tx in [&ours, &child, &twin] {
+        assert!(changes.iter().any(|view| view.txid == tx.compute_txid()));
+    }
+    assert_eq!(f.view(ours.compute_txid()).conflict_height, Some(INITIAL_HEIGHT + 2));
+    // An older version that was replaced, and the block that held the newer one is gone.
+    f.sandbox.reorg(1, true, NOW_MS).unwrap();
+    f.sandbox.mine_transactions(std::slice::from_ref(&ours), NOW_MS).unwrap();
+    assert!(f.is_in_block(ours.compute_txid()) && f.is_absent(twin.compute_txid()));
+}
+
+#[test]
+fn a_miner_cannot_break_the_rules_of_consensus() {
+    let f = Fixture::new();
+    let coin = f.shop_coin(f.pay(50_000, 1));
+    let good = f.shop.spend(&[coin], 1_000);
+    let child = f.shop.spend(&[first_output(&good)], 1_000);
+    let mut unsigned_spend = good.clone();
+    unsigned_spend.input[0].witness.clear();
+    let greedy = f.shop.spend(&[(coin.0, coin.1 + 5_000)], 0);
+    let unknown = f.shop.spend(&[(OutPoint { txid: "22".repeat(32).parse().unwrap(), vout: 0 }, 50_000)], 500);
+    let rival = f.shop.spend(&[coin], 2_000);
+    for broken in [
+        vec![child.clone(), good.clone()],
+        vec![unsigned_spend],
+        vec![greedy],
+        vec![unknown],
+        vec![good.clone(), rival.clone()],
+        vec![good.clone(), good.clone()],
+    ] {
+        let refused = f.sandbox.mine_transactions(&broken, NOW_MS).unwrap_err();
+        assert!(matches!(refused, SandboxError::InvalidBlock(_)), "{refused}");
+    }
+    assert_eq!(f.sandbox.tip().unwrap().height, INITIAL_HEIGHT + 1);
+    assert!(!f.sandbox.is_known(good.compute_txid()).unwrap());
+    f.sandbox.broadcast(&good, NOW_MS).unwrap();
+    assert!(f.sandbox.mine_transactions(std::slice::from_ref(&child), NOW_MS).is_err(), "its parent is in no block");
+    f.sandbox.mine_transactions(&[good, child], NOW_MS).unwrap();
+    assert!(f.sandbox.mine_transactions(&[rival], NOW_MS).is_err(), "the coin is spent");
+}

@@ -1,0 +1,155 @@
+//! Everything that goes on where a merchant pays out, as fast as the gateway takes it, until the gateway is gone.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use axum::body::Body;
+use axum::http::{Method, Request};
+use bitcoin::hashes::Hash as _;
+use bitcoin::{Address, Network, ScriptBuf, WPubkeyHash};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::harness::Answer;
+use crate::harness::client::{Client, text};
+use crate::harness::sandbox::btc;
+use crate::random::Random;
+use crate::site::Site;
+
+/// Bumps on the command line between two kills.
+const BUMPS: usize = 2;
+
+/// What was asked for: by address, the sum and whether an approval was acknowledged.
+#[derive(Clone, Default)]
+pub struct Asked {
+    pub payouts: Arc<Mutex<BTreeMap<String, (u64, bool)>>>,
+    /// Ids of payouts that were answered, with the address.
+    ids: Arc<Mutex<Vec<(String, String)>>>,
+    numbers: Arc<AtomicU64>,
+}
+
+/// Nobody answers any more.
+pub struct Gone;
+
+/// Those who ask one gateway.
+#[derive(Clone)]
+pub struct Load {
+    pub client: Client,
+    pub asked: Asked,
+}
+
+impl Asked {
+    /// An address that nobody else is paid at.
+    pub fn address(&self) -> String {
+        let mut hash = [7; 20];
+        hash[..8].copy_from_slice(&self.numbers.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+        let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(hash));
+        Address::from_script(&script, Network::Regtest).unwrap().to_string()
+    }
+
+    pub fn approved(&self, address: &str) {
+        self.payouts.lock().unwrap().get_mut(address).unwrap().1 = true;
+    }
+}
+
+impl Load {
+    pub async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Answer, Gone> {
+        let request: Request<Body> = match body {
+            Value::Null => self.client.request(method, path).body(Body::empty()).unwrap(),
+            body => self.client.json_request(method, path, body),
+        };
+        let answer = self.client.try_send(request).await.ok_or(Gone)?;
+        assert_ne!(answer.status, 500, "{path}: {}", answer.text());
+        Ok(answer)
+    }
+
+    /// An offer, which is approved at once, later, or never.
+    async fn pay_out(&self, random: &mut Random) -> Result<(), Gone> {
+        tokio::time::sleep(random.pause(25)).await;
+        let (address, amount_sats) = (self.asked.address(), 10_000 + random.below(150_000));
+        self.asked.payouts.lock().unwrap().insert(address.clone(), (amount_sats, false));
+        let how = random.below(10);
+        let path = if how < 5 { "/v2/payouts?autoApprove=true" } else { "/v2/payouts" };
+        let body = json!({ "btcAmount": btc(amount_sats), "currency": "USD", "address": address });
+        let answer = self.send(Method::POST, path, &body).await?;
+        if answer.status != 200 {
+            return Ok(());
+        }
+        let id = text(&answer.json()["payoutId"]);
+        self.asked.ids.lock().unwrap().push((id.clone(), address.clone()));
+        if how < 5 {
+            self.asked.approved(&address);
+        } else if how < 8 {
+            let answer = self.send(Method::POST, "/v2/payouts/approve", &json!({ "payoutId": id })).await?;
+            if answer.status == 200 {
+                self.asked.approved(&address);
+            }
+        }
+        Ok(())
+    }
+
+    /// Blocks, reorganisations, evictions, and a network that misbehaves.
+    async fn chain_moves(&self, random: &mut Random) -> Result<(), Gone> {
+        tokio::time::sleep(random.pause(30)).await;
+        let (path, body) = match random.below(100) {
+            0..=9 => ("/sandbox/blocks", json!({ "empty": true })),
+            10..=15 => ("/sandbox/blocks", json!({ "minFeeRate": 5 })),
+            16..=27 => ("/sandbox/reorg", json!({ "depth": 1 + random.below(4) })),
+            28..=33 => ("/sandbox/clock", json!({ "advanceSeconds": 1 + random.below(3) })),
+            34..=55 => {
+                let fault = *random.pick(&["ok", "ok", "reject", "timeout", "forget"]).unwrap();
+                return self.send(Method::PUT, "/sandbox/faults", &json!({ "broadcast": fault })).await.map(drop);
+            }
+            56..=70 => return self.evict(random).await,
+            _ => ("/sandbox/blocks", json!({})),
+        };
+        self.send(Method::POST, path, &body).await.map(drop)
+    }
+
+    /// A transaction that sends payouts drops out of the mempool.
+    async fn evict(&self, random: &mut Random) -> Result<(), Gone> {
+        let page = self.send(Method::GET, "/v2/payouts?limit=20", &Value::Null).await?.json();
+        let records = page["items"].as_array().cloned().unwrap_or_default();
+        let txids: Vec<String> = records.iter().filter_map(|it| it["btcTxId"].as_str().map(str::to_owned)).collect();
+        match random.pick(&txids) {
+            Some(txid) => {
+                let path = format!("/sandbox/transactions/{txid}/evict");
+                self.send(Method::POST, &path, &Value::Null).await.map(drop)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Staff bump on the command line, which opens the gateway itself where none runs any more.
+    async fn bump(&self, mut command: Command, random: &mut Random) {
+        tokio::time::sleep(random.pause(250)).await;
+        let ids = self.asked.ids.lock().unwrap().clone();
+        let newest = &ids[ids.len().saturating_sub(12)..];
+        let Some((id, _)) = random.pick(newest) else { return };
+        command.arg(id);
+        if random.chance(60) {
+            command.arg("--fee-rate").arg((3 + random.below(60)).to_string());
+        }
+        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        assert!(output.status.code().is_some_and(|code| code < 2), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Starts them all; each ends when the gateway does not answer.
+    pub fn start(&self, site: &Site, random: &mut Random) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        for _ in 0..2 {
+            let (load, mut draws) = (self.clone(), random.fork());
+            tasks.spawn(async move { while load.pay_out(&mut draws).await.is_ok() {} });
+        }
+        let (load, mut draws) = (self.clone(), random.fork());
+        tasks.spawn(async move { while load.chain_moves(&mut draws).await.is_ok() {} });
+        for _ in 0..BUMPS {
+            let (load, mut draws) = (self.clone(), random.fork());
+            let command = site.program.command(&["payouts", "bump", "--json"]);
+            tasks.spawn(async move { load.bump(command, &mut draws).await });
+        }
+        tasks
+    }
+}

@@ -1,0 +1,200 @@
+//! Payouts as a shop's program, the merchant's staff and the network live them.
+
+use serde_json::{Value, json};
+
+use crate::harness::Scene;
+use crate::harness::client::{payment_request, text};
+use crate::harness::sandbox::{btc, sats};
+use crate::harness::signature::webhook_signature_is_by;
+
+/// Addresses of somebody else, none used by another test of this file's scenes.
+const ADDRESSES: [&str; 4] = [
+    "bcrt1qqyqszqgpqyqszqgpqyqszqgpqyqszqgpvxat9t",
+    "bcrt1qqgpqyqszqgpqyqszqgpqyqszqgpqyqszazmwwa",
+    "bcrt1qqvpsxqcrqvpsxqcrqvpsxqcrqvpsxqcruj60yu",
+    "bcrt1qqszqgpqyqszqgpqyqszqgpqyqszqgpqyuza2rq",
+];
+
+/// Confirmed coins of 0.01 BTC each in the wallet.
+async fn fund(scene: &Scene, coins: u32) {
+    for _ in 0..coins {
+        let bill = scene.bill("10.00").await;
+        scene.pay_sats(&bill.id, 1_000_000).await;
+    }
+    scene.mine(2).await;
+}
+
+fn request(scene: &Scene, address: &str, sats: u64) -> Value {
+    json!({
+        "btcAmount": btc(sats),
+        "currency": "EUR",
+        "address": address,
+        "comment": "rent",
+        "notificationUrl": format!("{}/payout", scene.shop.url()),
+    })
+}
+
+async fn approved(scene: &Scene, address: &str, sats: u64) -> String {
+    let payout = scene.post("/v2/payouts?autoApprove=true", &request(scene, address, sats)).await.ok();
+    assert_eq!(payout["status"], "QUEUED", "{payout}");
+    text(&payout["payoutId"])
+}
+
+async fn payout(scene: &Scene, id: &str) -> Value {
+    scene.get(&format!("/v2/payouts/{id}")).await.ok()
+}
+
+async fn expect(scene: &Scene, id: &str, state: &str) -> Value {
+    let record = payout(scene, id).await;
+    assert_eq!(record["status"], state, "{record}");
+    record
+}
+
+/// Exactly one output of this sum pays the address, and it is in a block.
+async fn is_paid_once(scene: &Scene, address: &str, amount_sats: u64) {
+    let outputs = scene.outputs_to(address).await;
+    assert_eq!(outputs.len(), 1, "{outputs:?}");
+    assert_eq!(sats(&outputs[0]["btcAmount"]), i64::try_from(amount_sats).unwrap());
+    assert!(outputs[0]["confirmations"].as_u64().unwrap() > 0, "{outputs:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_offer_is_approved_and_sent_and_the_shop_hears_it_signed() {
+    let scene = Scene::open().await;
+    let hmac_key = text(&scene.gateway.program().json(&["hmac-key", "rotate"])["key"]);
+    fund(&scene, 2).await;
+
+    // The shop asks, and reads exact amounts.
+    let offer = scene.post("/v2/payouts", &request(&scene, ADDRESSES[0], 300_000)).await.ok();
+    let id = text(&offer["payoutId"]);
+    assert_eq!(
+        (&offer["status"], &offer["comment"], &offer["currency"]),
+        (&json!("NEW"), &json!("rent"), &json!("EUR"))
+    );
+    assert_eq!(sats(&offer["btcAmount"]), 300_000);
+    assert!(sats(&offer["networkFeeBtc"]) > 0 && offer["exchangeRate"].is_number(), "{offer}");
+    assert!(offer.get("balanceShort").is_none() && offer.get("btcTxId").is_none(), "{offer}");
+
+    // It is approved, and waits half a minute for others that may share its transaction.
+    let approval = json!({ "payoutId": id });
+    let queued = scene.post("/v2/payouts/approve", &approval).await.ok();
+    assert_eq!((&queued["status"], &queued["approvedBy"]), (&json!("QUEUED"), &json!("shop")));
+    let again = scene.post("/v2/payouts/approve", &approval).await;
+    assert_eq!((again.status.as_u16(), &again.json()[0]["errorType"]), (409, &json!("PAYOUT_NOT_PENDING")));
+    scene.advance_clock(30).await;
+    let sent = expect(&scene, &id, "SENT").await;
+    assert_eq!(scene.sandbox().await["mempool"], json!([sent["btcTxId"]]));
+    // The offer named the fee that a transaction for it alone pays.
+    let limit = scene.get("/v2/payouts/limit").await.ok();
+    assert_eq!(sats(&limit["used"]), 300_000);
+
+    scene.mine(1).await;
+    is_paid_once(&scene, ADDRESSES[0], 300_000).await;
+    let told = scene.shop.hears_of(&id, "the payout", |record| record["status"] == "SENT").await;
+    assert_eq!((&told["notificationType"], &told), (&json!("PAYOUT"), &expect(&scene, &id, "SENT").await));
+    let notification = scene.shop.received().into_iter().find(|one| one.path == "/payout").unwrap();
+    assert!(webhook_signature_is_by(&notification, &hmac_key));
+    assert_eq!(scene.post_empty(&format!("/v2/payouts/notify/{id}")).await.ok(), json!({ "value": 200 }));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn payouts_that_are_approved_together_share_a_transaction_and_are_found_by_it() {
+    let scene = Scene::open().await;
+    fund(&scene, 2).await;
+    let first = approved(&scene, ADDRESSES[0], 300_000).await;
+    let second = approved(&scene, ADDRESSES[1], 200_000).await;
+    scene.advance_clock(30).await;
+    let txid = text(&expect(&scene, &first, "SENT").await["btcTxId"]);
+    assert_eq!(expect(&scene, &second, "SENT").await["btcTxId"], txid);
+    for alias in ["btcTxId", "transactionId"] {
+        let found = scene.get(&format!("/v2/payouts?{alias}={txid}")).await;
+        assert_eq!(found.headers.contains_key("deprecation"), alias == "transactionId");
+        assert_eq!(found.ok()["paginationInfo"]["itemsCount"], 2);
+    }
+    scene.mine(1).await;
+    is_paid_once(&scene, ADDRESSES[0], 300_000).await;
+    is_paid_once(&scene, ADDRESSES[1], 200_000).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_the_network_answers_and_however_the_program_ends_a_payout_arrives_once() {
+    for fault in ["reject", "timeout", "forget"] {
+        let mut scene = Scene::open().await;
+        fund(&scene, 2).await;
+        scene.faults(json!({ "broadcast": fault })).await;
+        let id = approved(&scene, ADDRESSES[0], 300_000).await;
+        scene.advance_clock(30).await;
+        scene.gateway.kill();
+        scene.gateway.start_again();
+        scene.mine(1).await;
+        scene.faults(json!({ "broadcast": "ok" })).await;
+        scene.mine(1).await;
+        scene.mine(1).await;
+        expect(&scene, &id, "SENT").await;
+        is_paid_once(&scene, ADDRESSES[0], 300_000).await;
+        // Taken out of the chain and evicted, it comes back.
+        scene.reorg(3).await;
+        let txid = text(&payout(&scene, &id).await["btcTxId"]);
+        scene.evict(&txid).await;
+        scene.mine(1).await;
+        scene.mine(1).await;
+        expect(&scene, &id, "SENT").await;
+        is_paid_once(&scene, ADDRESSES[0], 300_000).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payout_waits_for_locked_keys_and_high_fees_and_goes_on_by_itself() {
+    let scene = Scene::open().await;
+    fund(&scene, 2).await;
+    scene.faults(json!({ "keysLocked": true })).await;
+    let id = approved(&scene, ADDRESSES[0], 300_000).await;
+    scene.advance_clock(60).await;
+    expect(&scene, &id, "QUEUED").await;
+    scene.faults(json!({ "keysLocked": false, "feeRate": 500 })).await;
+    scene.advance_clock(60).await;
+    expect(&scene, &id, "QUEUED").await;
+    scene.faults(json!({ "feeRate": null })).await;
+    scene.mine(1).await;
+    expect(&scene, &id, "SENT").await;
+    scene.mine(1).await;
+    is_paid_once(&scene, ADDRESSES[0], 300_000).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_sent_for_a_day_fails_uses_nothing_of_the_limit_and_is_told() {
+    let scene = Scene::open().await;
+    let id = approved(&scene, ADDRESSES[2], 50_000_000).await;
+    let record = payout(&scene, &id).await;
+    assert_eq!(record["balanceShort"], true, "{record}");
+    scene.faults(json!({ "chainDown": true })).await;
+    scene.advance_clock(24 * 3_600).await;
+    let failed = expect(&scene, &id, "FAILED").await;
+    assert!(text(&failed["failureReason"]).contains("chain"), "{failed}");
+    scene.shop.hears_of(&id, "the payout", |record| record["status"] == "FAILED").await;
+    assert!(scene.outputs_to(ADDRESSES[2]).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_limit_of_a_day_begins_anew_at_midnight_in_utc() {
+    let scene = Scene::open_with(&[("dailyLimitBtc", "0.005")]).await;
+    fund(&scene, 2).await;
+    approved(&scene, ADDRESSES[0], 500_000).await;
+    let refused = scene.post("/v2/payouts?autoApprove", &request(&scene, ADDRESSES[1], 10_000)).await;
+    assert_eq!((refused.status.as_u16(), &refused.json()[0]["errorType"]), (400, &json!("PAYOUT_ABOVE_DAILY_LIMIT")));
+    assert_eq!(refused.json()[0]["field"], "btcAmount");
+    let clock = text(&scene.sandbox().await["clock"]);
+    let hour = |range: std::ops::Range<usize>| clock[range].parse::<u64>().unwrap();
+    let since_midnight = hour(11..13) * 3_600 + hour(14..16) * 60 + hour(17..19);
+    scene.advance_clock(24 * 3_600 - since_midnight).await;
+    approved(&scene, ADDRESSES[1], 10_000).await;
+    assert_eq!(sats(&scene.get("/v2/payouts/limit").await.ok()["used"]), 10_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_of_the_shops_own_payments_is_no_address_to_pay_out_to() {
+    let scene = Scene::open().await;
+    let payment = scene.post("/v2/payments/new", &payment_request("10.00", scene.shop.url())).await.ok();
+    let refused = scene.post("/v2/payouts", &request(&scene, &text(&payment["address"]), 100_000)).await;
+    assert_eq!((refused.status.as_u16(), &refused.json()[0]["field"]), (400, &json!("address")));
+}

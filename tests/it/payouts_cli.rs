@@ -1,0 +1,296 @@
+//! Payouts as staff handle them on the command line, beside shops that ask for them over HTTP.
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{Address, Network, ScriptBuf, WPubkeyHash};
+use serde_json::{Value, json};
+
+use crate::harness::client::text;
+use crate::harness::sandbox::{btc, sats};
+use crate::harness::scene::Bill;
+use crate::harness::{Scene, Tillgate, wait_for};
+
+/// An address of somebody else, another for each number.
+fn address(number: u8) -> String {
+    let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array([number; 20]));
+    Address::from_script(&script, Network::Regtest).unwrap().to_string()
+}
+
+/// A gateway whose wallet holds half a Bitcoin.
+async fn with_coins(settings: &[(&str, &str)]) -> Scene {
+    let s = Scene::open_with(settings).await;
+    let bill = s.bill("10.00").await;
+    s.pay_sats(&bill.id, 50_000_000).await;
+    s.mine(2).await;
+    s
+}
+
+/// A shop's program asks for a payout; gives its id.
+async fn offer(s: &Scene, number: u8, amount_sats: u64) -> String {
+    let request = json!({"address": address(number), "btcAmount": btc(amount_sats), "currency": "USD"});
+    let record = s.post("/v2/payouts", &request).await.ok();
+    assert_eq!(record["status"], "NEW", "{record}");
+    text(&record["payoutId"])
+}
+
+/// Runs a command that prints JSON.
+fn json_of(s: &Scene, args: &[&str]) -> Value {
+    s.gateway.program().json(args)
+}
+
+/// The payout's state as the command line tells it.
+fn status(s: &Scene, id: &str) -> String {
+    text(&json_of(s, &["payouts", "show", id])["status"])
+}
+
+/// What a command prints for people.
+fn shown(s: &Scene, args: &[&str]) -> String {
+    let output = s.gateway.program().output(args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The sum of the statement's rows, which must be the wallet's balance.
+fn balance(s: &Scene) -> i64 {
+    let statement = json_of(s, &["statement", "--currency", "USD"]);
+    let items = statement["items"].as_array().unwrap();
+    let sum: i64 = items.iter().map(|item| sats(&item["btcAmount"])).sum();
+    assert_eq!(sum, sats(&json_of(s, &["wallet", "info"])["balanceBtc"]), "{statement}");
+    for period in ["byDay", "byMonth"] {
+        let totals = statement["totals"][period].as_array().unwrap();
+        assert_eq!(totals.iter().map(|total| sats(&total["btcAmount"])).sum::<i64>(), sum, "{statement}");
+    }
+    sum
+}
+
+/// What the audit tells of acts on the command line.
+fn acts(s: &Scene) -> Vec<String> {
+    let database = rusqlite::Connection::open(s.gateway.program().database()).unwrap();
+    let mut query = database.prepare("SELECT act FROM audit WHERE actor LIKE 'cli:%' ORDER BY rowid").unwrap();
+    query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+/// A payment that closed, with coins that came late; gives the anomaly's id.
+async fn late(s: &Scene) -> (Bill, String) {
+    let bill = s.bill("10.00").await;
+    s.advance_clock(2 * 60 * 60).await;
+    s.pay_sats(&bill.id, 100_000).await;
+    s.mine(2).await;
+    let anomaly = s.expect_anomalies(&bill, &[("LATE_PAYMENT", "OPEN")]).await.remove(0);
+    (bill, text(&anomaly["anomalyId"]))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_shop_asks_for_is_approved_by_staff_sent_and_stands_in_the_statement() {
+    let s = with_coins(&[("batchSeconds", "0")]).await;
+    assert_eq!(balance(&s), 50_000_000);
+    let id = offer(&s, 1, 10_000_000).await;
+    assert_eq!(json_of(&s, &["status"])["offersWaiting"], 1);
+    assert!(shown(&s, &["payouts", "show", &id]).contains(&format!("tillgate payouts approve {id}")));
+
+    let approved = json_of(&s, &["payouts", "approve", &id]);
+    assert!(text(&approved["approvedBy"]).starts_with("cli:"), "{approved}");
+    let again = s.gateway.program().refusal(&["payouts", "approve", &id]);
+    assert!(again.contains("waits for no approval"), "{again}");
+    s.mine(1).await;
+    assert_eq!(status(&s, &id), "SENT");
+    assert_eq!(s.outputs_to(&address(1)).await.len(), 1, "paid once");
+
+    let record = s.get(&format!("/v2/payouts/{id}")).await;
+    let printed = s.gateway.program().output(&["payouts", "show", &id, "--json"]).stdout;
+    assert_eq!(String::from_utf8(printed).unwrap().trim(), record.text(), "the record as the interface has it");
+    let listed = json_of(&s, &["payouts", "list", "--status", "SENT"]);
+    assert_eq!((&listed["items"][0]["payoutId"], &listed["itemsCount"]), (&json!(id), &json!(1)));
+
+    let left = balance(&s);
+    assert!((39_900_000..40_000_000).contains(&left), "{left}");
+    let info = json_of(&s, &["wallet", "info"]);
+    assert_eq!((sats(&info["spendableBtc"]), sats(&info["lockedBtc"])), (left, 0), "{info}");
+    let rows = json_of(&s, &["statement", "--currency", "EUR"]);
+    let kinds: Vec<String> = rows["items"].as_array().unwrap().iter().map(|item| text(&item["kind"])).collect();
+    assert!(["PAYMENT", "PAYOUT", "FEE"].iter().all(|kind| kinds.iter().any(|it| it == kind)), "{rows}");
+    assert!(rows["items"].as_array().unwrap().iter().all(|item| item["fiatAmount"].is_number()), "{rows}");
+    let limit = json_of(&s, &["limits", "show"]);
+    assert_eq!((sats(&limit["used"]), &limit["currency"]), (10_000_000, &json!("BTC")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_statement_is_a_table_for_other_programs() {
+    let s = with_coins(&[]).await;
+    let csv = shown(&s, &["statement", "--currency", "USD", "--format", "csv"]);
+    let mut lines = csv.split("\r\n");
+    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+    assert_eq!(header[..5], ["time", "kind", "btcAmount", "currency", "fiatAmount"]);
+    let rows: Vec<Vec<&str>> = lines.filter(|line| !line.is_empty()).map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows.len(), 1, "{csv}");
+    assert!(rows.iter().all(|row| row.len() == header.len() && row[3] == "USD" && !row[4].is_empty()), "{csv}");
+    let parsed: Value =
+        serde_json::from_str(&shown(&s, &["statement", "--currency", "USD", "--format", "json"])).unwrap();
+    assert_eq!(parsed, json_of(&s, &["statement", "--currency", "USD"]));
+    let none = json_of(&s, &["statement", "--currency", "USD", "--to", "2020-01-01"]);
+    assert_eq!(none["items"], json!([]));
+    for args in [["--currency", "NONE"], ["--from", "yesterday"]] {
+        let args =
+            [&["statement", "--currency", "USD"][if args[0] == "--currency" { 0..1 } else { 0..3 }], &args].concat();
+        let line = s.gateway.program().refusal(&args);
+        assert!(line.contains("must be"), "{line}");
+    }
+    let labels = shown(&s, &["wallet", "labels"]);
+    let kinds: Vec<String> =
+        labels.lines().map(|line| text(&serde_json::from_str::<Value>(line).unwrap()["type"])).collect();
+    assert_eq!(kinds, ["tx", "addr", "output"], "{labels}");
+    let descriptors = json_of(&s, &["wallet", "descriptor"]);
+    for chain in ["external", "internal"] {
+        assert!(text(&descriptors[chain]).contains("/*)#"), "{descriptors}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_anomaly_is_refunded_by_an_offer_or_at_once() {
+    let s = Scene::open_with(&[("batchSeconds", "0")]).await;
+    for (number, at_once) in [(1, false), (2, true)] {
+        // The network's fee is the merchant's, and needs a coin of its own.
+        let paid = s.bill("10.00").await;
+        s.pay_sats(&paid.id, paid.amount_sats).await;
+        let (bill, anomaly) = late(&s).await;
+        let to = address(number);
+        let args = ["anomalies", "refund", &anomaly, "--address", &to, "--approve"];
+        let record = json_of(&s, if at_once { &args } else { &args[..5] });
+        let id = text(&record["payoutId"]);
+        assert_eq!(sats(&record["btcAmount"]), 100_000);
+        assert_eq!((&record["anomalyId"], &record["status"] == "QUEUED"), (&json!(anomaly), at_once), "{record}");
+        s.expect_anomalies(&bill, &[("LATE_PAYMENT", "REFUNDING")]).await;
+        let twice = s.gateway.program().refusal(&args);
+        assert!(twice.contains("waits for no decision"), "{twice}");
+        if !at_once {
+            json_of(&s, &["payouts", "approve", &id]);
+        }
+        s.mine(1).await;
+        assert_eq!(status(&s, &id), "SENT");
+        s.expect_anomalies(&bill, &[("LATE_PAYMENT", "REFUNDED")]).await;
+        assert_eq!(s.outputs_to(&to).await.len(), 1);
+    }
+    balance(&s);
+    let acts = acts(&s);
+    for act in ["anomalies refund", "payouts request", "payouts approve", "payouts request and approve"] {
+        assert!(acts.iter().any(|one| one == act), "{act} in {acts:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn payouts_are_bumped_and_given_up_and_every_refusal_is_one_clear_line() {
+    let s = with_coins(&[]).await;
+    let (alone, first, second) =
+        (offer(&s, 1, 100_000).await, offer(&s, 2, 100_000).await, offer(&s, 3, 100_000).await);
+    let program = s.gateway.program();
+    for (args, said) in [
+        (["payouts", "bump", &first], "never approved"),
+        (["payouts", "abandon", &first], "never approved"),
+        (["payouts", "show", "abc"], "40 lower-case"),
+    ] {
+        let line = program.refusal(&args);
+        assert!(line.contains(said) && line.lines().count() == 1, "{line}");
+    }
+    json_of(&s, &["payouts", "approve", &alone]);
+    assert!(shown(&s, &["payouts", "show", &alone]).contains("it is sent with those that are approved by"));
+    let gone = json_of(&s, &["payouts", "abandon", &alone]);
+    assert_eq!(gone["status"], "FAILED", "nothing was signed");
+    for id in [&first, &second] {
+        json_of(&s, &["payouts", "approve", id]);
+    }
+    s.advance_clock(31).await;
+    let sent = json_of(&s, &["payouts", "show", &first]);
+    assert_eq!(
+        (&sent["status"], &sent["btcTxId"]),
+        (&json!("SENT"), &json_of(&s, &["payouts", "show", &second])["btcTxId"])
+    );
+    let bumped = json_of(&s, &["payouts", "bump", &first, "--fee-rate", "20"]);
+    assert_ne!(bumped["btcTxId"], sent["btcTxId"]);
+    let whole = shown(&s, &["payouts", "show", &first]);
+    assert!(whole.contains("shares its transaction with") && whole.contains("bumped"), "{whole}");
+
+    let line = program.refusal(&["payouts", "abandon", &first]);
+    assert!(line.contains(&second) && line.contains("--all"), "{line}");
+    assert_eq!(json_of(&s, &["payouts", "abandon", &first, "--all"])["status"], "SENT");
+    let line = program.refusal(&["payouts", "bump", &second]);
+    assert!(line.contains("given up already"), "{line}");
+    s.mine(6).await;
+    for (id, number) in [(&first, 2), (&second, 3)] {
+        assert_eq!(status(&s, id), "FAILED");
+        assert_eq!(s.outputs_to(&address(number)).await, Vec::<Value>::new());
+    }
+    balance(&s);
+    let acts = acts(&s);
+    for (act, times) in [("payouts approve", 3), ("payouts bump", 1), ("payouts abandon", 2)] {
+        assert_eq!(acts.iter().filter(|one| one.as_str() == act).count(), times, "{acts:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sender_that_holds_says_so_and_goes_on_when_it_is_released() {
+    let mut s = with_coins(&[("batchSeconds", "0")]).await;
+    assert!(s.gateway.stop().await.success());
+    let database = rusqlite::Connection::open(s.gateway.program().database()).unwrap();
+    database.execute("INSERT INTO sender_hold (one, since, reason) VALUES (1, 0, 'a test')", []).unwrap();
+    database.close().unwrap();
+    s.gateway.start_again();
+    let id = offer(&s, 1, 100_000).await;
+    json_of(&s, &["payouts", "approve", &id]);
+    s.mine(1).await;
+    assert_eq!(status(&s, &id), "QUEUED");
+    assert!(shown(&s, &["payouts", "show", &id]).contains("the sender holds: a test"));
+    assert_eq!(json_of(&s, &["status"])["senderHold"], "a test");
+    let doctor: Value = serde_json::from_slice(&s.gateway.program().output(&["doctor", "--json"]).stdout).unwrap();
+    let check = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "payouts").unwrap();
+    assert!(check["ok"] == false && text(&check["message"]).contains("payouts release"), "{doctor}");
+
+    assert_eq!(json_of(&s, &["payouts", "release"])["released"], true);
+    assert_eq!(json_of(&s, &["payouts", "release"])["released"], false);
+    s.mine(1).await;
+    assert_eq!(status(&s, &id), "SENT");
+    assert!(acts(&s).contains(&"payouts release".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_keyring_is_named_and_asked_again_when_staff_say_so() {
+    let s = with_coins(&[("batchSeconds", "0")]).await;
+    s.faults(json!({ "keysLocked": true })).await;
+    let id = offer(&s, 1, 100_000).await;
+    json_of(&s, &["payouts", "approve", &id]);
+    s.mine(1).await;
+    let waits = text(&json_of(&s, &["status"])["senderWaitsFor"]);
+    assert!(shown(&s, &["payouts", "show", &id]).contains(&waits), "{waits}");
+    s.faults(json!({ "keysLocked": false })).await;
+    assert_eq!(status(&s, &id), "QUEUED", "it is asked again after a minute");
+    json_of(&s, &["payouts", "retry"]);
+    wait_for("the payout", async || (status(&s, &id) == "SENT").then_some(())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_approved_without_a_gateway_is_sent_by_its_next_start() {
+    let mut s = with_coins(&[("batchSeconds", "0")]).await;
+    let id = offer(&s, 1, 100_000).await;
+    assert!(s.gateway.stop().await.success());
+    assert_eq!(json_of(&s, &["payouts", "approve", &id])["status"], "QUEUED");
+    assert!(shown(&s, &["payouts", "show", &id]).contains("tillgate serve"));
+    let to = address(2);
+    let args = ["payouts", "request", "--address", &to, "--fiat", "50", "--currency", "USD", "--comment", "rent"];
+    let asked = json_of(&s, &args);
+    assert_eq!((&asked["status"], &asked["fiatAmount"].to_string()), (&json!("NEW"), &"50.00".to_owned()), "{asked}");
+    s.gateway.start_again();
+    wait_for("the payout", async || (status(&s, &id) == "SENT").then_some(())).await;
+    assert_eq!(status(&s, &text(&asked["payoutId"])), "NEW");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_are_set_together_or_not_at_all() {
+    let gateway = Tillgate::start().await;
+    let program = gateway.program();
+    let set = program.json(&["limits", "set", "--daily", "0.5", "--minimum", "0.001"]);
+    assert_eq!((sats(&set["available"]), sats(&set["minPayoutAmount"])), (50_000_000, 100_000));
+    let line = program.refusal(&["limits", "set", "--daily", "0.7", "--minimum", "0"]);
+    assert!(line.contains("minPayoutBtc must be"), "{line}");
+    assert_eq!(sats(&program.json(&["limits", "show"])["available"]), 50_000_000, "nothing changed");
+    let usd = program.json(&["limits", "show", "--currency", "USD"]);
+    assert_eq!((&usd["currency"], usd["used"].to_string()), (&json!("USD"), "0.00".to_owned()));
+    assert_eq!(program.output(&["limits", "set"]).status.code(), Some(2));
+}

@@ -1,0 +1,191 @@
+//! What a merchant does with payouts in the window.
+
+use std::path::Path;
+use std::sync::mpsc;
+
+use axum::body::{Body, to_bytes};
+use axum::http::Request;
+use base64::Engine as _;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use serde_json::{Value, json};
+
+use crate::app::{App, tillgate, until};
+use crate::display::Display;
+use crate::session::inside;
+
+/// Nobody's: the example of BIP173.
+const RECIPIENT: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
+
+#[test]
+fn an_offer_is_approved_sent_and_confirmed() {
+    inside("payouts::an_offer_is_approved_sent_and_confirmed", async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = starts_with_coins(data.path()).await;
+        let payout = offers(&app, "0.001").await;
+
+        app.clicks("Approve…").await;
+        app.waits_for(&format!("//dialog[@open]//*[@data-address='{RECIPIENT}']")).await;
+        app.sees("cannot be taken back once a block holds it").await;
+        app.clicks("Approve 0.00100000 BTC").await;
+        app.sees_state("QUEUED").await;
+
+        app.clicks("Sandbox").await;
+        app.clicks("+2 hours").await;
+        shows(&app, "SENT").await;
+        app.sees("Sent, waits for a block").await;
+        app.clicks("Sandbox").await;
+        app.clicks("Mine 1 block").await;
+        shows(&app, "SENT").await;
+        app.sees("Sent, 1 confirmation").await;
+        app.sees("Its transaction is in a block").await;
+
+        let record = tillgate(data.path(), &["payouts", "show", &payout]);
+        assert_eq!((&record["status"], &record["address"]), (&"SENT".into(), &RECIPIENT.into()));
+    });
+}
+
+#[test]
+fn payouts_are_given_up_before_and_after_they_were_signed() {
+    inside("payouts::payouts_are_given_up_before_and_after_they_were_signed", async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = starts_with_coins(data.path()).await;
+        offers(&app, "0.001").await;
+        approves(&app).await;
+        app.clicks("Give it up…").await;
+        app.sees("it fails at once, nothing is sent").await;
+        app.clicks("Give it up").await;
+        app.sees_state("FAILED").await;
+
+        offers(&app, "0.002").await;
+        approves(&app).await;
+        app.clicks("Sandbox").await;
+        app.clicks("+2 hours").await;
+        shows(&app, "SENT").await;
+        app.clicks("Give it up…").await;
+        app.sees("failed once it has 6 confirmations").await;
+        app.clicks("Give it up").await;
+        app.sees("Gives it up: pays your own wallet").await;
+        app.clicks("Sandbox").await;
+        for _ in 0..6 {
+            app.clicks("Mine 1 block").await;
+        }
+        shows(&app, "FAILED").await;
+    });
+}
+
+#[test]
+fn a_shops_offer_is_told_once_by_the_desktop_and_stays_in_the_title_until_it_is_approved() {
+    let name = "payouts::a_shops_offer_is_told_once_by_the_desktop_and_stays_in_the_title_until_it_is_approved";
+    inside(name, async || {
+        let (heard, notes) = mpsc::channel();
+        let _desktop = tokio::task::spawn_blocking(|| Desktop::serve(heard)).await.unwrap();
+        let data = tempfile::tempdir().unwrap();
+        let app = starts_with_coins(data.path()).await;
+        let key = tillgate(data.path(), &["keys", "create", "webshop", "--permissions", "full"]);
+        let offer = shop_asks(&app.api().await, key["secret"].as_str().unwrap()).await;
+
+        let display = Display::open();
+        let titled = "the window's title says so";
+        until(titled, async || display.title().ends_with(": 1 payout waits for approval").then_some(())).await;
+        let note = until("the desktop is notified", async || notes.try_recv().ok()).await;
+        assert_eq!(note.0, "0.00100000 BTC wait for approval");
+        assert!(note.1.starts_with("webshop asks to pay") && note.1.contains(RECIPIENT), "{}", note.1);
+
+        app.clicks("Payouts").await;
+        app.waits_for("//td//*[@data-state='NEW']").await;
+        let row = format!("//td//a[@href='#/payout/{}']", offer["payoutId"].as_str().unwrap());
+        app.waits_for(&row).await.click().await.unwrap();
+        approves(&app).await;
+        until("the title is as before", async || display.title().ends_with("environment)").then_some(())).await;
+        assert!(notes.try_recv().is_err(), "an offer is told once");
+    });
+}
+
+/// Starts the program with a confirmed payment, and with batches that wait until the clock is moved.
+async fn starts_with_coins(data: &Path) -> App {
+    tillgate(data, &["settings", "set", "batchSeconds", "3600"]);
+    let app = App::start(data).await;
+    app.clicks("New payment").await;
+    app.types("amount", "1000").await;
+    app.clicks("Make the payment").await;
+    app.clicks("Pay exactly").await;
+    app.sees_state("UNCONFIRMED").await;
+    app.clicks("Mine 6 blocks").await;
+    app.sees_state("CONFIRMED").await;
+    app
+}
+
+/// Makes an offer in the window and gives its id.
+async fn offers(app: &App, btc: &str) -> String {
+    app.clicks("Payouts").await;
+    app.clicks("New payout").await;
+    app.types("address", RECIPIENT).await;
+    app.sees("A valid address.").await;
+    app.types("amount", btc).await;
+    app.clicks("Make the offer").await;
+    app.sees_state("NEW").await;
+    let url = app.page.current_url().await.unwrap();
+    url.fragment().unwrap().rsplit('/').next().unwrap().to_owned()
+}
+
+/// Goes back to the newest payout, which is in this state.
+async fn shows(app: &App, state: &str) {
+    app.clicks("Payouts").await;
+    app.waits_for("(//td//a[contains(@href, '#/payout/')])[1]").await.click().await.unwrap();
+    app.sees_state(state).await;
+}
+
+/// Approves the offer on the screen.
+async fn approves(app: &App) {
+    app.clicks("Approve…").await;
+    let approve = "//dialog[@open]//button[@type='submit']";
+    app.waits_for(approve).await.click().await.unwrap();
+    app.sees_state("QUEUED").await;
+}
+
+/// A shop's program asks for a payout, which its key may not approve by itself here: it does not ask to.
+async fn shop_asks(api: &str, secret: &str) -> Value {
+    let key = base64::engine::general_purpose::STANDARD.encode(format!("webshop:{secret}"));
+    let body = json!({"address": RECIPIENT, "btcAmount": "0.001", "currency": "USD", "comment": "<b>bill</b>"});
+    let request = Request::post(format!("{api}/payouts"))
+        .header("authorization", format!("Basic {key}"))
+        .header("content-type", "application/json")
+        .body(Body::from(body.to_string()))
+        .unwrap();
+    let answer = Client::builder(TokioExecutor::new()).build_http().request(request).await.unwrap();
+    let status = answer.status();
+    let bytes = to_bytes(Body::new(answer.into_body()), 65_536).await.unwrap();
+    assert!(status.is_success(), "{}", String::from_utf8_lossy(&bytes));
+    serde_json::from_slice(&bytes).unwrap()
+}
+
+/// The desktop's server of notifications, as far as a program sees it.
+struct Desktop(mpsc::Sender<(String, String)>);
+
+#[zbus::interface(name = "org.freedesktop.Notifications")]
+impl Desktop {
+    #[expect(clippy::too_many_arguments, reason = "the specification's")]
+    fn notify(
+        &self,
+        _app: &str,
+        _replaces: u32,
+        _icon: &str,
+        summary: String,
+        body: String,
+        _actions: Vec<String>,
+        _hints: std::collections::HashMap<String, zbus::zvariant::OwnedValue>,
+        _timeout: i32,
+    ) -> u32 {
+        self.0.send((summary, body)).unwrap();
+        1
+    }
+}
+
+impl Desktop {
+    fn serve(heard: mpsc::Sender<(String, String)>) -> zbus::blocking::Connection {
+        let server = zbus::blocking::connection::Builder::session().unwrap();
+        let server = server.name("org.freedesktop.Notifications").unwrap();
+        server.serve_at("/org/freedesktop/Notifications", Self(heard)).unwrap().build().unwrap()
+    }
+}

@@ -1,0 +1,246 @@
+import type { PayoutView } from "../src/lib/bindings/PayoutView";
+import type { VersionItem } from "../src/lib/bindings/VersionItem";
+import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ADDRESS, payout, status } from "./fixture";
+import { host, open } from "./panel";
+
+const HREF = `#/payout/${"b".repeat(40)}`;
+const GROUPS = "bcrt 1qw5 08d6 qejx tdg4 y5r3 zarv ary0 c5xw 7kyg t080".split(" ");
+
+const possible = { possible: true, whyNot: null };
+
+function version(over: Partial<VersionItem> = {}): VersionItem {
+  return {
+    btcTxId: "c".repeat(64),
+    number: 1,
+    pays: true,
+    fee: { sats: 282, text: "0.00000282", shown: "0.00000282" },
+    feeRate: "2.00",
+    position: "mempool",
+    confirmations: 0,
+    accepted: true,
+    time: "2026-01-12T12:07:00.000Z",
+    ...over,
+  };
+}
+
+function sent(over: Partial<PayoutView> = {}): PayoutView {
+  return payout({
+    state: "SENT",
+    approvedBy: "panel:ada",
+    versions: [version()],
+    btcTxId: "c".repeat(64),
+    canApprove: { possible: false, whyNot: "it is SENT" },
+    canBump: possible,
+    canAbandon: possible,
+    ...over,
+  });
+}
+
+/** Opens the payout's screen and clicks the button. */
+async function asks(button: RegExp) {
+  open(HREF);
+  await fireEvent.click(await screen.findByRole("button", { name: button }));
+  return screen.findByRole("dialog");
+}
+
+describe("approving a payout", () => {
+  beforeEach(() => {
+    host.reply("showPayout", payout());
+    host.reply("getSetting", { name: "batchSeconds", value: "30", default: "30" } as never);
+  });
+
+  test("names the whole address in groups of four, all sums, and what will happen", async () => {
+    const dialog = await asks(/^Approve…/);
+    const address = dialog.querySelector(`[data-address="${ADDRESS}"]`);
+    expect([...(address?.querySelectorAll("span") ?? [])].map((group) => group.textContent)).toEqual(GROUPS);
+    // What is copied has no blanks.
+    expect(address?.textContent).toBe(ADDRESS);
+    for (const sum of [
+      "0.01000000 BTC",
+      "642.10 USD",
+      "0.00000282 BTC",
+      "0.01000282 BTC",
+      "642.29 USD",
+      "0.99000000 BTC",
+    ]) {
+      expect(dialog.textContent).toContain(sum);
+    }
+    await waitFor(() => expect(dialog.textContent).toContain("sent within about 30 s"));
+    expect(dialog.textContent).toContain("cannot be taken back once a block holds it");
+  });
+
+  test("happens only when it was confirmed, and once", async () => {
+    host.reply("approvePayout", payout({ state: "QUEUED" }));
+    const dialog = await asks(/^Approve…/);
+    expect(host.askedFor("approvePayout")).toHaveLength(0);
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Approve 0.01000000 BTC" }));
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+    expect(host.askedFor("approvePayout")).toMatchObject([{ payoutId: "b".repeat(40) }]);
+  });
+
+  test("says why the gateway refused, and stays open", async () => {
+    host.reply("approvePayout", {
+      errorType: "PAYOUT_ABOVE_DAILY_LIMIT",
+      message: "0.005 BTC are left of today's limit.",
+      field: null,
+    });
+    const dialog = await asks(/^Approve…/);
+    await fireEvent.click(within(dialog).getByRole("button", { name: /^Approve 0/ }));
+    expect((await within(dialog).findByRole("alert")).textContent).toContain("left of today's limit");
+  });
+
+  test("is not offered where it is not possible, and says why", async () => {
+    host.reply(
+      "showPayout",
+      payout({ canApprove: { possible: false, whyNot: "it is above what is left of today's limit" } }),
+    );
+    open(HREF);
+    const button = await screen.findByRole("button", { name: /^Approve…/ });
+    expect((button as HTMLButtonElement).disabled).toBe(true);
+    expect(screen.getByText("It is above what is left of today's limit.")).toBeTruthy();
+  });
+
+  test("tells what it has to wait for", async () => {
+    host.reply("status", { ...status, senderWaitsFor: "the keyring is locked" });
+    const dialog = await asks(/^Approve…/);
+    expect(dialog.textContent).toContain("It has to wait: the keyring is locked.");
+  });
+});
+
+describe("an offer's countdown", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ shouldAdvanceTime: true, now: new Date("2026-01-12T12:15:00Z") });
+    host.reply("status", { ...status, clock: "2026-01-12T12:15:50Z" });
+    host.reply("showPayout", payout());
+    host.reply("getSetting", { name: "batchSeconds", value: "0", default: "30" } as never);
+  });
+  afterEach(() => vi.useRealTimers());
+
+  test("runs down, and then the open dialog takes no approval but makes a new offer", async () => {
+    host.reply("requestPayout", payout({ payoutId: "f".repeat(40) }));
+    const dialog = await asks(/^Approve…/);
+    expect(within(dialog).getByRole("timer").textContent).toMatch(/^The offer holds for (10|9) s$/);
+    await waitFor(() => expect(dialog.textContent).toContain("sent at once"));
+    host.reply("status", { ...status, clock: "2026-01-12T12:16:01Z" });
+    await vi.advanceTimersByTimeAsync(12_000);
+    expect(within(dialog).getByRole("alert").textContent).toContain("This offer has lapsed");
+    expect(within(dialog).queryByRole("button", { name: /^Approve/ })).toBeNull();
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Make a new offer" }));
+    await waitFor(() => expect(location.hash).toBe(`#/payout/${"f".repeat(40)}`));
+    expect(host.askedFor("requestPayout")).toMatchObject([
+      { address: ADDRESS, btcAmount: "0.01000000", fiatAmount: null, currency: "USD", approve: false },
+    ]);
+  });
+
+  test("a shop's lapsed offer is for the shop to make anew", async () => {
+    host.reply("showPayout", payout({ state: "EXPIRED", requestedByShop: true, requestedBy: "webshop" }));
+    open(HREF);
+    expect(await screen.findByText("This offer has lapsed")).toBeTruthy();
+    expect(screen.getByText(/let webshop ask for it again/)).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Make a new offer" })).toBeNull();
+  });
+
+  test("a lapsed refund is offered anew for its anomaly", async () => {
+    host.reply("showPayout", payout({ state: "EXPIRED", anomalyId: "a".repeat(40) }));
+    host.reply("showAnomaly", { errorType: "NOT_FOUND", message: "no", field: null });
+    host.reply("refundAnomaly", payout({ payoutId: "f".repeat(40) }));
+    open(HREF);
+    await fireEvent.click(await screen.findByRole("button", { name: "Make a new offer" }));
+    await waitFor(() =>
+      expect(host.askedFor("refundAnomaly")).toMatchObject([{ anomalyId: "a".repeat(40), address: ADDRESS }]),
+    );
+  });
+});
+
+describe("a payout's transaction", () => {
+  test("shows each version with its fee rate, the newest first, and which was replaced", async () => {
+    const first = version({ position: "missing" });
+    const second = version({ btcTxId: "d".repeat(64), number: 2, feeRate: "9.50" });
+    host.reply("showPayout", sent({ versions: [first, second] }));
+    open(HREF);
+    const texts = (await screen.findAllByRole("row")).map((row) => row.textContent ?? "");
+    const newest = texts.findIndex((text) => text.includes("2. Pays it, with a higher fee"));
+    const oldest = texts.findIndex((text) => text.includes("1. Pays it"));
+    expect(newest).toBeGreaterThanOrEqual(0);
+    expect(newest).toBeLessThan(oldest);
+    expect(texts[newest]).toContain("9.50");
+    expect(texts[newest]).toContain("Waits for a block");
+    expect(texts[oldest]).toContain("Replaced");
+  });
+
+  test("a higher fee is the estimate, or a rate of one's own", async () => {
+    host.reply("showPayout", sent());
+    host.reply("bumpPayout", sent());
+    const dialog = await asks(/^Pay a higher fee/);
+    await fireEvent.click(within(dialog).getByRole("radio", { name: /A rate of your own/ }));
+    await fireEvent.input(within(dialog).getByRole("spinbutton"), { target: { value: "12" } });
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Pay the higher fee" }));
+    await waitFor(() => expect(host.askedFor("bumpPayout")).toMatchObject([{ feeRate: 12 }]));
+  });
+
+  test("a fee above the cap is for a person to choose, in the dialog's words", async () => {
+    host.reply("showPayout", sent());
+    host.reply("bumpPayout", {
+      errorType: "FEE_ABOVE_CAP",
+      message:
+        "the replacement must pay 250 sat/vB, above feeCapSatVb (200): give --fee-rate 250 if you want that",
+      field: null,
+    });
+    const dialog = await asks(/^Pay a higher fee/);
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Pay the higher fee" }));
+    const said = (await within(dialog).findByRole("alert")).textContent;
+    expect(said).toContain("choose a rate of your own, 250 sat/vB, if you want that");
+    expect(said).not.toContain("--fee-rate");
+  });
+
+  test("says why it cannot be replaced", async () => {
+    const confirmed = { possible: false, whyNot: "the payout is SENT: its transaction is in a block" };
+    host.reply("showPayout", sent({ confirmations: 3, canBump: confirmed, canAbandon: confirmed }));
+    open(HREF);
+    const bump = await screen.findByRole("button", { name: /^Pay a higher fee/ });
+    expect((bump as HTMLButtonElement).disabled).toBe(true);
+    expect(screen.getAllByText("Its transaction is in a block.")).toHaveLength(2);
+  });
+});
+
+describe("giving a payout up", () => {
+  test("before anything was signed fails at once, and says so", async () => {
+    host.reply("showPayout", payout({ state: "QUEUED", canAbandon: possible }));
+    host.reply("abandonPayout", payout({ state: "FAILED" }));
+    const dialog = await asks(/^Give it up/);
+    expect(dialog.textContent).toContain("it fails at once, nothing is sent");
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Give it up" }));
+    await waitFor(() => expect(host.askedFor("abandonPayout")).toMatchObject([{ all: false }]));
+  });
+
+  test("afterwards names every payout that shares the transaction, and both ends it may take", async () => {
+    const other = {
+      payoutId: "e".repeat(40),
+      state: "SENT" as const,
+      address: "bcrt1qother0000000000000000000000000000000000",
+      amount: { sats: 5000, text: "0.00005000", shown: "0.00005000" },
+    };
+    host.reply("showPayout", sent({ sharesWith: [other] }));
+    host.reply("abandonPayout", sent());
+    const dialog = await asks(/^Give it up/);
+    expect(within(dialog).getByRole("heading").textContent).toBe("Give up 2 payouts?");
+    expect(dialog.textContent).toContain("0.00005000 BTC");
+    expect(dialog.textContent).toContain("0.01000000 BTC");
+    expect(dialog.textContent).toContain("failed once it has 6 confirmations");
+    expect(dialog.textContent).toContain("sent all the same");
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Give up all 2" }));
+    await waitFor(() => expect(host.askedFor("abandonPayout")).toMatchObject([{ all: true }]));
+  });
+
+  test("concerns no payout that joined after the dialog had opened", async () => {
+    host.reply("showPayout", payout({ state: "QUEUED", canAbandon: possible }));
+    const dialog = await asks(/^Give it up/);
+    host.reply("showPayout", sent({ sharesWith: [] }));
+    host.emit("changed");
+    await screen.findByText("Pays it", { exact: false });
+    expect(dialog.textContent).toContain("it fails at once");
+    expect(within(dialog).getByRole("heading").textContent).not.toContain("payouts?");
+  });
+});

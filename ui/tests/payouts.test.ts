@@ -1,0 +1,220 @@
+import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { describe, expect, test } from "vitest";
+import { ADDRESS, anomaly, estimate, limits, payout, status } from "./fixture";
+import { host, open } from "./panel";
+
+describe("the list of payouts", () => {
+  test("teaches where there are none", async () => {
+    open("#/payouts");
+    expect(await screen.findByText("No payouts yet")).toBeTruthy();
+    expect(screen.getByRole("link", { name: "Make a payout" }).getAttribute("href")).toBe("#/new-payout");
+  });
+
+  test("says why an approved one waits, with times as people read them", async () => {
+    const row = payout({
+      state: "QUEUED",
+      waitsFor: "it is sent with those that are approved by 2026-01-12T12:07:00Z",
+    });
+    host.reply("listPayouts", { items: [row], itemsCount: 1 });
+    open("#/payouts");
+    const why = await screen.findByText(/It is sent with those that are approved by/);
+    expect(why.textContent).not.toContain("T12:07:00Z");
+  });
+
+  test("is searched and narrowed by the gateway", async () => {
+    open("#/payouts");
+    await fireEvent.input(await screen.findByRole("searchbox"), { target: { value: " abc " } });
+    await fireEvent.change(screen.getByRole("combobox", { name: "State" }), { target: { value: "FAILED" } });
+    await waitFor(() =>
+      expect(host.askedFor("listPayouts").at(-1)).toMatchObject({
+        search: "abc",
+        states: ["FAILED"],
+        offset: 0,
+      }),
+    );
+    expect(await screen.findByText("No payout matches")).toBeTruthy();
+  });
+
+  test("n begins a payout and / searches payouts where payouts are shown", async () => {
+    open("#/payouts");
+    await screen.findByText("No payouts yet");
+    await fireEvent.keyDown(window, { key: "n" });
+    await waitFor(() => expect(location.hash).toBe("#/new-payout"));
+  });
+
+  test("shops' offers that wait are counted beside the screen's name", async () => {
+    host.reply("status", { ...status, offersWaiting: 2 });
+    open("#/payments");
+    expect(await screen.findByLabelText("2 wait for approval")).toBeTruthy();
+  });
+
+  test("a click on the desktop's notification shows what waits for approval", async () => {
+    open("#/keys");
+    await screen.findByText("Test environment");
+    host.emit("offers");
+    await waitFor(() => expect(host.askedFor("listPayouts").at(-1)).toMatchObject({ states: ["NEW"] }));
+  });
+});
+
+describe("the limit", () => {
+  test("is shown as a bar and in figures", async () => {
+    open("#/payouts");
+    const bar = await screen.findByRole("meter");
+    expect(bar.getAttribute("max")).toBe(String(limits.daily.sats));
+    expect(bar.getAttribute("value")).toBe(String(limits.used.sats));
+    expect(screen.getByText("0.75000000")).toBeTruthy();
+  });
+
+  test("is changed only after it was said what that means", async () => {
+    host.reply("setLimits", { ...limits, daily: { sats: 5, text: "2.00000000", shown: "2.00000000" } });
+    open("#/payouts");
+    await fireEvent.click(await screen.findByRole("button", { name: "Change…" }));
+    const dialog = await screen.findByRole("dialog");
+    expect(dialog.textContent).toMatch(/thief\s+can\s+take\s+each\s+day/);
+    await fireEvent.input(within(dialog).getByLabelText("At most a day, in BTC"), { target: { value: "2" } });
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Change the limit" }));
+    await waitFor(() =>
+      expect(host.askedFor("setLimits")).toMatchObject([{ dailyBtc: "2", minimumBtc: "0.00010000" }]),
+    );
+  });
+});
+
+describe("a sender that does not send", () => {
+  test("holds unmistakably, says what to check, and goes on only after a question", async () => {
+    host.reply("status", {
+      ...status,
+      senderHold: "another copy of this wallet spent coins",
+      payoutsQueued: 2,
+    });
+    host.reply("releaseSender", { released: true, serving: true, payoutsQueued: 2 });
+    open("#/payouts");
+    const note = (await screen.findByText("Nothing is paid out until you let it go on")).closest("section");
+    expect(note?.textContent).toContain("Another copy of this wallet spent coins.");
+    expect(note?.textContent).toContain("2 approved payouts wait");
+    await fireEvent.click(screen.getByRole("button", { name: "Let payouts go on…" }));
+    expect(host.askedFor("releaseSender")).toHaveLength(0);
+    const dialog = await screen.findByRole("dialog");
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Let payouts go on" }));
+    await waitFor(() => expect(host.askedFor("releaseSender")).toHaveLength(1));
+  });
+
+  test("is told on every screen while it holds", async () => {
+    host.reply("status", { ...status, senderHold: "another copy of this wallet spent coins" });
+    open("#/keys");
+    expect(await screen.findByText(/Payouts are on hold/)).toBeTruthy();
+  });
+
+  test("asks a locked keyring again at once", async () => {
+    host.reply("status", { ...status, senderWaitsFor: "the keyring is locked: unlock it" });
+    host.reply("retrySender", { released: false, serving: true, payoutsQueued: 1 });
+    open("#/payouts");
+    expect(await screen.findByText("The keyring is locked: unlock it.")).toBeTruthy();
+    await fireEvent.click(screen.getByRole("button", { name: "Ask again now" }));
+    await waitFor(() => expect(host.askedFor("retrySender")).toHaveLength(1));
+  });
+});
+
+describe("a new payout", () => {
+  async function types(label: string, value: string) {
+    await fireEvent.input(await screen.findByLabelText(label), { target: { value } });
+  }
+
+  test("has its address checked once the typing pauses, not at each key", async () => {
+    host.reply("estimatePayout", estimate({ addressProblem: "address has a typing error" }));
+    open("#/new-payout");
+    await types("Address", "bcrt1");
+    await types("Address", "bcrt1qw");
+    await types("Address", "bcrt1qwx");
+    expect(await screen.findByText("Address has a typing error")).toBeTruthy();
+    const asked = host.askedFor("estimatePayout").map((one) => "address" in one && one.address);
+    expect(asked.filter((address) => address !== null)).toEqual(["bcrt1qwx"]);
+    expect((screen.getByRole("button", { name: "Make the offer" }) as HTMLButtonElement).disabled).toBe(true);
+  });
+
+  test("warns of an address that was paid before", async () => {
+    const before = {
+      payoutId: "e".repeat(40),
+      state: "SENT" as const,
+      amount: payout().amount,
+      time: "2026-01-11T10:00:00Z",
+    };
+    host.reply("estimatePayout", estimate({ paidBefore: before }));
+    open("#/new-payout");
+    await types("Address", ADDRESS);
+    expect((await screen.findByText(/This address had a payout before/)).textContent).toContain(
+      "0.01000000 BTC",
+    );
+  });
+
+  test("everything is what the gateway says can be paid out", async () => {
+    host.reply("estimatePayout", estimate());
+    open("#/new-payout");
+    await fireEvent.click(await screen.findByRole("button", { name: "Pay out everything" }));
+    expect((screen.getByLabelText("Amount") as HTMLInputElement).value).toBe("0.99999718");
+  });
+
+  test("shows rate, fee and sum, and that the coins are too few", async () => {
+    host.reply("estimatePayout", estimate({ balanceShort: true }));
+    open("#/new-payout");
+    const card = (await screen.findByText("What it comes to")).closest("section");
+    await waitFor(() => expect(card?.textContent).toContain("0.01000282 BTC"));
+    expect(card?.textContent).toContain("64,210.55");
+    expect(card?.textContent).toContain("too few");
+  });
+
+  test("is asked for in a currency, and becomes an offer that nobody approved", async () => {
+    host.reply("estimatePayout", estimate());
+    host.reply("requestPayout", payout());
+    host.reply("showPayout", payout());
+    open("#/new-payout");
+    await types("Address", ` ${ADDRESS} `);
+    await types("Amount", "100,00");
+    await fireEvent.change(screen.getByLabelText("In"), { target: { value: "EUR" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    await waitFor(() => expect(location.hash).toBe(`#/payout/${"b".repeat(40)}`));
+    expect(host.askedFor("requestPayout")).toMatchObject([
+      { address: ADDRESS, btcAmount: null, fiatAmount: "100,00", currency: "EUR", approve: false },
+    ]);
+  });
+});
+
+describe("a refund", () => {
+  test("gives all coins of the anomaly back, to an address that was checked", async () => {
+    host.reply("listAnomalies", { items: [anomaly()], itemsCount: 1 });
+    host.reply("estimatePayout", estimate());
+    host.reply("refundAnomaly", payout());
+    host.reply("showPayout", payout());
+    open("#/anomalies");
+    await fireEvent.click(await screen.findByRole("button", { name: "Refund…" }));
+    const dialog = await screen.findByRole("dialog", {
+      name: "Refund 0.00007787 BTC for order-7 (10.00 USD)?",
+    });
+    await fireEvent.input(within(dialog).getByLabelText("The customer's address"), {
+      target: { value: ADDRESS },
+    });
+    expect(await within(dialog).findByText("A valid address.")).toBeTruthy();
+    await fireEvent.click(within(dialog).getByRole("checkbox"));
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Refund and approve" }));
+    await waitFor(() =>
+      expect(host.askedFor("refundAnomaly")).toMatchObject([
+        { anomalyId: "a".repeat(40), address: ADDRESS, approve: true },
+      ]),
+    );
+  });
+
+  test("is not offered for coins that the network took back", async () => {
+    host.reply("listAnomalies", { items: [anomaly({ anomalyType: "REVERSED_PAYMENT" })], itemsCount: 1 });
+    open("#/anomalies");
+    await screen.findByRole("button", { name: "Dismiss…" });
+    expect(screen.queryByRole("button", { name: "Refund…" })).toBeNull();
+  });
+
+  test("and its anomaly are linked both ways", async () => {
+    const refunded = anomaly({ resolution: "REFUNDED", payoutId: "b".repeat(40) });
+    host.reply("listAnomalies", { items: [refunded], itemsCount: 1 });
+    open("#/anomalies");
+    expect((await screen.findByRole("link", { name: "Refunded by this payout" })).getAttribute("href")).toBe(
+      `#/payout/${"b".repeat(40)}`,
+    );
+  });
+});

@@ -191,7 +191,7 @@ async fn payouts_are_bumped_and_given_up_and_every_refusal_is_one_clear_line() {
         assert!(line.contains(said) && line.lines().count() == 1, "{line}");
     }
     json_of(&s, &["payouts", "approve", &alone]);
-    assert!(shown(&s, &["payouts", "show", &alone]).contains("it is sent with those that are approved by"));
+    assert!(shown(&s, &["payouts", "show", &alone]).contains("it is sent at about"));
     let gone = json_of(&s, &["payouts", "abandon", &alone]);
     assert_eq!(gone["status"], "FAILED", "nothing was signed");
     for id in [&first, &second] {
@@ -205,12 +205,15 @@ async fn payouts_are_bumped_and_given_up_and_every_refusal_is_one_clear_line() {
     );
     let bumped = json_of(&s, &["payouts", "bump", &first, "--fee-rate", "20"]);
     assert_ne!(bumped["btcTxId"], sent["btcTxId"]);
+    let again = shown(&s, &["payouts", "bump", &first, "--fee-rate", "1"]);
+    assert!(again.contains("The fee is raised to") && again.contains("the least that nodes take"), "{again}");
     let whole = shown(&s, &["payouts", "show", &first]);
     assert!(whole.contains("shares its transaction with") && whole.contains("bumped"), "{whole}");
 
     let line = program.refusal(&["payouts", "abandon", &first]);
     assert!(line.contains(&second) && line.contains("--all"), "{line}");
     assert_eq!(json_of(&s, &["payouts", "abandon", &first, "--all"])["status"], "SENT");
+    assert!(shown(&s, &["payouts", "list"]).contains("it is being given up"));
     let line = program.refusal(&["payouts", "bump", &second]);
     assert!(line.contains("given up already"), "{line}");
     s.mine(6).await;
@@ -218,9 +221,13 @@ async fn payouts_are_bumped_and_given_up_and_every_refusal_is_one_clear_line() {
         assert_eq!(status(&s, id), "FAILED");
         assert_eq!(s.outputs_to(&address(number)).await, Vec::<Value>::new());
     }
+    let statement = json_of(&s, &["statement", "--currency", "USD"]);
+    let fees = statement["items"].as_array().unwrap().iter().filter(|one| one["kind"] == "OTHER");
+    assert!(fees.clone().count() == 1 && fees.clone().all(|one| one["feeBtc"].is_number()), "{statement}");
+    assert!(!shown(&s, &["payouts", "show", &first]).contains("it is being given up"));
     balance(&s);
     let acts = acts(&s);
-    for (act, times) in [("payouts approve", 3), ("payouts bump", 1), ("payouts abandon", 2)] {
+    for (act, times) in [("payouts approve", 3), ("payouts bump", 2), ("payouts abandon", 2)] {
         assert_eq!(acts.iter().filter(|one| one.as_str() == act).count(), times, "{acts:?}");
     }
 }

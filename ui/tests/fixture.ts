@@ -4,6 +4,7 @@ import type { AnomalyItem } from "../src/lib/bindings/AnomalyItem";
 import type { Command } from "../src/lib/bindings/Command";
 import type { CommandError } from "../src/lib/bindings/CommandError";
 import type { DeliveryItem } from "../src/lib/bindings/DeliveryItem";
+import type { BumpEstimateView } from "../src/lib/bindings/BumpEstimateView";
 import type { EstimateView } from "../src/lib/bindings/EstimateView";
 import type { LimitsView } from "../src/lib/bindings/LimitsView";
 import type { PaymentView } from "../src/lib/bindings/PaymentView";
@@ -41,6 +42,7 @@ export const status: StatusView = {
   offersWaiting: 0,
   payoutsQueued: 0,
   senderWaitsFor: null,
+  senderObstacle: null,
   senderHold: null,
   balance: { sats: 150000000, text: "1.50000000", shown: "1.50000000" },
 };
@@ -172,6 +174,7 @@ export function payout(over: Partial<PayoutView> = {}): PayoutView {
     failureReason: null,
     balanceShort: false,
     anomalyId: null,
+    beingGivenUp: false,
     waitsFor: null,
     record: "{}",
     notificationUrl: null,
@@ -181,6 +184,7 @@ export function payout(over: Partial<PayoutView> = {}): PayoutView {
       { time: "2026-01-12T12:06:00.000Z", step: "offered", by: "panel:ada", btcTxId: null, reason: null },
     ],
     deliveries: [],
+    paidBefore: null,
     limitLeftAfter: btc(99000000, "0.99000000"),
     canApprove: { possible: true, whyNot: null },
     canBump: { possible: false, whyNot: "the payout is NEW: it was never approved" },
@@ -205,6 +209,21 @@ export function estimate(over: Partial<EstimateView> = {}): EstimateView {
     paidBefore: null,
     balanceShort: false,
     most: btc(99999718, "0.99999718"),
+    ...over,
+  };
+}
+
+export function bumpEstimate(over: Partial<BumpEstimateView> = {}): BumpEstimateView {
+  return {
+    feeNow: btc(282, "0.00000282"),
+    fee: btc(564, "0.00000564"),
+    worth: usd(37, "0.37"),
+    feeRate: "4.00",
+    isLeast: false,
+    cap: 200,
+    aboveCap: false,
+    needed: 4,
+    aboveAmount: false,
     ...over,
   };
 }

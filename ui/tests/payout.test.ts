@@ -2,7 +2,7 @@ import type { PayoutView } from "../src/lib/bindings/PayoutView";
 import type { VersionItem } from "../src/lib/bindings/VersionItem";
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ADDRESS, payout, status } from "./fixture";
+import { ADDRESS, bumpEstimate, payout, status } from "./fixture";
 import { host, open } from "./panel";
 
 const HREF = `#/payout/${"b".repeat(40)}`;
@@ -102,10 +102,40 @@ describe("approving a payout", () => {
     expect(screen.getByText("It is above what is left of today's limit.")).toBeTruthy();
   });
 
-  test("tells what it has to wait for", async () => {
-    host.reply("status", { ...status, senderWaitsFor: "the keyring is locked" });
+  test("tells what it has to wait for, and then promises no time", async () => {
+    host.reply("status", {
+      ...status,
+      senderWaitsFor: "the keyring is locked",
+      senderObstacle: "KEYRING" as const,
+    });
     const dialog = await asks(/^Approve…/);
     expect(dialog.textContent).toContain("It has to wait: the keyring is locked.");
+    expect(dialog.textContent).not.toContain("sent within");
+  });
+
+  test("is not held up by the coins that another payout waits for", async () => {
+    host.reply("status", {
+      ...status,
+      senderWaitsFor: "the coins come to 1 BTC",
+      senderObstacle: "COINS" as const,
+    });
+    const dialog = await asks(/^Approve…/);
+    expect(dialog.textContent).not.toContain("It has to wait");
+    await waitFor(() => expect(dialog.textContent).toContain("sent within about 30 s"));
+  });
+
+  test("warns, on the offer and in the question, of another payout to the same address", async () => {
+    const paidBefore = {
+      payoutId: "e".repeat(40),
+      state: "QUEUED" as const,
+      amount: payout().amount,
+      time: "2026-01-12T12:00:00Z",
+    };
+    host.reply("showPayout", payout({ paidBefore }));
+    const dialog = await asks(/^Approve…/);
+    expect(dialog.textContent).toMatch(/This address had a payout before:\s+0\.01000000 BTC/);
+    expect(dialog.textContent).toContain("Invoice 12 · asked by panel:ada");
+    expect(screen.getAllByText(/This address had a payout before/)).toHaveLength(2);
   });
 });
 
@@ -170,29 +200,39 @@ describe("a payout's transaction", () => {
     expect(texts[oldest]).toContain("Replaced");
   });
 
-  test("a higher fee is the estimate, or a rate of one's own", async () => {
+  test("a higher fee names its sum before it is paid, for the estimate and for a rate of one's own", async () => {
     host.reply("showPayout", sent());
-    host.reply("bumpPayout", sent());
+    host.reply("estimateBump", bumpEstimate());
+    host.reply("bumpPayout", { ...sent(), replacement: version({ feeRate: "12.00" }), isLeast: false });
     const dialog = await asks(/^Pay a higher fee/);
+    await waitFor(() => expect(dialog.textContent).toContain("about 0.00000564 BTC (0.37 USD), 4.00 sat/vB"));
+    host.reply(
+      "estimateBump",
+      bumpEstimate({ fee: { sats: 1692, text: "0.00001692", shown: "0.00001692" }, feeRate: "12.00" }),
+    );
     await fireEvent.click(within(dialog).getByRole("radio", { name: /A rate of your own/ }));
     await fireEvent.input(within(dialog).getByRole("spinbutton"), { target: { value: "12" } });
-    await fireEvent.click(within(dialog).getByRole("button", { name: "Pay the higher fee" }));
+    await fireEvent.click(
+      await within(dialog).findByRole("button", { name: "Pay 0.00001692 BTC as the fee" }),
+    );
     await waitFor(() => expect(host.askedFor("bumpPayout")).toMatchObject([{ feeRate: 12 }]));
   });
 
-  test("a fee above the cap is for a person to choose, in the dialog's words", async () => {
+  test("a fee above the cap or the amount is red, and paid only after a second yes", async () => {
     host.reply("showPayout", sent());
-    host.reply("bumpPayout", {
-      errorType: "FEE_ABOVE_CAP",
-      message:
-        "the replacement must pay 250 sat/vB, above feeCapSatVb (200): give --fee-rate 250 if you want that",
-      field: null,
-    });
+    host.reply("estimateBump", bumpEstimate({ aboveCap: true, aboveAmount: true, needed: 250 }));
     const dialog = await asks(/^Pay a higher fee/);
-    await fireEvent.click(within(dialog).getByRole("button", { name: "Pay the higher fee" }));
     const said = (await within(dialog).findByRole("alert")).textContent;
-    expect(said).toContain("choose a rate of your own, 250 sat/vB, if you want that");
-    expect(said).not.toContain("--fee-rate");
+    expect(said).toContain("more than the 0.01000000 BTC that are paid");
+    expect(said).toContain("above the highest rate that you set, 200 sat/vB");
+    expect(dialog.textContent).toContain("choose a rate of your own, 250 sat/vB");
+    await fireEvent.click(within(dialog).getByRole("radio", { name: /A rate of your own/ }));
+    await fireEvent.input(within(dialog).getByRole("spinbutton"), { target: { value: "250" } });
+    const yes = await within(dialog).findByRole("checkbox", { name: "Pay it all the same" });
+    const pay = within(dialog).getByRole("button", { name: /as the fee$/ }) as HTMLButtonElement;
+    expect(pay.disabled).toBe(true);
+    await fireEvent.click(yes);
+    expect(pay.disabled).toBe(false);
   });
 
   test("says why it cannot be replaced", async () => {
@@ -206,6 +246,23 @@ describe("a payout's transaction", () => {
 });
 
 describe("giving a payout up", () => {
+  test("shows until it is decided that it is being given up, not that it is sent", async () => {
+    const waitsFor = "it is being given up: it fails once the transaction in its place has 6 confirmations";
+    host.reply("showPayout", sent({ beingGivenUp: true, waitsFor }));
+    open(HREF);
+    expect(await screen.findByText("Being given up")).toBeTruthy();
+    expect(screen.getByText(/It fails once|fails once the transaction in its place/)).toBeTruthy();
+    expect(screen.queryByText("Sent, waits for a block")).toBeNull();
+  });
+
+  test("once it has failed, the same offer can be made anew", async () => {
+    host.reply("showPayout", payout({ state: "FAILED", failureReason: "it was given up by panel:ada" }));
+    host.reply("requestPayout", payout({ payoutId: "f".repeat(40) }));
+    open(HREF);
+    await fireEvent.click(await screen.findByRole("button", { name: "Make a new offer" }));
+    await waitFor(() => expect(location.hash).toBe(`#/payout/${"f".repeat(40)}`));
+  });
+
   test("before anything was signed fails at once, and says so", async () => {
     host.reply("showPayout", payout({ state: "QUEUED", canAbandon: possible }));
     host.reply("abandonPayout", payout({ state: "FAILED" }));

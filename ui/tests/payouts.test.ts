@@ -13,11 +13,11 @@ describe("the list of payouts", () => {
   test("says why an approved one waits, with times as people read them", async () => {
     const row = payout({
       state: "QUEUED",
-      waitsFor: "it is sent with those that are approved by 2026-01-12T12:07:00Z",
+      waitsFor: "it is sent at about 2026-01-12T12:07:00Z, together with others",
     });
     host.reply("listPayouts", { items: [row], itemsCount: 1 });
     open("#/payouts");
-    const why = await screen.findByText(/It is sent with those that are approved by/);
+    const why = await screen.findByText(/It is sent at about .*, together with others/);
     expect(why.textContent).not.toContain("T12:07:00Z");
   });
 
@@ -79,7 +79,33 @@ describe("the limit", () => {
   });
 });
 
+describe("a limit that cannot be", () => {
+  test("is refused at its field, in the field's words", async () => {
+    host.reply("setLimits", { errorType: "INVALID", message: "must be a number", field: "minimumBtc" });
+    open("#/payouts");
+    await fireEvent.click(await screen.findByRole("button", { name: "Change…" }));
+    const dialog = await screen.findByRole("dialog");
+    const input = within(dialog).getByLabelText("The least payout, in BTC");
+    await fireEvent.input(input, { target: { value: "0,001" } });
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Change the limit" }));
+    await waitFor(() => expect(input.getAttribute("aria-invalid")).toBe("true"));
+    expect(dialog.textContent).toContain("write it with a point, not a comma");
+    expect(within(dialog).queryByRole("alert")).toBeNull();
+  });
+});
+
 describe("a sender that does not send", () => {
+  test("is not asked again where asking helps nothing", async () => {
+    host.reply("status", {
+      ...status,
+      senderWaitsFor: "the coins come to 1 BTC",
+      senderObstacle: "COINS" as const,
+    });
+    open("#/payouts");
+    expect(await screen.findByText("A payout waits for coins")).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Ask again now" })).toBeNull();
+  });
+
   test("holds unmistakably, says what to check, and goes on only after a question", async () => {
     host.reply("status", {
       ...status,
@@ -105,7 +131,11 @@ describe("a sender that does not send", () => {
   });
 
   test("asks a locked keyring again at once", async () => {
-    host.reply("status", { ...status, senderWaitsFor: "the keyring is locked: unlock it" });
+    host.reply("status", {
+      ...status,
+      senderWaitsFor: "the keyring is locked: unlock it",
+      senderObstacle: "KEYRING" as const,
+    });
     host.reply("retrySender", { released: false, serving: true, payoutsQueued: 1 });
     open("#/payouts");
     expect(await screen.findByText("The keyring is locked: unlock it.")).toBeTruthy();

@@ -42,7 +42,7 @@ impl<E: std::error::Error> From<E> for Failure {
 /// The whole program.
 #[must_use]
 pub fn main() -> ExitCode {
-    let arguments = match Tillgate::try_parse() {
+    let arguments = match Tillgate::try_parse().and_then(Tillgate::checked) {
         Ok(arguments) => arguments,
         Err(error) => return explain(error),
     };

@@ -41,9 +41,15 @@ impl PayoutFeeRate {
     }
 }
 
-/// The rate as the backend estimates it now; while it is silent by its last estimate, before any by the floor.
+/// What offers and estimates reckon with: the rate as the backend estimates it; while it is silent by its last estimate,
+/// before any by the floor.
 pub(crate) async fn fee_rate(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
     PayoutFeeRate::of(gateway.fee_rate_estimate().await.unwrap_or(FeeRate::ZERO), settings)
+}
+
+/// What is signed pays: the rate as the backend estimates it now; `None` while it is silent.
+pub(crate) async fn fee_rate_now(gateway: &Gateway, settings: &Settings) -> Option<PayoutFeeRate> {
+    Some(PayoutFeeRate::of(gateway.fee_rate_now().await?, settings))
 }
 
 /// The coins that a payout could be made of now, the oldest first. Of very many, those that a transaction may choose among.

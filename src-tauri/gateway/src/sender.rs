@@ -6,6 +6,7 @@
 mod again;
 mod broadcast;
 mod build;
+mod cannot;
 mod replace;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use crate::watcher::{Watcher, batches};
 pub(crate) use replace::{ReplaceError, may_abandon, may_bump};
 
 use again::Again;
+use cannot::{Cannot, Cause};
 
 /// Time between passes: how late a deadline is noticed. An idle pass reads three indexes.
 const PASS_EVERY: Duration = Duration::from_secs(1);
@@ -39,6 +41,9 @@ const ASK_KEYS_EVERY_MS: i64 = 60_000;
 
 /// Payouts that are looked at for one transaction; more could not share it.
 const QUEUE_MAX: u32 = 5_000;
+
+/// Nothing is signed at a rate of another time.
+const NO_FEE_RATE: &str = "the backend names no fee rate";
 
 /// Why a pass was not finished. The next makes up for it.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +76,7 @@ enum Attempt {
     /// A transaction was stored; others may be due.
     Stored,
     /// Nothing could be built, for this reason.
-    Failed(String),
+    Failed(Cannot),
 }
 
 impl Sender {
@@ -173,10 +178,10 @@ impl Sender {
             match self.attempt(watcher, again).await? {
                 Attempt::NotDue => return Ok(None),
                 Attempt::Stored => {}
-                Attempt::Failed(reason) => {
-                    self.give_up_overdue(&reason).await?;
+                Attempt::Failed(cannot) => {
+                    self.give_up_overdue(&cannot).await?;
                     let still_waits = self.gateway.store.read(|reader| reader.oldest_unsent_approval())?;
-                    return Ok(still_waits.map(|_| reason));
+                    return Ok(still_waits.map(|_| cannot.details));
                 }
             }
         }
@@ -192,10 +197,10 @@ impl Sender {
         if !self.is_watched_since(due_at)
             && let Err(error) = watcher.look().await
         {
-            return Ok(Attempt::Failed(format!("the chain is not watched: {error}")));
+            return Ok(Attempt::Failed(Cause::Chain.because(format!("the chain is not watched: {error}"))));
         }
         if let Some(reason) = self.hold()? {
-            return Ok(Attempt::Failed(reason));
+            return Ok(Attempt::Failed(Cause::Other.because(reason)));
         }
         let built = self.build(settings).await?;
         match built {
@@ -204,8 +209,10 @@ impl Sender {
                 Ok(Attempt::Stored)
             }
             // The next pass finds out what changed meanwhile.
-            build::Built::Stale => Ok(Attempt::Failed("what it was to be made of changed meanwhile".to_owned())),
-            build::Built::Cannot(reason) => Ok(Attempt::Failed(reason)),
+            build::Built::Stale => {
+                Ok(Attempt::Failed(Cause::Other.because("what it was to be made of changed meanwhile")))
+            }
+            build::Built::Cannot(cannot) => Ok(Attempt::Failed(cannot)),
         }
     }
 
@@ -226,32 +233,35 @@ impl Sender {
         if let Some(refused) = gateway.sending.keys_refused()
             && gateway.clock.now() < refused.at.plus_ms(ASK_KEYS_EVERY_MS)
         {
-            return Ok(build::Built::Cannot(refused.reason));
+            return Ok(build::Built::Cannot(Cause::Keyring.because(refused.reason)));
         }
-        let rate = funds::fee_rate(&gateway, &settings).await;
+        let Some(rate) = funds::fee_rate_now(&gateway, &settings).await else {
+            return Ok(build::Built::Cannot(Cause::Chain.because(NO_FEE_RATE)));
+        };
         let prepare = move || build::prepare(&gateway, &settings, rate);
         let prepared = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::BrokenOff)??;
         match prepared {
             build::Prepared::Ready(signed) => build::store(&self.gateway, *signed).await,
-            build::Prepared::Cannot(reason) => Ok(build::Built::Cannot(reason)),
+            build::Prepared::Cannot(cannot) => Ok(build::Built::Cannot(cannot)),
         }
     }
 
     /// Gives up what has waited too long, now that an attempt failed.
-    async fn give_up_overdue(&self, reason: &str) -> Result<(), SendError> {
+    async fn give_up_overdue(&self, cannot: &Cannot) -> Result<(), SendError> {
         let timeout_ms = i64::from(self.gateway.settings.snapshot().queue_timeout_hours) * 3_600_000;
         let until = self.gateway.clock.now().plus_ms(-timeout_ms);
         if self.gateway.store.read(|reader| reader.oldest_unsent_approval())?.is_none_or(|oldest| oldest > until) {
             return Ok(());
         }
-        let reason = format!("it could not be sent in time: {reason}");
+        let told = cannot.cause.told();
+        tracing::warn!(why = cannot.details, "approved payouts have waited too long and are given up");
         let give_up = move |outbox: &Outbox<'_>| -> Result<(), SendError> {
             if outbox.tx.sender_hold()?.is_some() {
                 return Ok(());
             }
             for payout in outbox.tx.unsent_payouts(QUEUE_MAX)? {
                 if payout.approved_at.is_some_and(|at| at <= until) {
-                    batches::fail(outbox, payout, &reason)?;
+                    batches::fail(outbox, payout, told)?;
                 }
             }
             Ok(())

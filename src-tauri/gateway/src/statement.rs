@@ -77,6 +77,8 @@ impl Line {
         });
         let fee_sats = match entry.kind {
             LedgerKind::Fee | LedgerKind::FeeDifference => Some(entry.sats.saturating_neg()),
+            // A transaction that gives payouts up pays ourselves: all that it costs is its fee.
+            LedgerKind::Other if entry.gives_up => Some(entry.sats.saturating_neg()),
             LedgerKind::Payment | LedgerKind::Anomaly | LedgerKind::Payout | LedgerKind::Other => None,
         };
         Self { entry, rate, worth_minor, fee_sats }
@@ -128,7 +130,7 @@ mod tests {
     fn entry(time: &str, kind: LedgerKind, sats: i64) -> Entry {
         let at = Timestamp::parse_iso(time).unwrap();
         let rates = Some(r#"{"EUR":"46000.0000","USD":"50000.0000"}"#.to_owned());
-        Entry { at, kind, sats, txid: None, payment: None, payout: None, anomaly_id: None, rates }
+        Entry { at, kind, sats, txid: None, payment: None, payout: None, anomaly_id: None, rates, gives_up: false }
     }
 
     fn line(entry: Entry, code: &str) -> Line {
@@ -167,6 +169,9 @@ mod tests {
         assert_eq!(fee(LedgerKind::Fee, -282), Some(282));
         assert_eq!(fee(LedgerKind::FeeDifference, 100), Some(-100));
         assert_eq!(fee(LedgerKind::Payout, -1), None);
+        assert_eq!(fee(LedgerKind::Other, -500), None, "what another copy of the wallet spent");
+        let given_up = Entry { gives_up: true, ..entry("2026-01-12T12:00:00Z", LedgerKind::Other, -500) };
+        assert_eq!(line(given_up, "USD").fee_sats, Some(500));
     }
 
     #[test]

@@ -71,8 +71,11 @@ export const FILTER_WORDS: Record<PaymentState, string> = {
 };
 
 /** A payout's state as a merchant says it. */
-export function payoutWords(payout: Pick<PayoutItem, "state" | "confirmations">): string {
-  const { state, confirmations } = payout;
+export function payoutWords(
+  payout: Pick<PayoutItem, "state" | "confirmations"> & Partial<Pick<PayoutItem, "beingGivenUp">>,
+): string {
+  const { state, confirmations, beingGivenUp } = payout;
+  if (beingGivenUp) return "Being given up";
   if (state !== "SENT") return PAYOUT_WORDS[state];
   return confirmations > 0 ? `Sent, ${count(confirmations, "confirmation")}` : "Sent, waits for a block";
 }

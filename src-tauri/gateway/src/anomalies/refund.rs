@@ -9,7 +9,7 @@ use tillgate_domain::money::format_btc;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::notifications::refunds;
-use crate::payouts::{self, Along, Draft, OfferError, OfferRequest, Offered, Requester};
+use crate::payouts::{self, Along, Draft, OfferError, OfferRequest, Offered, Permit, Requester};
 use crate::store::StoreError;
 use crate::store::anomalies::AnomalyRow;
 use crate::store::notify_hosts::NotifyHosts;
@@ -84,7 +84,7 @@ pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest) -> Re
         ..Draft::default()
     };
     let requester = Requester { key_id: None, name: by, notify_hosts: NotifyHosts::default() };
-    let offer = OfferRequest { requester, draft, is_approved, once: None };
+    let offer = OfferRequest { requester, draft, is_approved, once: None, permit: Permit::none() };
     match payouts::offer_along(gateway, offer, Refund { anomaly_id, confirmations }).await? {
         Offered::New { payout_id, record } => Ok((payout_id, record)),
         // Only a request with an Idempotency-Key is answered again.

@@ -8,7 +8,7 @@ mod settings;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use self::keys::{HmacKey, Keys};
 use self::payouts::{Limits, Payouts, Statement, StatementFormat, Wallet};
@@ -178,6 +178,18 @@ pub(super) enum Meaning {
 }
 
 impl Tillgate {
+    /// The line, unless it asks for two forms at once.
+    ///
+    /// # Errors
+    /// As wrong usage.
+    pub(super) fn checked(self) -> Result<Self, clap::Error> {
+        if self.common.json && self.form() == Form::Csv {
+            let why = "--format csv and --json ask for two forms: leave one of them out";
+            return Err(Self::command().error(clap::error::ErrorKind::ArgumentConflict, why));
+        }
+        Ok(self)
+    }
+
     /// How the answer is to be printed; what a command itself says of it goes first.
     pub(super) fn form(&self) -> Form {
         let format = match &self.act {

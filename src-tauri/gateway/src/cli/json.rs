@@ -20,7 +20,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         Command::ShowPayout(asked) => read(asked, view)?.item.record,
         Command::RequestPayout(asked) => read(asked, view)?.item.record,
         Command::ApprovePayout(asked) => read(asked, view)?.item.record,
-        Command::BumpPayout(asked) => read(asked, view)?.item.record,
+        Command::BumpPayout(asked) => read(asked, view)?.payout.item.record,
         Command::AbandonPayout(asked) => read(asked, view)?.item.record,
         Command::RefundAnomaly(asked) => read(asked, view)?.item.record,
         Command::ShowLimits(asked) => read(asked, view)?.record,
@@ -36,6 +36,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::ShowAnomaly(_)
         | Command::DismissAnomaly(_)
         | Command::EstimatePayout(_)
+        | Command::EstimateBump(_)
         | Command::ReleaseSender(_)
         | Command::RetrySender(_)
         | Command::WalletDescriptor(_)

@@ -17,7 +17,7 @@ use self::deliveries::deliveries;
 use self::keys::{keys, new_hmac_key, new_key};
 use self::money::{descriptors, limits, statement, wallet};
 use self::payments::{payment, payments};
-use self::payouts::{estimate, payout, payouts, released, retried};
+use self::payouts::{bump_estimate, bumped, estimate, payout, payouts, released, retried};
 use self::settings::{setting, settings};
 use self::status::{doctor, status};
 use super::table::plain;
@@ -46,7 +46,8 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::RequestPayout(asked) => payout(&read(asked, view)?),
         Command::EstimatePayout(asked) => estimate(&read(asked, view)?),
         Command::ApprovePayout(asked) => payout(&read(asked, view)?),
-        Command::BumpPayout(asked) => payout(&read(asked, view)?),
+        Command::BumpPayout(asked) => bumped(&read(asked, view)?),
+        Command::EstimateBump(asked) => bump_estimate(&read(asked, view)?),
         Command::AbandonPayout(asked) => payout(&read(asked, view)?),
         Command::ReleaseSender(asked) => released(&read(asked, view)?),
         Command::RetrySender(asked) => retried(&read(asked, view)?),

@@ -15,7 +15,7 @@ use super::page::{Page, page_size};
 use super::payouts::{self, PayoutView};
 use super::states::{AnomalyKind, Resolution};
 use super::sums::{Acceptance, FiatView};
-use crate::anomalies::{self, RefundRequest};
+use crate::anomalies::{self, RefundError, RefundRequest};
 use crate::records::anomaly_message;
 use crate::store::anomalies::AnomalyFilter;
 use crate::store::{self, Reader, StoreError};
@@ -208,17 +208,32 @@ impl Ask for RefundAnomaly {
     type Answer = PayoutView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
+        let anomaly_id = id("anomalyId", &self.anomaly_id)?;
         let request = RefundRequest {
-            anomaly_id: id("anomalyId", &self.anomaly_id)?,
+            anomaly_id,
             address: self.address.trim().to_owned(),
             currency: self.currency.filter(|currency| !currency.is_empty()),
             by: by.actor.to_owned(),
             is_approved: self.approve,
         };
         by.refresh_rates_if_unserved().await?;
-        let (payout_id, _) = anomalies::refund(by.gateway(), request).await?;
-        payouts::show(by, payout_id).await
+        match anomalies::refund(by.gateway(), request).await {
+            Ok((payout_id, _)) => payouts::show(by, payout_id).await,
+            Err(error @ RefundError::NotOpen(_)) => Err(not_open(by, anomaly_id, error).await?),
+            Err(error) => Err(error.into()),
+        }
     }
+}
+
+/// The refusal of a second refund, which names the payout of the first one.
+async fn not_open(by: &Asker<'_>, anomaly_id: Id, error: RefundError) -> Result<CommandError, CommandError> {
+    let refusal = CommandError::from(error);
+    Ok(match show(by, anomaly_id).await?.payout_id {
+        Some(payout_id) => {
+            CommandError { message: format!("{}: payout {payout_id} sends its coins back", refusal.message), ..refusal }
+        }
+        None => refusal,
+    })
 }
 
 async fn show(by: &Asker<'_>, id: Id) -> Result<AnomalyItem, CommandError> {

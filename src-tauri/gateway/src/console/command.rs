@@ -16,8 +16,8 @@ use super::keys::{CreateKey, ListKeys, RevokeKey, RotateHmacKey};
 use super::limits::{SetLimits, ShowLimits};
 use super::payments::{AcceptPayment, CreatePayment, ListPayments, ShowPayment};
 use super::payouts::{
-    AbandonPayout, ApprovePayout, BumpPayout, EstimatePayout, ListPayouts, ReleaseSender, RequestPayout, RetrySender,
-    ShowPayout,
+    AbandonPayout, ApprovePayout, BumpPayout, EstimateBump, EstimatePayout, ListPayouts, ReleaseSender, RequestPayout,
+    RetrySender, ShowPayout,
 };
 use super::sandbox::Sandbox;
 use super::settings::{GetSetting, ListSettings, SetSetting, UnsetSetting};
@@ -83,6 +83,7 @@ commands! {
     estimate_payout: EstimatePayout,
     approve_payout: ApprovePayout,
     bump_payout: BumpPayout,
+    estimate_bump: EstimateBump,
     abandon_payout: AbandonPayout,
     release_sender: ReleaseSender,
     retry_sender: RetrySender,

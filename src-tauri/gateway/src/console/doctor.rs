@@ -11,7 +11,7 @@ use ts_rs::TS;
 
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
-use super::payouts::queued;
+use super::payouts::{Waiting, queued};
 use super::status::{host, strays};
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
@@ -219,9 +219,9 @@ fn notifications(gateway: &Gateway) -> Finding {
 fn payouts(gateway: &Gateway) -> Finding {
     let read = |reader: &Reader<'_>| {
         let sums = (reader.ledger_sats()?, reader.reckoned_balance_sats()?);
-        Ok::<_, StoreError>((reader.sender_hold()?, queued(reader)?, sums))
+        Ok::<_, StoreError>((reader.sender_hold()?, queued(reader)?, sums, Waiting::of(gateway, reader)?))
     };
-    let (hold, queued, (booked, reckoned)) = gateway.store.read(read).map_err(|error| error.to_string())?;
+    let (hold, queued, (booked, reckoned), obstacle) = gateway.store.read(read).map_err(|error| error.to_string())?;
     if booked != reckoned {
         return Err(format!(
             "the ledger says {} BTC and the coins {}: a fault of Tillgate, report it with the log; payouts go on",
@@ -237,8 +237,8 @@ fn payouts(gateway: &Gateway) -> Finding {
         ));
     }
     let waiting = count(queued, "approved payout waits", "approved payouts wait");
-    match gateway.sending.waits_for() {
-        Some(reason) => Err(format!("{waiting}: {reason}")),
+    match obstacle {
+        Some(obstacle) => Err(format!("{waiting}: {}", obstacle.reason)),
         None if queued == 0 => Ok("no approved payout waits".to_owned()),
         None if gateway.served.get().is_none() => Ok(format!("{waiting} for `tillgate serve`, which sends")),
         None => Ok(format!("{waiting} for its turn, or for a node that takes it")),

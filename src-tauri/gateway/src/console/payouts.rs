@@ -1,8 +1,11 @@
 //! Payouts: listed, shown, asked for by a person, approved, bumped, abandoned.
 
+mod bump;
 mod estimate;
 mod sender;
+mod steps;
 mod view;
+mod waiting;
 
 use std::borrow::Cow;
 
@@ -19,16 +22,19 @@ use super::page::{Page, page_size};
 use super::states::PayoutState;
 use crate::access::sees::Sees;
 use crate::gateway::Gateway;
-use crate::payouts::{self, Approver, Draft, OfferRequest, Offered, Requester};
+use crate::payouts::{self, Approver, Draft, OfferRequest, Offered, Permit, Requester};
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payout_lists::PayoutFilter;
 use crate::store::{Reader, StoreError};
+pub(crate) use bump::{BumpEstimateView, BumpPayout, BumpedView, EstimateBump};
 pub(crate) use estimate::{EstimatePayout, EstimateView};
 pub(crate) use sender::{ReleaseSender, RetrySender, SenderView};
 pub use view::PayoutItem;
 pub(crate) use view::PayoutView;
 use view::Shown;
 pub(super) use view::queued;
+pub(crate) use waiting::SenderObstacle;
+pub(super) use waiting::Waiting;
 
 /// The fee rates that a person may ask for, in satoshis for a virtual byte.
 const FEE_RATES: std::ops::RangeInclusive<u32> = 1..=10_000;
@@ -93,18 +99,6 @@ pub struct ApprovePayout {
     pub payout_id: String,
 }
 
-/// Replaces a payout's transaction, or the last one along its change, by one with a higher fee.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
-#[serde(rename_all = "camelCase")]
-pub struct BumpPayout {
-    /// The payout's id.
-    pub payout_id: String,
-    /// In whole satoshis for a virtual byte; absent for the estimate.
-    #[serde(default)]
-    pub fee_rate: Option<u32>,
-}
-
 /// Gives a payout up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
@@ -152,7 +146,7 @@ impl Ask for RequestPayout {
             field_errors: Vec::new(),
         };
         let requester = Requester { key_id: None, name: by.actor.to_owned(), notify_hosts: NotifyHosts::default() };
-        let request = OfferRequest { requester, draft, is_approved: self.approve, once: None };
+        let request = OfferRequest { requester, draft, is_approved: self.approve, once: None, permit: Permit::none() };
         by.refresh_rates_if_unserved().await?;
         match payouts::offer(by.gateway(), request).await? {
             Offered::New { payout_id, .. } => show(by, payout_id).await,
@@ -169,19 +163,6 @@ impl Ask for ApprovePayout {
         let payout_id = id("payoutId", &self.payout_id)?;
         let approver = Approver { name: by.actor.to_owned(), sees: Sees::Everything, is_person: true };
         payouts::approve(by.gateway(), payout_id, approver).await?;
-        show(by, payout_id).await
-    }
-}
-
-impl Ask for BumpPayout {
-    type Answer = PayoutView;
-
-    async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
-        let payout_id = id("payoutId", &self.payout_id)?;
-        if self.fee_rate.is_some_and(|rate| !FEE_RATES.contains(&rate)) {
-            return Err(CommandError::invalid("feeRate", &"must be from 1 to 10000 sat/vB"));
-        }
-        by.app.sender.bump(payout_id, self.fee_rate, by.actor).await?;
         show(by, payout_id).await
     }
 }

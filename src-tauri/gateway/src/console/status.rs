@@ -10,7 +10,7 @@ use ts_rs::TS;
 use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
-use super::payouts;
+use super::payouts::{self, SenderObstacle, Waiting};
 use crate::gateway::Gateway;
 use crate::rates::RatesRow;
 use crate::store::notifications::FailingServer;
@@ -85,6 +85,8 @@ pub struct StatusView {
     pub payouts_queued: u64,
     /// Why approved payouts wait, where it is not for their turn alone.
     pub sender_waits_for: Option<String>,
+    /// What kind of thing that is.
+    pub sender_obstacle: Option<SenderObstacle>,
     /// Why the sender holds, if it does: nothing is signed until it is released.
     pub sender_hold: Option<String>,
     /// What the wallet holds, as the statement sums it.
@@ -143,6 +145,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         warnings.push(format!("{given_up} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` starts anew"));
     }
     let failing = reader.failing_servers()?;
+    let waiting = Waiting::of(gateway, reader)?;
     Ok(StatusView {
         environment: gateway.environment.as_str().to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -167,7 +170,8 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         failing_servers: named(&failing),
         offers_waiting: reader.offers_of_shops_count(now)?,
         payouts_queued: payouts::queued(reader)?,
-        sender_waits_for: gateway.sending.waits_for(),
+        sender_obstacle: waiting.as_ref().map(|waiting| waiting.obstacle),
+        sender_waits_for: waiting.map(|waiting| waiting.reason),
         sender_hold: reader.sender_hold()?.map(|hold| hold.reason),
         balance: BtcView::of(reader.ledger_sats()?),
     })

@@ -127,8 +127,7 @@ fn wallet(gateway: &Gateway) -> Result<Arc<Wallet>, CommandError> {
 }
 
 fn info(gateway: &Gateway, reader: &Reader<'_>, wallet: &Wallet) -> Result<WalletInfoView, StoreError> {
-    let spendable = funds::spendable(reader, &gateway.settings.snapshot())?;
-    let spendable_sats = spendable.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
+    let spendable_sats = funds::spendable_sats(reader, &gateway.settings.snapshot())?;
     let sums = reader.coin_sums()?;
     let balance_sats = reader.ledger_sats()?;
     let address_type = wallet.keychains.address_type().as_str();

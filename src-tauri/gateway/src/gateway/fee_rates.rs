@@ -6,9 +6,11 @@ use std::time::Duration;
 use bitcoin::FeeRate;
 use parking_lot::Mutex as Lock;
 use tokio::sync::Mutex;
-use tokio::time::timeout;
+use tokio::task::JoinError;
+use tokio::time::{Instant, timeout};
 
 use super::Gateway;
+use crate::chain::ChainDown;
 
 /// A payout is meant to be confirmed within so many blocks (interface, section 4).
 const BLOCKS: u16 = 6;
@@ -16,35 +18,98 @@ const BLOCKS: u16 = 6;
 /// A backend that takes longer than this is taken for silent.
 const ASKED_FOR: Duration = Duration::from_secs(2);
 
+/// So long one answer serves all offers and estimates: an estimate of the next blocks does not change faster.
+const SERVES: Duration = Duration::from_secs(5);
+
 /// What the backend says of fees.
 #[derive(Default)]
 pub(crate) struct FeeRates {
-    last: Arc<Lock<Option<FeeRate>>>,
+    last: Arc<Lock<Option<Answer>>>,
     /// Held while the backend is asked, so that however many ask, one thread waits for it.
     asking: Arc<Mutex<()>>,
 }
 
+/// An answer of the backend.
+#[derive(Clone, Copy)]
+struct Answer {
+    rate: FeeRate,
+    at: Instant,
+}
+
 impl Gateway {
-    /// The backend's estimate for 6 blocks; the last one known while it is silent, and none before any.
+    /// The backend's estimate for 6 blocks, a few seconds old at most; the last one known while it is silent, and none
+    /// before any.
     pub(crate) async fn fee_rate_estimate(&self) -> Option<FeeRate> {
-        // Whoever waits in vain has the last one, too.
-        let _ = timeout(ASKED_FOR, self.ask_fee_rate()).await;
-        *self.fee_rates.last.lock()
+        // The sandbox answers at once, and its faults count at once.
+        let serves = if self.sandbox.is_some() { Duration::ZERO } else { SERVES };
+        self.ask_fee_rate(serves).await.or_else(|| self.fee_rates.last_known())
     }
 
-    async fn ask_fee_rate(&self) {
-        let asking = Arc::clone(&self.fee_rates.asking).lock_owned().await;
-        let (chain, last) = (Arc::clone(&self.chain), Arc::clone(&self.fee_rates.last));
-        let asked = tokio::task::spawn_blocking(move || {
-            let _asking = asking;
-            match chain.fee_rate(BLOCKS) {
-                Ok(rate) => *last.lock() = Some(rate),
-                // The watcher tells of a silent chain.
-                Err(error) => tracing::debug!(%error, "the backend names no fee rate"),
-            }
-        });
-        if let Err(error) = asked.await {
-            tracing::error!(%error, "the backend could not be asked for a fee rate");
+    /// The backend's estimate for 6 blocks as it answers now; `None` while it is silent.
+    pub(crate) async fn fee_rate_now(&self) -> Option<FeeRate> {
+        self.ask_fee_rate(Duration::ZERO).await
+    }
+
+    async fn ask_fee_rate(&self, serves: Duration) -> Option<FeeRate> {
+        let chain = Arc::clone(&self.chain);
+        self.fee_rates.ask(serves, move || chain.fee_rate(BLOCKS)).await
+    }
+}
+
+impl FeeRates {
+    /// Asks, unless there is an answer that still serves, or another's comes meanwhile.
+    async fn ask(
+        &self,
+        serves: Duration,
+        ask: impl FnOnce() -> Result<FeeRate, ChainDown> + Send + 'static,
+    ) -> Option<FeeRate> {
+        let now = Instant::now();
+        let since = now.checked_sub(serves).unwrap_or(now);
+        if let Some(rate) = self.answered_after(since) {
+            return Some(rate);
         }
+        let asked = async {
+            let asking = Arc::clone(&self.asking).lock_owned().await;
+            if let Some(rate) = self.answered_after(since) {
+                return Some(rate);
+            }
+            let last = Arc::clone(&self.last);
+            let asked = tokio::task::spawn_blocking(move || {
+                let _asking = asking;
+                // The watcher tells of a silent chain.
+                let rate = ask().inspect_err(|error| tracing::debug!(%error, "the backend names no fee rate")).ok()?;
+                *last.lock() = Some(Answer { rate, at: Instant::now() });
+                Some(rate)
+            });
+            let failed = |error: &JoinError| tracing::error!(%error, "the backend could not be asked for a fee rate");
+            asked.await.inspect_err(failed).ok().flatten()
+        };
+        timeout(ASKED_FOR, asked).await.ok().flatten()
+    }
+
+    fn answered_after(&self, since: Instant) -> Option<FeeRate> {
+        (*self.last.lock()).filter(|answer| answer.at > since).map(|answer| answer.rate)
+    }
+
+    fn last_known(&self) -> Option<FeeRate> {
+        (*self.last.lock()).map(|answer| answer.rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sat_vb(rate: u32) -> FeeRate {
+        FeeRate::from_sat_per_vb_u32(rate)
+    }
+
+    #[tokio::test]
+    async fn one_answer_serves_every_offer_for_seconds_and_who_signs_asks_anew() {
+        let rates = FeeRates::default();
+        assert_eq!(rates.ask(SERVES, || Ok(sat_vb(3))).await, Some(sat_vb(3)));
+        assert_eq!(rates.ask(SERVES, || panic!("it is asked again")).await, Some(sat_vb(3)));
+        assert_eq!(rates.ask(Duration::ZERO, || Ok(sat_vb(4))).await, Some(sat_vb(4)));
+        assert_eq!(rates.ask(SERVES, || panic!("it is asked again")).await, Some(sat_vb(4)));
     }
 }

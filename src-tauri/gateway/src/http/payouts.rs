@@ -24,7 +24,9 @@ use crate::access::idempotency::Once;
 use crate::field_errors::FieldError;
 use crate::json::JsonObject;
 use crate::notifications::resend;
-use crate::payouts::{self, Approver, Draft, EstimateAmount, EstimateRequest, OfferRequest, Offered, Requester};
+use crate::payouts::{
+    self, Approver, Draft, EstimateAmount, EstimateRequest, OfferRequest, Offered, Permit, Requester,
+};
 use crate::records::{PAGE_MAX, Snapshot};
 use crate::store::payout_lists::PayoutFilter;
 
@@ -59,7 +61,8 @@ pub(super) async fn create(
     let key = caller.0;
     let requester =
         Requester { key_id: Some(key.key_id), name: key.name.clone(), notify_hosts: key.notify_hosts.clone() };
-    let request = OfferRequest { requester, draft, is_approved, once };
+    let permit = http.read_permits.take(Long::Reckoning, key.key_id).await?;
+    let request = OfferRequest { requester, draft, is_approved, once, permit: Permit::of(permit) };
     Ok(match payouts::offer(&http.app.gateway, request).await? {
         Offered::New { record, .. } => json_answer(record),
         Offered::Again(answer) => json_answer(answer),
@@ -149,7 +152,7 @@ pub(super) async fn fiat_to_btc(State(http): State<Arc<Http>>, caller: Caller, u
     caller.may(Permission::PayoutsRead)?;
     let mut query = Query::of(&uri);
     let amount = EstimateAmount::Fiat(query.text("fiatAmount").map(Into::into));
-    estimate(&http, query, amount).await
+    estimate(&http, &caller, query, amount).await
 }
 
 /// `GET /v2/estimate-payout/btc-to-fiat`
@@ -157,17 +160,23 @@ pub(super) async fn btc_to_fiat(State(http): State<Arc<Http>>, caller: Caller, u
     caller.may(Permission::PayoutsRead)?;
     let mut query = Query::of(&uri);
     let amount = EstimateAmount::Btc(query.text("btcAmount").map(Into::into));
-    estimate(&http, query, amount).await
+    estimate(&http, &caller, query, amount).await
 }
 
-async fn estimate(http: &Http, mut query: Query<'_>, amount: EstimateAmount<'_>) -> Result<Response, Failure> {
+async fn estimate(
+    http: &Http,
+    caller: &Caller,
+    mut query: Query<'_>,
+    amount: EstimateAmount<'_>,
+) -> Result<Response, Failure> {
     let request = EstimateRequest {
         amount,
         currency: query.text("currency").map(Into::into),
         address: query.text("address").map(Into::into),
         field_errors: query.into_field_errors(),
     };
-    Ok(json_answer(payouts::estimate(&http.app.gateway, request).await?))
+    let permit = http.read_permits.take(Long::Reckoning, caller.0.key_id).await?;
+    Ok(json_answer(payouts::estimate(&http.app.gateway, request, Permit::of(permit)).await?))
 }
 
 /// `POST /v2/payouts/notify/{id}`

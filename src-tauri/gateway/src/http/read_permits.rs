@@ -23,6 +23,8 @@ pub(super) enum Long {
     List,
     /// A record with its transactions.
     Record,
+    /// The coins that a payout would be made of, and the choice among them.
+    Reckoning,
 }
 
 impl Long {
@@ -31,6 +33,7 @@ impl Long {
         match self {
             Self::List => (24, 8),
             Self::Record => (8, 4),
+            Self::Reckoning => (4, 2),
         }
     }
 }
@@ -45,6 +48,7 @@ pub(super) const PAGES: i64 = i64::MIN;
 pub(super) struct ReadPermits {
     lists: Permits,
     records: Permits,
+    reckonings: Permits,
 }
 
 /// Those of one kind.
@@ -63,7 +67,11 @@ pub(super) struct ReadPermit {
 
 impl Default for ReadPermits {
     fn default() -> Self {
-        Self { lists: Permits::of(Long::List), records: Permits::of(Long::Record) }
+        Self {
+            lists: Permits::of(Long::List),
+            records: Permits::of(Long::Record),
+            reckonings: Permits::of(Long::Reckoning),
+        }
     }
 }
 
@@ -83,6 +91,7 @@ impl ReadPermits {
         let permits = match kind {
             Long::List => &self.lists,
             Long::Record => &self.records,
+            Long::Reckoning => &self.reckonings,
         };
         let of_key = {
             let mut keys = permits.keys.lock();
@@ -126,19 +135,21 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
-    use axum::extract::State;
+    use axum::body::Body;
+    use axum::extract::{Request, State};
+    use axum::response::IntoResponse as _;
 
     use super::*;
     use crate::access::api_keys::KeyRequest;
     use crate::http::auth::Caller;
     use crate::http::body::Unused;
     use crate::http::path::RecordId;
-    use crate::http::{Limits, anomalies, payments};
+    use crate::http::{Limits, anomalies, payments, payouts};
     use crate::payments::FEW_TRANSACTIONS;
     use crate::store::api_keys::ApiKey;
     use crate::store::notify_hosts::NotifyHosts;
     use crate::store::payments::PaymentRow;
-    use crate::testing::World;
+    use crate::testing::{SHOP, World};
 
     #[tokio::test]
     async fn a_key_has_a_third_of_the_permits_to_read_lists_and_others_of_its_own_for_records() {
@@ -195,11 +206,43 @@ mod tests {
         assert_eq!(resend.await.unwrap().status(), 200);
     }
 
+    #[tokio::test]
+    async fn a_key_that_has_its_payouts_reckoned_already_waits_with_estimates_and_offers() {
+        let world = World::new().await;
+        world.make_wallet().await;
+        let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
+        let key = make_api_key_of(&world, "full").await;
+        let estimate = async || {
+            let uri = "/v2/estimate-payout/btc-to-fiat?btcAmount=0.001&currency=USD".parse().unwrap();
+            payouts::btc_to_fiat(State(Arc::clone(&http)), Caller(Arc::clone(&key)), uri).await.into_response().status()
+        };
+        let offer = async || {
+            let address = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
+            let body =
+                format!(r#"{{"btcAmount":"0.001","currency":"USD","address":"{address}","notificationUrl":"{SHOP}"}}"#);
+            let request = Request::post("/v2/payouts").header("content-type", "application/json");
+            let request = request.body(Body::from(body)).unwrap();
+            payouts::create(State(Arc::clone(&http)), Caller(Arc::clone(&key)), request).await.into_response().status()
+        };
+        let held = [
+            http.read_permits.take(Long::Reckoning, key.key_id).await.unwrap(),
+            http.read_permits.take(Long::Reckoning, key.key_id).await.unwrap(),
+        ];
+        let (estimated, offered) = tokio::join!(estimate(), offer());
+        assert_eq!((estimated.as_u16(), offered.as_u16()), (503, 503));
+        drop(held);
+        assert_eq!((estimate().await.as_u16(), offer().await.as_u16()), (200, 200));
+    }
+
     async fn make_api_key(world: &World) -> Arc<ApiKey> {
+        make_api_key_of(world, "shop").await
+    }
+
+    async fn make_api_key_of(world: &World, permissions: &str) -> Arc<ApiKey> {
         let gateway = &world.gateway;
         let request = KeyRequest {
             name: "shop".to_owned(),
-            permissions: "shop".parse().unwrap(),
+            permissions: permissions.parse().unwrap(),
             notification_url_optional: false,
             own_only: false,
             notify_hosts: NotifyHosts::default(),

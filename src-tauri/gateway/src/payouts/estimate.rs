@@ -8,7 +8,7 @@ use bitcoin::hashes::Hash as _;
 use tillgate_domain::payout::offer::OfferWorth;
 
 use super::draft::{self, BTC, FIAT};
-use super::funds;
+use super::funds::{self, Permit};
 use crate::field_errors::FieldError;
 use crate::gateway::Gateway;
 use crate::payments::FieldErrors;
@@ -55,7 +55,11 @@ pub(crate) enum EstimateError {
 ///
 /// # Errors
 /// Every field error of the request, or the one thing for which nothing can be estimated now.
-pub(crate) async fn estimate(gateway: &Arc<Gateway>, request: EstimateRequest<'_>) -> Result<String, EstimateError> {
+pub(crate) async fn estimate(
+    gateway: &Arc<Gateway>,
+    request: EstimateRequest<'_>,
+    permit: Permit,
+) -> Result<String, EstimateError> {
     let settings = gateway.settings.snapshot();
     let mut field_errors = FieldErrors(request.field_errors);
     let currency = field_errors.currency("currency", request.currency, &settings.currencies);
@@ -81,7 +85,7 @@ pub(crate) async fn estimate(gateway: &Arc<Gateway>, request: EstimateRequest<'_
     }
     let script = address.flatten().map_or_else(usual_script, |address| address.script);
     let fee_rate = funds::fee_rate(gateway, &settings).await;
-    let funding = funds::funding_off_thread(gateway, &settings, fee_rate, worth.amount_sats, script).await?;
+    let funding = funds::funding_off_thread(gateway, &settings, fee_rate, (worth.amount_sats, script), permit).await?;
     let total = worth.total_minor(funding.network_fee_sats, rate, currency);
     Ok(estimate_record(&Estimate {
         amount_sats: worth.amount_sats,

@@ -10,7 +10,7 @@ use crate::funds;
 use crate::gateway::Gateway;
 use crate::settings::{AddressType, Settings};
 use crate::store::{Reader, StoreError};
-use crate::wallet::spend::{self, Payee};
+use crate::wallet::spend::{self, Payee, SpendableCoin};
 
 /// What is wrong with an address of our own; goes on from the name of the field.
 pub(super) const OWN_ADDRESS: &str =
@@ -25,6 +25,53 @@ pub(super) struct Funding {
     pub(super) balance_short: bool,
 }
 
+/// The right to have a payout reckoned, given back when that is done, also where nobody waits for it any more. People need
+/// none.
+pub(crate) struct Permit {
+    _held: Option<Box<dyn Send>>,
+}
+
+impl Permit {
+    /// Given back by dropping `held`.
+    pub(crate) fn of(held: impl Send + 'static) -> Self {
+        Self { _held: Some(Box::new(held)) }
+    }
+
+    /// Of people.
+    pub(crate) const fn none() -> Self {
+        Self { _held: None }
+    }
+}
+
+/// What there is to pay with at one moment.
+struct Purse {
+    /// Those that a transaction may choose among.
+    coins: Vec<SpendableCoin>,
+    /// What waits before whatever is offered now.
+    waiting_sats: u64,
+}
+
+impl Purse {
+    fn read(reader: &Reader<'_>, settings: &Settings) -> Result<Self, StoreError> {
+        Ok(Self { coins: funds::spendable(reader, settings)?, waiting_sats: reader.waiting_payouts_sats()? })
+    }
+
+    /// What a payee takes; `spendable_sats` is asked where the coins to choose among come to less.
+    fn funding(
+        &self,
+        payee: &Payee,
+        fee_rate: PayoutFeeRate,
+        address_type: AddressType,
+        spendable_sats: impl FnOnce() -> Result<u64, StoreError>,
+    ) -> Result<Funding, StoreError> {
+        let network_fee_sats = spend::fee_for_one(payee, &self.coins, fee_rate.offered(), address_type);
+        let needed_sats = payee.amount_sats.saturating_add(network_fee_sats).saturating_add(self.waiting_sats);
+        let choice_sats = self.coins.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
+        let balance_short = choice_sats < needed_sats && spendable_sats()? < needed_sats;
+        Ok(Funding { network_fee_sats, balance_short })
+    }
+}
+
 /// What a payout of `amount_sats` to `script` takes at this fee rate. Blocks for as long as it takes to read the coins.
 ///
 /// # Errors
@@ -36,16 +83,13 @@ pub(super) fn funding(
     fee_rate: PayoutFeeRate,
     (amount_sats, script): (u64, &Script),
 ) -> Result<Funding, StoreError> {
-    let coins = funds::spendable(reader, settings)?;
     let payee = Payee { script: script.to_owned(), amount_sats };
-    let network_fee_sats = spend::fee_for_one(&payee, &coins, fee_rate.offered(), address_type(gateway, settings));
-    let needed_sats = amount_sats.saturating_add(network_fee_sats).saturating_add(reader.waiting_payouts_sats()?);
-    let choice_sats = coins.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
-    let balance_short = choice_sats < needed_sats && funds::spendable_sats(reader, settings)? < needed_sats;
-    Ok(Funding { network_fee_sats, balance_short })
+    let spendable_sats = || funds::spendable_sats(reader, settings);
+    Purse::read(reader, settings)?.funding(&payee, fee_rate, address_type(gateway, settings), spendable_sats)
 }
 
-/// The same on a thread that may wait.
+/// The same on a thread that may wait. No coin is chosen while the database is read: choosing takes long where there are
+/// many.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -53,12 +97,17 @@ pub(super) async fn funding_off_thread(
     gateway: &Arc<Gateway>,
     settings: &Arc<Settings>,
     fee_rate: PayoutFeeRate,
-    amount_sats: u64,
-    script: ScriptBuf,
+    (amount_sats, script): (u64, ScriptBuf),
+    permit: Permit,
 ) -> Result<Funding, StoreError> {
     let (gateway, settings) = (Arc::clone(gateway), Arc::clone(settings));
-    let reckon =
-        move || gateway.store.read(|reader| funding(reader, &gateway, &settings, fee_rate, (amount_sats, &script)));
+    let reckon = move || {
+        let _permit = permit;
+        let purse = gateway.store.read(|reader| Purse::read(reader, &settings))?;
+        let payee = Payee { script, amount_sats };
+        let spendable_sats = || gateway.store.read(|reader| funds::spendable_sats(reader, &settings));
+        purse.funding(&payee, fee_rate, address_type(&gateway, &settings), spendable_sats)
+    };
     tokio::task::spawn_blocking(reckon).await.map_err(|_| StoreError::Closed)?
 }
 

@@ -12,7 +12,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::approve::{self, Wake};
 use super::draft::{self, BTC, Draft, FIAT, Validated};
-use super::funds::{self, Funding};
+use super::funds::{self, Funding, Permit};
 use super::limit;
 use crate::access::idempotency::{Once, PriorRequest};
 use crate::field_errors::FieldError;
@@ -51,6 +51,8 @@ pub(crate) struct OfferRequest<'a> {
     pub(crate) is_approved: bool,
     /// Its Idempotency-Key, if it has one.
     pub(crate) once: Option<Once>,
+    /// What it is reckoned under.
+    pub(crate) permit: Permit,
 }
 
 /// What a request for a payout came to.
@@ -152,7 +154,7 @@ pub(crate) async fn offer_along<A: Along>(
         return Ok(answer);
     }
     let settings = gateway.settings.snapshot();
-    let OfferRequest { requester, draft, is_approved, once } = request;
+    let OfferRequest { requester, draft, is_approved, once, permit } = request;
     let validated =
         draft::validate(draft, &settings.currencies, gateway.environment.network(), &requester.notify_hosts);
     let (judged, market) = judge(gateway, validated, &settings, now)?;
@@ -162,7 +164,7 @@ pub(crate) async fn offer_along<A: Along>(
     gateway.disk.check_room().map_err(OfferError::from)?;
     let fee_rate = funds::fee_rate(gateway, &settings).await;
     let (amount_sats, script) = (judged.worth.amount_sats, judged.address.script.clone());
-    let funding = funds::funding_off_thread(gateway, &settings, fee_rate, amount_sats, script).await?;
+    let funding = funds::funding_off_thread(gateway, &settings, fee_rate, (amount_sats, script), permit).await?;
     let rate_id = gateway.rates.row_id(&gateway.store, judged.currency, &market).await?;
     let id = gateway.entropy.id().map_err(OfferError::from)?;
     let field = judged.field;

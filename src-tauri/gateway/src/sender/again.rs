@@ -70,13 +70,13 @@ fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, Stor
     let mut missing = BTreeMap::new();
     for batch_seq in reader.pending_batches()? {
         let versions = reader.versions(batch_seq)?;
-        if versions.iter().any(|version| matches!(version.position, Position::Block { .. }))
-            || is_settled_otherwise(reader, batch_seq, &versions)?
-        {
+        let is_mined = versions.iter().any(|version| matches!(version.position, Position::Block { .. }));
+        if is_mined || !reader.batch(batch_seq)?.is_some_and(|batch| batch.live) {
             continue;
         }
         if let Some(version) = to_offer(reader, &versions)?
             && version.position == Position::Absent
+            && !(version.pays && is_paid_otherwise(reader, batch_seq, &versions)?)
         {
             missing.insert(version.txid, package(reader, &version.txid)?);
         }
@@ -84,12 +84,9 @@ fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, Stor
     Ok(missing)
 }
 
-/// Whether a batch's payouts FAILED, or another copy of the wallet pays one of them: staff may have paid the first in another
-/// way, and the second would be paid twice. A block that holds a version all the same is another matter.
-fn is_settled_otherwise(reader: &Reader<'_>, batch_seq: i64, versions: &[VersionRow]) -> Result<bool, StoreError> {
-    if reader.batch(batch_seq)?.is_none_or(|batch| !batch.live) {
-        return Ok(true);
-    }
+/// Whether another copy of the wallet pays a payout of a batch: our own transaction would pay it once more. A block that
+/// holds that all the same is another matter.
+fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64, versions: &[VersionRow]) -> Result<bool, StoreError> {
     let is_ours = |txid: Txid| versions.iter().any(|version| version.txid == txid);
     let payouts = reader.payouts_of_batch(batch_seq)?;
     Ok(payouts.iter().any(|payout| payout.txid.is_some_and(|txid| !is_ours(txid))))

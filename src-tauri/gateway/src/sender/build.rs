@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::payout::PayoutState;
 
+use super::cannot::{Cannot, Cause};
 use super::{QUEUE_MAX, SendError};
 use crate::chain::TxPosition;
 use crate::funds::{self, PayoutFeeRate};
@@ -35,8 +36,8 @@ pub(super) struct Signed {
 pub(super) enum Prepared {
     /// There is.
     Ready(Box<Signed>),
-    /// Why not, for people.
-    Cannot(String),
+    /// Why not.
+    Cannot(Cannot),
 }
 
 /// What an attempt came to.
@@ -45,19 +46,19 @@ pub(super) enum Built {
     Stored(Txid),
     /// What it rested on changed meanwhile; nothing was stored.
     Stale,
-    /// Why nothing could be built, for people.
-    Cannot(String),
+    /// Why nothing could be built.
+    Cannot(Cannot),
 }
 
 /// Makes a transaction for as many of the waiting payouts as the coins allow. Blocks.
 pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRate) -> Result<Prepared, SendError> {
     let Some(wallet) = gateway.wallet.get() else { return Ok(cannot("the wallet is not set up")) };
     if rate.is_above_cap() {
-        return Ok(Prepared::Cannot(format!(
+        return Ok(Prepared::Cannot(Cause::Fees.because(format!(
             "the network asks for {} sat/vB now, above feeCapSatVb ({})",
             rate.estimate.to_sat_per_vb_ceil(),
             rate.cap.to_sat_per_vb_ceil()
-        )));
+        ))));
     }
     fail_points::pass(Point::ChooseBefore);
     let (waiting, coins, tip_height, change_index) = gateway.store.read(|reader| {
@@ -72,7 +73,7 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
         waiting.iter().map(|payout| Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }).collect();
     let change = match fresh_change(wallet, change_index) {
         Ok(change) => change,
-        Err(reason) => return Ok(Prepared::Cannot(reason)),
+        Err(reason) => return Ok(Prepared::Cannot(Cause::Other.because(reason))),
     };
     let fee = FeeWanted::at(rate.estimate);
     let means = Means {
@@ -85,30 +86,30 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     };
     let (draft, places) = match spend::choose_most(&payees, &means, seed(gateway)?) {
         Ok(chosen) => chosen,
-        Err(error) => return Ok(Prepared::Cannot(error.to_string())),
+        Err(error) => return Ok(Prepared::Cannot(error.into())),
     };
     fail_points::pass(Point::ChooseAfter);
     let payouts = places.iter().filter_map(|place| waiting.get(*place)).map(|payout| payout.seq).collect();
     Ok(match sign(gateway, wallet, &draft, &fee, rate.cap) {
         Ok(tx) => Prepared::Ready(Box::new(Signed { draft, tx, payouts })),
-        Err(reason) => Prepared::Cannot(reason),
+        Err(cannot) => Prepared::Cannot(cannot),
     })
 }
 
-/// Reads the words, signs, wipes, and checks what was signed. Blocks. The error is for people.
+/// Reads the words, signs, wipes, and checks what was signed. Blocks.
 pub(super) fn sign(
     gateway: &Gateway,
     wallet: &Wallet,
     draft: &Draft,
     fee: &FeeWanted,
     cap: FeeRate,
-) -> Result<Transaction, String> {
+) -> Result<Transaction, Cannot> {
     fail_points::pass(Point::SignBefore);
     let words = match words(gateway) {
         Ok(words) => words,
         Err(reason) => {
             refuse_keys(gateway, &reason);
-            return Err(reason);
+            return Err(Cause::Keyring.because(reason));
         }
     };
     let signed = spend::sign(draft, &words, &wallet.keychains);
@@ -117,13 +118,13 @@ pub(super) fn sign(
         // Words of another wallet do not become the right ones within a second.
         let reason = error.to_string();
         refuse_keys(gateway, &reason);
-        reason
+        Cause::Other.because(reason)
     })?;
     gateway.sending.note_keys_refused(None);
     fail_points::pass(Point::SignAfter);
     if let Err(error) = spend::check(draft, &tx, &wallet.keychains, fee, cap) {
         tracing::error!(%error, "a transaction that was signed here does not pass its check and is thrown away");
-        return Err(format!("a signed transaction did not pass its check: {error}"));
+        return Err(Cause::Other.because(format!("a signed transaction did not pass its check: {error}")));
     }
     Ok(tx)
 }
@@ -239,7 +240,7 @@ pub(super) fn store_version(
 }
 
 fn cannot(reason: &str) -> Prepared {
-    Prepared::Cannot(reason.to_owned())
+    Prepared::Cannot(Cause::Other.because(reason))
 }
 
 /// The coins that a replacement must spend: all inputs of all versions.

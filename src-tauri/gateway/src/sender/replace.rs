@@ -9,7 +9,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
 use super::build::{self, Signed};
-use super::{SendError, Sender};
+use super::{NO_FEE_RATE, SendError, Sender};
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
@@ -140,7 +140,8 @@ impl Sender {
             if payout.state != PayoutState::Queued || payout.batch_seq.is_some() {
                 return Err(ReplaceError::Stale);
             }
-            batches::fail(outbox, payout, &format!("it was given up by {actor}"))?;
+            // Who it was is in the audit log; shops read this.
+            batches::fail(outbox, payout, "it was given up by staff")?;
             outbox.tx.audit(outbox.now, &actor, "payouts abandon", &id.to_string())?;
             Ok(())
         };
@@ -152,7 +153,12 @@ impl Sender {
         let gateway = Arc::clone(&self.gateway);
         let settings = gateway.settings.snapshot();
         let (batch_seq, count) = (target.batch_seq, target.versions.len());
-        let rate = funds::fee_rate(&gateway, &settings).await;
+        let rate = match by {
+            By::HigherFee { fee_rate: None } => funds::fee_rate_now(&gateway, &settings)
+                .await
+                .ok_or_else(|| ReplaceError::Cannot(NO_FEE_RATE.to_owned()))?,
+            By::HigherFee { fee_rate: Some(_) } | By::GivingUp => funds::fee_rate(&gateway, &settings).await,
+        };
         let sign = move || sign(&gateway, &settings, rate, &target, by);
         let signed = tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::BrokenOff)??;
         let (actor, act) = match by {
@@ -312,7 +318,8 @@ fn sign(
     })?;
     let wanted = match by {
         By::HigherFee { fee_rate: Some(wanted) } => wanted,
-        By::HigherFee { fee_rate: None } | By::GivingUp => rate.offered(),
+        By::HigherFee { fee_rate: None } => rate.estimate,
+        By::GivingUp => rate.offered(),
     };
     let paid = |version: &VersionRow| Paid { fee_sats: version.fee_sats, vsize: version.vsize };
     let replaced: Vec<Paid> = target.versions.iter().map(paid).collect();
@@ -341,7 +348,7 @@ fn sign(
     };
     let draft = draft.map_err(|error| ReplaceError::Cannot(error.to_string()))?;
     let cap = cap(&rate, by, &draft, &fee)?;
-    let tx = build::sign(gateway, wallet, &draft, &fee, cap).map_err(ReplaceError::Cannot)?;
+    let tx = build::sign(gateway, wallet, &draft, &fee, cap).map_err(|cannot| ReplaceError::Cannot(cannot.details))?;
     Ok(Signed { draft, tx, payouts })
 }
 

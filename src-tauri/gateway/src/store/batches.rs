@@ -46,7 +46,7 @@ pub struct NewVersion {
 pub struct BatchRow {
     pub seq: i64,
     pub created_at: Timestamp,
-    /// Whether its inputs belong to it.
+    /// Whether its inputs belong to it: until one of its transactions is final, or none can be mined any more.
     pub live: bool,
     /// What the ledger holds of the fee of a transaction that gave it up.
     pub booked_fee_sats: i64,
@@ -202,7 +202,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Stores what a look made of a batch. Its inputs are free where it is not live. One that comes back has again what
+    /// Stores what a look made of a batch. What nobody spends of its inputs is free where it is not live. One that comes back has again what
     /// nobody took meanwhile.
     pub fn save_batch(&self, row: &BatchRow, pending: bool) -> Result<(), StoreError> {
         self.connection

@@ -59,6 +59,8 @@ pub struct Entry {
     pub anomaly_id: Option<Id>,
     /// The rates of its moment, as [`Tx::rates_seq`] wrote them.
     pub rates: Option<String>,
+    /// Whether its transaction is one of ours that gave payouts up.
+    pub gives_up: bool,
 }
 
 /// What a receipt should stand in the ledger with, and does not.
@@ -143,10 +145,11 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(
             "SELECT l.at, l.kind, l.sats, l.txid, p.id AS payment_id, p.currency AS payment_currency, \
              p.rate AS payment_rate, o.id AS payout_id, o.currency AS payout_currency, o.rate AS payout_rate, \
-             a.id AS anomaly_id, r.rates AS rates \
+             a.id AS anomaly_id, r.rates AS rates, \
+             v.pays IS NOT NULL AND v.pays = 0 AS gives_up \
              FROM ledger AS l LEFT JOIN payments AS p ON p.seq = l.payment_seq \
              LEFT JOIN payouts AS o ON o.seq = l.payout_seq LEFT JOIN anomalies AS a ON a.seq = o.anomaly_seq \
-             LEFT JOIN ledger_rates AS r ON r.seq = l.rates_seq \
+             LEFT JOIN ledger_rates AS r ON r.seq = l.rates_seq LEFT JOIN versions AS v ON v.txid = l.txid \
              WHERE l.at >= ?1 AND l.at < ?2 ORDER BY l.at, l.seq",
         )?;
         let from = from.map_or(i64::MIN, Timestamp::ms);
@@ -247,5 +250,6 @@ fn read(row: &Row<'_>) -> Result<Entry, StoreError> {
         )?,
         anomaly_id: values::optional_id(row, "anomaly_id")?,
         rates: row.value("rates")?,
+        gives_up: row.value("gives_up")?,
     })
 }

@@ -147,12 +147,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn coins_of_an_older_schema_are_kept_with_their_places_and_the_chain_is_watched_from_its_start() {
+    async fn coins_of_an_older_schema_are_kept_with_their_places_and_booked_and_the_chain_is_watched_from_its_start() {
         use bitcoin::hashes::Hash as _;
         use bitcoin::{OutPoint, Txid};
 
         use crate::store::coins::{Coin, StoredCoin};
         use crate::store::keychains::Keychain;
+        use crate::store::ledger::LedgerKind;
         use crate::store::payment_lists::tests::insert;
 
         let folder = tempfile::tempdir().unwrap();
@@ -173,6 +174,7 @@ mod tests {
                     block_height, block_time, conflict_in_chain, conflict_in_mempool, relays_well) \
                     VALUES (1, zeroblob(32), 700, 1, 1, 1, 'block', 249, 1, 0, 0, 0), \
                            (2, x'{one}', 800, 1, 1, 1, 'mempool', NULL, NULL, 0, 0, 0); \
+                 UPDATE receipts SET counted_sats = 600 WHERE position = 'block'; \
                  INSERT INTO coins VALUES (zeroblob(32), 3, 1, 11, 700), (x'{one}', 0, 2, 12, 800);",
                 newer.display(),
                 one = "01".repeat(32),
@@ -201,6 +203,12 @@ mod tests {
         );
         let watched = store.read(|reader| reader.watched_chain()).unwrap().unwrap();
         assert_eq!((watched.tip.height, watched.looked_at.ms(), watched.cursor), (250, 6000, None));
+        // The ledger begins with what blocks hold: what counts, and what does not.
+        let booked = store.read(|reader| reader.ledger_entries(None, None)).unwrap();
+        let booked: Vec<_> = booked.iter().map(|entry| (entry.kind, entry.sats)).collect();
+        assert_eq!(booked, [(LedgerKind::Payment, 600), (LedgerKind::Anomaly, 100)]);
+        assert_eq!(store.read(|reader| reader.unbooked_receipts(1)).unwrap(), []);
+        assert_eq!(store.read(|reader| reader.reckoned_balance_sats()).unwrap(), 700);
     }
 
     #[test]

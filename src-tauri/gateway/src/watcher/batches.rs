@@ -39,7 +39,6 @@ pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Re
     let rows = tx.versions(batch_seq)?;
     let mut batch = tx.batch(batch_seq)?.ok_or(StoreError::BadValue("batches.seq"))?;
     let versions = rows.iter().map(|row| facts(tx, row)).collect::<Result<Vec<_>, _>>()?;
-    let is_ruled_out = batch::is_ruled_out(&versions, tip_height);
     let gave_up = rows.iter().find(|row| !row.pays && matches!(row.position, Position::Block { .. }));
     let reason = if gave_up.is_some() { GIVEN_UP } else { RULED_OUT };
     let mut warnings = Vec::new();
@@ -52,9 +51,10 @@ pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Re
         };
         warnings.extend(settle_payout(outbox, payout, &versions, share, reason, tip_height)?);
     }
-    let is_mined = |version: &Version| version.pays && matches!(version.position, Position::Block { .. });
-    batch.live = !is_ruled_out && (batch.live || versions.iter().any(is_mined));
-    let fee_of_giving_up = gave_up.filter(|_| is_ruled_out).map_or(0, |row| sats(row.fee_sats));
+    // What failed has no claim on its coins any more, also where the conflict vanishes again: only a block changes that.
+    let is_wanted = |payout: &PayoutRow| matches!(payout.state, PayoutState::Queued | PayoutState::Sent);
+    batch.live = batch::is_pending(&versions, tip_height) && tx.payouts_of_batch(batch_seq)?.iter().any(is_wanted);
+    let fee_of_giving_up = gave_up.filter(|_| !batch.live).map_or(0, |row| sats(row.fee_sats));
     if batch.booked_fee_sats != -fee_of_giving_up {
         let about = About { txid: gave_up.map(|row| row.txid), ..About::default() };
         ledger::book(outbox, LedgerKind::Other, -fee_of_giving_up - batch.booked_fee_sats, about)?;

@@ -108,7 +108,12 @@ balanceShort: boolean,
  */
 anomalyId: string | null, 
 /**
- * Why it is not sent yet, a sentence; absent unless it is QUEUED.
+ * Whether it is QUEUED or SENT, and its newest transaction gives it up: FAILED once that is deep enough, or sent all the
+ * same.
+ */
+beingGivenUp: boolean, 
+/**
+ * Why it is not sent yet, or not over, a sentence; absent unless it is QUEUED or being given up.
  */
 waitsFor: string | null, 
 /**

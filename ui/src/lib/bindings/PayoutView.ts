@@ -2,6 +2,7 @@
 import type { BtcView } from "./BtcView";
 import type { DeliveryItem } from "./DeliveryItem";
 import type { FiatView } from "./FiatView";
+import type { PaidBefore } from "./PaidBefore";
 import type { PayoutState } from "./PayoutState";
 import type { Possible } from "./Possible";
 import type { SharingItem } from "./SharingItem";
@@ -32,6 +33,11 @@ history: Array<StepItem>,
  * Attempts to notify, newest first.
  */
 deliveries: Array<DeliveryItem>, 
+/**
+ * Another payout to the same address: the newest that is approved or sent, else the newest offer; absent unless this one
+ * is NEW.
+ */
+paidBefore: PaidBefore | null, 
 /**
  * What would be left of the day's limit after its approval; absent unless it is NEW and within the limit.
  */
@@ -149,7 +155,12 @@ balanceShort: boolean,
  */
 anomalyId: string | null, 
 /**
- * Why it is not sent yet, a sentence; absent unless it is QUEUED.
+ * Whether it is QUEUED or SENT, and its newest transaction gives it up: FAILED once that is deep enough, or sent all the
+ * same.
+ */
+beingGivenUp: boolean, 
+/**
+ * Why it is not sent yet, or not over, a sentence; absent unless it is QUEUED or being given up.
  */
 waitsFor: string | null, 
 /**

@@ -151,3 +151,14 @@ fn wrong_usage_is_refused_by_the_grammar() {
         assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
     }
 }
+
+#[test]
+fn a_statement_is_not_asked_for_in_two_forms() {
+    let line = |line: &str| {
+        let words = std::iter::once("tillgate").chain(line.split(' '));
+        Tillgate::try_parse_from(words).and_then(Tillgate::checked).map(|line| line.form())
+    };
+    let refusal = line("statement --currency USD --format csv --json").unwrap_err();
+    assert_eq!((refusal.exit_code(), refusal.kind()), (2, clap::error::ErrorKind::ArgumentConflict));
+    assert_eq!(line("statement --currency USD --format json --json").unwrap(), Form::Json);
+}

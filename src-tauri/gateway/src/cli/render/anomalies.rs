@@ -14,6 +14,7 @@ pub(super) fn anomalies(items: &[AnomalyItem]) -> String {
         ("", Left),
         ("time", Left),
         ("payment", Left),
+        ("payout", Left),
     ]);
     for item in items {
         table.row([
@@ -25,6 +26,7 @@ pub(super) fn anomalies(items: &[AnomalyItem]) -> String {
             item.worth.currency.clone(),
             item.time.clone(),
             item.payment_id.clone(),
+            item.payout_id.clone().unwrap_or_default(),
         ]);
     }
     table.render("No anomalies.")
@@ -40,6 +42,7 @@ pub(super) fn anomaly(item: &AnomalyItem) -> String {
         ("payment", item.payment_id.clone()),
         ("what", item.message.clone()),
     ];
+    shown.extend(item.payout_id.clone().map(|payout| ("payout", payout)));
     shown.extend(item.dismissal_reason.clone().map(|reason| ("why dismissed", reason)));
     shown.extend(item.btc_tx_ids.iter().map(|txid| ("transaction", txid.clone())));
     fields(&shown)

@@ -6,7 +6,7 @@ use super::deliveries::deliveries;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
 use crate::console::btc::BtcView;
-use crate::console::payouts::{EstimateView, PayoutItem, PayoutView, SenderView};
+use crate::console::payouts::{BumpEstimateView, BumpedView, EstimateView, PayoutItem, PayoutView, SenderView};
 
 pub(super) fn payouts(items: &[PayoutItem]) -> String {
     let mut table = Table::new(&[
@@ -75,6 +75,27 @@ pub(super) fn payout(view: &PayoutView) -> String {
     text
 }
 
+pub(super) fn bumped(view: &BumpedView) -> String {
+    let BumpedView { payout: shown, replacement, is_least } = view;
+    let least = if *is_least { ", the least that nodes take" } else { "" };
+    format!(
+        "The fee is raised to {} BTC, {} sat/vB{least}, by {}.\n\n{}",
+        replacement.fee.shown,
+        replacement.fee_rate,
+        replacement.btc_tx_id,
+        payout(shown)
+    )
+}
+
+pub(super) fn bump_estimate(view: &BumpEstimateView) -> String {
+    let worth = view.worth.as_ref().map(|worth| format!(", {} {}", worth.shown, worth.currency)).unwrap_or_default();
+    fields(&[
+        ("fee now", format!("{} BTC", view.fee_now.shown)),
+        ("fee then", format!("{} BTC{worth}", view.fee.shown)),
+        ("rate", format!("{} sat/vB", view.fee_rate)),
+    ])
+}
+
 fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
     let item = &view.item;
     let none = || "–".to_owned();
@@ -141,7 +162,12 @@ pub(super) fn released(view: &SenderView) -> String {
 }
 
 pub(super) fn retried(view: &SenderView) -> String {
-    format!("The secret store is asked again at once. {}", waiting(view))
+    let first = if view.serving {
+        "The secret store is asked again at once."
+    } else {
+        "No gateway runs, so the secret store is not asked now."
+    };
+    format!("{first} {}", waiting(view))
 }
 
 fn waiting(view: &SenderView) -> String {

@@ -36,7 +36,7 @@ pub(super) fn status(view: &StatusView) -> String {
         ("open reversals", view.open_reversals.to_string()),
         ("balance", format!("{} BTC", view.balance.shown)),
         ("offers to approve", offers(view)),
-        ("payouts on their way", view.payouts_queued.to_string()),
+        ("payouts to send", view.payouts_queued.to_string()),
         ("payouts wait for", view.sender_waits_for.clone().unwrap_or_else(none)),
         ("sender", sender(view)),
         ("waiting notifications", view.waiting_notifications.to_string()),

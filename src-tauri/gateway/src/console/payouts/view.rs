@@ -9,7 +9,10 @@ use ts_rs::TS;
 
 use crate::console::btc::BtcView;
 use crate::console::deliveries::DeliveryItem;
-use crate::console::states::{PayoutState, PayoutStep, TransactionPosition};
+use crate::console::payouts::estimate::PaidBefore;
+use crate::console::payouts::steps::{self, StepItem};
+use crate::console::payouts::waiting::Waiting;
+use crate::console::states::{PayoutState, TransactionPosition};
 use crate::console::sums::FiatView;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::OutboxError;
@@ -23,6 +26,10 @@ use crate::store::{Reader, StoreError};
 
 /// Deliveries shown with one payout; `deliveries list` shows more.
 const DELIVERIES_OF_PAYOUT: u32 = 100;
+
+/// What a payout that is being given up waits for.
+const GIVEN_UP: &str = "it is being given up: it fails once the transaction in its place has 6 confirmations, or is sent all \
+     the same";
 
 /// A payout in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -79,7 +86,10 @@ pub struct PayoutItem {
     pub balance_short: bool,
     /// The anomaly whose coins it sends back.
     pub anomaly_id: Option<String>,
-    /// Why it is not sent yet, a sentence; absent unless it is QUEUED.
+    /// Whether it is QUEUED or SENT, and its newest transaction gives it up: FAILED once that is deep enough, or sent all the
+    /// same.
+    pub being_given_up: bool,
+    /// Why it is not sent yet, or not over, a sentence; absent unless it is QUEUED or being given up.
     pub waits_for: Option<String>,
     /// The Payout record of `/v2`: JSON, its numbers as they are.
     pub record: String,
@@ -103,6 +113,9 @@ pub struct PayoutView {
     pub history: Vec<StepItem>,
     /// Attempts to notify, newest first.
     pub deliveries: Vec<DeliveryItem>,
+    /// Another payout to the same address: the newest that is approved or sent, else the newest offer; absent unless this one
+    /// is NEW.
+    pub paid_before: Option<PaidBefore>,
     /// What would be left of the day's limit after its approval; absent unless it is NEW and within the limit.
     pub limit_left_after: Option<BtcView>,
     /// Whether it may be approved now.
@@ -153,23 +166,6 @@ pub struct SharingItem {
     pub amount: BtcView,
 }
 
-/// One step in a payout's life.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
-#[serde(rename_all = "camelCase")]
-pub struct StepItem {
-    /// When, ISO 8601 with milliseconds.
-    pub time: String,
-    /// What happened.
-    pub step: PayoutStep,
-    /// Who did it, where that is known.
-    pub by: Option<String>,
-    /// The transaction that it was about.
-    pub btc_tx_id: Option<String>,
-    /// Why, where it FAILED.
-    pub reason: Option<String>,
-}
-
 /// Whether something may be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
@@ -187,21 +183,28 @@ pub(super) struct Shown<'a> {
     snapshot: Snapshot<'a>,
     tip_height: u32,
     hold: Option<String>,
+    waiting: Option<Waiting>,
+    /// When the next batch is due: so long after the approval that waits longest.
+    due_at: Option<Timestamp>,
 }
 
 impl<'a> Shown<'a> {
     pub(super) fn of(gateway: &'a Gateway, reader: &'a Reader<'a>, pages_base: &'a str) -> Result<Self, StoreError> {
+        let batch_ms = i64::from(gateway.settings.snapshot().batch_seconds) * 1_000;
         Ok(Self {
             gateway,
             snapshot: Snapshot::new(reader, gateway.installation, pages_base),
             tip_height: reader.tip_height()?,
             hold: reader.sender_hold()?.map(|hold| hold.reason),
+            waiting: Waiting::of(gateway, reader)?,
+            due_at: reader.oldest_unsent_approval()?.map(|at| at.plus_ms(batch_ms)),
         })
     }
 
     /// The payout as a list shows it.
     pub(super) fn item(&self, row: &PayoutRow) -> Result<PayoutItem, StoreError> {
         let currency = row.currency;
+        let being_given_up = self.being_given_up(row)?;
         Ok(PayoutItem {
             payout_id: row.id.to_string(),
             state: row.state.into(),
@@ -228,7 +231,8 @@ impl<'a> Shown<'a> {
             failure_reason: row.failure_reason.clone(),
             balance_short: row.balance_short,
             anomaly_id: row.anomaly.map(|(_, id)| id.to_string()),
-            waits_for: self.waits_for(row)?,
+            being_given_up,
+            waits_for: if being_given_up { Some(GIVEN_UP.to_owned()) } else { self.waits_for(row)? },
             record: self.snapshot.payout(row),
         })
     }
@@ -243,57 +247,44 @@ impl<'a> Shown<'a> {
         Ok(position.map_or(0, |position| position.confirmations(self.tip_height)))
     }
 
+    /// Whether the newest transaction of a payout gives it up, and neither has won.
+    fn being_given_up(&self, row: &PayoutRow) -> Result<bool, StoreError> {
+        let is_over = match row.state {
+            payout::PayoutState::Queued | payout::PayoutState::Sent => false,
+            payout::PayoutState::New | payout::PayoutState::Expired | payout::PayoutState::Failed => true,
+        };
+        let Some(batch_seq) = row.batch_seq.filter(|_| !is_over) else { return Ok(false) };
+        let versions = self.snapshot.reader.versions(batch_seq)?;
+        // Sent by another copy of this wallet: nothing of ours is on its way.
+        let is_ours = row.txid.is_none_or(|txid| versions.iter().any(|version| version.txid == txid));
+        let is_paid =
+            versions.iter().any(|version| version.pays && version.position.confirmations(self.tip_height) > 0);
+        Ok(is_ours && !is_paid && versions.last().is_some_and(|newest| !newest.pays))
+    }
+
     /// Why an approved payout is not sent yet.
     fn waits_for(&self, row: &PayoutRow) -> Result<Option<String>, StoreError> {
         if row.state != payout::PayoutState::Queued {
             return Ok(None);
         }
-        if let Some(batch_seq) = row.batch_seq {
-            let gives_up = self.snapshot.reader.versions(batch_seq)?.iter().any(|version| !version.pays);
-            let why = if gives_up {
-                "it is being given up: the transaction in its place needs six confirmations"
-            } else {
-                "its transaction is signed and stored, and no node has taken it yet: it is offered again with each block"
-            };
+        if row.batch_seq.is_some() {
+            let why = "its transaction is signed and stored, and no node has taken it yet: it is offered again with each block";
             return Ok(Some(why.to_owned()));
         }
         if let Some(reason) = &self.hold {
             return Ok(Some(format!("the sender holds: {reason}; `tillgate payouts release` lets it go on")));
         }
-        if let Some(reason) = self.gateway.sending.waits_for() {
+        if let Some(reason) = self.waiting.as_ref().and_then(|waiting| waiting.concerns(row)) {
             return Ok(Some(reason));
         }
         if self.gateway.served.get().is_none() {
             return Ok(Some("no gateway runs that sends it: `tillgate serve` starts it".to_owned()));
         }
-        let batch_ms = i64::from(self.gateway.settings.snapshot().batch_seconds) * 1_000;
-        let due_at = row.approved_at.map(|at| at.plus_ms(batch_ms));
-        Ok(due_at.map(|at| format!("it is sent with those that are approved by {}", at.iso_seconds())))
-    }
-
-    fn history(&self, row: &PayoutRow, versions: &[VersionRow]) -> Vec<StepItem> {
-        let mut steps = vec![(row.created_at, step(PayoutStep::Offered, Some(&row.requested_by)))];
-        steps.extend(row.approved_at.map(|at| (at, step(PayoutStep::Approved, row.approved_by.as_ref()))));
-        steps.extend(versions.iter().map(|version| {
-            let kind = match (version.pays, version.number) {
-                (false, _) => PayoutStep::Abandoned,
-                (true, 1) => PayoutStep::Signed,
-                (true, _) => PayoutStep::Bumped,
-            };
-            (version.created_at, StepItem { btc_tx_id: Some(version.txid.to_string()), ..step(kind, None) })
-        }));
-        let btc_tx_id = row.txid.map(|txid| txid.to_string());
-        steps.extend(row.sent_at.map(|at| (at, StepItem { btc_tx_id, ..step(PayoutStep::Sent, None) })));
-        match row.state {
-            payout::PayoutState::Expired => steps.push((row.expires_at, step(PayoutStep::Expired, None))),
-            payout::PayoutState::Failed => {
-                let reason = row.failure_reason.clone();
-                steps.push((row.current_at, StepItem { reason, ..step(PayoutStep::Failed, None) }));
-            }
-            payout::PayoutState::New | payout::PayoutState::Queued | payout::PayoutState::Sent => {}
-        }
-        steps.sort_by_key(|(at, _)| *at);
-        steps.into_iter().map(|(at, step)| StepItem { time: at.iso_millis(), ..step }).collect()
+        let now = self.gateway.clock.now();
+        Ok(self.due_at.map(|at| {
+            let at = at.max(now);
+            format!("it is sent at about {}, together with others", at.iso_seconds())
+        }))
     }
 }
 
@@ -318,9 +309,10 @@ impl PayoutView {
         };
         Ok(Some(Self {
             item: shown.item(&row)?,
+            paid_before: paid_before(reader, &row)?.as_ref().map(PaidBefore::from),
             limit_left_after: left_after.map(BtcView::of_sats),
             notification_url: row.notification_url.clone(),
-            history: shown.history(&row, &versions),
+            history: steps::history(&row, &versions),
             versions: versions.iter().map(|version| VersionItem::of(version, shown.tip_height)).collect(),
             shares_with: sharing.iter().filter(|one| one.id != row.id).map(SharingItem::from).collect(),
             deliveries: reader.deliveries_of(id, DELIVERIES_OF_PAYOUT)?.iter().map(DeliveryItem::from).collect(),
@@ -332,14 +324,13 @@ impl PayoutView {
 }
 
 impl VersionItem {
-    fn of(version: &VersionRow, tip_height: u32) -> Self {
-        let hundredths = version.fee_sats.saturating_mul(100) / version.vsize.max(1);
+    pub(super) fn of(version: &VersionRow, tip_height: u32) -> Self {
         Self {
             btc_tx_id: version.txid.to_string(),
             number: version.number,
             pays: version.pays,
             fee: BtcView::of_sats(version.fee_sats),
-            fee_rate: format!("{}.{:02}", hundredths / 100, hundredths % 100),
+            fee_rate: rate_shown(version.fee_sats, version.vsize),
             position: version.position.into(),
             confirmations: version.position.confirmations(tip_height),
             accepted: version.accepted_at.is_some(),
@@ -389,11 +380,31 @@ impl Possible {
     }
 }
 
+/// A fee's rate in satoshis for a virtual byte, cut to 2 decimals.
+pub(super) fn rate_shown(fee_sats: u64, vsize: u64) -> String {
+    let hundredths = fee_sats.saturating_mul(100) / vsize.max(1);
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
+}
+
 /// How many payouts are approved and not sent.
 pub(in crate::console) fn queued(reader: &Reader<'_>) -> Result<u64, StoreError> {
     reader.payouts_count(&PayoutFilter { states: vec![payout::PayoutState::Queued], ..PayoutFilter::default() })
 }
 
-fn step(step: PayoutStep, by: Option<&String>) -> StepItem {
-    StepItem { time: String::new(), step, by: by.cloned(), btc_tx_id: None, reason: None }
+/// Another payout to the address of an offer, which may be the same bill twice.
+fn paid_before(reader: &Reader<'_>, row: &PayoutRow) -> Result<Option<PayoutRow>, StoreError> {
+    if row.state != payout::PayoutState::New {
+        return Ok(None);
+    }
+    for states in [vec![payout::PayoutState::Queued, payout::PayoutState::Sent], vec![payout::PayoutState::New]] {
+        let filter = PayoutFilter { states, script: Some(row.script.clone()), ..PayoutFilter::default() };
+        // Two, because one of them may be the offer itself.
+        if let Some(other) = reader.payouts(&filter, 2, 0)?.into_iter().find(|other| other.seq != row.seq) {
+            return Ok(Some(other));
+        }
+    }
+    Ok(None)
 }
+
+#[cfg(test)]
+mod tests;

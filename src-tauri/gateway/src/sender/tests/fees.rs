@@ -1,9 +1,11 @@
 //! The fee that an offer names against the fee that is paid. `TILLGATE_FEE_CASES` says how many transactions are sent.
 
+use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::FaultsPatch;
 
 use super::support::{add_coins, world_with_coins};
 use crate::funds;
+use crate::sender::ReplaceError;
 use crate::testing::World;
 use crate::wallet::spend::{self, Payee};
 
@@ -85,4 +87,36 @@ async fn a_payout_alone_pays_the_fee_that_its_offer_named_to_the_satoshi_and_tho
     assert!(alone.iter().all(|(error, _)| *error == 0), "{alone:?}");
     let most = shared.iter().map(|(_, per_mille)| *per_mille).max();
     assert!(most.is_none_or(|most| most <= SHARED_ABOVE_PER_MILLE), "{most:?}");
+}
+
+#[tokio::test]
+async fn nothing_is_signed_while_the_backend_names_no_fee_rate_but_by_a_rate_of_staff() {
+    let world = world_with_coins(2).await;
+    let chain_down = |down| FaultsPatch { chain_down: Some(down), ..FaultsPatch::default() };
+    let payout = world.approved_payout(300_000).await;
+    world.pass_ms(31_000).await;
+    world.sandbox().set_faults(chain_down(true)).unwrap();
+    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    assert_eq!(world.payout_state(&payout), PayoutState::Queued);
+    assert!(world.gateway.sending.waits_for().unwrap().contains("no fee rate"));
+    world.sandbox().set_faults(chain_down(false)).unwrap();
+    world.look_and_pass().await;
+    let sent = world.txid_of(&payout);
+    world.sandbox().set_faults(chain_down(true)).unwrap();
+    let refused = world.app.sender.bump(payout, None, "cli:ann").await;
+    assert!(matches!(&refused, Err(ReplaceError::Cannot(why)) if why.contains("no fee rate")), "{refused:?}");
+    assert_eq!(world.txid_of(&payout), sent);
+    world.app.sender.bump(payout, Some(20), "cli:ann").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_bump_at_an_estimate_above_the_cap_is_refused_with_the_rate_that_is_needed() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    world.look().await;
+    let faults = FaultsPatch { fee_rate_sat_vb: Some(Some(600)), ..FaultsPatch::default() };
+    world.sandbox().set_faults(faults).unwrap();
+    let refused = world.app.sender.bump(payout, None, "cli:ann").await;
+    assert!(matches!(refused, Err(ReplaceError::AboveCap { needed: 600.., .. })), "{refused:?}");
 }

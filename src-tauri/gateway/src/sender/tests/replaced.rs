@@ -70,6 +70,7 @@ async fn what_nothing_was_signed_for_is_given_up_at_once_and_what_was_once_the_c
     let unsent = world.approved_payout(300_000).await;
     assert!(world.app.sender.abandon(unsent, false, "cli:ann").await.unwrap().is_none());
     assert_eq!(world.payout_state(&unsent), PayoutState::Failed);
+    assert_eq!(world.payout(&unsent).failure_reason.unwrap(), "it was given up by staff", "shops do not learn who");
 
     let sent = world.approved_payout(200_000).await;
     let shared = world.approved_payout(100_000).await;
@@ -117,7 +118,29 @@ async fn a_bump_that_nobody_takes_is_stored_and_offered_again() {
     world.look_and_pass().await;
     world.mine_and_pass(1).await;
     world.mine_and_pass(1).await;
-    assert_eq!(world.outputs_of(&payout), 1);
-    let _ = bumped;
+    assert_eq!((world.outputs_of(&payout), world.txid_of(&payout)), (1, bumped.txid));
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn a_coin_that_only_a_bump_added_is_free_again_once_an_older_version_is_final() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(900_000).await;
+    world.send().await;
+    world.look().await;
+    let batch = world.payout(&payout).batch_seq.unwrap();
+    let old = world.gateway.store.read(|reader| reader.versions(batch)).unwrap().remove(0);
+    assert_eq!(old.tx.input.len(), 1);
+    world.app.sender.bump(payout, Some(900), "cli:ann").await.unwrap();
+    assert_eq!(world.gateway.store.read(|reader| reader.inputs_of_batch(batch)).unwrap().len(), 2);
+    world.sandbox().mine_transactions(std::slice::from_ref(&old.tx), world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    let unspent = |world: &crate::testing::World| {
+        let unspent = world.gateway.store.read(|reader| reader.unspent_coins(reader.tip_height()?, 1));
+        unspent.unwrap().iter().filter(|coin| coin.amount_sats == 1_000_000).count()
+    };
+    assert_eq!(unspent(&world), 0, "one block may be taken back");
+    world.mine_and_pass(5).await;
+    assert_eq!(unspent(&world), 1);
     world.check_ledger();
 }

@@ -2,6 +2,7 @@
 
 use bitcoin::hashes::Hash as _;
 use tillgate_domain::payout::PayoutState;
+use tillgate_sandbox::BroadcastFault;
 
 use super::support::world_with_coins;
 use crate::funds;
@@ -214,6 +215,33 @@ async fn a_payout_of_a_twin_that_vanished_fails_also_when_many_blocks_come_betwe
     world.mine_and_pass(1).await;
     world.mine_and_pass(10).await;
     assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Failed, 0));
+    world.check_ledger();
+    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
+    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+}
+
+#[tokio::test]
+async fn what_a_twin_paid_is_not_paid_once_more_and_giving_up_our_own_transaction_frees_its_coins() {
+    let world = world_with_coins(2).await;
+    let paid = world.approved_payout(900_000).await;
+    world.broadcasts(BroadcastFault::Forget);
+    world.send().await;
+    assert_eq!(world.payout_state(&paid), PayoutState::Sent, "it was answered as taken");
+    // The other copy pays it with the other coin.
+    let row = world.payout(&paid);
+    let twin = twin_of(&world, &[Payee { script: row.script, amount_sats: row.amount_sats }]);
+    world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    assert_eq!(world.txid_of(&paid), twin.compute_txid());
+    assert!(world.app.sender.release("cli:ann").await.unwrap());
+    world.app.sender.abandon(paid, false, "cli:ann").await.unwrap().unwrap();
+    world.broadcasts(BroadcastFault::Ok);
+    for _ in 0..8 {
+        world.mine_and_pass(1).await;
+    }
+    assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Sent, 1));
+    let locked = world.gateway.store.read(|reader| reader.coin_sums()).unwrap().locked_sats;
+    assert_eq!(locked, 0);
     world.check_ledger();
     let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
     assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());

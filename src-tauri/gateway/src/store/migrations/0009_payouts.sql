@@ -59,7 +59,7 @@ WHEN OLD.batch_seq IS NOT NULL AND OLD.batch_seq IS NOT NEW.batch_seq BEGIN
 END;
 
 -- Payouts that share a transaction. While a batch is live nothing else may spend its inputs; while it is pending it is
--- looked at with each block.
+-- looked at with each block. What is final, or can never be mined, is neither.
 CREATE TABLE batches (
     seq             INTEGER PRIMARY KEY,
     created_at      INTEGER NOT NULL,

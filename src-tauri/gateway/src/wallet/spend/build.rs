@@ -29,7 +29,8 @@ pub(crate) fn choose(payees: &[Payee], means: &Means<'_>, seed: Seed) -> Result<
 }
 
 /// A transaction that pays as many of the payees as the coins and the limits allow, the earlier before the later: one
-/// that does not fit is passed over. With it, for each of its payees the place in `payees`.
+/// that does not fit is passed over. Once a transaction is as heavy as it may be, the others are for the next. With it,
+/// for each of its payees the place in `payees`.
 ///
 /// # Errors
 /// When not one of them can be paid, for the reason that the first has; and when one could never be paid.
@@ -40,17 +41,25 @@ pub(crate) fn choose_most(payees: &[Payee], means: &Means<'_>, seed: Seed) -> Re
     payees.iter().try_for_each(payee::payable)?;
     let coins = Coins::of(means)?;
     let mut taken = Taken { payees, coins: &coins, means, places: Vec::new() };
-    let mut from = 0;
+    let mut left: Vec<usize> = (0..payees.len()).collect();
+    // Mostly there is enough for all.
+    let mut first_trial = left.len();
     let mut first_refusal = None;
-    while from < payees.len() {
-        from += taken.longest_run(from);
-        // What stopped the run is passed over.
-        if from < payees.len() {
-            if first_refusal.is_none() {
-                first_refusal = taken.and(from, from + 1).err();
-            }
-            from += 1;
+    loop {
+        let (fits, refusal) = taken.longest_run(&left, first_trial);
+        taken.places.extend(left.drain(..fits));
+        let (Some(refusal), Some(stopped_by)) = (refusal, left.first().copied()) else { break };
+        let is_full = matches!(refusal, DraftError::TooHeavy) && taken.fits_alone(stopped_by);
+        first_refusal = first_refusal.or(Some(refusal));
+        if is_full {
+            break;
         }
+        // What stopped the run is passed over, and with it whoever would take no less: no search is spent on them.
+        let stopper = &payees[stopped_by];
+        let takes_less =
+            |payee: &Payee| payee.amount_sats < stopper.amount_sats || payee.script.len() < stopper.script.len();
+        left.retain(|place| takes_less(&payees[*place]));
+        first_trial = 1;
     }
     match first_refusal {
         Some(refusal) if taken.places.is_empty() => Err(refusal),
@@ -80,26 +89,33 @@ struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    /// Takes as many payees from a place on as fit without a gap, and tells how many. Whoever fits with more fits with
+    /// How many of those at the head of `left` fit without a gap, and why not one more. Whoever fits with more fits with
     /// fewer: so half of the doubt is settled by each try.
-    fn longest_run(&mut self, from: usize) -> usize {
-        let (mut fits, mut too_many) = (0, self.payees.len() - from + 1);
-        let mut trial = too_many - 1;
+    fn longest_run(&self, left: &[usize], first_trial: usize) -> (usize, Option<DraftError>) {
+        let (mut fits, mut too_many, mut refusal) = (0, left.len() + 1, None);
+        let mut trial = first_trial.min(left.len());
         while fits + 1 < too_many {
-            if self.and(from, from + trial).is_ok() {
-                fits = trial;
-            } else {
-                too_many = trial;
+            match self.and(&left[..trial]) {
+                Ok(()) => fits = trial,
+                Err(error) => {
+                    too_many = trial;
+                    refusal = Some(error);
+                }
             }
-            trial = fits.midpoint(too_many);
+            // Twice as many until that is too many.
+            trial = if refusal.is_some() { fits.midpoint(too_many) } else { (fits * 2).min(left.len()) };
         }
-        self.places.extend(from..from + fits);
-        fits
+        (fits, refusal)
     }
 
-    /// Whether those taken can be paid together with those from one place to before another.
-    fn and(&self, from: usize, to: usize) -> Result<(), DraftError> {
-        let them = || self.places.iter().copied().chain(from..to).map(|place| &self.payees[place]);
+    /// Whether one can be paid where no other is.
+    fn fits_alone(&self, place: usize) -> bool {
+        Taken { places: Vec::new(), ..*self }.and(&[place]).is_ok()
+    }
+
+    /// Whether those taken can be paid together with others.
+    fn and(&self, others: &[usize]) -> Result<(), DraftError> {
+        let them = || self.places.iter().chain(others).map(|place| &self.payees[*place]);
         let shape = Shape::paying(self.means.address_type, them().map(|payee| payee.script.as_script()));
         let pay_sats = them().fold(0u64, |sum, payee| sum.saturating_add(payee.amount_sats));
         self.coins.select(shape, pay_sats, Rest::Change).map(drop)

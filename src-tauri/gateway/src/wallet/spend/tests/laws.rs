@@ -135,7 +135,11 @@ proptest! {
                 for missed in (0..payees.len()).filter(|place| !places.contains(place)) {
                     let before = places.iter().filter(|place| **place < missed).chain([&missed]);
                     let them: Vec<_> = before.map(|place| payees[*place].clone()).collect();
-                    prop_assert!(choose(&them, &means, seed).is_err());
+                    match choose(&them, &means, seed) {
+                        // It is full: those after it are for the next.
+                        Err(DraftError::TooHeavy) if choose(&them[them.len() - 1..], &means, seed).is_ok() => break,
+                        tried => prop_assert!(tried.is_err()),
+                    }
                 }
             }
             Err(_) => {

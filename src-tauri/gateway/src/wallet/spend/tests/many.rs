@@ -49,3 +49,19 @@ fn a_thousand_payouts_are_built_signed_and_checked() {
         }
     }
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "it measures")]
+fn more_small_payouts_than_one_transaction_can_carry_of_small_coins_are_chosen_among_without_a_search_for_each() {
+    let mut purse = Purse::empty(1, AddressType::Bip84);
+    for _ in 0..3_000 {
+        purse.add(7_692, Some(1));
+    }
+    let payees: Vec<Payee> = (0..1_807).map(|_| Payee { script: purse.script(), amount_sats: 10_000 }).collect();
+    let start = Instant::now();
+    let (draft, places) = choose_most(&payees, &purse.at(sat_vb(1)), [1; 32]).unwrap();
+    let took = start.elapsed();
+    eprintln!("{} of {} payouts of {} coins were chosen in {took:?}", places.len(), payees.len(), draft.inputs.len());
+    assert!(places.iter().copied().eq(0..places.len()) && places.len() < payees.len());
+    assert!(took < Duration::from_secs(15), "{took:?}");
+}

@@ -1,0 +1,69 @@
+//! What happened to a payout, step by step.
+
+use bitcoin::Txid;
+use serde::{Deserialize, Serialize};
+use tillgate_domain::payout;
+use tillgate_domain::time::Timestamp;
+use ts_rs::TS;
+
+use crate::console::states::PayoutStep;
+use crate::store::batches::VersionRow;
+use crate::store::payouts::PayoutRow;
+
+/// One step in a payout's life.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct StepItem {
+    /// When, ISO 8601 with milliseconds.
+    pub time: String,
+    /// What happened.
+    pub step: PayoutStep,
+    /// Who did it, where that is known.
+    pub by: Option<String>,
+    /// The transaction that it was about.
+    pub btc_tx_id: Option<String>,
+    /// Why, where it FAILED.
+    pub reason: Option<String>,
+}
+
+/// What happened to a payout with these transactions, the oldest first.
+pub(super) fn history(row: &PayoutRow, versions: &[VersionRow]) -> Vec<StepItem> {
+    let mut steps = vec![(row.created_at, step(PayoutStep::Offered, Some(&row.requested_by)))];
+    steps.extend(row.approved_at.map(|at| (at, step(PayoutStep::Approved, row.approved_by.as_ref()))));
+    steps.extend(versions.iter().map(|version| {
+        let kind = match (version.pays, version.number) {
+            (false, _) => PayoutStep::Abandoned,
+            (true, 1) => PayoutStep::Signed,
+            (true, _) => PayoutStep::Bumped,
+        };
+        (version.created_at, StepItem { btc_tx_id: Some(version.txid.to_string()), ..step(kind, None) })
+    }));
+    steps.extend(row.sent_at.map(|at| {
+        let btc_tx_id = sent_by(row, versions, at).map(|txid| txid.to_string());
+        (at, StepItem { btc_tx_id, ..step(PayoutStep::Sent, None) })
+    }));
+    match row.state {
+        payout::PayoutState::Expired => steps.push((row.expires_at, step(PayoutStep::Expired, None))),
+        payout::PayoutState::Failed => {
+            let reason = row.failure_reason.clone();
+            steps.push((row.current_at, StepItem { reason, ..step(PayoutStep::Failed, None) }));
+        }
+        payout::PayoutState::New | payout::PayoutState::Queued | payout::PayoutState::Sent => {}
+    }
+    steps.sort_by_key(|(at, _)| *at);
+    steps.into_iter().map(|(at, step)| StepItem { time: at.iso_millis(), ..step }).collect()
+}
+
+/// The transaction by which a payout became SENT at that time: the newest that paid it by then. Where none of ours ever did,
+/// another copy of this wallet sent it.
+fn sent_by(row: &PayoutRow, versions: &[VersionRow], at: Timestamp) -> Option<Txid> {
+    if versions.is_empty() {
+        return row.txid;
+    }
+    versions.iter().rev().find(|version| version.pays && version.created_at <= at).map(|version| version.txid)
+}
+
+fn step(step: PayoutStep, by: Option<&String>) -> StepItem {
+    StepItem { time: String::new(), step, by: by.cloned(), btc_tx_id: None, reason: None }
+}

@@ -91,6 +91,8 @@ async fn what_a_shop_asks_for_is_approved_by_staff_sent_and_stands_in_the_statem
     assert!(text(&approved["approvedBy"]).starts_with("cli:"), "{approved}");
     let again = s.gateway.program().refusal(&["payouts", "approve", &id]);
     assert!(again.contains("waits for no approval"), "{again}");
+    // Whatever the sender is at: this call answers once what is due was broadcast.
+    s.advance_clock(1).await;
     s.mine(1).await;
     assert_eq!(status(&s, &id), "SENT");
     assert_eq!(s.outputs_to(&address(1)).await.len(), 1, "paid once");
@@ -164,6 +166,8 @@ async fn an_anomaly_is_refunded_by_an_offer_or_at_once() {
         if !at_once {
             json_of(&s, &["payouts", "approve", &id]);
         }
+        // Whatever the sender is at: this call answers once what is due was broadcast.
+        s.advance_clock(1).await;
         s.mine(1).await;
         assert_eq!(status(&s, &id), "SENT");
         s.expect_anomalies(&bill, &[("LATE_PAYMENT", "REFUNDED")]).await;

@@ -28,7 +28,7 @@ use crate::settings::Settings;
 use crate::store::StoreError;
 use crate::watcher::{Watcher, batches};
 
-pub(crate) use replace::{ReplaceError, may_abandon, may_bump};
+pub(crate) use replace::{BumpFee, ReplaceError, bump_fee, may_abandon, may_bump};
 
 use again::Again;
 use cannot::{Cannot, Cause};

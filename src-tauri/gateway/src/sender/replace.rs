@@ -197,6 +197,29 @@ pub(crate) fn may_bump(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), Re
     may_sign(reader)
 }
 
+/// What a bump would pay.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BumpFee {
+    /// What the transaction pays that would be replaced.
+    pub now_sats: u64,
+    pub fee_sats: u64,
+    /// The size that it is reckoned for.
+    pub vsize: u64,
+}
+
+/// What a bump of a payout would pay at the rate that is wanted, where the replacement is as large as what it replaces. An
+/// input that has to be added for the fee makes it larger, and dearer, than this.
+///
+/// # Errors
+/// Why it may not be bumped.
+pub(crate) fn bump_fee(reader: &Reader<'_>, payout: &PayoutRow, wanted: FeeRate) -> Result<BumpFee, ReplaceError> {
+    let target = bump_target(reader, payout)?;
+    may_sign(reader)?;
+    let newest = target.versions.last().ok_or(ReplaceError::Stale)?;
+    let fee = fee_wanted(reader, &target, wanted)?;
+    Ok(BumpFee { now_sats: newest.fee_sats, fee_sats: fee.sats(newest.vsize), vsize: newest.vsize })
+}
+
 /// Whether a payout may be given up, all those that share its transaction included.
 ///
 /// # Errors
@@ -232,10 +255,8 @@ fn abandon_target(reader: &Reader<'_>, payout: &PayoutRow, all: bool) -> Result<
     };
     let target = target(reader, batch_seq)?;
     may_replace(payout, &target)?;
-    for version in &target.versions {
-        if !reader.live_batches_on(&version.txid)?.is_empty() {
-            return Err(ReplaceError::State(payout.state, CHANGE_SPENT));
-        }
+    if is_a_parent(reader, &target.versions)? {
+        return Err(ReplaceError::State(payout.state, CHANGE_SPENT));
     }
     if target.payouts.len() > 1 && !all {
         return Err(ReplaceError::Shared(target.payouts.iter().map(|payout| payout.id).collect()));
@@ -308,22 +329,19 @@ fn sign(
     by: By,
 ) -> Result<Signed, ReplaceError> {
     let wallet = gateway.wallet.get().ok_or_else(|| ReplaceError::Cannot("the wallet is not set up".to_owned()))?;
-    let (required, optional, tip_height, change_index, lifted) = gateway.store.read(|reader| {
-        let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
-        let required = build::inputs_of(reader, target.batch_seq)?;
-        let mut optional = funds::spendable(reader, settings)?;
-        optional.retain(|coin| coin.height.is_some());
-        let lifted = ancestors(reader, target)?;
-        Ok::<_, StoreError>((required, optional, reader.tip_height()?, change.1, lifted))
-    })?;
     let wanted = match by {
         By::HigherFee { fee_rate: Some(wanted) } => wanted,
         By::HigherFee { fee_rate: None } => rate.estimate,
         By::GivingUp => rate.offered(),
     };
-    let paid = |version: &VersionRow| Paid { fee_sats: version.fee_sats, vsize: version.vsize };
-    let replaced: Vec<Paid> = target.versions.iter().map(paid).collect();
-    let fee = FeeWanted::at(wanted).lifting(lifted).replacing(&replaced);
+    let (required, optional, tip_height, change_index, fee) = gateway.store.read(|reader| {
+        let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
+        let required = build::inputs_of(reader, target.batch_seq)?;
+        let mut optional = funds::spendable(reader, settings)?;
+        optional.retain(|coin| coin.height.is_some());
+        let fee = fee_wanted(reader, target, wanted)?;
+        Ok::<_, StoreError>((required, optional, reader.tip_height()?, change.1, fee))
+    })?;
     let change = build::fresh_change(wallet, change_index).map_err(ReplaceError::Cannot)?;
     let means = Means {
         required: &required,
@@ -364,6 +382,13 @@ fn cap(rate: &PayoutFeeRate, by: By, draft: &spend::Draft, fee: &FeeWanted) -> R
         }
         By::HigherFee { fee_rate: None } | By::GivingUp => Ok(rate.cap),
     }
+}
+
+/// The fee of a replacement: at the rate that is wanted, with what its ancestors lack, and enough to replace every version.
+fn fee_wanted(reader: &Reader<'_>, target: &Target, wanted: FeeRate) -> Result<FeeWanted, StoreError> {
+    let paid = |version: &VersionRow| Paid { fee_sats: version.fee_sats, vsize: version.vsize };
+    let replaced: Vec<Paid> = target.versions.iter().map(paid).collect();
+    Ok(FeeWanted::at(wanted).lifting(ancestors(reader, target)?).replacing(&replaced))
 }
 
 /// What the unconfirmed ancestors of a batch pay together.

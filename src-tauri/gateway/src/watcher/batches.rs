@@ -53,14 +53,15 @@ pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Re
     }
     // What failed has no claim on its coins any more, also where the conflict vanishes again: only a block changes that.
     let is_wanted = |payout: &PayoutRow| matches!(payout.state, PayoutState::Queued | PayoutState::Sent);
-    batch.live = batch::is_pending(&versions, tip_height) && tx.payouts_of_batch(batch_seq)?.iter().any(is_wanted);
+    let is_pending = batch::is_pending(&versions, tip_height);
+    batch.live = is_pending && tx.payouts_of_batch(batch_seq)?.iter().any(is_wanted);
     let fee_of_giving_up = gave_up.filter(|_| !batch.live).map_or(0, |row| sats(row.fee_sats));
     if batch.booked_fee_sats != -fee_of_giving_up {
         let about = About { txid: gave_up.map(|row| row.txid), ..About::default() };
         ledger::book(outbox, LedgerKind::Other, -fee_of_giving_up - batch.booked_fee_sats, about)?;
         batch.booked_fee_sats = -fee_of_giving_up;
     }
-    tx.save_batch(&batch, batch::is_pending(&versions, tip_height))?;
+    tx.save_batch(&batch, is_pending)?;
     Ok(warnings)
 }
 

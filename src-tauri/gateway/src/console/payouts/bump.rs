@@ -2,7 +2,6 @@
 
 use bitcoin::FeeRate;
 use serde::{Deserialize, Serialize};
-use tillgate_domain::id::Id;
 use ts_rs::TS;
 
 use super::view::{PayoutView, VersionItem, rate_shown};
@@ -12,11 +11,8 @@ use crate::console::btc::BtcView;
 use crate::console::error::CommandError;
 use crate::console::sums::FiatView;
 use crate::funds;
-use crate::sender::{ReplaceError, may_bump};
-use crate::store::batches::VersionRow;
-use crate::store::payouts::PayoutRow;
-use crate::store::{Reader, StoreError};
-use crate::wallet::spend::{FeeWanted, Paid};
+use crate::sender::{BumpFee, ReplaceError, bump_fee};
+use crate::store::Reader;
 
 /// Replaces a payout's transaction, or the last one along its change, by one with a higher fee.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -109,13 +105,17 @@ impl Ask for EstimateBump {
         let settings = gateway.settings.snapshot();
         let rate = funds::fee_rate(gateway, &settings).await;
         let wanted = self.fee_rate.map_or(rate.offered(), FeeRate::from_sat_per_vb_u32);
-        let (row, replaced) = gateway.store.read(|reader| target(reader, payout_id, wanted))?;
-        let Replaced { fee_now_sats, fee_sats, vsize } = replaced;
+        let (row, fee) = gateway.store.read(|reader| {
+            let row = reader.payout(&payout_id)?.ok_or(ReplaceError::NoSuchPayout(payout_id))?;
+            let fee = bump_fee(reader, &row, wanted)?;
+            Ok::<_, ReplaceError>((row, fee))
+        })?;
+        let BumpFee { now_sats, fee_sats, vsize } = fee;
         let needed = fee_sats.div_ceil(vsize.max(1));
         let book_rate = gateway.rates.rate_for(row.currency, gateway.clock.now()).ok();
         let worth_minor = book_rate.and_then(|stored| stored.rate.sats_to_minor_ceil(fee_sats, row.currency));
         Ok(BumpEstimateView {
-            fee_now: BtcView::of_sats(fee_now_sats),
+            fee_now: BtcView::of_sats(now_sats),
             fee: BtcView::of_sats(fee_sats),
             worth: worth_minor.map(|minor| FiatView::of(minor, row.currency)),
             fee_rate: rate_shown(fee_sats, vsize),
@@ -126,55 +126,6 @@ impl Ask for EstimateBump {
             above_amount: fee_sats > row.amount_sats,
         })
     }
-}
-
-/// What a replacement would pay.
-struct Replaced {
-    fee_now_sats: u64,
-    fee_sats: u64,
-    vsize: u64,
-}
-
-/// The payout, and what its replacement would pay at the rate that is wanted. An input that has to be added for the fee makes
-/// it larger, and dearer, than this.
-fn target(reader: &Reader<'_>, payout_id: Id, wanted: FeeRate) -> Result<(PayoutRow, Replaced), ReplaceError> {
-    let row = reader.payout(&payout_id)?.ok_or(ReplaceError::NoSuchPayout(payout_id))?;
-    may_bump(reader, &row)?;
-    let batch_seq = row.batch_seq.ok_or(ReplaceError::Stale)?;
-    let versions = last_along_the_change(reader, reader.versions(batch_seq)?)?;
-    let newest = versions.last().ok_or(ReplaceError::Stale)?;
-    let paid: Vec<Paid> =
-        versions.iter().map(|version| Paid { fee_sats: version.fee_sats, vsize: version.vsize }).collect();
-    let fee = FeeWanted::at(wanted).lifting(ancestors(reader, newest)?).replacing(&paid);
-    let replaced = Replaced { fee_now_sats: newest.fee_sats, fee_sats: fee.sats(newest.vsize), vsize: newest.vsize };
-    Ok((row, replaced))
-}
-
-/// The versions of the last batch along the change of these: the one that is replaced.
-fn last_along_the_change(reader: &Reader<'_>, versions: Vec<VersionRow>) -> Result<Vec<VersionRow>, StoreError> {
-    let mut last = versions;
-    'down: loop {
-        for version in &last {
-            let own = version.batch_seq;
-            if let Some(next) = reader.live_batches_on(&version.txid)?.into_iter().find(|next| *next != own) {
-                last = reader.versions(next)?;
-                continue 'down;
-            }
-        }
-        return Ok(last);
-    }
-}
-
-/// What the unconfirmed ancestors of a transaction pay together.
-fn ancestors(reader: &Reader<'_>, version: &VersionRow) -> Result<Paid, StoreError> {
-    let mut sum = Paid { fee_sats: 0, vsize: 0 };
-    for (txid, ancestor) in funds::unconfirmed(reader, &version.txid)? {
-        if txid != version.txid {
-            sum.fee_sats = sum.fee_sats.saturating_add(ancestor.paid.fee_sats);
-            sum.vsize = sum.vsize.saturating_add(ancestor.paid.vsize);
-        }
-    }
-    Ok(sum)
 }
 
 fn check_rate(fee_rate: Option<u32>) -> Result<(), CommandError> {
@@ -193,6 +144,8 @@ fn is_least(given: Option<u32>, fee_sats: u64, vsize: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tillgate_domain::id::Id;
+
     use super::*;
     use crate::console::actor::Actor;
     use crate::console::command::ask;

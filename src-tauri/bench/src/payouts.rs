@@ -51,7 +51,7 @@ pub fn measure(report: &mut Report) -> Fallible<()> {
     set(folder.path(), "batchSeconds", "3600")?;
     together(report, &served, &authorization, &mut client)?;
     offers(report, &served, &authorization)?;
-    lists(report, &served, &authorization, &mut client)
+    lists(report, &served, &authorization)
 }
 
 fn set(folder: &std::path::Path, name: &str, value: &str) -> Fallible<()> {
@@ -153,10 +153,12 @@ fn offer(served: &Served, authorization: &str, connections: usize, until: Until,
 }
 
 /// Each filter of the list, with so many payouts in the database.
-fn lists(report: &mut Report, served: &Served, authorization: &str, client: &mut Client) -> Fallible<()> {
-    let (page, _) = client.call("GET", "/v2/payouts?limit=1", "")?;
+fn lists(report: &mut Report, served: &Served, authorization: &str) -> Fallible<()> {
+    let (page, _) = Client::connect(served.port, authorization)?.call("GET", "/v2/payouts?limit=1", "")?;
     let there = page["paginationInfo"]["itemsCount"].as_u64().unwrap_or(0);
     offer(served, authorization, 16, Until::Requests(LISTED.saturating_sub(there)), 1 << 48)?;
+    // A connection that was idle for so long would be closed by now.
+    let mut client = Client::connect(served.port, authorization)?;
     let (page, _) = client.call("GET", "/v2/payouts?limit=50", "")?;
     let item = &page["items"][7];
     let (sent, _) = client.call("GET", "/v2/payouts?status=SENT&limit=1", "")?;

@@ -19,8 +19,10 @@ use super::chain::ChainSeen;
 use super::runtime;
 use super::steps::{Mined, Step};
 use crate::machine::entropy::{Entropy, NoEntropy};
-use crate::sender::{ReplaceError, build};
+use crate::sender::{ReplaceError, build, may_abandon, may_bump};
+use crate::store::Reader;
 use crate::store::batches::VersionRow;
+use crate::store::payouts::PayoutRow;
 use crate::testing::World;
 use crate::wallet::spend::Payee;
 
@@ -310,7 +312,7 @@ impl History {
     }
 
     async fn bump(&self, which: usize, fee_rate: Option<u32>) {
-        let Some(payout) = self.payouts.get(which % self.payouts.len().max(1)) else { return };
+        let Some(payout) = self.one_of(which, may_bump) else { return };
         let parents = self.parents();
         let bumped = self.world().app.sender.bump(payout.id, fee_rate, "cli:ann").await;
         assert!(!matches!(&bumped, Err(ReplaceError::Send(_))), "{bumped:?}");
@@ -319,14 +321,26 @@ impl History {
     }
 
     async fn abandon(&mut self, which: usize, all: bool) {
-        let count = self.payouts.len().max(1);
-        let Some(payout) = self.payouts.get(which % count) else { return };
-        let parents = self.parents();
-        let given_up = self.world().app.sender.abandon(payout.id, all, "cli:ann").await;
+        let Some(payout) = self.one_of(which, may_abandon) else { return };
+        let (id, parents) = (payout.id, self.parents());
+        let given_up = self.world().app.sender.abandon(id, all, "cli:ann").await;
         assert!(!matches!(&given_up, Err(ReplaceError::Send(_))), "{given_up:?}");
         self.parents_gained_no_version(&parents);
         if given_up.is_ok() {
-            self.payouts[which % count].is_given_up = true;
+            let payout = self.payouts.iter_mut().find(|payout| payout.id == id).unwrap();
+            payout.is_given_up = true;
+        }
+    }
+
+    /// A payout of those that may be replaced, mostly; else any.
+    fn one_of(&self, which: usize, may: fn(&Reader<'_>, &PayoutRow) -> Result<(), ReplaceError>) -> Option<&Known> {
+        let store = &self.world().gateway.store;
+        let may =
+            |id: &Id| store.read(|reader| may(reader, &reader.payout(id)?.ok_or(ReplaceError::NoSuchPayout(*id))?));
+        let able: Vec<&Known> = self.payouts.iter().filter(|payout| may(&payout.id).is_ok()).collect();
+        match able.get((which / 8) % able.len().max(1)) {
+            Some(payout) if which % 8 != 0 => Some(payout),
+            Some(_) | None => self.payouts.get((which / 8) % self.payouts.len().max(1)),
         }
     }
 

@@ -90,7 +90,7 @@ pub fn step() -> impl Strategy<Value = Step> {
         1 => (20_000u64..500_000).prop_map(|sats| Step::Offer { sats }),
         5 => Just(Step::Look),
         4 => Just(Step::Pass),
-        8 => Just(Step::Send),
+        10 => Just(Step::Send),
         7 => (1u32..4, mined).prop_map(|(count, what)| Step::Mine { count, what }),
         4 => any::<usize>().prop_map(|which| Step::MineVersion { which }),
         4 => any::<usize>().prop_map(|which| Step::Evict { which }),
@@ -99,7 +99,7 @@ pub fn step() -> impl Strategy<Value = Step> {
         1 => any::<bool>().prop_map(Step::KeysLocked),
         1 => any::<bool>().prop_map(Step::ChainDown),
         2 => prop::sample::select(vec![None, Some(1), Some(5), Some(20), Some(150), Some(400)]).prop_map(Step::FeeRate),
-        6 => (any::<usize>(), prop::sample::select(vec![None, Some(1), Some(10), Some(40), Some(300)]))
+        10 => (any::<usize>(), prop::sample::select(vec![None, Some(1), Some(10), Some(40), Some(300)]))
             .prop_map(|(which, fee_rate)| Step::Bump { which, fee_rate }),
         4 => (any::<usize>(), prop::bool::weighted(0.8)).prop_map(|(which, all)| Step::Abandon { which, all }),
         3 => Just(Step::Release),

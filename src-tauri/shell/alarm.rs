@@ -1,6 +1,6 @@
 //! Tells who looks away from the panel of what cannot wait: confirmed payments that were reversed, until somebody decided
 //! on them, and payouts that a shop asks for, until they are approved or lapse. Both stand at the tray and in lists of
-//! windows; of each offer the desktop is notified once.
+//! windows; of each offer the desktop is notified once, and of each payout that a shop's program approved itself.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
@@ -22,6 +22,9 @@ const TOLD_EACH: usize = 3;
 /// The newest offers that are looked at for new ones.
 const OFFERS_READ: u32 = 500;
 
+/// The newest approved payouts that are looked at for new ones.
+const APPROVED_READ: u32 = 100;
+
 /// What waits for a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Waiting {
@@ -34,20 +37,21 @@ struct Waiting {
 pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
     let Some(mut changes) = app.upgrade().map(|app| app.gateway.changes.subscribe()) else { return };
     let mut told = Waiting::default();
-    let mut known = HashSet::new();
+    let (mut known, mut approved) = (HashSet::new(), Approved::default());
     loop {
         // The follower must not keep the gateway, and with it the lock on its data, alive.
         let Some(gateway) = app.upgrade() else { return };
         let read = read(gateway).await;
         match read {
-            Ok((waiting, offers)) => {
+            Ok(Read { waiting, offers, by_keys }) => {
                 if waiting != told {
                     told = waiting;
                     let words = words(waiting);
                     tray::tell(&shell, words.as_deref());
                     window::tell(&shell, words.as_deref());
                 }
-                for note in notes(&news(&mut known, offers)) {
+                let of_offers = notes(&news(&mut known, offers));
+                for note in of_offers.into_iter().chain(notes_of_approved(&approved.news(by_keys))) {
                     desktop::notify(&shell, note);
                 }
             }
@@ -61,17 +65,44 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
     }
 }
 
-/// What waits, and the offers of shops among it.
-async fn read(app: Arc<App>) -> Result<(Waiting, Vec<PayoutItem>), CommandError> {
+/// What waits, the offers of shops among it, and what keys approved.
+struct Read {
+    waiting: Waiting,
+    offers: Vec<PayoutItem>,
+    by_keys: Vec<PayoutItem>,
+}
+
+/// Payouts that keys approved, as far as the desktop was notified of them.
+#[derive(Debug, Default)]
+struct Approved {
+    /// Absent before the first reading: what was approved before it is no news.
+    known: Option<HashSet<String>>,
+    /// When the newest of them was approved, ISO 8601.
+    newest: Option<String>,
+}
+
+async fn read(app: Arc<App>) -> Result<Read, CommandError> {
     let status = ask(&app, Status {}, &Actor::panel()).await?;
     let waiting = Waiting { reversals: status.open_reversals, offers: status.offers_waiting };
-    if waiting.offers == 0 {
-        return Ok((waiting, Vec::new()));
+    let list = |limit, states| ask_list(&app, limit, states);
+    let mut by_keys = list(APPROVED_READ, vec![PayoutState::Queued, PayoutState::Sent]).await?;
+    by_keys.retain(is_approved_by_key);
+    let mut offers = Vec::new();
+    if waiting.offers > 0 {
+        offers = list(OFFERS_READ, vec![PayoutState::New]).await?;
+        offers.retain(|offer| offer.requested_by_shop);
     }
-    let new = ListPayouts { limit: OFFERS_READ, offset: 0, states: vec![PayoutState::New], search: None };
-    let mut offers = ask(&app, new, &Actor::panel()).await?.items;
-    offers.retain(|offer| offer.requested_by_shop);
-    Ok((waiting, offers))
+    Ok(Read { waiting, offers, by_keys })
+}
+
+async fn ask_list(app: &Arc<App>, limit: u32, states: Vec<PayoutState>) -> Result<Vec<PayoutItem>, CommandError> {
+    let list = ListPayouts { limit, offset: 0, states, search: None };
+    Ok(ask(app, list, &Actor::panel()).await?.items)
+}
+
+/// Whether a program approved it. People are named with the door by which they came, `panel:ann`; a key's name has no colon.
+fn is_approved_by_key(payout: &PayoutItem) -> bool {
+    payout.approved_by.as_ref().is_some_and(|name| !name.contains(':'))
 }
 
 /// Those of `offers` that were not told yet. `known` forgets those that no longer wait.
@@ -96,6 +127,37 @@ fn notes(news: &[PayoutItem]) -> Vec<Note> {
     news.iter().map(note).collect()
 }
 
+impl Approved {
+    /// Those of the payouts that keys approved which were not told yet. One that was known, and comes back into the list
+    /// because newer ones leave it, was approved before the newest.
+    fn news(&mut self, by_keys: Vec<PayoutItem>) -> Vec<PayoutItem> {
+        let before = self.newest.clone();
+        self.newest = by_keys.iter().filter_map(|payout| payout.approval_time.clone()).chain(before.clone()).max();
+        let now = by_keys.iter().map(|payout| payout.payout_id.clone()).collect();
+        let Some(known) = self.known.replace(now) else { return Vec::new() };
+        let is_new = |payout: &PayoutItem| !known.contains(&payout.payout_id) && payout.approval_time >= before;
+        by_keys.into_iter().filter(is_new).collect()
+    }
+}
+
+fn notes_of_approved(news: &[PayoutItem]) -> Vec<Note> {
+    if news.len() > TOLD_EACH {
+        let title = format!("{} payouts were approved by API keys", news.len());
+        return vec![Note { title, body: "Open Tillgate to see where they go, and to stop them.".to_owned() }];
+    }
+    let note = |payout: &PayoutItem| Note {
+        title: format!("{} BTC were approved by an API key", payout.amount.shown),
+        body: format!(
+            "{} approved to pay {} {} to {}. If it should not have, open Tillgate and abandon it.",
+            payout.approved_by.as_deref().unwrap_or_default(),
+            payout.worth.shown,
+            payout.worth.currency,
+            payout.address
+        ),
+    };
+    news.iter().map(note).collect()
+}
+
 fn words(waiting: Waiting) -> Option<String> {
     let reversals = match waiting.reversals {
         0 => None,
@@ -113,7 +175,42 @@ fn words(waiting: Waiting) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    /// A payout as the gateway lists it.
+    fn payout(id: &str, approved_by: &str, minute: u32) -> PayoutItem {
+        let btc = json!({"sats": 1_000_000, "text": "0.01000000", "shown": "0.01000000"});
+        let usd = json!({"minor": 64_210, "text": "642.10", "shown": "642.10", "currency": "USD"});
+        let item = json!({"payoutId": id, "state": "QUEUED", "address": "bcrt1q", "amount": btc, "worth": usd,
+            "currency": "USD", "fee": btc, "feePaid": null, "total": btc, "totalWorth": usd, "rate": "64210.5500",
+            "rateShown": "64,210.55", "comment": null, "requestedBy": "till", "requestedByShop": true,
+            "approvedBy": approved_by, "creationTime": "2026-01-12T12:00:00Z",
+            "expirationTime": "2026-01-12T12:10:00Z", "approvalTime": format!("2026-01-12T12:{minute:02}:00Z"),
+            "sentTime": null, "btcTxId": null, "confirmations": 0, "failureReason": null, "balanceShort": false,
+            "anomalyId": null, "beingGivenUp": false, "waitsFor": null, "record": "{}"});
+        serde_json::from_value(item).unwrap()
+    }
+
+    #[test]
+    fn what_a_key_approves_is_told_once_and_what_people_approve_is_not() {
+        assert!(is_approved_by_key(&payout("a", "till", 1)));
+        assert!(!is_approved_by_key(&payout("a", "panel:ann", 1)) && !is_approved_by_key(&payout("a", "cli:ann", 1)));
+        let mut approved = Approved::default();
+        let mut told = |payouts: &[(&str, u32)]| {
+            let payouts = payouts.iter().map(|(id, minute)| payout(id, "till", *minute)).collect();
+            notes_of_approved(&approved.news(payouts)).into_iter().map(|note| note.title).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&[("a", 1)]), [""; 0], "what was approved before the program ran");
+        let one = "0.01000000 BTC were approved by an API key";
+        assert_eq!(told(&[("b", 2), ("a", 1)]), [one]);
+        assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0]);
+        assert_eq!(told(&[("c", 2), ("b", 2)]), [one], "in the same second");
+        assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0], "an old one is no news because newer ones left the list");
+        let many: Vec<_> = ["d", "e", "f", "g"].map(|id| (id, 3)).into();
+        assert_eq!(told(&many), ["4 payouts were approved by API keys"]);
+    }
 
     #[test]
     fn what_waits_is_counted_and_nothing_says_nothing() {

@@ -11,6 +11,7 @@ mod injected_faults;
 mod kills;
 mod ledger;
 mod load;
+mod other_copy;
 mod payout_load;
 mod payouts;
 mod points;

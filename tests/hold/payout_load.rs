@@ -1,8 +1,8 @@
 //! Everything that goes on where a merchant pays out, as fast as the gateway takes it, until the gateway is gone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
@@ -21,12 +21,24 @@ use crate::site::Site;
 /// Bumps on the command line between two kills.
 const BUMPS: usize = 2;
 
+/// Payouts that staff give up between two kills.
+const GIVEN_UP: usize = 2;
+
+/// How often a reorganisation double-spends customers' coins, in a hundred.
+const DOUBLE_SPENT: u64 = 35;
+
 /// What was asked for: by address, the sum and whether an approval was acknowledged.
 #[derive(Clone, Default)]
 pub struct Asked {
     pub payouts: Arc<Mutex<BTreeMap<String, (u64, bool)>>>,
     /// Ids of payouts that were answered, with the address.
     ids: Arc<Mutex<Vec<(String, String)>>>,
+    /// Ids of payouts that staff wanted to give up.
+    pub given_up: Arc<Mutex<BTreeSet<String>>>,
+    /// Whether customers took coins back that blocks held: what was made of them fails.
+    pub has_lost_coins: Arc<AtomicBool>,
+    /// Transactions that other copies of the wallet made.
+    pub of_other_copies: Arc<Mutex<BTreeSet<String>>>,
     numbers: Arc<AtomicU64>,
 }
 
@@ -96,7 +108,7 @@ impl Load {
         let (path, body) = match random.below(100) {
             0..=9 => ("/sandbox/blocks", json!({ "empty": true })),
             10..=15 => ("/sandbox/blocks", json!({ "minFeeRate": 5 })),
-            16..=27 => ("/sandbox/reorg", json!({ "depth": 1 + random.below(4) })),
+            16..=27 => return self.reorganise(random).await,
             28..=33 => ("/sandbox/clock", json!({ "advanceSeconds": 1 + random.below(3) })),
             34..=55 => {
                 let fault = *random.pick(&["ok", "ok", "reject", "timeout", "forget"]).unwrap();
@@ -106,6 +118,13 @@ impl Load {
             _ => ("/sandbox/blocks", json!({})),
         };
         self.send(Method::POST, path, &body).await.map(drop)
+    }
+
+    async fn reorganise(&self, random: &mut Random) -> Result<(), Gone> {
+        let keeps = !random.chance(DOUBLE_SPENT);
+        self.asked.has_lost_coins.fetch_or(!keeps, Ordering::Relaxed);
+        let body = json!({ "depth": 1 + random.below(4), "keepTransactions": keeps });
+        self.send(Method::POST, "/sandbox/reorg", &body).await.map(drop)
     }
 
     /// A transaction that sends payouts drops out of the mempool.
@@ -122,18 +141,33 @@ impl Load {
         }
     }
 
-    /// Staff bump on the command line, which opens the gateway itself where none runs any more.
-    async fn bump(&self, mut command: Command, random: &mut Random) {
+    /// One of so many payouts that were asked for last.
+    async fn one_of_the_newest(&self, count: usize, random: &mut Random) -> Option<String> {
         tokio::time::sleep(random.pause(250)).await;
         let ids = self.asked.ids.lock().unwrap().clone();
-        let newest = &ids[ids.len().saturating_sub(12)..];
-        let Some((id, _)) = random.pick(newest) else { return };
+        random.pick(&ids[ids.len().saturating_sub(count)..]).map(|(id, _)| id.clone())
+    }
+
+    /// Staff bump on the command line, which opens the gateway itself where none runs any more.
+    async fn bump(&self, mut command: Command, random: &mut Random) {
+        let Some(id) = self.one_of_the_newest(12, random).await else { return };
         command.arg(id);
         if random.chance(60) {
             command.arg("--fee-rate").arg((3 + random.below(60)).to_string());
         }
-        let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-        assert!(output.status.code().is_some_and(|code| code < 2), "{}", String::from_utf8_lossy(&output.stderr));
+        runs(command).await;
+    }
+
+    /// Staff give a payout up, sometimes with all that share its transaction.
+    async fn give_up(&self, mut command: Command, random: &mut Random) {
+        // Older ones are confirmed, and cannot be given up any more.
+        let Some(id) = self.one_of_the_newest(3, random).await else { return };
+        self.asked.given_up.lock().unwrap().insert(id.clone());
+        command.arg(id);
+        if random.chance(80) {
+            command.arg("--all");
+        }
+        runs(command).await;
     }
 
     /// Starts them all; each ends when the gateway does not answer.
@@ -150,6 +184,17 @@ impl Load {
             let command = site.program.command(&["payouts", "bump", "--json"]);
             tasks.spawn(async move { load.bump(command, &mut draws).await });
         }
+        for _ in 0..GIVEN_UP {
+            let (load, mut draws) = (self.clone(), random.fork());
+            let command = site.program.command(&["payouts", "abandon", "--json"]);
+            tasks.spawn(async move { load.give_up(command, &mut draws).await });
+        }
         tasks
     }
+}
+
+/// Whatever a command comes to, it is no wrong usage.
+async fn runs(mut command: Command) {
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    assert!(output.status.code().is_some_and(|code| code < 2), "{}", String::from_utf8_lossy(&output.stderr));
 }

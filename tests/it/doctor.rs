@@ -40,7 +40,19 @@ async fn a_doctor_finds_a_sound_gateway_well_and_names_what_is_not() {
     names.sort();
     assert_eq!(
         names,
-        ["chain", "clock", "database", "disk", "keyring", "notifications", "payouts", "permissions", "ports", "rates"]
+        [
+            "alarms",
+            "chain",
+            "clock",
+            "database",
+            "disk",
+            "keyring",
+            "notifications",
+            "payouts",
+            "permissions",
+            "ports",
+            "rates"
+        ]
     );
     assert_eq!(doctor["ok"], true, "{doctor}");
     fs::set_permissions(program.database(), fs::Permissions::from_mode(0o644)).unwrap();

@@ -146,6 +146,21 @@ async fn the_statement_is_a_table_for_other_programs() {
     }
 }
 
+/// The row of coins that do not count, as a document and as a table, and the labels of those coins must name the anomaly.
+fn names_the_anomaly(s: &Scene, bill: &Bill, anomaly: &str) {
+    let statement = json_of(s, &["statement", "--currency", "USD"]);
+    let is_its = |row: &&Value| row["kind"] == "ANOMALY" && row["paymentId"] == bill.id;
+    let row = statement["items"].as_array().unwrap().iter().find(is_its).unwrap();
+    assert_eq!(row["anomalyId"], anomaly, "{statement}");
+    let csv = shown(s, &["statement", "--currency", "USD", "--format", "csv"]);
+    let is_its = |line: &&str| line.contains(",ANOMALY,") && line.contains(&bill.id);
+    assert!(csv.lines().find(is_its).unwrap().ends_with(anomaly), "{csv}");
+    let labels = json_of(s, &["wallet", "labels"]);
+    let of_anomaly = labels["items"].as_array().unwrap().iter().filter(|one| text(&one["label"]).contains(anomaly));
+    let kinds: Vec<String> = of_anomaly.map(|one| text(&one["type"])).collect();
+    assert!(kinds.contains(&"tx".to_owned()) && kinds.contains(&"output".to_owned()), "{labels}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_anomaly_is_refunded_by_an_offer_or_at_once() {
     let s = Scene::open_with(&[("batchSeconds", "0")]).await;
@@ -172,6 +187,7 @@ async fn an_anomaly_is_refunded_by_an_offer_or_at_once() {
         assert_eq!(status(&s, &id), "SENT");
         s.expect_anomalies(&bill, &[("LATE_PAYMENT", "REFUNDED")]).await;
         assert_eq!(s.outputs_to(&to).await.len(), 1);
+        names_the_anomaly(&s, &bill, &anomaly);
     }
     balance(&s);
     let acts = acts(&s);

@@ -123,6 +123,8 @@ async fn offers(app: &App, btc: &str) -> String {
     app.types("address", RECIPIENT).await;
     app.sees("A valid address.").await;
     app.types("amount", btc).await;
+    // What it comes to moves the button, from under a click that is on its way.
+    app.sees("In all, about").await;
     app.clicks("Make the offer").await;
     app.sees_state("NEW").await;
     let url = app.page.current_url().await.unwrap();

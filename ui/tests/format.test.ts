@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { count, shortId, showTime, svgSource, timeLeft, words } from "../src/lib/format";
+import { count, plain, shortId, showTime, svgSource, timeLeft, words } from "../src/lib/format";
 import { inFormsWords, stateWords, toneOf } from "../src/lib/words";
 import { hrefOf, parseRoute } from "../src/lib/state/route.svelte";
 
@@ -10,6 +10,13 @@ describe("a time", () => {
     expect(showTime("2026-01-10T12:00:00Z", NOW)).not.toContain("2026");
     expect(showTime("2025-12-10T12:00:00Z", NOW)).toContain("2025");
   });
+});
+
+test("what could reorder a line is written out, and all else stays", () => {
+  expect(plain("pay \u202e09.9\u202c to \u2066me\u2069\n")).toBe(
+    "pay \\u{202e}09.9\\u{202c} to \\u{2066}me\\u{2069}\\u{a}",
+  );
+  for (const ordinary of ["Café Genève", "שלום", "👩‍🚀", "日本"]) expect(plain(ordinary)).toBe(ordinary);
 });
 
 describe("time left", () => {

@@ -75,11 +75,13 @@ describe("API keys", () => {
       revoked: null,
     };
     host.reply("listKeys", { items: [key], itemsCount: 1 });
-    host.reply("revokeKey", key);
+    host.reply("revokeKey", { ...key, payoutsNew: 1, payoutsQueued: 2 });
     open("#/keys");
     await fireEvent.click(await screen.findByRole("button", { name: "Revoke webshop" }));
     expect(host.askedFor("revokeKey")).toHaveLength(0);
     await fireEvent.click(screen.getByRole("button", { name: "Revoke the key" }));
     await waitFor(() => expect(host.askedFor("revokeKey")).toMatchObject([{ name: "webshop" }]));
+    expect(await screen.findByText(/1 offer of its can still be approved/)).toBeTruthy();
+    expect(await screen.findByText(/2 approved payouts of its will be sent all the same/)).toBeTruthy();
   });
 });

@@ -106,7 +106,7 @@ describe("approving a payout", () => {
     host.reply("status", {
       ...status,
       senderWaitsFor: "the keyring is locked",
-      senderObstacle: "KEYRING" as const,
+      senderWaitCause: "KEYRING" as const,
     });
     const dialog = await asks(/^Approve…/);
     expect(dialog.textContent).toContain("It has to wait: the keyring is locked.");
@@ -117,11 +117,30 @@ describe("approving a payout", () => {
     host.reply("status", {
       ...status,
       senderWaitsFor: "the coins come to 1 BTC",
-      senderObstacle: "COINS" as const,
+      senderWaitCause: "COINS" as const,
     });
     const dialog = await asks(/^Approve…/);
     expect(dialog.textContent).not.toContain("It has to wait");
     await waitFor(() => expect(dialog.textContent).toContain("sent within about 30 s"));
+  });
+
+  test("warns of a fee that is high beside the amount", async () => {
+    host.reply("showPayout", payout({ feeWarning: "the network's fee is more than the amount itself" }));
+    const dialog = await asks(/^Approve…/);
+    expect(dialog.textContent).toContain("The network's fee is more than the amount itself.");
+  });
+
+  test("lets no comment pass for who asks, or for a refund, or be read backwards", async () => {
+    const comment = "Refund · asked by panel:ada \u202egnp.exe\u2066\n";
+    host.reply("showPayout", payout({ comment, requestedBy: "key:stolen", requestedByShop: true }));
+    const dialog = await asks(/^Approve…/);
+    for (const place of [dialog, document.querySelector("header h1")?.parentElement]) {
+      expect(place?.querySelector("q bdi")?.textContent).toBe(
+        "Refund · asked by panel:ada \\u{202e}gnp.exe\\u{2066}\\u{a}",
+      );
+      expect(place?.querySelector(".asked")?.textContent).toBe("Asked by key:stolen");
+      expect(place?.querySelector(".refund")).toBeNull();
+    }
   });
 
   test("warns, on the offer and in the question, of another payout to the same address", async () => {
@@ -134,7 +153,8 @@ describe("approving a payout", () => {
     host.reply("showPayout", payout({ paidBefore }));
     const dialog = await asks(/^Approve…/);
     expect(dialog.textContent).toMatch(/This address had a payout before:\s+0\.01000000 BTC/);
-    expect(dialog.textContent).toContain("Invoice 12 · asked by panel:ada");
+    expect(dialog.querySelector("q bdi")?.textContent).toBe("Invoice 12");
+    expect(dialog.querySelector(".asked")?.textContent).toBe("Asked by panel:ada");
     expect(screen.getAllByText(/This address had a payout before/)).toHaveLength(2);
   });
 });
@@ -235,6 +255,21 @@ describe("a payout's transaction", () => {
     expect(pay.disabled).toBe(false);
   });
 
+  test("one that the gateway refuses by then is told with the choice that this dialog has", async () => {
+    host.reply("showPayout", sent());
+    host.reply("estimateBump", bumpEstimate());
+    host.reply("bumpPayout", {
+      errorType: "FEE_ABOVE_CAP",
+      message:
+        "the replacement must pay 250 sat/vB, above the highest rate that is paid unasked, 200 (feeCapSatVb)",
+      field: null,
+    });
+    const dialog = await asks(/^Pay a higher fee/);
+    await fireEvent.click(await within(dialog).findByRole("button", { name: /as the fee$/ }));
+    const said = await within(dialog).findByText(/must pay 250/);
+    expect(said.textContent).toContain("choose a rate of your own to pay it all the same");
+  });
+
   test("says why it cannot be replaced", async () => {
     const confirmed = { possible: false, whyNot: "the payout is SENT: its transaction is in a block" };
     host.reply("showPayout", sent({ confirmations: 3, canBump: confirmed, canAbandon: confirmed }));
@@ -261,6 +296,22 @@ describe("giving a payout up", () => {
     open(HREF);
     await fireEvent.click(await screen.findByRole("button", { name: "Make a new offer" }));
     await waitFor(() => expect(location.hash).toBe(`#/payout/${"f".repeat(40)}`));
+  });
+
+  test("is told in the history with who did it, and when it failed", async () => {
+    const history = [
+      { step: "bumped" as const, by: "cli:bea", at: "12:20" },
+      { step: "abandoned" as const, by: "panel:cal", at: "12:30" },
+      { step: "failed" as const, by: null, at: "13:30" },
+    ].map(({ at, ...step }) => ({ ...step, time: `2026-01-12T${at}:00.000Z`, btcTxId: null, reason: null }));
+    const ended = { failureReason: "it was given up", failedTime: "2026-01-12T13:30:00Z" };
+    host.reply("showPayout", payout({ state: "FAILED", ...ended, history }));
+    open(HREF);
+    const bumped = (await screen.findByText("Replaced by one with a higher fee")).closest("li");
+    expect(bumped?.textContent).toContain("by cli:bea");
+    const givenUp = screen.getByText("Replaced by one that gives it up").closest("li");
+    expect(givenUp?.textContent).toContain("by panel:cal");
+    expect(screen.getAllByText("Failed", { selector: "dt" })).toHaveLength(1);
   });
 
   test("before anything was signed fails at once, and says so", async () => {

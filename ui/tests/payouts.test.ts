@@ -99,11 +99,23 @@ describe("a sender that does not send", () => {
     host.reply("status", {
       ...status,
       senderWaitsFor: "the coins come to 1 BTC",
-      senderObstacle: "COINS" as const,
+      senderWaitCause: "COINS" as const,
     });
     open("#/payouts");
     expect(await screen.findByText("A payout waits for coins")).toBeTruthy();
     expect(screen.queryByRole("button", { name: "Ask again now" })).toBeNull();
+  });
+
+  test("says what can be done about fees in the panel's words", async () => {
+    host.reply("status", {
+      ...status,
+      senderWaitsFor: "the network asks for 300 sat/vB now",
+      senderWaitCause: "FEES" as const,
+    });
+    open("#/payouts");
+    const note = (await screen.findByText("Approved payouts wait")).closest("section");
+    expect(note?.textContent).toContain("once the network asks for less");
+    expect(note?.textContent).not.toContain("tillgate ");
   });
 
   test("holds unmistakably, says what to check, and goes on only after a question", async () => {
@@ -121,7 +133,8 @@ describe("a sender that does not send", () => {
     expect(host.askedFor("releaseSender")).toHaveLength(0);
     const dialog = await screen.findByRole("dialog");
     await fireEvent.click(within(dialog).getByRole("button", { name: "Let payouts go on" }));
-    await waitFor(() => expect(host.askedFor("releaseSender")).toHaveLength(1));
+    const read = { command: "releaseSender", reason: "another copy of this wallet spent coins" };
+    await waitFor(() => expect(host.askedFor("releaseSender")).toEqual([read]));
   });
 
   test("is told on every screen while it holds", async () => {
@@ -134,7 +147,7 @@ describe("a sender that does not send", () => {
     host.reply("status", {
       ...status,
       senderWaitsFor: "the keyring is locked: unlock it",
-      senderObstacle: "KEYRING" as const,
+      senderWaitCause: "KEYRING" as const,
     });
     host.reply("retrySender", { released: false, serving: true, payoutsQueued: 1 });
     open("#/payouts");

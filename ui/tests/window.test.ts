@@ -1,4 +1,4 @@
-import { fireEvent, screen, within } from "@testing-library/svelte";
+import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
 import { status } from "./fixture";
 import { host, open } from "./panel";
@@ -60,6 +60,20 @@ describe("the window", () => {
     open("#/payments");
     expect(await screen.findByText(/The chain is not being watched/)).toBeTruthy();
     expect(screen.getByText(/database is locked/).closest("details")?.open).toBe(false);
+  });
+
+  test("tells of an alarm about a payout until staff say, when asked, that it is settled", async () => {
+    const payoutId = "b".repeat(40);
+    const alarm = { payoutId, message: "payout bbbb was paid twice", time: "2026-01-12T12:06:20Z" };
+    host.reply("status", { ...status, alarms: [alarm] });
+    host.reply("dismissAlarm", { alarms: [] });
+    open("#/payments");
+    expect((await screen.findByRole("alert")).textContent).toContain("Payout bbbb was paid twice.");
+    expect(screen.getByRole("link", { name: "See the payout" }).getAttribute("href")).toContain(payoutId);
+    await fireEvent.click(screen.getByRole("button", { name: "It is settled…" }));
+    expect(host.askedFor("dismissAlarm")).toHaveLength(0);
+    await fireEvent.click(screen.getByRole("button", { name: "It is settled" }));
+    await waitFor(() => expect(host.askedFor("dismissAlarm")).toMatchObject([{ payoutId }]));
   });
 
   test("shows the gateway's warnings and currencies without a fresh rate", async () => {

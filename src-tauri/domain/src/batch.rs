@@ -42,11 +42,18 @@ pub struct Version {
 pub struct Settled {
     /// Its state.
     pub state: PayoutState,
-    /// The transaction that its record names: the confirmed one that pays it, else the newest.
+    /// The transaction that its record names: the confirmed one that pays it; else one of another copy of this wallet, as
+    /// long as that may be mined and ours is not in the mempool; else our newest.
     pub txid: Option<Txid>,
 }
 
 impl Position {
+    /// Whether it is in a block.
+    #[must_use]
+    pub const fn is_in_block(self) -> bool {
+        matches!(self, Self::Block { .. })
+    }
+
     /// The confirmations of what stands there, under a tip of this height.
     #[must_use]
     pub const fn confirmations(self, tip_height: u32) -> u32 {
@@ -71,10 +78,6 @@ impl Version {
             && self.conflict_height.is_some_and(|height| confirmations(height, tip_height) >= FINAL_CONFIRMATIONS)
     }
 
-    const fn is_in_block(&self) -> bool {
-        matches!(self.position, Position::Block { .. })
-    }
-
     const fn was_taken(&self) -> bool {
         self.accepted || !matches!(self.position, Position::Absent)
     }
@@ -86,16 +89,20 @@ impl Version {
 pub fn settle(state: PayoutState, versions: &[Version], twins: &[Version], tip_height: u32) -> Settled {
     let paying = || versions.iter().filter(|version| version.pays);
     let payers = || paying().chain(twins);
-    let confirmed = payers().find(|payer| payer.is_in_block());
+    let confirmed = payers().find(|payer| payer.position.is_in_block());
     let in_mempool = twins.iter().rfind(|twin| twin.position == Position::Mempool);
+    let is_ours_in_mempool = paying().any(|version| version.position == Position::Mempool);
+    // One that dropped out may be mined all the same, as long as nothing rules it out.
+    let dropped = twins.iter().rfind(|twin| !is_ours_in_mempool && !twin.is_ruled_out(tip_height));
     let newest = paying().next_back().or_else(|| twins.last());
-    let txid = confirmed.or(in_mempool).or(newest).map(|payer| payer.txid);
+    let txid = confirmed.or(in_mempool).or(dropped).or(newest).map(|payer| payer.txid);
     let all_ruled_out = payers().next().is_some() && payers().all(|payer| payer.is_ruled_out(tip_height));
     let state = match state {
         PayoutState::New | PayoutState::Expired => state,
         PayoutState::Queued | PayoutState::Sent | PayoutState::Failed if confirmed.is_some() => PayoutState::Sent,
         PayoutState::Queued | PayoutState::Sent if all_ruled_out => PayoutState::Failed,
         PayoutState::Queued if payers().any(Version::was_taken) => PayoutState::Sent,
+        PayoutState::Failed if in_mempool.is_some() => PayoutState::Sent,
         PayoutState::Queued | PayoutState::Sent | PayoutState::Failed => state,
     };
     Settled { state, txid }
@@ -191,12 +198,24 @@ mod tests {
         let twin = version(9, Position::Mempool);
         let settled = settle(PayoutState::Queued, &[], &[twin], TIP);
         assert_eq!(settled, Settled { state: PayoutState::Sent, txid: Some(txid(9)) });
+        let after_failing = settle(PayoutState::Failed, &[version(1, Position::Absent)], &[twin], TIP);
+        assert_eq!(after_failing, settled, "it is on its way all the same");
         let first = Version { conflict_height: Some(90), ..version(8, Position::Absent) };
         let mined = version(9, Position::Block { height: 95 });
         let settled = settle(PayoutState::Sent, &[], &[first, mined], TIP);
         assert_eq!(settled, Settled { state: PayoutState::Sent, txid: Some(txid(9)) }, "one twin replaced another");
         let own = version(1, Position::Block { height: 99 });
         assert_eq!(settle(PayoutState::Sent, &[own], &[twin], TIP).txid, Some(txid(1)));
+    }
+
+    #[test]
+    fn what_another_copy_pays_is_named_until_it_is_ruled_out_or_ours_is_in_the_mempool() {
+        let named = |own, twin| settle(PayoutState::Sent, &[own], &[twin], TIP).txid;
+        let (own, dropped) = (version(1, Position::Absent), version(9, Position::Absent));
+        assert_eq!(named(own, dropped), Some(txid(9)));
+        assert_eq!(named(version(1, Position::Mempool), dropped), Some(txid(1)));
+        assert_eq!(named(own, Version { conflict_height: Some(96), ..dropped }), Some(txid(9)));
+        assert_eq!(named(own, Version { conflict_height: Some(95), ..dropped }), Some(txid(1)));
     }
 
     fn any_version() -> impl Strategy<Value = Version> {

@@ -1,14 +1,17 @@
 //! The program `tillgate`: parses, asks the gateway that runs (or opens one), renders. Holds no rule.
 
 mod args;
+mod asked;
 mod call;
 mod csv;
 mod hosted;
 mod image;
 mod json;
+mod labels;
 mod log;
 mod render;
 mod serve;
+mod statement;
 mod table;
 
 use std::collections::BTreeMap;

@@ -2,6 +2,7 @@
 //! none of the rules by which payments change: only those of showing (why one is invalid, what accepting would mean).
 
 mod actor;
+pub(crate) mod alarms;
 pub(crate) mod anomalies;
 pub(crate) mod ask;
 pub(crate) mod btc;

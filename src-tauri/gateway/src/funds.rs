@@ -6,12 +6,13 @@ use bitcoin::{FeeRate, Transaction, Txid};
 use tillgate_domain::batch::Position;
 
 use crate::gateway::Gateway;
-use crate::settings::Settings;
-use crate::store::coins::UnspentCoin;
+use crate::settings::{AddressType, Settings};
+use crate::store::coins::{CHOICE_MAX, UnspentCoin};
 use crate::store::{Reader, StoreError};
-use crate::wallet::spend::{Paid, SpendableCoin};
+use crate::wallet::spend::{self, Paid, SpendableCoin};
 
-/// A customer's transaction that a reorganisation returned: its fee is not known, and reckoned as enough.
+/// A transaction that is not ours (a customer's that a reorganisation returned, another copy's of this wallet): its fee is
+/// not known, and reckoned as enough.
 const FEE_OF_STRANGERS: u64 = 1 << 40;
 
 /// The rate that payouts pay now.
@@ -35,8 +36,8 @@ impl PayoutFeeRate {
         self.estimate > self.cap
     }
 
-    /// What an offer reckons with.
-    pub(crate) fn offered(&self) -> FeeRate {
+    /// The estimate, at most the cap: what offers reckon with, and what giving up pays.
+    pub(crate) fn capped(&self) -> FeeRate {
         self.estimate.min(self.cap)
     }
 }
@@ -45,6 +46,11 @@ impl PayoutFeeRate {
 /// before any by the floor.
 pub(crate) async fn fee_rate(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
     PayoutFeeRate::of(gateway.fee_rate_estimate().await.unwrap_or(FeeRate::ZERO), settings)
+}
+
+/// The rate that is known without asking, for what tells why payouts wait.
+pub(crate) fn fee_rate_known(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
+    PayoutFeeRate::of(gateway.fee_rate_known().unwrap_or(FeeRate::ZERO), settings)
 }
 
 /// What is signed pays: the rate as the backend estimates it now; `None` while it is silent.
@@ -58,15 +64,54 @@ pub(crate) async fn fee_rate_now(gateway: &Gateway, settings: &Settings) -> Opti
 /// When the database cannot be read.
 pub(crate) fn spendable(reader: &Reader<'_>, settings: &Settings) -> Result<Vec<SpendableCoin>, StoreError> {
     let coins = reader.unspent_coins(reader.tip_height()?, settings.spend_confirmations)?;
-    coins.iter().map(|coin| with_ancestors(reader, coin)).collect()
+    let mut spendable = Vec::with_capacity(coins.len());
+    for coin in &coins {
+        if coin.height.is_some() || !rests_on_what_a_twin_pays(reader, &coin.outpoint.txid)? {
+            spendable.push(with_ancestors(reader, coin)?);
+        }
+    }
+    Ok(spendable)
 }
 
-/// What all coins come to that payouts could be made of now.
+/// Whether a transaction of ours, or an unconfirmed ancestor of it, has a payout that another copy of this wallet pays too: it
+/// may be held back for good, and what rests on it with it.
+fn rests_on_what_a_twin_pays(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
+    for ancestor in unconfirmed(reader, txid)?.keys() {
+        if let Some(batch_seq) = reader.batch_of_version(ancestor)?
+            && reader.has_twins(batch_seq)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What all coins come to that payouts could be made of at a rate: those that are not worth spending there do not count.
 ///
 /// # Errors
 /// When the database cannot be read.
-pub(crate) fn spendable_sats(reader: &Reader<'_>, settings: &Settings) -> Result<u64, StoreError> {
-    reader.unspent_sats(reader.tip_height()?, settings.spend_confirmations)
+pub(crate) fn spendable_sats(
+    reader: &Reader<'_>,
+    settings: &Settings,
+    fee_rate: PayoutFeeRate,
+    address_type: AddressType,
+) -> Result<u64, StoreError> {
+    let (tip_height, confirmations) = (reader.tip_height()?, settings.spend_confirmations);
+    let choice = reader.unspent_coins(tip_height, confirmations)?;
+    let least_sats = spend::least_worth_spending(fee_rate.capped(), address_type);
+    let (worth, small): (Vec<&UnspentCoin>, Vec<&UnspentCoin>) =
+        choice.iter().partition(|coin| coin.amount_sats >= least_sats);
+    let sum = |coins: &[&UnspentCoin]| coins.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
+    // The choice holds the largest of all: where not all of these are worth spending, none that is left out is.
+    if worth.len() < CHOICE_MAX as usize {
+        return Ok(sum(&worth));
+    }
+    Ok(reader.unspent_sats(tip_height, confirmations)?.saturating_sub(sum(&small)))
+}
+
+/// The kind of all our addresses.
+pub(crate) fn address_type(gateway: &Gateway, settings: &Settings) -> AddressType {
+    gateway.wallet.get().map_or(settings.address_type, |wallet| wallet.keychains.address_type())
 }
 
 /// A coin with what would have to be mined before it.
@@ -131,11 +176,21 @@ fn unconfirmed_one(reader: &Reader<'_>, txid: &Txid, depth: usize) -> Result<Opt
             }
         });
     }
+    if let Some(twin) = reader.twin(txid)? {
+        return Ok(match twin.position {
+            Position::Block { .. } => None,
+            Position::Mempool | Position::Absent => Some(of_strangers(twin.tx, depth)),
+        });
+    }
     match reader.position_of_coins(txid)? {
         None | Some(Position::Block { .. }) => Ok(None),
-        Some(Position::Mempool | Position::Absent) => Ok(reader.stored_transaction(txid)?.map(|tx| {
-            let vsize = tx.weight().to_vbytes_ceil();
-            Unconfirmed { paid: Paid { fee_sats: FEE_OF_STRANGERS, vsize }, tx, depth }
-        })),
+        Some(Position::Mempool | Position::Absent) => {
+            Ok(reader.stored_transaction(txid)?.map(|tx| of_strangers(tx, depth)))
+        }
     }
+}
+
+fn of_strangers(tx: Transaction, depth: usize) -> Unconfirmed {
+    let vsize = tx.weight().to_vbytes_ceil();
+    Unconfirmed { paid: Paid { fee_sats: FEE_OF_STRANGERS, vsize }, tx, depth }
 }

@@ -29,7 +29,7 @@ use crate::wallet::Wallet;
 pub(crate) use announcement::Announcement;
 pub(crate) use fee_rates::FeeRates;
 pub(crate) use last_look::{FailedLook, LastLook, NotWatched, StaffWarning};
-pub(crate) use sending::{KeysRefused, Sending};
+pub(crate) use sending::{Cannot, Cause, KeysRefused, Sending};
 
 /// Everything the use cases and loops of one environment share. There are no globals: a desktop
 /// runs one of these for each environment.

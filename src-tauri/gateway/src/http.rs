@@ -17,6 +17,7 @@ mod payouts;
 mod peer;
 mod query;
 mod read_permits;
+mod resend;
 mod respond;
 mod router;
 mod sandbox;

@@ -1,11 +1,12 @@
 //! Payouts up to their approval: offers, the day's limit, estimates, and answering their records. Sending what was approved
 //! is the sender's.
 
+mod alarms;
 mod approve;
 mod draft;
 mod estimate;
 mod expire;
-mod funds;
+mod funding;
 mod limit;
 mod offer;
 mod preview;
@@ -13,11 +14,12 @@ mod read;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use alarms::dismiss_alarms;
 pub(crate) use approve::{ApproveError, Approver, approve, has_refund_coins, may_approve};
 pub(crate) use draft::Draft;
 pub(crate) use estimate::{EstimateAmount, EstimateError, EstimateRequest, estimate};
 pub(crate) use expire::expire_due;
-pub(crate) use funds::Permit;
+pub(crate) use funding::Permit;
 pub(crate) use limit::{ABOVE_DAILY_LIMIT, BELOW_MINIMUM, LimitError, limit_now, limit_record};
 pub(crate) use offer::{Along, OfferError, OfferRequest, Offered, Requester, offer, offer_along};
 pub(crate) use preview::{Preview, PreviewRequest, preview};

@@ -61,9 +61,10 @@ async fn change_and_look(app: &App, sandbox: Arc<Sandbox>, change: Change) -> Re
     let gateway = &app.gateway;
     let moves_clock = matches!(change, Change::AdvanceClock { .. });
     let concerns_rates = moves_clock || matches!(change, Change::SetRates { .. });
-    let looking = app.watcher.hold().await;
-    // Until the look is over, whoever decides by the clock waits: at the new time the last look would be too old.
+    // Until the look is over, whoever decides by the clock waits: at the new time the last look would be too old. Taken before
+    // the right to look, for which whoever jumps asks a second time while its pass of the sender looks.
     let _jump = if moves_clock { Some(gateway.clock_jumps.write().await) } else { None };
+    let looking = app.watcher.hold().await;
     let answer = {
         let (gateway, sandbox) = (Arc::clone(gateway), Arc::clone(&sandbox));
         let make = move || {

@@ -1,12 +1,12 @@
 //! Sending approved payouts, each exactly once (interface, section 4). One pass after another: lapsed offers expire, what
-//! is missing is offered to the network again, what is due is built, signed, checked, stored and only then broadcast, and
-//! what is overdue is given up. No network and no secret store is asked inside a transaction; after a crash the stored
+//! is missing is broadcast again, what is due is built, signed, checked, stored and only then broadcast, and what is overdue is given up. No network and no secret store is asked inside a transaction; after a crash the stored
 //! transaction goes out again, never a new one.
 
 mod again;
 mod broadcast;
 mod build;
 mod cannot;
+mod held_back;
 mod replace;
 #[cfg(test)]
 mod tests;
@@ -20,18 +20,18 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::funds;
-use crate::gateway::Gateway;
+use crate::gateway::{Cannot, Cause, Gateway};
 use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::payouts;
 use crate::settings::Settings;
-use crate::store::StoreError;
+use crate::store::{StoreError, Tx};
 use crate::watcher::{Watcher, batches};
 
 pub(crate) use replace::{BumpFee, ReplaceError, bump_fee, may_abandon, may_bump};
 
 use again::Again;
-use cannot::{Cannot, Cause};
+use cannot::told;
 
 /// Time between passes: how late a deadline is noticed. An idle pass reads three indexes.
 const PASS_EVERY: Duration = Duration::from_secs(1);
@@ -62,6 +62,17 @@ pub enum SendError {
     BrokenOff,
 }
 
+/// Why the sender was not released.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReleaseError {
+    /// It holds for something else than whoever releases it has read.
+    #[error("the sender holds for another reason by now: {0}; read it, then release that")]
+    Another(String),
+    /// It cannot be stored.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// Sends the payouts of one environment.
 pub struct Sender {
     gateway: Arc<Gateway>,
@@ -76,7 +87,9 @@ enum Attempt {
     /// A transaction was stored; others may be due.
     Stored,
     /// Nothing could be built, for this reason.
-    Failed(Cannot),
+    Cannot(Cannot),
+    /// Nothing was tried, or to no avail for now, for this reason: nobody is given up for it.
+    Waits(Cannot),
 }
 
 impl Sender {
@@ -109,9 +122,9 @@ impl Sender {
     pub(crate) async fn pass(&self, watcher: &Watcher) -> Result<(), SendError> {
         let mut again = self.again.lock().await;
         self.expire_offers().await?;
-        again.offer(&self.gateway).await?;
+        again.broadcast_missing(&self.gateway).await?;
         let waits_for = match self.hold()? {
-            Some(reason) => Some(reason),
+            Some(reason) => Some(Cause::Hold.because(reason)),
             None => self.send_due(watcher, &mut again).await?,
         };
         if self.gateway.sending.set_waits_for(waits_for) {
@@ -131,23 +144,23 @@ impl Sender {
         Ok(())
     }
 
-    /// Lets a sender that holds go on, on behalf of staff, and answers whether it held.
+    /// Lets a sender that holds go on, on behalf of staff who have read this reason, or for whatever reason where they name
+    /// none. Answers whether it held.
     ///
     /// # Errors
-    /// When it cannot be stored.
-    pub(crate) async fn release(&self, actor: &str) -> Result<bool, StoreError> {
+    /// When it holds for another reason, and when it cannot be stored.
+    pub(crate) async fn release(&self, actor: &str, read: Option<String>) -> Result<bool, ReleaseError> {
         let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
-        let held = self
-            .gateway
-            .store
-            .write(move |tx| {
-                let held = tx.release_sender()?;
-                if held {
-                    tx.audit(now, &actor, "payouts release", "sender")?;
-                }
-                Ok::<_, StoreError>(held)
-            })
-            .await?;
+        let release = move |tx: &Tx<'_>| {
+            let Some(hold) = tx.sender_hold()? else { return Ok(false) };
+            if read.is_some_and(|read| read != hold.reason) {
+                return Err(ReleaseError::Another(hold.reason));
+            }
+            tx.release_sender()?;
+            tx.audit(now, &actor, "payouts release", "sender")?;
+            Ok(true)
+        };
+        let held = self.gateway.store.write(release).await?;
         self.ask_keys_again();
         self.gateway.note_change();
         Ok(held)
@@ -173,17 +186,21 @@ impl Sender {
     }
 
     /// Builds transactions until nothing more is due, and answers why what is left waits.
-    async fn send_due(&self, watcher: &Watcher, again: &mut Again) -> Result<Option<String>, SendError> {
+    async fn send_due(&self, watcher: &Watcher, again: &mut Again) -> Result<Option<Cannot>, SendError> {
         loop {
-            match self.attempt(watcher, again).await? {
+            // What becomes overdue while an attempt is made has the next one.
+            let began_at = self.gateway.clock.now();
+            let cannot = match self.attempt(watcher, again).await? {
                 Attempt::NotDue => return Ok(None),
-                Attempt::Stored => {}
-                Attempt::Failed(cannot) => {
-                    self.give_up_overdue(&cannot).await?;
-                    let still_waits = self.gateway.store.read(|reader| reader.oldest_unsent_approval())?;
-                    return Ok(still_waits.map(|_| cannot.details));
+                Attempt::Stored => continue,
+                Attempt::Cannot(cannot) => {
+                    self.give_up_overdue(&cannot, began_at).await?;
+                    cannot
                 }
-            }
+                Attempt::Waits(cannot) => cannot,
+            };
+            let still_waits = self.gateway.store.read(|reader| reader.oldest_unsent_approval())?;
+            return Ok(still_waits.map(|_| cannot));
         }
     }
 
@@ -197,22 +214,23 @@ impl Sender {
         if !self.is_watched_since(due_at)
             && let Err(error) = watcher.look().await
         {
-            return Ok(Attempt::Failed(Cause::Chain.because(format!("the chain is not watched: {error}"))));
+            return Ok(Attempt::Cannot(Cause::Chain.because(format!("the chain is not watched: {error}"))));
         }
         if let Some(reason) = self.hold()? {
-            return Ok(Attempt::Failed(Cause::Other.because(reason)));
+            return Ok(Attempt::Cannot(Cause::Hold.because(reason)));
         }
         let built = self.build(settings).await?;
         match built {
             build::Built::Stored(txid) => {
-                again.offer_new(gateway, txid).await?;
+                again.broadcast_new(gateway, txid).await?;
                 Ok(Attempt::Stored)
             }
             // The next pass finds out what changed meanwhile.
             build::Built::Stale => {
-                Ok(Attempt::Failed(Cause::Other.because("what it was to be made of changed meanwhile")))
+                Ok(Attempt::Waits(Cause::Other.because("what it was to be made of changed meanwhile")))
             }
-            build::Built::Cannot(cannot) => Ok(Attempt::Failed(cannot)),
+            build::Built::Cannot(cannot) => Ok(Attempt::Cannot(cannot)),
+            build::Built::NotTried(cannot) => Ok(Attempt::Waits(cannot)),
         }
     }
 
@@ -233,7 +251,7 @@ impl Sender {
         if let Some(refused) = gateway.sending.keys_refused()
             && gateway.clock.now() < refused.at.plus_ms(ASK_KEYS_EVERY_MS)
         {
-            return Ok(build::Built::Cannot(Cause::Keyring.because(refused.reason)));
+            return Ok(build::Built::NotTried(Cause::Keyring.because(refused.reason)));
         }
         let Some(rate) = funds::fee_rate_now(&gateway, &settings).await else {
             return Ok(build::Built::Cannot(Cause::Chain.because(NO_FEE_RATE)));
@@ -246,14 +264,14 @@ impl Sender {
         }
     }
 
-    /// Gives up what has waited too long, now that an attempt failed.
-    async fn give_up_overdue(&self, cannot: &Cannot) -> Result<(), SendError> {
+    /// Gives up what had waited too long when an attempt began that failed.
+    async fn give_up_overdue(&self, cannot: &Cannot, began_at: Timestamp) -> Result<(), SendError> {
         let timeout_ms = i64::from(self.gateway.settings.snapshot().queue_timeout_hours) * 3_600_000;
-        let until = self.gateway.clock.now().plus_ms(-timeout_ms);
+        let until = began_at.plus_ms(-timeout_ms);
         if self.gateway.store.read(|reader| reader.oldest_unsent_approval())?.is_none_or(|oldest| oldest > until) {
             return Ok(());
         }
-        let told = cannot.cause.told();
+        let told = told(cannot.cause);
         tracing::warn!(why = cannot.details, "approved payouts have waited too long and are given up");
         let give_up = move |outbox: &Outbox<'_>| -> Result<(), SendError> {
             if outbox.tx.sender_hold()?.is_some() {
@@ -261,7 +279,7 @@ impl Sender {
             }
             for payout in outbox.tx.unsent_payouts(QUEUE_MAX)? {
                 if payout.approved_at.is_some_and(|at| at <= until) {
-                    batches::fail(outbox, payout, told)?;
+                    batches::fail(outbox, payout, told, None)?;
                 }
             }
             Ok(())

@@ -1,34 +1,33 @@
 //! The statement: the ledger's rows of a period, each with its worth, and their sums.
 
-use tillgate_domain::money::{Currency, Rate};
-use tillgate_domain::time::Timestamp;
+use std::collections::BTreeMap;
 
-use crate::store::ledger::{Entry, LedgerKind};
+use tillgate_domain::money::{Currency, Rate};
+
+use crate::store::ledger::{Entry, LedgerKind, LedgerPart, Place};
 use crate::store::{Reader, StoreError};
 
 /// Characters of a date in an ISO 8601 time, and of its month.
 const DATE: usize = "2026-01-12".len();
 const MONTH: usize = "2026-01".len();
 
-/// What a statement covers: `from` belongs to it, `to` does not.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Period {
-    pub from: Option<Timestamp>,
-    pub to: Option<Timestamp>,
-}
-
-/// The movements of a period.
+/// Some movements of a period, and their sums.
 #[derive(Debug)]
 pub(crate) struct Statement {
     /// The oldest first.
     pub lines: Vec<Line>,
-    /// Of each day in UTC that has a movement.
+    /// Of each day in UTC that has a movement among them.
     pub by_day: Vec<Total>,
     /// Of each month in UTC that has one.
     pub by_month: Vec<Total>,
     /// The sum of all.
     pub sats: i64,
+    /// Where it goes on, where there are more.
+    pub next: Option<LedgerPart>,
 }
+
+/// The rates of moments, by the rows that hold them.
+type Moments = BTreeMap<i64, Option<Rate>>;
 
 /// One movement.
 #[derive(Debug)]
@@ -53,24 +52,38 @@ pub(crate) struct Total {
     pub fee_sats: i64,
 }
 
-/// The statement of a period, all of it valued in one currency.
+/// A part of the ledger, all of it valued in one currency. The parts that go on from it hold the rows that are there now,
+/// and none that is written meanwhile.
 ///
 /// # Errors
 /// When the database cannot be read.
-pub(crate) fn of(reader: &Reader<'_>, period: Period, currency: Currency) -> Result<Statement, StoreError> {
-    let entries = reader.ledger_entries(period.from, period.to)?;
-    let lines: Vec<Line> = entries.into_iter().map(|entry| Line::of(entry, currency)).collect();
+pub(crate) fn of(reader: &Reader<'_>, part: LedgerPart, currency: Currency) -> Result<Statement, StoreError> {
+    let last_seq = part.last_seq.map_or_else(|| reader.ledger_last_seq(), Ok)?;
+    let part = LedgerPart { last_seq: Some(last_seq), ..part };
+    let entries = reader.ledger_page(&part)?;
+    let is_full = u32::try_from(entries.len()).is_ok_and(|length| length == part.limit);
+    let next = entries.last().filter(|_| is_full).map(|last| {
+        let after = Place { at: last.at, seq: last.seq };
+        LedgerPart { after: Some(after), ..part }
+    });
+    let mut moments = Moments::new();
+    let mut lines = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let of_moment = rate_of_moment(reader, &mut moments, &entry, currency)?;
+        lines.push(Line::of(entry, currency, of_moment));
+    }
     Ok(Statement {
         by_day: totals(&lines, DATE),
         by_month: totals(&lines, MONTH),
         sats: lines.iter().fold(0, |sum, line| sum.saturating_add(line.entry.sats)),
         lines,
+        next,
     })
 }
 
 impl Line {
-    fn of(entry: Entry, currency: Currency) -> Self {
-        let rate = rate_of(&entry, currency);
+    fn of(entry: Entry, currency: Currency, of_moment: Option<Rate>) -> Self {
+        let rate = rate_of_record(&entry, currency).or(of_moment);
         let worth_minor = rate.and_then(|rate| {
             let minor = rate.sats_to_minor_half_even(entry.sats.unsigned_abs(), currency)?;
             Some(if entry.sats < 0 { minor.saturating_neg() } else { minor })
@@ -85,14 +98,31 @@ impl Line {
     }
 }
 
-/// The rate of the record that a movement is about, where that is told in the currency; else the rate of its moment.
-fn rate_of(entry: &Entry, currency: Currency) -> Option<Rate> {
+/// The rate of the record that a movement is about, where that is told in the currency.
+fn rate_of_record(entry: &Entry, currency: Currency) -> Option<Rate> {
     let of_record = [entry.payout, entry.payment].into_iter().flatten().find(|(_, its, _)| *its == currency);
-    let of_moment = || {
-        let rates: serde_json::Value = serde_json::from_str(entry.rates.as_deref()?).ok()?;
-        Rate::parse(rates.get(currency.code())?.as_str()?).ok()
-    };
-    of_record.map(|(_, _, rate)| rate).or_else(of_moment)
+    of_record.map(|(_, _, rate)| rate)
+}
+
+/// The rate of the moment at which a movement was written down. Many movements share a moment, which is read once.
+fn rate_of_moment(
+    reader: &Reader<'_>,
+    moments: &mut Moments,
+    entry: &Entry,
+    currency: Currency,
+) -> Result<Option<Rate>, StoreError> {
+    let Some(seq) = entry.rates_seq.filter(|_| rate_of_record(entry, currency).is_none()) else { return Ok(None) };
+    if let Some(known) = moments.get(&seq) {
+        return Ok(*known);
+    }
+    let rate = reader.ledger_rates(seq)?.and_then(|rates| rate_among(&rates, currency));
+    moments.insert(seq, rate);
+    Ok(rate)
+}
+
+fn rate_among(rates: &str, currency: Currency) -> Option<Rate> {
+    let rates: serde_json::Value = serde_json::from_str(rates).ok()?;
+    Rate::parse(rates.get(currency.code())?.as_str()?).ok()
 }
 
 /// The sums of the lines whose times begin alike.
@@ -124,17 +154,31 @@ impl Total {
 #[cfg(test)]
 mod tests {
     use tillgate_domain::id::Id;
+    use tillgate_domain::time::Timestamp;
 
     use super::*;
 
     fn entry(time: &str, kind: LedgerKind, sats: i64) -> Entry {
         let at = Timestamp::parse_iso(time).unwrap();
-        let rates = Some(r#"{"EUR":"46000.0000","USD":"50000.0000"}"#.to_owned());
-        Entry { at, kind, sats, txid: None, payment: None, payout: None, anomaly_id: None, rates, gives_up: false }
+        let (payment, payout) = (None, None);
+        Entry {
+            seq: 1,
+            at,
+            kind,
+            sats,
+            txid: None,
+            payment,
+            payout,
+            anomaly_id: None,
+            rates_seq: None,
+            gives_up: false,
+        }
     }
 
     fn line(entry: Entry, code: &str) -> Line {
-        Line::of(entry, Currency::from_code(code).unwrap())
+        let currency = Currency::from_code(code).unwrap();
+        let of_moment = rate_among(r#"{"EUR":"46000.0000","USD":"50000.0000"}"#, currency);
+        Line::of(entry, currency, of_moment)
     }
 
     fn told_in(code: &str, rate: &str) -> Option<(Id, Currency, Rate)> {
@@ -150,8 +194,7 @@ mod tests {
         assert_eq!(line(payment(), "USD").worth_minor, Some(6_000_000));
         assert_eq!(line(payment(), "EUR").worth_minor, Some(4_600_000));
         assert_eq!(line(payment(), "JPY").worth_minor, None, "no rate was known");
-        let unknown = Entry { rates: None, ..payment() };
-        assert_eq!(line(unknown, "EUR").rate, None);
+        assert_eq!(Line::of(payment(), Currency::from_code("EUR").unwrap(), None).rate, None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! This is the only module that names `rusqlite`. SQL stands beside the row type of its table,
 //! one file each. Reads are methods of [`Reader`], writes of [`Tx`].
 
+pub(crate) mod alarms;
 pub(crate) mod anomalies;
 pub(crate) mod api_keys;
 pub(crate) mod audit;

@@ -272,6 +272,8 @@ impl World {
             approved_by: is_approved.then(|| "cli:ann".to_owned()),
             sent_at: None,
             failure_reason: None,
+            failed_at: None,
+            given_up_by: None,
             batch_seq: None,
             txid: None,
             booked_sats: 0,

@@ -41,7 +41,8 @@ impl Wallet {
         })?;
         let (Some((external, next_address)), Some((internal, next_change))) = keychains else { return Ok(None) };
         let keychains = PublicKeychains::of(Descriptors { external, internal }, network)?;
-        Ok(Some(Self::start(keychains, next_address, next_change)?))
+        let skipped = store.read(|reader| reader.skipped_addresses())?;
+        Ok(Some(Self::start(keychains, next_address, &skipped, next_change)?))
     }
 
     /// Makes the wallet. The mnemonic is durably in the secret store before its addresses can be
@@ -74,7 +75,7 @@ impl Wallet {
         address_type: AddressType,
     ) -> Result<Self, WalletError> {
         let descriptors = Descriptors::derive(mnemonic, network, address_type)?;
-        let wallet = Self::start(PublicKeychains::of(descriptors.clone(), network)?, 0, 0)?;
+        let wallet = Self::start(PublicKeychains::of(descriptors.clone(), network)?, 0, &[], 0)?;
         store
             .write(move |tx| -> Result<(), WalletError> {
                 tx.insert_keychain(Keychain::External, &descriptors.external)?;
@@ -85,9 +86,14 @@ impl Wallet {
         Ok(wallet)
     }
 
-    fn start(keychains: PublicKeychains, next_address: u32, next_change: u32) -> Result<Self, WalletError> {
+    fn start(
+        keychains: PublicKeychains,
+        next_address: u32,
+        skipped: &[(u32, u32)],
+        next_change: u32,
+    ) -> Result<Self, WalletError> {
         let (descriptors, network) = (keychains.descriptors(), keychains.network());
-        let addresses = AddressPool::start(&descriptors.external, network, next_address)?;
+        let addresses = AddressPool::start(&descriptors.external, network, next_address, skipped)?;
         let change = ChangeScripts::derive(&descriptors.internal, network, next_change)?;
         Ok(Self { addresses, change, keychains })
     }

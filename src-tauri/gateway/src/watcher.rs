@@ -269,7 +269,7 @@ impl LookPermit<'_> {
                             warnings.extend(of_payment);
                             is_due_at_once |= advance.next_due_at.is_some_and(|due| due <= looked_at);
                         }
-                        Piece::Change(txid, moved) => coins::make(outbox, txid, moved)?,
+                        Piece::Change(txid, moved) => warnings.extend(coins::make(outbox, txid, moved)?),
                         Piece::Move(txid, moved) => warnings.extend(coins::take(outbox, txid, moved, &mut touched)?),
                         Piece::Unknown(txid) => coins::take_unknown(outbox, txid, &mut touched)?,
                     }

@@ -37,6 +37,14 @@ export function timeLeft(iso: string, nowMs: number): string | undefined {
   return `${Math.floor(left / DAY_MS)} d ${Math.floor((left % DAY_MS) / HOUR_MS)} h`;
 }
 
+/** Controls, line separators and the marks that change the direction of writing, as the command line knows them. */
+const INVISIBLE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+/** A stranger's text with whatever could reorder what is shown written out: `\u{202e}`. */
+export function plain(text: string): string {
+  return text.replace(INVISIBLE, (mark) => `\\u{${mark.codePointAt(0)?.toString(16) ?? ""}}`);
+}
+
 /** Both ends of an id that is too long for a table. */
 export function shortId(id: string): string {
   return id.length <= 16 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`;

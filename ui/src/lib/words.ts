@@ -6,8 +6,9 @@ import type { PaymentState } from "./bindings/PaymentState";
 import type { PayoutItem } from "./bindings/PayoutItem";
 import type { PayoutState } from "./bindings/PayoutState";
 import type { Resolution } from "./bindings/Resolution";
+import type { WaitCause } from "./bindings/WaitCause";
 import type { WhyInvalid } from "./bindings/WhyInvalid";
-import { count, words } from "./format";
+import { count, plain, words } from "./format";
 
 export type Tone = "calm" | "short" | "wait" | "good" | "over" | "bad";
 
@@ -89,10 +90,24 @@ export const PAYOUT_WORDS: Record<PayoutState, string> = {
   FAILED: "Failed",
 };
 
+/** What is done, or can be, about that which approved payouts wait for. */
+export const WAIT_REMEDIES: Record<WaitCause, string> = {
+  TURN: "It goes on by itself.",
+  GATEWAY: "It goes on once Tillgate runs.",
+  HOLD: "It goes on once you let it.",
+  KEYRING: "Tillgate asks by itself, too.",
+  COINS: "It goes on by itself once enough have come.",
+  FEES: "It goes on by itself once the network asks for less, or once you allow a higher rate (the setting feeCapSatVb).",
+  CHAIN: "It goes on by itself once the Bitcoin network is seen again.",
+  NODE: "It goes on by itself. A higher fee may help.",
+  GIVEN_UP: "It goes on by itself.",
+  OTHER: "It goes on by itself.",
+};
+
 /** Which payout a sentence is about: its sum and its purpose. */
 export function payoutOf(payout: Pick<PayoutItem, "amount" | "comment">): string {
   const sum = `the payout of ${payout.amount.shown} BTC`;
-  return payout.comment ? `${sum} (${payout.comment})` : sum;
+  return payout.comment ? `${sum} (“${plain(payout.comment)}”)` : sum;
 }
 
 /** When what is approved now is sent, by the setting `batchSeconds`. */
@@ -117,7 +132,7 @@ export function asksForCoins(payment: Pick<PaymentItem, "state">): boolean {
 export function orderOf(payment: Pick<PaymentItem, "merchantTransactionId" | "price">): string {
   const price = `${payment.price.shown} ${payment.price.currency}`;
   return payment.merchantTransactionId
-    ? `${payment.merchantTransactionId} (${price})`
+    ? `${plain(payment.merchantTransactionId)} (${price})`
     : `the payment of ${price}`;
 }
 

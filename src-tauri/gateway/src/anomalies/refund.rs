@@ -5,15 +5,16 @@ use std::sync::Arc;
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
+use tillgate_domain::payment::PaymentState;
 
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::notifications::refunds;
 use crate::payouts::{self, Along, Draft, OfferError, OfferRequest, Offered, Permit, Requester};
-use crate::store::StoreError;
 use crate::store::anomalies::AnomalyRow;
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payouts::PayoutRow;
+use crate::store::{Reader, StoreError};
 
 /// How an anomaly is to be refunded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +49,16 @@ pub(crate) enum RefundError {
         /// So many are wanted.
         confirmations: u32,
     },
+    /// Nothing is left of its coins.
+    #[error(
+        "nothing is left to send back: {} BTC of this payment were sent back before, and of what is there the rest pays for \
+         it; dismiss the anomaly",
+        format_btc(*.returned_sats)
+    )]
+    ReturnedBefore {
+        /// What earlier refunds of the same payment come to.
+        returned_sats: u64,
+    },
     /// A look changed it between the request and its storing.
     #[error("the coins of this anomaly have just changed: look at it again, then refund it")]
     Changed,
@@ -65,7 +76,7 @@ impl From<StoreError> for RefundError {
     }
 }
 
-/// Offers a payout of an OPEN anomaly's coins, and makes it REFUNDING, which is notified; with `is_approved` the payout is
+/// Offers a payout of an OPEN anomaly's coins, as far as they were not sent back before, and makes it REFUNDING, which is notified; with `is_approved` the payout is
 /// approved in the same transaction. Answers the payout's id and record.
 ///
 /// # Errors
@@ -73,12 +84,12 @@ impl From<StoreError> for RefundError {
 pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest) -> Result<(Id, String), RefundError> {
     let RefundRequest { anomaly_id, address, currency, by, is_approved } = request;
     let confirmations = gateway.settings.snapshot().spend_confirmations;
-    let row = gateway.store.read(|reader| {
+    let (row, refund_sats) = gateway.store.read(|reader| {
         let row = reader.anomaly(&anomaly_id)?.ok_or(RefundError::NoSuchAnomaly(anomaly_id))?;
-        judge(reader, &row, confirmations).map(|()| row)
+        judge(reader, &row, confirmations).map(|refund_sats| (row, refund_sats))
     })?;
     let draft = Draft {
-        btc_amount: Some(format_btc(row.anomaly.paid_sats).into()),
+        btc_amount: Some(format_btc(refund_sats).into()),
         currency: Some(currency.unwrap_or_else(|| row.currency.code().to_owned()).into()),
         address: Some(address.into()),
         ..Draft::default()
@@ -103,8 +114,7 @@ impl Along for Refund {
 
     fn before(&self, outbox: &Outbox<'_>, payout: &mut PayoutRow) -> Result<(), RefundError> {
         let row = outbox.tx.anomaly(&self.anomaly_id)?.ok_or(RefundError::NoSuchAnomaly(self.anomaly_id))?;
-        judge(outbox.tx, &row, self.confirmations)?;
-        if row.anomaly.paid_sats != payout.amount_sats {
+        if judge(outbox.tx, &row, self.confirmations)? != payout.amount_sats {
             return Err(RefundError::Changed);
         }
         payout.anomaly = Some((row.seq, self.anomaly_id));
@@ -118,8 +128,8 @@ impl Along for Refund {
     }
 }
 
-/// Refuses what cannot be refunded now.
-fn judge(reader: &crate::store::Reader<'_>, row: &AnomalyRow, confirmations: u32) -> Result<(), RefundError> {
+/// What an anomaly's refund comes to; refuses what cannot be refunded now.
+fn judge(reader: &Reader<'_>, row: &AnomalyRow, confirmations: u32) -> Result<u64, RefundError> {
     if row.anomaly.resolution != Resolution::Open {
         return Err(RefundError::NotOpen(row.anomaly.resolution));
     }
@@ -129,5 +139,33 @@ fn judge(reader: &crate::store::Reader<'_>, row: &AnomalyRow, confirmations: u32
     if !payouts::has_refund_coins(reader, &row.anomaly.id, confirmations)? {
         return Err(RefundError::CoinsNotReady { confirmations });
     }
-    Ok(())
+    let (free_sats, returned_sats) = free_sats(reader, row)?;
+    match row.anomaly.paid_sats.min(free_sats) {
+        0 => Err(RefundError::ReturnedBefore { returned_sats }),
+        refund_sats => Ok(refund_sats),
+    }
+}
+
+/// What of a payment's coins can still be sent back: those that are there, less what pays for it while it is paid, and less
+/// what its other refunds send back, whatever coins these were for. With it, the sum of those refunds.
+fn free_sats(reader: &Reader<'_>, row: &AnomalyRow) -> Result<(u64, u64), StoreError> {
+    let payment = reader.payment(&row.payment_id)?.ok_or(StoreError::BadValue("anomalies.payment_seq"))?.payment;
+    let kept_sats = match payment.state {
+        PaymentState::Unconfirmed | PaymentState::Confirmed => payment.paid_sats.min(payment.amount_sats),
+        PaymentState::New | PaymentState::Underpaid | PaymentState::Expired | PaymentState::Invalid => 0,
+    };
+    let receipts = reader.receipts(row.payment_seq)?;
+    let there = receipts.iter().filter(|receipt| !receipt.gone);
+    let there_sats = there.fold(0u64, |sum, receipt| sum.saturating_add(receipt.amount_sats));
+    let mut returned_sats = 0u64;
+    for other in reader.anomalies_of_payment(row.payment_seq)? {
+        if other.seq != row.seq
+            && other.anomaly.resolution.is_refund()
+            && let Some(id) = other.payout_id
+            && let Some(payout) = reader.payout(&id)?
+        {
+            returned_sats = returned_sats.saturating_add(payout.amount_sats);
+        }
+    }
+    Ok((there_sats.saturating_sub(kept_sats).saturating_sub(returned_sats), returned_sats))
 }

@@ -1,31 +1,30 @@
-//! One command: put to the gateway that runs on the data directory, or to one opened for it.
+//! One command: asked and its answer printed.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use serde_json::Value;
 
 use super::args::{Common, Form};
+use super::asked::{Asked, found};
 use super::render::render;
-use super::{Failure, csv, json, options, print};
+use super::{Failure, json, labels, print, statement};
 use crate::console::settings::ListSettings;
-use crate::console::{Actor, Command, CommandError, Status, StatusView, control, dispatch, doctor};
-use crate::daemon::{self, OpenError, Options};
-use crate::machine::data_dir::{self, DataDirError, WhereNone};
-
-/// How long a command waits for another that holds the data directory, or for a gateway that is just starting.
-const WAIT_FOR_LOCK: Duration = Duration::from_secs(10);
-
-/// How often it tries meanwhile.
-const TRY_EVERY: Duration = Duration::from_millis(50);
+use crate::console::{Command, CommandError, Status, StatusView, control, doctor};
+use crate::machine::data_dir;
 
 /// Runs the command and prints its answer in this form.
 pub(super) async fn run(common: &Common, command: Command, form: Form) -> Result<ExitCode, Failure> {
+    let mut gateway = Asked { common, opened: None };
+    if let Command::Statement(asked) = &command {
+        return statement::run(asked, form, &mut gateway).await.map(|()| ExitCode::SUCCESS);
+    }
+    if let Command::WalletLabels(asked) = &command {
+        return labels::run(asked, form, &mut gateway).await.map(|()| ExitCode::SUCCESS);
+    }
     let is_doctor = matches!(command, Command::Doctor(_));
-    let view = match answer(common, &command).await? {
-        Ok(answer) => answer?,
+    let view = match gateway.answer(&command).await? {
+        Ok(answer) => answer.map_err(refused)?,
         // What keeps the gateway from opening is just what a doctor is asked about.
         Err(error) if is_doctor => {
             let base = data_dir::base(common.data_dir.as_deref()).ok();
@@ -38,56 +37,22 @@ pub(super) async fn run(common: &Common, command: Command, form: Form) -> Result
     let is_ill = is_doctor && view["ok"] != Value::Bool(true);
     let text = match form {
         Form::Json => json::document(&command, view)? + "\n",
-        Form::Csv => csv::table(&command, view)?,
-        Form::Text => render(&command, view)?,
+        // Only the statement is a table.
+        Form::Text | Form::Csv => render(&command, view)?,
     };
     print(&text)?;
     Ok(if is_ill { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// A setting may be chosen before the first start; any other command on a folder that is not there is a typing error.
-fn where_none(command: &Command) -> WhereNone {
-    if matches!(command, Command::SetSetting(_)) { WhereNone::Make } else { WhereNone::Refuse }
-}
-
-type Answer = Result<Result<Value, CommandError>, OpenError>;
-
-async fn answer(common: &Common, command: &Command) -> Result<Answer, Failure> {
-    let (env_dir, is_there) = match found(common) {
-        Ok(found) => found,
-        Err(error) => return Ok(Err(error.into())),
+/// A refusal, with what can be done about it at the command line.
+fn refused(error: CommandError) -> Failure {
+    let remedy = match error.error_type.as_str() {
+        "PAYOUT_SHARES_TRANSACTION" => "say --all if you want that",
+        "FEE_ABOVE_CAP" => "give it as --fee-rate if you want that",
+        "SENDER_HOLDS" => "`tillgate payouts release` lets it go on",
+        _ => return error.into(),
     };
-    let socket = data_dir::socket(&env_dir);
-    // A socket of anybody else's is not spoken to: the folder's owner, and its own, were looked at.
-    if is_there && let Some(answer) = control::ask(&socket, command).await {
-        return Ok(Ok(answer));
-    }
-    let options = Options { where_none: where_none(command), ..options(common)? };
-    let mut waited = Duration::ZERO;
-    loop {
-        match daemon::open(options.clone()).await {
-            Ok(app) => {
-                if !is_there {
-                    let _ = writeln!(std::io::stderr(), "tillgate: made the data directory {}", env_dir.display());
-                }
-                return Ok(Ok(dispatch(&app, command.clone(), &Actor::command_line()).await));
-            }
-            Err(OpenError::DataDir(DataDirError::InUse { .. })) if waited < WAIT_FOR_LOCK => {}
-            Err(error) => return Ok(Err(error)),
-        }
-        if let Some(answer) = control::ask(&socket, command).await {
-            return Ok(Ok(answer));
-        }
-        tokio::time::sleep(TRY_EVERY).await;
-        waited += TRY_EVERY;
-    }
-}
-
-/// The environment's folder, and whether it holds a database already.
-fn found(common: &Common) -> Result<(PathBuf, bool), DataDirError> {
-    let base = data_dir::base(common.data_dir.as_deref())?;
-    let is_there = data_dir::exists(&base, common.environment)?;
-    Ok((data_dir::env_dir(&base, common.environment), is_there))
+    Failure(format!("{error}; {remedy}"))
 }
 
 /// What the gateway that serves the data directory tells of itself; `None` where none does.

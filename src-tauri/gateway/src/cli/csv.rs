@@ -1,10 +1,6 @@
 //! The statement as a table for other programs (RFC 4180).
 
-use serde_json::Value;
-
-use super::render::{read, render};
-use crate::console::Command;
-use crate::console::statement::{StatementItem, StatementView};
+use crate::console::statement::StatementItem;
 
 const HEADER: [&str; 11] = [
     "time",
@@ -20,20 +16,14 @@ const HEADER: [&str; 11] = [
     "anomalyId",
 ];
 
-/// The answer to `command` as a table with a header. Only the statement is one.
-///
-/// # Errors
-/// When the view is not of the command's form: a gateway of another version answered.
-pub(super) fn table(command: &Command, view: Value) -> Result<String, serde_json::Error> {
-    match command {
-        Command::Statement(asked) => Ok(statement(&asked.currency, &read(asked, view)?)),
-        other => render(other, view),
-    }
+/// The first line.
+pub(super) fn header() -> String {
+    line(HEADER.map(str::to_owned))
 }
 
-fn statement(currency: &str, view: &StatementView) -> String {
-    let header = line(HEADER.map(str::to_owned));
-    std::iter::once(header).chain(view.items.iter().map(|item| line(cells(currency, item)))).collect()
+/// The line of a movement.
+pub(super) fn row(currency: &str, item: &StatementItem) -> String {
+    line(cells(currency, item))
 }
 
 fn cells(currency: &str, item: &StatementItem) -> [String; HEADER.len()] {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::render::read;
 use crate::console::Command;
-use crate::console::statement::{Statement, StatementItem, StatementTotal, StatementView};
+use crate::console::statement::{StatementItem, StatementTotal, StatementTotals};
 
 /// The answer to `command` as a JSON document.
 ///
@@ -26,7 +26,6 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         Command::ShowLimits(asked) => read(asked, view)?.record,
         Command::SetLimits(asked) => read(asked, view)?.record,
         Command::WalletInfo(asked) => read(asked, view)?.record,
-        Command::Statement(asked) => statement(asked, &read(asked, view)?),
         Command::Status(_)
         | Command::ListPayments(_)
         | Command::ShowPayment(_)
@@ -37,10 +36,13 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::DismissAnomaly(_)
         | Command::EstimatePayout(_)
         | Command::EstimateBump(_)
+        | Command::DismissAlarm(_)
         | Command::ReleaseSender(_)
         | Command::RetrySender(_)
         | Command::WalletDescriptor(_)
+        // A page of these; the whole document is written as its pages come.
         | Command::WalletLabels(_)
+        | Command::Statement(_)
         | Command::ListDeliveries(_)
         | Command::Resend(_)
         | Command::ListKeys(_)
@@ -56,21 +58,22 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
     })
 }
 
-fn statement(asked: &Statement, view: &StatementView) -> String {
-    let items: Vec<String> = view.items.iter().map(item).collect();
+/// The statement's document up to its first movement.
+pub(super) fn statement_begins(currency: &str) -> String {
+    format!(r#"{{"currency":{},"items":["#, text(currency))
+}
+
+/// The statement's document from behind its last movement.
+pub(super) fn statement_ends(sums: &StatementTotals) -> String {
     let totals = |period: &str, totals: &[StatementTotal]| {
         totals.iter().map(|sum| total(period, sum)).collect::<Vec<_>>().join(",")
     };
-    format!(
-        r#"{{"currency":{},"items":[{}],"totals":{{"byDay":[{}],"byMonth":[{}]}}}}"#,
-        text(&asked.currency),
-        items.join(","),
-        totals("day", &view.by_day),
-        totals("month", &view.by_month)
-    )
+    let (by_day, by_month) = (totals("day", &sums.by_day), totals("month", &sums.by_month));
+    format!(r#"],"totals":{{"byDay":[{by_day}],"byMonth":[{by_month}]}}}}"#)
 }
 
-fn item(item: &StatementItem) -> String {
+/// One movement of the statement.
+pub(super) fn movement(item: &StatementItem) -> String {
     object([
         ("time", Some(text(&item.time))),
         ("kind", Some(text(&item.kind.to_string()))),

@@ -14,17 +14,17 @@ use tillgate_domain::words::count;
 
 use self::anomalies::{anomalies, anomaly};
 use self::deliveries::deliveries;
-use self::keys::{keys, new_hmac_key, new_key};
-use self::money::{descriptors, limits, statement, wallet};
+use self::keys::{keys, new_hmac_key, new_key, revoked_key};
+use self::money::{descriptors, limits, wallet};
+pub(super) use self::money::{movements, totals};
 use self::payments::{payment, payments};
-use self::payouts::{bump_estimate, bumped, estimate, payout, payouts, released, retried};
+use self::payouts::{bump_estimate, bumped, dismissed, estimate, payout, payouts, released, retried};
 use self::settings::{setting, settings};
 use self::status::{doctor, status};
 use super::table::plain;
 use crate::console::Command;
 use crate::console::ask::Ask;
 use crate::console::page::Page;
-use crate::console::wallet::WalletLabelsView;
 
 /// The answer to `command` as text.
 ///
@@ -49,14 +49,13 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::BumpPayout(asked) => bumped(&read(asked, view)?),
         Command::EstimateBump(asked) => bump_estimate(&read(asked, view)?),
         Command::AbandonPayout(asked) => payout(&read(asked, view)?),
+        Command::DismissAlarm(asked) => dismissed(&read(asked, view)?),
         Command::ReleaseSender(asked) => released(&read(asked, view)?),
         Command::RetrySender(asked) => retried(&read(asked, view)?),
         Command::ShowLimits(asked) => limits(&read(asked, view)?),
         Command::SetLimits(asked) => limits(&read(asked, view)?),
         Command::WalletInfo(asked) => wallet(&read(asked, view)?),
         Command::WalletDescriptor(asked) => descriptors(&read(asked, view)?),
-        Command::WalletLabels(asked) => bip329(&read(asked, view)?)?,
-        Command::Statement(asked) => statement(&read(asked, view)?),
         Command::ListDeliveries(asked) => page(&read(asked, view)?, deliveries),
         Command::Resend(asked) => match read(asked, view)?.queued {
             0 => "Nothing to send: there is no URL to notify, or nothing to tell yet.\n".to_owned(),
@@ -64,22 +63,16 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         },
         Command::ListKeys(asked) => page(&read(asked, view)?, keys),
         Command::CreateKey(asked) => new_key(&read(asked, view)?),
-        Command::RevokeKey(asked) => {
-            format!("The key {} is revoked: it is refused from now on.\n", read(asked, view)?.name)
-        }
+        Command::RevokeKey(asked) => revoked_key(&read(asked, view)?),
         Command::RotateHmacKey(asked) => new_hmac_key(&read(asked, view)?),
         Command::ListSettings(asked) => page(&read(asked, view)?, settings),
         Command::GetSetting(asked) => format!("{}\n", plain(&read(asked, view)?.value)),
         Command::SetSetting(asked) => setting(&read(asked, view)?),
         Command::UnsetSetting(asked) => setting(&read(asked, view)?),
         Command::Doctor(asked) => doctor(&read(asked, view)?),
-        Command::Sandbox(_) => format!("{view}\n"),
+        // Of the statement and the labels a page: the whole is written as its pages come.
+        Command::Sandbox(_) | Command::Statement(_) | Command::WalletLabels(_) => format!("{view}\n"),
     })
-}
-
-/// One label a line, which other wallets' programs read.
-fn bip329(labels: &WalletLabelsView) -> Result<String, serde_json::Error> {
-    labels.items.iter().map(|label| Ok(serde_json::to_string(label)? + "\n")).collect()
 }
 
 /// The answer, of the type that belongs to what was asked.

@@ -30,20 +30,24 @@ impl Table {
 
     /// The table as text, `nothing` where it is empty.
     pub(super) fn render(&self, nothing: &str) -> String {
+        self.render_on(nothing, &mut Vec::new())
+    }
+
+    /// The table as text, as a page of a longer one: `widths` are those of the columns so far. Only the first page, which
+    /// has none, has headings, or `nothing` where it is empty.
+    pub(super) fn render_on(&self, nothing: &str, widths: &mut Vec<usize>) -> String {
+        let is_first = widths.is_empty();
         if self.rows.is_empty() {
-            return format!("{nothing}\n");
+            return if is_first { format!("{nothing}\n") } else { String::new() };
         }
         let headings: Vec<String> = self.columns.iter().map(|(heading, _)| (*heading).to_owned()).collect();
-        let widths: Vec<usize> = (0..self.columns.len())
-            .map(|column| {
-                std::iter::once(&headings)
-                    .chain(&self.rows)
-                    .map(|row| row.get(column).map_or(0, |cell| cell.chars().count()))
-                    .max()
-                    .unwrap_or(0)
-            })
-            .collect();
-        std::iter::once(&headings).chain(&self.rows).map(|row| self.line(row, &widths)).collect()
+        widths.resize(self.columns.len(), 0);
+        for row in std::iter::once(&headings).chain(&self.rows) {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        std::iter::once(&headings).filter(|_| is_first).chain(&self.rows).map(|row| self.line(row, widths)).collect()
     }
 
     fn line(&self, row: &[String], widths: &[usize]) -> String {
@@ -107,6 +111,18 @@ mod tests {
         table.row(["a".to_owned(), "1.00".to_owned()]);
         table.row(["bcd".to_owned(), "1000.00".to_owned()]);
         assert_eq!(table.render("none"), "id    amount\na       1.00\nbcd  1000.00\n");
+    }
+
+    #[test]
+    fn a_table_in_pages_has_one_heading_and_columns_that_do_not_jump() {
+        let mut widths = Vec::new();
+        let mut page = |id: &str| {
+            let mut table = Table::new(&[("id", Align::Left), ("amount", Align::Right)]);
+            table.row([id.to_owned(), "1.00".to_owned()]);
+            table.render_on("none", &mut widths)
+        };
+        assert_eq!((page("abc"), page("d")), ("id   amount\nabc    1.00\n".to_owned(), "d      1.00\n".to_owned()));
+        assert_eq!(Table::new(&[("id", Align::Left)]).render_on("none", &mut vec![2]), "");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::Value;
 use ts_rs::TS;
 
 use super::actor::Actor;
+use super::alarms::DismissAlarm;
 use super::anomalies::{DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly};
 use super::ask::{Ask, Asker};
 use super::deliveries::{ListDeliveries, Resend};
@@ -85,6 +86,7 @@ commands! {
     bump_payout: BumpPayout,
     estimate_bump: EstimateBump,
     abandon_payout: AbandonPayout,
+    dismiss_alarm: DismissAlarm,
     release_sender: ReleaseSender,
     retry_sender: RetrySender,
     show_limits: ShowLimits,

@@ -9,6 +9,7 @@ use tillgate_domain::money::format_btc_signed;
 use tillgate_domain::words::count;
 use ts_rs::TS;
 
+use super::alarms::AlarmItem;
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
 use super::payouts::{Waiting, queued};
@@ -44,7 +45,7 @@ pub struct DoctorView {
 #[ts(export)]
 pub struct CheckItem {
     /// What was looked at: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
-    /// `notifications`, `payouts`; `folder`, `lock` and others where the gateway could not be opened.
+    /// `notifications`, `payouts`, `alarms`; `folder`, `lock` and others where the gateway could not be opened.
     pub name: String,
     /// Whether it is well.
     pub ok: bool,
@@ -76,6 +77,7 @@ async fn examine(gateway: &Arc<Gateway>) -> DoctorView {
                 check("permissions", permissions(gateway.data_dir.path())),
                 check("notifications", notifications(&gateway)),
                 check("payouts", payouts(&gateway)),
+                check("alarms", alarms(&gateway)),
             ]
         };
         tokio::task::spawn_blocking(look).await
@@ -215,13 +217,31 @@ fn notifications(gateway: &Gateway) -> Finding {
     if wrong.is_empty() { Ok("every server takes its notifications".to_owned()) } else { Err(wrong.join("; ")) }
 }
 
+/// Whether something became of payouts that staff must settle.
+fn alarms(gateway: &Gateway) -> Finding {
+    let alarms = gateway.store.read(super::alarms::alarms).map_err(|error| error.to_string())?;
+    let sentence = |alarm: &AlarmItem| {
+        format!("{}; once it is settled, `tillgate payouts dismiss {}`", alarm.message, alarm.payout_id)
+    };
+    let sentences: Vec<String> = alarms.iter().map(sentence).collect();
+    if sentences.is_empty() { Ok("no payout was sent against a promise".to_owned()) } else { Err(sentences.join("; ")) }
+}
+
 /// Whether what staff approved goes out, and the ledger tells of the coins that are there.
 fn payouts(gateway: &Gateway) -> Finding {
     let read = |reader: &Reader<'_>| {
-        let sums = (reader.ledger_sats()?, reader.reckoned_balance_sats()?);
+        let sums = (reader.added_up_ledger_sats()?, reader.ledger_sats()?, reader.reckoned_balance_sats()?);
         Ok::<_, StoreError>((reader.sender_hold()?, queued(reader)?, sums, Waiting::of(gateway, reader)?))
     };
-    let (hold, queued, (booked, reckoned), obstacle) = gateway.store.read(read).map_err(|error| error.to_string())?;
+    let (hold, queued, (booked, kept, reckoned), obstacle) =
+        gateway.store.read(read).map_err(|error| error.to_string())?;
+    if booked != kept {
+        return Err(format!(
+            "the ledger's rows add up to {} BTC and their kept sum is {}: a fault of Tillgate, report it with the log; payouts go on",
+            format_btc_signed(booked),
+            format_btc_signed(kept)
+        ));
+    }
     if booked != reckoned {
         return Err(format!(
             "the ledger says {} BTC and the coins {}: a fault of Tillgate, report it with the log; payouts go on",
@@ -238,7 +258,7 @@ fn payouts(gateway: &Gateway) -> Finding {
     }
     let waiting = count(queued, "approved payout waits", "approved payouts wait");
     match obstacle {
-        Some(obstacle) => Err(format!("{waiting}: {}", obstacle.reason)),
+        Some(Waiting { why, .. }) => Err(format!("{waiting}: {}", why.cause.at_the_command_line(&why.reason))),
         None if queued == 0 => Ok("no approved payout waits".to_owned()),
         None if gateway.served.get().is_none() => Ok(format!("{waiting} for `tillgate serve`, which sends")),
         None => Ok(format!("{waiting} for its turn, or for a node that takes it")),

@@ -14,7 +14,7 @@ use crate::notifications::outbox::OutboxError;
 use crate::payments::CreateError;
 use crate::payouts::{ApproveError, LimitError, OfferError};
 use crate::sandbox::CallError;
-use crate::sender::{ReplaceError, SendError};
+use crate::sender::{ReleaseError, ReplaceError, SendError};
 use crate::settings::SettingError;
 use crate::store::StoreError;
 use crate::watcher::AcceptError;
@@ -212,9 +212,19 @@ impl From<RefundError> for CommandError {
             RefundError::NotOpen(_) => Self::of("ANOMALY_NOT_OPEN", &error),
             RefundError::Reversed => Self::of("ANOMALY_REVERSED", &error),
             RefundError::CoinsNotReady { .. } => Self::of("REFUND_COINS_GONE", &error),
+            RefundError::ReturnedBefore { .. } => Self::of("REFUNDED_BEFORE", &error),
             RefundError::Changed => Self::of("ANOMALY_CHANGED", &error),
             RefundError::Offer(error) => error.into(),
             RefundError::Outbox(error) => error.into(),
+        }
+    }
+}
+
+impl From<ReleaseError> for CommandError {
+    fn from(error: ReleaseError) -> Self {
+        match error {
+            ReleaseError::Another(_) => Self::of("SENDER_HOLDS", &error),
+            ReleaseError::Store(error) => error.into(),
         }
     }
 }

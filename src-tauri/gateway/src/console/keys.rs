@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use tillgate_domain::payout::PayoutState;
 use tillgate_domain::permission::NotPermissions;
 use ts_rs::TS;
 
@@ -10,8 +11,11 @@ use super::ask::{Ask, Asker};
 use super::error::CommandError;
 use super::page::Page;
 use crate::access::api_keys::KeyRequest;
+use crate::gateway::Gateway;
+use crate::store::Reader;
 use crate::store::api_keys::ApiKey;
 use crate::store::notify_hosts::NotifyHosts;
+use crate::store::payout_lists::PayoutFilter;
 
 /// Lists the API keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -72,6 +76,22 @@ pub struct KeyItem {
     pub created: String,
     /// When it was revoked, ISO 8601.
     pub revoked: Option<String>,
+}
+
+/// A key that is refused from now on, and what it leaves behind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct RevokedKey {
+    /// The key.
+    #[serde(flatten)]
+    pub key: KeyItem,
+    /// How many payouts it asked for that are NEW: whoever approves one of them pays it.
+    #[ts(type = "number")]
+    pub payouts_new: u64,
+    /// How many payouts it asked for that are approved and not sent: they go out all the same.
+    #[ts(type = "number")]
+    pub payouts_queued: u64,
 }
 
 /// A key just made.
@@ -151,13 +171,20 @@ impl Ask for CreateKey {
 }
 
 impl Ask for RevokeKey {
-    type Answer = KeyItem;
+    type Answer = RevokedKey;
 
-    async fn answer(self, by: &Asker<'_>) -> Result<KeyItem, CommandError> {
+    async fn answer(self, by: &Asker<'_>) -> Result<RevokedKey, CommandError> {
         let gateway = by.gateway();
         let key = gateway.keys.revoke(&self.name, gateway.clock.now(), by.actor).await?;
         gateway.note_change();
-        Ok(KeyItem::from(&key))
+        let key_id = Some(key.key_id);
+        let counts = move |_: &Gateway, reader: &Reader<'_>| {
+            let count =
+                |state| reader.payouts_count(&PayoutFilter { states: vec![state], key_id, ..PayoutFilter::default() });
+            Ok((count(PayoutState::New)?, count(PayoutState::Queued)?))
+        };
+        let (payouts_new, payouts_queued) = by.read(counts).await?;
+        Ok(RevokedKey { key: KeyItem::from(&key), payouts_new, payouts_queued })
     }
 }
 
@@ -168,5 +195,70 @@ impl Ask for RotateHmacKey {
         let key = by.app.notifier.keys.rotate(by.actor).await?;
         by.gateway().note_change();
         Ok(NewHmacKey { key: key.reveal().to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::sees::Sees;
+    use crate::console::payouts::ListPayouts;
+    use crate::console::{Actor, ask};
+    use crate::payouts::{self, Approver, Draft, OfferRequest, Offered, Permit, Requester};
+    use crate::testing::World;
+
+    /// Has a key ask for a payout.
+    async fn offer(world: &World, key: &ApiKey) -> tillgate_domain::id::Id {
+        let requester =
+            Requester { key_id: Some(key.key_id), name: key.name.clone(), notify_hosts: NotifyHosts::default() };
+        let draft = Draft {
+            btc_amount: Some("0.01".into()),
+            fiat_amount: None,
+            currency: Some("USD".into()),
+            address: Some("bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080".into()),
+            comment: None,
+            notification_url: None,
+            field_errors: Vec::new(),
+        };
+        let request = OfferRequest { requester, draft, is_approved: false, once: None, permit: Permit::none() };
+        match payouts::offer(&world.gateway, request).await {
+            Ok(Offered::New { payout_id, .. }) => payout_id,
+            Ok(Offered::Again(_)) | Err(_) => panic!("no offer"),
+        }
+    }
+
+    async fn found(world: &World, name: &str) -> u64 {
+        let search = Some(name.to_owned());
+        let list = ListPayouts { limit: 10, offset: 0, states: Vec::new(), search };
+        ask(&world.app, list, &Actor::panel()).await.unwrap().items_count
+    }
+
+    #[tokio::test]
+    async fn a_list_is_searched_by_who_asked_and_revoking_counts_what_the_key_leaves_behind() {
+        let world = World::new().await;
+        world.make_wallet().await;
+        world.look().await;
+        let create = CreateKey {
+            name: "till".to_owned(),
+            permissions: "payouts.create,payouts.read".to_owned(),
+            notification_url_optional: true,
+            own: false,
+            notify_hosts: Vec::new(),
+        };
+        ask(&world.app, create, &Actor::panel()).await.unwrap();
+        let key = world.gateway.store.read(|reader| reader.live_api_key("till")).unwrap().unwrap();
+        for is_approved in [false, false, true] {
+            let id = offer(&world, &key).await;
+            if is_approved {
+                let approver = Approver { name: "panel:ann".to_owned(), sees: Sees::Everything, is_person: true };
+                payouts::approve(&world.gateway, id, approver).await.unwrap();
+            }
+        }
+        world.approved_payout(100_000).await;
+        assert_eq!((found(&world, "till").await, found(&world, "cli:ann").await), (3, 1));
+        assert_eq!(found(&world, "nobody").await, 0);
+        let revoked = ask(&world.app, RevokeKey { name: "till".to_owned() }, &Actor::panel()).await.unwrap();
+        assert_eq!((revoked.payouts_new, revoked.payouts_queued), (2, 1));
+        assert_eq!(found(&world, "till").await, 3, "afterwards as well");
     }
 }

@@ -33,7 +33,6 @@ pub use view::PayoutItem;
 pub(crate) use view::PayoutView;
 use view::Shown;
 pub(super) use view::queued;
-pub(crate) use waiting::SenderObstacle;
 pub(super) use waiting::Waiting;
 
 /// The fee rates that a person may ask for, in satoshis for a virtual byte.
@@ -50,7 +49,7 @@ pub struct ListPayouts {
     /// Only payouts in these states; empty for all.
     #[serde(default)]
     pub states: Vec<PayoutState>,
-    /// An id, address, transaction id or amount in BTC.
+    /// An id, address, transaction id, amount in BTC, or the name of whoever asked.
     #[serde(default)]
     pub search: Option<String>,
 }
@@ -233,6 +232,6 @@ fn narrowed(filter: PayoutFilter, search: &str) -> PayoutFilter {
     }
     match parse_btc(search) {
         Ok(amount_sats) => PayoutFilter { amount_sats: Some(amount_sats), ..filter },
-        Err(_) => PayoutFilter { nothing: true, ..filter },
+        Err(_) => PayoutFilter { requested_by: Some(search.to_owned()), ..filter },
     }
 }

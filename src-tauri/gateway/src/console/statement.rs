@@ -10,9 +10,16 @@ use super::btc::BtcView;
 use super::error::CommandError;
 use super::states::MovementKind;
 use super::sums::FiatView;
-use crate::statement::{self, Line, Period, Total};
+use crate::statement::{self, Line, Total};
+use crate::store::ledger::{LedgerPart, Place};
 
-/// Tells every movement of the balance in a period, the oldest first.
+/// Rows of a page, where the asker names no number.
+const PAGE: u32 = 1_000;
+
+/// Rows of a page at most: an answer is one line of the control socket.
+pub(crate) const PAGE_MAX: u32 = 5_000;
+
+/// Tells the movements of the balance in a period, the oldest first, a page at a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Statement {
@@ -24,9 +31,31 @@ pub struct Statement {
     /// Before then.
     #[serde(default)]
     pub to: Option<String>,
+    /// Where the page before it says that it goes on; absent for the first.
+    #[serde(default)]
+    pub after: Option<StatementPlace>,
+    /// Rows at most, from 1 to 5000; 1000 where it is absent.
+    #[serde(default)]
+    pub limit: Option<u32>,
 }
 
-/// The movements of a period.
+/// Where a page of a statement ends. All pages together hold the rows that were there when the first was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct StatementPlace {
+    /// When its last row was written down, in milliseconds.
+    #[ts(type = "number")]
+    pub at_ms: i64,
+    /// That row's number.
+    #[ts(type = "number")]
+    pub row: i64,
+    /// The number of the last row that was there when the first page was read.
+    #[ts(type = "number")]
+    pub last_row: i64,
+}
+
+/// A page of the movements of a period, and the sums of this page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
@@ -38,6 +67,19 @@ pub struct StatementView {
     /// Their sums for each month in UTC.
     pub by_month: Vec<StatementTotal>,
     /// The sum of all.
+    pub total: BtcView,
+    /// Where the next page begins, if there is one.
+    pub next: Option<StatementPlace>,
+}
+
+/// The sums of all pages of a statement that were added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StatementTotals {
+    /// For each day in UTC.
+    pub by_day: Vec<StatementTotal>,
+    /// For each month in UTC.
+    pub by_month: Vec<StatementTotal>,
+    /// Of all.
     pub total: BtcView,
 }
 
@@ -64,7 +106,7 @@ pub struct StatementItem {
     pub payment_id: Option<String>,
     /// The payout that it is about.
     pub payout_id: Option<String>,
-    /// The anomaly whose coins that payout sends back.
+    /// The anomaly whose coins that payout sends back, or that was raised for coins that do not count; absent before it is.
     pub anomaly_id: Option<String>,
 }
 
@@ -90,14 +132,49 @@ impl Ask for Statement {
         let unknown = || CommandError::invalid("currency", &"must be an ISO 4217 code, like USD");
         let currency = Currency::from_code(&self.currency).ok_or_else(unknown)?;
         let (from, to) = (moment("from", self.from.as_deref())?, moment("to", self.to.as_deref())?);
-        let statement = by.read(move |_, reader| statement::of(reader, Period { from, to }, currency)).await?;
+        let limit = self.limit.unwrap_or(PAGE);
+        if !(1..=PAGE_MAX).contains(&limit) {
+            return Err(CommandError::invalid("limit", &format_args!("must be from 1 to {PAGE_MAX}")));
+        }
+        let after = self.after.map(|after| Place { at: Timestamp::from_ms(after.at_ms), seq: after.row });
+        let part = LedgerPart { from, to, after, last_seq: self.after.map(|after| after.last_row), limit };
+        let statement = by.read(move |_, reader| statement::of(reader, part, currency)).await?;
         let totals = |totals: &[Total]| totals.iter().map(|total| StatementTotal::of(total, currency)).collect();
         Ok(StatementView {
             items: statement.lines.iter().map(|line| StatementItem::of(line, currency)).collect(),
             by_day: totals(&statement.by_day),
             by_month: totals(&statement.by_month),
             total: BtcView::of(statement.sats),
+            next: statement.next.as_ref().and_then(StatementPlace::of),
         })
+    }
+}
+
+impl StatementPlace {
+    fn of(part: &LedgerPart) -> Option<Self> {
+        let (after, last_row) = part.after.zip(part.last_seq)?;
+        Some(Self { at_ms: after.at.ms(), row: after.seq, last_row })
+    }
+}
+
+impl Default for StatementTotals {
+    fn default() -> Self {
+        Self { by_day: Vec::new(), by_month: Vec::new(), total: BtcView::of(0) }
+    }
+}
+
+impl StatementTotals {
+    /// Adds the sums of the next page: its first day and month may be those that the page before it ended with.
+    pub(crate) fn add(&mut self, page: &StatementView) {
+        for (all, of_page) in [(&mut self.by_day, &page.by_day), (&mut self.by_month, &page.by_month)] {
+            for total in of_page {
+                match all.last_mut().filter(|last| last.period == total.period) {
+                    Some(last) => *last = last.with(total),
+                    None => all.push(total.clone()),
+                }
+            }
+        }
+        self.total = BtcView::of(self.total.sats.saturating_add(page.total.sats));
     }
 }
 
@@ -120,6 +197,19 @@ impl StatementItem {
 }
 
 impl StatementTotal {
+    /// Both together.
+    fn with(&self, other: &Self) -> Self {
+        let worths = self.worth.as_ref().zip(other.worth.as_ref());
+        Self {
+            period: self.period.clone(),
+            amount: BtcView::of(self.amount.sats.saturating_add(other.amount.sats)),
+            worth: worths.and_then(|(one, two)| {
+                Some(FiatView::of(one.minor.saturating_add(two.minor), Currency::from_code(&one.currency)?))
+            }),
+            fee: BtcView::of(self.fee.sats.saturating_add(other.fee.sats)),
+        }
+    }
+
     fn of(total: &Total, currency: Currency) -> Self {
         Self {
             period: total.period.clone(),

@@ -8,6 +8,7 @@ use tillgate_domain::receipt::{Position, Receipt};
 use tillgate_domain::{anomaly, batch, notification, payment, payout};
 use ts_rs::TS;
 
+use crate::gateway::Cause;
 use crate::store::ledger::LedgerKind;
 
 /// An enum whose values are these names on the wire.
@@ -77,6 +78,30 @@ names! {
         Sent = "sent",
         /// It was given up.
         Failed = "failed",
+    }
+
+    /// What an approved payout waits for.
+    WaitCause {
+        /// Its turn: the batch is not due yet, or is being built.
+        Turn = "TURN",
+        /// A gateway that runs.
+        Gateway = "GATEWAY",
+        /// Staff, who let a sender that holds go on: it concerns all.
+        Hold = "HOLD",
+        /// The secret store, which refused the wallet's words: it concerns all, and staff may have it asked again.
+        Keyring = "KEYRING",
+        /// Coins: it concerns those that wait for them, and no other.
+        Coins = "COINS",
+        /// A lower fee rate of the network: it concerns all.
+        Fees = "FEES",
+        /// A look at the chain, or a backend that answers: it concerns all.
+        Chain = "CHAIN",
+        /// A node that takes its stored transaction.
+        Node = "NODE",
+        /// The end of being given up.
+        GivenUp = "GIVEN_UP",
+        /// Anything else: it concerns all.
+        Other = "OTHER",
     }
 
     /// What kind of movement a line of the statement tells of.
@@ -228,6 +253,19 @@ impl From<PayoutState> for payout::PayoutState {
             PayoutState::Queued => Self::Queued,
             PayoutState::Sent => Self::Sent,
             PayoutState::Failed => Self::Failed,
+        }
+    }
+}
+
+impl From<Cause> for WaitCause {
+    fn from(cause: Cause) -> Self {
+        match cause {
+            Cause::Coins => Self::Coins,
+            Cause::Keyring => Self::Keyring,
+            Cause::Fees => Self::Fees,
+            Cause::Chain => Self::Chain,
+            Cause::Hold => Self::Hold,
+            Cause::Other => Self::Other,
         }
     }
 }

@@ -7,10 +7,12 @@ use tillgate_domain::money::Currency;
 use tillgate_domain::words::count;
 use ts_rs::TS;
 
+use super::alarms::{AlarmItem, alarms};
 use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
-use super::payouts::{self, SenderObstacle, Waiting};
+use super::payouts::{self, Waiting};
+use super::states::WaitCause;
 use crate::gateway::Gateway;
 use crate::rates::RatesRow;
 use crate::store::notifications::FailingServer;
@@ -83,14 +85,17 @@ pub struct StatusView {
     /// How many payouts are approved and not sent.
     #[ts(type = "number")]
     pub payouts_queued: u64,
-    /// Why approved payouts wait, where it is not for their turn alone.
+    /// Why approved payouts wait, where it is not for their turn alone: a sentence without a remedy.
     pub sender_waits_for: Option<String>,
     /// What kind of thing that is.
-    pub sender_obstacle: Option<SenderObstacle>,
+    pub sender_wait_cause: Option<WaitCause>,
     /// Why the sender holds, if it does: nothing is signed until it is released.
     pub sender_hold: Option<String>,
     /// What the wallet holds, as the statement sums it.
     pub balance: BtcView,
+    /// What became of payouts against all that was promised, until staff dismiss it.
+    #[serde(default)]
+    pub alarms: Vec<AlarmItem>,
 }
 
 /// An exchange rate.
@@ -131,7 +136,8 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
     let watched = gateway.last_look.status();
     let served = gateway.served.get();
     let now = gateway.clock.now();
-    let mut warnings: Vec<String> = watched.warnings.iter().map(ToString::to_string).collect();
+    let passing = watched.warnings.iter().filter(|warning| !warning.is_alarm());
+    let mut warnings: Vec<String> = passing.map(ToString::to_string).collect();
     warnings.extend(watched.begun_anew(now));
     let (rates, currencies) = (gateway.rates.rows(now), &gateway.settings.snapshot().currencies);
     let failures = gateway.rates.failures();
@@ -170,10 +176,11 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         failing_servers: named(&failing),
         offers_waiting: reader.offers_of_shops_count(now)?,
         payouts_queued: payouts::queued(reader)?,
-        sender_obstacle: waiting.as_ref().map(|waiting| waiting.obstacle),
-        sender_waits_for: waiting.map(|waiting| waiting.reason),
+        sender_wait_cause: waiting.as_ref().map(|waiting| waiting.why.cause),
+        sender_waits_for: waiting.map(|waiting| waiting.why.reason),
         sender_hold: reader.sender_hold()?.map(|hold| hold.reason),
         balance: BtcView::of(reader.ledger_sats()?),
+        alarms: alarms(reader)?,
     })
 }
 

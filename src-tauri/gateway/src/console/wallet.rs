@@ -9,11 +9,14 @@ use ts_rs::TS;
 use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
-use crate::funds;
+use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
-use crate::store::labels::{Labelled, LabelledKind};
+use crate::store::labels::{Labelled, LabelledKind, LabelsFrom};
 use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
+
+/// Outputs of a page of labels at most. The last transaction is told whole, and has no more than some thousands.
+const LABELLED_MAX: u32 = 1_000;
 
 /// Tells what the wallet holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -25,10 +28,29 @@ pub struct WalletInfo {}
 #[ts(export)]
 pub struct WalletDescriptor {}
 
-/// Tells what transactions, addresses and coins are for, in the words of BIP329.
+/// Tells what transactions, addresses and coins are for, in the words of BIP329, a page at a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
-pub struct WalletLabels {}
+#[serde(rename_all = "camelCase")]
+pub struct WalletLabels {
+    /// Where the page before it says that it goes on; absent for the first.
+    #[serde(default)]
+    pub after: Option<LabelsPlace>,
+    /// Of how many outputs at most, from 1 to 1000; 1000 where it is absent.
+    #[serde(default)]
+    pub limit: Option<u32>,
+}
+
+/// Where a page of labels ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct LabelsPlace {
+    /// Whether all is told but addresses of payouts.
+    pub of_payout_addresses: bool,
+    /// The last transaction or script that was told, in hexadecimal digits.
+    pub last: String,
+}
 
 /// What the wallet holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -37,7 +59,7 @@ pub struct WalletLabels {}
 pub struct WalletInfoView {
     /// Confirmed coins of customers, with payouts reckoned from SENT on: the sum of the statement.
     pub balance: BtcView,
-    /// What a batch of payouts could use now.
+    /// What payouts could use now: coins that are worth spending at the present rate of fees.
     pub spendable: BtcView,
     /// Inputs of our own transactions that no block holds yet.
     pub locked: BtcView,
@@ -61,12 +83,14 @@ pub struct WalletDescriptorView {
     pub internal: String,
 }
 
-/// All labels.
+/// A page of labels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct WalletLabelsView {
     /// One for each transaction, address and coin.
     pub items: Vec<Label>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<LabelsPlace>,
 }
 
 /// A label, as BIP329 has it.
@@ -88,7 +112,8 @@ impl Ask for WalletInfo {
 
     async fn answer(self, by: &Asker<'_>) -> Result<WalletInfoView, CommandError> {
         let wallet = wallet(by.gateway())?;
-        by.read(move |gateway, reader| info(gateway, reader, &wallet)).await
+        let fee_rate = funds::fee_rate(by.gateway(), &by.gateway().settings.snapshot()).await;
+        by.read(move |gateway, reader| info(gateway, reader, &wallet, fee_rate)).await
     }
 }
 
@@ -106,7 +131,36 @@ impl Ask for WalletLabels {
     type Answer = WalletLabelsView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<WalletLabelsView, CommandError> {
-        by.read(|_, reader| Ok(WalletLabelsView { items: reader.labels()?.iter().map(Label::from).collect() })).await
+        let limit = self.limit.unwrap_or(LABELLED_MAX);
+        if !(1..=LABELLED_MAX).contains(&limit) {
+            return Err(CommandError::invalid("limit", &format_args!("must be from 1 to {LABELLED_MAX}")));
+        }
+        let from = self.after.map_or(Ok(LabelsFrom::Transactions(Vec::new())), LabelsFrom::try_from)?;
+        let (labels, next) = by.read(move |_, reader| reader.labels(&from, limit)).await?;
+        Ok(WalletLabelsView {
+            items: labels.iter().map(Label::from).collect(),
+            next: next.as_ref().map(LabelsPlace::from),
+        })
+    }
+}
+
+impl From<&LabelsFrom> for LabelsPlace {
+    fn from(from: &LabelsFrom) -> Self {
+        let (of_payout_addresses, last) = match from {
+            LabelsFrom::Transactions(last) => (false, last),
+            LabelsFrom::PayoutAddresses(last) => (true, last),
+        };
+        Self { of_payout_addresses, last: hex::encode(last) }
+    }
+}
+
+impl TryFrom<LabelsPlace> for LabelsFrom {
+    type Error = CommandError;
+
+    fn try_from(place: LabelsPlace) -> Result<Self, CommandError> {
+        let wrong = |_| CommandError::invalid("after", &"must be what the page before it named");
+        let last = hex::decode(&place.last).map_err(wrong)?;
+        Ok(if place.of_payout_addresses { Self::PayoutAddresses(last) } else { Self::Transactions(last) })
     }
 }
 
@@ -126,8 +180,14 @@ fn wallet(gateway: &Gateway) -> Result<Arc<Wallet>, CommandError> {
     gateway.wallet.get().cloned().ok_or_else(|| CommandError::of("WALLET_NOT_READY", &none))
 }
 
-fn info(gateway: &Gateway, reader: &Reader<'_>, wallet: &Wallet) -> Result<WalletInfoView, StoreError> {
-    let spendable_sats = funds::spendable_sats(reader, &gateway.settings.snapshot())?;
+fn info(
+    gateway: &Gateway,
+    reader: &Reader<'_>,
+    wallet: &Wallet,
+    fee_rate: PayoutFeeRate,
+) -> Result<WalletInfoView, StoreError> {
+    let settings = gateway.settings.snapshot();
+    let spendable_sats = funds::spendable_sats(reader, &settings, fee_rate, wallet.keychains.address_type())?;
     let sums = reader.coin_sums()?;
     let balance_sats = reader.ledger_sats()?;
     let address_type = wallet.keychains.address_type().as_str();

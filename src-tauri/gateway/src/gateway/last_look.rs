@@ -33,7 +33,7 @@ pub enum StaffWarning {
     DecidedAnomalyChanged { payment_id: Id, anomaly_id: Id },
     /// A payout that had FAILED was sent all the same.
     FailedPayoutWasSent { payout_id: Id },
-    /// A payout was paid by us and by another copy of this wallet.
+    /// A payout was paid by two transactions, at least one of another copy of this wallet.
     PayoutPaidTwice { payout_id: Id },
     /// A node refuses a transaction of ours.
     PayoutRefused {
@@ -52,6 +52,20 @@ pub enum StaffWarning {
     },
 }
 
+impl StaffWarning {
+    /// Whether it is an alarm besides, which the database holds until staff dismiss it.
+    pub(crate) const fn is_alarm(&self) -> bool {
+        match self {
+            Self::FailedPayoutWasSent { .. } | Self::PayoutPaidTwice { .. } => true,
+            Self::DoubleSpendAttempt { .. }
+            | Self::DecidedAnomalyChanged { .. }
+            | Self::PayoutRefused { .. }
+            | Self::TwinWallet { .. }
+            | Self::PayoutConflict { .. } => false,
+        }
+    }
+}
+
 impl std::fmt::Display for StaffWarning {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -68,15 +82,15 @@ impl std::fmt::Display for StaffWarning {
             ),
             Self::PayoutPaidTwice { payout_id } => write!(
                 f,
-                "payout {payout_id} was paid twice: by this wallet and by another copy of it; ask the payee for one of the two"
+                "payout {payout_id} was paid twice, and another copy of this wallet made at least one of the transactions: ask the payee for one of the two"
             ),
             Self::PayoutRefused { txid } => write!(
                 f,
-                "transaction {txid}, which sends payouts, was refused by the Bitcoin backend (the log says why); it is offered again after each block, and a bump with a higher --fee-rate may help"
+                "transaction {txid}, which sends payouts, was refused by the Bitcoin backend (the log says why); it is broadcast again after each block, and a higher fee may help"
             ),
             Self::TwinWallet { txid } => write!(
                 f,
-                "transaction {txid} spends coins of this wallet and was not made here: another copy of the wallet works; no payout is sent until you release them"
+                "transaction {txid} spends or pays coins of this wallet and nothing here knows of it: another copy of the wallet works; no payout is sent until you release them"
             ),
             Self::PayoutConflict { txid } => {
                 write!(f, "transaction {txid}, which sends payouts, is refused: another transaction spends its coins")

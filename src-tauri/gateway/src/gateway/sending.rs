@@ -9,6 +9,40 @@ pub struct Sending {
     inner: Mutex<Inner>,
 }
 
+/// Why nothing could be built for approved payouts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cannot {
+    /// What kind of thing is in the way.
+    pub cause: Cause,
+    /// In full, for people, without the remedy, which each shell names in its own words; it may name balances, paths and what a
+    /// backend said.
+    pub details: String,
+}
+
+/// What keeps approved payouts from being sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The coins are too few: it concerns those that wait for them, and no other.
+    Coins,
+    /// The secret store refused the wallet's words, or has another wallet's: staff may have it asked again.
+    Keyring,
+    /// The network asks for more than the cap.
+    Fees,
+    /// The chain is not watched, or its backend silent.
+    Chain,
+    /// The sender holds, until staff release it.
+    Hold,
+    /// Anything else.
+    Other,
+}
+
+impl Cause {
+    /// That it keeps payouts from being sent, and how.
+    pub(crate) fn because(self, details: impl Into<String>) -> Cannot {
+        Cannot { cause: self, details: details.into() }
+    }
+}
+
 /// The wallet's words could not be had, or were another wallet's.
 #[derive(Debug, Clone)]
 pub(crate) struct KeysRefused {
@@ -19,25 +53,25 @@ pub(crate) struct KeysRefused {
 
 #[derive(Default)]
 struct Inner {
-    waits_for: Option<String>,
+    waits_for: Option<Cannot>,
     keys_refused: Option<KeysRefused>,
 }
 
 impl Sending {
-    /// Why approved payouts wait, for people; `None` where none does, or only for its turn.
+    /// Why approved payouts wait; `None` where none does, or only for its turn.
     #[must_use]
-    pub fn waits_for(&self) -> Option<String> {
+    pub fn waits_for(&self) -> Option<Cannot> {
         self.inner.lock().waits_for.clone()
     }
 
     /// Notes why they wait, and answers whether that is new.
-    pub(crate) fn set_waits_for(&self, reason: Option<String>) -> bool {
+    pub(crate) fn set_waits_for(&self, cannot: Option<Cannot>) -> bool {
         let mut inner = self.inner.lock();
-        let is_new = inner.waits_for != reason;
-        if let Some(reason) = reason.as_ref().filter(|_| is_new) {
-            tracing::warn!(reason, "payouts wait");
+        let is_new = inner.waits_for != cannot;
+        if let Some(cannot) = cannot.as_ref().filter(|_| is_new) {
+            tracing::warn!(reason = cannot.details, "payouts wait");
         }
-        inner.waits_for = reason;
+        inner.waits_for = cannot;
         is_new
     }
 

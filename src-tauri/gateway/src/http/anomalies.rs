@@ -16,6 +16,7 @@ use super::list::list_answer;
 use super::path::RecordId;
 use super::query::{Query, one_of};
 use super::read_permits::{Long, read_on_another_thread};
+use super::resend::asked_for;
 use super::respond::{deprecated, json_answer, resend_answer};
 use crate::anomalies;
 use crate::notifications::resend;
@@ -74,11 +75,7 @@ pub(super) async fn notify(
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
-    caller.may(Permission::PaymentsRead)?;
-    let RecordId(id) = id?;
-    body?;
-    caller.asks(&http)?;
-    http.app.gateway.disk.check_room()?;
+    let id = asked_for(&http, &caller, Permission::PaymentsRead, id, body)?;
     let sees = caller.sees();
     let ids = read_on_another_thread(&http, Long::Record, caller.0.key_id, move |gateway| {
         resend::anomalies_of(gateway, &id, sees)

@@ -19,6 +19,7 @@ use super::list::list_answer;
 use super::path::{PageOf, RecordId};
 use super::query::{Query, one_of};
 use super::read_permits::{Long, read_on_another_thread};
+use super::resend::asked_for;
 use super::respond::{deprecated, json_answer, resend_answer};
 use crate::access::idempotency::Once;
 use crate::field_errors::FieldError;
@@ -120,11 +121,7 @@ pub(super) async fn notify(
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
-    caller.may(Permission::PaymentsRead)?;
-    let RecordId(id) = id?;
-    body?;
-    caller.asks(&http)?;
-    http.app.gateway.disk.check_room()?;
+    let id = asked_for(&http, &caller, Permission::PaymentsRead, id, body)?;
     let queued = resend::resend_payment(&http.app.gateway, id, caller.sees()).await?;
     Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("payment"))?))
 }

@@ -19,6 +19,7 @@ use super::path::RecordId;
 use super::payments::{address_script, idempotency_key};
 use super::query::{Query, one_of};
 use super::read_permits::{Long, read_on_another_thread};
+use super::resend::asked_for;
 use super::respond::{deprecated, json_answer, resend_answer};
 use crate::access::idempotency::Once;
 use crate::field_errors::FieldError;
@@ -61,8 +62,7 @@ pub(super) async fn create(
     let key = caller.0;
     let requester =
         Requester { key_id: Some(key.key_id), name: key.name.clone(), notify_hosts: key.notify_hosts.clone() };
-    let permit = http.read_permits.take(Long::Reckoning, key.key_id).await?;
-    let request = OfferRequest { requester, draft, is_approved, once, permit: Permit::of(permit) };
+    let request = OfferRequest { requester, draft, is_approved, once, permit: reckoning(&http, key.key_id) };
     Ok(match payouts::offer(&http.app.gateway, request).await? {
         Offered::New { record, .. } => json_answer(record),
         Offered::Again(answer) => json_answer(answer),
@@ -127,6 +127,7 @@ async fn list_new(http: Arc<Http>, caller: Caller, uri: &Uri) -> Result<Response
         amount_sats: query.read("btcAmount", parse_btc),
         fiat_total_milli: query.read("fiatTotalAmount", Currency::parse_thousandths),
         key_id: caller.sees().only_key(),
+        requested_by: None,
         // One installation is one merchant.
         nothing: query.text("merchantId").is_some_and(|id| id != merchant_id),
     };
@@ -164,7 +165,7 @@ pub(super) async fn btc_to_fiat(State(http): State<Arc<Http>>, caller: Caller, u
 }
 
 async fn estimate(
-    http: &Http,
+    http: &Arc<Http>,
     caller: &Caller,
     mut query: Query<'_>,
     amount: EstimateAmount<'_>,
@@ -175,8 +176,8 @@ async fn estimate(
         address: query.text("address").map(Into::into),
         field_errors: query.into_field_errors(),
     };
-    let permit = http.read_permits.take(Long::Reckoning, caller.0.key_id).await?;
-    Ok(json_answer(payouts::estimate(&http.app.gateway, request, Permit::of(permit)).await?))
+    let permit = reckoning(http, caller.0.key_id);
+    Ok(json_answer(payouts::estimate(&http.app.gateway, request, permit).await?))
 }
 
 /// `POST /v2/payouts/notify/{id}`
@@ -186,13 +187,15 @@ pub(super) async fn notify(
     id: Result<RecordId, Failure>,
     body: Result<Unused, Failure>,
 ) -> Result<Response, Failure> {
-    caller.may(Permission::PayoutsRead)?;
-    let RecordId(id) = id?;
-    body?;
-    caller.asks(&http)?;
-    http.app.gateway.disk.check_room()?;
+    let id = asked_for(&http, &caller, Permission::PayoutsRead, id, body)?;
     let queued = resend::resend_payout(&http.app.gateway, id, caller.sees()).await?;
     Ok(resend_answer(queued.ok_or_else(|| Failure::not_found("payout"))?))
+}
+
+/// What lets a key's payout be reckoned, once it comes to that.
+fn reckoning(http: &Arc<Http>, key_id: i64) -> Permit {
+    let http = Arc::clone(http);
+    Permit::by(async move { http.read_permits.take(Long::Reckoning, key_id).await })
 }
 
 /// Whether the query asks for an approval at once: the name alone does.

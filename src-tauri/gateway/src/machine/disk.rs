@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// With less room than this nothing new is made, so that what was promised can still be written (interface, "Errors").
-const FREE_BYTES_MIN: u64 = 500_000_000;
+pub(crate) const FREE_BYTES_MIN: u64 = 500_000_000;
 
 /// The system is asked at most so often: a disk does not fill faster.
 const ASK_EVERY: Duration = Duration::from_secs(1);

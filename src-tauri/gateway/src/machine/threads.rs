@@ -60,6 +60,11 @@ impl Threads {
         self.ended.send_if_modified(|ended| ended.is_none() && ended.replace(name).is_none());
     }
 
+    /// Whether one of them has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.borrow().is_some()
+    }
+
     /// Waits until one of them ends, and tells which. Each does in the end, when its owner stops it: ask while none should.
     pub(crate) async fn ended(&self) -> &'static str {
         let mut ended = self.ended.subscribe();

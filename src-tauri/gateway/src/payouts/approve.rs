@@ -17,6 +17,7 @@ use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::settings::Settings;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
+use crate::watcher::batches;
 
 /// Who approves a payout.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,14 +37,18 @@ pub(crate) enum ApproveError {
     #[error("there is no payout {0}")]
     NoSuchPayout(Id),
     /// It was valid for a while.
-    #[error("the offer has expired: ask for a new payout, at the rate of that moment")]
+    #[error(
+        "the offer has expired: ask for a new payout, at the rate of that moment, with a new Idempotency-Key if the request \
+         had one"
+    )]
     OfferExpired,
     /// It was approved before.
-    #[error("this payout is {0} and waits for no approval")]
+    #[error("this payout is {} and waits for no approval{}", .0, after(*.0))]
     NotPending(PayoutState),
     /// It sends back coins that are not there.
     #[error(
-        "the coins that this payout would send back are gone, or have too few confirmations again: wait for them, or dismiss the anomaly"
+        "the coins that this payout would send back are gone, or have too few confirmations again: approve it later; once \
+         the offer has lapsed the anomaly is open again"
     )]
     RefundCoinsGone,
     /// It is beyond the day's limit or the minimum.
@@ -64,6 +69,16 @@ impl ApproveError {
     /// What is wrong with the amount, as field errors; the request named none, so no field is at fault.
     pub(crate) fn limit_errors(refusals: &[LimitRefusal]) -> Vec<FieldError> {
         limit::field_errors(refusals, None)
+    }
+}
+
+/// What can be done where a payout came to nothing; goes on from that it waits for no approval.
+const fn after(state: PayoutState) -> &'static str {
+    match state {
+        PayoutState::Expired | PayoutState::Failed => {
+            ": ask for a new payout, with a new Idempotency-Key if the request had one"
+        }
+        PayoutState::New | PayoutState::Queued | PayoutState::Sent => "",
     }
 }
 
@@ -99,6 +114,11 @@ pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) 
         may_approve(tx, &row, &settings, now)?;
         queue(&mut row, approver.name.clone(), now);
         tx.update_payout(&row)?;
+        if !tx.twins_of_payout(row.seq)?.is_empty() {
+            // Another copy of this wallet had approved the same offer, and paid it.
+            batches::settle_alone(outbox, row, tx.tip_height()?)?;
+            row = tx.payout(&id)?.ok_or(ApproveError::NoSuchPayout(id))?;
+        }
         if approver.is_person {
             tx.audit(now, &approver.name, "payouts approve", &id.to_string())?;
         }

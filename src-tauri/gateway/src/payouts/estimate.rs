@@ -8,7 +8,7 @@ use bitcoin::hashes::Hash as _;
 use tillgate_domain::payout::offer::OfferWorth;
 
 use super::draft::{self, BTC, FIAT};
-use super::funds::{self, Permit};
+use super::funding::{self, Permit};
 use crate::field_errors::FieldError;
 use crate::gateway::Gateway;
 use crate::payments::FieldErrors;
@@ -84,8 +84,12 @@ pub(crate) async fn estimate(
         return Err(invalid(&"is worth less than a satoshi: ask for more"));
     }
     let script = address.flatten().map_or_else(usual_script, |address| address.script);
-    let fee_rate = funds::fee_rate(gateway, &settings).await;
-    let funding = funds::funding_off_thread(gateway, &settings, fee_rate, (worth.amount_sats, script), permit).await?;
+    if gateway.store.read(|reader| funding::is_ours(gateway, reader, &script))? {
+        return Err(EstimateError::Invalid(vec![FieldError::invalid("address", funding::OWN_ADDRESS)]));
+    }
+    let fee_rate = funding::fee_rate(gateway, &settings).await;
+    let funding =
+        funding::funding_off_thread(gateway, &settings, fee_rate, (worth.amount_sats, script), permit).await?;
     let total = worth.total_minor(funding.network_fee_sats, rate, currency);
     Ok(estimate_record(&Estimate {
         amount_sats: worth.amount_sats,

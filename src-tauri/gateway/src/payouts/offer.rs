@@ -12,7 +12,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::approve::{self, Wake};
 use super::draft::{self, BTC, Draft, FIAT, Validated};
-use super::funds::{self, Funding, Permit};
+use super::funding::{self, Funding, Permit};
 use super::limit;
 use crate::access::idempotency::{Once, PriorRequest};
 use crate::field_errors::FieldError;
@@ -51,7 +51,7 @@ pub(crate) struct OfferRequest<'a> {
     pub(crate) is_approved: bool,
     /// Its Idempotency-Key, if it has one.
     pub(crate) once: Option<Once>,
-    /// What it is reckoned under.
+    /// What it is reckoned under; an answer that is given again takes none.
     pub(crate) permit: Permit,
 }
 
@@ -162,9 +162,9 @@ pub(crate) async fn offer_along<A: Along>(
         return Err(OfferError::WalletNotReady.into());
     }
     gateway.disk.check_room().map_err(OfferError::from)?;
-    let fee_rate = funds::fee_rate(gateway, &settings).await;
+    let fee_rate = funding::fee_rate(gateway, &settings).await;
     let (amount_sats, script) = (judged.worth.amount_sats, judged.address.script.clone());
-    let funding = funds::funding_off_thread(gateway, &settings, fee_rate, (amount_sats, script), permit).await?;
+    let funding = funding::funding_off_thread(gateway, &settings, fee_rate, (amount_sats, script), permit).await?;
     let rate_id = gateway.rates.row_id(&gateway.store, judged.currency, &market).await?;
     let id = gateway.entropy.id().map_err(OfferError::from)?;
     let field = judged.field;
@@ -195,9 +195,9 @@ fn judge(
 ) -> Result<(Judged, StoredRate), OfferError> {
     let mut field_errors = mem::take(&mut validated.field_errors);
     if let Some(address) = &validated.address
-        && gateway.store.read(|reader| funds::is_ours(gateway, reader, &address.script))?
+        && gateway.store.read(|reader| funding::is_ours(gateway, reader, &address.script))?
     {
-        field_errors.push(FieldError::invalid("address", funds::OWN_ADDRESS));
+        field_errors.push(FieldError::invalid("address", funding::OWN_ADDRESS));
     }
     let field = match validated.amount {
         Some(OfferAmount::Fiat(_)) => FIAT,
@@ -271,6 +271,8 @@ fn row(
         approved_by: None,
         sent_at: None,
         failure_reason: None,
+        failed_at: None,
+        given_up_by: None,
         batch_seq: None,
         txid: None,
         booked_sats: 0,

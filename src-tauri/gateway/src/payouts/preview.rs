@@ -10,7 +10,7 @@ use tillgate_domain::payout::offer::{OfferAmount, OfferWorth};
 
 use super::draft::{self, BTC, FIAT};
 use super::estimate::usual_script;
-use super::funds::{self, PayoutFeeRate};
+use super::funding::{self, PayoutFeeRate};
 use super::limit;
 use crate::field_errors::FieldError;
 use crate::gateway::Gateway;
@@ -78,7 +78,7 @@ pub(crate) async fn preview(
         Ok(market) => (Some(market.rate), None),
         Err(unavailable) => (None, Some(unavailable.to_string())),
     };
-    let fee_rate = funds::fee_rate(gateway, &settings).await;
+    let fee_rate = funding::fee_rate(gateway, &settings).await;
     gateway.store.read(|reader| {
         let (script, address_problem) = address(gateway, reader, request.address.as_deref())?;
         let (worth, mut amount_problem) = amount(&request, currency, rate);
@@ -97,7 +97,7 @@ pub(crate) async fn preview(
             amount_sats: worth.map(|worth| worth.amount_sats),
             fiat_minor: worth.and_then(|worth| worth.fiat_minor),
             network_fee_sats: None,
-            fee_rate: fee_rate.offered(),
+            fee_rate: fee_rate.capped(),
             fiat_total_minor: None,
             address_problem,
             amount_problem,
@@ -128,12 +128,12 @@ struct Now<'a> {
 
 impl Now<'_> {
     fn most_sats(&self, script: &Script) -> Result<u64, StoreError> {
-        funds::most_sats(self.reader, self.gateway, self.settings, self.fee_rate, script)
+        funding::most_sats(self.reader, self.gateway, self.settings, self.fee_rate, script)
     }
 
     fn add_fee(&self, preview: &mut Preview, script: &Script) -> Result<(), StoreError> {
         let Some(amount_sats) = preview.amount_sats else { return Ok(()) };
-        let funding = funds::funding(self.reader, self.gateway, self.settings, self.fee_rate, (amount_sats, script))?;
+        let funding = funding::funding(self.reader, self.gateway, self.settings, self.fee_rate, (amount_sats, script))?;
         preview.network_fee_sats = Some(funding.network_fee_sats);
         preview.balance_short = funding.balance_short;
         if let (Some(rate), Some(fiat_minor)) = (preview.rate, preview.fiat_minor) {
@@ -156,8 +156,8 @@ fn address(
     let Some(address) = draft::payout_address(&mut wrong, text, gateway.environment.network()) else {
         return Ok((None, first(wrong)));
     };
-    if funds::is_ours(gateway, reader, &address.script)? {
-        return Ok((None, Some(FieldError::invalid("address", funds::OWN_ADDRESS).message)));
+    if funding::is_ours(gateway, reader, &address.script)? {
+        return Ok((None, Some(FieldError::invalid("address", funding::OWN_ADDRESS).message)));
     }
     Ok((Some(address.script), None))
 }

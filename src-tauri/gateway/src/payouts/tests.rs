@@ -1,19 +1,25 @@
 //! Refunds, an anomaly and the payout that sends its coins back, linked both ways; and the moment at which an offer ends.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use tillgate_domain::anomaly::Resolution;
+use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
 use super::approve::judge_state;
-use super::{ApproveError, Approver, OfferError, approve, expire_due};
+use super::{
+    ApproveError, Approver, Draft, OfferError, OfferRequest, Offered, Permit, Requester, approve, expire_due, offer,
+};
+use crate::access::idempotency::Once;
 use crate::access::sees::Sees;
 use crate::anomalies::{RefundError, RefundRequest, refund};
 use crate::notifications::outbox::{self, OutboxError};
 use crate::notifications::refunds::anomaly_after;
 use crate::settings::Act;
+use crate::store::StoreError;
 use crate::store::anomalies::AnomalyRow;
+use crate::store::notify_hosts::NotifyHosts;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const ADDRESS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
@@ -186,4 +192,109 @@ async fn an_approval_whose_client_hung_up_wakes_the_sender_all_the_same() {
     assert_eq!(world.payout(&payout_id).state, PayoutState::Queued);
     let woken = pin!(world.gateway.sender_wake.notified()).poll(&mut Context::from_waker(Waker::noop()));
     assert!(woken.is_ready());
+}
+
+#[tokio::test]
+async fn what_an_earlier_refund_of_the_payment_sent_back_is_not_sent_back_again() {
+    let world = World::new().await;
+    world.make_wallet().await;
+    world.set("minPayoutBtc", "0.00000600").await;
+    let payment = world.payment().await;
+    let price_sats = payment.payment.amount_sats;
+    let (first_sats, second_sats) = (price_sats * 45 / 100, price_sats * 60 / 100);
+    world.pay(&payment, first_sats).await;
+    world.mine(1).await;
+    world.pay(&payment, second_sats).await;
+    world.mine(2).await;
+    let of_kind = |kind| {
+        let rows = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
+        rows.into_iter().find(|row| row.anomaly.kind == kind).unwrap().anomaly
+    };
+    let overpayment = of_kind(AnomalyKind::Overpayment);
+    let surplus_sats = first_sats + second_sats - price_sats;
+    let (refunded, _) = refund(&world.gateway, request(overpayment.id, true)).await.unwrap();
+    assert_eq!(world.payout(&refunded).amount_sats, surplus_sats);
+    world.settle(refunded, PayoutState::Sent).await;
+    // The customer takes the second part back.
+    world.sandbox().reorg(2, false, world.now_ms()).unwrap();
+    world.look().await;
+    world.mine(3).await;
+    let underpayment = of_kind(AnomalyKind::Underpayment);
+    assert_eq!(underpayment.paid_sats, first_sats);
+    let (rest, _) = refund(&world.gateway, request(underpayment.id, false)).await.unwrap();
+    assert_eq!(
+        world.payout(&rest).amount_sats,
+        first_sats - surplus_sats,
+        "all that came and went back is what is there"
+    );
+}
+
+#[tokio::test]
+async fn two_late_payments_of_one_payment_are_both_sent_back_in_full() {
+    let (world, id) = with_late_coins(50_000).await;
+    let (first, _) = refund(&world.gateway, request(id, true)).await.unwrap();
+    let payment = world.now_of(&world.anomaly(&id).payment_id);
+    world.pay(&payment, 40_000).await;
+    world.mine(2).await;
+    let rows = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
+    let other = rows.into_iter().find(|row| row.anomaly.id != id).unwrap().anomaly.id;
+    let (second, _) = refund(&world.gateway, request(other, true)).await.unwrap();
+    assert_eq!((world.payout(&first).amount_sats, world.payout(&second).amount_sats), (50_000, 40_000));
+}
+
+#[tokio::test]
+async fn what_was_sent_back_of_coins_that_are_gone_is_deducted_down_to_nothing() {
+    let (world, id) = with_late_coins(50_000).await;
+    let (first, _) = refund(&world.gateway, request(id, true)).await.unwrap();
+    world.settle(first, PayoutState::Sent).await;
+    world.sandbox().reorg(2, false, world.now_ms()).unwrap();
+    world.look().await;
+    let payment = world.now_of(&world.anomaly(&id).payment_id);
+    world.pay(&payment, 40_000).await;
+    world.mine(2).await;
+    let rows = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
+    let other = rows.into_iter().find(|row| row.anomaly.id != id).unwrap().anomaly.id;
+    let refused = refund(&world.gateway, request(other, true)).await;
+    assert!(matches!(refused, Err(RefundError::ReturnedBefore { returned_sats: 50_000 })), "{refused:?}");
+}
+
+fn offer_of(once: Option<Once>, permit: Permit) -> OfferRequest<'static> {
+    let draft = Draft {
+        btc_amount: Some("0.001".into()),
+        currency: Some("USD".into()),
+        address: Some(ADDRESS.into()),
+        ..Draft::default()
+    };
+    let requester = Requester { key_id: None, name: "cli:ann".to_owned(), notify_hosts: NotifyHosts::default() };
+    OfferRequest { requester, draft, is_approved: false, once, permit }
+}
+
+#[tokio::test]
+async fn no_permit_to_reckon_is_held_while_the_backend_is_asked_for_its_fee_rate() {
+    let (world, _) = with_late_coins(50_000).await;
+    assert_eq!(world.gateway.fee_rate_known(), None);
+    let gateway = Arc::clone(&world.gateway);
+    let taken = Arc::new(AtomicBool::new(false));
+    let permit = {
+        let taken = Arc::clone(&taken);
+        Permit::by(async move {
+            taken.store(gateway.fee_rate_known().is_some(), Ordering::SeqCst);
+            Ok(())
+        })
+    };
+    offer(&world.gateway, offer_of(None, permit)).await.unwrap();
+    assert!(taken.load(Ordering::SeqCst), "the backend had answered by then");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_given_again_needs_no_permit() {
+    let (world, _) = with_late_coins(50_000).await;
+    let once = |key: &str| Some(Once::new(1, "/v2/payouts", key.to_owned(), "", b"{}"));
+    let none_left = || Permit::by(async { Err::<(), _>(StoreError::TooManyReads) });
+    let first = offer(&world.gateway, offer_of(once("k"), Permit::none())).await.unwrap();
+    let Offered::New { record, .. } = first else { panic!("{first:?}") };
+    let again = offer(&world.gateway, offer_of(once("k"), none_left())).await.unwrap();
+    assert_eq!(again, Offered::Again(record.into_bytes()));
+    let other = offer(&world.gateway, offer_of(once("l"), none_left())).await;
+    assert!(matches!(other, Err(OfferError::Store(StoreError::TooManyReads))), "{other:?}");
 }

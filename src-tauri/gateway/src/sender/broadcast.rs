@@ -1,4 +1,4 @@
-//! Offering a stored transaction to the network, and taking over the answer.
+//! Broadcasting a stored transaction, and taking over the answer.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::gateway::{Gateway, StaffWarning};
 use crate::notifications::outbox::{self, Outbox};
 use crate::watcher::batches;
 
-/// Offers the last of `package` behind its unconfirmed ancestors. Taken, or there already: its payouts are SENT. Any other
-/// answer, or none, changes nothing: it is offered again.
+/// Broadcasts the last of `package` behind its unconfirmed ancestors. Taken, or there already: its payouts are SENT. Any other
+/// answer, or none, changes nothing: it is broadcast again.
 pub(super) async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<Transaction>) -> Result<(), SendError> {
     let asking = Arc::clone(gateway);
     let answer = tokio::task::spawn_blocking(move || asking.chain.broadcast(&package));

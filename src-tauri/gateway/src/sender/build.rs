@@ -4,19 +4,19 @@
 use std::sync::Arc;
 
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
+use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
 
-use super::cannot::{Cannot, Cause};
 use super::{QUEUE_MAX, SendError};
 use crate::chain::TxPosition;
 use crate::funds::{self, PayoutFeeRate};
-use crate::gateway::{Gateway, KeysRefused};
+use crate::gateway::{Cannot, Cause, Gateway, KeysRefused};
 use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{Purpose, Secret};
 use crate::notifications::outbox::{self, Outbox};
 use crate::settings::Settings;
 use crate::store::batches::NewVersion;
-use crate::store::coins::Coin;
+use crate::store::coins::{Coin, CoinFacts};
 use crate::store::keychains::Keychain;
 use crate::store::{StoreError, Tx};
 use crate::wallet::Wallet;
@@ -48,6 +48,8 @@ pub(super) enum Built {
     Stale,
     /// Why nothing could be built.
     Cannot(Cannot),
+    /// Why nothing was tried.
+    NotTried(Cannot),
 }
 
 /// Makes a transaction for as many of the waiting payouts as the coins allow. Blocks.
@@ -55,7 +57,7 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     let Some(wallet) = gateway.wallet.get() else { return Ok(cannot("the wallet is not set up")) };
     if rate.is_above_cap() {
         return Ok(Prepared::Cannot(Cause::Fees.because(format!(
-            "the network asks for {} sat/vB now, above feeCapSatVb ({})",
+            "the network asks for {} sat/vB now, above the highest rate that is paid, {} (feeCapSatVb)",
             rate.estimate.to_sat_per_vb_ceil(),
             rate.cap.to_sat_per_vb_ceil()
         ))));
@@ -118,7 +120,7 @@ pub(super) fn sign(
         // Words of another wallet do not become the right ones within a second.
         let reason = error.to_string();
         refuse_keys(gateway, &reason);
-        Cause::Other.because(reason)
+        Cause::Keyring.because(reason)
     })?;
     gateway.sending.note_keys_refused(None);
     fail_points::pass(Point::SignAfter);
@@ -170,7 +172,7 @@ pub(super) async fn store(gateway: &Arc<Gateway>, signed: Signed) -> Result<Buil
         }
         let batch_seq = tx.insert_batch(outbox.now)?;
         signed.payouts.iter().try_for_each(|payout_seq| tx.join_batch(*payout_seq, batch_seq))?;
-        let txid = store_version(outbox, batch_seq, &signed, true)?;
+        let txid = store_version(outbox, batch_seq, &signed, true, None)?;
         Ok(Built::Stored(txid))
     };
     outbox::commit(gateway, None, commit).await
@@ -186,13 +188,14 @@ fn all_wait(tx: &Tx<'_>, payouts: &[i64]) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Whether the coins of a draft are there, unspent by strangers and no other batch's, and its change index is the next.
+/// Whether the coins of a draft are where it saw them, unspent by strangers and no other batch's, and its change index is the
+/// next. What belongs to the batch itself is spent wherever it stands.
 pub(super) fn are_free(tx: &Tx<'_>, draft: &Draft, own_batch: Option<i64>) -> Result<bool, StoreError> {
     for coin in &draft.inputs {
         let Some(facts) = tx.coin_facts(&coin.outpoint)? else { return Ok(false) };
         let batch = tx.live_batch_of_input(&coin.outpoint)?;
         let is_free = match batch {
-            None => facts.spent_by.is_none() && facts.conflict_height.is_none(),
+            None => facts.spent_by.is_none() && facts.conflict_height.is_none() && is_where_seen(coin, &facts),
             Some(batch) => own_batch == Some(batch),
         };
         if !is_free {
@@ -203,12 +206,23 @@ pub(super) fn are_free(tx: &Tx<'_>, draft: &Draft, own_batch: Option<i64>) -> Re
     Ok(tx.keychain(Keychain::Internal)?.is_some_and(|(_, next_index)| next_index == change.index))
 }
 
-/// Stores a signed transaction as the next version of a batch, with its change, and settles the batch.
+/// Whether a coin is still in the block in which it was chosen. Our own change that was in none may be in one by now.
+fn is_where_seen(coin: &SpendableCoin, facts: &CoinFacts) -> bool {
+    match (coin.height, facts.position) {
+        (Some(seen), Position::Block { height }) => seen == height,
+        (Some(_), Position::Mempool | Position::Absent) => false,
+        (None, _) => true,
+    }
+}
+
+/// Stores a signed transaction as the next version of a batch, with its change, and settles the batch. `by` is who has it made
+/// in place of another.
 pub(super) fn store_version(
     outbox: &Outbox<'_>,
     batch_seq: i64,
     signed: &Signed,
     pays: bool,
+    by: Option<String>,
 ) -> Result<Txid, SendError> {
     let tx = outbox.tx;
     let Signed { draft, tx: transaction, payouts } = signed;
@@ -220,6 +234,7 @@ pub(super) fn store_version(
         vsize: transaction.weight().to_vbytes_ceil(),
         outputs: outputs.collect(),
         at: outbox.now,
+        by,
     };
     let txid = tx.store_version(batch_seq, &version)?;
     if let (Some(change), Some(vout)) = (&draft.change, draft.change_vout()) {

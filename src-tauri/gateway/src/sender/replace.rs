@@ -1,14 +1,16 @@
 //! Replacing a stored transaction, on behalf of staff: by one with a higher fee, or by one that gives its payouts up and
 //! pays ourselves. The new version spends all inputs of every version before it, so that any two conflict.
 
+mod target;
+
 use std::sync::Arc;
 
 use bitcoin::{FeeRate, Txid};
-use tillgate_domain::batch::Position;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
 use super::build::{self, Signed};
+use super::held_back::is_paid_otherwise;
 use super::{NO_FEE_RATE, SendError, Sender};
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
@@ -20,14 +22,16 @@ use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, FeeWanted, Means, Paid, Payee};
 use crate::watcher::batches;
+use target::{Target, abandon_target, bump_target, is_a_parent, is_any_held_back, is_in_block, may_sign};
+pub(crate) use target::{may_abandon, may_bump};
 
 /// The transaction that was stored in place of another, and what it pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bumped {
+pub(crate) struct Replaced {
     pub txid: Txid,
 }
 
-/// Why nothing was replaced.
+/// Why nothing was replaced, without the remedy, which each shell names in its own words.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReplaceError {
     /// There is no such payout.
@@ -37,11 +41,11 @@ pub(crate) enum ReplaceError {
     #[error("the payout is {0}: {1}")]
     State(PayoutState, &'static str),
     /// Several payouts share the transaction.
-    #[error("{} payouts share the transaction, and all would be given up: {}; say --all if you want that", .0.len(), list(.0))]
+    #[error("{} payouts share the transaction, and all would be given up: {}", .0.len(), list(.0))]
     Shared(Vec<Id>),
     /// The fee that is needed is above the cap.
     #[error(
-        "the replacement must pay {needed} sat/vB, above feeCapSatVb ({cap}): give --fee-rate {needed} if you want that"
+        "the replacement must pay {needed} sat/vB, above the highest rate that is paid unasked, {cap} (feeCapSatVb)"
     )]
     AboveCap {
         /// In sat/vB, rounded up.
@@ -50,7 +54,7 @@ pub(crate) enum ReplaceError {
         cap: u64,
     },
     /// The sender holds.
-    #[error("the sender holds: {0}; `tillgate payouts release` lets it go on")]
+    #[error("the sender holds: {0}")]
     Held(String),
     /// It cannot be built or signed.
     #[error("it cannot be replaced now: {0}")]
@@ -75,13 +79,6 @@ impl From<OutboxError> for ReplaceError {
     }
 }
 
-/// A batch whose transaction is to be replaced.
-struct Target {
-    batch_seq: i64,
-    payouts: Vec<PayoutRow>,
-    versions: Vec<VersionRow>,
-}
-
 /// How it is to be replaced.
 #[derive(Clone, Copy)]
 enum By {
@@ -89,21 +86,18 @@ enum By {
     GivingUp,
 }
 
-const NOTHING_STORED: &str = "nothing was signed for it yet";
-const CONFIRMED: &str = "its transaction is in a block";
-const GIVEN_UP: &str = "it is being given up already";
-const NOT_APPROVED: &str = "it was never approved";
-const OVER: &str = "nothing more will be sent";
-const SENT_ELSEWHERE: &str = "another copy of this wallet sent it";
-const CHANGE_SPENT: &str = "a later transaction spends the change of its own: give that one up first, or bump it";
-
 impl Sender {
     /// Replaces the transaction of a payout, or the last one along its change, by one with a higher fee: at
     /// `fee_rate_sat_vb`, or at the estimate; at least what BIP125 asks. It has succeeded once it is stored.
     ///
     /// # Errors
     /// Why not; nothing was changed then.
-    pub(crate) async fn bump(&self, id: Id, fee_rate_sat_vb: Option<u32>, actor: &str) -> Result<Bumped, ReplaceError> {
+    pub(crate) async fn bump(
+        &self,
+        id: Id,
+        fee_rate_sat_vb: Option<u32>,
+        actor: &str,
+    ) -> Result<Replaced, ReplaceError> {
         let fee_rate = fee_rate_sat_vb.map(FeeRate::from_sat_per_vb_u32);
         let target = self.gateway.store.read(|reader| {
             let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
@@ -117,7 +111,7 @@ impl Sender {
     ///
     /// # Errors
     /// Why not; nothing was changed then.
-    pub(crate) async fn abandon(&self, id: Id, all: bool, actor: &str) -> Result<Option<Bumped>, ReplaceError> {
+    pub(crate) async fn abandon(&self, id: Id, all: bool, actor: &str) -> Result<Option<Replaced>, ReplaceError> {
         let target = self.gateway.store.read(|reader| {
             let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
             abandon_target(reader, &payout, all)
@@ -140,15 +134,15 @@ impl Sender {
             if payout.state != PayoutState::Queued || payout.batch_seq.is_some() {
                 return Err(ReplaceError::Stale);
             }
-            // Who it was is in the audit log; shops read this.
-            batches::fail(outbox, payout, "it was given up by staff")?;
+            // Shops read the reason, and not who it was.
+            batches::fail(outbox, payout, "it was given up by staff", Some(actor.clone()))?;
             outbox.tx.audit(outbox.now, &actor, "payouts abandon", &id.to_string())?;
             Ok(())
         };
         outbox::commit(&self.gateway, None, give_up).await
     }
 
-    async fn replace(&self, id: Id, target: Target, by: By, actor: &str) -> Result<Bumped, ReplaceError> {
+    async fn replace(&self, id: Id, target: Target, by: By, actor: &str) -> Result<Replaced, ReplaceError> {
         let mut again = self.again.lock().await;
         let gateway = Arc::clone(&self.gateway);
         let settings = gateway.settings.snapshot();
@@ -172,29 +166,25 @@ impl Sender {
             }
             let versions = tx.versions(batch_seq)?;
             let is_same = versions.len() == count && !versions.iter().any(is_in_block);
-            if !is_same || !build::are_free(tx, &signed.draft, Some(batch_seq))? || is_a_parent(tx, &versions)? {
+            let may_take_its_place = match by {
+                By::HigherFee { .. } => !is_a_parent(tx, &versions)? && !is_any_held_back(tx, &versions)?,
+                By::GivingUp => !is_a_parent(tx, &versions)? || is_paid_otherwise(tx, batch_seq)?,
+            };
+            if !is_same || !build::are_free(tx, &signed.draft, Some(batch_seq))? || !may_take_its_place {
                 return Err(ReplaceError::Stale);
             }
-            let txid = build::store_version(outbox, batch_seq, &signed, matches!(by, By::HigherFee { .. }))?;
+            let pays = matches!(by, By::HigherFee { .. });
+            let txid = build::store_version(outbox, batch_seq, &signed, pays, Some(actor.clone()))?;
             tx.audit(outbox.now, &actor, act, &id.to_string())?;
-            Ok(Bumped { txid })
+            Ok(Replaced { txid })
         };
-        let bumped = outbox::commit(&self.gateway, None, store).await?;
-        // It is stored: whatever the network answers, it is offered again.
-        if let Err(error) = again.offer_new(&self.gateway, bumped.txid).await {
-            tracing::error!(%error, "a replacement could not be offered to the network yet");
+        let replaced = outbox::commit(&self.gateway, None, store).await?;
+        // It is stored: whatever the network answers, it is broadcast again.
+        if let Err(error) = again.broadcast_new(&self.gateway, replaced.txid).await {
+            tracing::error!(%error, "a replacement could not be broadcast yet");
         }
-        Ok(bumped)
+        Ok(replaced)
     }
-}
-
-/// Whether the transaction of a payout may be replaced by one with a higher fee.
-///
-/// # Errors
-/// Why not.
-pub(crate) fn may_bump(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), ReplaceError> {
-    bump_target(reader, payout)?;
-    may_sign(reader)
 }
 
 /// What a bump would pay.
@@ -220,107 +210,6 @@ pub(crate) fn bump_fee(reader: &Reader<'_>, payout: &PayoutRow, wanted: FeeRate)
     Ok(BumpFee { now_sats: newest.fee_sats, fee_sats: fee.sats(newest.vsize), vsize: newest.vsize })
 }
 
-/// Whether a payout may be given up, all those that share its transaction included.
-///
-/// # Errors
-/// Why not.
-pub(crate) fn may_abandon(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), ReplaceError> {
-    match abandon_target(reader, payout, true)? {
-        Some(_) => may_sign(reader),
-        None => Ok(()),
-    }
-}
-
-fn may_sign(reader: &Reader<'_>) -> Result<(), ReplaceError> {
-    reader.sender_hold()?.map_or(Ok(()), |hold| Err(ReplaceError::Held(hold.reason)))
-}
-
-fn bump_target(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Target, ReplaceError> {
-    let batch_seq = payout.batch_seq.ok_or(ReplaceError::State(payout.state, why_no_batch(payout)))?;
-    may_replace(payout, &target(reader, batch_seq)?)?;
-    let last = target(reader, last_along_the_change(reader, batch_seq)?)?;
-    may_replace(payout, &last)?;
-    Ok(last)
-}
-
-/// What is to be replaced; `None` where nothing is stored yet.
-fn abandon_target(reader: &Reader<'_>, payout: &PayoutRow, all: bool) -> Result<Option<Target>, ReplaceError> {
-    let Some(batch_seq) = payout.batch_seq else {
-        return match payout.state {
-            PayoutState::Queued => Ok(None),
-            PayoutState::New | PayoutState::Expired | PayoutState::Sent | PayoutState::Failed => {
-                Err(ReplaceError::State(payout.state, why_no_batch(payout)))
-            }
-        };
-    };
-    let target = target(reader, batch_seq)?;
-    may_replace(payout, &target)?;
-    if is_a_parent(reader, &target.versions)? {
-        return Err(ReplaceError::State(payout.state, CHANGE_SPENT));
-    }
-    if target.payouts.len() > 1 && !all {
-        return Err(ReplaceError::Shared(target.payouts.iter().map(|payout| payout.id).collect()));
-    }
-    Ok(Some(target))
-}
-
-const fn why_no_batch(payout: &PayoutRow) -> &'static str {
-    match payout.state {
-        PayoutState::New | PayoutState::Expired => NOT_APPROVED,
-        PayoutState::Queued => NOTHING_STORED,
-        PayoutState::Sent => SENT_ELSEWHERE,
-        PayoutState::Failed => OVER,
-    }
-}
-
-fn target(reader: &Reader<'_>, batch_seq: i64) -> Result<Target, StoreError> {
-    Ok(Target { batch_seq, payouts: reader.payouts_of_batch(batch_seq)?, versions: reader.versions(batch_seq)? })
-}
-
-fn may_replace(payout: &PayoutRow, target: &Target) -> Result<(), ReplaceError> {
-    let refused = |why| Err(ReplaceError::State(payout.state, why));
-    match payout.state {
-        PayoutState::New | PayoutState::Expired => return refused(NOT_APPROVED),
-        PayoutState::Failed => return refused(OVER),
-        PayoutState::Queued | PayoutState::Sent => {}
-    }
-    if target.versions.iter().any(is_in_block) {
-        return refused(CONFIRMED);
-    }
-    if target.versions.iter().any(|version| !version.pays) {
-        return refused(GIVEN_UP);
-    }
-    Ok(())
-}
-
-fn is_in_block(version: &VersionRow) -> bool {
-    matches!(version.position, Position::Block { .. })
-}
-
-/// Whether another live batch rests on one of these: then none may take its place.
-fn is_a_parent(reader: &Reader<'_>, versions: &[VersionRow]) -> Result<bool, StoreError> {
-    for version in versions {
-        if !reader.live_batches_on(&version.txid)?.is_empty() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// The last batch along the change of this one. Change is one output, so there is one line.
-fn last_along_the_change(reader: &Reader<'_>, batch_seq: i64) -> Result<i64, StoreError> {
-    let mut last = batch_seq;
-    'down: loop {
-        for version in reader.versions(last)? {
-            if let Some(next) = reader.live_batches_on(&version.txid)?.into_iter().find(|next| *next != last) {
-                last = next;
-                continue 'down;
-            }
-        }
-        return Ok(last);
-    }
-}
-
 fn sign(
     gateway: &Gateway,
     settings: &Settings,
@@ -332,7 +221,7 @@ fn sign(
     let wanted = match by {
         By::HigherFee { fee_rate: Some(wanted) } => wanted,
         By::HigherFee { fee_rate: None } => rate.estimate,
-        By::GivingUp => rate.offered(),
+        By::GivingUp => rate.capped(),
     };
     let (required, optional, tip_height, change_index, fee) = gateway.store.read(|reader| {
         let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;

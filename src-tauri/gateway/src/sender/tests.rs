@@ -1,8 +1,14 @@
 //! Payouts sent on the sandbox, under all that a backend, a crash or another copy of the wallet may do.
 
+mod alarms;
+mod copies;
 mod fees;
+mod held_back;
 mod laws;
+mod overdue;
+mod released;
 mod replaced;
 mod sent;
+mod stored;
 mod support;
 mod twins;

@@ -22,6 +22,8 @@ pub struct VersionRow {
     pub fee_sats: u64,
     pub vsize: u64,
     pub created_at: Timestamp,
+    /// Who had it made in place of another; `None` for the sender.
+    pub made_by: Option<String>,
     /// When a backend took it for the first time.
     pub accepted_at: Option<Timestamp>,
     /// Where the last look found it.
@@ -39,13 +41,14 @@ pub struct NewVersion {
     /// Output numbers with the payouts that they pay.
     pub outputs: Vec<(u32, i64)>,
     pub at: Timestamp,
+    /// Who has it made in place of another; `None` for the sender.
+    pub by: Option<String>,
 }
 
 /// A batch without its versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchRow {
     pub seq: i64,
-    pub created_at: Timestamp,
     /// Whether its inputs belong to it: until one of its transactions is final, or none can be mined any more.
     pub live: bool,
     /// What the ledger holds of the fee of a transaction that gave it up.
@@ -53,7 +56,7 @@ pub struct BatchRow {
 }
 
 /// In the order in which [`read`] reads them.
-const COLUMNS: &str = "v.txid, v.batch_seq, v.number, v.pays, v.fee_sats, v.vsize, v.created_at, v.accepted_at, \
+const COLUMNS: &str = "v.txid, v.batch_seq, v.number, v.pays, v.fee_sats, v.vsize, v.created_at, v.made_by, v.accepted_at, \
      v.position, v.block_height, t.raw";
 
 const FROM: &str = "FROM versions AS v JOIN transactions AS t ON t.txid = v.txid";
@@ -61,15 +64,13 @@ const FROM: &str = "FROM versions AS v JOIN transactions AS t ON t.txid = v.txid
 impl Reader<'_> {
     /// The batch of this number.
     pub fn batch(&self, seq: i64) -> Result<Option<BatchRow>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT seq, created_at, live, booked_fee_sats FROM batches WHERE seq = ?1")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT seq, live, booked_fee_sats FROM batches WHERE seq = ?1")?;
         let mut rows = query.query([seq])?;
         rows.next()?
             .map(|row| {
                 Ok(BatchRow {
                     seq: row.get("seq")?,
-                    created_at: values::time(row, "created_at")?,
                     live: row.get("live")?,
                     booked_fee_sats: row.get("booked_fee_sats")?,
                 })
@@ -156,9 +157,9 @@ impl Tx<'_> {
         self.store_transaction(&new.tx, &txid, new.at)?;
         self.connection
             .prepare_cached(
-                "INSERT INTO versions (txid, batch_seq, number, pays, fee_sats, vsize, created_at, position) \
-                 VALUES (?1, ?2, (SELECT ifnull(max(number), 0) + 1 FROM versions WHERE batch_seq = ?2), ?3, ?4, ?5, ?6, \
-                 'absent')",
+                "INSERT INTO versions (txid, batch_seq, number, pays, fee_sats, vsize, created_at, made_by, \
+                 position) VALUES (?1, ?2, (SELECT ifnull(max(number), 0) + 1 FROM versions WHERE batch_seq = ?2), ?3, ?4, \
+                 ?5, ?6, ?7, 'absent')",
             )?
             .execute(params![
                 txid.as_byte_array(),
@@ -166,7 +167,8 @@ impl Tx<'_> {
                 new.pays,
                 sats_column(new.fee_sats),
                 sats_column(new.vsize),
-                new.at.ms()
+                new.at.ms(),
+                new.by,
             ])?;
         for (vout, payout_seq) in &new.outputs {
             self.connection
@@ -225,6 +227,7 @@ fn read(row: &Row<'_>) -> Result<VersionRow, StoreError> {
         fee_sats: values::sats(row, "fee_sats")?,
         vsize: values::sats(row, "vsize")?,
         created_at: values::time(row, "created_at")?,
+        made_by: row.value("made_by")?,
         accepted_at: values::optional_time(row, "accepted_at")?,
         position: values::batch_position(row)?,
         tx: consensus::deserialize(&row.value::<Vec<u8>>("raw")?).map_err(|_| StoreError::BadValue("raw"))?,

@@ -17,6 +17,7 @@ use rusqlite::wal::CheckpointMode;
 use rusqlite::{Connection, ErrorCode, MAIN_DB};
 
 use super::{StoreError, open};
+use crate::machine::disk::FREE_BYTES_MIN;
 use crate::machine::fail_points;
 use crate::machine::threads::{Thread, Threads};
 
@@ -27,8 +28,11 @@ const PAGES: u32 = 4_096;
 /// that come again further on, of which only the last has to be copied.
 const TIMES_WITHOUT_IDLE: u32 = 8;
 
-/// Checkpointed by the commit itself after so many times [`PAGES`]: the thread does not get on, or is not there.
-const TIMES_AT_MOST: u32 = 32;
+/// Checkpointed by the commit itself after so many times [`PAGES`] (256 MiB): the thread does not get on, or is not there.
+const TIMES_AT_MOST: u32 = 16;
+
+/// So large the WAL leaves much of what is kept free on the disk to what it is kept free for.
+const _: () = assert!(TIMES_AT_MOST as u64 * PAGES as u64 * 4_096 <= FREE_BYTES_MIN - 200_000_000);
 
 /// The writer is idle when it has committed nothing for so long.
 const IDLE: Duration = Duration::from_millis(10);
@@ -199,7 +203,7 @@ mod tests {
         let times = |due: &mut Due| (1..=150).filter(|pages| due.at(*pages, *pages == 1)).collect::<Vec<_>>();
         assert_eq!(times(&mut due), [8, 64, 128]);
         assert_eq!(times(&mut due), [8, 64, 128]);
-        assert!(!due.is_overdue(255) && due.is_overdue(256));
+        assert!(!due.is_overdue(127) && due.is_overdue(128));
     }
 
     /// A database whose WAL is checkpointed when it has grown to eight pages, and to 64 under load.

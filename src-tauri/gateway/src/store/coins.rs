@@ -57,7 +57,7 @@ pub struct UnspentCoin {
 const COINBASE_MATURITY: u32 = 100;
 
 /// Coins of each kind, oldest and largest, among which a transaction chooses: more inputs than one of ours can have.
-const CHOICE_MAX: u32 = 1_500;
+pub(crate) const CHOICE_MAX: u32 = 1_500;
 
 const COLUMNS: &str = "c.txid AS txid, c.vout AS vout, c.keychain AS keychain, c.derivation_index AS derivation_index, \
      c.amount_sats AS amount_sats, c.block_height AS block_height";
@@ -80,7 +80,7 @@ const UNCONFIRMED_CHANGE: &str = "batches AS b JOIN versions AS v ON v.batch_seq
 
 /// What the wallet holds, in satoshis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sums {
+pub struct CoinSums {
     /// Inputs of our stored transactions of which none is in a block.
     pub locked_sats: u64,
     /// Customers' coins that are in no block yet.
@@ -169,7 +169,7 @@ impl Reader<'_> {
     }
 
     /// What is locked, and what is on its way to us.
-    pub fn coin_sums(&self) -> Result<Sums, StoreError> {
+    pub fn coin_sums(&self) -> Result<CoinSums, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT (SELECT ifnull(sum(c.amount_sats), 0) FROM batches AS b JOIN batch_inputs AS i ON i.batch_seq = b.seq \
              JOIN coins AS c ON c.txid = i.txid AND c.vout = i.vout WHERE b.pending = 1 AND i.live = 1 AND NOT EXISTS \
@@ -180,7 +180,7 @@ impl Reader<'_> {
         query.query_row([], |row| Ok((row.get("locked")?, row.get("pending")?))).map_err(StoreError::from).and_then(
             |(locked, pending): (i64, i64)| {
                 let sats = |value| u64::try_from(value).map_err(|_| StoreError::BadValue("amount_sats"));
-                Ok(Sums { locked_sats: sats(locked)?, pending_sats: sats(pending)? })
+                Ok(CoinSums { locked_sats: sats(locked)?, pending_sats: sats(pending)? })
             },
         )
     }
@@ -193,9 +193,10 @@ impl Reader<'_> {
         rows.next()?.map(values::batch_position).transpose()
     }
 
-    /// The change that a transaction makes for us.
+    /// What a transaction pays to this wallet and to no payment: our change, and addresses that were given to no payment here.
     pub fn change_coins(&self, txid: &Txid) -> Result<Vec<(OutPoint, CoinFacts)>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT vout FROM coins WHERE txid = ?1 AND keychain = 1")?;
+        let mut query =
+            self.connection.prepare_cached("SELECT vout FROM coins WHERE txid = ?1 AND payment_seq IS NULL")?;
         let vouts = query.query_map([txid.as_byte_array()], |row| row.get("vout"))?.collect::<Result<Vec<u32>, _>>()?;
         let outpoints = vouts.into_iter().map(|vout| OutPoint { txid: *txid, vout });
         outpoints
@@ -203,11 +204,11 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// The sum of the coins that a transaction makes for us as change.
+    /// The sum of the same.
     pub fn change_of_sats(&self, txid: &Txid) -> Result<u64, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT ifnull(sum(amount_sats), 0) AS sats FROM coins WHERE txid = ?1 AND keychain = 1")?;
+        let mut query = self.connection.prepare_cached(
+            "SELECT ifnull(sum(amount_sats), 0) AS sats FROM coins WHERE txid = ?1 AND payment_seq IS NULL",
+        )?;
         let mut rows = query.query([txid.as_byte_array()])?;
         rows.next()?.map_or(Ok(0), |row| values::sats(row, "sats"))
     }

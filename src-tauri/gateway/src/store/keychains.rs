@@ -41,6 +41,20 @@ impl Reader<'_> {
         Ok(query.query_row([keychain.column()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
 
+    /// Ranges of the external keychain's indices, both ends included, that were given to no payment here.
+    pub fn skipped_addresses(&self) -> Result<Vec<(u32, u32)>, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT first_index, last_index FROM skipped_addresses")?;
+        Ok(query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+    }
+
+    /// Whether a stored transaction of ours pays its change to this index of the internal keychain.
+    pub fn is_change_index_of_ours(&self, index: u32) -> Result<bool, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT 1 FROM coins AS c JOIN versions AS v ON v.txid = c.txid WHERE c.keychain = 1 AND c.derivation_index = ?1",
+        )?;
+        Ok(query.exists([index])?)
+    }
+
     /// Whether a wallet exists.
     pub fn has_wallet(&self) -> Result<bool, StoreError> {
         let mut statement = self.connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM keychains)")?;
@@ -57,6 +71,22 @@ impl Tx<'_> {
         self.connection
             .prepare_cached("INSERT INTO keychains (keychain, descriptor, next_index) VALUES (?1, ?2, 0)")?
             .execute((keychain.column(), descriptor))?;
+        Ok(())
+    }
+
+    /// Notes that an index of the external keychain that no payment has was seen in use: it and those before it that are
+    /// still free are given to no payment any more.
+    pub fn skip_addresses_to(&self, index: u32) -> Result<(), StoreError> {
+        let next_index = self.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
+        if index < next_index {
+            return Ok(());
+        }
+        self.connection
+            .prepare_cached("INSERT INTO skipped_addresses (first_index, last_index) VALUES (?1, ?2)")?
+            .execute((next_index, index))?;
+        self.connection
+            .prepare_cached("UPDATE keychains SET next_index = ?1 + 1 WHERE keychain = ?2")?
+            .execute((index, Keychain::External.column()))?;
         Ok(())
     }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use bitcoin::OutPoint;
-use rusqlite::Row;
+use bitcoin::hashes::Hash as _;
+use rusqlite::{Row, params};
 
 use super::values::{self, Columns as _};
 use super::{Reader, StoreError};
@@ -26,33 +27,97 @@ pub struct Labelled {
     pub label: String,
 }
 
+/// Where a page of labels begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LabelsFrom {
+    /// What transactions behind this id are for, with their outputs and the addresses of payments.
+    Transactions(Vec<u8>),
+    /// What the addresses of payouts behind this script are for.
+    PayoutAddresses(Vec<u8>),
+}
+
 /// What is said of each thing: of one transaction there may be several payouts to tell of.
 #[derive(Default)]
 struct Labels(BTreeMap<(LabelledKind, String), Vec<String>>);
 
-/// Coins with the payments that they came for. A payment without coins has no label: nobody else knows its address.
-const OF_PAYMENTS: &str = "SELECT c.txid, c.vout, p.id, p.address, p.merchant_transaction_id AS said \
-     FROM coins AS c JOIN payments AS p ON p.seq = c.payment_seq ORDER BY c.txid, c.vout";
+/// The last transaction of a page of so many outputs, and how many outputs there are. It is told whole.
+const LAST_TXID: &str = "SELECT max(txid) AS last, count(*) AS outputs FROM (SELECT txid FROM coins WHERE txid > ?1 \
+     UNION ALL SELECT txid FROM version_outputs WHERE txid > ?1 ORDER BY txid LIMIT ?2)";
+
+/// Coins with the payments that they came for. A payment without coins has no label: nobody else knows its address. That is
+/// labelled with the first of its transactions.
+const OF_PAYMENTS: &str = "SELECT c.txid, c.vout, p.id, p.address, p.merchant_transaction_id AS said, \
+     NOT EXISTS (SELECT 1 FROM receipts AS r WHERE r.payment_seq = p.seq AND r.txid < c.txid) AS is_first \
+     FROM coins AS c JOIN payments AS p ON p.seq = c.payment_seq WHERE c.txid > ?1 AND c.txid <= ?2 \
+     ORDER BY c.txid, c.vout";
 
 /// The outputs of our own transactions that pay payouts.
-const OF_PAYOUTS: &str = "SELECT o.txid, o.vout, p.id, p.address, ifnull(p.comment, '') AS said \
-     FROM version_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq ORDER BY o.txid, o.vout";
+const OF_PAYOUTS: &str = "SELECT o.txid, o.vout, p.id, p.address, ifnull(p.comment, '') AS said, 0 AS is_first \
+     FROM version_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq WHERE o.txid > ?1 AND o.txid <= ?2 \
+     ORDER BY o.txid, o.vout";
 
-const OF_ANOMALIES: &str = "SELECT id, kind, txids FROM anomalies ORDER BY seq";
+const OF_ANOMALIES: &str = "SELECT id, kind, payment_seq, txids FROM anomalies ORDER BY seq";
 
-const OF_CHANGE: &str = "SELECT txid, vout FROM coins WHERE keychain = 1 ORDER BY txid, vout";
+/// The coins of a payment that came in a transaction.
+const COINS_OF: &str = "SELECT txid, vout FROM coins WHERE txid = ?1 AND payment_seq = ?2 ORDER BY vout";
+
+const OF_CHANGE: &str =
+    "SELECT txid, vout FROM coins WHERE keychain = 1 AND txid > ?1 AND txid <= ?2 ORDER BY txid, vout";
+
+/// Payouts that have a transaction, those of the same address one after the other.
+const OF_PAYOUT_ADDRESSES: &str = "SELECT script, id, address, ifnull(comment, '') AS said FROM payouts \
+     WHERE script > ?1 AND script <= ?2 AND batch_seq IS NOT NULL ORDER BY script, created_at, seq";
+
+const LAST_SCRIPT: &str = "SELECT max(script) AS last, count(*) AS outputs FROM (SELECT script FROM payouts \
+     WHERE script > ?1 AND batch_seq IS NOT NULL ORDER BY script LIMIT ?2)";
+
+/// Behind each id of a transaction, and each script.
+const BEHIND_ALL: [u8; 33] = [0xff; 33];
 
 impl Reader<'_> {
-    /// All labels: of payments that got coins, of anomalies, of payouts that have a transaction, and of our change.
-    pub fn labels(&self) -> Result<Vec<Labelled>, StoreError> {
+    /// The labels of so many outputs or payouts, and where they go on: of payments that got coins, of anomalies, of payouts
+    /// that have a transaction, and of our change.
+    pub fn labels(&self, from: &LabelsFrom, limit: u32) -> Result<(Vec<Labelled>, Option<LabelsFrom>), StoreError> {
+        match from {
+            LabelsFrom::Transactions(after) => {
+                let (last, is_end) = self.last_of_page(LAST_TXID, after, limit)?;
+                let labels = self.labels_of_transactions(after, &last)?;
+                let next =
+                    if is_end { LabelsFrom::PayoutAddresses(Vec::new()) } else { LabelsFrom::Transactions(last) };
+                Ok((labels.all(), Some(next)))
+            }
+            LabelsFrom::PayoutAddresses(after) => {
+                let (last, is_end) = self.last_of_page(LAST_SCRIPT, after, limit)?;
+                let mut labels = Labels::default();
+                let mut query = self.connection.prepare_cached(OF_PAYOUT_ADDRESSES)?;
+                let mut rows = query.query(params![after, last])?;
+                while let Some(row) = rows.next()? {
+                    labels.add(LabelledKind::Address, row.get("address")?, &sentence(row, "Payout")?);
+                }
+                Ok((labels.all(), (!is_end).then_some(LabelsFrom::PayoutAddresses(last))))
+            }
+        }
+    }
+
+    /// The key with which a page ends, and whether nothing follows.
+    fn last_of_page(&self, statement: &str, after: &[u8], limit: u32) -> Result<(Vec<u8>, bool), StoreError> {
+        let mut query = self.connection.prepare_cached(statement)?;
+        let (last, outputs): (Option<Vec<u8>>, u32) =
+            query.query_row(params![after, limit], |row| Ok((row.get("last")?, row.get("outputs")?)))?;
+        Ok(last.filter(|_| outputs == limit).map_or((BEHIND_ALL.to_vec(), true), |last| (last, false)))
+    }
+
+    fn labels_of_transactions(&self, after: &[u8], last: &[u8]) -> Result<Labels, StoreError> {
         let mut labels = Labels::default();
         for (statement, what) in [(OF_PAYMENTS, "Payment"), (OF_PAYOUTS, "Payout")] {
             let mut query = self.connection.prepare_cached(statement)?;
-            let mut rows = query.query([])?;
+            let mut rows = query.query(params![after, last])?;
             while let Some(row) = rows.next()? {
                 let (label, outpoint) = (sentence(row, what)?, outpoint(row)?);
                 labels.add(LabelledKind::Transaction, outpoint.txid.to_string(), &label);
-                labels.add(LabelledKind::Address, row.get("address")?, &label);
+                if row.get("is_first")? {
+                    labels.add(LabelledKind::Address, row.get("address")?, &label);
+                }
                 labels.add(LabelledKind::Output, outpoint.to_string(), &label);
             }
         }
@@ -60,16 +125,24 @@ impl Reader<'_> {
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
             let label = format!("Anomaly {} ({})", values::id(row, "id")?, row.value::<String>("kind")?);
-            for txid in values::txids(row, "txids")? {
+            let txids = values::txids(row, "txids")?;
+            for txid in
+                txids.into_iter().filter(|txid| txid.as_byte_array()[..] > *after && txid.as_byte_array()[..] <= *last)
+            {
                 labels.add(LabelledKind::Transaction, txid.to_string(), &label);
+                let mut coins = self.connection.prepare_cached(COINS_OF)?;
+                let mut coins = coins.query(params![txid.as_byte_array(), row.get::<_, i64>("payment_seq")?])?;
+                while let Some(coin) = coins.next()? {
+                    labels.add(LabelledKind::Output, outpoint(coin)?.to_string(), &label);
+                }
             }
         }
         let mut query = self.connection.prepare_cached(OF_CHANGE)?;
-        let mut rows = query.query([])?;
+        let mut rows = query.query(params![after, last])?;
         while let Some(row) = rows.next()? {
             labels.add(LabelledKind::Output, outpoint(row)?.to_string(), "Change");
         }
-        Ok(labels.all())
+        Ok(labels)
     }
 }
 

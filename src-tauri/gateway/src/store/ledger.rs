@@ -44,9 +44,32 @@ pub struct NewEntry {
     pub rates_seq: Option<i64>,
 }
 
+/// Where a row stands among all: they are in the order of their times, and those of one time as they were written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub at: Timestamp,
+    pub seq: i64,
+}
+
+/// Which rows to read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LedgerPart {
+    /// From then on.
+    pub from: Option<Timestamp>,
+    /// Before then.
+    pub to: Option<Timestamp>,
+    /// Behind this row.
+    pub after: Option<Place>,
+    /// None that was written after the row of this number.
+    pub last_seq: Option<i64>,
+    /// So many at most.
+    pub limit: u32,
+}
+
 /// A movement as the statement tells it.
 #[derive(Debug, Clone)]
 pub struct Entry {
+    pub seq: i64,
     pub at: Timestamp,
     pub kind: LedgerKind,
     pub sats: i64,
@@ -55,10 +78,10 @@ pub struct Entry {
     pub payment: Option<(Id, Currency, Rate)>,
     /// The payout that it is about, with its currency and rate.
     pub payout: Option<(Id, Currency, Rate)>,
-    /// The anomaly whose coins that payout sends back.
+    /// The anomaly whose coins that payout sends back, or that was raised for coins that do not count.
     pub anomaly_id: Option<Id>,
-    /// The rates of its moment, as [`Tx::rates_seq`] wrote them.
-    pub rates: Option<String>,
+    /// The row with the rates of its moment.
+    pub rates_seq: Option<i64>,
     /// Whether its transaction is one of ours that gave payouts up.
     pub gives_up: bool,
 }
@@ -112,19 +135,25 @@ impl FromStr for LedgerKind {
 }
 
 impl Reader<'_> {
-    /// The sum of all rows: the balance.
+    /// The sum of all rows, which is kept with them: the balance.
     pub fn ledger_sats(&self) -> Result<i64, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT sats FROM ledger_sum")?;
+        Ok(query.query_row([], |row| row.get(0))?)
+    }
+
+    /// The same, added up anew from all rows.
+    pub fn added_up_ledger_sats(&self) -> Result<i64, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT ifnull(sum(sats), 0) FROM ledger")?;
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// The balance as coins and payouts tell it, without the ledger: customers' coins in blocks and what strangers paid to
-    /// our change; less what payouts that are SENT pay, and their shares of the fees of the transactions that their records
+    /// The balance as coins and payouts tell it, without the ledger: customers' coins in blocks and what else came to
+    /// this wallet; less what payouts that are SENT pay, and their shares of the fees of the transactions that their records
     /// name; less the fees of transactions that gave up; and what other copies of the wallet did.
     pub fn reckoned_balance_sats(&self) -> Result<i64, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT (SELECT ifnull(sum(amount_sats), 0) FROM coins WHERE keychain = 0 AND position = 'block') \
-             + (SELECT ifnull(sum(amount_sats), 0) FROM coins AS c WHERE keychain = 1 AND position = 'block' \
+            "SELECT (SELECT ifnull(sum(amount_sats), 0) FROM coins WHERE payment_seq IS NOT NULL AND position = 'block') \
+             + (SELECT ifnull(sum(amount_sats), 0) FROM coins AS c WHERE payment_seq IS NULL AND position = 'block' \
                 AND NOT EXISTS (SELECT 1 FROM versions AS v WHERE v.txid = c.txid) \
                 AND NOT EXISTS (SELECT 1 FROM twins AS w WHERE w.txid = c.txid)) \
              - (SELECT ifnull(sum(amount_sats), 0) FROM payouts WHERE state = 'SENT') \
@@ -140,21 +169,37 @@ impl Reader<'_> {
         Ok(query.query_row([], |row| row.get(0))?)
     }
 
-    /// The movements of a period, the oldest first: `from` belongs to it, `to` does not.
-    pub fn ledger_entries(&self, from: Option<Timestamp>, to: Option<Timestamp>) -> Result<Vec<Entry>, StoreError> {
+    /// Some of the movements, the oldest first.
+    pub fn ledger_page(&self, part: &LedgerPart) -> Result<Vec<Entry>, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT l.at, l.kind, l.sats, l.txid, p.id AS payment_id, p.currency AS payment_currency, \
+            "SELECT l.seq, l.at, l.kind, l.sats, l.txid, p.id AS payment_id, p.currency AS payment_currency, \
              p.rate AS payment_rate, o.id AS payout_id, o.currency AS payout_currency, o.rate AS payout_rate, \
-             a.id AS anomaly_id, r.rates AS rates, \
+             ifnull(a.id, (SELECT id FROM anomalies WHERE l.kind = 'ANOMALY' AND payment_seq = l.payment_seq \
+             AND txid = l.txid ORDER BY seq LIMIT 1)) AS anomaly_id, l.rates_seq, \
              v.pays IS NOT NULL AND v.pays = 0 AS gives_up \
              FROM ledger AS l LEFT JOIN payments AS p ON p.seq = l.payment_seq \
              LEFT JOIN payouts AS o ON o.seq = l.payout_seq LEFT JOIN anomalies AS a ON a.seq = o.anomaly_seq \
-             LEFT JOIN ledger_rates AS r ON r.seq = l.rates_seq LEFT JOIN versions AS v ON v.txid = l.txid \
-             WHERE l.at >= ?1 AND l.at < ?2 ORDER BY l.at, l.seq",
+             LEFT JOIN versions AS v ON v.txid = l.txid \
+             WHERE (l.at, l.seq) > (?1, ?2) AND l.at < ?3 AND l.seq <= ?4 ORDER BY l.at, l.seq LIMIT ?5",
         )?;
-        let from = from.map_or(i64::MIN, Timestamp::ms);
-        let to = to.map_or(i64::MAX, Timestamp::ms);
-        query.query_and_then([from, to], read)?.collect()
+        // Rows are numbered from 1.
+        let from = part.from.map_or((i64::MIN, 0), |from| (from.ms(), 0));
+        let (at, seq) = part.after.map_or(from, |after| from.max((after.at.ms(), after.seq)));
+        let to = part.to.map_or(i64::MAX, Timestamp::ms);
+        let last_seq = part.last_seq.unwrap_or(i64::MAX);
+        query.query_and_then(params![at, seq, to, last_seq, part.limit], read)?.collect()
+    }
+
+    /// The number of the row that was written last; 0 where there is none.
+    pub fn ledger_last_seq(&self) -> Result<i64, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT ifnull(max(seq), 0) FROM ledger")?;
+        Ok(query.query_row([], |row| row.get(0))?)
+    }
+
+    /// The rates of a moment, as [`Tx::rates_seq`] wrote them.
+    pub fn ledger_rates(&self, seq: i64) -> Result<Option<String>, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT rates FROM ledger_rates WHERE seq = ?1")?;
+        Ok(query.query_row([seq], |row| row.get(0)).optional()?)
     }
 
     /// What a payment's receipts should stand in the ledger with, and do not: coins in a block, by what counts of them and
@@ -234,6 +279,7 @@ fn read(row: &Row<'_>) -> Result<Entry, StoreError> {
         Ok(Some((id, currency, Rate::parse(&rate).map_err(|_| StoreError::BadValue("rate"))?)))
     };
     Ok(Entry {
+        seq: row.value("seq")?,
         at: values::time(row, "at")?,
         kind: values::parsed(row, "kind")?,
         sats: row.value("sats")?,
@@ -249,7 +295,7 @@ fn read(row: &Row<'_>) -> Result<Entry, StoreError> {
             row.value("payout_rate")?,
         )?,
         anomaly_id: values::optional_id(row, "anomaly_id")?,
-        rates: row.value("rates")?,
+        rates_seq: row.value("rates_seq")?,
         gives_up: row.value("gives_up")?,
     })
 }

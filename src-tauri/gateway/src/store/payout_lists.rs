@@ -31,6 +31,8 @@ pub struct PayoutFilter {
     pub fiat_total_milli: Option<i64>,
     /// Asked for by this key.
     pub key_id: Option<i64>,
+    /// Asked for by whoever has this name: an API key's, or `cli:…` or `panel:…`.
+    pub requested_by: Option<String>,
     /// Matches nothing, whatever else is asked for.
     pub nothing: bool,
 }
@@ -44,6 +46,7 @@ enum Way {
     Amount,
     OpenStates,
     Key,
+    Requester,
     States,
     Creation,
 }
@@ -133,7 +136,9 @@ impl PayoutFilter {
         let states: Vec<_> = PayoutState::ALL.into_iter().filter(|state| self.states.contains(state)).collect();
         let arms: Vec<&[PayoutState]> = match way {
             Way::OpenStates | Way::States => states.chunks(1).collect(),
-            Way::Transaction | Way::Script | Way::Total | Way::Amount | Way::Key | Way::Creation => vec![&states],
+            Way::Transaction | Way::Script | Way::Total | Way::Amount | Way::Key | Way::Requester | Way::Creation => {
+                vec![&states]
+            }
         };
         let mut parts = Vec::with_capacity(arms.len());
         for states in arms {
@@ -160,6 +165,7 @@ impl PayoutFilter {
             Self { amount_sats: Some(_), .. } => Way::Amount,
             Self { states, .. } if !states.is_empty() && states.iter().all(is_open) => Way::OpenStates,
             Self { key_id: Some(_), .. } => Way::Key,
+            Self { requested_by: Some(_), .. } => Way::Requester,
             Self { states, .. } if !states.is_empty() => Way::States,
             Self { .. } => Way::Creation,
         }
@@ -201,6 +207,10 @@ impl PayoutFilter {
         }
         if let Some(key_id) = self.key_id {
             terms.push(format!("{}key_id = {}", plus(way == Way::Key), bind(Value::Integer(key_id))));
+        }
+        if let Some(name) = &self.requested_by {
+            let name = bind(Value::Text(name.clone()));
+            terms.push(format!("{}requested_by = {name}", plus(way == Way::Requester)));
         }
         if let Some(from) = self.from {
             terms.push(format!("created_at >= {}", bind(Value::Integer(from.ms()))));

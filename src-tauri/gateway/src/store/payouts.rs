@@ -53,6 +53,10 @@ pub struct PayoutRow {
     pub sent_at: Option<Timestamp>,
     /// Why it FAILED, for people.
     pub failure_reason: Option<String>,
+    /// When it FAILED.
+    pub failed_at: Option<Timestamp>,
+    /// Who gave it up while nothing was signed for it.
+    pub given_up_by: Option<String>,
     /// The payouts that share its transaction.
     pub batch_seq: Option<i64>,
     /// The transaction that its record names.
@@ -78,7 +82,7 @@ pub struct NewPayout {
 const COLUMNS: &str = "p.seq, p.id, p.state, p.amount_sats, p.script, p.address, p.currency, p.rate, p.fiat_minor, \
      p.fiat_total_minor, p.network_fee_sats, p.balance_short, p.key_id, p.requested_by, p.merchant_name, p.comment, \
      p.notification_url, p.anomaly_seq, a.id AS anomaly_id, p.created_at, p.expires_at, p.approved_at, p.approved_by, \
-     p.sent_at, p.failure_reason, p.batch_seq, p.txid, p.booked_sats, p.booked_fee_sats, p.current_at";
+     p.sent_at, p.failure_reason, p.failed_at, p.given_up_by, p.batch_seq, p.txid, p.booked_sats, p.booked_fee_sats, p.current_at";
 
 const FROM: &str = "FROM payouts AS p LEFT JOIN anomalies AS a ON a.seq = p.anomaly_seq";
 
@@ -169,7 +173,8 @@ impl Tx<'_> {
     pub fn update_payout(&self, row: &PayoutRow) -> Result<(), StoreError> {
         let mut update = self.connection.prepare_cached(
             "UPDATE payouts SET state = ?2, approved_at = ?3, approved_by = ?4, sent_at = ?5, failure_reason = ?6, \
-             txid = ?7, booked_sats = ?8, booked_fee_sats = ?9, current_at = ?10 WHERE seq = ?1",
+             txid = ?7, booked_sats = ?8, booked_fee_sats = ?9, current_at = ?10, failed_at = ?11, given_up_by = ?12 \
+             WHERE seq = ?1",
         )?;
         update.execute(params![
             row.seq,
@@ -182,6 +187,8 @@ impl Tx<'_> {
             row.booked_sats,
             row.booked_fee_sats,
             row.current_at.ms(),
+            row.failed_at.map(Timestamp::ms),
+            row.given_up_by,
         ])?;
         Ok(())
     }
@@ -214,6 +221,8 @@ fn read(row: &Row<'_>) -> Result<PayoutRow, StoreError> {
         approved_by: row.value("approved_by")?,
         sent_at: values::optional_time(row, "sent_at")?,
         failure_reason: row.value("failure_reason")?,
+        failed_at: values::optional_time(row, "failed_at")?,
+        given_up_by: row.value("given_up_by")?,
         batch_seq: row.value("batch_seq")?,
         txid: values::optional_txid(row, "txid")?,
         booked_sats: row.value("booked_sats")?,

@@ -6,6 +6,11 @@ use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx};
 
+/// The longest text of several reasons, in bytes; of more than fit the first ones and the last are told.
+const REASONS_MAX: usize = 1_500;
+
+const OTHERS: &str = "; others; and ";
+
 /// Why the sender holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
@@ -24,11 +29,18 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Lets the sender hold; the first reason stays.
+    /// Lets the sender hold. A second reason is told beside the first, so that nobody releases it unread.
     pub fn hold_sender(&self, since: Timestamp, reason: &str) -> Result<(), StoreError> {
+        let reasons = match self.sender_hold()? {
+            None => reason.to_owned(),
+            Some(hold) if hold.reason.contains(reason) => return Ok(()),
+            Some(hold) => and(&hold.reason, reason),
+        };
         self.connection
-            .prepare_cached("INSERT OR IGNORE INTO sender_hold (one, since, reason) VALUES (1, ?1, ?2)")?
-            .execute(params![since.ms(), reason])?;
+            .prepare_cached(
+                "INSERT INTO sender_hold (one, since, reason) VALUES (1, ?1, ?2) ON CONFLICT (one) DO UPDATE SET reason = ?2",
+            )?
+            .execute(params![since.ms(), reasons])?;
         Ok(())
     }
 
@@ -36,4 +48,12 @@ impl Tx<'_> {
     pub fn release_sender(&self) -> Result<bool, StoreError> {
         Ok(self.connection.prepare_cached("DELETE FROM sender_hold")?.execute([])? > 0)
     }
+}
+
+fn and(reasons: &str, reason: &str) -> String {
+    let first = reasons.split(OTHERS).next().unwrap_or_default();
+    if first.len() == reasons.len() && reasons.len() + reason.len() < REASONS_MAX {
+        return format!("{reasons}; {reason}");
+    }
+    format!("{first}{OTHERS}{reason}")
 }

@@ -84,16 +84,23 @@ impl Reader<'_> {
         txids.iter().filter_map(|txid| self.twin(txid).transpose()).collect()
     }
 
-    /// The approved payouts that an output of a twin may pay: their address exactly their amount, nothing of ours in a block,
-    /// and no other output of this twin. Those that wait before those that failed or were sent, the oldest first.
+    /// Whether a twin pays a payout of a batch.
+    pub fn has_twins(&self, batch_seq: i64) -> Result<bool, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT 1 FROM payouts AS p JOIN twin_outputs AS o ON o.payout_seq = p.seq WHERE p.batch_seq = ?1",
+        )?;
+        Ok(query.exists([batch_seq])?)
+    }
+
+    /// The payouts that an output of a twin may pay: their address exactly their amount, and no other output
+    /// of this twin. Those that wait before those that failed or were sent, offers last, the oldest first.
     pub fn payouts_like(&self, script: &Script, amount_sats: u64, twin: &Txid) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
             &format!(
-                "p.script = ?1 AND p.amount_sats = ?2 AND p.approved_at IS NOT NULL \
+                "p.script = ?1 AND p.amount_sats = ?2 \
+                 AND (p.approved_at IS NOT NULL OR p.state = 'NEW') \
                  AND NOT EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = p.seq AND o.txid = ?3) \
-                 AND NOT EXISTS (SELECT 1 FROM versions AS v WHERE v.batch_seq = p.batch_seq AND v.pays = 1 \
-                 AND v.position = 'block') \
-                 ORDER BY CASE p.state WHEN 'QUEUED' THEN 0 WHEN 'FAILED' THEN 1 ELSE 2 END, p.batch_seq IS NOT NULL, \
+                 ORDER BY CASE p.state WHEN 'QUEUED' THEN 0 WHEN 'FAILED' THEN 1 WHEN 'NEW' THEN 3 ELSE 2 END, p.batch_seq IS NOT NULL, \
                  p.approved_at, p.seq LIMIT {LIKE_MAX}"
             ),
             params![script.as_bytes(), values::sats_column(amount_sats), twin.as_byte_array()],

@@ -4,7 +4,7 @@
 //! payment that an address is given to says its index. So one that was given to a payment which was never stored may be
 //! given again after a restart: nobody has seen it.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -23,11 +23,18 @@ use crate::settings::AddressType;
 /// Addresses derived ahead: a burst of five thousand payments, and half as many again.
 const AHEAD: usize = 8_192;
 
+/// So many are known beyond those that were given before a look asks about any: another copy of the wallet gives the same
+/// ones in the same order, and among so many one at least is paid.
+const KNOWN_AHEAD: usize = 200;
+
 /// While so many are left, the pool is filled up only when nobody asks: the processor is for the payments then.
 const ENOUGH: usize = AHEAD / 4;
 
 /// Nobody asks when nobody has asked for so long.
 const QUIET: Duration = Duration::from_millis(10);
+
+/// Whoever waits for the thread that derives looks so often whether it has ended.
+const LOOKS_AFTER: Duration = Duration::from_millis(100);
 
 /// Addresses derived between two looks at what is asked: whoever finds none ready waits for one such batch.
 const BATCH: usize = 16;
@@ -58,9 +65,12 @@ struct Shared {
     derived: Condvar,
 }
 
+#[derive(Default)]
 struct Ahead {
     /// In the order of their indices, without a gap.
     ready: VecDeque<Address>,
+    /// The index of each that is ready, and of those that were skipped, by its script.
+    scripts: HashMap<ScriptBuf, u32>,
     /// Counts what was given.
     given: u64,
     /// Some were given since `ready` held [`AHEAD`].
@@ -80,17 +90,26 @@ pub(super) struct KeychainAddresses {
 }
 
 impl AddressPool {
-    /// Reads a public descriptor and starts to derive from `next_index`, the first that was never given.
+    /// Reads a public descriptor and starts to derive from `next_index`, the first that was never given. `skipped` are ranges
+    /// of indices before it, both ends included, that another copy of the wallet gave.
     ///
     /// # Errors
     /// When it is no ranged public descriptor, or the thread cannot be started.
-    pub fn start(descriptor: &str, network: Network, next_index: u32) -> Result<Self, WalletError> {
+    pub fn start(
+        descriptor: &str,
+        network: Network,
+        next_index: u32,
+        skipped: &[(u32, u32)],
+    ) -> Result<Self, WalletError> {
         let keychain = KeychainAddresses::of(descriptor, network)?;
         let first = keychain.derive(next_index)?;
         let dust_limit_sats = first.script.minimal_non_dust().to_sat();
-        let ahead =
-            Ahead { ready: VecDeque::from([first]), given: 0, filling: true, exhausted_at: None, stopping: false };
-        let ahead = Mutex::new(ahead);
+        let mut ahead = Ahead::default();
+        for index in skipped.iter().flat_map(|(first, last)| *first..=*last) {
+            ahead.scripts.insert(keychain.derive(index)?.script, index);
+        }
+        ahead.push(first);
+        let ahead = Mutex::new(Ahead { filling: true, ..ahead });
         let shared = Arc::new(Shared { keychain, ahead, wanted: Condvar::new(), derived: Condvar::new() });
         let worker = Arc::clone(&shared);
         let threads = Threads::default();
@@ -111,7 +130,7 @@ impl AddressPool {
                 ahead.filling = true;
                 self.shared.wanted.notify_one();
             }
-            if let Some(address) = ahead.ready.pop_front() {
+            if let Some(address) = ahead.pop() {
                 ahead.given += 1;
                 return Ok(address);
             }
@@ -122,10 +141,36 @@ impl AddressPool {
         }
     }
 
-    /// Whether a script is one of those that were derived ahead and given to nobody yet.
+    /// The index of a script that was given to nobody here: derived ahead, or skipped.
     #[must_use]
-    pub fn is_ahead(&self, script: &Script) -> bool {
-        self.shared.lock().ready.iter().any(|address| *address.script == *script)
+    pub fn index_ahead(&self, script: &Script) -> Option<u32> {
+        self.shared.lock().scripts.get(script).copied()
+    }
+
+    /// Waits until so many are derived ahead that what another copy of the wallet gave is known (a few milliseconds, once).
+    /// Answers whether it is: not where the thread that derives has ended.
+    #[must_use]
+    pub fn wait_until_known_ahead(&self) -> bool {
+        let mut ahead = self.shared.lock();
+        while ahead.ready.len() < KNOWN_AHEAD && ahead.exhausted_at.is_none() {
+            if ahead.stopping || self.threads.has_ended() {
+                return false;
+            }
+            self.shared.derived.wait_for(&mut ahead, LOOKS_AFTER);
+        }
+        true
+    }
+
+    /// Gives nobody an address up to this index any more: another copy of the wallet gave it.
+    pub fn skip_to_beyond(&self, index: u32) {
+        let mut ahead = self.shared.lock();
+        while ahead.ready.front().is_some_and(|address| address.index <= index) {
+            // What comes to one of these later is found by its script all the same.
+            ahead.ready.pop_front();
+            ahead.given += 1;
+        }
+        ahead.filling = true;
+        self.shared.wanted.notify_one();
     }
 
     /// Waits until the thread that derives ends, and tells its name. It does not while all is well.
@@ -168,7 +213,7 @@ impl Shared {
             }
             let exhausted = batch.len() < BATCH;
             let mut ahead = self.lock();
-            ahead.ready.extend(batch.drain(..));
+            batch.drain(..).for_each(|address| ahead.push(address));
             ahead.exhausted_at = exhausted.then_some(next_index);
             self.derived.notify_all();
             if exhausted {
@@ -198,6 +243,19 @@ impl Shared {
             }
         }
         false
+    }
+}
+
+impl Ahead {
+    fn push(&mut self, address: Address) {
+        self.scripts.insert(address.script.clone(), address.index);
+        self.ready.push_back(address);
+    }
+
+    fn pop(&mut self) -> Option<Address> {
+        let address = self.ready.pop_front()?;
+        self.scripts.remove(&address.script);
+        Some(address)
     }
 }
 
@@ -259,7 +317,7 @@ mod tests {
             AddressType::Bip84 => wallet(|keychain| Bip84(master, keychain)),
             AddressType::Bip86 => wallet(|keychain| Bip86(master, keychain)),
         };
-        (AddressPool::start(&descriptors.external, NETWORK, next_index).unwrap(), wallet)
+        (AddressPool::start(&descriptors.external, NETWORK, next_index, &[]).unwrap(), wallet)
     }
 
     fn wallet<T: DescriptorTemplate + Clone + Send + 'static>(template: impl Fn(KeychainKind) -> T) -> Wallet {
@@ -317,10 +375,16 @@ mod tests {
             thread::yield_now();
         }
         let script = |keychain, index| wallet.peek_address(keychain, index).address.script_pubkey();
-        assert!(pool.is_ahead(&script(KeychainKind::External, 0)) && pool.is_ahead(&script(KeychainKind::External, 2)));
+        assert!(
+            pool.index_ahead(&script(KeychainKind::External, 0)) == Some(0)
+                && pool.index_ahead(&script(KeychainKind::External, 2)) == Some(2)
+        );
         let given = pool.give().unwrap();
-        assert!(!pool.is_ahead(&given.script) && pool.is_ahead(&script(KeychainKind::External, 1)));
-        assert!(!pool.is_ahead(&script(KeychainKind::Internal, 1)));
+        assert!(
+            pool.index_ahead(&given.script).is_none()
+                && pool.index_ahead(&script(KeychainKind::External, 1)) == Some(1)
+        );
+        assert!(pool.index_ahead(&script(KeychainKind::Internal, 1)).is_none());
     }
 
     #[test]

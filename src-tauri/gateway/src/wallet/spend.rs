@@ -23,6 +23,7 @@ pub(crate) use check::check;
 pub(crate) use estimate::{fee_for_one, most};
 pub(crate) use fee::{FeeWanted, Paid};
 pub(crate) use payee::BadPayee;
+pub(crate) use select::least_worth_spending;
 pub(crate) use sign::sign;
 
 use bitcoin::absolute::LockTime;
@@ -117,11 +118,14 @@ pub(crate) struct Draft {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DraftError {
     /// The coins are worth too little.
-    #[error("the coins that can be spent come to {available_sats} satoshis, and {needed_sats} are needed with the fee")]
+    #[error(
+        "the coins that can be spent come to {available_sats} satoshis without those of which the fee would take more \
+         than half, and {needed_sats} are needed with the fee"
+    )]
     NotEnough {
         /// Amounts and fee.
         needed_sats: u64,
-        /// What all coins are worth that are worth more than it costs to spend them.
+        /// What all coins are worth that are worth spending.
         available_sats: u64,
     },
     /// The coins are worth enough, but no choice of them stays within the limits.

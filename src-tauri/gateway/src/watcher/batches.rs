@@ -11,6 +11,7 @@ use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::notifications::refunds;
+use crate::store::alarms::AlarmKind;
 use crate::store::batches::VersionRow;
 use crate::store::ledger::LedgerKind;
 use crate::store::payouts::PayoutRow;
@@ -39,9 +40,9 @@ pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Re
     let rows = tx.versions(batch_seq)?;
     let mut batch = tx.batch(batch_seq)?.ok_or(StoreError::BadValue("batches.seq"))?;
     let versions = rows.iter().map(|row| facts(tx, row)).collect::<Result<Vec<_>, _>>()?;
-    let gave_up = rows.iter().find(|row| !row.pays && matches!(row.position, Position::Block { .. }));
+    let gave_up = rows.iter().find(|row| !row.pays && row.position.is_in_block());
     let reason = if gave_up.is_some() { GIVEN_UP } else { RULED_OUT };
-    let mut warnings = Vec::new();
+    let (mut warnings, mut is_wanted) = (Vec::new(), false);
     let payouts = tx.payouts_of_batch(batch_seq)?;
     let count = payouts.len() as u64;
     for (index, payout) in (0u64..).zip(payouts) {
@@ -49,12 +50,13 @@ pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Re
             let version = rows.iter().find(|row| row.txid == txid && row.pays);
             version.map_or(0, |version| batch::fee_share_sats(version.fee_sats, count, index))
         };
-        warnings.extend(settle_payout(outbox, payout, &versions, share, reason, tip_height)?);
+        let (state, warning) = settle_payout(outbox, payout, &versions, share, reason, tip_height)?;
+        warnings.extend(warning);
+        // What failed has no claim on its coins any more, also where the conflict vanishes again: only a block changes that.
+        is_wanted |= matches!(state, PayoutState::Queued | PayoutState::Sent);
     }
-    // What failed has no claim on its coins any more, also where the conflict vanishes again: only a block changes that.
-    let is_wanted = |payout: &PayoutRow| matches!(payout.state, PayoutState::Queued | PayoutState::Sent);
     let is_pending = batch::is_pending(&versions, tip_height);
-    batch.live = is_pending && tx.payouts_of_batch(batch_seq)?.iter().any(is_wanted);
+    batch.live = is_pending && is_wanted;
     let fee_of_giving_up = gave_up.filter(|_| !batch.live).map_or(0, |row| sats(row.fee_sats));
     if batch.booked_fee_sats != -fee_of_giving_up {
         let about = About { txid: gave_up.map(|row| row.txid), ..About::default() };
@@ -74,19 +76,27 @@ pub(crate) fn settle_alone(
     payout: PayoutRow,
     tip_height: u32,
 ) -> Result<Option<StaffWarning>, OutboxError> {
-    settle_payout(outbox, payout, &[], |_| 0, RULED_OUT, tip_height)
+    Ok(settle_payout(outbox, payout, &[], |_| 0, RULED_OUT, tip_height)?.1)
 }
 
-/// Makes a payout that has no stored transaction FAILED.
+/// Makes a payout that has no stored transaction FAILED; `by` is who gave it up.
 ///
 /// # Errors
 /// When it cannot be stored.
-pub(crate) fn fail(outbox: &Outbox<'_>, mut row: PayoutRow, reason: &str) -> Result<(), OutboxError> {
+pub(crate) fn fail(
+    outbox: &Outbox<'_>,
+    mut row: PayoutRow,
+    reason: &str,
+    by: Option<String>,
+) -> Result<(), OutboxError> {
     row.state = PayoutState::Failed;
     row.failure_reason = Some(reason.to_owned());
+    row.failed_at = Some(outbox.now);
+    row.given_up_by = by;
     save(outbox, row, true)
 }
 
+/// Answers its state after it, and what staff should know.
 fn settle_payout(
     outbox: &Outbox<'_>,
     mut row: PayoutRow,
@@ -94,7 +104,7 @@ fn settle_payout(
     fee_share_sats: impl FnOnce(Txid) -> u64,
     reason: &str,
     tip_height: u32,
-) -> Result<Option<StaffWarning>, OutboxError> {
+) -> Result<(PayoutState, Option<StaffWarning>), OutboxError> {
     let twins = outbox.tx.twins_of_payout(row.seq)?;
     let twins = twins.iter().map(|twin| twin_facts(outbox.tx, twin)).collect::<Result<Vec<_>, _>>()?;
     let settled = batch::settle(row.state, versions, &twins, tip_height);
@@ -106,16 +116,21 @@ fn settle_payout(
         (from, to) if from == to => {}
         (from, PayoutState::Sent) => {
             row.sent_at = Some(outbox.now);
-            row.failure_reason = None;
+            (row.failure_reason, row.failed_at, row.given_up_by) = (None, None, None);
             if from == PayoutState::Failed {
+                outbox.tx.raise_alarm(AlarmKind::FailedPayoutWasSent, row.seq, outbox.now)?;
                 warning = Some(StaffWarning::FailedPayoutWasSent { payout_id: row.id });
             }
         }
-        (_, PayoutState::Failed) => row.failure_reason = Some(reason.to_owned()),
+        (_, PayoutState::Failed) => {
+            row.failure_reason = Some(reason.to_owned());
+            row.failed_at = Some(outbox.now);
+        }
         _ => {}
     }
-    let is_mined = |payer: &Version| payer.pays && matches!(payer.position, Position::Block { .. });
-    if versions.iter().any(is_mined) && twins.iter().any(is_mined) {
+    let is_mined = |payer: &Version| payer.pays && payer.position.is_in_block();
+    if versions.iter().chain(&twins).filter(|payer| is_mined(payer)).count() > 1 {
+        outbox.tx.raise_alarm(AlarmKind::PayoutPaidTwice, row.seq, outbox.now)?;
         warning = Some(StaffWarning::PayoutPaidTwice { payout_id: row.id });
     }
     let fee = row.txid.map_or(0, fee_share_sats);
@@ -125,7 +140,7 @@ fn settle_payout(
     if row != before {
         save(outbox, row, is_notified)?;
     }
-    Ok(warning)
+    Ok((settled.state, warning))
 }
 
 /// Brings a payout's rows of the ledger up to date. Until it is SENT it is reckoned as nothing.
@@ -168,7 +183,8 @@ pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, St
     })
 }
 
-fn twin_facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
+/// Where a transaction of another copy of the wallet stands, and what rules it out.
+pub(crate) fn twin_facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
     let TwinRow { txid, position, .. } = *twin;
     let ours = conflict_height(reader, &twin.tx, &txid, ANCESTORS_MAX)?;
     let conflict_height = [twin.conflict_height, ours].into_iter().flatten().min();

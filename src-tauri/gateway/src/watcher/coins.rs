@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
-use tillgate_domain::batch::Position;
 
 use super::batches::Touched;
 use super::{batches, twins};
@@ -14,30 +13,41 @@ use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::store::StoreError;
 use crate::store::coins::Coin;
+use crate::store::keychains::Keychain;
 use crate::store::ledger::LedgerKind;
 
 /// What one transaction does to our coins.
 #[derive(Debug)]
 pub(super) struct Move {
     pub facts: Arc<TxFacts>,
-    /// Our change that it makes.
+    /// What else it pays to this wallet: our change, and addresses that were given to no payment here.
     pub change: Vec<Coin>,
     /// Our coins that it spends.
     pub spends: Vec<OutPoint>,
 }
 
-/// Takes over the change that a transaction makes. All of a look is made before any of it is spent.
-pub(super) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<(), StoreError> {
+/// Takes over what a transaction pays to this wallet, but not to payments. All of a look is made before any of it is spent.
+pub(super) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Option<StaffWarning>, StoreError> {
     let (tx, facts) = (outbox.tx, &moved.facts);
     if facts.position == TxPosition::Absent || moved.change.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     tx.store_transaction(&facts.tx, txid, outbox.now)?;
+    let mut warning = None;
     for coin in &moved.change {
+        let is_new = !tx.has_coin(&coin.outpoint)?;
         tx.store_coin(coin, &facts.position)?;
-        tx.use_change_index(coin.index)?;
+        match coin.keychain {
+            Keychain::External => {
+                tx.skip_addresses_to(coin.index)?;
+                if is_new {
+                    warning = Some(twins::notice_address(outbox, txid)?);
+                }
+            }
+            Keychain::Internal => tx.use_change_index(coin.index)?,
+        }
     }
-    Ok(())
+    Ok(warning)
 }
 
 /// Takes over what a transaction spends, or that it is gone. The coins that it spends are stored already.
@@ -62,7 +72,7 @@ pub(super) fn take(
         touched.batches.insert(batch_seq);
         return Ok(None);
     }
-    if !moved.spends.is_empty() {
+    if !moved.spends.is_empty() || twins::makes_its_own_change(tx, &moved.change)? {
         return twins::take(outbox, txid, facts, touched);
     }
     book_change_of_strangers(outbox, txid)?;
@@ -129,10 +139,10 @@ pub(super) fn settle(
     Ok(warnings)
 }
 
-/// Somebody paid one of our change addresses: coins of no payment.
+/// Somebody paid our change, or an address that was given to no payment here: coins of no payment.
 fn book_change_of_strangers(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
     for (outpoint, coin) in outbox.tx.change_coins(txid)? {
-        let is_in_block = matches!(coin.position, Position::Block { .. });
+        let is_in_block = coin.position.is_in_block();
         let sats = if is_in_block { batches::sats(coin.amount_sats) } else { 0 };
         if sats != coin.booked_sats {
             let about = About { txid: Some(*txid), ..About::default() };

@@ -95,7 +95,7 @@ pub(super) fn take(gateway: &Gateway, watched: Option<&WatchedChain>, at: Timest
 
 /// The first answer of a look. One that begins with the chain's first block tells what becomes of all that we know.
 fn first_view<'a>(gateway: &'a Gateway, token: Option<&[u8]>) -> Result<(View, Ours<'a>), WatchError> {
-    let mut ours = Ours::new(gateway);
+    let mut ours = Ours::new(gateway)?;
     if token.is_some() {
         let view = gateway.chain.look(&LookRequest { token, watch: &ours })?;
         if !view.from_start {

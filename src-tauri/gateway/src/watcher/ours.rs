@@ -4,8 +4,9 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use bitcoin::{Amount, OutPoint, Transaction, Txid};
+use bitcoin::{Amount, OutPoint, Script, Transaction, Txid};
 
+use super::WatchError;
 use crate::chain::WatchList;
 use crate::gateway::Gateway;
 use crate::store::coins::Coin;
@@ -17,7 +18,7 @@ use crate::store::{Reader, StoreError};
 pub(super) struct Found {
     /// What it pays to payments, by their numbers: the derivation index, and output numbers with satoshis.
     pub payments: BTreeMap<i64, (u32, Vec<(u32, u64)>)>,
-    /// Our change that it makes.
+    /// What else it pays to this wallet: our change, and addresses that were given to no payment here.
     pub change: Vec<Coin>,
     /// Our coins that it spends.
     pub spends: Vec<OutPoint>,
@@ -36,9 +37,16 @@ pub(super) struct Ours<'a> {
 }
 
 impl<'a> Ours<'a> {
-    pub(super) fn new(gateway: &'a Gateway) -> Self {
+    /// What of the chain is ours, addresses that another copy of the wallet gave included.
+    ///
+    /// # Errors
+    /// When those cannot be derived: the program is stopping.
+    pub(super) fn new(gateway: &'a Gateway) -> Result<Self, WatchError> {
+        if gateway.wallet.get().is_some_and(|wallet| !wallet.addresses.wait_until_known_ahead()) {
+            return Err(WatchError::BrokenOff);
+        }
         let (found, made) = (RefCell::default(), RefCell::default());
-        Self { gateway, txids: Vec::new(), found, made, error: Cell::new(None) }
+        Ok(Self { gateway, txids: Vec::new(), found, made, error: Cell::new(None) })
     }
 
     /// Wants to be told of every transaction that we know, too.
@@ -70,11 +78,7 @@ impl<'a> Ours<'a> {
                 let outpoint = OutPoint { txid: *txid, vout };
                 if let Some((seq, index)) = reader.payment_of_script(&output.script_pubkey)? {
                     found.payments.entry(seq).or_insert_with(|| (index, Vec::new())).1.push((vout, amount_sats));
-                } else if let Some(index) =
-                    self.gateway.wallet.get().and_then(|wallet| wallet.change.index_of(&output.script_pubkey))
-                {
-                    let keychain = Keychain::Internal;
-                    self.know_change_beyond(index);
+                } else if let Some((keychain, index)) = self.of_wallet(&output.script_pubkey) {
                     let is_coinbase = tx.is_coinbase();
                     found.change.push(Coin { outpoint, keychain, index, payment_seq: None, amount_sats, is_coinbase });
                 } else {
@@ -87,13 +91,19 @@ impl<'a> Ours<'a> {
         })
     }
 
-    /// Another copy of the wallet may use our change far beyond what was given here: as far as it did, and some more, is known
-    /// before the next transaction is looked at.
-    fn know_change_beyond(&self, index: u32) {
-        let Some(wallet) = self.gateway.wallet.get() else { return };
-        if let Err(error) = wallet.change.given(index.saturating_add(1)) {
-            tracing::error!(%error, index, "the scripts of our change beyond one that was used cannot be derived");
+    /// Where a script of this wallet stands that is no payment's. Another copy of the wallet may use change and addresses far
+    /// beyond what was given here: as far as it did, and some more, is known before the next transaction is looked at.
+    fn of_wallet(&self, script: &Script) -> Option<(Keychain, u32)> {
+        let wallet = self.gateway.wallet.get()?;
+        if let Some(index) = wallet.change.index_of(script) {
+            if let Err(error) = wallet.change.given(index.saturating_add(1)) {
+                tracing::error!(%error, index, "the scripts of our change beyond one that was used cannot be derived");
+            }
+            return Some((Keychain::Internal, index));
         }
+        let index = wallet.addresses.index_ahead(script)?;
+        wallet.addresses.skip_to_beyond(index);
+        Some((Keychain::External, index))
     }
 
     fn spent(&self, reader: &Reader<'_>, tx: &Transaction) -> Result<Vec<OutPoint>, StoreError> {

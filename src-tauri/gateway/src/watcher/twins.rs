@@ -1,5 +1,7 @@
 //! Another copy of this wallet works: a transaction spends our coins that is not stored here (interface, section 4, "Twin").
 
+use std::collections::BTreeSet;
+
 use bitcoin::{OutPoint, Transaction, TxOut, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
@@ -9,14 +11,22 @@ use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
+use crate::store::coins::Coin;
+use crate::store::keychains::Keychain;
 use crate::store::ledger::LedgerKind;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
+/// Transactions that are followed upwards from a twin, its own history of which may go back for years: far more than may be
+/// in a mempool.
+const ANCESTORS_MAX: usize = 200;
+
+const HOLD_FOR_ADDRESS: &str =
+    "coins came to an address of this wallet that was not given here: another copy of the wallet works";
 const HOLD: &str = "a transaction spends coins of this wallet that was not made here: another copy of the wallet works";
 
 /// Takes over where such a transaction stands. At its first sight the sender holds, and each of its outputs that pays an
-/// approved payout's address exactly its amount pays one such payout.
+/// payout's address exactly its amount pays one such payout; an offer is settled once it is approved here too.
 pub(super) fn take(
     outbox: &Outbox<'_>,
     txid: &Txid,
@@ -44,30 +54,77 @@ pub(super) fn take(
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
+/// Whether a transaction that is not stored here makes change of this wallet that none of ours ever used: nobody else knows
+/// such a script. Its inputs may be coins that only the other copy knows.
+pub(super) fn makes_its_own_change(reader: &Reader<'_>, coins: &[Coin]) -> Result<bool, StoreError> {
+    for coin in coins.iter().filter(|coin| coin.keychain == Keychain::Internal) {
+        if !reader.is_change_index_of_ours(coin.index)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A customer paid an address that was given to no payment here: another copy of this wallet gave it, so the sender holds. To
+/// be called at the first sight of the transaction.
+pub(super) fn notice_address(outbox: &Outbox<'_>, txid: &Txid) -> Result<StaffWarning, StoreError> {
+    outbox.tx.hold_sender(outbox.now, &format!("{HOLD_FOR_ADDRESS} ({txid})"))?;
+    Ok(StaffWarning::TwinWallet { txid: *txid })
+}
+
 /// The payout that an output of a twin pays, if it pays one: first one whose own transaction, or whose other twins, this one
-/// replaces; else one that no twin pays.
+/// replaces; else one that nothing else pays for certain; else one that another twin pays that is in no block; else one that is
+/// paid already, for a reorganisation may take that back. What this one rests on is not paid by it: both are mined, or neither.
 fn paid_payout(
     reader: &Reader<'_>,
     twin: &Transaction,
     txid: &Txid,
     output: &TxOut,
 ) -> Result<Option<PayoutRow>, StoreError> {
-    let mut unpaid = None;
+    let (mut unpaid, mut waiting, mut paid) = (None, None, None);
     for payout in reader.payouts_like(&output.script_pubkey, output.value.to_sat(), txid)? {
         let others = reader.twins_of_payout(payout.seq)?;
-        let own = match payout.batch_seq {
-            Some(batch_seq) => reader.inputs_of_batch(batch_seq)?,
-            None => Vec::new(),
-        };
+        let (mut own, mut is_mined) = (Vec::new(), others.iter().any(|other| is_in_block(&other.position)));
+        if let Some(batch_seq) = payout.batch_seq {
+            if rests_on(reader, twin, batch_seq)? {
+                continue;
+            }
+            own = reader.inputs_of_batch(batch_seq)?;
+            is_mined |=
+                reader.versions(batch_seq)?.iter().any(|version| version.pays && is_in_block(&version.position));
+        }
         let replaces = |spent: Vec<OutPoint>| spent.iter().any(|outpoint| inputs(twin).contains(outpoint));
         if others.iter().all(|other| replaces(inputs(&other.tx))) && (!others.is_empty() || replaces(own)) {
             return Ok(Some(payout));
         }
-        if others.is_empty() && unpaid.is_none() {
-            unpaid = Some(payout);
+        match (is_mined, others.is_empty()) {
+            (false, true) => unpaid.get_or_insert(payout),
+            (false, false) => waiting.get_or_insert(payout),
+            (true, _) => paid.get_or_insert(payout),
+        };
+    }
+    Ok(unpaid.or(waiting).or(paid))
+}
+
+/// Whether a transaction spends, through others of ours and of other copies of the wallet, what a batch makes.
+fn rests_on(reader: &Reader<'_>, tx: &Transaction, batch_seq: i64) -> Result<bool, StoreError> {
+    let parents = |tx: &Transaction| tx.input.iter().map(|input| input.previous_output.txid).collect::<Vec<_>>();
+    let (mut seen, mut open) = (BTreeSet::new(), parents(tx));
+    while let Some(txid) = open.pop() {
+        if seen.len() >= ANCESTORS_MAX || !seen.insert(txid) {
+            continue;
+        }
+        match reader.version(&txid)? {
+            Some(version) if version.batch_seq == batch_seq => return Ok(true),
+            Some(version) => open.extend(parents(&version.tx)),
+            None => open.extend(reader.twin(&txid)?.iter().flat_map(|twin| parents(&twin.tx))),
         }
     }
-    Ok(unpaid)
+    Ok(false)
+}
+
+const fn is_in_block(position: &Position) -> bool {
+    matches!(position, Position::Block { .. })
 }
 
 fn inputs(tx: &Transaction) -> Vec<OutPoint> {

@@ -8,6 +8,7 @@ import type { Possible } from "./Possible";
 import type { SharingItem } from "./SharingItem";
 import type { StepItem } from "./StepItem";
 import type { VersionItem } from "./VersionItem";
+import type { WaitCause } from "./WaitCause";
 
 /**
  * A payout whose fee was raised.
@@ -46,6 +47,10 @@ deliveries: Array<DeliveryItem>,
  * is NEW.
  */
 paidBefore: PaidBefore | null, 
+/**
+ * That the network's fee is high beside the amount, a sentence; absent where it is not, and once it is sent.
+ */
+feeWarning: string | null, 
 /**
  * What would be left of the day's limit after its approval; absent unless it is NEW and within the limit.
  */
@@ -155,6 +160,10 @@ confirmations: number,
  */
 failureReason: string | null, 
 /**
+ * When it FAILED.
+ */
+failedTime: string | null, 
+/**
  * Whether the coins did not suffice when it was asked for.
  */
 balanceShort: boolean, 
@@ -168,9 +177,13 @@ anomalyId: string | null,
  */
 beingGivenUp: boolean, 
 /**
- * Why it is not sent yet, or not over, a sentence; absent unless it is QUEUED or being given up.
+ * Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up.
  */
 waitsFor: string | null, 
+/**
+ * What kind of thing that is.
+ */
+waitCause: WaitCause | null, 
 /**
  * The Payout record of `/v2`: JSON, its numbers as they are.
  */

@@ -18,6 +18,6 @@ offset: number,
  */
 states: Array<PayoutState>, 
 /**
- * An id, address, transaction id or amount in BTC.
+ * An id, address, transaction id, amount in BTC, or the name of whoever asked.
  */
 search: string | null, };

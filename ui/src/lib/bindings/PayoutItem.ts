@@ -2,6 +2,7 @@
 import type { BtcView } from "./BtcView";
 import type { FiatView } from "./FiatView";
 import type { PayoutState } from "./PayoutState";
+import type { WaitCause } from "./WaitCause";
 
 /**
  * A payout in the list.
@@ -100,6 +101,10 @@ confirmations: number,
  */
 failureReason: string | null, 
 /**
+ * When it FAILED.
+ */
+failedTime: string | null, 
+/**
  * Whether the coins did not suffice when it was asked for.
  */
 balanceShort: boolean, 
@@ -113,9 +118,13 @@ anomalyId: string | null,
  */
 beingGivenUp: boolean, 
 /**
- * Why it is not sent yet, or not over, a sentence; absent unless it is QUEUED or being given up.
+ * Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up.
  */
 waitsFor: string | null, 
+/**
+ * What kind of thing that is.
+ */
+waitCause: WaitCause | null, 
 /**
  * The Payout record of `/v2`: JSON, its numbers as they are.
  */

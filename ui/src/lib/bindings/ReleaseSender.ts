@@ -3,4 +3,8 @@
 /**
  * Lets a sender that holds go on, and the secret store be asked at once.
  */
-export type ReleaseSender = Record<symbol, never>;
+export type ReleaseSender = { 
+/**
+ * The reason that staff have read; refused where it holds for another one by now. Absent: whatever it holds for.
+ */
+reason: string | null, };

@@ -44,6 +44,6 @@ paymentId: string | null,
  */
 payoutId: string | null, 
 /**
- * The anomaly whose coins that payout sends back.
+ * The anomaly whose coins that payout sends back, or that was raised for coins that do not count; absent before it is.
  */
 anomalyId: string | null, };

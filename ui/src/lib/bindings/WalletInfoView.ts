@@ -10,7 +10,7 @@ export type WalletInfoView = {
  */
 balance: BtcView, 
 /**
- * What a batch of payouts could use now.
+ * What payouts could use now: coins that are worth spending at the present rate of fees.
  */
 spendable: BtcView, 
 /**

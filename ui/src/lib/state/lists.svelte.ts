@@ -3,23 +3,31 @@ import type { Attachment } from "svelte/attachments";
 import type { PaymentState } from "../bindings/PaymentState";
 import type { PayoutState } from "../bindings/PayoutState";
 
-const everyPayment: { search: string; wanted: PaymentState | ""; offset: number } = {
-  search: "",
-  wanted: "",
-  offset: 0,
-};
+/** How many rows a page has. */
+export const PAGE = 50;
 
-const everyPayout: { search: string; wanted: PayoutState | ""; offset: number } = {
-  search: "",
-  wanted: "",
-  offset: 0,
-};
+/** What a list of records is narrowed by. */
+interface Narrowed<State extends string> {
+  search: string;
+  wanted: State | "";
+  offset: number;
+}
+
+const everyPayment: Narrowed<PaymentState> = { search: "", wanted: "", offset: 0 };
+
+const everyPayout: Narrowed<PayoutState> = { search: "", wanted: "", offset: 0 };
 
 export const lists = $state({
   payments: everyPayment,
   payouts: everyPayout,
   anomalies: { open: true, offset: 0 },
 });
+
+/** What the gateway is asked for, of a list that is narrowed so. */
+export function asked<State extends string>({ search, wanted, offset }: Narrowed<State>) {
+  const states: State[] = wanted === "" ? [] : [wanted as State];
+  return { limit: PAGE, offset, states, search: search.trim() === "" ? null : search.trim() };
+}
 
 /** Where each list was scrolled to. No screen shows it, so nothing needs to hear of it. */
 const scrolled = { payments: 0, payouts: 0, anomalies: 0 };

@@ -5,6 +5,7 @@ use tillgate_domain::payout::PayoutState;
 
 use super::records::Range;
 use crate::console::Command;
+use crate::console::alarms::DismissAlarm;
 use crate::console::limits::{SetLimits, ShowLimits};
 use crate::console::payouts::{
     AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, ReleaseSender, RequestPayout, RetrySender, ShowPayout,
@@ -21,7 +22,7 @@ pub(in crate::cli) enum Payouts {
         /// Only those in this state (NEW, EXPIRED, QUEUED, SENT, FAILED); repeatable.
         #[arg(long = "status", value_name = "STATE")]
         states: Vec<PayoutState>,
-        /// An id, address, transaction id or amount in BTC.
+        /// An id, address, transaction id, amount in BTC, or the name of whoever asked (an API key, cli:…, panel:…).
         #[arg(long, value_name = "TEXT")]
         search: Option<String>,
     },
@@ -59,10 +60,21 @@ pub(in crate::cli) enum Payouts {
         #[arg(long)]
         all: bool,
     },
+    /// Say that you know of the alarms about a payout that was sent though it had FAILED, or paid twice. JSON: {"alarms"}.
+    ///
+    /// `status` and `doctor` tell of them until then.
+    Dismiss {
+        /// Its id.
+        id: String,
+    },
     /// Let a sender that holds go on: it holds after another copy of this wallet spent coins. JSON: {"released", "serving", "payoutsQueued"}.
     ///
     /// Make sure first that no other copy runs: two copies pay out twice.
-    Release,
+    Release {
+        /// What `tillgate status` told it holds for: refused where it holds for something else by now.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
     /// Ask a keyring that was locked at once, not after a minute. JSON: as of release.
     Retry,
 }
@@ -172,7 +184,8 @@ impl Payouts {
             Self::Approve { id } => ApprovePayout { payout_id: id }.into(),
             Self::Bump { id, fee_rate } => BumpPayout { payout_id: id, fee_rate }.into(),
             Self::Abandon { id, all } => AbandonPayout { payout_id: id, all }.into(),
-            Self::Release => ReleaseSender {}.into(),
+            Self::Release { reason } => ReleaseSender { reason }.into(),
+            Self::Dismiss { id } => DismissAlarm { payout_id: id }.into(),
             Self::Retry => RetrySender {}.into(),
         }
     }
@@ -194,7 +207,7 @@ impl Wallet {
         match self {
             Self::Info => WalletInfo {}.into(),
             Self::Descriptor => WalletDescriptor {}.into(),
-            Self::Labels => WalletLabels {}.into(),
+            Self::Labels => WalletLabels { after: None, limit: None }.into(),
         }
     }
 }
@@ -202,6 +215,7 @@ impl Wallet {
 impl Statement {
     /// What the line asks.
     pub(super) fn command(self) -> Command {
-        statement::Statement { currency: self.currency, from: self.from, to: self.to }.into()
+        let (after, limit) = (None, None);
+        statement::Statement { currency: self.currency, from: self.from, to: self.to, after, limit }.into()
     }
 }

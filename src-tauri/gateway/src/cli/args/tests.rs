@@ -78,7 +78,8 @@ fn a_line_about_payouts_means_its_command() {
         ("payouts bump ab --fee-rate 12", BumpPayout { payout_id: id(), fee_rate: Some(12) }.into()),
         ("payouts abandon ab", AbandonPayout { payout_id: id(), all: false }.into()),
         ("payouts abandon ab --all", AbandonPayout { payout_id: id(), all: true }.into()),
-        ("payouts release", ReleaseSender {}.into()),
+        ("payouts release", ReleaseSender { reason: None }.into()),
+        ("payouts release --reason twins", ReleaseSender { reason: Some("twins".to_owned()) }.into()),
         (
             "payouts list --status NEW --limit 3",
             ListPayouts { limit: 3, offset: 0, states: vec![PayoutState::New.into()], search: None }.into(),
@@ -94,7 +95,7 @@ fn a_line_about_payouts_means_its_command() {
             .into(),
         ),
         ("limits set --daily 0.5", SetLimits { daily_btc: Some("0.5".to_owned()), minimum_btc: None }.into()),
-    ] as [(&str, Command); 9]
+    ] as [(&str, Command); 10]
     {
         assert_eq!(parse(line).unwrap(), command, "{line}");
     }

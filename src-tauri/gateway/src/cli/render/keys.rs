@@ -1,8 +1,10 @@
 //! API keys, and the key that signs notifications.
 
+use tillgate_domain::words::count;
+
 use crate::cli::table::Align::Left;
-use crate::cli::table::{Table, fields};
-use crate::console::keys::{KeyItem, NewHmacKey, NewKey};
+use crate::cli::table::{Table, fields, plain};
+use crate::console::keys::{KeyItem, NewHmacKey, NewKey, RevokedKey};
 
 pub(super) fn keys(items: &[KeyItem]) -> String {
     let mut table = Table::new(&[
@@ -24,6 +26,26 @@ pub(super) fn keys(items: &[KeyItem]) -> String {
         ]);
     }
     table.render("No keys: make one with `tillgate keys create NAME`.")
+}
+
+/// What becomes of the payouts that it asked for is told where there are some.
+pub(super) fn revoked_key(view: &RevokedKey) -> String {
+    let name = plain(&view.key.name);
+    let mut text = format!("The key {name} is revoked: it is refused from now on.\n");
+    if view.payouts_new > 0 {
+        let offers = count(view.payouts_new, "offer of its waits", "offers of its wait");
+        text.push_str(&format!(
+            "{offers} for approval: do not approve what you do not know; they lapse by themselves.\n"
+        ));
+    }
+    if view.payouts_queued > 0 {
+        let queued = count(view.payouts_queued, "approved payout of its is", "approved payouts of its are");
+        text.push_str(&format!("{queued} sent all the same, unless you stop them: `tillgate payouts abandon ID`.\n"));
+    }
+    if view.payouts_new + view.payouts_queued > 0 {
+        text.push_str(&format!("`tillgate payouts list --search {name}` lists all that it asked for.\n"));
+    }
+    text
 }
 
 pub(super) fn new_key(key: &NewKey) -> String {

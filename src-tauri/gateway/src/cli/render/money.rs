@@ -3,7 +3,7 @@
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
 use crate::console::limits::LimitsView;
-use crate::console::statement::{StatementTotal, StatementView};
+use crate::console::statement::{StatementItem, StatementTotal, StatementTotals};
 use crate::console::sums::FiatView;
 use crate::console::wallet::{WalletDescriptorView, WalletInfoView};
 
@@ -36,7 +36,8 @@ pub(super) fn descriptors(view: &WalletDescriptorView) -> String {
     fields(&[("external", view.external.clone()), ("internal", view.internal.clone())])
 }
 
-pub(super) fn statement(view: &StatementView) -> String {
+/// A page of movements. `widths` are the columns' on the pages before it, where there were some: those have the headings.
+pub(in crate::cli) fn movements(items: &[StatementItem], widths: &mut Vec<usize>) -> String {
     let mut table = Table::new(&[
         ("time", Left),
         ("kind", Left),
@@ -47,9 +48,9 @@ pub(super) fn statement(view: &StatementView) -> String {
         ("about", Left),
         ("transaction", Left),
     ]);
-    for item in &view.items {
+    for item in items {
         let (worth, currency) = shown(item.worth.as_ref());
-        let about = [("payout", &item.payout_id), ("payment", &item.payment_id), ("anomaly", &item.anomaly_id)];
+        let about = [("payout", &item.payout_id), ("anomaly", &item.anomaly_id), ("payment", &item.payment_id)];
         let about = about.into_iter().find_map(|(what, id)| id.as_ref().map(|id| format!("{what} {id}")));
         table.row([
             item.time.clone(),
@@ -62,16 +63,21 @@ pub(super) fn statement(view: &StatementView) -> String {
             item.btc_tx_id.clone().unwrap_or_default(),
         ]);
     }
-    let mut text = table.render("No movements.");
-    for (heading, sums) in [("day", &view.by_day), ("month", &view.by_month)] {
+    table.render_on("No movements.", widths)
+}
+
+/// The sums behind the last page.
+pub(in crate::cli) fn totals(sums: &StatementTotals) -> String {
+    let mut text = String::new();
+    for (heading, sums) in [("day", &sums.by_day), ("month", &sums.by_month)] {
         text.push('\n');
-        text.push_str(&totals(heading, sums));
+        text.push_str(&totals_of(heading, sums));
     }
-    text.push_str(&format!("\nTotal: {} BTC\n", view.total.shown));
+    text.push_str(&format!("\nTotal: {} BTC\n", sums.total.shown));
     text
 }
 
-fn totals(heading: &'static str, totals: &[StatementTotal]) -> String {
+fn totals_of(heading: &'static str, totals: &[StatementTotal]) -> String {
     let mut table = Table::new(&[(heading, Left), ("BTC", Right), ("worth", Right), ("", Left), ("fees BTC", Right)]);
     for total in totals {
         let (worth, currency) = shown(total.worth.as_ref());

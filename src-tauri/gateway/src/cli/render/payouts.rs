@@ -5,8 +5,10 @@ use tillgate_domain::words::count;
 use super::deliveries::deliveries;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
+use crate::console::alarms::AlarmsView;
 use crate::console::btc::BtcView;
 use crate::console::payouts::{BumpEstimateView, BumpedView, EstimateView, PayoutItem, PayoutView, SenderView};
+use crate::console::states::WaitCause;
 
 pub(super) fn payouts(items: &[PayoutItem]) -> String {
     let mut table = Table::new(&[
@@ -32,7 +34,7 @@ pub(super) fn payouts(items: &[PayoutItem]) -> String {
             item.creation_time.clone(),
             item.requested_by.clone(),
             item.approved_by.clone().unwrap_or_default(),
-            item.waits_for.clone().unwrap_or_default(),
+            waits_for(item.waits_for.as_deref(), item.wait_cause).unwrap_or_default(),
         ]);
     }
     table.render("No payouts.")
@@ -108,9 +110,10 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
         ("network fee", format!("{} BTC as offered", item.fee.shown)),
         ("total", format!("{} BTC, {} {}", item.total.shown, item.total_worth.shown, item.currency)),
     ];
+    rows.extend(view.fee_warning.clone().map(|warning| ("warning", warning)));
     rows.extend(item.fee_paid.as_ref().map(|fee| ("fee paid", format!("{} BTC", fee.shown))));
-    rows.extend(item.waits_for.clone().map(|why| ("waits for", why)));
-    rows.extend(item.failure_reason.clone().map(|why| ("failed", why)));
+    rows.extend(waits_for(item.waits_for.as_deref(), item.wait_cause).map(|why| ("waits for", why)));
+    rows.extend(item.failure_reason.clone().map(|why| ("failed because", why)));
     if item.balance_short {
         rows.push(("balance", "the coins did not suffice when it was asked for".to_owned()));
     }
@@ -121,6 +124,7 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
         ("expires", item.expiration_time.clone()),
         ("approved", item.approval_time.clone().unwrap_or_else(none)),
         ("sent", item.sent_time.clone().unwrap_or_else(none)),
+        ("failed", item.failed_time.clone().unwrap_or_else(none)),
         ("asked for by", item.requested_by.clone()),
         ("approved by", item.approved_by.clone().unwrap_or_else(none)),
         ("comment", item.comment.clone().unwrap_or_else(none)),
@@ -128,6 +132,11 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
         ("notifies", view.notification_url.clone().unwrap_or_else(none)),
     ]);
     rows
+}
+
+/// A reason why payouts wait, with what can be done about it here.
+pub(super) fn waits_for(reason: Option<&str>, cause: Option<WaitCause>) -> Option<String> {
+    reason.map(|reason| cause.map_or_else(|| reason.to_owned(), |cause| cause.at_the_command_line(reason)))
 }
 
 fn versions(view: &PayoutView) -> String {
@@ -159,6 +168,11 @@ fn versions(view: &PayoutView) -> String {
 pub(super) fn released(view: &SenderView) -> String {
     let first = if view.released { "The sender goes on." } else { "The sender did not hold." };
     format!("{first} {}", waiting(view))
+}
+
+pub(super) fn dismissed(view: &AlarmsView) -> String {
+    let left = count(view.alarms.len() as u64, "alarm is", "alarms are");
+    format!("The payout's alarms are told no more. {left} left.\n")
 }
 
 pub(super) fn retried(view: &SenderView) -> String {

@@ -1,8 +1,10 @@
 //! What runs, and what a doctor found.
 
+use super::payouts::waits_for;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields, plain};
 use crate::console::doctor::DoctorView;
+use crate::console::states::WaitCause;
 use crate::console::status::StatusView;
 
 pub(super) fn doctor(view: &DoctorView) -> String {
@@ -37,7 +39,7 @@ pub(super) fn status(view: &StatusView) -> String {
         ("balance", format!("{} BTC", view.balance.shown)),
         ("offers to approve", offers(view)),
         ("payouts to send", view.payouts_queued.to_string()),
-        ("payouts wait for", view.sender_waits_for.clone().unwrap_or_else(none)),
+        ("payouts wait for", waits_for(view.sender_waits_for.as_deref(), view.sender_wait_cause).unwrap_or_else(none)),
         ("sender", sender(view)),
         ("waiting notifications", view.waiting_notifications.to_string()),
         ("failing notifications", failing),
@@ -54,6 +56,10 @@ pub(super) fn status(view: &StatusView) -> String {
     }
     text.push('\n');
     text.push_str(&rates.render("No exchange rates."));
+    for alarm in &view.alarms {
+        let (message, id) = (plain(&alarm.message), plain(&alarm.payout_id));
+        text.push_str(&format!("\nALARM: {message}; once it is settled: `tillgate payouts dismiss {id}`\n"));
+    }
     for warning in &view.warnings {
         text.push_str(&format!("\nWarning: {}\n", plain(warning)));
     }
@@ -70,7 +76,7 @@ fn offers(view: &StatusView) -> String {
 
 fn sender(view: &StatusView) -> String {
     match &view.sender_hold {
-        Some(reason) => format!("HOLDS: {reason}; `tillgate payouts release` lets it go on"),
+        Some(reason) => WaitCause::Hold.at_the_command_line(&format!("HOLDS: {reason}")),
         None => "ready".to_owned(),
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::render;
 use crate::console::doctor::Doctor;
-use crate::console::keys::ListKeys;
+use crate::console::keys::{ListKeys, RevokeKey};
 use crate::console::payments::{ListPayments, ShowPayment};
 use crate::console::settings::{GetSetting, SetSetting};
 use crate::console::status::Status;
@@ -84,13 +84,14 @@ fn the_status_tells_of_reversals_and_of_what_shops_do_not_hear() {
         "openAnomalies": 4, "waitingNotifications": 9, "hmacKey": true, "sandbox": true, "secrets": "keyring",
         "warnings": [], "currencies": ["USD"], "openReversals": 2, "failingNotifications": 5,
         "failingServers": ["a.example", "b.example:8443"], "offersWaiting": 3, "payoutsQueued": 1,
-        "senderWaitsFor": "the keyring is locked", "senderHold": null, "balance": sum("0.50000000", "0.50000000")});
+        "senderWaitsFor": "the network asks for 300 sat/vB", "senderWaitCause": "FEES", "senderHold": null, "balance": sum("0.50000000", "0.50000000")});
     let text = render(&Status {}.into(), view).unwrap();
     assert!(line(&text, "open reversals").contains('2'), "{text}");
     assert!(line(&text, "failing notifications").ends_with("5, to a.example, b.example:8443"), "{text}");
     assert!(line(&text, "USD").contains("65,000  fresh"), "{text}");
     assert!(line(&text, "offers to approve").contains("3: `tillgate payouts list"), "{text}");
-    assert!(line(&text, "payouts wait for").ends_with("the keyring is locked"), "{text}");
+    let waits_for = line(&text, "payouts wait for");
+    assert!(waits_for.contains("300 sat/vB; wait, or raise the cap with `tillgate settings set"), "{text}");
     assert!(line(&text, "balance").ends_with("0.50000000 BTC"), "{text}");
 }
 
@@ -103,6 +104,20 @@ fn a_list_shows_how_much_there_is_beyond_it() {
     assert!(text.contains("its own") && text.contains("a.example,b.example"), "{text}");
     let text = render(&ListKeys {}.into(), json!({"items": [], "itemsCount": 0})).unwrap();
     assert!(text.starts_with("No keys"), "{text}");
+}
+
+#[test]
+fn revoking_a_key_says_what_becomes_of_its_payouts_and_how_to_find_them() {
+    let revoked = |payouts_new: u64, payouts_queued: u64| {
+        let view = json!({"name": "till", "permissions": ["payouts.create"], "notificationUrlOptional": false, "own": true,
+            "notifyHosts": [], "created": "2026-01-12T12:06:20Z", "revoked": "2026-01-12T12:07:20Z",
+            "payoutsNew": payouts_new, "payoutsQueued": payouts_queued});
+        render(&RevokeKey { name: "till".to_owned() }.into(), view).unwrap()
+    };
+    assert_eq!(revoked(0, 0), "The key till is revoked: it is refused from now on.\n");
+    let text = revoked(1, 2);
+    assert!(text.contains("1 offer of its waits for approval") && text.contains("2 approved payouts of its"), "{text}");
+    assert!(text.contains("payouts abandon ID") && text.contains("payouts list --search till"), "{text}");
 }
 
 #[test]

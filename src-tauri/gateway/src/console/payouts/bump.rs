@@ -104,7 +104,7 @@ impl Ask for EstimateBump {
         let gateway = by.gateway();
         let settings = gateway.settings.snapshot();
         let rate = funds::fee_rate(gateway, &settings).await;
-        let wanted = self.fee_rate.map_or(rate.offered(), FeeRate::from_sat_per_vb_u32);
+        let wanted = self.fee_rate.map_or(rate.capped(), FeeRate::from_sat_per_vb_u32);
         let (row, fee) = gateway.store.read(|reader| {
             let row = reader.payout(&payout_id)?.ok_or(ReplaceError::NoSuchPayout(payout_id))?;
             let fee = bump_fee(reader, &row, wanted)?;
@@ -170,7 +170,9 @@ mod tests {
             let told = estimate(&world, &id, fee_rate).await;
             let asked = BumpPayout { payout_id: id.to_string(), fee_rate };
             let bumped = ask(&world.app, asked, &Actor::command_line()).await.unwrap();
-            assert_eq!(bumped.replacement.fee, told.fee, "{fee_rate:?}");
+            // Of the transaction that is replaced the size is known; a signature may come out a byte shorter than is reckoned.
+            let off = bumped.replacement.fee.sats.abs_diff(told.fee.sats);
+            assert!(off * 100 <= told.fee.sats.unsigned_abs(), "{fee_rate:?}: {off} of {:?}", told.fee);
             assert_eq!((bumped.is_least, told.is_least), (fee_rate == Some(1), fee_rate == Some(1)));
             assert!(!told.above_cap && !told.above_amount && told.fee_now.sats < told.fee.sats);
         }

@@ -9,7 +9,11 @@ use crate::console::error::CommandError;
 /// Lets a sender that holds go on, and the secret store be asked at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
-pub struct ReleaseSender {}
+pub struct ReleaseSender {
+    /// The reason that staff have read; refused where it holds for another one by now. Absent: whatever it holds for.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
 
 /// Lets the secret store be asked for the wallet's words at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -34,7 +38,7 @@ impl Ask for ReleaseSender {
     type Answer = SenderView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<SenderView, CommandError> {
-        let released = by.app.sender.release(by.actor).await?;
+        let released = by.app.sender.release(by.actor, self.reason).await?;
         view(by, released).await
     }
 }

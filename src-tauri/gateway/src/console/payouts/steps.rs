@@ -2,7 +2,7 @@
 
 use bitcoin::Txid;
 use serde::{Deserialize, Serialize};
-use tillgate_domain::payout;
+use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 use ts_rs::TS;
 
@@ -37,19 +37,19 @@ pub(super) fn history(row: &PayoutRow, versions: &[VersionRow]) -> Vec<StepItem>
             (true, 1) => PayoutStep::Signed,
             (true, _) => PayoutStep::Bumped,
         };
-        (version.created_at, StepItem { btc_tx_id: Some(version.txid.to_string()), ..step(kind, None) })
+        let btc_tx_id = Some(version.txid.to_string());
+        (version.created_at, StepItem { btc_tx_id, ..step(kind, version.made_by.as_ref()) })
     }));
     steps.extend(row.sent_at.map(|at| {
         let btc_tx_id = sent_by(row, versions, at).map(|txid| txid.to_string());
         (at, StepItem { btc_tx_id, ..step(PayoutStep::Sent, None) })
     }));
-    match row.state {
-        payout::PayoutState::Expired => steps.push((row.expires_at, step(PayoutStep::Expired, None))),
-        payout::PayoutState::Failed => {
-            let reason = row.failure_reason.clone();
-            steps.push((row.current_at, StepItem { reason, ..step(PayoutStep::Failed, None) }));
-        }
-        payout::PayoutState::New | payout::PayoutState::Queued | payout::PayoutState::Sent => {}
+    steps.extend(row.failed_at.map(|at| {
+        let reason = row.failure_reason.clone();
+        (at, StepItem { reason, ..step(PayoutStep::Failed, row.given_up_by.as_ref()) })
+    }));
+    if row.state == PayoutState::Expired {
+        steps.push((row.expires_at, step(PayoutStep::Expired, None)));
     }
     steps.sort_by_key(|(at, _)| *at);
     steps.into_iter().map(|(at, step)| StepItem { time: at.iso_millis(), ..step }).collect()

@@ -11,8 +11,8 @@ use crate::console::btc::BtcView;
 use crate::console::deliveries::DeliveryItem;
 use crate::console::payouts::estimate::PaidBefore;
 use crate::console::payouts::steps::{self, StepItem};
-use crate::console::payouts::waiting::Waiting;
-use crate::console::states::{PayoutState, TransactionPosition};
+use crate::console::payouts::waiting::{Queue, Why};
+use crate::console::states::{PayoutState, TransactionPosition, WaitCause};
 use crate::console::sums::FiatView;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::OutboxError;
@@ -26,10 +26,6 @@ use crate::store::{Reader, StoreError};
 
 /// Deliveries shown with one payout; `deliveries list` shows more.
 const DELIVERIES_OF_PAYOUT: u32 = 100;
-
-/// What a payout that is being given up waits for.
-const GIVEN_UP: &str = "it is being given up: it fails once the transaction in its place has 6 confirmations, or is sent all \
-     the same";
 
 /// A payout in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -82,6 +78,8 @@ pub struct PayoutItem {
     pub confirmations: u32,
     /// Why it FAILED.
     pub failure_reason: Option<String>,
+    /// When it FAILED.
+    pub failed_time: Option<String>,
     /// Whether the coins did not suffice when it was asked for.
     pub balance_short: bool,
     /// The anomaly whose coins it sends back.
@@ -89,8 +87,10 @@ pub struct PayoutItem {
     /// Whether it is QUEUED or SENT, and its newest transaction gives it up: FAILED once that is deep enough, or sent all the
     /// same.
     pub being_given_up: bool,
-    /// Why it is not sent yet, or not over, a sentence; absent unless it is QUEUED or being given up.
+    /// Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up.
     pub waits_for: Option<String>,
+    /// What kind of thing that is.
+    pub wait_cause: Option<WaitCause>,
     /// The Payout record of `/v2`: JSON, its numbers as they are.
     pub record: String,
 }
@@ -116,6 +116,8 @@ pub struct PayoutView {
     /// Another payout to the same address: the newest that is approved or sent, else the newest offer; absent unless this one
     /// is NEW.
     pub paid_before: Option<PaidBefore>,
+    /// That the network's fee is high beside the amount, a sentence; absent where it is not, and once it is sent.
+    pub fee_warning: Option<String>,
     /// What would be left of the day's limit after its approval; absent unless it is NEW and within the limit.
     pub limit_left_after: Option<BtcView>,
     /// Whether it may be approved now.
@@ -179,25 +181,17 @@ pub struct Possible {
 
 /// What is needed to show payouts, of one moment.
 pub(super) struct Shown<'a> {
-    gateway: &'a Gateway,
     snapshot: Snapshot<'a>,
     tip_height: u32,
-    hold: Option<String>,
-    waiting: Option<Waiting>,
-    /// When the next batch is due: so long after the approval that waits longest.
-    due_at: Option<Timestamp>,
+    queue: Queue,
 }
 
 impl<'a> Shown<'a> {
     pub(super) fn of(gateway: &'a Gateway, reader: &'a Reader<'a>, pages_base: &'a str) -> Result<Self, StoreError> {
-        let batch_ms = i64::from(gateway.settings.snapshot().batch_seconds) * 1_000;
         Ok(Self {
-            gateway,
             snapshot: Snapshot::new(reader, gateway.installation, pages_base),
             tip_height: reader.tip_height()?,
-            hold: reader.sender_hold()?.map(|hold| hold.reason),
-            waiting: Waiting::of(gateway, reader)?,
-            due_at: reader.oldest_unsent_approval()?.map(|at| at.plus_ms(batch_ms)),
+            queue: Queue::of(gateway, reader)?,
         })
     }
 
@@ -205,6 +199,8 @@ impl<'a> Shown<'a> {
     pub(super) fn item(&self, row: &PayoutRow) -> Result<PayoutItem, StoreError> {
         let currency = row.currency;
         let being_given_up = self.being_given_up(row)?;
+        let (wait_cause, waits_for) =
+            self.queue.why(row, being_given_up).map(|Why { cause, reason }| (cause, reason)).unzip();
         Ok(PayoutItem {
             payout_id: row.id.to_string(),
             state: row.state.into(),
@@ -229,10 +225,12 @@ impl<'a> Shown<'a> {
             btc_tx_id: row.txid.map(|txid| txid.to_string()),
             confirmations: self.confirmations(row)?,
             failure_reason: row.failure_reason.clone(),
+            failed_time: row.failed_at.map(Timestamp::iso_seconds),
             balance_short: row.balance_short,
             anomaly_id: row.anomaly.map(|(_, id)| id.to_string()),
             being_given_up,
-            waits_for: if being_given_up { Some(GIVEN_UP.to_owned()) } else { self.waits_for(row)? },
+            waits_for,
+            wait_cause,
             record: self.snapshot.payout(row),
         })
     }
@@ -261,31 +259,6 @@ impl<'a> Shown<'a> {
             versions.iter().any(|version| version.pays && version.position.confirmations(self.tip_height) > 0);
         Ok(is_ours && !is_paid && versions.last().is_some_and(|newest| !newest.pays))
     }
-
-    /// Why an approved payout is not sent yet.
-    fn waits_for(&self, row: &PayoutRow) -> Result<Option<String>, StoreError> {
-        if row.state != payout::PayoutState::Queued {
-            return Ok(None);
-        }
-        if row.batch_seq.is_some() {
-            let why = "its transaction is signed and stored, and no node has taken it yet: it is offered again with each block";
-            return Ok(Some(why.to_owned()));
-        }
-        if let Some(reason) = &self.hold {
-            return Ok(Some(format!("the sender holds: {reason}; `tillgate payouts release` lets it go on")));
-        }
-        if let Some(reason) = self.waiting.as_ref().and_then(|waiting| waiting.concerns(row)) {
-            return Ok(Some(reason));
-        }
-        if self.gateway.served.get().is_none() {
-            return Ok(Some("no gateway runs that sends it: `tillgate serve` starts it".to_owned()));
-        }
-        let now = self.gateway.clock.now();
-        Ok(self.due_at.map(|at| {
-            let at = at.max(now);
-            format!("it is sent at about {}, together with others", at.iso_seconds())
-        }))
-    }
 }
 
 impl PayoutView {
@@ -310,6 +283,7 @@ impl PayoutView {
         Ok(Some(Self {
             item: shown.item(&row)?,
             paid_before: paid_before(reader, &row)?.as_ref().map(PaidBefore::from),
+            fee_warning: fee_warning(&row).map(ToOwned::to_owned),
             limit_left_after: left_after.map(BtcView::of_sats),
             notification_url: row.notification_url.clone(),
             history: steps::history(&row, &versions),
@@ -384,6 +358,22 @@ impl Possible {
 pub(super) fn rate_shown(fee_sats: u64, vsize: u64) -> String {
     let hundredths = fee_sats.saturating_mul(100) / vsize.max(1);
     format!("{}.{:02}", hundredths / 100, hundredths % 100)
+}
+
+/// What people should know of a fee before they pay it.
+fn fee_warning(row: &PayoutRow) -> Option<&'static str> {
+    let is_sent = match row.state {
+        payout::PayoutState::New | payout::PayoutState::Queued => row.batch_seq.is_some(),
+        payout::PayoutState::Expired | payout::PayoutState::Sent | payout::PayoutState::Failed => true,
+    };
+    if is_sent || row.network_fee_sats.saturating_mul(10) <= row.amount_sats {
+        return None;
+    }
+    Some(if row.network_fee_sats > row.amount_sats {
+        "the network's fee is more than the amount itself: pay more at once, or wait until fees have fallen"
+    } else {
+        "the network's fee is more than a tenth of the amount: pay more at once, or wait until fees have fallen"
+    })
 }
 
 /// How many payouts are approved and not sent.

@@ -1,80 +1,139 @@
-//! Why approved payouts wait, where it is not for their turn alone.
+//! Why approved payouts wait. What can be done about it is each shell's own to say: a window has no command line.
 
-use serde::{Deserialize, Serialize};
 use tillgate_domain::money::format_btc;
-use ts_rs::TS;
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::time::Timestamp;
 
+use crate::console::states::WaitCause;
 use crate::funds;
-use crate::gateway::Gateway;
+use crate::gateway::{Cause, Gateway};
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
-/// In every sentence by which a choice of coins is refused, and in no other.
-const ABOUT_COINS: &str = "the coins that can be spent";
-
-/// What kind of thing is in the way of approved payouts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum SenderObstacle {
-    /// The secret store refused the wallet's words: it concerns all, and staff may have it asked again.
-    Keyring,
-    /// The coins are too few: it concerns those that wait for them, and no other.
-    Coins,
-    /// Anything else: it concerns all.
-    Other,
+/// Why one payout waits, or all do.
+pub(in crate::console) struct Why {
+    pub cause: WaitCause,
+    /// A sentence for people, without a remedy.
+    pub reason: String,
 }
 
-/// Why approved payouts wait.
+/// Why approved payouts wait, where it is not for their turn alone.
 pub(in crate::console) struct Waiting {
-    /// A sentence for people.
-    pub reason: String,
-    pub obstacle: SenderObstacle,
+    /// Why the sender does not send.
+    pub why: Why,
     /// What payouts could be made of now, where that is too little.
     spendable_sats: u64,
+    /// What was approved by then was due.
+    due_by: Timestamp,
+}
+
+/// Why approved payouts are not sent yet, of one moment.
+pub(super) struct Queue {
+    is_served: bool,
+    now: Timestamp,
+    hold: Option<String>,
+    waiting: Option<Waiting>,
+    /// When the next batch is due: so long after the approval that waits longest.
+    due_at: Option<Timestamp>,
+}
+
+const GIVEN_UP: &str = "it is being given up: it fails once the transaction in its place has 6 confirmations, or is sent all \
+     the same";
+
+const NO_NODE: &str =
+    "its transaction is signed and stored, and no node has taken it yet: it is broadcast again with each block";
+
+impl WaitCause {
+    /// What can be done about it at the command line; goes on from the reason.
+    pub(crate) const fn remedy_at_the_command_line(self) -> Option<&'static str> {
+        match self {
+            Self::Gateway => Some("`tillgate serve` starts one"),
+            Self::Hold => Some("`tillgate payouts release` lets it go on"),
+            Self::Keyring => Some("`tillgate payouts retry` has it asked at once"),
+            Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
+            Self::Turn | Self::Coins | Self::Chain | Self::Node | Self::GivenUp | Self::Other => None,
+        }
+    }
+
+    /// A reason of this cause with what can be done about it at the command line.
+    pub(crate) fn at_the_command_line(self, reason: &str) -> String {
+        match self.remedy_at_the_command_line() {
+            Some(remedy) => format!("{reason}; {remedy}"),
+            None => reason.to_owned(),
+        }
+    }
 }
 
 impl Waiting {
     /// Why the sender does not send; `None` where it does.
     pub(in crate::console) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
-        let Some(reason) = gateway.sending.waits_for() else { return Ok(None) };
-        let obstacle = obstacle(&reason, gateway.sending.keys_refused().is_some());
-        if obstacle != SenderObstacle::Coins {
-            let reason = with_remedy(reason);
-            return Ok(Some(Self { reason, obstacle, spendable_sats: 0 }));
+        let Some(cannot) = gateway.sending.waits_for() else { return Ok(None) };
+        let cause = cannot.cause.into();
+        let settings = gateway.settings.snapshot();
+        let due_by = gateway.clock.now().plus_ms(-i64::from(settings.batch_seconds) * 1_000);
+        if cannot.cause != Cause::Coins {
+            return Ok(Some(Self { why: Why { cause, reason: cannot.details }, spendable_sats: 0, due_by }));
         }
-        let spendable_sats = funds::spendable_sats(reader, &gateway.settings.snapshot())?;
+        let fee_rate = funds::fee_rate_known(gateway, &settings);
+        let address_type = funds::address_type(gateway, &settings);
+        let spendable_sats = funds::spendable_sats(reader, &settings, fee_rate, address_type)?;
         let needed_sats = reader.waiting_payouts_sats()?;
-        let reason = too_few(spendable_sats, needed_sats, "the approved payouts that wait need").unwrap_or(reason);
-        Ok(Some(Self { reason, obstacle, spendable_sats }))
+        let reason = too_few(spendable_sats, needed_sats, "the approved payouts that wait need");
+        Ok(Some(Self { why: Why { cause, reason: reason.unwrap_or(cannot.details) }, spendable_sats, due_by }))
     }
 
     /// Why this approved payout waits; `None` where the sender's reason is another one's.
-    pub(super) fn concerns(&self, row: &PayoutRow) -> Option<String> {
-        match self.obstacle {
-            SenderObstacle::Coins => {
-                let needed_sats = row.amount_sats.saturating_add(row.network_fee_sats);
-                too_few(self.spendable_sats, needed_sats, "this payout needs")
-            }
-            SenderObstacle::Keyring | SenderObstacle::Other => Some(self.reason.clone()),
+    fn concerns(&self, row: &PayoutRow) -> Option<Why> {
+        let Why { cause, reason } = &self.why;
+        let reason = if *cause == WaitCause::Coins {
+            let needed_sats = row.amount_sats.saturating_add(row.network_fee_sats);
+            // Their sum may be there, in too many coins for a transaction: once it was due, the attempt says so.
+            let was_due = row.approved_at.is_some_and(|at| at <= self.due_by);
+            too_few(self.spendable_sats, needed_sats, "this payout needs")
+                .or_else(|| was_due.then(|| reason.clone()))?
+        } else {
+            reason.clone()
+        };
+        Some(Why { cause: *cause, reason })
+    }
+}
+
+impl Queue {
+    pub(super) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Self, StoreError> {
+        let batch_ms = i64::from(gateway.settings.snapshot().batch_seconds) * 1_000;
+        Ok(Self {
+            is_served: gateway.served.get().is_some(),
+            now: gateway.clock.now(),
+            hold: reader.sender_hold()?.map(|hold| hold.reason),
+            waiting: Waiting::of(gateway, reader)?,
+            due_at: reader.oldest_unsent_approval()?.map(|at| at.plus_ms(batch_ms)),
+        })
+    }
+
+    /// Why an approved payout is not sent yet, or not over; `None` for any other.
+    pub(super) fn why(&self, row: &PayoutRow, is_being_given_up: bool) -> Option<Why> {
+        let why = |cause, reason: &str| Some(Why { cause, reason: reason.to_owned() });
+        if is_being_given_up {
+            return why(WaitCause::GivenUp, GIVEN_UP);
         }
+        if row.state != PayoutState::Queued {
+            return None;
+        }
+        if row.batch_seq.is_some() {
+            return why(WaitCause::Node, NO_NODE);
+        }
+        if let Some(reason) = &self.hold {
+            return why(WaitCause::Hold, &format!("the sender holds: {reason}"));
+        }
+        if let Some(why) = self.waiting.as_ref().and_then(|waiting| waiting.concerns(row)) {
+            return Some(why);
+        }
+        if !self.is_served {
+            return why(WaitCause::Gateway, "no gateway runs that sends it");
+        }
+        let at = self.due_at?.max(self.now).iso_seconds();
+        why(WaitCause::Turn, &format!("it is sent at about {at}, together with others"))
     }
-}
-
-fn obstacle(reason: &str, keys_refused: bool) -> SenderObstacle {
-    match (keys_refused, reason.contains(ABOUT_COINS)) {
-        (true, _) => SenderObstacle::Keyring,
-        (false, true) => SenderObstacle::Coins,
-        (false, false) => SenderObstacle::Other,
-    }
-}
-
-/// A sentence that names the cap of fees tells what can be done.
-fn with_remedy(reason: String) -> String {
-    if reason.contains("feeCapSatVb") && !reason.contains("settings set") {
-        return format!("{reason}: wait, or raise the cap with `tillgate settings set feeCapSatVb`");
-    }
-    reason
 }
 
 /// That these coins do not suffice, in BTC; `None` where they do.
@@ -88,22 +147,12 @@ fn too_few(spendable_sats: u64, needed_sats: u64, who_needs: &str) -> Option<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wallet::spend::DraftError;
 
     #[test]
-    fn a_lack_of_coins_is_told_from_a_locked_keyring_and_from_all_else() {
-        let not_enough = DraftError::NotEnough { needed_sats: 2, available_sats: 1 }.to_string();
-        assert_eq!(obstacle(&not_enough, false), SenderObstacle::Coins, "{not_enough}");
-        assert_eq!(obstacle("the keyring is locked", true), SenderObstacle::Keyring);
-        assert_eq!(obstacle("the network asks for 300 sat/vB now", false), SenderObstacle::Other);
-    }
-
-    #[test]
-    fn a_fee_above_the_cap_is_told_with_what_can_be_done() {
-        let told = with_remedy("the network asks for 300 sat/vB now, above feeCapSatVb (200)".to_owned());
-        assert!(told.ends_with("raise the cap with `tillgate settings set feeCapSatVb`"), "{told}");
-        assert_eq!(with_remedy(told.clone()), told);
-        assert_eq!(with_remedy("the keyring is locked".to_owned()), "the keyring is locked");
+    fn the_command_line_tells_of_a_fee_above_the_cap_with_what_can_be_done() {
+        let told = WaitCause::Fees.at_the_command_line("the network asks for 300 sat/vB now");
+        assert!(told.ends_with("; wait, or raise the cap with `tillgate settings set feeCapSatVb`"), "{told}");
+        assert_eq!(WaitCause::Coins.at_the_command_line("the coins are too few"), "the coins are too few");
     }
 
     #[test]

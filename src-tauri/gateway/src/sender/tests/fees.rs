@@ -36,7 +36,7 @@ async fn offered_fee(world: &World, payee: &Payee) -> u64 {
     let rate = funds::fee_rate(gateway, &settings).await;
     let coins = gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
     let address_type = gateway.wallet.get().unwrap().keychains.address_type();
-    spend::fee_for_one(payee, &coins, rate.offered(), address_type)
+    spend::fee_for_one(payee, &coins, rate.capped(), address_type).fee_sats
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn nothing_is_signed_while_the_backend_names_no_fee_rate_but_by_a_rate_of_
     world.sandbox().set_faults(chain_down(true)).unwrap();
     world.app.sender.pass(&world.app.watcher).await.unwrap();
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
-    assert!(world.gateway.sending.waits_for().unwrap().contains("no fee rate"));
+    assert!(world.gateway.sending.waits_for().unwrap().details.contains("no fee rate"));
     world.sandbox().set_faults(chain_down(false)).unwrap();
     world.look_and_pass().await;
     let sent = world.txid_of(&payout);

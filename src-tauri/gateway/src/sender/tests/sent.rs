@@ -93,7 +93,7 @@ async fn a_locked_keyring_keeps_payouts_queued_says_why_and_is_asked_again_after
     world.lock_keys(true);
     world.send().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
-    assert!(world.gateway.sending.waits_for().unwrap().contains("locked"));
+    assert!(world.gateway.sending.waits_for().unwrap().details.contains("locked"));
     world.lock_keys(false);
     world.look_and_pass().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued, "asked less than a minute ago");
@@ -165,7 +165,7 @@ async fn while_the_chain_is_silent_nothing_is_built_and_what_waits_too_long_fail
     world.advance_clock_ms(31_000);
     world.app.sender.pass(&world.app.watcher).await.unwrap();
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
-    assert!(world.gateway.sending.waits_for().unwrap().contains("chain"));
+    assert!(world.gateway.sending.waits_for().unwrap().details.contains("chain"));
     world.advance_clock_ms(24 * 3_600_000);
     world.app.sender.pass(&world.app.watcher).await.unwrap();
     assert_eq!(world.payout_state(&payout), PayoutState::Failed);

@@ -4,8 +4,9 @@ use bitcoin::hashes::Hash as _;
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::BroadcastFault;
 
-use super::support::world_with_coins;
+use super::support::{add_coins, world_with_coins};
 use crate::funds;
+use crate::gateway::StaffWarning;
 use crate::machine::secrets::Purpose;
 use crate::testing::World;
 use crate::wallet::spend::{self, FeeWanted, FreshChange, Means, Payee, SpendableCoin};
@@ -53,13 +54,13 @@ async fn what_a_twin_paid_is_sent_under_its_id_and_nothing_new_is_signed_until_s
     world.check_ledger();
     world.send().await;
     assert_eq!(world.payout_state(&waits), PayoutState::Queued);
-    assert!(world.gateway.sending.waits_for().unwrap().contains("another copy"));
+    assert!(world.gateway.sending.waits_for().unwrap().details.contains("another copy"));
     world.pass_ms(48 * 3_600_000).await;
     world.look_and_pass().await;
     assert_eq!(world.payout_state(&waits), PayoutState::Queued, "nothing times out meanwhile");
     world.mine_and_pass(1).await;
     world.check_ledger();
-    assert!(world.app.sender.release("cli:ann").await.unwrap());
+    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
     world.look_and_pass().await;
     assert_eq!(world.payout_state(&waits), PayoutState::Sent);
     world.mine_and_pass(6).await;
@@ -127,6 +128,67 @@ async fn a_copy_that_replaces_its_own_transaction_pays_the_same_payout_and_no_ot
 }
 
 #[tokio::test]
+async fn of_two_twins_that_pay_one_payout_with_different_coins_the_mined_one_is_named_and_two_mined_are_told() {
+    let world = world_with_coins(2).await;
+    let paid = world.approved_payout(300_000).await;
+    let row = world.payout(&paid);
+    let payee = [Payee { script: row.script, amount_sats: row.amount_sats }];
+    let first = twin_of(&world, &payee);
+    world.sandbox().broadcast(&first, world.now_ms()).unwrap();
+    world.look().await;
+    let second = twin_of(&world, &payee);
+    world.sandbox().broadcast(&second, world.now_ms()).unwrap();
+    world.look().await;
+    world.check_ledger();
+    world.sandbox().evict(first.compute_txid(), world.now_ms()).unwrap();
+    world.sandbox().mine_transactions(std::slice::from_ref(&second), world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    assert_eq!((world.payout_state(&paid), world.txid_of(&paid)), (PayoutState::Sent, second.compute_txid()));
+    world.check_ledger();
+    let paid_twice = StaffWarning::PayoutPaidTwice { payout_id: paid };
+    let warnings = || world.gateway.last_look.status().warnings;
+    assert!(!warnings().contains(&paid_twice));
+    world.sandbox().mine_transactions(std::slice::from_ref(&first), world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    assert!(warnings().contains(&paid_twice), "{:?}", warnings());
+    assert_eq!(world.payout_state(&paid), PayoutState::Sent);
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn what_a_twin_pays_beside_a_mined_payout_is_known_when_a_reorganisation_takes_ours_back() {
+    let world = world_with_coins(1).await;
+    let paid = world.approved_payout(300_000).await;
+    world.send().await;
+    world.app.sender.abandon(paid, false, "cli:ann").await.unwrap().unwrap();
+    let versions = |world: &World| {
+        let batch_seq = world.payout(&paid).batch_seq.unwrap();
+        world.gateway.store.read(|reader| reader.versions(batch_seq)).unwrap()
+    };
+    let (pays, gives_up) = (versions(&world)[0].tx.clone(), versions(&world)[1].tx.clone());
+    let script = world.payout(&paid).script;
+    world.sandbox().mine_transactions(&[pays], world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    add_coins(&world, 1).await;
+    // With a coin that has nothing to do with ours.
+    let coins = world.gateway.store.read(|reader| crate::funds::spendable(reader, &world.gateway.settings.snapshot()));
+    let fresh: Vec<_> = coins.unwrap().into_iter().filter(|coin| coin.amount_sats == 1_000_000).collect();
+    let twin = twin_spending(&world, &[Payee { script, amount_sats: 300_000 }], &fresh, 3).unwrap();
+    assert_eq!(twin.input.len(), 1);
+    world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
+    world.look().await;
+    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
+    world.sandbox().reorg(3, true, world.now_ms()).unwrap();
+    world.sandbox().mine_transactions(&[gives_up], world.now_ms()).unwrap();
+    for _ in 0..8 {
+        world.mine_and_pass(1).await;
+    }
+    assert_eq!((world.payout_state(&paid), world.txid_of(&paid)), (PayoutState::Sent, twin.compute_txid()));
+    assert_eq!(world.outputs_of(&paid), 1);
+    world.check_ledger();
+}
+
+#[tokio::test]
 async fn a_line_of_twins_seen_at_once_leaves_only_its_last_change_to_spend_however_long_it_is() {
     let world = world_with_coins(1).await;
     let wallet = std::sync::Arc::clone(world.gateway.wallet.get().unwrap());
@@ -169,7 +231,7 @@ async fn a_line_of_twins_seen_at_once_leaves_only_its_last_change_to_spend_howev
     let left = world.gateway.store.read(|reader| reader.unspent_coins(reader.tip_height()?, 2)).unwrap();
     assert_eq!(left.iter().map(|coin| coin.outpoint).collect::<Vec<_>>(), [coins[0].outpoint]);
     world.check_ledger();
-    assert!(world.app.sender.release("cli:ann").await.unwrap());
+    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
     let payout = world.approved_payout(100_000).await;
     world.send().await;
     world.mine_and_pass(1).await;
@@ -208,7 +270,7 @@ async fn a_payout_of_a_twin_that_vanished_fails_also_when_many_blocks_come_betwe
     assert_eq!(world.payout_state(&paid), PayoutState::Sent);
     world.sandbox().evict(twin.compute_txid(), world.now_ms()).unwrap();
     world.look_and_pass().await;
-    assert!(world.app.sender.release("cli:ann").await.unwrap());
+    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
     let other = world.approved_payout(200_000).await;
     world.send().await;
     assert_eq!(world.payout_state(&other), PayoutState::Sent);
@@ -233,7 +295,7 @@ async fn what_a_twin_paid_is_not_paid_once_more_and_giving_up_our_own_transactio
     world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
     world.look_and_pass().await;
     assert_eq!(world.txid_of(&paid), twin.compute_txid());
-    assert!(world.app.sender.release("cli:ann").await.unwrap());
+    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
     world.app.sender.abandon(paid, false, "cli:ann").await.unwrap().unwrap();
     world.broadcasts(BroadcastFault::Ok);
     for _ in 0..8 {

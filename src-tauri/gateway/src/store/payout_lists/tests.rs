@@ -39,7 +39,7 @@ fn insert(tx: &Tx<'_>, number: u32, state: PayoutState) -> Result<i64, StoreErro
         network_fee_sats: 100,
         balance_short: false,
         key_id: number.is_multiple_of(2).then_some(7),
-        requested_by: "shop".to_owned(),
+        requested_by: if number.is_multiple_of(2) { "till" } else { "cli:ann" }.to_owned(),
         merchant_name: "Merchant".to_owned(),
         comment: None,
         notification_url: None,
@@ -50,6 +50,8 @@ fn insert(tx: &Tx<'_>, number: u32, state: PayoutState) -> Result<i64, StoreErro
         approved_by: is_approved.then(|| "shop".to_owned()),
         sent_at: None,
         failure_reason: None,
+        failed_at: None,
+        given_up_by: None,
         batch_seq: None,
         txid: None,
         booked_sats: 0,
@@ -109,6 +111,10 @@ fn filters() -> Vec<(PayoutFilter, Matches)> {
     vec![
         (all.clone(), |_| true),
         (of_key.clone(), |n| n.is_multiple_of(2)),
+        (PayoutFilter { requested_by: Some("cli:ann".to_owned()), ..all.clone() }, |n| !n.is_multiple_of(2)),
+        (PayoutFilter { states: vec![Failed], requested_by: Some("till".to_owned()), ..all.clone() }, |n| {
+            state(n) == Failed && n.is_multiple_of(2)
+        }),
         (PayoutFilter { nothing: true, ..of_key.clone() }, |_| false),
         (PayoutFilter { states: vec![Failed], ..all.clone() }, |n| state(n) == Failed),
         (PayoutFilter { states: vec![Queued, Failed, Queued], ..all.clone() }, |n| matches!(state(n), Queued | Failed)),
@@ -201,6 +207,7 @@ fn every_filter_goes_by_an_index_and_sorts_nothing() {
         (PayoutFilter { script: Some(script(1)), states: vec![Sent], ..of_key.clone() }, "payouts_by_script"),
         (PayoutFilter { amount_sats: Some(1), from: at, ..of_key.clone() }, "payouts_by_amount"),
         (PayoutFilter { fiat_total_milli: Some(1), amount_sats: Some(1), ..of_key }, "payouts_by_total"),
+        (PayoutFilter { requested_by: Some("till".to_owned()), ..all.clone() }, "payouts_by_requester"),
         (PayoutFilter { txid: Some(Txid::from_byte_array(TXID)), ..all }, "twin_outputs"),
     ] {
         let ((page, values), (count, its)) = (filter.page(50, 0), filter.count());

@@ -9,9 +9,22 @@ use super::size::{Shape, some_script};
 use super::{DraftError, FreshChange, Means, Payee, SpendableCoin};
 use crate::settings::AddressType;
 
+/// What a transaction for one payee alone takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FeeForOne {
+    pub fee_sats: u64,
+    /// Whether there are coins for it.
+    pub is_payable: bool,
+}
+
 /// The fee of a transaction that pays this payee alone with the coins that would be chosen now, to the satoshi. Where
 /// they do not suffice: with one input and a change.
-pub(crate) fn fee_for_one(payee: &Payee, coins: &[SpendableCoin], fee_rate: FeeRate, address_type: AddressType) -> u64 {
+pub(crate) fn fee_for_one(
+    payee: &Payee,
+    coins: &[SpendableCoin],
+    fee_rate: FeeRate,
+    address_type: AddressType,
+) -> FeeForOne {
     let change = some_change(address_type);
     let means = means(coins, fee_rate, address_type, &change);
     let shape = Shape::paying(address_type, [payee.script.as_script()]);
@@ -19,7 +32,13 @@ pub(crate) fn fee_for_one(payee: &Payee, coins: &[SpendableCoin], fee_rate: FeeR
         let inputs = Coins::of(&means)?.select(shape, payee.amount_sats, Rest::Change)?;
         Ok(divide(shape, payee.amount_sats, &inputs, &means)?.fee_sats)
     };
-    chosen().unwrap_or_else(|_| means.fee.sats(shape.spending(1).and_to(&change.script).vsize()))
+    match chosen() {
+        Ok(fee_sats) => FeeForOne { fee_sats, is_payable: true },
+        Err(_) => {
+            let fee_sats = means.fee.sats(shape.spending(1).and_to(&change.script).vsize());
+            FeeForOne { fee_sats, is_payable: false }
+        }
+    }
 }
 
 /// The largest amount that one payout could have now, a satoshi or two below what the coins come to without the fee; 0

@@ -12,11 +12,30 @@ use bdk_wallet::{KeychainKind, LocalOutput, Utxo, WeightedUtxo};
 use bitcoin::hashes::Hash as _;
 use bitcoin::secp256k1::rand::SeedableRng as _;
 use bitcoin::secp256k1::rand::rngs::StdRng;
-use bitcoin::{Amount, BlockHash, OutPoint, ScriptBuf, TxIn, TxOut, Weight};
+use bitcoin::{Amount, BlockHash, FeeRate, OutPoint, ScriptBuf, TxIn, TxOut, Weight};
 
-use super::fee::{MAX_RATE, sats};
+use super::fee::{MAX_RATE, RELAY_RATE, sats};
 use super::size::{Shape, input_wu, output_wu};
 use super::{DraftError, MAX_ANCESTORS, MAX_VSIZE_WITH_ANCESTORS, Means, SpendableCoin};
+use crate::settings::AddressType;
+
+/// A coin of so many times what it costs to spend it is spent in its turn, the oldest first: a tenth of it at most goes to
+/// the fee. So the wallet gathers its small coins while that is cheap, and no payout pays for it where that is dear.
+const THRIFTY_TIMES: u64 = 10;
+
+/// A coin of less than so many times what it costs to spend it is not spent at all: the inputs of a transaction never cost
+/// more than half of what they bring, whoever planted small coins here. It can be spent once the rate has fallen.
+const WORTH_TIMES: u64 = 2;
+
+/// The least that a coin must be worth to be spent at a rate.
+pub(crate) fn least_worth_spending(fee_rate: FeeRate, address_type: AddressType) -> u64 {
+    WORTH_TIMES.saturating_mul(cost_sats(fee_rate.max(RELAY_RATE), address_type))
+}
+
+/// What it costs to spend a coin.
+fn cost_sats(fee_rate: FeeRate, address_type: AddressType) -> u64 {
+    sats(fee_rate, input_wu(address_type).div_ceil(4))
+}
 
 /// Whether something may be left for us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,12 +49,18 @@ pub(super) enum Rest {
 /// The coins of one environment in the orders in which they are tried.
 pub(super) struct Coins<'a> {
     means: &'a Means<'a>,
-    /// The oldest first, our own unconfirmed change last; the largest first, our own unconfirmed change last; the largest
-    /// first. Only coins that are worth more than it costs to spend them.
-    orders: [Vec<&'a SpendableCoin>; 3],
+    /// Those of which the fee takes a tenth at most: the oldest first.
+    thrifty: Orders<'a>,
+    /// All that are worth spending: the largest first, which takes the fewest inputs.
+    all: Orders<'a>,
+    has_small: bool,
     /// The worth of all of them.
     pub available_sats: u64,
 }
+
+/// The same coins in each order in which they are tried: the oldest first, our own unconfirmed change last; the largest
+/// first, our own unconfirmed change last; the largest first.
+type Orders<'a> = [Vec<&'a SpendableCoin>; 3];
 
 /// How much of the limits is used.
 #[derive(Clone, Copy)]
@@ -55,21 +80,23 @@ impl<'a> Coins<'a> {
         if let Some(twice) = means.required.iter().find(|coin| !required.insert(coin.outpoint)) {
             return Err(DraftError::Twice(twice.outpoint));
         }
-        let cost_sats = sats(means.fee.own_rate(), input_wu(means.address_type).div_ceil(4));
-        let worth = |coin: &&SpendableCoin| coin.amount_sats > cost_sats && !required.contains(&coin.outpoint);
+        let own_rate = means.fee.own_rate();
+        let least_sats = least_worth_spending(own_rate, means.address_type);
+        let thrifty_sats = cost_sats(own_rate, means.address_type).saturating_mul(THRIFTY_TIMES);
+        let worth = |coin: &&SpendableCoin| coin.amount_sats >= least_sats && !required.contains(&coin.outpoint);
         // A replacement must not bring ancestors in that the replaced did not have (BIP125).
         let replaces = means.fee.replaced_sats.is_some();
         let allowed = |coin: &&SpendableCoin| !replaces || coin.height.is_some();
         let mut oldest: Vec<_> = means.optional.iter().filter(worth).filter(allowed).collect();
         oldest.sort_unstable_by_key(|coin| (coin.height.is_none(), coin.height, coin.ancestors, coin.outpoint));
         oldest.dedup_by_key(|coin| coin.outpoint);
-        let mut largest_confirmed = oldest.clone();
-        largest_confirmed.sort_by_key(|coin| (coin.height.is_none(), Reverse(coin.amount_sats)));
-        let mut largest = oldest.clone();
-        largest.sort_by_key(|coin| Reverse(coin.amount_sats));
         let all = means.required.iter().chain(oldest.iter().copied());
         let available_sats = all.fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
-        Ok(Self { means, orders: [oldest, largest_confirmed, largest], available_sats })
+        let thrifty: Vec<_> = oldest.iter().filter(|coin| coin.amount_sats >= thrifty_sats).copied().collect();
+        let has_small = thrifty.len() < oldest.len();
+        let mut all = orders(oldest);
+        all.rotate_left(1);
+        Ok(Self { means, thrifty: orders(thrifty), all, has_small, available_sats })
     }
 
     /// The coins for a transaction that pays `pay_sats` to the outputs of `shape`; required ones first. What they are
@@ -88,15 +115,16 @@ impl<'a> Coins<'a> {
         if needed_sats > self.available_sats {
             return Err(DraftError::NotEnough { needed_sats, available_sats: self.available_sats });
         }
-        for (shape, target_sats) in &wanted {
-            for order in &self.orders {
-                if let Some(chosen) = self.try_order(order, *shape, *target_sats) {
-                    return Ok(chosen);
-                }
-            }
+        let thrifty = wanted.iter().flat_map(|wanted| self.thrifty.iter().map(move |order| (order, *wanted)));
+        // No change is made of small coins: only what has to be paid is.
+        let small = self.all.iter().filter(|_| self.has_small).map(|order| (order, (least_shape, least_sats)));
+        let mut tries = thrifty.chain(small);
+        if let Some(chosen) = tries.find_map(|(order, (shape, target_sats))| self.try_order(order, shape, target_sats))
+        {
+            return Ok(chosen);
         }
         // Would all coins do, if there were no limits?
-        let all = self.means.required.len() + self.orders[0].len();
+        let all = self.means.required.len() + self.all[0].len();
         let needed_sats = self.needed_sats(least_shape, all, least_sats);
         if needed_sats > self.available_sats {
             return Err(DraftError::NotEnough { needed_sats, available_sats: self.available_sats });
@@ -111,7 +139,7 @@ impl<'a> Coins<'a> {
             let sum = within.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
             sum.checked_sub(self.needed_sats(shape, within.len(), 0))
         };
-        self.orders.iter().filter_map(|order| most(order)).max().unwrap_or(0)
+        self.all.iter().filter_map(|order| most(order)).max().unwrap_or(0)
     }
 
     fn try_order(&self, order: &[&SpendableCoin], shape: Shape, target_sats: u64) -> Option<Vec<SpendableCoin>> {
@@ -177,7 +205,7 @@ impl<'a> Coins<'a> {
     /// any case, so that whether there is one changes no choice.
     fn load(&self, shape: Shape) -> Option<Load> {
         let MeansLoad { inputs, ancestors, ancestors_vsize } = MeansLoad::of(self.means);
-        let most_inputs = inputs + self.orders[0].len();
+        let most_inputs = inputs + self.all[0].len();
         let frame_wu = shape.spending(most_inputs).frame_wu() + output_wu(&self.means.change.script);
         let own_wu = frame_wu + input_wu(self.means.address_type) * inputs as u64;
         let load = Load { own_wu, ancestors, ancestors_vsize };
@@ -201,6 +229,14 @@ impl<'a> Coins<'a> {
         };
         order.iter().filter(fits).copied().collect()
     }
+}
+
+fn orders<'a>(oldest: Vec<&'a SpendableCoin>) -> Orders<'a> {
+    let mut largest_confirmed = oldest.clone();
+    largest_confirmed.sort_by_key(|coin| (coin.height.is_none(), Reverse(coin.amount_sats)));
+    let mut largest = oldest.clone();
+    largest.sort_by_key(|coin| Reverse(coin.amount_sats));
+    [oldest, largest_confirmed, largest]
 }
 
 /// The load of the coins that must be spent.

@@ -1,13 +1,19 @@
 //! What payouts' views say, on a real gateway.
 
 use tillgate_domain::id::Id;
+use tillgate_sandbox::FaultsPatch;
 
 use super::PayoutView;
 use crate::console::actor::Actor;
 use crate::console::command::ask;
 use crate::console::payouts::{ApprovePayout, RequestPayout};
 use crate::console::states::PayoutStep;
+use crate::console::status::Status;
+use crate::console::wallet::WalletInfo;
+use crate::gateway::Cause;
+use crate::notifications::resend::resend_any;
 use crate::testing::World;
+use crate::wallet::spend::DraftError;
 
 const RECIPIENT: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
@@ -46,8 +52,40 @@ async fn a_payout_is_being_given_up_until_one_of_its_transactions_has_won() {
     assert!(!view(&world, &id).item.being_given_up, "it has failed");
 }
 
-async fn requested(world: &World, address: &str) -> PayoutView {
-    let request = RequestPayout {
+#[tokio::test]
+async fn the_history_says_who_raised_the_fee_who_gave_it_up_and_when_it_failed_also_after_a_resend() {
+    let world = with_coin().await;
+    let id = world.approved_payout(20_000).await;
+    world.pass_ms(31_000).await;
+    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    world.app.sender.bump(id, Some(9), "panel:bea").await.unwrap();
+    world.pass_ms(1_000).await;
+    world.app.sender.abandon(id, false, "cli:cal").await.unwrap();
+    world.mine(6).await;
+    let failed = view(&world, &id);
+    let acts: Vec<_> = failed.history.iter().map(|step| (step.step, step.by.as_deref())).collect();
+    let (bumped, given_up) = ((PayoutStep::Bumped, Some("panel:bea")), (PayoutStep::Abandoned, Some("cli:cal")));
+    assert!(acts.contains(&bumped) && acts.contains(&given_up), "{acts:?}");
+    assert!(acts.contains(&(PayoutStep::Signed, None)) && acts.contains(&(PayoutStep::Failed, None)), "{acts:?}");
+    assert!(failed.item.failed_time.is_some());
+    world.pass_ms(3_600_000).await;
+    assert_eq!(resend_any(&world.gateway, id).await.unwrap(), Some(1));
+    let resent = view(&world, &id);
+    assert_eq!((resent.history, resent.item.failed_time), (failed.history, failed.item.failed_time));
+}
+
+#[tokio::test]
+async fn what_was_given_up_before_anything_was_signed_says_by_whom() {
+    let world = with_coin().await;
+    let id = world.approved_payout(20_000).await;
+    world.app.sender.abandon(id, false, "cli:cal").await.unwrap();
+    let failed = view(&world, &id);
+    let last = failed.history.last().unwrap();
+    assert_eq!((last.step, last.by.as_deref()), (PayoutStep::Failed, Some("cli:cal")));
+}
+
+fn request(address: &str) -> RequestPayout {
+    RequestPayout {
         address: address.to_owned(),
         btc_amount: Some("0.001".to_owned()),
         fiat_amount: None,
@@ -55,8 +93,11 @@ async fn requested(world: &World, address: &str) -> PayoutView {
         comment: None,
         notification_url: None,
         approve: false,
-    };
-    ask(&world.app, request, &Actor::command_line()).await.unwrap()
+    }
+}
+
+async fn requested(world: &World, address: &str) -> PayoutView {
+    ask(&world.app, request(address), &Actor::command_line()).await.unwrap()
 }
 
 #[tokio::test]
@@ -70,4 +111,75 @@ async fn an_offer_names_another_payout_to_its_address_the_approved_one_first_and
     assert_eq!(second.paid_before.unwrap().payout_id, first.item.payout_id);
     let third = requested(&world, RECIPIENT).await;
     assert_eq!(third.paid_before.unwrap().payout_id, first.item.payout_id, "before the other offer");
+}
+
+/// A gateway with three coins of 20,000 satoshis at a rate of 190 sat/vB, at which an input costs 12,920.
+async fn with_coins_not_worth_their_inputs() -> World {
+    let world = World::new().await;
+    world.make_wallet().await;
+    for _ in 0..3 {
+        let payment = world.payment_to_wallet().await;
+        world.customer_pays(&payment, 20_000);
+    }
+    world.mine(2).await;
+    let faults = FaultsPatch { fee_rate_sat_vb: Some(Some(190)), ..FaultsPatch::default() };
+    world.sandbox().set_faults(faults).unwrap();
+    world
+}
+
+#[tokio::test]
+async fn a_payout_whose_coins_are_not_worth_their_inputs_is_told_that_it_waits_for_coins() {
+    let world = with_coins_not_worth_their_inputs().await;
+    let id = world.approved_payout(30_000).await;
+    world.pass_ms(31_000).await;
+    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    let waits_for = view(&world, &id).item.waits_for.unwrap();
+    assert!(waits_for.contains("coins") && !waits_for.contains("it is sent at about"), "{waits_for}");
+    let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
+    assert!(status.sender_waits_for.is_some_and(|why| why.contains("coins")));
+}
+
+#[tokio::test]
+async fn coins_that_are_not_worth_their_inputs_are_neither_spendable_nor_enough_for_an_offer() {
+    let world = with_coins_not_worth_their_inputs().await;
+    let mut request = request(RECIPIENT);
+    request.btc_amount = Some("0.00011".to_owned());
+    let offer = ask(&world.app, request, &Actor::command_line()).await.unwrap();
+    assert!(offer.item.balance_short);
+    let info = ask(&world.app, WalletInfo {}, &Actor::command_line()).await.unwrap();
+    assert_eq!((info.spendable.text.as_str(), info.balance.text.as_str()), ("0.00000000", "0.00060000"));
+    let calm = FaultsPatch { fee_rate_sat_vb: Some(None), ..FaultsPatch::default() };
+    world.sandbox().set_faults(calm).unwrap();
+    let info = ask(&world.app, WalletInfo {}, &Actor::command_line()).await.unwrap();
+    assert_eq!(info.spendable.text, "0.00060000");
+}
+
+#[tokio::test]
+async fn a_payout_whose_sum_is_there_in_too_many_coins_is_told_the_senders_own_reason_once_it_was_due() {
+    let world = with_coin().await;
+    let id = world.approved_payout(20_000).await;
+    let too_heavy = Cause::Coins.because(DraftError::TooHeavy.to_string());
+    world.gateway.sending.set_waits_for(Some(too_heavy.clone()));
+    assert_ne!(view(&world, &id).item.waits_for, Some(too_heavy.details.clone()), "it is not its turn yet");
+    world.pass_ms(31_000).await;
+    assert_eq!(view(&world, &id).item.waits_for, Some(too_heavy.details));
+}
+
+#[tokio::test]
+async fn a_fee_that_is_high_beside_the_amount_is_told_before_it_is_paid() {
+    let world = with_coin().await;
+    let fee_of = async |rate, btc: &str| {
+        let faults = FaultsPatch { fee_rate_sat_vb: Some(Some(rate)), ..FaultsPatch::default() };
+        world.sandbox().set_faults(faults).unwrap();
+        let request = RequestPayout { btc_amount: Some(btc.to_owned()), ..request(RECIPIENT) };
+        ask(&world.app, request, &Actor::command_line()).await.unwrap()
+    };
+    // 141 vB: 1,410 satoshis of 14,100 are a tenth, of 14,099 more.
+    assert_eq!(fee_of(10, "0.00014100").await.fee_warning, None);
+    assert!(fee_of(10, "0.00014099").await.fee_warning.unwrap().contains("a tenth"));
+    assert!(fee_of(100, "0.00014100").await.fee_warning.unwrap().contains("a tenth"), "as much as the amount");
+    let offer = fee_of(101, "0.00014100").await;
+    assert!(offer.fee_warning.unwrap().contains("more than the amount"));
+    let approve = ApprovePayout { payout_id: offer.item.payout_id.clone() };
+    assert!(ask(&world.app, approve, &Actor::command_line()).await.unwrap().fee_warning.is_some(), "not sent yet");
 }

@@ -69,7 +69,9 @@ async fn an_offer_may_be_approved_before_its_end_and_never_after() {
     desk.shop.world.pass_ms((left / 1_000 - 30) * 1_000).await;
     desk.approve(&in_time).await.ok();
     desk.shop.world.pass_ms(31_000).await;
-    assert_eq!(desk.approve(&late).await.codes(409), ["PAYOUT_OFFER_EXPIRED"]);
+    let refused = desk.approve(&late).await;
+    assert_eq!(refused.codes(409), ["PAYOUT_OFFER_EXPIRED"]);
+    assert!(refused.text().contains("with a new Idempotency-Key"), "the first answer is given again to the old one");
     assert_eq!(desk.get_payout(&late).await["status"], "NEW", "the refusal changes nothing");
     outbox::commit(&desk.shop.world.gateway, None, expire_due).await.unwrap();
     for (offer, status) in [(&in_time, "QUEUED"), (&late, "EXPIRED"), (&later, "EXPIRED")] {
@@ -209,6 +211,8 @@ async fn a_refund_is_approved_like_every_payout_while_its_coins_are_there() {
     world.sandbox().reorg(2, false, world.now_ms()).unwrap();
     world.look().await;
     desk.set("dailyLimitBtc", "0").await;
-    assert_eq!(desk.approve(&payout.to_string()).await.codes(409), ["REFUND_COINS_GONE"], "before the limit");
+    let refused = desk.approve(&payout.to_string()).await;
+    assert_eq!(refused.codes(409), ["REFUND_COINS_GONE"], "before the limit");
+    assert!(refused.text().contains("once the offer has lapsed the anomaly is open again"), "{}", refused.text());
     assert_eq!(desk.get_payout(&payout.to_string()).await["status"], "NEW");
 }

@@ -174,7 +174,7 @@ impl History {
             self.check(true).await;
             self.pass().await;
             self.check(false).await;
-            self.world().app.sender.release("cli:ann").await.unwrap();
+            self.world().app.sender.release("cli:ann", None).await.unwrap();
             self.staff_give_up_what_a_twin_paid().await;
             self.mine(1, Mined::Mempool);
             self.look().await;

@@ -18,7 +18,9 @@ use super::super::twins::twin_spending;
 use super::chain::ChainSeen;
 use super::runtime;
 use super::steps::{Mined, Step};
+use crate::gateway::Cannot;
 use crate::machine::entropy::{Entropy, NoEntropy};
+use crate::sender::held_back::is_paid_otherwise;
 use crate::sender::{ReplaceError, build, may_abandon, may_bump};
 use crate::store::Reader;
 use crate::store::batches::VersionRow;
@@ -165,7 +167,7 @@ impl History {
             }
             Step::Bump { which, fee_rate } => self.bump(*which, *fee_rate).await,
             Step::Abandon { which, all } => self.abandon(*which, *all).await,
-            Step::Release => drop(self.world().app.sender.release("cli:ann").await.unwrap()),
+            Step::Release => drop(self.world().app.sender.release("cli:ann", None).await.unwrap()),
             Step::ClockMoves { seconds } => self.clock_moves(*seconds).await,
             Step::Restart => self.restart().await,
             Step::Twin { pays, shares, fee_rate, mined } => self.twin(*pays, *shares, *fee_rate, *mined),
@@ -188,8 +190,9 @@ impl History {
     pub async fn pass(&self) {
         let world = self.world();
         world.app.sender.pass(&world.app.watcher).await.unwrap();
-        let waits_for = world.gateway.sending.waits_for().unwrap_or_default();
-        assert!(!waits_for.contains("did not pass its check"), "{waits_for}");
+        let waits_for = world.gateway.sending.waits_for();
+        let is_sound = |cannot: &Cannot| !cannot.details.contains("did not pass its check");
+        assert!(waits_for.as_ref().is_none_or(is_sound), "{waits_for:?}");
     }
 
     pub async fn pay(&mut self, sats: u64, confirmations: u32) {
@@ -277,7 +280,7 @@ impl History {
             fee_rate_sat_vb: Some(None),
             ..FaultsPatch::default()
         });
-        self.world().app.sender.release("cli:ann").await.unwrap();
+        self.world().app.sender.release("cli:ann", None).await.unwrap();
     }
 
     pub async fn clock_moves(&self, seconds: u32) {
@@ -296,7 +299,9 @@ impl History {
         let versions = self.versions();
         for version in &versions {
             let on = self.world().gateway.store.read(|reader| reader.live_batches_on(&version.txid)).unwrap();
-            if !on.is_empty() {
+            // What is held back may be given up with all that rests on it.
+            let is_held_back = |reader: &Reader<'_>| is_paid_otherwise(reader, version.batch_seq);
+            if !on.is_empty() && !self.world().gateway.store.read(is_held_back).unwrap() {
                 let count = versions.iter().filter(|other| other.batch_seq == version.batch_seq).count();
                 parents.insert(version.batch_seq, count);
             }
@@ -339,7 +344,7 @@ impl History {
             |id: &Id| store.read(|reader| may(reader, &reader.payout(id)?.ok_or(ReplaceError::NoSuchPayout(*id))?));
         let able: Vec<&Known> = self.payouts.iter().filter(|payout| may(&payout.id).is_ok()).collect();
         match able.get((which / 8) % able.len().max(1)) {
-            Some(payout) if which % 8 != 0 => Some(payout),
+            Some(payout) if !which.is_multiple_of(8) => Some(payout),
             Some(_) | None => self.payouts.get((which / 8) % self.payouts.len().max(1)),
         }
     }

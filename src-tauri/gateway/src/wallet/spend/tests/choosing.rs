@@ -35,13 +35,66 @@ fn the_oldest_coins_are_spent_first_and_unconfirmed_change_last() {
 }
 
 #[test]
-fn a_coin_that_costs_more_than_it_is_worth_is_not_spent() {
+fn a_coin_of_which_the_fee_would_take_more_than_half_is_not_spent() {
     let mut purse = Purse::empty(2, AddressType::Bip84);
-    purse.add(679, Some(1));
-    let coin = purse.add(681, Some(2));
+    purse.add(1_359, Some(1));
+    let coin = purse.add(1_360, Some(2));
     let large = purse.add(100_000, Some(3));
-    let payees = one(&mut purse, 50_000);
-    assert_eq!(spent(&choose(&payees, &purse.at(RATE), [0; 32]).unwrap()), these(&[coin, large]));
+    let payees = one(&mut purse, 99_200);
+    assert_eq!(spent(&choose(&payees, &purse.at(RATE), [0; 32]).unwrap()), these(&[coin, large]), "all are needed");
+    let script = payees[0].script.clone();
+    let payees = [Payee { script, amount_sats: 99_600 }];
+    let refused = choose(&payees, &purse.at(RATE), [0; 32]);
+    assert!(matches!(refused, Err(DraftError::NotEnough { available_sats: 101_360, .. })), "{refused:?}");
+}
+
+#[test]
+fn small_coins_burn_no_fees_where_a_large_one_is_there() {
+    let mut purse = Purse::empty(15, AddressType::Bip84);
+    for _ in 0..3_100 {
+        purse.add(7_692, Some(1));
+    }
+    let large = purse.add(30_700_000, Some(4_000));
+    // At each of these rates they are worth their input, at the highest only just.
+    for rate in [20, 50, 110] {
+        let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros());
+        let payees = [Payee { script, amount_sats: 100_000 }];
+        let draft = choose(&payees, &purse.at(sat_vb(rate)), [0; 32]).unwrap();
+        let told = (draft.inputs.len(), draft.inputs[0], draft.fee_sats);
+        assert_eq!(told, (1, large, 141 * u64::from(rate)), "{rate} sat/vB");
+    }
+}
+
+#[test]
+fn a_change_is_not_made_out_of_small_coins() {
+    let mut purse = Purse::empty(16, AddressType::Bip84);
+    for _ in 0..1_000 {
+        purse.add(1_400, Some(1));
+    }
+    let large = purse.add(1_000_000, Some(2));
+    let payees = [Payee { script: ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()), amount_sats: 998_800 }];
+    let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
+    assert_eq!((draft.inputs.len(), draft.inputs[0], draft.change), (1, large, None));
+}
+
+#[test]
+fn whatever_coins_are_planted_the_inputs_cost_no_more_than_they_bring() {
+    let (mut cases, mut frugal) = (0, 0);
+    for seed in 0..400 {
+        let mut purse = Purse::with(seed, AddressType::Bip84, 3, 2_000_000);
+        let rate = purse.rng.gen_range(1..200);
+        for _ in 0..300 {
+            let amount_sats = purse.rng.gen_range(300..68 * 25 * 20);
+            purse.add(amount_sats, Some(1));
+        }
+        let payee = purse.payee(1_500_000);
+        let Ok(draft) = choose(std::slice::from_ref(&payee), &purse.at(sat_vb(rate)), [0; 32]) else { continue };
+        let inputs_sats = u64::from(rate) * 68 * draft.inputs.len() as u64;
+        assert!(2 * inputs_sats <= sum_sats(&draft.inputs), "{inputs_sats} at {rate} sat/vB");
+        cases += 1;
+        frugal += usize::from(draft.inputs.iter().all(|coin| coin.amount_sats >= 10 * 68 * u64::from(rate)));
+    }
+    assert!(cases > 200 && frugal > 0 && frugal < cases, "{frugal} of {cases}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn an_offers_fee_is_what_is_paid_to_the_satoshi() {
         let mut purse = Purse::with(case, address_type, coins, 1_000_000);
         let payee = purse.payee(sum_sats(&purse.coins));
         let rate = FeeRate::from_sat_per_kwu(purse.rng.gen_range(250..75_000));
-        let estimate_sats = fee_for_one(&payee, &purse.coins, rate, address_type);
+        let estimate_sats = fee_for_one(&payee, &purse.coins, rate, address_type).fee_sats;
         // The coins stand in another order when they are read again.
         purse.coins.reverse();
         let seed = purse.seed();
@@ -30,7 +30,8 @@ fn where_the_coins_do_not_suffice_the_fee_is_that_of_one_input_and_a_change() {
     for (address_type, vsize) in [(AddressType::Bip84, 141), (AddressType::Bip86, 142)] {
         let purse = Purse::empty(1, address_type);
         let payee = Payee { script: ScriptBuf::new_p2wpkh(&WPubkeyHash::all_zeros()), amount_sats: 50_000 };
-        assert_eq!(fee_for_one(&payee, &purse.coins, sat_vb(3), address_type), 3 * vsize);
+        let fee = fee_for_one(&payee, &purse.coins, sat_vb(3), address_type);
+        assert_eq!((fee.fee_sats, fee.is_payable), (3 * vsize, false));
     }
 }
 

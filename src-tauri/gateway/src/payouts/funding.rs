@@ -1,5 +1,6 @@
 //! What there is to pay with, and what sending costs: the one place where offers and estimates ask of coins and fees.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use bitcoin::{Script, ScriptBuf};
@@ -25,21 +26,32 @@ pub(super) struct Funding {
     pub(super) balance_short: bool,
 }
 
-/// The right to have a payout reckoned, given back when that is done, also where nobody waits for it any more. People need
-/// none.
+/// The right to have a payout reckoned: taken at the last moment, when no network is waited for any more, and given back
+/// when that is done, also where nobody waits for it any more. People need none.
 pub(crate) struct Permit {
-    _held: Option<Box<dyn Send>>,
+    take: Option<Taking>,
 }
 
+/// What a permit is given back by dropping, once there is one.
+type Taking = Pin<Box<dyn Future<Output = Result<Box<dyn Send>, StoreError>> + Send>>;
+
 impl Permit {
-    /// Given back by dropping `held`.
-    pub(crate) fn of(held: impl Send + 'static) -> Self {
-        Self { _held: Some(Box::new(held)) }
+    /// What `take` answers is the permit.
+    pub(crate) fn by<P: Send + 'static>(take: impl Future<Output = Result<P, StoreError>> + Send + 'static) -> Self {
+        let take = async move { take.await.map(|held| Box::new(held) as Box<dyn Send>) };
+        Self { take: Some(Box::pin(take)) }
     }
 
     /// Of people.
     pub(crate) const fn none() -> Self {
-        Self { _held: None }
+        Self { take: None }
+    }
+
+    async fn take(self) -> Result<Option<Box<dyn Send>>, StoreError> {
+        match self.take {
+            Some(take) => take.await.map(Some),
+            None => Ok(None),
+        }
     }
 }
 
@@ -56,7 +68,8 @@ impl Purse {
         Ok(Self { coins: funds::spendable(reader, settings)?, waiting_sats: reader.waiting_payouts_sats()? })
     }
 
-    /// What a payee takes; `spendable_sats` is asked where the coins to choose among come to less.
+    /// What a payee takes; `spendable_sats` is asked where it is payable by itself, and the coins to choose among come to
+    /// less than it and what waits.
     fn funding(
         &self,
         payee: &Payee,
@@ -64,10 +77,13 @@ impl Purse {
         address_type: AddressType,
         spendable_sats: impl FnOnce() -> Result<u64, StoreError>,
     ) -> Result<Funding, StoreError> {
-        let network_fee_sats = spend::fee_for_one(payee, &self.coins, fee_rate.offered(), address_type);
+        let fee = spend::fee_for_one(payee, &self.coins, fee_rate.capped(), address_type);
+        let network_fee_sats = fee.fee_sats;
         let needed_sats = payee.amount_sats.saturating_add(network_fee_sats).saturating_add(self.waiting_sats);
-        let choice_sats = self.coins.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
-        let balance_short = choice_sats < needed_sats && spendable_sats()? < needed_sats;
+        let least_sats = spend::least_worth_spending(fee_rate.capped(), address_type);
+        let worth = self.coins.iter().filter(|coin| coin.amount_sats >= least_sats);
+        let choice_sats = worth.fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
+        let balance_short = !fee.is_payable || (choice_sats < needed_sats && spendable_sats()? < needed_sats);
         Ok(Funding { network_fee_sats, balance_short })
     }
 }
@@ -84,15 +100,16 @@ pub(super) fn funding(
     (amount_sats, script): (u64, &Script),
 ) -> Result<Funding, StoreError> {
     let payee = Payee { script: script.to_owned(), amount_sats };
-    let spendable_sats = || funds::spendable_sats(reader, settings);
-    Purse::read(reader, settings)?.funding(&payee, fee_rate, address_type(gateway, settings), spendable_sats)
+    let address_type = funds::address_type(gateway, settings);
+    let spendable_sats = || funds::spendable_sats(reader, settings, fee_rate, address_type);
+    Purse::read(reader, settings)?.funding(&payee, fee_rate, address_type, spendable_sats)
 }
 
 /// The same on a thread that may wait. No coin is chosen while the database is read: choosing takes long where there are
 /// many.
 ///
 /// # Errors
-/// When the database cannot be read.
+/// When the database cannot be read, and when there is no permit for it in time.
 pub(super) async fn funding_off_thread(
     gateway: &Arc<Gateway>,
     settings: &Arc<Settings>,
@@ -101,12 +118,15 @@ pub(super) async fn funding_off_thread(
     permit: Permit,
 ) -> Result<Funding, StoreError> {
     let (gateway, settings) = (Arc::clone(gateway), Arc::clone(settings));
+    let permit = permit.take().await?;
     let reckon = move || {
         let _permit = permit;
         let purse = gateway.store.read(|reader| Purse::read(reader, &settings))?;
         let payee = Payee { script, amount_sats };
-        let spendable_sats = || gateway.store.read(|reader| funds::spendable_sats(reader, &settings));
-        purse.funding(&payee, fee_rate, address_type(&gateway, &settings), spendable_sats)
+        let address_type = funds::address_type(&gateway, &settings);
+        let spendable_sats =
+            || gateway.store.read(|reader| funds::spendable_sats(reader, &settings, fee_rate, address_type));
+        purse.funding(&payee, fee_rate, address_type, spendable_sats)
     };
     tokio::task::spawn_blocking(reckon).await.map_err(|_| StoreError::Closed)?
 }
@@ -123,7 +143,7 @@ pub(super) fn most_sats(
     script: &Script,
 ) -> Result<u64, StoreError> {
     let coins = funds::spendable(reader, settings)?;
-    let most_sats = spend::most(script, &coins, fee_rate.offered(), address_type(gateway, settings));
+    let most_sats = spend::most(script, &coins, fee_rate.capped(), funds::address_type(gateway, settings));
     let free_sats = most_sats.saturating_sub(reader.waiting_payouts_sats()?);
     Ok(if free_sats < script.minimal_non_dust().to_sat() { 0 } else { free_sats })
 }
@@ -133,13 +153,8 @@ pub(super) fn most_sats(
 /// # Errors
 /// When the database cannot be read.
 pub(super) fn is_ours(gateway: &Gateway, reader: &Reader<'_>, script: &Script) -> Result<bool, StoreError> {
-    let of_wallet = gateway
-        .wallet
-        .get()
-        .is_some_and(|wallet| wallet.change.index_of(script).is_some() || wallet.addresses.is_ahead(script));
+    let of_wallet = gateway.wallet.get().is_some_and(|wallet| {
+        wallet.change.index_of(script).is_some() || wallet.addresses.index_ahead(script).is_some()
+    });
     Ok(of_wallet || reader.payment_of_script(script)?.is_some())
-}
-
-fn address_type(gateway: &Gateway, settings: &Settings) -> AddressType {
-    gateway.wallet.get().map_or(settings.address_type, |wallet| wallet.keychains.address_type())
 }

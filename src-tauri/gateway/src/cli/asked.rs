@@ -1,0 +1,91 @@
+//! The gateway that the command line asks: the one that runs on the data directory, or one opened for it.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::args::Common;
+use super::render::read;
+use super::{Failure, options};
+use crate::app::App;
+use crate::console::ask::Ask;
+use crate::console::{Actor, Command, CommandError, control, dispatch};
+use crate::daemon::{self, OpenError, Options};
+use crate::machine::data_dir::{self, DataDirError, WhereNone};
+
+/// How long a command waits for another that holds the data directory, or for a gateway that is just starting.
+const WAIT_FOR_LOCK: Duration = Duration::from_secs(10);
+
+/// How often it tries meanwhile.
+const TRY_EVERY: Duration = Duration::from_millis(50);
+
+/// Whom the command line asks.
+pub(super) struct Asked<'a> {
+    pub(super) common: &'a Common,
+    /// A gateway that was opened because none ran; it stays for what is asked next.
+    pub(super) opened: Option<Arc<App>>,
+}
+
+/// A setting may be chosen before the first start; any other command on a folder that is not there is a typing error.
+fn where_none(command: &Command) -> WhereNone {
+    if matches!(command, Command::SetSetting(_)) { WhereNone::Make } else { WhereNone::Refuse }
+}
+
+/// What the gateway answers, unless none can be opened.
+pub(super) type Answer = Result<Result<Value, CommandError>, OpenError>;
+
+impl Asked<'_> {
+    /// What the gateway answers.
+    ///
+    /// # Errors
+    /// Why there is no answer, or what the gateway refuses.
+    pub(super) async fn answer_of<A: Ask + Clone + Into<Command>>(&mut self, asked: &A) -> Result<A::Answer, Failure> {
+        let view = self.answer(&asked.clone().into()).await???;
+        Ok(read(asked, view)?)
+    }
+
+    pub(super) async fn answer(&mut self, command: &Command) -> Result<Answer, Failure> {
+        if let Some(app) = &self.opened {
+            return Ok(Ok(dispatch(app, command.clone(), &Actor::command_line()).await));
+        }
+        let (env_dir, is_there) = match found(self.common) {
+            Ok(found) => found,
+            Err(error) => return Ok(Err(error.into())),
+        };
+        let socket = data_dir::socket(&env_dir);
+        // A socket of anybody else's is not spoken to: the folder's owner, and its own, were looked at.
+        if is_there && let Some(answer) = control::ask(&socket, command).await {
+            return Ok(Ok(answer));
+        }
+        let options = Options { where_none: where_none(command), ..options(self.common)? };
+        let mut waited = Duration::ZERO;
+        loop {
+            match daemon::open(options.clone()).await {
+                Ok(app) => {
+                    if !is_there {
+                        let _ = writeln!(std::io::stderr(), "tillgate: made the data directory {}", env_dir.display());
+                    }
+                    let app = self.opened.insert(app);
+                    return Ok(Ok(dispatch(app, command.clone(), &Actor::command_line()).await));
+                }
+                Err(OpenError::DataDir(DataDirError::InUse { .. })) if waited < WAIT_FOR_LOCK => {}
+                Err(error) => return Ok(Err(error)),
+            }
+            if let Some(answer) = control::ask(&socket, command).await {
+                return Ok(Ok(answer));
+            }
+            tokio::time::sleep(TRY_EVERY).await;
+            waited += TRY_EVERY;
+        }
+    }
+}
+
+/// The environment's folder, and whether it holds a database already.
+pub(super) fn found(common: &Common) -> Result<(PathBuf, bool), DataDirError> {
+    let base = data_dir::base(common.data_dir.as_deref())?;
+    let is_there = data_dir::exists(&base, common.environment)?;
+    Ok((data_dir::env_dir(&base, common.environment), is_there))
+}

@@ -1,0 +1,98 @@
+//! Labels for other wallets' programs, written a page at a time as they are read.
+
+use super::args::Form;
+use super::asked::Asked;
+use super::{Failure, print};
+use crate::console::wallet::{WalletLabels, WalletLabelsView};
+
+/// Asks for page after page, and prints each.
+pub(super) async fn run(asked: &WalletLabels, form: Form, gateway: &mut Asked<'_>) -> Result<(), Failure> {
+    let mut after = None;
+    let mut is_begun = false;
+    loop {
+        let page = gateway.answer_of(&WalletLabels { after, ..asked.clone() }).await?;
+        print(&written(&page, form, &mut is_begun)?)?;
+        if page.next.is_none() {
+            break;
+        }
+        after = page.next;
+    }
+    if form == Form::Json {
+        print(if is_begun { "]}\n" } else { "{\"items\":[]}\n" })?;
+    }
+    Ok(())
+}
+
+/// What is written of a page: one label a line (BIP329), or the members of a JSON document's list.
+fn written(page: &WalletLabelsView, form: Form, is_begun: &mut bool) -> Result<String, serde_json::Error> {
+    let mut text = String::new();
+    for label in &page.items {
+        let label = serde_json::to_string(label)?;
+        match form {
+            Form::Json => {
+                text.push_str(if *is_begun { "," } else { "{\"items\":[" });
+                text.push_str(&label);
+            }
+            Form::Text | Form::Csv => text.push_str(&(label + "\n")),
+        }
+        *is_begun = true;
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::console::{Actor, ask};
+    use crate::testing::World;
+
+    /// All labels in pages of so many outputs.
+    async fn all(world: &World, limit: u32) -> Vec<String> {
+        let (mut lines, mut after) = (Vec::new(), None);
+        loop {
+            let page = ask(&world.app, WalletLabels { after, limit: Some(limit) }, &Actor::panel()).await.unwrap();
+            lines.extend(written(&page, Form::Text, &mut false).unwrap().lines().map(str::to_owned));
+            after = page.next;
+            if after.is_none() {
+                return lines;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn labels_in_pages_are_the_same_as_in_one_and_each_thing_has_one() {
+        let world = World::new().await;
+        world.make_wallet().await;
+        assert_eq!(all(&world, 1).await, Vec::<String>::new());
+        for _ in 0..3 {
+            let payment = world.payment_to_wallet().await;
+            world.customer_pays(&payment, 1_000_000);
+            world.customer_pays(&payment, 300_000);
+        }
+        world.mine(2).await;
+        for amount in [300_000, 200_000] {
+            world.approved_payout(amount).await;
+        }
+        world.look().await;
+        world.send().await;
+        let whole = all(&world, 1_000).await;
+        let things: BTreeSet<String> =
+            whole.iter().map(|line| line.split("\"label\"").next().unwrap().to_owned()).collect();
+        assert_eq!(things.len(), whole.len(), "{whole:?}");
+        for (kind, count) in [("tx", 7), ("addr", 5), ("output", 9)] {
+            let of_kind = whole.iter().filter(|line| line.contains(&format!("\"type\":\"{kind}\""))).count();
+            assert_eq!(of_kind, count, "{kind}: {whole:?}");
+        }
+        for limit in [1, 2, 5] {
+            let pages = all(&world, limit).await;
+            assert_eq!(pages.len(), whole.len(), "in pages of {limit}");
+            assert_eq!(
+                pages.into_iter().collect::<BTreeSet<_>>(),
+                whole.iter().cloned().collect(),
+                "in pages of {limit}"
+            );
+        }
+    }
+}

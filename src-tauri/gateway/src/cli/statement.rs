@@ -1,0 +1,157 @@
+//! The statement, written a page at a time as it is read: a ledger grows for years.
+
+use super::args::Form;
+use super::asked::Asked;
+use super::render::{movements, totals};
+use super::{Failure, csv, json, print};
+use crate::console::statement::{PAGE_MAX, Statement, StatementTotals, StatementView};
+
+/// The statement as far as it was written.
+#[derive(Debug)]
+struct Sheet<'a> {
+    form: Form,
+    currency: &'a str,
+    totals: StatementTotals,
+    /// Of the columns of the text so far; none before the first page.
+    widths: Vec<usize>,
+    is_begun: bool,
+    has_rows: bool,
+}
+
+/// Asks for page after page, and prints each.
+pub(super) async fn run(asked: &Statement, form: Form, gateway: &mut Asked<'_>) -> Result<(), Failure> {
+    let mut sheet = Sheet::new(form, &asked.currency);
+    let mut after = None;
+    loop {
+        let page = gateway.answer_of(&Statement { after, limit: Some(PAGE_MAX), ..asked.clone() }).await?;
+        print(&sheet.page(&page))?;
+        if page.next.is_none() {
+            break;
+        }
+        after = page.next;
+    }
+    Ok(print(&sheet.end())?)
+}
+
+impl<'a> Sheet<'a> {
+    fn new(form: Form, currency: &'a str) -> Self {
+        let totals = StatementTotals::default();
+        Self { form, currency, totals, widths: Vec::new(), is_begun: false, has_rows: false }
+    }
+
+    /// What is written of the next page.
+    fn page(&mut self, page: &StatementView) -> String {
+        self.totals.add(page);
+        let mut text = String::new();
+        match self.form {
+            Form::Csv => {
+                if !self.is_begun {
+                    text.push_str(&csv::header());
+                }
+                text.extend(page.items.iter().map(|item| csv::row(self.currency, item)));
+            }
+            Form::Json => {
+                if !self.is_begun {
+                    text.push_str(&json::statement_begins(self.currency));
+                }
+                for item in &page.items {
+                    text.push_str(if self.has_rows { "," } else { "" });
+                    text.push_str(&json::movement(item));
+                    self.has_rows = true;
+                }
+            }
+            Form::Text => text.push_str(&movements(&page.items, &mut self.widths)),
+        }
+        self.is_begun = true;
+        text
+    }
+
+    /// What is written behind the last page.
+    fn end(&self) -> String {
+        match self.form {
+            Form::Csv => String::new(),
+            Form::Json => json::statement_ends(&self.totals) + "\n",
+            Form::Text => totals(&self.totals),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tillgate_domain::time::Timestamp;
+
+    use super::*;
+    use crate::console::{Actor, ask};
+    use crate::store::StoreError;
+    use crate::store::ledger::{LedgerKind, NewEntry};
+    use crate::testing::World;
+
+    const DAY_MS: i64 = 24 * 3_600_000;
+
+    /// Adds rows to the ledger, two in each millisecond and some each day, newer rows not always behind older ones.
+    async fn add_rows(world: &World, count: i64) {
+        let write = move |tx: &crate::store::Tx<'_>| {
+            for number in 0..count {
+                let at = Timestamp::from_ms(1_768_000_000_000 + (number / 2 % 40) * DAY_MS);
+                let rates = format!(r#"{{"USD":"{}.0000"}}"#, 50_000 + number / 7);
+                let rates_seq = (number % 5 != 0).then(|| tx.rates_seq(at, &rates)).transpose()?;
+                let (kind, sats) = if number % 3 == 0 { (LedgerKind::Fee, -7) } else { (LedgerKind::Other, 1_000) };
+                let (txid, payment_seq, payout_seq) = (None, None, None);
+                tx.add_entry(&NewEntry { at, kind, sats, txid, payment_seq, payout_seq, rates_seq })?;
+            }
+            Ok::<_, StoreError>(())
+        };
+        world.gateway.store.write(write).await.unwrap();
+    }
+
+    /// The whole statement in pages of so many rows, while `between` happens after the first.
+    async fn written(world: &World, form: Form, limit: u32, between: i64) -> String {
+        let mut sheet = Sheet::new(form, "USD");
+        let (mut text, mut after, mut rows) = (String::new(), None, between);
+        loop {
+            let (currency, limit) = ("USD".to_owned(), Some(limit));
+            let asked = Statement { currency, from: None, to: None, after, limit };
+            let page = ask(&world.app, asked, &Actor::panel()).await.unwrap();
+            text.push_str(&sheet.page(&page));
+            add_rows(world, std::mem::take(&mut rows)).await;
+            after = page.next;
+            if after.is_none() {
+                return text + &sheet.end();
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_statement_in_pages_is_the_document_that_it_is_in_one_and_holds_the_rows_of_its_start() {
+        let world = World::new().await;
+        for rows in [0, 211] {
+            add_rows(&world, rows).await;
+            for form in [Form::Csv, Form::Json] {
+                let whole = written(&world, form, PAGE_MAX, 0).await;
+                for limit in [1, 3, 10, 211] {
+                    assert_eq!(written(&world, form, limit, 0).await, whole, "{form:?} in pages of {limit}");
+                }
+            }
+            let lines = written(&world, Form::Text, 10, 0).await;
+            let whole = written(&world, Form::Text, PAGE_MAX, 0).await;
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(words(&lines), words(&whole));
+        }
+        let before = written(&world, Form::Json, PAGE_MAX, 0).await;
+        let parsed: serde_json::Value = serde_json::from_str(&before).unwrap();
+        assert_eq!(parsed["items"].as_array().unwrap().len(), 211);
+        assert_eq!(written(&world, Form::Json, 10, 60).await, before, "rows that came meanwhile are not in it");
+        assert_ne!(written(&world, Form::Json, 10, 0).await, before, "but in the next");
+    }
+
+    #[tokio::test]
+    async fn the_balance_is_known_without_adding_up_the_ledger_and_is_its_sum() {
+        let world = World::new().await;
+        add_rows(&world, 211).await;
+        let sums = |reader: &crate::store::Reader<'_>| {
+            Ok::<_, StoreError>((reader.ledger_sats()?, reader.added_up_ledger_sats()?))
+        };
+        let (kept, added_up) = world.gateway.store.read(sums).unwrap();
+        assert_eq!((kept, added_up), (71 * -7 + 140 * 1_000, kept));
+    }
+}

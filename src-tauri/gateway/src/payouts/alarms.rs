@@ -1,0 +1,25 @@
+//! Dismissing the alarms of a payout.
+
+use tillgate_domain::id::Id;
+
+use crate::gateway::Gateway;
+use crate::store::StoreError;
+
+/// Dismisses the alarms of a payout on behalf of staff, and answers whether there were some; `actor` is who, for the audit.
+///
+/// # Errors
+/// When it cannot be stored.
+pub(crate) async fn dismiss_alarms(gateway: &Gateway, id: Id, actor: &str) -> Result<bool, StoreError> {
+    let (now, actor) = (gateway.clock.now(), actor.to_owned());
+    let dismiss = move |tx: &crate::store::Tx<'_>| {
+        let Some(row) = tx.payout(&id)? else { return Ok(false) };
+        let were_some = tx.dismiss_alarms(row.seq, now)?;
+        if were_some {
+            tx.audit(now, &actor, "payouts dismiss", &id.to_string())?;
+        }
+        Ok::<_, StoreError>(were_some)
+    };
+    let were_some = gateway.store.write(dismiss).await?;
+    gateway.note_change();
+    Ok(were_some)
+}

@@ -1,0 +1,43 @@
+//! What of ours must not be broadcast: a transaction that would pay what another copy of this wallet pays already with
+//! other coins (interface, section 4, "Twin"). A block that holds it all the same is another matter.
+
+use bitcoin::Txid;
+
+use crate::funds;
+use crate::store::payouts::PayoutRow;
+use crate::store::{Reader, StoreError};
+use crate::watcher::batches;
+
+/// Whether a stored transaction must not be broadcast: it, or an unconfirmed ancestor without which no node takes it, pays a
+/// payout that another copy pays too.
+pub(super) fn is_held_back(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
+    for ancestor in funds::unconfirmed(reader, txid)?.keys() {
+        if let Some(version) = reader.version(ancestor)?
+            && version.pays
+            && is_paid_otherwise(reader, version.batch_seq)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether another copy pays a payout of a batch, wherever its transaction stands, as long as that may be mined.
+pub(in crate::sender) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
+    for payout in reader.payouts_of_batch(batch_seq)? {
+        if pays_otherwise(reader, &payout)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn pays_otherwise(reader: &Reader<'_>, payout: &PayoutRow) -> Result<bool, StoreError> {
+    let tip_height = reader.tip_height()?;
+    for twin in reader.twins_of_payout(payout.seq)? {
+        if !batches::twin_facts(reader, &twin)?.is_ruled_out(tip_height) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,172 @@
+//! Which stored transaction is replaced on behalf of staff, and whether it may be.
+
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+
+use super::ReplaceError;
+use crate::sender::held_back::{is_held_back, is_paid_otherwise};
+use crate::store::batches::VersionRow;
+use crate::store::payouts::PayoutRow;
+use crate::store::{Reader, StoreError};
+
+/// A batch whose transaction is to be replaced.
+pub(super) struct Target {
+    pub batch_seq: i64,
+    pub payouts: Vec<PayoutRow>,
+    pub versions: Vec<VersionRow>,
+}
+
+const NOTHING_STORED: &str = "nothing was signed for it yet";
+const CONFIRMED: &str = "its transaction is in a block";
+const GIVEN_UP: &str = "it is being given up already";
+const NOT_APPROVED: &str = "it was never approved";
+const OVER: &str = "nothing more will be sent";
+const SENT_ELSEWHERE: &str = "another copy of this wallet sent it";
+const PAID_OTHERWISE: &str = "another copy of this wallet paid a payout of this transaction, or of one before it: give it up, and ask anew for what is still to be paid";
+const CHANGE_SPENT: &str = "a later transaction spends the change of its own: give that one up first, or bump it";
+
+/// Whether the transaction of a payout may be replaced by one with a higher fee.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn may_bump(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), ReplaceError> {
+    bump_target(reader, payout)?;
+    may_sign(reader)
+}
+
+/// Whether a payout may be given up, all those that share its transaction included.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn may_abandon(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(), ReplaceError> {
+    match abandon_target(reader, payout, true)? {
+        Some(_) => may_sign(reader),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn may_sign(reader: &Reader<'_>) -> Result<(), ReplaceError> {
+    reader.sender_hold()?.map_or(Ok(()), |hold| Err(ReplaceError::Held(hold.reason)))
+}
+
+pub(super) fn bump_target(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Target, ReplaceError> {
+    let batch_seq = payout.batch_seq.ok_or(ReplaceError::State(payout.state, why_no_batch(payout)))?;
+    may_replace(payout, &target(reader, batch_seq)?)?;
+    let last = target(reader, last_along_the_change(reader, batch_seq)?)?;
+    may_replace(payout, &last)?;
+    // The replacement would pay it once more.
+    if is_any_held_back(reader, &last.versions)? {
+        return Err(ReplaceError::State(payout.state, PAID_OTHERWISE));
+    }
+    Ok(last)
+}
+
+/// What is to be replaced; `None` where nothing is stored yet.
+pub(super) fn abandon_target(
+    reader: &Reader<'_>,
+    payout: &PayoutRow,
+    all: bool,
+) -> Result<Option<Target>, ReplaceError> {
+    let Some(batch_seq) = payout.batch_seq else {
+        return match payout.state {
+            PayoutState::Queued => Ok(None),
+            PayoutState::New | PayoutState::Expired | PayoutState::Sent | PayoutState::Failed => {
+                Err(ReplaceError::State(payout.state, why_no_batch(payout)))
+            }
+        };
+    };
+    let target = target(reader, batch_seq)?;
+    may_replace(payout, &target)?;
+    let mut payouts: Vec<Id> = target.payouts.iter().map(|payout| payout.id).collect();
+    if is_a_parent(reader, &target.versions)? {
+        if !is_paid_otherwise(reader, batch_seq)? {
+            return Err(ReplaceError::State(payout.state, CHANGE_SPENT));
+        }
+        // What rests on it can never be sent while it is held back, and is given up with it.
+        payouts.extend(payouts_on_the_change(reader, batch_seq)?);
+    }
+    if payouts.len() > 1 && !all {
+        return Err(ReplaceError::Shared(payouts));
+    }
+    Ok(Some(target))
+}
+
+const fn why_no_batch(payout: &PayoutRow) -> &'static str {
+    match payout.state {
+        PayoutState::New | PayoutState::Expired => NOT_APPROVED,
+        PayoutState::Queued => NOTHING_STORED,
+        PayoutState::Sent => SENT_ELSEWHERE,
+        PayoutState::Failed => OVER,
+    }
+}
+
+fn target(reader: &Reader<'_>, batch_seq: i64) -> Result<Target, StoreError> {
+    Ok(Target { batch_seq, payouts: reader.payouts_of_batch(batch_seq)?, versions: reader.versions(batch_seq)? })
+}
+
+fn may_replace(payout: &PayoutRow, target: &Target) -> Result<(), ReplaceError> {
+    let refused = |why| Err(ReplaceError::State(payout.state, why));
+    match payout.state {
+        PayoutState::New | PayoutState::Expired => return refused(NOT_APPROVED),
+        PayoutState::Failed => return refused(OVER),
+        PayoutState::Queued | PayoutState::Sent => {}
+    }
+    if target.versions.iter().any(is_in_block) {
+        return refused(CONFIRMED);
+    }
+    if target.versions.iter().any(|version| !version.pays) {
+        return refused(GIVEN_UP);
+    }
+    Ok(())
+}
+
+pub(super) fn is_in_block(version: &VersionRow) -> bool {
+    version.position.is_in_block()
+}
+
+/// Whether another live batch rests on one of these: then none may take its place.
+pub(super) fn is_a_parent(reader: &Reader<'_>, versions: &[VersionRow]) -> Result<bool, StoreError> {
+    for version in versions {
+        if !reader.live_batches_on(&version.txid)?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether one of these must not be broadcast, because of what another copy of the wallet pays.
+pub(super) fn is_any_held_back(reader: &Reader<'_>, versions: &[VersionRow]) -> Result<bool, StoreError> {
+    for version in versions {
+        if is_held_back(reader, &version.txid)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn last_along_the_change(reader: &Reader<'_>, batch_seq: i64) -> Result<i64, StoreError> {
+    Ok(along_the_change(reader, batch_seq)?.last().copied().unwrap_or(batch_seq))
+}
+
+fn payouts_on_the_change(reader: &Reader<'_>, batch_seq: i64) -> Result<Vec<Id>, StoreError> {
+    let mut ids = Vec::new();
+    for next in along_the_change(reader, batch_seq)? {
+        ids.extend(reader.payouts_of_batch(next)?.iter().map(|payout| payout.id));
+    }
+    Ok(ids)
+}
+
+/// The batches that rest on this one, the nearest first. Change is one output, so there is one line.
+fn along_the_change(reader: &Reader<'_>, batch_seq: i64) -> Result<Vec<i64>, StoreError> {
+    let (mut line, mut last) = (Vec::new(), batch_seq);
+    'down: loop {
+        for version in reader.versions(last)? {
+            if let Some(next) = reader.live_batches_on(&version.txid)?.into_iter().find(|next| *next != last) {
+                line.push(next);
+                last = next;
+                continue 'down;
+            }
+        }
+        return Ok(line);
+    }
+}

@@ -1,0 +1,86 @@
+//! Alarms outlive the program, and are told until staff say that they know.
+
+use serde_json::{Value, json};
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+
+use super::support::world_with_coins;
+use super::twins::twin_spending;
+use crate::console::{Actor, Command, dispatch};
+use crate::testing::World;
+use crate::wallet::spend::Payee;
+
+async fn answer(world: &World, command: Value) -> Result<Value, crate::console::CommandError> {
+    let command: Command = serde_json::from_value(command).unwrap();
+    dispatch(&world.app, command, &Actor::panel()).await
+}
+
+/// What status and doctor tell.
+async fn told(world: &World) -> (Vec<String>, bool) {
+    let status = answer(world, json!({"command": "status"})).await.unwrap();
+    assert_eq!(status["warnings"], json!([]), "an alarm is told once");
+    let alarms = status["alarms"].as_array().unwrap();
+    let doctor = answer(world, json!({"command": "doctor"})).await.unwrap();
+    let check = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "alarms").unwrap().clone();
+    let alarms: Vec<String> = alarms.iter().map(|alarm| alarm["message"].as_str().unwrap().to_owned()).collect();
+    (alarms, check["ok"].as_bool().unwrap())
+}
+
+async fn dismisses(world: &World, id: &Id) {
+    let dismiss = || json!({"command": "dismissAlarm", "payoutId": id.to_string()});
+    assert_eq!(answer(world, dismiss()).await.unwrap()["alarms"], json!([]));
+    assert_eq!(answer(world, dismiss()).await.unwrap_err().error_type, "NOT_FOUND");
+    assert_eq!(told(world).await, (Vec::new(), true));
+}
+
+/// A payout whose coins a twin took for good, so that it FAILED; and then the chain changed its mind.
+#[tokio::test]
+async fn that_a_failed_payout_was_sent_all_the_same_is_told_after_a_restart_until_staff_dismiss_it() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    let stranger = world.payment().await;
+    let payee = Payee { script: stranger.script.clone(), amount_sats: 400_000 };
+    let twin = twin_spending(&world, &[payee], &[], 3).unwrap();
+    world.send().await;
+    let batch = world.payout(&payout).batch_seq.unwrap();
+    let ours = world.gateway.store.read(|reader| reader.versions(batch)).unwrap()[0].tx.clone();
+    world.sandbox().mine_transactions(&[twin], world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    world.mine_and_pass(5).await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Failed);
+    world.app.sender.release("cli:ann", None).await.unwrap();
+    world.sandbox().reorg(6, true, world.now_ms()).unwrap();
+    world.sandbox().mine_transactions(&[ours], world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent);
+
+    let world = world.reopen().await;
+    let stored = world.gateway.store.read(|reader| reader.alarms()).unwrap();
+    assert_eq!(stored.len(), 1, "{stored:?}");
+    world.app.sender.release("cli:ann", None).await.unwrap();
+    let (alarms, is_well) = told(&world).await;
+    assert!(alarms.len() == 1 && alarms[0].contains("had FAILED, and was sent all the same"), "{alarms:?}");
+    assert!(alarms[0].contains(&payout.to_string()) && !is_well);
+    dismisses(&world, &payout).await;
+}
+
+#[tokio::test]
+async fn an_alarm_is_raised_once_however_often_it_is_seen_and_again_where_it_happens_again() {
+    use crate::store::StoreError;
+    use crate::store::alarms::AlarmKind::{FailedPayoutWasSent, PayoutPaidTwice};
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    let seq = world.payout(&payout).seq;
+    let now = world.gateway.clock.now();
+    for (kind, again) in [(PayoutPaidTwice, 0), (FailedPayoutWasSent, 1)] {
+        let raise = move |tx: &crate::store::Tx<'_>| tx.raise_alarm(kind, seq, now);
+        world.gateway.store.write(raise).await.unwrap();
+        world.gateway.store.write(raise).await.unwrap();
+        assert_eq!(told(&world).await.0.len(), 1);
+        dismisses(&world, &payout).await;
+        world.gateway.store.write(raise).await.unwrap();
+        assert_eq!(told(&world).await.0.len(), again, "{kind:?}");
+    }
+    let acts = |tx: &crate::store::Tx<'_>| Ok::<_, StoreError>(tx.alarms()?.len());
+    assert_eq!(world.gateway.store.write(acts).await.unwrap(), 1);
+}

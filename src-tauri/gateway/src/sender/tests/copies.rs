@@ -1,0 +1,120 @@
+//! An older copy of the database is put back beside the chain on which another went on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+
+use super::support::world_with_coins;
+use crate::access::sees::Sees;
+use crate::payouts::{Approver, approve};
+use crate::testing::World;
+
+/// The database's files at one moment.
+struct Copy(TempDir);
+
+fn database_files(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder.join("test")).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|file| file.file_name().unwrap().to_str().unwrap().starts_with("tillgate.db")).collect()
+}
+
+/// Stops the gateway, copies its database, and starts it again.
+async fn copied(world: World) -> (World, Copy) {
+    let (gateway, folder) = world.into_gateway();
+    drop(gateway);
+    let copy = tempfile::tempdir().unwrap();
+    for file in database_files(folder.path()) {
+        fs::copy(&file, copy.path().join(file.file_name().unwrap())).unwrap();
+    }
+    (World::in_folder(folder).await, Copy(copy))
+}
+
+/// Stops the gateway, puts the copy back, and starts it.
+async fn put_back(world: World, copy: Copy) -> World {
+    let (gateway, folder) = world.into_gateway();
+    drop(gateway);
+    database_files(folder.path()).into_iter().for_each(|file| fs::remove_file(file).unwrap());
+    for file in fs::read_dir(copy.0.path()).unwrap().map(|entry| entry.unwrap().path()) {
+        fs::copy(&file, folder.path().join("test").join(file.file_name().unwrap())).unwrap();
+    }
+    World::in_folder(folder).await
+}
+
+async fn customer_pays_coin(world: &World) {
+    let payment = world.payment_to_wallet().await;
+    world.customer_pays(&payment, 1_000_000);
+    world.mine(2).await;
+}
+
+/// Whatever is released and paid in later, the payout stays paid once.
+async fn stays_paid_once(world: &World, paid: &Id) {
+    assert!(world.gateway.store.read(|reader| reader.sender_hold()).unwrap().is_some(), "the sender does not hold");
+    assert_eq!(world.payout_state(paid), PayoutState::Sent);
+    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
+    customer_pays_coin(world).await;
+    world.send().await;
+    world.mine_and_pass(6).await;
+    assert_eq!((world.payout_state(paid), world.outputs_of(paid)), (PayoutState::Sent, 1));
+    world.check_ledger();
+    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
+    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+}
+
+/// Approved before the copy was made; paid after it, with a coin of a payment that the copy does not know.
+async fn paid_after_the_copy(amount_sats: u64) -> (World, Id) {
+    let world = world_with_coins(0).await;
+    let paid = world.approved_payout(amount_sats).await;
+    let (world, copy) = copied(world).await;
+    customer_pays_coin(&world).await;
+    world.send().await;
+    world.mine_and_pass(1).await;
+    assert_eq!(world.outputs_of(&paid), 1);
+    (put_back(world, copy).await, paid)
+}
+
+#[tokio::test]
+async fn a_payout_that_was_sent_after_the_copy_was_made_is_not_sent_again_by_the_copy() {
+    let (world, paid) = paid_after_the_copy(300_000).await;
+    stays_paid_once(&world, &paid).await;
+}
+
+#[tokio::test]
+async fn nor_one_whose_transaction_had_no_change() {
+    let (world, paid) = paid_after_the_copy(999_700).await;
+    stays_paid_once(&world, &paid).await;
+}
+
+#[tokio::test]
+async fn an_offer_that_was_approved_and_sent_after_the_copy_was_made_is_sent_once_it_is_approved_again() {
+    let world = world_with_coins(1).await;
+    let paid = world.offered_payout(300_000).await;
+    let by_ann = || Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true };
+    let (world, copy) = copied(world).await;
+    approve(&world.gateway, paid, by_ann()).await.unwrap();
+    world.send().await;
+    world.mine_and_pass(1).await;
+    let world = put_back(world, copy).await;
+    assert_eq!(world.payout_state(&paid), PayoutState::New);
+    let record = approve(&world.gateway, paid, by_ann()).await.unwrap();
+    assert!(record.contains(r#""status":"SENT""#), "{record}");
+    stays_paid_once(&world, &paid).await;
+}
+
+#[tokio::test]
+async fn no_address_that_another_copy_gave_is_given_again_and_what_comes_to_it_later_is_ours() {
+    let world = world_with_coins(1).await;
+    let (world, copy) = copied(world).await;
+    let (waiting, paid) = (world.payment_to_wallet().await, world.payment_to_wallet().await);
+    world.customer_pays(&paid, 1_000_000);
+    world.mine(2).await;
+    let world = put_back(world, copy).await;
+    let world = world.reopen().await;
+    world.customer_pays(&waiting, 500_000);
+    world.mine(2).await;
+    let given = world.payment_to_wallet().await;
+    assert!(given.script != waiting.script && given.script != paid.script);
+    assert_eq!(world.chain_balance(), 2_500_000);
+    world.check_ledger();
+}

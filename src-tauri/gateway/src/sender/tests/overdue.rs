@@ -1,0 +1,78 @@
+//! What has waited too long fails by an attempt that was made too late, and by nothing else.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use bitcoin::{FeeRate, Transaction};
+use tillgate_domain::payout::PayoutState;
+
+use super::support::world_with_coins;
+use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Tip, View};
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// The sandbox's chain, whose backend takes long to name a fee rate, and then names one above every cap.
+struct Slow {
+    chain: Arc<dyn Chain>,
+    /// The environment's clock meanwhile goes on by so much.
+    takes_ms: AtomicI64,
+    clock_offset_ms: Arc<AtomicI64>,
+}
+
+impl Chain for Slow {
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        self.chain.identity()
+    }
+
+    fn tip(&self) -> Result<Tip, ChainDown> {
+        self.chain.tip()
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        self.chain.look(request)
+    }
+
+    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+        self.chain.broadcast(package)
+    }
+
+    fn fee_rate(&self, _: u16) -> Result<FeeRate, ChainDown> {
+        self.clock_offset_ms.fetch_add(self.takes_ms.swap(0, Ordering::SeqCst), Ordering::SeqCst);
+        Ok(FeeRate::from_sat_per_vb_u32(5_000))
+    }
+
+    fn has_mempool(&self) -> bool {
+        self.chain.has_mempool()
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_keyring_that_is_only_remembered_gives_up_no_overdue_payout() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    world.lock_keys(true);
+    world.pass_ms(24 * HOUR_MS - 30_000).await;
+    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    assert_eq!(world.payout_state(&payout), PayoutState::Queued, "it is not overdue yet");
+    world.lock_keys(false);
+    world.pass_ms(40_000).await;
+    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the keyring was not asked since");
+    assert!(world.gateway.sending.waits_for().is_some_and(|why| why.details.contains("locked")));
+    world.pass_ms(30_000).await;
+    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent);
+}
+
+#[tokio::test]
+async fn an_attempt_that_began_in_time_gives_up_nothing_that_is_overdue_when_it_ends() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    let clock_offset_ms = Arc::clone(&world.gateway.clock_offset_ms);
+    let world = world.with_chain(|chain| Arc::new(Slow { chain, takes_ms: AtomicI64::new(HOUR_MS), clock_offset_ms }));
+    world.pass_ms(24 * HOUR_MS - 300_000).await;
+    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the attempt began before its end");
+    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    assert_eq!(world.payout_state(&payout), PayoutState::Failed);
+}

@@ -1,0 +1,57 @@
+//! Staff release the hold that they have read about, and no other.
+
+use super::support::world_with_coins;
+use crate::sender::ReleaseError;
+use crate::store::sender_hold::Hold;
+use crate::testing::World;
+
+async fn hold(world: &World, reason: &'static str) -> Hold {
+    let now = world.gateway.clock.now();
+    world.gateway.store.write(move |tx| tx.hold_sender(now, reason)).await.unwrap();
+    held(world).unwrap()
+}
+
+fn held(world: &World) -> Option<Hold> {
+    world.gateway.store.read(|reader| reader.sender_hold()).unwrap()
+}
+
+#[tokio::test]
+async fn a_hold_that_came_after_staff_read_of_the_first_is_not_released_with_it() {
+    let world = world_with_coins(1).await;
+    let read = hold(&world, "a first twin").await;
+    assert!(world.app.sender.release("cli:bea", None).await.unwrap());
+    let second = hold(&world, "a second twin").await;
+    let refused = world.app.sender.release("cli:ann", Some(read.reason)).await;
+    assert!(matches!(refused, Err(ReleaseError::Another(_))), "{refused:?}");
+    assert_eq!(held(&world), Some(second.clone()));
+    assert!(world.app.sender.release("cli:ann", Some(second.reason)).await.unwrap());
+    assert_eq!(held(&world), None);
+}
+
+#[tokio::test]
+async fn a_second_reason_is_told_beside_the_first_and_is_not_released_unread() {
+    let world = world_with_coins(1).await;
+    let read = hold(&world, "a first twin").await;
+    assert_eq!(hold(&world, "a first twin").await, read, "the same once more says nothing new");
+    world.advance_clock_ms(1_000);
+    let both = hold(&world, "a second twin").await;
+    assert_eq!((both.reason.as_str(), both.since), ("a first twin; a second twin", read.since));
+    let refused = world.app.sender.release("cli:ann", Some(read.reason)).await;
+    assert!(matches!(refused, Err(ReleaseError::Another(_))), "{refused:?}");
+    assert!(world.app.sender.release("cli:ann", None).await.unwrap(), "as it is now");
+    assert!(!world.app.sender.release("cli:ann", Some(both.reason)).await.unwrap(), "it holds no more");
+}
+
+#[tokio::test]
+async fn reasons_without_number_take_bounded_room_and_each_is_a_new_hold() {
+    let world = world_with_coins(1).await;
+    let mut before = hold(&world, "a first twin").await;
+    for number in 0..200 {
+        let now = world.gateway.clock.now();
+        let reason = format!("twin number {number} with a long name");
+        world.gateway.store.write(move |tx| tx.hold_sender(now, &reason)).await.unwrap();
+        let after = held(&world).unwrap();
+        assert!(after.reason != before.reason && after.reason.len() < 2_000, "{}", after.reason);
+        before = after;
+    }
+}

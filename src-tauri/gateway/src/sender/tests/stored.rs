@@ -1,0 +1,44 @@
+//! Between the choice of coins and the commit, anything may happen.
+
+use super::support::world_with_coins;
+use crate::funds;
+use crate::sender::build::{self, Built, Prepared};
+use crate::testing::World;
+
+async fn prepared(world: &World) -> build::Signed {
+    let settings = world.gateway.settings.snapshot();
+    let rate = funds::fee_rate_now(&world.gateway, &settings).await.unwrap();
+    match build::prepare(&world.gateway, &settings, rate).unwrap() {
+        Prepared::Ready(signed) => *signed,
+        Prepared::Cannot(cannot) => panic!("{cannot:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_coin_that_left_its_block_after_it_was_chosen_is_not_spent() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    let signed = prepared(&world).await;
+    // The customer's coins are in the mempool again, and theirs to take back.
+    world.sandbox().reorg(2, true, world.now_ms()).unwrap();
+    world.look().await;
+    assert!(matches!(build::store(&world.gateway, signed).await.unwrap(), Built::Stale));
+    assert_eq!(world.payout(&payout).txid, None);
+    // Once it is deep enough again it is spent.
+    world.mine(2).await;
+    let signed = prepared(&world).await;
+    assert!(matches!(build::store(&world.gateway, signed).await.unwrap(), Built::Stored(_)));
+}
+
+#[tokio::test]
+async fn change_that_is_mined_after_it_was_chosen_is_spent_all_the_same() {
+    let world = world_with_coins(1).await;
+    world.approved_payout(300_000).await;
+    world.send().await;
+    world.look().await;
+    world.approved_payout(300_000).await;
+    let signed = prepared(&world).await;
+    assert_eq!(signed.draft.inputs[0].height, None);
+    world.mine(1).await;
+    assert!(matches!(build::store(&world.gateway, signed).await.unwrap(), Built::Stored(_)));
+}

@@ -1,0 +1,107 @@
+//! Alarms: what became of payouts against all that was promised, stored until staff say that they know.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rusqlite::params;
+use tillgate_domain::id::Id;
+use tillgate_domain::time::Timestamp;
+
+use super::{Reader, StoreError, Tx, values};
+
+/// Alarms that are read at once; as they are dismissed, others follow.
+const READ_AT_ONCE: u32 = 100;
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AlarmKind {
+    /// A payout that had FAILED was sent all the same.
+    FailedPayoutWasSent,
+    /// A payout was paid by two transactions.
+    PayoutPaidTwice,
+}
+
+/// What happened to a payout, of which staff did not say that they know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Alarm {
+    pub kind: AlarmKind,
+    pub payout_id: Id,
+    pub at: Timestamp,
+}
+
+/// A text that is no stored kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no kind of alarm")]
+pub struct NotAnAlarmKind;
+
+impl AlarmKind {
+    const ALL: [Self; 2] = [Self::FailedPayoutWasSent, Self::PayoutPaidTwice];
+
+    /// Its name in the database.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FailedPayoutWasSent => "FAILED_PAYOUT_WAS_SENT",
+            Self::PayoutPaidTwice => "PAYOUT_PAID_TWICE",
+        }
+    }
+}
+
+impl fmt::Display for AlarmKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for AlarmKind {
+    type Err = NotAnAlarmKind;
+
+    fn from_str(text: &str) -> Result<Self, NotAnAlarmKind> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(NotAnAlarmKind)
+    }
+}
+
+impl Reader<'_> {
+    /// The alarms that nobody dismissed, the oldest first, 100 at most.
+    pub fn alarms(&self) -> Result<Vec<Alarm>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT a.kind AS kind, p.id AS id, a.at AS at FROM alarms AS a INDEXED BY alarms_untold \
+             JOIN payouts AS p ON p.seq = a.payout_seq WHERE a.dismissed_at IS NULL ORDER BY a.at LIMIT ?1",
+        )?;
+        query
+            .query_and_then([READ_AT_ONCE], |row| {
+                Ok(Alarm {
+                    kind: values::parsed(row, "kind")?,
+                    payout_id: values::id(row, "id")?,
+                    at: values::time(row, "at")?,
+                })
+            })?
+            .collect()
+    }
+}
+
+impl Tx<'_> {
+    /// Raises an alarm. That a payout is paid twice is seen at each look, and raised once; that one is sent which had FAILED
+    /// happens anew each time.
+    pub fn raise_alarm(&self, kind: AlarmKind, payout_seq: i64, at: Timestamp) -> Result<(), StoreError> {
+        let again = match kind {
+            AlarmKind::FailedPayoutWasSent => "UPDATE SET at = ?3, dismissed_at = NULL",
+            AlarmKind::PayoutPaidTwice => "NOTHING",
+        };
+        self.connection
+            .prepare_cached(&format!(
+                "INSERT INTO alarms (kind, payout_seq, at) VALUES (?1, ?2, ?3) \
+                 ON CONFLICT (kind, payout_seq) DO {again}"
+            ))?
+            .execute(params![kind.as_str(), payout_seq, at.ms()])?;
+        Ok(())
+    }
+
+    /// Dismisses the alarms of a payout, and answers whether there were some.
+    pub fn dismiss_alarms(&self, payout_seq: i64, at: Timestamp) -> Result<bool, StoreError> {
+        let mut update = self
+            .connection
+            .prepare_cached("UPDATE alarms SET dismissed_at = ?2 WHERE payout_seq = ?1 AND dismissed_at IS NULL")?;
+        Ok(update.execute(params![payout_seq, at.ms()])? > 0)
+    }
+}

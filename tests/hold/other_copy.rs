@@ -1,0 +1,70 @@
+//! Another copy of the wallet at work: a restored backup that goes on while the first lies still, on the same chain.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use axum::http::Method;
+use serde_json::json;
+
+use crate::harness::sandbox::btc;
+use crate::payout_load::Asked;
+use crate::site::Site;
+use crate::truth;
+
+/// Blocks over what it sent: no reorganisation of the load goes as deep.
+const BLOCKS_OVER_IT: u32 = 6;
+
+/// What it pays out besides, to an address that the first copy knows nothing of.
+const BESIDES_SATS: u64 = 40_000;
+
+/// Lets a copy of a gateway that lies still send what waits there, and gives the first the chain that comes of it. Answers the
+/// transactions that were made by the copy alone.
+pub async fn works_meanwhile(site: &Site, asked: &Asked) -> BTreeSet<String> {
+    let mut copy = site.copy().await;
+    copy.start();
+    copy.client.faults(json!({ "broadcast": "ok", "chainDown": false, "keysLocked": false, "feeRate": null })).await;
+    // What misses its parents is taken again, and confirmed first.
+    copy.client.mine(1).await;
+    let body = json!({ "btcAmount": btc(BESIDES_SATS), "currency": "USD", "address": asked.address() });
+    let request = copy.client.json_request(Method::POST, "/v2/payouts?autoApprove=true", &body);
+    // Its coins may not suffice, or another copy be at work there already.
+    let answer = copy.client.send(request).await;
+    assert!(!answer.status.is_server_error(), "{}", answer.text());
+    copy.client.advance_clock(2).await;
+    copy.client.mine(BLOCKS_OVER_IT).await;
+    copy.kill();
+    let made = "SELECT txid FROM versions";
+    let (by_copy, by_first) = (txids(&copy, made), txids(site, made));
+    take_over_the_chain(&copy.program.env_dir(), &site.program.env_dir());
+    by_copy.difference(&by_first).cloned().collect()
+}
+
+/// The transactions that a gateway took for another copy's.
+pub fn twins(site: &Site) -> BTreeSet<String> {
+    txids(site, "SELECT txid FROM twins")
+}
+
+fn txids(site: &Site, statement: &str) -> BTreeSet<String> {
+    let (database, _copied) = truth::open(&site.program.database());
+    let mut query = database.prepare(statement).unwrap();
+    let txids = query.query_map([], |row| row.get::<_, Vec<u8>>(0)).unwrap();
+    txids.map(|txid| hex::encode(txid.unwrap())).collect()
+}
+
+fn take_over_the_chain(from: &Path, to: &Path) {
+    for suffix in ["", "-wal", "-shm"] {
+        let name = format!("sandbox.db{suffix}");
+        let (from, to) = (from.join(&name), to.join(&name));
+        if to.exists() {
+            std::fs::remove_file(&to).unwrap();
+        }
+        if from.exists() {
+            std::fs::copy(&from, &to).unwrap();
+        }
+    }
+}
+
+/// Lets a sender that holds go on, as staff do once the other copy is gone, and says whether it held.
+pub fn release(site: &Site) -> bool {
+    site.program.json(&["payouts", "release"])["released"] == true
+}

@@ -1,5 +1,6 @@
 //! The command line, as a person or a script uses it: beside a gateway that runs, and without one.
 
+use std::io::Write as _;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -231,4 +232,24 @@ async fn a_person_reads_payments_with_their_money_aligned() {
         program.json(&["payments", "list", "--limit", "1", "--offset", "1"])["items"][0]["paymentId"],
         json!(small.id)
     );
+}
+
+#[test]
+fn the_backends_password_is_read_from_the_standard_input_and_shown_to_nobody() {
+    let program = Program::new();
+    program.make();
+    let mut command = program.command(&["settings", "set", "backendPassword", "-", "--json"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"correct horse\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let (told, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{complaint}");
+    let kept = std::fs::read_to_string(program.env_dir().join("secrets.json")).unwrap();
+    assert!(kept.contains("correct horse"), "without a keyring it lies in the file that stands in for it");
+    let listed = program.json(&["settings", "list"]).to_string();
+    let database = String::from_utf8_lossy(&std::fs::read(program.database()).unwrap()).into_owned();
+    for shown in [told.as_ref(), complaint.as_ref(), &listed, &database] {
+        assert!(!shown.contains("correct horse"), "{shown}");
+    }
+    assert!(listed.contains("backendPassword"));
 }

@@ -45,6 +45,7 @@ const CRATES: &[(&str, &str)] = &[
     ("src-tauri/domain/src", "lib.rs"),
     ("src-tauri/sandbox/src", "lib.rs"),
     ("src-tauri/gateway/src", "lib.rs"),
+    ("src-tauri/nodes/src", "lib.rs"),
     ("src-tauri/bench/src", "main.rs"),
     ("src-tauri/shell", "lib.rs"),
 ];

@@ -22,6 +22,7 @@ mod other_user;
 mod payouts;
 mod payouts_cli;
 mod power_cuts;
+mod rates;
 mod serving;
 mod story;
 mod transitions;

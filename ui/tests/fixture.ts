@@ -1,6 +1,7 @@
 // A gateway in memory, for tests of screens alone: it answers with what it was given and keeps no rule.
 import type { Acceptance } from "../src/lib/bindings/Acceptance";
 import type { AnomalyItem } from "../src/lib/bindings/AnomalyItem";
+import type { CertificateView } from "../src/lib/bindings/CertificateView";
 import type { Command } from "../src/lib/bindings/Command";
 import type { CommandError } from "../src/lib/bindings/CommandError";
 import type { DeliveryItem } from "../src/lib/bindings/DeliveryItem";
@@ -28,6 +29,9 @@ export const status: StatusView = {
     { currency: "JPY", rate: "9500000.0000", fresh: false, shown: "9,500,000" },
     { currency: "USD", rate: "64210.5500", fresh: true, shown: "64,210.55" },
   ],
+  rateSources: [
+    { name: "sandbox", answeredAt: "2026-01-12T12:06:20Z", ageSeconds: 0, error: null, nextAt: null },
+  ],
   openPayments: 1,
   openAnomalies: 1,
   openReversals: 0,
@@ -49,6 +53,30 @@ export const status: StatusView = {
 };
 
 const btc = (sats: number, text: string) => ({ sats, text, shown: text });
+export const certificate: CertificateView = {
+  rate: "64210.5500",
+  rateShown: "64,210.55",
+  time: "2026-01-12T11:59:40Z",
+  sources: [
+    {
+      name: "kraken",
+      rate: "64210.55",
+      rateShown: "64,210.55",
+      time: "2026-01-12T11:59:40Z",
+      used: true,
+      why: null,
+    },
+    {
+      name: "mempool",
+      rate: "70000",
+      rateShown: "70,000",
+      time: "2026-01-12T11:59:00Z",
+      used: false,
+      why: "more than 5 % from the median",
+    },
+  ],
+};
+
 const usd = (minor: number, text: string) => ({ minor, text, shown: text, currency: "USD" });
 
 export function acceptance(over: Partial<Acceptance> = {}): Acceptance {
@@ -122,6 +150,7 @@ export function payment(over: Partial<PaymentView> = {}): PaymentView {
     address: "bcrt1qexampleaddress0000000000000000000000",
     exchangeRate: "64210.5500",
     exchangeRateShown: "64,210.55",
+    certificate: null,
     paymentAddress: "bitcoin:bcrt1qexampleaddress0000000000000000000000?amount=0.00015574",
     paymentPageUrl: "http://127.0.0.1:7421/pay/" + "p".repeat(40),
     stillDue: btc(15574, "0.00015574"),
@@ -162,6 +191,7 @@ export function payout(over: Partial<PayoutView> = {}): PayoutView {
     totalWorth: usd(64229, "642.29"),
     rate: "64210.5500",
     rateShown: "64,210.55",
+    certificate: null,
     comment: "Invoice 12",
     requestedBy: "panel:ada",
     requestedByShop: false,

@@ -3,7 +3,7 @@ import type { PaymentView } from "../src/lib/bindings/PaymentView";
 import type { TransactionItem } from "../src/lib/bindings/TransactionItem";
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
-import { acceptance, anomaly, delivery, payment } from "./fixture";
+import { acceptance, anomaly, certificate, delivery, payment } from "./fixture";
 import { host, open } from "./panel";
 
 describe("a payment", () => {
@@ -23,6 +23,15 @@ describe("a payment", () => {
         },
       ]),
     );
+  });
+
+  test("a rate tells what it was made of, and what was left out and why", async () => {
+    host.reply("showPayment", payment({ certificate }));
+    open(href);
+    const card = (await screen.findByText("What the rate was made of")).closest("section")!;
+    const [, kraken, mempool] = within(card).getAllByRole("row");
+    expect(kraken?.textContent).toMatch(/kraken.*64,210\.55.*yes/s);
+    expect(mempool?.textContent).toMatch(/mempool.*70,000.*no: more than 5 % from the median/s);
   });
 
   test("what a shop answered is text, never markup", async () => {

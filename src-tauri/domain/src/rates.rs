@@ -1,15 +1,36 @@
-//! Quotes of exchange rates (interface, section 6): how long one is fresh, and what several sources' quotes for one
-//! currency amount to.
+//! Quotes of exchange rates (interface, section 6): how long one is fresh, which takes the place of another, and what
+//! several sources' quotes for one currency amount to.
+
+mod again;
+mod price;
 
 use rust_decimal::Decimal;
 
 use crate::time::Timestamp;
+
+pub use again::{ASKED_EVERY_MS, NoAnswer, asked_again_after_ms};
+pub use price::{NotAPrice, mid_price, parse_price};
 
 /// Quotes older than this are stale.
 const STALE_AFTER_MS: i64 = 5 * 60_000;
 
 /// A source that strays further from the median is left out.
 const STRAY_MAX_PER_CENT: i64 = 5;
+
+/// A price that moves by more than this in [`JUMP_WITHIN_MS`] has jumped.
+const JUMP_MAX_PER_CENT: i64 = 20;
+
+/// The time in which a jump is measured. Over longer a price may move in proportion.
+const JUMP_WITHIN_MS: i64 = 60_000;
+
+/// A price at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// Units for one Bitcoin, positive.
+    pub price: Decimal,
+    /// When that was said.
+    pub at: Timestamp,
+}
 
 /// One source's quote for one currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,10 +39,12 @@ pub struct Quote {
     pub source: &'static str,
     /// Units for one Bitcoin, positive.
     pub price: Decimal,
-    /// When the source gave it.
+    /// When the source gave it: never later than it was asked.
     pub at: Timestamp,
     /// Whether it stays good until its source withdraws it, as a simulated one does.
     pub never_stale: bool,
+    /// From where it jumped, if it did. Alone such a quote makes no rate.
+    pub jumped_from: Option<Known>,
 }
 
 impl Quote {
@@ -35,6 +58,75 @@ impl Quote {
     #[must_use]
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         self.fresh_until().is_none_or(|until| now <= until)
+    }
+
+    /// Which quote its source has once it said this one: an older one does not take the place of a newer, and one that is
+    /// far from what was known a minute ago has jumped. `last_known` is the rate that was made last; `others` are quotes
+    /// for the same currency, by which a jump of the one before is believed.
+    #[must_use]
+    pub fn succeed(self, before: Option<&Self>, last_known: Option<Known>, others: &[Self]) -> Self {
+        if let Some(before) = before {
+            if self.never_stale {
+                // Unchanged it has the same time, and so the same stored row.
+                return if before.price == self.price { *before } else { self };
+            }
+            if self.at < before.at {
+                return *before;
+            }
+        }
+        if self.never_stale {
+            return self;
+        }
+        let recent = |known: &Known| self.at <= known.at.plus_ms(STALE_AFTER_MS);
+        let held = before.and_then(|before| before.held_from(others)).filter(recent);
+        let jumped_from = match held {
+            Some(from) => moved_by_more(from.price, self.price, JUMP_MAX_PER_CENT).then_some(from),
+            None => {
+                let known = before.map(|before| Known { price: before.price, at: before.at }).filter(recent);
+                known.or_else(|| last_known.filter(recent)).filter(|from| jumps(*from, self.price, self.at))
+            }
+        };
+        Self { jumped_from, ..self }
+    }
+
+    /// From where it jumped, unless another source says the same.
+    fn held_from(&self, others: &[Self]) -> Option<Known> {
+        let confirmed =
+            others.iter().any(|other| other.source != self.source && other.is_fresh(self.at) && self.agrees(other));
+        self.jumped_from.filter(|_| !confirmed)
+    }
+
+    fn agrees(&self, other: &Self) -> bool {
+        !differs(self.price, other.price, self.price.min(other.price))
+    }
+}
+
+/// What became of a quote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The rate is made of it.
+    Used,
+    /// It is older than five minutes.
+    Stale,
+    /// It strays too far from the others.
+    Stray,
+    /// It jumped, and no other source agrees.
+    Jumped,
+    /// There is no rate that it could be part of.
+    NoRate,
+}
+
+impl Verdict {
+    /// Its name in stored certificates.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Used => "used",
+            Self::Stale => "stale",
+            Self::Stray => "stray",
+            Self::Jumped => "jumped",
+            Self::NoRate => "no rate",
+        }
     }
 }
 
@@ -66,6 +158,37 @@ pub enum NoRate {
     /// No median stands for enough of them.
     #[error("the sources disagree by more than 5 %")]
     Disagreement,
+    /// The only one jumped.
+    #[error("the quote of {source_name} jumped by more than 20 % in a minute, and no other source agrees yet")]
+    Jump {
+        /// Whose quote it is.
+        source_name: &'static str,
+    },
+}
+
+/// The quotes for one currency, judged at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// The rate, or why there is none.
+    pub rate: Result<Decimal, NoRate>,
+    /// Each quote, and what became of it.
+    pub quotes: Vec<(Quote, Verdict)>,
+}
+
+/// Judges one currency's quotes, of each source one, at `now`; at least `wanted` of them must agree.
+#[must_use]
+pub fn judge(quotes: &[Quote], now: Timestamp, wanted: usize) -> Judged {
+    let fresh: Vec<Quote> = quotes.iter().filter(|quote| quote.is_fresh(now)).copied().collect();
+    let combined = combine(&fresh, wanted);
+    let verdict = |quote: &Quote| match &combined {
+        _ if !quote.is_fresh(now) => Verdict::Stale,
+        Ok(combined) if combined.used.contains(quote) => Verdict::Used,
+        Ok(_) => Verdict::Stray,
+        Err(NoRate::Jump { source_name }) if quote.source == *source_name => Verdict::Jumped,
+        Err(_) => Verdict::NoRate,
+    };
+    let quotes = quotes.iter().map(|quote| (*quote, verdict(quote))).collect();
+    Judged { rate: combined.map(|combined| combined.median), quotes }
 }
 
 /// Makes a rate of `fresh` quotes; at least `wanted` of them must agree.
@@ -79,22 +202,44 @@ pub fn combine(fresh: &[Quote], wanted: usize) -> Result<Combined, NoRate> {
     }
     // Of two, none is the one that strays.
     if let [one, other] = fresh
-        && differs(one.price, other.price, one.price.min(other.price))
+        && !one.agrees(other)
     {
         return Err(NoRate::Disagreement);
     }
-    let (strays, used): (Vec<_>, Vec<_>) = fresh.iter().partition(|quote| differs(quote.price, all, all));
+    let (strays, used): (Vec<Quote>, Vec<Quote>) = fresh.iter().partition(|quote| differs(quote.price, all, all));
     if used.len() < wanted.max(1) {
         return Err(NoRate::Disagreement);
+    }
+    // Two that are used say the same; one that jumped has nobody to say so.
+    if let [only] = used.as_slice()
+        && only.jumped_from.is_some()
+    {
+        return Err(NoRate::Jump { source_name: only.source });
     }
     let median = median(&used).ok_or(NoRate::NoFreshQuote)?;
     Ok(Combined { median, used, strays })
 }
 
 fn differs(one: Decimal, other: Decimal, of: Decimal) -> bool {
-    let hundred_times = |value: Decimal| value.checked_mul(Decimal::ONE_HUNDRED);
-    let bound = of.checked_mul(Decimal::from(STRAY_MAX_PER_CENT));
-    match (hundred_times((one - other).abs()), bound) {
+    exceeds(one, other, of, STRAY_MAX_PER_CENT, 1)
+}
+
+fn moved_by_more(from: Decimal, to: Decimal, per_cent: i64) -> bool {
+    exceeds(from, to, from, per_cent, 1)
+}
+
+/// Whether the way from `from` to a price at `at` is longer than a price goes in that time.
+fn jumps(from: Known, price: Decimal, at: Timestamp) -> bool {
+    let elapsed_ms = at.ms().saturating_sub(from.at.ms()).max(JUMP_WITHIN_MS);
+    exceeds(from.price, price, from.price, JUMP_MAX_PER_CENT.saturating_mul(elapsed_ms), JUMP_WITHIN_MS)
+}
+
+/// Whether two prices differ by more than `per_cent / parts` hundredths of `of`.
+fn exceeds(one: Decimal, other: Decimal, of: Decimal, per_cent: i64, parts: i64) -> bool {
+    let difference = one
+        .checked_sub(other)
+        .and_then(|difference| difference.abs().checked_mul(Decimal::ONE_HUNDRED)?.checked_mul(Decimal::from(parts)));
+    match (difference, of.checked_mul(Decimal::from(per_cent))) {
         (Some(difference), Some(bound)) => difference > bound,
         // Beyond what a decimal holds: no rate of any currency.
         _ => true,
@@ -113,59 +258,4 @@ fn median(quotes: &[Quote]) -> Option<Decimal> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
-
-    fn quotes(prices: &[&str]) -> Vec<Quote> {
-        let quote = |(source, price): (&&'static str, &&str)| Quote {
-            source,
-            price: price.parse().unwrap(),
-            at: Timestamp::from_ms(0),
-            never_stale: false,
-        };
-        NAMES.iter().zip(prices).map(quote).collect()
-    }
-
-    fn rate(prices: &[&str], wanted: usize) -> Result<String, NoRate> {
-        combine(&quotes(prices), wanted).map(|combined| combined.median.normalize().to_string())
-    }
-
-    #[test]
-    fn a_quote_is_fresh_for_five_minutes_unless_it_never_goes_stale() {
-        let quote = quotes(&["65000"])[0];
-        let last = Timestamp::from_ms(300_000);
-        assert!(quote.is_fresh(last) && !quote.is_fresh(last.plus_ms(1)));
-        assert!(Quote { never_stale: true, ..quote }.is_fresh(Timestamp::from_ms(i64::MAX)));
-    }
-
-    #[test]
-    fn the_rate_is_the_median() {
-        assert_eq!(rate(&["65000"], 1).as_deref(), Ok("65000"));
-        assert_eq!(rate(&["65000", "65001"], 2).as_deref(), Ok("65000.5"));
-        assert_eq!(rate(&["65200", "65000", "65100"], 2).as_deref(), Ok("65100"));
-    }
-
-    #[test]
-    fn a_source_that_strays_more_than_five_per_cent_is_left_out() {
-        let combined = combine(&quotes(&["100", "100.5", "101", "110"]), 2).unwrap();
-        assert_eq!(combined.median, Decimal::new(1005, 1));
-        assert_eq!(combined.strays.iter().map(|quote| quote.source).collect::<Vec<_>>(), ["d"]);
-        assert_eq!(rate(&["95", "100", "105"], 3).as_deref(), Ok("100"), "five per cent is no stray");
-    }
-
-    #[test]
-    fn two_that_disagree_by_more_than_five_per_cent_give_none() {
-        assert_eq!(rate(&["100", "105"], 1).as_deref(), Ok("102.5"));
-        assert_eq!(rate(&["100", "105.01"], 1), Err(NoRate::Disagreement));
-        assert_eq!(rate(&["100", "100", "120", "120"], 1), Err(NoRate::Disagreement), "two camps");
-    }
-
-    #[test]
-    fn too_few_fresh_quotes_give_none() {
-        assert_eq!(rate(&[], 1), Err(NoRate::NoFreshQuote));
-        assert_eq!(rate(&["100"], 2), Err(NoRate::TooFew { fresh: 1, wanted: 2 }));
-        assert_eq!(rate(&["100", "200", "100"], 3), Err(NoRate::Disagreement), "a stray does not make up the number");
-    }
-}
+mod tests;

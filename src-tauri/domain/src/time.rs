@@ -1,6 +1,6 @@
 //! Moments of an environment's clock, in whole milliseconds since 1970 UTC. No clock is read here.
 
-use chrono::{DateTime, SecondsFormat};
+use chrono::{DateTime, NaiveDateTime, SecondsFormat};
 
 /// A moment in milliseconds since the Unix epoch (UTC).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -68,6 +68,15 @@ impl Timestamp {
         time.map(|time| Self(time.timestamp_millis())).map_err(|_| NotATime)
     }
 
+    /// Reads the date of an HTTP header (RFC 9110: `Sun, 06 Nov 1994 08:49:37 GMT`).
+    ///
+    /// # Errors
+    /// [`NotATime`] for anything else.
+    pub fn parse_http_date(text: &str) -> Result<Self, NotATime> {
+        let time = NaiveDateTime::parse_from_str(text, "%a, %d %b %Y %H:%M:%S GMT").map_err(|_| NotATime)?;
+        Ok(Self(time.and_utc().timestamp_millis()))
+    }
+
     fn iso(self, form: SecondsFormat) -> String {
         // Beyond chrono's range (year 262,143) there is nothing sensible to write.
         DateTime::from_timestamp_millis(self.0).unwrap_or(DateTime::UNIX_EPOCH).to_rfc3339_opts(form, true)
@@ -111,6 +120,24 @@ mod tests {
         }
         for text in ["", "2026-01-12", "2026-01-12T12:06:20", "2026-13-12T12:06:20Z", "1768219580"] {
             assert_eq!(Timestamp::parse_iso(text), Err(NotATime), "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_of_http_headers_are_read_and_nothing_else() {
+        assert_eq!(
+            Timestamp::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT"),
+            Ok(Timestamp::from_ms(784_111_777_000))
+        );
+        for text in [
+            "",
+            "0",
+            "Sun, 06 Nov 1994 08:49:37",
+            "Mon, 06 Nov 1994 08:49:37 GMT",
+            "1994-11-06T08:49:37Z",
+            "Sun, 99 Nov",
+        ] {
+            assert_eq!(Timestamp::parse_http_date(text), Err(NotATime), "{text}");
         }
     }
 }

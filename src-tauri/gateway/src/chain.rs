@@ -2,8 +2,11 @@
 //!
 //! A backend tells facts and holds no rule. What it cannot know is [`Fact::Unknown`], which is never taken for a no.
 
+pub(crate) mod core;
 pub(crate) mod open;
 pub(crate) mod sandbox;
+#[cfg(test)]
+mod tests;
 
 use bitcoin::{BlockHash, FeeRate, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
@@ -103,12 +106,18 @@ pub trait WatchList {
 
     /// Transactions that are to be told of even where the chain knows nothing of them.
     fn txids(&self) -> &[Txid];
+
+    /// Transactions of ours that no block holds, and those of blocks above this height: what may have moved while nobody
+    /// looked, as far as something may still come of it. In no order.
+    fn unsettled(&self, above: u32) -> Vec<Transaction>;
 }
 
 /// What a look asks for.
 pub struct LookRequest<'a> {
     /// Where the last look at this chain ended; `None` to begin with its first block.
     pub token: Option<&'a [u8]>,
+    /// The blocks up to this height hold nothing of ours; `None` where no address of ours was ever given.
+    pub birth_height: Option<u32>,
     /// What of it is ours.
     pub watch: &'a dyn WatchList,
 }
@@ -132,7 +141,7 @@ pub struct View {
 
 /// Why the backend cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the Bitcoin backend does not answer: {0}")]
+#[error("the Bitcoin backend cannot be asked: {0}")]
 pub struct ChainDown(pub String);
 
 /// What became of a broadcast.
@@ -157,8 +166,13 @@ pub trait Chain: Send + Sync {
     /// Which chain it shows.
     fn identity(&self) -> Result<Identity, ChainDown>;
 
-    /// The best block, cheaply.
+    /// The best block, cheaply, where a look could be made now.
     fn tip(&self) -> Result<Tip, ChainDown>;
+
+    /// The height of the first block that can be looked at.
+    fn first_block(&self) -> Result<u32, ChainDown> {
+        Ok(0)
+    }
 
     /// What changed of ours since a look ended, as of one moment.
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown>;

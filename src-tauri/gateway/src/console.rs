@@ -6,6 +6,7 @@ pub(crate) mod alarms;
 pub(crate) mod anomalies;
 pub(crate) mod ask;
 pub(crate) mod btc;
+pub(crate) mod certificates;
 mod command;
 pub(crate) mod control;
 pub(crate) mod deliveries;

@@ -1,19 +1,23 @@
 //! What one environment's use cases and loops share: resources, and nothing that runs by itself.
 
 mod announcement;
+mod backend;
 mod fee_rates;
 mod last_look;
 mod sending;
 
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+use bitcoin::Network;
 use tillgate_sandbox::Sandbox;
 use tokio::sync::{Notify, RwLock, watch};
 
 use crate::access::api_keys::ApiKeys;
 use crate::access::key_limits::KeyLimits;
 use crate::chain::Chain;
+use crate::chain::core::ChosenCore;
 use crate::machine::clock::Clock;
 use crate::machine::data_dir::DataDir;
 use crate::machine::disk::Disk;
@@ -30,6 +34,9 @@ pub(crate) use announcement::Announcement;
 pub(crate) use fee_rates::FeeRates;
 pub(crate) use last_look::{FailedLook, LastLook, NotWatched, StaffWarning};
 pub(crate) use sending::{Cannot, Cause, KeysRefused, Sending};
+
+/// How long those wait for exchange rates who can go on without them.
+const RATES_WITHIN: Duration = Duration::from_secs(2);
 
 /// Everything the use cases and loops of one environment share. There are no globals: a desktop
 /// runs one of these for each environment.
@@ -57,8 +64,12 @@ pub struct Gateway {
     pub key_limits: Arc<KeyLimits>,
     /// Its wallet, once there is one.
     pub wallet: OnceLock<Arc<Wallet>>,
+    /// The network of its addresses.
+    pub network: Network,
     /// Its Bitcoin backend.
     pub chain: Arc<dyn Chain>,
+    /// The same where the settings choose which node is asked.
+    pub(crate) node: Option<Arc<ChosenCore>>,
     /// The sandbox behind the backend, where it is one.
     pub sandbox: Option<Arc<Sandbox>>,
     /// Its exchange rates.
@@ -101,13 +112,23 @@ impl Gateway {
         self.changes.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Asks every source of exchange rates once, under the settings of this moment.
+    /// Asks every source of exchange rates that is due once, under the settings of this moment.
     ///
     /// # Errors
     /// When the last known rates cannot be stored; the new ones are in use all the same.
     pub async fn refresh_rates(&self) -> Result<(), StoreError> {
-        self.rates.set_min_fresh_sources(self.settings.snapshot().min_fresh_sources);
+        self.rates.follow(self.settings.snapshot().rate_rules());
         self.rates.refresh_once(&self.store, self.clock.now()).await
+    }
+
+    /// The same, but waits for no source that takes longer than two seconds: the loop asks it again. Payments are refused
+    /// without a rate, and all else goes on.
+    pub async fn refresh_rates_soon(&self) {
+        match tokio::time::timeout(RATES_WITHIN, self.refresh_rates()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "the last known exchange rates could not be stored"),
+            Err(_) => tracing::debug!("the sources of exchange rates take their time"),
+        }
     }
 
     /// Renders records on one snapshot of the database. Blocks for as long as the queries take.

@@ -16,6 +16,7 @@ mod payments;
 mod payouts;
 mod peer;
 mod query;
+mod rates;
 mod read_permits;
 mod resend;
 mod respond;

@@ -1,4 +1,4 @@
-//! What the gateway takes from the machine that it runs on: time, random numbers, files, secrets.
+//! What the gateway takes from the machine that it runs on: time, random numbers, files, secrets, the way out to others.
 
 pub(crate) mod clock;
 pub(crate) mod data_dir;
@@ -7,6 +7,7 @@ pub(crate) mod disk;
 pub(crate) mod entropy;
 pub(crate) mod environment;
 pub(crate) mod fail_points;
+pub(crate) mod outgoing;
 pub(crate) mod secrets;
 pub(crate) mod threads;
 pub(crate) mod trust;

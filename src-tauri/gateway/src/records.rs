@@ -9,12 +9,14 @@ mod object;
 mod payment;
 mod payout;
 pub(crate) mod qr;
+mod rates;
 mod snapshot;
 
 pub(crate) use anomaly::{anomaly_message, anomaly_record};
 pub(crate) use list::RecordList;
 pub(crate) use payment::payment_record;
 pub(crate) use payout::{Estimate, estimate_record, limit_record, payout_record};
+pub(crate) use rates::rates_record;
 pub(crate) use snapshot::{PAGE_MAX, Snapshot};
 
 use bitcoin::Txid;

@@ -28,6 +28,7 @@ use crate::settings::Settings;
 use crate::store::{StoreError, Tx};
 use crate::watcher::{Watcher, batches};
 
+pub(crate) use held_back::is_held_back;
 pub(crate) use replace::{BumpFee, ReplaceError, bump_fee, may_abandon, may_bump};
 
 use again::Again;

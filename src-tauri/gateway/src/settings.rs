@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use rust_decimal::Decimal;
 use tillgate_domain::money::Currency;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::time::Timestamp;
@@ -20,6 +21,8 @@ pub(crate) use forms::Network;
 pub(crate) use table::{SETTINGS, Setting};
 
 use crate::machine::environment::Environment;
+use crate::machine::outgoing::Proxy;
+use crate::rates::RateRules;
 use crate::store::{Store, StoreError};
 
 /// All settings of one moment, typed.
@@ -33,6 +36,12 @@ pub struct Settings {
     pub spread_per_mille: u16,
     /// `minFreshSources`: fewer fresh sources give no rate.
     pub min_fresh_sources: usize,
+    /// `rateSources`: the public sources of exchange rates that are asked.
+    pub rate_sources: Vec<&'static str>,
+    /// `fixedRates`: where there are any, no source is asked. In test alone.
+    pub fixed_rates: Vec<(Currency, Decimal)>,
+    /// `proxy`: what rates and a backend are asked through.
+    pub proxy: Option<Proxy>,
     /// `keyRequestsPerSecond`: what one API key may make in a second; 0 is no bound.
     pub key_requests_per_second: u32,
     /// `keyOpenPayments`: how many payments of one API key may be open; 0 is no bound.
@@ -67,6 +76,27 @@ pub struct Settings {
     pub fee_cap_sat_vb: u32,
     /// `spendConfirmations`: how deep customers' coins must be before they are spent.
     pub spend_confirmations: u32,
+    /// `network`, of a wallet yet to be made; in effect from the next start on.
+    pub network: ChainNetwork,
+    /// `backendUrl`: where the node is.
+    pub backend_url: Option<String>,
+    /// `backendCookieFile`: how to sign in there.
+    pub backend_cookie_file: Option<String>,
+    /// `backendUser`: the same by a password, which lies with the secrets.
+    pub backend_user: Option<String>,
+}
+
+/// The chain that an environment is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChainNetwork {
+    /// The private chain inside the program.
+    Sandbox,
+    /// Where coins are real.
+    Bitcoin,
+    Testnet4,
+    Signet,
+    /// A chain of the merchant's own node.
+    Regtest,
 }
 
 /// The kind of address that customers pay to.
@@ -94,6 +124,9 @@ pub enum SettingError {
     /// The floor and the cap of fee rates leave nothing between them.
     #[error("feeFloorSatVb may not be above feeCapSatVb, and would be {floor} above {cap}: change the other one first")]
     FloorAboveCap { floor: u32, cap: u32 },
+    /// Real money is not to be taken at an invented rate.
+    #[error("fixedRates must be empty in production: rates come from rateSources there")]
+    FixedRatesInProduction,
     /// A flag or an environment variable rules over the stored value.
     #[error("{name} is given by {by} at the start of the gateway: change it there")]
     Overridden {
@@ -102,8 +135,8 @@ pub enum SettingError {
         by: String,
     },
     /// The wallet is there.
-    #[error("addressType is fixed since the wallet was made")]
-    Fixed,
+    #[error("{0} is fixed since the wallet was made")]
+    Fixed(&'static str),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -155,8 +188,27 @@ impl Settings {
         self.public_url.as_deref().and_then(|url| Url::parse(url).ok())
     }
 
-    /// Refuses settings of which one rules the other out.
-    fn agree(&self) -> Result<(), SettingError> {
+    /// What they say of exchange rates. US dollars are asked for in any case: tiers of confirmations go by them.
+    #[must_use]
+    pub fn rate_rules(&self) -> RateRules {
+        let mut currencies = self.currencies.clone();
+        if !currencies.contains(&Currency::USD) {
+            currencies.push(Currency::USD);
+        }
+        RateRules {
+            min_fresh_sources: self.min_fresh_sources,
+            currencies,
+            sources: self.rate_sources.clone(),
+            fixed: self.fixed_rates.clone(),
+            proxy: self.proxy.clone(),
+        }
+    }
+
+    /// Refuses settings of which one rules the other out, or the environment does.
+    fn agree(&self, environment: Environment) -> Result<(), SettingError> {
+        if environment == Environment::Production && !self.fixed_rates.is_empty() {
+            return Err(SettingError::FixedRatesInProduction);
+        }
         let (floor, cap) = (self.fee_floor_sat_vb, self.fee_cap_sat_vb);
         if floor > cap { Err(SettingError::FloorAboveCap { floor, cap }) } else { Ok(()) }
     }
@@ -165,6 +217,34 @@ impl Settings {
     #[must_use]
     pub fn trusts(&self, address: IpAddr) -> bool {
         self.trusted_proxies.iter().any(|proxy| proxy.contains(address))
+    }
+}
+
+impl ChainNetwork {
+    /// Every one.
+    pub(crate) const ALL: [Self; 5] = [Self::Sandbox, Self::Bitcoin, Self::Testnet4, Self::Signet, Self::Regtest];
+
+    /// Its name as a setting.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sandbox => "sandbox",
+            Self::Bitcoin => "bitcoin",
+            Self::Testnet4 => "testnet4",
+            Self::Signet => "signet",
+            Self::Regtest => "regtest",
+        }
+    }
+
+    /// The network of its addresses.
+    #[must_use]
+    pub const fn network(self) -> bitcoin::Network {
+        match self {
+            Self::Sandbox | Self::Regtest => bitcoin::Network::Regtest,
+            Self::Bitcoin => bitcoin::Network::Bitcoin,
+            Self::Testnet4 => bitcoin::Network::Testnet4,
+            Self::Signet => bitcoin::Network::Signet,
+        }
     }
 }
 
@@ -233,7 +313,13 @@ impl LiveSettings {
     /// # Errors
     /// When the name is unknown, or the value out of bounds.
     pub fn check(&self, name: &str, value: &str) -> Result<(), SettingError> {
-        Setting::named(name)?.apply(&mut Settings::defaults(self.environment), value)
+        let mut settings = Settings::defaults(self.environment);
+        Setting::named(name)?.apply(&mut settings, value)?;
+        match settings.agree(self.environment) {
+            // It may agree with what is set.
+            Ok(()) | Err(SettingError::FloorAboveCap { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Stores a value, in effect at once.
@@ -269,12 +355,12 @@ impl LiveSettings {
         let mut changed = Settings::clone(&self.snapshot());
         let default = (setting.text)(&Settings::defaults(self.environment));
         setting.apply(&mut changed, value.as_ref().unwrap_or(&default))?;
-        changed.agree()?;
+        changed.agree(self.environment)?;
         let (actor, at) = (act.actor.to_owned(), act.at);
         store
             .write(move |tx| {
-                if setting.name == "addressType" && tx.has_wallet()? {
-                    return Err(SettingError::Fixed);
+                if ["addressType", "network"].contains(&setting.name) && tx.has_wallet()? {
+                    return Err(SettingError::Fixed(setting.name));
                 }
                 match &value {
                     Some(value) => tx.put_setting(setting.name, value)?,
@@ -301,7 +387,7 @@ impl LiveSettings {
             Setting::named(name)?.apply(&mut settings, &given.value)?;
         }
         // One that was stored may be ruled out by one that was given at this start.
-        settings.agree()?;
+        settings.agree(self.environment)?;
         *self.now.write() = Arc::new(settings);
         Ok(())
     }

@@ -103,7 +103,8 @@ impl World {
         (Arc::into_inner(gateway).expect("somebody still holds the gateway"), folder)
     }
 
-    async fn opened(folder: TempDir) -> Self {
+    /// The gateway of a folder, opened as the program opens it, that has not looked.
+    pub async fn opened(folder: TempDir) -> Self {
         let options = Options {
             environment: Environment::Test,
             data_dir: Some(folder.path().to_owned()),

@@ -43,7 +43,8 @@ pub(crate) fn was_at(conn: &Connection, seq: i64, height: u32, hash: BlockHash) 
     Ok(statement.exists((seq, height))?)
 }
 
-fn view(conn: &Connection, id: i64) -> Result<TxView, SandboxError> {
+/// All that is known of a transaction.
+pub(crate) fn view(conn: &Connection, id: i64) -> Result<TxView, SandboxError> {
     let row = transactions::tx_by_id(conn, id)?;
     let position = match row.position {
         Position::Block { height, .. } => {

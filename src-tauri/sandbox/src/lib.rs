@@ -6,6 +6,7 @@
 //!
 //! The sandbox never reads a clock (callers give `now_ms`), never talks to a network, and knows nothing of payments.
 
+mod asked;
 mod blocks;
 mod chain;
 mod change_log;
@@ -41,8 +42,8 @@ pub use error::{BroadcastRefusal, SandboxError};
 pub use script_check::verify as verify_scripts;
 pub use spending::{DEFAULT_FEE_RATE_SAT_VB, MAX_FEE_RATE_SAT_VB};
 pub use types::{
-    Broadcast, BroadcastFault, Changes, Faults, FaultsPatch, PaidOutput, Pay, Replace, ReplaceTo, Status, Tip,
-    TxPosition, TxView,
+    Broadcast, BroadcastFault, Changes, Faults, FaultsPatch, MempoolEntry, PaidOutput, Pay, Replace, ReplaceTo, Status,
+    Tip, TxPosition, TxView, UnspentOutput,
 };
 pub use world::{MAX_BLOCKS_PER_CALL, MAX_PARTS, MAX_PAYEES};
 

@@ -219,7 +219,8 @@ fn recheck(conn: &Connection, tx: &Transaction, id: i64, tip: &Tip) -> Result<()
     check_locks(conn, tx, &coins, tip)
 }
 
-fn mempool_spender(conn: &Connection, coin: &Coin) -> Result<Option<i64>, SandboxError> {
+/// The transaction of the mempool that spends an output.
+pub(crate) fn mempool_spender(conn: &Connection, coin: &Coin) -> Result<Option<i64>, SandboxError> {
     let mut statement = conn.prepare_cached(
         "SELECT s.spender_tx_id FROM spends s JOIN transactions t ON t.tx_id = s.spender_tx_id
          WHERE s.prev_tx_id = ?1 AND s.prev_vout = ?2 AND t.entered_ms IS NOT NULL",

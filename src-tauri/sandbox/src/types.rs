@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bitcoin::{BlockHash, OutPoint, ScriptBuf, Transaction, Txid};
+use bitcoin::{BlockHash, OutPoint, ScriptBuf, Transaction, TxOut, Txid};
 
 /// What the sandbox answers for 6 blocks, in sat/vB, unless it was told otherwise.
 const FEE_ESTIMATE_SAT_VB: u64 = 2;
@@ -207,6 +207,30 @@ pub struct PaidOutput {
     pub amount_sats: u64,
     /// How many blocks hold its transaction or build on that; 0 in the mempool.
     pub confirmations: u32,
+}
+
+/// What the mempool knows of a transaction in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MempoolEntry {
+    /// When it entered (again), in milliseconds since 1970.
+    pub entered_ms: i64,
+    /// What it pays for itself, in satoshis.
+    pub fee_sats: u64,
+    /// Its own size in vB.
+    pub vsize: u64,
+    /// The transactions of the mempool that it rests on, parents before children.
+    pub ancestors: Vec<Txid>,
+}
+
+/// An output that nothing spends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnspentOutput {
+    /// What it holds, and for whom.
+    pub output: TxOut,
+    /// How many blocks hold its transaction or build on that; 0 in the mempool.
+    pub confirmations: u32,
+    /// Whether a block made it.
+    pub is_coinbase: bool,
 }
 
 /// A page of what changed.

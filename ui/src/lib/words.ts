@@ -100,6 +100,7 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   FEES: "It goes on by itself once the network asks for less, or once you allow a higher rate (the setting feeCapSatVb).",
   CHAIN: "It goes on by itself once the Bitcoin network is seen again.",
   NODE: "It goes on by itself. A higher fee may help.",
+  OTHER_COPY: "Give it up, and ask for it anew.",
   GIVEN_UP: "It goes on by itself.",
   OTHER: "It goes on by itself.",
 };

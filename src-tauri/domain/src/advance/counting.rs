@@ -23,7 +23,7 @@ pub(super) struct Evaluated<'a> {
     pub receipt: &'a Receipt,
     /// How much counts while it is not gone.
     pub eligible_sats: u64,
-    /// How much counts.
+    /// How much counts; what counted at the look before, until this one is through.
     pub counted_sats: u64,
     /// Neither chain nor mempool can take it any more.
     pub gone: bool,
@@ -43,8 +43,10 @@ impl Evaluated<'_> {
         !self.gone && !self.displaced
     }
 
-    fn settle(&mut self) {
-        self.counted_sats = if self.stands() { self.eligible_sats } else { 0 };
+    /// Whether another sum counts than before.
+    fn settle(&mut self) -> bool {
+        let counted_sats = if self.stands() { self.eligible_sats } else { 0 };
+        std::mem::replace(&mut self.counted_sats, counted_sats) != counted_sats
     }
 }
 
@@ -72,7 +74,7 @@ pub(super) fn evaluate<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Lo
             Evaluated {
                 receipt,
                 eligible_sats: receipt.eligible_sats.unwrap_or_else(|| own_verdict(payment, receipt)),
-                counted_sats: 0,
+                counted_sats: receipt.counted_sats,
                 gone: is_gone(receipt, in_chain, in_mempool, is_confirmed, look.at),
                 displaced: false,
                 conflict_in_mempool: in_mempool,
@@ -85,9 +87,25 @@ pub(super) fn evaluate<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Lo
         .collect();
     let ranking = ranking(receipts, &conflicts, is_confirmed);
     displace(&mut evaluated, &conflicts, &ranking);
-    share(&mut evaluated, &conflicts, &ranking);
-    evaluated.iter_mut().for_each(Evaluated::settle);
+    // What counted until now and does not any more may have kept others from a place. The next look would find it free,
+    // and so does this one: looking twice changes nothing. Each round frees a place at least, and there are no more places
+    // than receipts.
+    for _ in 0..=evaluated.len() {
+        share(payment, &mut evaluated, &conflicts, &ranking);
+        if !settle(&mut evaluated) {
+            break;
+        }
+    }
     evaluated
+}
+
+/// Whether another sum counts of any.
+fn settle(evaluated: &mut [Evaluated<'_>]) -> bool {
+    let mut has_changed = false;
+    for one in evaluated {
+        has_changed |= one.settle();
+    }
+    has_changed
 }
 
 /// From when on a transaction and its conflicts have been quiet for long enough to be accepted unconfirmed.
@@ -161,8 +179,9 @@ fn displace(evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeSet<usize>], rank
 
 /// A receipt that takes another's place shares its verdict, up to what that one counts for. Where several take the
 /// place of one, the first in the ranking has what it can use, and the next what is left; what one got at an earlier
-/// look is taken off before. So never more is shared than was replaced.
-fn share(evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) {
+/// look is taken off before. So never more is shared than was replaced. After staff accepted, what was refunded shares
+/// nothing.
+fn share(payment: &Payment, evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) {
     let mut pools = pools(evaluated, conflicts, ranking);
     let mut drain = |index: usize, wanted_sats: u64| {
         let mut drained_sats = 0;
@@ -179,28 +198,32 @@ fn share(evaluated: &mut [Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking
     for &index in &standing {
         drain(index, evaluated[index].receipt.eligible_sats.unwrap_or(0));
     }
+    let went_back = |one: &Evaluated<'_>| payment.accepted_sats.is_some() && one.receipt.refunded;
     for index in standing {
         let one = &evaluated[index];
+        if went_back(one) {
+            continue;
+        }
         let earlier_sats = one.receipt.eligible_sats.unwrap_or(0);
         let shared_sats = drain(index, one.receipt.amount_sats.saturating_sub(earlier_sats));
         evaluated[index].eligible_sats = one.eligible_sats.max(earlier_sats + shared_sats);
     }
 }
 
-/// What there is to share: of receipts that do not stand, what those counted for that did at the last look, and what
-/// others would count for now, were they not displaced. No two of them conflict: nothing is shared twice because two
-/// had the same inputs.
+/// What there is to share: of receipts that do not stand, what those counted for that did until now, and what others
+/// would count for now, were they not displaced. No two of them conflict: nothing is shared twice because two had the
+/// same inputs.
 fn pools(evaluated: &[Evaluated<'_>], conflicts: &[BTreeSet<usize>], ranking: &[usize]) -> Vec<(usize, u64)> {
     let mut taken: BTreeSet<usize> =
-        ranking.iter().copied().filter(|&index| evaluated[index].receipt.counted_sats > 0).collect();
+        ranking.iter().copied().filter(|&index| evaluated[index].counted_sats > 0).collect();
     let mut pools = Vec::new();
     for &index in ranking {
         let one = &evaluated[index];
         if taken.contains(&index) {
             if !one.stands() {
-                pools.push((index, one.receipt.counted_sats));
+                pools.push((index, one.counted_sats));
             }
-        } else if one.displaced && taken.is_disjoint(&conflicts[index]) {
+        } else if one.displaced && one.eligible_sats > 0 && taken.is_disjoint(&conflicts[index]) {
             taken.insert(index);
             pools.push((index, one.eligible_sats));
         }

@@ -3,42 +3,42 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use bitcoin::Network;
 use tillgate_sandbox::{Sandbox, SandboxError};
+use tokio::runtime::Handle;
 
 use super::Chain;
+use super::core::ChosenCore;
 use super::sandbox::SandboxChain;
 use crate::machine::clock::{Clock, machine_now};
-use crate::machine::environment::Environment;
 
 /// What the chain of an environment is watched with.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) enum Backend {
     /// The private chain inside the program.
     Sandbox(Arc<Sandbox>),
+    /// A node of the merchant's own.
+    Core(Arc<ChosenCore>),
 }
 
 /// Why an environment has no backend.
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {
-    /// None can be chosen for production.
-    #[error(
-        "no Bitcoin backend is configured yet, so production cannot be opened: use --environment test, which has a built-in sandbox"
-    )]
-    None,
     /// The sandbox's file.
     #[error("the sandbox cannot be opened: {0}")]
     Sandbox(#[from] SandboxError),
 }
 
 impl Backend {
-    /// Opens the backend of `environment`; a sandbox's chain lies in `file`.
+    /// Opens the backend for a network; `None` is the sandbox, whose chain lies in `file`. Which node of another network is
+    /// asked is chosen later.
     ///
     /// # Errors
-    /// When there is none, or its file cannot be used.
-    pub(crate) fn open(environment: Environment, file: &Path) -> Result<Self, BackendError> {
-        match environment {
-            Environment::Test => Ok(Self::Sandbox(Arc::new(Sandbox::open(file, machine_now().ms())?))),
-            Environment::Production => Err(BackendError::None),
+    /// When the sandbox's file cannot be used.
+    pub(crate) fn open(network: Option<Network>, file: &Path, runtime: Handle) -> Result<Self, BackendError> {
+        match network {
+            None => Ok(Self::Sandbox(Arc::new(Sandbox::open(file, machine_now().ms())?))),
+            Some(network) => Ok(Self::Core(Arc::new(ChosenCore::new(network, runtime)))),
         }
     }
 
@@ -47,6 +47,7 @@ impl Backend {
     pub(crate) fn clock_offset_ms(&self) -> i64 {
         match self {
             Self::Sandbox(sandbox) => sandbox.clock_offset_ms(),
+            Self::Core(_) => 0,
         }
     }
 
@@ -55,6 +56,7 @@ impl Backend {
     pub(crate) fn chain(&self, clock: Arc<dyn Clock>) -> Arc<dyn Chain> {
         match self {
             Self::Sandbox(sandbox) => Arc::new(SandboxChain::new(Arc::clone(sandbox), clock)),
+            Self::Core(node) => Arc::clone(node) as Arc<dyn Chain>,
         }
     }
 
@@ -63,6 +65,16 @@ impl Backend {
     pub(crate) fn sandbox(&self) -> Option<Arc<Sandbox>> {
         match self {
             Self::Sandbox(sandbox) => Some(Arc::clone(sandbox)),
+            Self::Core(_) => None,
+        }
+    }
+
+    /// The node that the settings choose, where they choose one.
+    #[must_use]
+    pub(crate) fn chosen(&self) -> Option<Arc<ChosenCore>> {
+        match self {
+            Self::Sandbox(_) => None,
+            Self::Core(node) => Some(Arc::clone(node)),
         }
     }
 }

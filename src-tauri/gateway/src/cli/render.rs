@@ -1,6 +1,7 @@
 //! What commands answer, for people. Shows views as they are; computes nothing.
 
 mod anomalies;
+mod certificates;
 mod deliveries;
 mod keys;
 mod money;

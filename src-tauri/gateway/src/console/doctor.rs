@@ -13,7 +13,7 @@ use super::alarms::AlarmItem;
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
 use super::payouts::{Waiting, queued};
-use super::status::{host, strays};
+use super::status::{host, silent, strays};
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
 use crate::machine::disk::Disk;
@@ -156,6 +156,9 @@ fn chain(gateway: &Gateway) -> Finding {
             ));
         }
     }
+    if gateway.node.is_some() {
+        reaches_back(gateway)?;
+    }
     let now = gateway.clock.now();
     if let Some(begun_anew) = status.begun_anew(now) {
         return Err(begun_anew);
@@ -167,32 +170,46 @@ fn chain(gateway: &Gateway) -> Finding {
     Ok(format!("the backend answers, its best block is {}", tip.height))
 }
 
+/// Whether the node holds every block that may have to be looked at: from the wallet's birth on, as long as nothing was.
+fn reaches_back(gateway: &Gateway) -> Result<(), String> {
+    let first = gateway.chain.first_block().map_err(|error| error.to_string())?;
+    let birth = gateway.store.read(|reader| reader.birth_height()).map_err(|error| error.to_string())?;
+    match (gateway.last_look.watched(), birth) {
+        (None, Some(birth)) if first > birth => Err(format!(
+            "the node has pruned all blocks below {first}, and the wallet began at block {birth}: let it download the chain again (-reindex) and keep blocks longer (-prune), or coins of the time between are not seen"
+        )),
+        _ => Ok(()),
+    }
+}
+
 async fn rates(gateway: &Gateway) -> Finding {
     if gateway.served.get().is_none() {
         // Nobody else asks the sources while nothing is served.
         let asked = gateway.refresh_rates().await;
         asked.map_err(|error| error.to_string())?;
     }
-    if let Some((source, why)) = gateway.rates.failures().into_iter().next() {
-        return Err(format!("the rate source {source} does not answer ({why}): check the network"));
-    }
     let now = gateway.clock.now();
     let settings = gateway.settings.snapshot();
-    let missing: Vec<&str> = settings
-        .currencies
-        .iter()
-        .filter(|currency| gateway.rates.rate_for(**currency, now).is_err())
-        .map(tillgate_domain::money::Currency::code)
-        .collect();
+    let refusals: Vec<_> =
+        settings.currencies.iter().filter_map(|currency| gateway.rates.rate_for(*currency, now).err()).collect();
+    let silent: Vec<String> = gateway.rates.source_rows().iter().filter_map(silent).collect();
     let mut wrong = Vec::new();
-    if !missing.is_empty() {
+    if !refusals.is_empty() {
+        let missing: Vec<String> =
+            refusals.iter().map(|refusal| format!("{} ({})", refusal.currency, refusal.reason)).collect();
         wrong.push(format!(
-            "no fresh rate for {}: payments in these are refused until the sources quote them, or leave them out of the setting currencies",
+            "no fresh rate for {}: payments in these are refused until enough sources quote them: check the network and the settings rateSources, minFreshSources and proxy, or leave them out of the setting currencies",
             missing.join(", ")
         ));
+        wrong.extend(silent.iter().cloned());
     }
     wrong.extend(strays(&gateway.rates.rows(now), &settings.currencies));
-    if wrong.is_empty() { Ok("every currency has a fresh rate".to_owned()) } else { Err(wrong.join("; ")) }
+    if !wrong.is_empty() {
+        return Err(wrong.join("; "));
+    }
+    // The others make up for one that is silent.
+    let well = "every currency has a fresh rate".to_owned();
+    Ok(std::iter::once(well).chain(silent).collect::<Vec<_>>().join("; "))
 }
 
 /// Shops that hear nothing ship nothing: a server that fails now, and what was given up and never told since.

@@ -97,8 +97,10 @@ impl From<SettingError> for CommandError {
     fn from(error: SettingError) -> Self {
         match error {
             SettingError::Unknown(_) => Self::of("NOT_FOUND", &error),
-            SettingError::Value { .. } | SettingError::FloorAboveCap { .. } => Self::at("value", &error),
-            SettingError::Overridden { .. } | SettingError::Fixed => Self::of("SETTING_FIXED", &error),
+            SettingError::Value { .. } | SettingError::FloorAboveCap { .. } | SettingError::FixedRatesInProduction => {
+                Self::at("value", &error)
+            }
+            SettingError::Overridden { .. } | SettingError::Fixed(_) => Self::of("SETTING_FIXED", &error),
             SettingError::Store(error) => error.into(),
         }
     }

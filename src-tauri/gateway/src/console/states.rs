@@ -98,6 +98,8 @@ names! {
         Chain = "CHAIN",
         /// A node that takes its stored transaction.
         Node = "NODE",
+        /// Staff, who give it up: another copy of the wallet paid what shares its transaction, so that is never broadcast.
+        OtherCopy = "OTHER_COPY",
         /// The end of being given up.
         GivenUp = "GIVEN_UP",
         /// Anything else: it concerns all.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Currency;
+use tillgate_domain::time::Timestamp;
 use tillgate_domain::words::count;
 use ts_rs::TS;
 
@@ -14,7 +15,7 @@ use super::error::CommandError;
 use super::payouts::{self, Waiting};
 use super::states::WaitCause;
 use crate::gateway::Gateway;
-use crate::rates::RatesRow;
+use crate::rates::{RatesRow, SourceRow};
 use crate::store::notifications::FailingServer;
 use crate::store::payment_lists::PaymentFilter;
 use crate::store::{Reader, StoreError};
@@ -52,6 +53,8 @@ pub struct StatusView {
     pub chain_error: Option<String>,
     /// The rates of this moment.
     pub rates: Vec<RateItem>,
+    /// Where the rates are from, and how each source does.
+    pub rate_sources: Vec<RateSourceItem>,
     /// How many payments are NEW, UNDERPAID or UNCONFIRMED.
     #[ts(type = "number")]
     pub open_payments: u64,
@@ -112,13 +115,46 @@ pub struct RateItem {
     pub shown: String,
 }
 
-impl From<RatesRow> for RateItem {
-    fn from(row: RatesRow) -> Self {
-        Self {
+/// A source of exchange rates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct RateSourceItem {
+    /// Its name.
+    pub name: String,
+    /// When it was last asked and answered, ISO 8601; absent where it never did since the start.
+    pub answered_at: Option<String>,
+    /// How many seconds ago that was.
+    #[ts(type = "number | null")]
+    pub age_seconds: Option<u64>,
+    /// Why it did not answer since, if it was asked.
+    pub error: Option<String>,
+    /// When it is asked again; absent where that is now.
+    pub next_at: Option<String>,
+}
+
+impl RateItem {
+    /// The row's rate; `None` where none was ever known.
+    fn of(row: &RatesRow) -> Option<Self> {
+        let rate = row.rate?;
+        Some(Self {
             currency: row.currency.code().to_owned(),
-            rate: row.rate.format(),
-            fresh: row.fresh,
-            shown: row.rate.show(),
+            rate: rate.format(),
+            fresh: row.fresh_at.is_some(),
+            shown: rate.show(),
+        })
+    }
+}
+
+impl RateSourceItem {
+    fn of(source: SourceRow, now: Timestamp) -> Self {
+        let age_ms = source.answered_at.map(|at| now.ms().saturating_sub(at.ms()));
+        Self {
+            name: source.name.to_owned(),
+            answered_at: source.answered_at.map(Timestamp::iso_seconds),
+            age_seconds: age_ms.map(|ms| u64::try_from(ms / 1_000).unwrap_or(0)),
+            error: source.failed,
+            next_at: source.due_at.filter(|at| *at > now).map(Timestamp::iso_seconds),
         }
     }
 }
@@ -140,9 +176,8 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
     let mut warnings: Vec<String> = passing.map(ToString::to_string).collect();
     warnings.extend(watched.begun_anew(now));
     let (rates, currencies) = (gateway.rates.rows(now), &gateway.settings.snapshot().currencies);
-    let failures = gateway.rates.failures();
-    warnings
-        .extend(failures.into_iter().map(|(source, why)| format!("the rate source {source} does not answer: {why}")));
+    let sources = gateway.rates.source_rows();
+    warnings.extend(sources.iter().filter_map(silent));
     warnings.extend(strays(&rates, currencies));
     warnings.extend(key_trouble);
     let given_up = reader.count_given_up()?;
@@ -162,7 +197,8 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         chain_height: watched.tip.map_or(0, |tip| tip.height),
         chain_looked_at: watched.looked_at.map(|at| at.iso_millis()),
         chain_error: watched.error,
-        rates: rates.into_iter().map(RateItem::from).collect(),
+        rates: rates.iter().filter_map(RateItem::of).collect(),
+        rate_sources: sources.into_iter().map(|source| RateSourceItem::of(source, now)).collect(),
         open_payments: reader.payments_count(&PaymentFilter::open())?,
         open_anomalies: reader.open_anomalies_count(None)?,
         waiting_notifications: reader.count_waiting_notifications()?,
@@ -184,11 +220,17 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
     })
 }
 
+/// A sentence about a source that did not answer when it was last asked.
+pub(crate) fn silent(source: &SourceRow) -> Option<String> {
+    let why = source.failed.as_ref()?;
+    Some(format!("the rate source {} does not answer: {why}", source.name))
+}
+
 /// A sentence for each source whose quotes for one of these currencies are left out of its rate.
 pub(crate) fn strays(rates: &[RatesRow], currencies: &[Currency]) -> Vec<String> {
     let mut strays: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for row in rates.iter().filter(|row| currencies.contains(&row.currency)) {
-        for source in &row.strays {
+        for source in row.strays() {
             strays.entry(source).or_default().push(row.currency.code());
         }
     }

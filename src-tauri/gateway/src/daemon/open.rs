@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use bitcoin::constants::genesis_block;
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, RwLock, watch};
 
 use crate::access::api_keys::ApiKeys;
@@ -21,7 +23,8 @@ use crate::machine::secrets::{self, SecretError, SecretsLocation};
 use crate::notifications::{ATTEMPT_TIMEOUT, NoClient, Notifier};
 use crate::rates::{Rates, sources};
 use crate::sender::Sender;
-use crate::settings::{LiveSettings, Override, SettingError};
+use crate::settings::{ChainNetwork, LiveSettings, Override, SettingError};
+use crate::store::chain::WatchedChain;
 use crate::store::{Installation, Store, StoreError};
 use crate::wallet::{Wallet, WalletError};
 use crate::watcher::Watcher;
@@ -61,6 +64,16 @@ pub enum OpenError {
         found: Environment,
         /// Who asks.
         wanted: Environment,
+    },
+    /// The database was made on another chain than the settings name.
+    #[error(
+        "this data directory was used with the chain {known}, and the setting network names {chosen}: set it back, or name another --data-dir"
+    )]
+    OtherChain {
+        /// What the settings name.
+        chosen: &'static str,
+        /// The sandbox, or the first block of the network.
+        known: String,
     },
     /// A setting that a flag or an environment variable gives has no valid value.
     #[error("{by}: {error}")]
@@ -104,7 +117,7 @@ impl OpenError {
             Self::Store(_) | Self::OtherEnvironment { .. } => "database",
             Self::Override { .. } | Self::Setting(_) => "settings",
             Self::Secret(_) => "keyring",
-            Self::Backend(_) => "chain",
+            Self::Backend(_) | Self::OtherChain { .. } => "chain",
             Self::Wallet(_) => "wallet",
             Self::Entropy(_) => "entropy",
             Self::Notifier(_) => "notifications",
@@ -145,11 +158,14 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
         let location = options.secrets.clone();
         blocking(move || Ok(secrets::open(&location, environment, &installation.installation_id, &folder)?)).await?
     };
-    let backend = {
-        let (environment, file) = (options.environment, data_dir.sandbox());
-        blocking(move || Ok(Backend::open(environment, &file)?)).await?
-    };
     let last_look = LastLook::load(&store)?;
+    let chosen = settings.snapshot().network;
+    stays_on_its_chain(chosen, last_look.watched().as_ref())?;
+    let (network, backend) = (chosen.network(), {
+        let (network, file) = ((chosen != ChainNetwork::Sandbox).then(|| chosen.network()), data_dir.sandbox());
+        let runtime = Handle::current();
+        blocking(move || Ok(Backend::open(network, &file, runtime)?)).await?
+    });
     let clock_offset_ms = Arc::new(AtomicI64::new(backend.clock_offset_ms()));
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start_with_offset(Arc::clone(&clock_offset_ms)));
     if let (Some(sandbox), Some(watched)) = (backend.sandbox(), last_look.watched()) {
@@ -161,15 +177,17 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
             clock_offset_ms.store(offset_ms, Ordering::SeqCst);
         }
     }
-    let rates = Rates::new(sources(&backend), settings.snapshot().min_fresh_sources);
+    let rates = Rates::new(sources(backend.sandbox()), settings.snapshot().rate_rules());
     rates.load_last_known(&store)?;
     let wallet = OnceLock::new();
-    if let Some(made) = Wallet::load(&store, options.environment.network())? {
+    if let Some(made) = Wallet::load(&store, network)? {
         // Nobody else can have set it.
         let _ = wallet.set(Arc::new(made));
     }
-    Ok(Gateway {
+    let gateway = Gateway {
         environment: options.environment,
+        network,
+        node: backend.chosen(),
         chain: backend.chain(Arc::clone(&clock)),
         clock,
         clock_offset_ms,
@@ -193,21 +211,38 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
         served: OnceLock::new(),
         disk: Disk::of(data_dir.path()),
         data_dir,
+    };
+    blocking(move || {
+        gateway.choose_node_blocking();
+        Ok(gateway)
     })
+    .await
 }
 
-/// Makes the wallet of the sandbox if there is none; a production wallet is made by its owner.
+/// Refuses to go on with the sandbox's coins on another chain, or the other way round: both are of regtest, so that their
+/// addresses tell nothing.
+fn stays_on_its_chain(chosen: ChainNetwork, watched: Option<&WatchedChain>) -> Result<(), OpenError> {
+    let Some(cursor) = watched.and_then(|watched| watched.cursor.as_ref()) else { return Ok(()) };
+    let was_sandbox = cursor.chain.instance.is_some();
+    let genesis = genesis_block(chosen.network()).block_hash();
+    if was_sandbox == (chosen == ChainNetwork::Sandbox) && cursor.chain.genesis == genesis {
+        return Ok(());
+    }
+    let known = if was_sandbox { ChainNetwork::Sandbox.as_str().to_owned() } else { cursor.chain.genesis.to_string() };
+    Err(OpenError::OtherChain { chosen: chosen.as_str(), known })
+}
+
+/// Makes the wallet of the test environment if there is none; a production wallet is made by its owner.
 ///
 /// # Errors
 /// When the secret store or the database refuses.
 pub async fn ensure_wallet(gateway: &Gateway) -> Result<(), OpenError> {
-    if gateway.wallet.get().is_some() || gateway.sandbox.is_none() {
+    if gateway.wallet.get().is_some() || gateway.environment == Environment::Production {
         return Ok(());
     }
     let address_type = gateway.settings.snapshot().address_type;
-    let network = gateway.environment.network();
-    let made =
-        Wallet::create(&gateway.store, gateway.secrets.as_ref(), gateway.entropy.as_ref(), network, address_type);
+    let (store, secrets, entropy) = (&gateway.store, gateway.secrets.as_ref(), gateway.entropy.as_ref());
+    let made = Wallet::create(store, secrets, entropy, gateway.network, address_type);
     let made = made.await?;
     // Only this function sets it once the gateway is open, and it runs once.
     let _ = gateway.wallet.set(Arc::new(made));

@@ -17,9 +17,6 @@ use crate::gateway::{Gateway, Served};
 use crate::http::{self, Http, Limits};
 use crate::machine::{clock, descriptors};
 
-/// Time between two rounds of questions, on the clock by which rates grow stale: five may fail before one is.
-const REFRESH_RATES_EVERY_MS: i64 = 60_000;
-
 /// How long the loops may take to end. Well below the five seconds in which the program must stop: what a slow
 /// machine takes to close the databases comes on top.
 const STOP_WITHIN: Duration = Duration::from_secs(3);
@@ -134,9 +131,7 @@ impl Parts {
 
 /// Rates and one look, so that a gateway that says it is ready can take payments.
 async fn start_up(app: &App) {
-    if let Err(error) = app.gateway.refresh_rates().await {
-        tracing::error!(%error, "the exchange rates could not be stored");
-    }
+    app.gateway.refresh_rates_soon().await;
     // The last look remembers the reason of a failure, logs it once, and the loop looks again.
     let _ = app.watcher.look().await;
 }
@@ -152,13 +147,19 @@ async fn send(app: Arc<App>, shutdown: CancellationToken) {
 /// Keeps the rates fresh until `shutdown`.
 pub(super) async fn refresh_rates(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     loop {
-        // The machine may sleep in the midst of a round as well.
-        let next_at = gateway.clock.now().plus_ms(REFRESH_RATES_EVERY_MS);
-        if let Err(error) = gateway.refresh_rates().await {
-            tracing::error!(%error, "the last known exchange rates could not be stored");
-        }
         tokio::select! {
             () = shutdown.cancelled() => return,
+            refreshed = gateway.refresh_rates() => {
+                if let Err(error) = refreshed {
+                    tracing::error!(%error, "the last known exchange rates could not be stored");
+                }
+            }
+        }
+        // By the moment at which each source was asked: the machine may have slept since.
+        let next_at = gateway.rates.next_round_at(gateway.clock.now());
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            () = gateway.rates.rules_changed() => {}
             () = clock::sleep_until(gateway.clock.as_ref(), next_at) => {}
         }
     }

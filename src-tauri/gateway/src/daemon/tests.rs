@@ -1,3 +1,5 @@
+mod node;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use axum::routing::{get, post};
 
 use super::error::Failure;
 use super::respond::json_answer;
-use super::{Http, anomalies, payment_page, payments, payouts, sandbox};
+use super::{Http, anomalies, payment_page, payments, payouts, rates, sandbox};
 
 /// The API of `/v2`.
 pub(super) fn api(http: &Http) -> Router<Arc<Http>> {
@@ -29,6 +29,7 @@ pub(super) fn api(http: &Http) -> Router<Arc<Http>> {
         .route("/v2/payouts/notify/{id}", post(payouts::notify))
         .route("/v2/estimate-payout/fiat-to-btc", get(payouts::fiat_to_btc))
         .route("/v2/estimate-payout/btc-to-fiat", get(payouts::btc_to_fiat))
+        .route("/v2/rates", get(rates::get))
         .route("/v2/openapi.json", get(describe));
     // Anywhere but in the sandbox its calls are not there.
     if http.app.gateway.sandbox.is_some() { api.merge(sandbox::routes()) } else { api }

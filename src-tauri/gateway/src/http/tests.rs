@@ -7,6 +7,7 @@ mod keys;
 mod once;
 mod pages;
 mod payouts;
+mod rates;
 mod refusals;
 mod shop;
 mod transport;

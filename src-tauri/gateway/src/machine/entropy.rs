@@ -21,6 +21,15 @@ pub trait Entropy: Send + Sync {
     }
 }
 
+/// From -100 to 100, by which waits are spread. Without random bytes 0: a schedule matters more than its spread.
+pub(crate) fn jitter_per_mille(entropy: &dyn Entropy) -> i64 {
+    let mut bytes = [0u8; 4];
+    match entropy.fill(&mut bytes) {
+        Ok(()) => i64::from(u32::from_le_bytes(bytes)) % 201 - 100,
+        Err(_) => 0,
+    }
+}
+
 /// The operating system gave no random bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the operating system gave no random bytes")]

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use bitcoin::Network;
-
 /// Where coins are real, and where they are not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Environment {
@@ -21,15 +19,6 @@ impl Environment {
         match self {
             Self::Test => "test",
             Self::Production => "production",
-        }
-    }
-
-    /// The network of its addresses.
-    #[must_use]
-    pub const fn network(self) -> Network {
-        match self {
-            Self::Test => Network::Regtest,
-            Self::Production => Network::Bitcoin,
         }
     }
 

@@ -20,6 +20,8 @@ pub enum Purpose {
     WalletMnemonic,
     /// The HMAC key that signs notifications, and those it replaced, as JSON.
     HmacKeys,
+    /// The password with which the gateway signs in at the Bitcoin backend.
+    BackendPassword,
 }
 
 impl Purpose {
@@ -29,6 +31,7 @@ impl Purpose {
         match self {
             Self::WalletMnemonic => "walletMnemonic",
             Self::HmacKeys => "hmacKeys",
+            Self::BackendPassword => "backendPassword",
         }
     }
 }

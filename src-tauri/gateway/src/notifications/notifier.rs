@@ -6,7 +6,6 @@
 //! so that a crash repeats an attempt rather than losing one.
 
 mod attempt;
-mod counted;
 mod post;
 mod select;
 mod under_way;

@@ -141,6 +141,8 @@ fn price(
     let Some((minor, currency)) = request.price else { return Err(CreateError::Invalid(field_errors)) };
     let market = match gateway.rates.rate_for(currency, now) {
         Ok(market) => market,
+        // A gateway that is not set up yet need not have rates either.
+        Err(_) if field_errors.is_empty() && gateway.wallet.get().is_none() => return Err(CreateError::WalletNotReady),
         Err(unavailable) if field_errors.is_empty() => return Err(unavailable.into()),
         Err(_) => return Err(CreateError::Invalid(field_errors)),
     };

@@ -72,7 +72,7 @@ pub(crate) async fn estimate(
             (FIAT, text.and_then(|text| draft::fiat_amount(&mut field_errors, &text, currency)))
         }
     };
-    let network = gateway.environment.network();
+    let network = gateway.network;
     let address = request.address.map(|text| draft::payout_address(&mut field_errors, &text, network));
     let (Some(currency), Some(amount), []) = (currency, amount, field_errors.0.as_slice()) else {
         return Err(EstimateError::Invalid(field_errors.0));

@@ -155,8 +155,7 @@ pub(crate) async fn offer_along<A: Along>(
     }
     let settings = gateway.settings.snapshot();
     let OfferRequest { requester, draft, is_approved, once, permit } = request;
-    let validated =
-        draft::validate(draft, &settings.currencies, gateway.environment.network(), &requester.notify_hosts);
+    let validated = draft::validate(draft, &settings.currencies, gateway.network, &requester.notify_hosts);
     let (judged, market) = judge(gateway, validated, &settings, now)?;
     if gateway.wallet.get().is_none() {
         return Err(OfferError::WalletNotReady.into());

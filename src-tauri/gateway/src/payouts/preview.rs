@@ -153,7 +153,7 @@ fn address(
 ) -> Result<(Option<ScriptBuf>, Option<String>), StoreError> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok((None, None)) };
     let mut wrong = FieldErrors(Vec::new());
-    let Some(address) = draft::payout_address(&mut wrong, text, gateway.environment.network()) else {
+    let Some(address) = draft::payout_address(&mut wrong, text, gateway.network) else {
         return Ok((None, first(wrong)));
     };
     if funding::is_ours(gateway, reader, &address.script)? {

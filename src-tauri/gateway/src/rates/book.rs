@@ -1,21 +1,21 @@
-//! The newest quotes of all sources, and the rates that are made of them.
+//! The exchange rates of one environment: asks the sources that the settings name, side by side, each when it is due, and
+//! stores the rates that are used.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, RwLock};
-use rust_decimal::Decimal;
 use tillgate_domain::money::{Currency, Rate};
-use tillgate_domain::rates::{self, Quote};
+use tillgate_domain::rates::{ASKED_EVERY_MS, NoAnswer};
 use tillgate_domain::time::Timestamp;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
 
-use super::{RateSource, RateUnavailable};
+use super::quotes::Quotes;
+use super::{Failed, Question, RateRules, RateSource, RateUnavailable, RatesRow, Said, SourceRow};
+use crate::machine::entropy::{SystemEntropy, jitter_per_mille};
 use crate::store::rates::StoredRate;
 use crate::store::{Store, StoreError};
-
-/// A rate that nothing used is stored at most this often, for the time after a restart.
-const LAST_KNOWN_STORED_EVERY_MS: i64 = 10 * 60_000;
 
 /// Stored rates whose row is remembered; far more than are in use at one time.
 const ROWS_REMEMBERED: usize = 1_024;
@@ -23,113 +23,99 @@ const ROWS_REMEMBERED: usize = 1_024;
 /// The exchange rates of one environment.
 pub struct Rates {
     sources: Arc<Vec<Box<dyn RateSource>>>,
-    min_fresh_sources: AtomicUsize,
-    book: RwLock<Book>,
-    row_ids: Mutex<BTreeMap<(Currency, Timestamp, Rate), i64>>,
-}
-
-#[derive(Default)]
-struct Book {
-    quotes: BTreeMap<Currency, BTreeMap<&'static str, Quote>>,
-    last_known: BTreeMap<Currency, LastKnown>,
-    failures: BTreeMap<&'static str, String>,
-}
-
-struct LastKnown {
-    known: StoredRate,
-    /// While it may be answered as it is; `None` where the quotes make no rate any more.
-    holds: Option<Holds>,
-    /// `at` of the one that the database holds.
-    stored_at: Option<Timestamp>,
-}
-
-/// A currency's rate at one moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RatesRow {
-    pub currency: Currency,
-    /// The rate, or the last one known where none may be used.
-    pub rate: Rate,
-    /// Whether a price may rest on it.
-    pub fresh: bool,
-    /// Sources that were left out because they stray too far from the others.
-    pub strays: Vec<&'static str>,
-}
-
-/// From when until when the quotes combined anew would give the same rate. New quotes end it.
-#[derive(Clone, Copy)]
-struct Holds {
-    from: Timestamp,
-    /// `None` for ever.
-    until: Option<Timestamp>,
-    /// How many sources had to agree.
-    wanted: usize,
-}
-
-impl Holds {
-    fn at(&self, now: Timestamp, wanted: usize) -> bool {
-        self.wanted == wanted && self.from <= now && self.until.is_none_or(|until| now <= until)
-    }
+    rules: RwLock<Arc<RateRules>>,
+    quotes: RwLock<Quotes>,
+    row_ids: Mutex<BTreeMap<(Currency, StoredRate), i64>>,
+    /// Held over a round: two at once would ask a source twice.
+    asking: tokio::sync::Mutex<()>,
+    rules_changed: Notify,
 }
 
 impl Rates {
-    /// An empty book over `sources`, of which `min_fresh_sources` must agree on a rate.
+    /// An empty book over `sources`, of which the rules choose.
     #[must_use]
-    pub fn new(sources: Vec<Box<dyn RateSource>>, min_fresh_sources: usize) -> Self {
+    pub fn new(sources: Vec<Box<dyn RateSource>>, rules: RateRules) -> Self {
         Self {
             sources: Arc::new(sources),
-            min_fresh_sources: AtomicUsize::new(min_fresh_sources),
-            book: RwLock::default(),
+            rules: RwLock::new(Arc::new(rules)),
+            quotes: RwLock::default(),
             row_ids: Mutex::default(),
+            asking: tokio::sync::Mutex::default(),
+            rules_changed: Notify::new(),
         }
     }
 
-    /// Follows the setting `minFreshSources`.
-    pub fn set_min_fresh_sources(&self, count: usize) {
-        self.min_fresh_sources.store(count, Ordering::Relaxed);
+    /// Follows the settings. Other sources, rates or ways to ask end what was known by the former ones, and wake whoever
+    /// waits for [`Self::rules_changed`]; answers whether that is so.
+    pub fn follow(&self, rules: RateRules) -> bool {
+        let before = self.rules();
+        if *before == rules {
+            return false;
+        }
+        let asks_otherwise = !rules.asks_like(&before);
+        let rules = Arc::new(rules);
+        *self.rules.write() = Arc::clone(&rules);
+        if asks_otherwise {
+            let names: Vec<&'static str> = self.chosen(&rules).map(|(_, source)| source.name()).collect();
+            self.quotes.write().keep_sources(&names);
+            self.rules_changed.notify_one();
+        }
+        asks_otherwise
+    }
+
+    /// Waits until the settings say to ask otherwise than before.
+    pub async fn rules_changed(&self) {
+        self.rules_changed.notified().await;
     }
 
     /// Takes the last rates known before a restart from the database.
     pub fn load_last_known(&self, store: &Store) -> Result<(), StoreError> {
         let rates = store.read(|reader| reader.last_rates())?;
-        let mut book = self.book.write();
+        let mut quotes = self.quotes.write();
         for (currency, known) in rates {
-            let stored_at = Some(known.at);
-            book.last_known.entry(currency).or_insert(LastKnown { known, holds: None, stored_at });
+            quotes.remember(currency, known);
         }
         Ok(())
     }
 
-    /// Asks every source once and stores what is new and worth it. A source that fails keeps its
+    /// Asks every source that is due once, side by side, and stores what is new and worth it. A source that fails keeps its
     /// earlier quotes until they are stale.
     ///
     /// # Errors
     /// When the last known rates cannot be stored; the book holds the new ones all the same.
     pub async fn refresh_once(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
-        let sources = Arc::clone(&self.sources);
-        let ask = move || -> Vec<_> { sources.iter().map(|source| source.quotes()).collect() };
-        let answers = match tokio::task::spawn_blocking(ask).await {
-            Ok(answers) => answers,
-            Err(error) => {
-                tracing::error!(%error, "the rate sources could not be asked");
-                return Ok(());
-            }
-        };
-        let to_store = {
-            let mut book = self.book.write();
-            for (source, answer) in self.sources.iter().zip(answers) {
-                book.take(source.as_ref(), answer, now);
-            }
-            book.follow_last_known(now, self.min_fresh_sources.load(Ordering::Relaxed))
-        };
+        let _one_round = self.asking.lock().await;
+        let rules = self.rules();
+        let mut asked = self.ask_due(&rules, now);
+        let mut to_store = BTreeMap::new();
+        while let Some(answer) = asked.join_next().await {
+            let (index, answer) = match answer {
+                Ok(answer) => answer,
+                Err(error) => {
+                    tracing::error!(%error, "a source of exchange rates could not be asked");
+                    continue;
+                }
+            };
+            let Some(source) = self.sources.get(index) else { continue };
+            to_store.extend(self.take(source.as_ref(), answer, &rules, now));
+        }
+        // A source that nobody asked any more may have been the last that held a rate.
+        to_store.extend(self.quotes.write().follow_last_known(now, rules.min_fresh_sources));
         for (currency, rate) in to_store {
             let stored_at = rate.at;
             store.write(move |tx| tx.store_last_known_rate(currency, &rate)).await?;
-            let mut book = self.book.write();
-            if let Some(last) = book.last_known.get_mut(&currency) {
-                last.stored_at = Some(stored_at);
-            }
+            self.quotes.write().stored(currency, stored_at);
         }
         Ok(())
+    }
+
+    /// When the next source is due, and not before a second has passed: what cannot be asked is not asked without a pause.
+    #[must_use]
+    pub fn next_round_at(&self, now: Timestamp) -> Timestamp {
+        let rules = self.rules();
+        let quotes = self.quotes.read();
+        let due = self.chosen(&rules).filter_map(|(_, source)| quotes.due_at(source.name())).min();
+        due.unwrap_or_else(|| now.plus_ms(ASKED_EVERY_MS)).clamp(now.plus_ms(1_000), now.plus_ms(ASKED_EVERY_MS))
     }
 
     /// The rate that a price may rest on, without spread.
@@ -137,33 +123,25 @@ impl Rates {
     /// # Errors
     /// Why there is none.
     pub fn rate_for(&self, currency: Currency, now: Timestamp) -> Result<StoredRate, RateUnavailable> {
-        let book = self.book.read();
-        let wanted = self.min_fresh_sources.load(Ordering::Relaxed);
-        if let Some(last) = book.last_known.get(&currency)
-            && last.holds.is_some_and(|holds| holds.at(now, wanted))
-        {
-            return Ok(last.known.clone());
-        }
-        Ok(book.combine(currency, now, wanted)?.0)
+        let wanted = self.rules().min_fresh_sources;
+        self.quotes.read().rate_for(currency, now, wanted)
     }
 
     /// The last rate known, however old.
     #[must_use]
     pub fn last_known(&self, currency: Currency) -> Option<StoredRate> {
-        let book = self.book.read();
-        book.last_known.get(&currency).map(|last| last.known.clone())
+        self.quotes.read().last_known(currency).cloned()
     }
 
     /// The last rate known of every currency that ever had one.
     #[must_use]
     pub fn last_known_rates(&self) -> Vec<(Currency, Rate)> {
-        let book = self.book.read();
-        book.last_known.iter().map(|(currency, last)| (*currency, last.known.rate)).collect()
+        self.quotes.read().last_known_rates()
     }
 
     /// Stores a rate that is used, once, and answers its row.
     pub async fn row_id(&self, store: &Store, currency: Currency, rate: &StoredRate) -> Result<i64, StoreError> {
-        let key = (currency, rate.at, rate.rate);
+        let key = (currency, rate.clone());
         if let Some(id) = self.row_ids.lock().get(&key) {
             return Ok(*id);
         }
@@ -181,104 +159,78 @@ impl Rates {
     /// Every currency that ever had a rate.
     #[must_use]
     pub fn rows(&self, now: Timestamp) -> Vec<RatesRow> {
-        let book = self.book.read();
-        let min_fresh = self.min_fresh_sources.load(Ordering::Relaxed);
-        let row = |(currency, last): (&Currency, &LastKnown)| match book.combine(*currency, now, min_fresh) {
-            Ok((of_now, strays)) => RatesRow { currency: *currency, rate: of_now.rate, fresh: true, strays },
-            Err(_) => RatesRow { currency: *currency, rate: last.known.rate, fresh: false, strays: Vec::new() },
-        };
-        book.last_known.iter().map(row).collect()
+        let wanted = self.rules().min_fresh_sources;
+        let quotes = self.quotes.read();
+        quotes.known_currencies().into_iter().map(|currency| quotes.row(currency, now, wanted)).collect()
     }
 
-    /// The sources that did not answer last time, and why.
+    /// These currencies, whether they ever had a rate or not.
     #[must_use]
-    pub fn failures(&self) -> Vec<(&'static str, String)> {
-        let book = self.book.read();
-        book.failures.iter().map(|(source, why)| (*source, why.clone())).collect()
+    pub fn rows_of(&self, currencies: &[Currency], now: Timestamp) -> Vec<RatesRow> {
+        let wanted = self.rules().min_fresh_sources;
+        let quotes = self.quotes.read();
+        currencies.iter().map(|currency| quotes.row(*currency, now, wanted)).collect()
     }
-}
 
-impl Book {
-    fn take(&mut self, source: &dyn RateSource, answer: Result<BTreeMap<Currency, Decimal>, String>, now: Timestamp) {
-        let name = source.name();
-        let prices = match answer {
-            Ok(prices) => prices,
-            Err(why) => {
-                if self.failures.insert(name, why.clone()).is_none() {
-                    tracing::warn!(source = name, why, "a source of exchange rates does not answer");
-                }
-                return;
-            }
-        };
-        if self.failures.remove(name).is_some() {
-            tracing::info!(source = name, "the source of exchange rates answers again");
-        }
-        let mut before = BTreeMap::new();
-        for (currency, quotes) in &mut self.quotes {
-            if let Some(known) = quotes.remove(name) {
-                before.insert(*currency, known);
-            }
-        }
-        let never_stale = source.never_stale();
-        for (currency, price) in prices.into_iter().filter(|(_, price)| price.is_sign_positive() && !price.is_zero()) {
-            // One that never goes stale and is unchanged has the same time, and so the same stored row.
-            let at = match before.get(&currency) {
-                Some(known) if never_stale && known.price == price => known.at,
-                _ => now,
+    /// The sources that are asked, and how each does.
+    #[must_use]
+    pub fn source_rows(&self) -> Vec<SourceRow> {
+        let rules = self.rules();
+        let quotes = self.quotes.read();
+        self.chosen(&rules).map(|(_, source)| quotes.source(source.name())).collect()
+    }
+
+    fn rules(&self) -> Arc<RateRules> {
+        Arc::clone(&self.rules.read())
+    }
+
+    fn chosen(&self, rules: &RateRules) -> impl Iterator<Item = (usize, &dyn RateSource)> {
+        let all = self.sources.iter().enumerate().map(|(index, source)| (index, source.as_ref()));
+        all.filter(|(_, source)| source.is_chosen(rules))
+    }
+
+    /// Starts one question for each source that is due. Dropped, all are broken off.
+    fn ask_due(&self, rules: &Arc<RateRules>, now: Timestamp) -> JoinSet<(usize, Result<Vec<Said>, Failed>)> {
+        let due: Vec<usize> = {
+            let quotes = self.quotes.read();
+            let is_due = |source: &dyn RateSource| {
+                source.never_stale() || quotes.due_at(source.name()).is_none_or(|due_at| due_at <= now)
             };
-            let quote = Quote { source: name, price, at, never_stale };
-            self.quotes.entry(currency).or_default().insert(name, quote);
+            self.chosen(rules).filter(|(_, source)| is_due(*source)).map(|(index, _)| index).collect()
+        };
+        let mut asked = JoinSet::new();
+        for index in due {
+            let (sources, rules) = (Arc::clone(&self.sources), Arc::clone(rules));
+            asked.spawn(async move {
+                let answer = match sources.get(index) {
+                    Some(source) => source.ask(Question { at: now, rules: &rules }).await,
+                    None => Err(Failed { why: "it is not there".to_owned(), kind: NoAnswer::Unreachable }),
+                };
+                (index, answer)
+            });
         }
+        asked
     }
 
-    /// The rate that the fresh quotes make, and the sources that stray from it.
-    fn combine(
+    /// Takes a source's answer, and gives what of the rates is to be stored.
+    fn take(
         &self,
-        currency: Currency,
+        source: &dyn RateSource,
+        answer: Result<Vec<Said>, Failed>,
+        rules: &Arc<RateRules>,
         now: Timestamp,
-        wanted: usize,
-    ) -> Result<(StoredRate, Vec<&'static str>), RateUnavailable> {
-        let unavailable = |reason: String| RateUnavailable { currency: currency.code().to_owned(), reason };
-        let fresh: Vec<Quote> = match self.quotes.get(&currency) {
-            Some(quotes) => quotes.values().filter(|quote| quote.is_fresh(now)).copied().collect(),
-            None => Vec::new(),
-        };
-        let combined = rates::combine(&fresh, wanted).map_err(|why| unavailable(why.to_string()))?;
-        let rate = Rate::new(combined.median).ok_or_else(|| unavailable("the quotes are no rate".to_owned()))?;
-        let at = combined.used.iter().map(|quote| quote.at).min().unwrap_or(now);
-        let sources: serde_json::Map<_, _> =
-            combined.used.iter().map(|quote| (quote.source.to_owned(), quote.price.to_string().into())).collect();
-        let strays = combined.strays.iter().map(|quote| quote.source).collect();
-        Ok((StoredRate { rate, at, sources: serde_json::Value::Object(sources).to_string() }, strays))
-    }
-
-    /// Remembers each rate of this moment, and answers those that are to be stored.
-    fn follow_last_known(&mut self, now: Timestamp, wanted: usize) -> Vec<(Currency, StoredRate)> {
-        let currencies: Vec<Currency> = self.quotes.keys().copied().collect();
-        let mut to_store = Vec::new();
-        for currency in currencies {
-            let Ok((known, _)) = self.combine(currency, now, wanted) else {
-                if let Some(last) = self.last_known.get_mut(&currency) {
-                    last.holds = None;
-                }
-                continue;
-            };
-            let stored_at = self.last_known.get(&currency).and_then(|last| last.stored_at);
-            let holds = Some(Holds { from: now, until: self.first_stale(currency, now), wanted });
-            let due = stored_at.is_none_or(|at| known.at >= at.plus_ms(LAST_KNOWN_STORED_EVERY_MS));
-            let never_stale = self.quotes.get(&currency).is_some_and(|all| all.values().all(|quote| quote.never_stale));
-            if due || (never_stale && stored_at != Some(known.at)) {
-                to_store.push((currency, known.clone()));
-            }
-            self.last_known.insert(currency, LastKnown { known, holds, stored_at });
+    ) -> Vec<(Currency, StoredRate)> {
+        let mut quotes = self.quotes.write();
+        // The settings may have changed since it was asked.
+        let current = self.rules();
+        if !current.asks_like(rules) {
+            return Vec::new();
         }
-        to_store
-    }
-
-    /// The last moment at which all quotes that are fresh now still are.
-    fn first_stale(&self, currency: Currency, now: Timestamp) -> Option<Timestamp> {
-        let quotes = self.quotes.get(&currency).into_iter().flat_map(BTreeMap::values);
-        quotes.filter(|quote| quote.is_fresh(now)).filter_map(Quote::fresh_until).min()
+        match answer {
+            Ok(said) => quotes.take(source.name(), source.never_stale(), said, now),
+            Err(failed) => quotes.fail(source.name(), failed, now, jitter_per_mille(&SystemEntropy)),
+        }
+        quotes.follow_last_known(now, current.min_fresh_sources)
     }
 }
 

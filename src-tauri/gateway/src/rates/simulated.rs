@@ -1,13 +1,12 @@
 //! The sandbox's exchange rates as a source of quotes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rust_decimal::Decimal;
 use tillgate_domain::money::Currency;
+use tillgate_domain::rates::NoAnswer;
 use tillgate_sandbox::Sandbox;
 
-use super::RateSource;
+use super::{Answer, Failed, Question, RateSource, Said};
 
 /// What developers set by `PUT /sandbox/rates`.
 pub(crate) struct Simulated {
@@ -27,10 +26,18 @@ impl RateSource for Simulated {
         "sandbox"
     }
 
-    fn quotes(&self) -> Result<BTreeMap<Currency, Decimal>, String> {
-        let rates = self.sandbox.rates().map_err(|error| error.to_string())?;
-        let quote = |(code, price): (String, String)| Some((Currency::from_code(&code)?, price.parse().ok()?));
-        Ok(rates.into_iter().filter_map(quote).collect())
+    fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
+        let sandbox = Arc::clone(&self.sandbox);
+        Box::pin(async move {
+            let failed = |why: String| Failed { why, kind: NoAnswer::Unreachable };
+            // Its file is read.
+            let rates = tokio::task::spawn_blocking(move || sandbox.rates()).await;
+            let rates = rates.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
+            let said = |(code, price): (String, String)| {
+                Some(Said { currency: Currency::from_code(&code)?, price: price.parse().ok()?, at: question.at })
+            };
+            Ok(rates.into_iter().filter_map(said).collect())
+        })
     }
 
     fn never_stale(&self) -> bool {

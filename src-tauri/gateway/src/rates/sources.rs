@@ -2,13 +2,44 @@
 
 use std::sync::Arc;
 
-use super::{RateSource, Simulated};
-use crate::chain::open::Backend;
+use tillgate_sandbox::Sandbox;
 
-/// The sources that go with a backend: the sandbox's rates are simulated, as its coins are.
+use super::RateSource;
+use super::fixed::Fixed;
+use super::live;
+use super::simulated::Simulated;
+
+/// The sources of an environment: where there is a sandbox its rates are simulated, as its coins are; anywhere else they
+/// are the world's. The settings choose among them.
 #[must_use]
-pub(crate) fn sources(backend: &Backend) -> Vec<Box<dyn RateSource>> {
-    match backend {
-        Backend::Sandbox(sandbox) => vec![Box::new(Simulated::new(Arc::clone(sandbox)))],
+pub(crate) fn sources(sandbox: Option<Arc<Sandbox>>) -> Vec<Box<dyn RateSource>> {
+    let mut sources: Vec<Box<dyn RateSource>> = match sandbox {
+        Some(sandbox) => vec![Box::new(Simulated::new(sandbox))],
+        None => live::public(),
+    };
+    sources.push(Box::new(Fixed));
+    sources
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::environment::Environment;
+    use crate::rates::LIVE_SOURCES;
+    use crate::settings::Settings;
+
+    fn chosen(settings: &Settings) -> Vec<&'static str> {
+        let rules = settings.rate_rules();
+        sources(None).iter().filter(|source| source.is_chosen(&rules)).map(|source| source.name()).collect()
+    }
+
+    #[test]
+    fn without_a_sandbox_the_public_sources_are_asked_that_the_settings_name_or_none_where_rates_are_fixed() {
+        let mut settings = Settings::defaults(Environment::Production);
+        assert_eq!(chosen(&settings), LIVE_SOURCES);
+        settings.rate_sources = vec!["mempool", "kraken"];
+        assert_eq!(chosen(&settings), ["kraken", "mempool"]);
+        settings.fixed_rates = vec![(tillgate_domain::money::Currency::USD, 50_000.into())];
+        assert_eq!(chosen(&settings), ["fixed"]);
     }
 }

@@ -10,7 +10,10 @@ use crate::watcher::batches;
 
 /// Whether a stored transaction must not be broadcast: it, or an unconfirmed ancestor without which no node takes it, pays a
 /// payout that another copy pays too.
-pub(super) fn is_held_back(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn is_held_back(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     for ancestor in funds::unconfirmed(reader, txid)?.keys() {
         if let Some(version) = reader.version(ancestor)?
             && version.pays
@@ -23,7 +26,7 @@ pub(super) fn is_held_back(reader: &Reader<'_>, txid: &Txid) -> Result<bool, Sto
 }
 
 /// Whether another copy pays a payout of a batch, wherever its transaction stands, as long as that may be mined.
-pub(in crate::sender) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
+pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
     for payout in reader.payouts_of_batch(batch_seq)? {
         if pays_otherwise(reader, &payout)? {
             return Ok(true);

@@ -3,11 +3,16 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::Path;
 use std::str::FromStr;
 
 use ipnet::IpNet;
+use rust_decimal::Decimal;
 use tillgate_domain::money::{Currency, format_btc, parse_btc};
+use tillgate_domain::rates::parse_price;
 use url::Url;
+
+use crate::rates::LIVE_SOURCES;
 
 /// Items of a list at most; more would be a mistake.
 const LIST_MAX: usize = 50;
@@ -17,6 +22,12 @@ const URL_MAX: usize = 2_048;
 
 /// Bytes of a logo at most: it travels with each payment page.
 pub(super) const LOGO_MAX: usize = 48 * 1_024;
+
+/// Bytes of a file's path at most, as Linux has it.
+const PATH_MAX: usize = 4_096;
+
+/// Characters of a user of the Bitcoin backend at most.
+const USER_MAX: usize = 128;
 
 /// Characters of the merchant's name at most.
 pub(super) const NAME_MAX: usize = 64;
@@ -98,6 +109,28 @@ pub(super) fn currencies(text: &str) -> Option<Vec<Currency>> {
     list(text, Currency::from_code).filter(|currencies| !currencies.is_empty())
 }
 
+/// The names of public sources of rates, at least one.
+pub(super) fn rate_sources(text: &str) -> Option<Vec<&'static str>> {
+    let known = |part: &str| LIVE_SOURCES.into_iter().find(|name| *name == part);
+    list(text, known).filter(|sources| !sources.is_empty())
+}
+
+/// Currencies and their rates, each currency once.
+pub(super) fn fixed_rates(text: &str) -> Option<Vec<(Currency, Decimal)>> {
+    let rate = |part: &str| {
+        let (code, price) = part.split_once(':')?;
+        Some((Currency::from_code(code)?, parse_price(price).ok()?))
+    };
+    let rates = list(text, rate)?;
+    let once = |index: usize, currency| !rates.iter().take(index).any(|(other, _)| *other == currency);
+    rates.iter().enumerate().all(|(index, (currency, _))| once(index, *currency)).then_some(rates)
+}
+
+/// Rates, as [`fixed_rates`] reads them.
+pub(super) fn fixed_rates_text(rates: &[(Currency, Decimal)]) -> String {
+    rates.iter().map(|(currency, price)| format!("{}:{price}", currency.code())).collect::<Vec<_>>().join(",")
+}
+
 /// An `http` or `https` URL without user, query or fragment; the slash at its end is cut off.
 pub(super) fn public_url(text: &str) -> Option<String> {
     let url = Url::parse(text).ok().filter(|_| text.len() <= URL_MAX)?;
@@ -108,6 +141,23 @@ pub(super) fn public_url(text: &str) -> Option<String> {
         && url.query().is_none()
         && url.fragment().is_none();
     plain.then(|| url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// The address of a Bitcoin backend: one, in the form of a public URL.
+pub(super) fn backend_url(text: &str) -> Option<String> {
+    public_url(text)
+}
+
+/// The absolute path of a file, which need not be there.
+pub(super) fn file(text: &str) -> Option<String> {
+    let sound = text.len() <= PATH_MAX && !text.chars().any(char::is_control) && Path::new(text).is_absolute();
+    sound.then(|| text.to_owned())
+}
+
+/// A user of a node: what HTTP's Basic authentication can carry.
+pub(super) fn backend_user(text: &str) -> Option<String> {
+    let sound = (1..=USER_MAX).contains(&text.chars().count()) && !text.chars().any(|c| c.is_control() || c == ':');
+    sound.then(|| text.to_owned())
 }
 
 /// 1 to 64 characters without control characters, no blanks around.

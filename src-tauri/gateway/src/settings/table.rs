@@ -3,9 +3,13 @@
 use tillgate_domain::money::{Currency, MAX_SATS};
 use tillgate_domain::policy::{PolicySettings, parse_usd};
 
-use super::forms::{btc, btc_text, color, currencies, joined, list, logo, name, optional, public_url, whole};
-use super::{AddressType, SettingError, Settings};
+use super::forms::{
+    backend_url, backend_user, btc, btc_text, color, currencies, file, fixed_rates, fixed_rates_text, joined, list,
+    logo, name, optional, public_url, rate_sources, whole,
+};
+use super::{AddressType, ChainNetwork, SettingError, Settings};
 use crate::machine::environment::Environment;
+use crate::rates::LIVE_SOURCES;
 use crate::store::notify_hosts::host_name;
 
 /// The least that `minPayoutBtc` may be: an output of less is relayed to no kind of address.
@@ -33,6 +37,10 @@ impl Settings {
             Environment::Test => (1, 0, 0, 100_000_000),
             Environment::Production => (2, 200, 100_000, 10_000_000),
         };
+        let network = match environment {
+            Environment::Test => ChainNetwork::Sandbox,
+            Environment::Production => ChainNetwork::Bitcoin,
+        };
         Self {
             policy: PolicySettings::default(),
             currencies: ["USD", "EUR", "GBP", "AUD", "JPY", "CAD"]
@@ -41,6 +49,9 @@ impl Settings {
                 .collect(),
             spread_per_mille: 0,
             min_fresh_sources,
+            rate_sources: LIVE_SOURCES.to_vec(),
+            fixed_rates: Vec::new(),
+            proxy: None,
             key_requests_per_second,
             key_open_payments,
             allowed_hosts: Vec::new(),
@@ -58,6 +69,10 @@ impl Settings {
             fee_floor_sat_vb: 1,
             fee_cap_sat_vb: 200,
             spend_confirmations: 2,
+            network,
+            backend_url: None,
+            backend_cookie_file: None,
+            backend_user: None,
         }
     }
 }
@@ -155,6 +170,27 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "How many sources must have a fresh quote before there is a rate.",
         set: |to, text| whole(text, 1, 10).map(|value| to.min_fresh_sources = value),
         text: |of| of.min_fresh_sources.to_string(),
+    },
+    Setting {
+        name: "rateSources",
+        form: "a list without repetitions of at least one of kraken, coinbase, bitstamp, coingecko and mempool",
+        about: "The public sources of exchange rates; the sandbox's rates are simulated.",
+        set: |to, text| rate_sources(text).map(|value| to.rate_sources = value),
+        text: |of| of.rate_sources.join(","),
+    },
+    Setting {
+        name: "fixedRates",
+        form: "a list of at most 50 rates like USD:50000.00,EUR:46000.00, each currency once, or empty; empty in production",
+        about: "Exchange rates for tests, in the place of those of any source.",
+        set: |to, text| fixed_rates(text).map(|value| to.fixed_rates = value),
+        text: |of| fixed_rates_text(&of.fixed_rates),
+    },
+    Setting {
+        name: "proxy",
+        form: "a URL like socks5h://127.0.0.1:9050 without user and path, or empty",
+        about: "The SOCKS5 proxy (Tor is one) through which rate sources and a backend elsewhere are asked.",
+        set: |to, text| optional(text, |text| text.parse().ok()).map(|value| to.proxy = value),
+        text: |of| of.proxy.as_ref().map(ToString::to_string).unwrap_or_default(),
     },
     Setting {
         name: "keyRequestsPerSecond",
@@ -281,5 +317,53 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "How many confirmations customers' coins need before they are paid out or sent back.",
         set: |to, text| whole(text, 1, 100).map(|value| to.spend_confirmations = value),
         text: |of| of.spend_confirmations.to_string(),
+    },
+    Setting {
+        name: "network",
+        form: "bitcoin in production; sandbox, regtest, signet or testnet4 in test",
+        about: "The chain that payments are made on: sandbox is a private one inside the program; from the next start on, and fixed when the wallet is made.",
+        set: |to, text| {
+            let network = ChainNetwork::ALL.into_iter().find(|network| network.as_str() == text)?;
+            // Real coins belong to production, and no others do.
+            let is_real = |network| network == ChainNetwork::Bitcoin;
+            (is_real(network) == is_real(to.network)).then(|| to.network = network)
+        },
+        text: |of| of.network.as_str().to_owned(),
+    },
+    Setting {
+        name: "backend",
+        form: "core: this version knows no other",
+        about: "What the chain is watched with, but for the sandbox: core is a node of Bitcoin Core.",
+        set: |_, text| (text == "core").then_some(()),
+        text: |_| "core".to_owned(),
+    },
+    Setting {
+        name: "backendUrl",
+        form: "an http or https URL of at most 2048 bytes without user, password, query and fragment, like http://127.0.0.1:8332, or empty",
+        about: "Where the Bitcoin backend answers.",
+        set: |to, text| optional(text, backend_url).map(|value| to.backend_url = value),
+        text: |of| of.backend_url.clone().unwrap_or_default(),
+    },
+    Setting {
+        name: "backendCookieFile",
+        form: "the absolute path of a file, or empty",
+        about: "The file .cookie that the node writes at each start, by which the gateway signs in there.",
+        set: |to, text| optional(text, file).map(|value| to.backend_cookie_file = value),
+        text: |of| of.backend_cookie_file.clone().unwrap_or_default(),
+    },
+    Setting {
+        name: "backendUser",
+        form: "1 to 128 characters without colons and control characters, or empty",
+        about: "The user by which the gateway signs in at the node, in place of the cookie file; the password is backendPassword.",
+        set: |to, text| optional(text, backend_user).map(|value| to.backend_user = value),
+        text: |of| of.backend_user.clone().unwrap_or_default(),
+    },
+    Setting {
+        name: "backendPassword",
+        form: "given on the standard input (tillgate settings set backendPassword -), and lies with the secrets: it is never shown",
+        about: "The password of backendUser.",
+        // Whoever sets it puts it with the secrets; here it is always empty.
+        set: |_, text| text.is_empty().then_some(()),
+        text: |_| String::new(),
     },
 ];

@@ -45,6 +45,21 @@ fn bounds_are_included_and_kept() {
         ("currencies", &["USD", "CHF,ZAR"], &["", "usd", "BTC", "USD,,EUR"]),
         ("spreadPerMille", &["0", "200"], &["201"]),
         ("minFreshSources", &["1", "10"], &["0", "11"]),
+        (
+            "rateSources",
+            &["kraken", "mempool,coinbase,bitstamp,coingecko,kraken"],
+            &["", "Kraken", "kraken,sandbox", "fixed", "kraken,,mempool"],
+        ),
+        (
+            "fixedRates",
+            &["", "USD:50000.00,EUR:46000.00", "JPY:7500000"],
+            &["USD", "USD:0", "USD:-1", "USD:1e5", "XXX:1", "USD:1,USD:2", "USD:50000.00;EUR:46000.00", "usd:1"],
+        ),
+        (
+            "proxy",
+            &["", "socks5h://127.0.0.1:9050", "socks5h://[::1]:9050"],
+            &["127.0.0.1:9050", "socks5://127.0.0.1:9050", "http://127.0.0.1:9050", "socks5h://a:b@127.0.0.1:9050"],
+        ),
         ("keyRequestsPerSecond", &["0", "200", "100000"], &["100001", "-1"]),
         ("keyOpenPayments", &["0", "100000000"], &["100000001", ""]),
         ("allowedHosts", &["", "pay.example", "10.0.0.1,[::1]"], &["a b", "http://x", "x:80", "a/b"]),
@@ -120,6 +135,30 @@ async fn the_floor_of_fee_rates_is_never_above_their_cap() {
     let given = Override { value: "10".to_owned(), by: "TILLGATE_FEE_CAP_SAT_VB".to_owned() };
     let overrides = BTreeMap::from([("feeCapSatVb".to_owned(), given)]);
     assert!(is_refused(LiveSettings::load(Environment::Test, &overrides, &store).map(|_| settings.list().remove(0))));
+}
+
+#[tokio::test]
+async fn rates_are_fixed_in_test_alone() {
+    let (_folder, store) = store();
+    live(&store).set(&store, "fixedRates", "USD:50000.00", ACT).await.unwrap();
+    assert_eq!(live(&store).snapshot().rate_rules().fixed, [(Currency::USD, Decimal::from(50_000))]);
+
+    let (_folder, store) = self::store();
+    let production = LiveSettings::load(Environment::Production, &BTreeMap::new(), &store).unwrap();
+    let is_refused = |error| matches!(error, SettingError::FixedRatesInProduction);
+    assert!(is_refused(production.check("fixedRates", "USD:50000.00").unwrap_err()));
+    assert!(is_refused(production.set(&store, "fixedRates", "USD:50000.00", ACT).await.unwrap_err()));
+    let given = Override { value: "USD:50000.00".to_owned(), by: "TILLGATE_FIXED_RATES".to_owned() };
+    let overrides = BTreeMap::from([("fixedRates".to_owned(), given)]);
+    assert!(is_refused(LiveSettings::load(Environment::Production, &overrides, &store).unwrap_err()));
+    production.set(&store, "fixedRates", "", ACT).await.unwrap();
+}
+
+#[test]
+fn us_dollars_are_asked_for_whatever_is_sold_in() {
+    let mut settings = Settings::defaults(Environment::Test);
+    settings.currencies = vec![Currency::from_code("CHF").unwrap()];
+    assert!(settings.rate_rules().currencies.contains(&Currency::USD));
 }
 
 #[tokio::test]

@@ -66,8 +66,9 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores how far the chain was watched.
+    /// Stores how far the chain was watched, and where the wallet began if it is new.
     pub fn save_watched_chain(&self, watched: &WatchedChain) -> Result<(), StoreError> {
+        self.note_birth(watched.tip.height)?;
         let mut save = self.connection.prepare_cached(
             "INSERT OR REPLACE INTO chain (one, genesis, instance, token, tip_height, tip_hash, tip_time, looked_at, \
              begun_anew_at) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",

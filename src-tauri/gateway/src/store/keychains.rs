@@ -55,6 +55,12 @@ impl Reader<'_> {
         Ok(query.exists([index])?)
     }
 
+    /// The height up to which blocks hold nothing of the wallet's; `None` where it never gave an address, or there is none.
+    pub fn birth_height(&self) -> Result<Option<u32>, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT min(birth_height) FROM keychains")?;
+        Ok(query.query_row([], |row| row.get(0))?)
+    }
+
     /// Whether a wallet exists.
     pub fn has_wallet(&self) -> Result<bool, StoreError> {
         let mut statement = self.connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM keychains)")?;
@@ -87,6 +93,24 @@ impl Tx<'_> {
         self.connection
             .prepare_cached("UPDATE keychains SET next_index = ?1 + 1 WHERE keychain = ?2")?
             .execute((index, Keychain::External.column()))?;
+        Ok(())
+    }
+
+    /// Says at which height the wallet began: a restored one may have coins from there on.
+    #[cfg(test)]
+    pub fn set_birth_height(&self, height: u32) -> Result<(), StoreError> {
+        self.connection.prepare_cached("UPDATE keychains SET birth_height = ?1")?.execute([height])?;
+        Ok(())
+    }
+
+    /// Notes at which height the wallet began, where that is not known yet: at the tip of the last look before it gave an
+    /// address, for without a look none is given. `tip_height` is that of the first look.
+    pub(super) fn note_birth(&self, tip_height: u32) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(
+                "UPDATE keychains SET birth_height = ifnull((SELECT tip_height FROM chain), ?1) WHERE birth_height IS NULL",
+            )?
+            .execute([tip_height])?;
         Ok(())
     }
 

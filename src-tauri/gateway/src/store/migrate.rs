@@ -21,6 +21,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0010_other_copies.sql"),
     include_str!("migrations/0011_ends_of_payouts.sql"),
     include_str!("migrations/0012_sum_and_alarms.sql"),
+    include_str!("migrations/0013_rate_certificates.sql"),
+    include_str!("migrations/0014_birth.sql"),
 ];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).

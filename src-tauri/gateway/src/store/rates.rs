@@ -7,13 +7,13 @@ use tillgate_domain::time::Timestamp;
 use super::{Reader, StoreError, Tx, values};
 
 /// A rate together with where it is from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StoredRate {
     /// The median of the fresh quotes, without spread.
     pub rate: Rate,
     /// The age of its oldest quote counts from here.
     pub at: Timestamp,
-    /// The quotes it was made of, as a JSON object of source and quote.
+    /// Its certificate: each quote that was known, as JSON.
     pub sources: String,
 }
 
@@ -31,19 +31,36 @@ impl Reader<'_> {
         )?;
         statement.query_and_then([], rate_row)?.collect()
     }
+
+    /// The rate that a payment rests on, before the spread, with its certificate.
+    pub fn rate_of_payment(&self, payment_seq: i64) -> Result<Option<StoredRate>, StoreError> {
+        self.rate_by("SELECT r.* FROM payments p JOIN rates r USING (rate_id) WHERE p.seq = ?1", payment_seq)
+    }
+
+    /// The rate that a payout rests on, with its certificate.
+    pub fn rate_of_payout(&self, payout_seq: i64) -> Result<Option<StoredRate>, StoreError> {
+        self.rate_by("SELECT r.* FROM payouts p JOIN rates r USING (rate_id) WHERE p.seq = ?1", payout_seq)
+    }
+
+    fn rate_by(&self, query: &str, seq: i64) -> Result<Option<StoredRate>, StoreError> {
+        let mut statement = self.connection.prepare_cached(query)?;
+        let row = statement.query_and_then([seq], rate_row)?.next().transpose()?;
+        Ok(row.map(|(_, rate)| rate))
+    }
 }
 
 impl Tx<'_> {
     /// Stores a rate that something is to rest on, once, and answers its row, which stays as it is.
     pub fn store_rate(&self, currency: Currency, stored: &StoredRate) -> Result<i64, StoreError> {
-        let key = params![currency.code(), stored.rate.format(), stored.at.ms()];
-        let id = "SELECT rate_id FROM rates WHERE currency = ?1 AND rate = ?2 AND at = ?3";
+        let rate = stored.rate.format();
+        let key = params![currency.code(), rate, stored.at.ms(), stored.sources];
+        let id = "SELECT rate_id FROM rates WHERE currency = ?1 AND rate = ?2 AND at = ?3 AND sources = ?4";
         self.connection
             .prepare_cached(
                 "INSERT INTO rates (currency, rate, at, sources, used) VALUES (?1, ?2, ?3, ?4, 1) \
-                 ON CONFLICT (currency, at, rate) DO UPDATE SET used = 1",
+                 ON CONFLICT (currency, at, rate, sources) DO UPDATE SET used = 1",
             )?
-            .execute(params![currency.code(), stored.rate.format(), stored.at.ms(), stored.sources])?;
+            .execute(key)?;
         Ok(self.connection.prepare_cached(id)?.query_row(key, |row| row.get(0))?)
     }
 
@@ -53,7 +70,7 @@ impl Tx<'_> {
         self.connection
             .prepare_cached(
                 "INSERT INTO rates (currency, rate, at, sources, used) SELECT ?1, ?2, ?3, ?4, 0 \
-                 WHERE NOT EXISTS (SELECT 1 FROM rates WHERE currency = ?1 AND rate = ?2 AND at = ?3) \
+                 WHERE NOT EXISTS (SELECT 1 FROM rates WHERE currency = ?1 AND rate = ?2 AND at = ?3 AND sources = ?4) \
                  ON CONFLICT (currency) WHERE used = 0 DO UPDATE SET rate = ?2, at = ?3, sources = ?4",
             )?
             .execute(params![currency.code(), stored.rate.format(), stored.at.ms(), stored.sources])?;

@@ -81,6 +81,24 @@ impl Reader<'_> {
         rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
     }
 
+    /// Transactions of ours that no block holds, and those of blocks above `height`. Not those that a block up to that
+    /// height rules out, nor what is gone and was missed since before `since`.
+    pub fn unsettled_transactions(&self, height: u32, since: Timestamp) -> Result<Vec<Transaction>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT raw FROM transactions AS t WHERE txid IN ( \
+               SELECT txid FROM receipts WHERE position = 'mempool' OR block_height > ?1 \
+                 OR (position = 'absent' AND (missing = 1 OR absent_since >= ?2)) \
+               UNION SELECT txid FROM coins WHERE payment_seq IS NULL AND (position = 'mempool' OR block_height > ?1) \
+               UNION SELECT v.txid FROM versions AS v JOIN batches AS b ON b.seq = v.batch_seq \
+                 WHERE b.pending = 1 OR v.position = 'mempool' OR v.block_height > ?1 \
+               UNION SELECT txid FROM twins WHERE position = 'mempool' OR block_height > ?1 \
+                 OR (position = 'absent' AND ifnull(conflict_height, ?1 + 1) > ?1)) \
+             AND NOT EXISTS (SELECT 1 FROM coins AS c WHERE c.txid = t.txid AND c.conflict_height <= ?1)",
+        )?;
+        let rows = query.query_map(params![height, since.ms()], |row| row.get::<_, Vec<u8>>(0))?;
+        rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
+    }
+
     /// A transaction that is stored, for whatever reason.
     pub fn stored_transaction(&self, txid: &Txid) -> Result<Option<Transaction>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT raw FROM transactions WHERE txid = ?1")?;

@@ -66,7 +66,8 @@ pub(super) fn take(gateway: &Gateway, watched: Option<&WatchedChain>, at: Timest
         return Err(WatchError::OtherNetwork { known: known.genesis, found: chain.genesis });
     }
     let token = cursor.filter(|cursor| cursor.chain == chain).map(|cursor| cursor.token.as_slice());
-    let (mut view, ours) = first_view(gateway, token)?;
+    let birth_height = gateway.store.read(|reader| reader.birth_height())?;
+    let (mut view, ours) = first_view(gateway, token, birth_height)?;
     let from_start = view.from_start;
     let (mut payments, mut moves) = (BTreeMap::new(), BTreeMap::new());
     loop {
@@ -77,7 +78,7 @@ pub(super) fn take(gateway: &Gateway, watched: Option<&WatchedChain>, at: Timest
         if !view.more {
             break;
         }
-        view = gateway.chain.look(&LookRequest { token: Some(&view.token), watch: &ours })?;
+        view = gateway.chain.look(&LookRequest { token: Some(&view.token), birth_height, watch: &ours })?;
     }
     let mut waiting = payments.values().flat_map(|affected| affected.incoming.values());
     let fee_rate = if waiting.any(|incoming| matches!(incoming.facts.position, TxPosition::Mempool { .. })) {
@@ -94,16 +95,20 @@ pub(super) fn take(gateway: &Gateway, watched: Option<&WatchedChain>, at: Timest
 }
 
 /// The first answer of a look. One that begins with the chain's first block tells what becomes of all that we know.
-fn first_view<'a>(gateway: &'a Gateway, token: Option<&[u8]>) -> Result<(View, Ours<'a>), WatchError> {
+fn first_view<'a>(
+    gateway: &'a Gateway,
+    token: Option<&[u8]>,
+    birth_height: Option<u32>,
+) -> Result<(View, Ours<'a>), WatchError> {
     let mut ours = Ours::new(gateway)?;
     if token.is_some() {
-        let view = gateway.chain.look(&LookRequest { token, watch: &ours })?;
+        let view = gateway.chain.look(&LookRequest { token, birth_height, watch: &ours })?;
         if !view.from_start {
             return Ok((view, ours));
         }
     }
     ours.expect_all_known()?;
-    Ok((gateway.chain.look(&LookRequest { token: None, watch: &ours })?, ours))
+    Ok((gateway.chain.look(&LookRequest { token: None, birth_height, watch: &ours })?, ours))
 }
 
 /// A later answer knows better: what it says of a transaction replaces what an earlier one said.

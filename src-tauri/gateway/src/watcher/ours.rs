@@ -13,6 +13,10 @@ use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::{Reader, StoreError};
 
+/// How long what is gone is followed: well beyond the 14 days after which it is gone for good. Where it comes back later,
+/// it is seen as any other transaction is.
+const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
+
 /// What of one transaction is ours.
 #[derive(Default)]
 pub(super) struct Found {
@@ -141,5 +145,14 @@ impl WatchList for Ours<'_> {
 
     fn txids(&self) -> &[Txid] {
         &self.txids
+    }
+
+    fn unsettled(&self, above: u32) -> Vec<Transaction> {
+        let since = self.gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
+        let unsettled = self.gateway.store.read(|reader| reader.unsettled_transactions(above, since));
+        unsettled.unwrap_or_else(|error| {
+            self.error.set(Some(error));
+            Vec::new()
+        })
     }
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod addresses;
 #[cfg(test)]
+mod asked;
+#[cfg(test)]
 mod blocks;
 #[cfg(test)]
 mod calls;

@@ -2,6 +2,7 @@
 import type { Acceptance } from "./Acceptance";
 import type { AnomalyItem } from "./AnomalyItem";
 import type { BtcView } from "./BtcView";
+import type { CertificateView } from "./CertificateView";
 import type { DeliveryItem } from "./DeliveryItem";
 import type { FiatView } from "./FiatView";
 import type { HistoryItem } from "./HistoryItem";
@@ -46,6 +47,10 @@ differenceWorth: FiatView,
  * The rate for people: `64,210.55`.
  */
 exchangeRateShown: string, 
+/**
+ * What the rate was made of; absent where it was not stored.
+ */
+certificate: CertificateView | null, 
 /**
  * The QR code of address and amount, an SVG document.
  */

@@ -2,6 +2,7 @@
 import type { AlarmItem } from "./AlarmItem";
 import type { BtcView } from "./BtcView";
 import type { RateItem } from "./RateItem";
+import type { RateSourceItem } from "./RateSourceItem";
 import type { WaitCause } from "./WaitCause";
 
 /**
@@ -48,6 +49,10 @@ chainError: string | null,
  * The rates of this moment.
  */
 rates: Array<RateItem>, 
+/**
+ * Where the rates are from, and how each source does.
+ */
+rateSources: Array<RateSourceItem>, 
 /**
  * How many payments are NEW, UNDERPAID or UNCONFIRMED.
  */

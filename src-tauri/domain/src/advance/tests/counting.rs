@@ -191,3 +191,49 @@ fn one_that_replaces_a_chain_of_replacements_shares_what_counted_last() {
     let chain = chain.map(|one| Receipt { last_seen_at: look(i64::from(one.txid[0])).at, ..one });
     assert_eq!(counted(&closed(Invalid, AMOUNT), &chain, &look(200)), [0, 0, 0, AMOUNT]);
 }
+
+#[test]
+fn a_bump_takes_a_place_at_the_very_look_that_frees_it() {
+    let [first, second, third] = [1, 2, 3].map(txid);
+    // The first is in time; the second, a bump of it, was too late while the first was gone; the third replaced both, and
+    // counted. It is gone since the fourth spends its other input: the second has the place of the first again.
+    let late_bump = Receipt { conflicts_with: vec![first], ..seen_at(2, 150, 150).late() };
+    let counted_last = Receipt { amount_sats: 60_000, ..seen_at(3, 160, 160).counted(60_000) };
+    let mut receipts = [
+        Receipt { gone: true, counted_sats: 0, ..receipt(1, AMOUNT).counted(AMOUNT).absent() },
+        late_bump.absent(),
+        Receipt { conflicts_with: vec![first, second], ..counted_last.absent() },
+        Receipt { conflicts_with: vec![third], ..seen_at(4, 200, 200) },
+    ];
+    let mut payment = closed(Invalid, 60_000);
+    assert_eq!(counted(&payment, &receipts, &look(200)), [0, AMOUNT, 0, 60_000]);
+
+    let advanced = advance(&payment, &receipts, &[], &look(200));
+    apply(&advanced, &mut payment, &mut receipts, &mut Vec::new());
+    let again = advance(&payment, &receipts, &[], &look(200));
+    assert_eq!((again.notify, again.verdicts), (false, advanced.verdicts), "the same look has nothing to tell");
+}
+
+#[test]
+fn a_late_bump_between_two_does_not_keep_the_last_from_the_place_of_the_first() {
+    let dropped = Receipt { gone: true, counted_sats: 0, ..receipt(1, AMOUNT).counted(AMOUNT).absent() };
+    let [second, third] = [2, 3].map(|number| seen_at(number, 150 + i64::from(number), 150).late().absent());
+    let second = second.against(1);
+    let third = Receipt { conflicts_with: vec![txid(1), txid(2)], ..third };
+    assert_eq!(counted(&closed(Invalid, 0), &[dropped, second, third], &look(200)), [0, 0, AMOUNT]);
+}
+
+#[test]
+fn coins_that_were_sent_back_take_no_place_after_staff_accepted_the_others() {
+    let mut payment = closed(Expired, 0);
+    let sent_back = Receipt { refunded: true, ..seen_at(2, 150, 150).late().absent() }.against(1);
+    let mut receipts = [receipt(1, AMOUNT).late().absent(), sent_back, seen_at(3, 160, 160).late()];
+    let refund = [anomaly(AnomalyKind::LatePayment, Some(2), AMOUNT, Resolution::Refunded)];
+    let accepting = Look { staff_accepts: true, ..look(200) };
+    let accepted = advance(&payment, &receipts, &refund, &accepting);
+    assert_eq!((accepted.state, accepted.paid_sats), (Unconfirmed, AMOUNT));
+
+    apply(&accepted, &mut payment, &mut receipts, &mut refund.to_vec());
+    let again = advance(&payment, &receipts, &refund, &look(200));
+    assert_eq!((again.paid_sats, again.notify), (AMOUNT, false), "what went back does not count");
+}

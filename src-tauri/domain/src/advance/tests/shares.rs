@@ -13,14 +13,29 @@ fn own_sats(world: &World, look: &Look) -> Vec<u64> {
     world.receipts.iter().map(|one| verdict(one).eligible_sats).collect()
 }
 
-/// The most that any of these together are worth that do not conflict with each other.
-fn most_sats(worth: &[(&Receipt, u64)]) -> u64 {
+/// A receipt whose place was taken.
+#[derive(Clone, Copy)]
+struct Replaced<'a> {
+    receipt: &'a Receipt,
+    /// What it counted for, or would count for now.
+    sats: u64,
+    gone: bool,
+}
+
+impl Replaced<'_> {
+    fn fights(&self, other: &Receipt) -> bool {
+        self.receipt.conflicts_with.contains(&other.txid)
+    }
+}
+
+/// The most that any of these together are worth of which no two clash.
+fn most_sats(replaced: &[Replaced<'_>], clash: fn(&Replaced<'_>, &Replaced<'_>) -> bool) -> u64 {
     let together = |mask: u32| {
-        let chosen = || worth.iter().enumerate().filter(|(index, _)| mask >> index & 1 == 1).map(|(_, one)| one);
-        let clash = chosen().any(|(one, _)| chosen().any(|(other, _)| one.conflicts_with.contains(&other.txid)));
-        if clash { 0 } else { chosen().map(|(_, sats)| sats).sum() }
+        let chosen = || replaced.iter().enumerate().filter(|(index, _)| mask >> index & 1 == 1).map(|(_, one)| one);
+        let clashes = chosen().any(|one| chosen().any(|other| clash(one, other)));
+        if clashes { 0 } else { chosen().map(|one| one.sats).sum() }
     };
-    (0..1_u32 << worth.len()).map(together).max().unwrap_or(0)
+    (0..1_u32 << replaced.len()).map(together).max().unwrap_or(0)
 }
 
 /// Looks, and answers what counts.
@@ -28,17 +43,29 @@ fn look(world: &mut World) -> Result<u64, TestCaseError> {
     let look = world.look();
     let own_sats = own_sats(world, &look);
     let advanced = advance(&world.payment, &world.receipts, &[], &look);
-    let shared: u64 = advanced.verdicts.iter().zip(&own_sats).map(|(verdict, own)| verdict.eligible_sats - own).sum();
+    let shared: Vec<u64> =
+        advanced.verdicts.iter().zip(&own_sats).map(|(verdict, own)| verdict.eligible_sats - own).collect();
     let replaced = world.receipts.iter().zip(&advanced.verdicts).zip(&own_sats).filter_map(|((one, verdict), own)| {
+        let replaced = |sats| Some(Replaced { receipt: one, sats, gone: verdict.gone });
         match (one.counted_sats, verdict.counted_sats, verdict.gone) {
-            (0, 0, false) => Some((one, *own)),
-            (counted, 0, _) if counted > 0 => Some((one, counted)),
+            (0, 0, false) => replaced(*own),
+            (counted, 0, _) if counted > 0 => replaced(counted),
             _ => None,
         }
     });
-    let replaced = most_sats(&replaced.collect::<Vec<_>>());
-    prop_assert!(shared <= replaced, "{shared} satoshis are shared of {replaced}");
+    let replaced: Vec<_> = replaced.collect();
+    // What is gone keeps no other from being there.
+    let all_sats = most_sats(&replaced, |one, other| !one.gone && !other.gone && one.fights(other.receipt));
+    let sum: u64 = shared.iter().sum();
+    prop_assert!(sum <= all_sats, "{sum} satoshis are shared of {all_sats}");
+    for (receipt, sats) in world.receipts.iter().zip(shared) {
+        let rivals: Vec<_> = replaced.iter().copied().filter(|one| one.fights(receipt)).collect();
+        let most = most_sats(&rivals, |one, other| one.fights(other.receipt));
+        prop_assert!(sats <= most, "one shares {sats} satoshis of {most}");
+    }
     apply(&advanced, &mut world.payment, &mut world.receipts, &mut Vec::new());
+    let again = advance(&world.payment, &world.receipts, &[], &look);
+    prop_assert_eq!(again.verdicts, advanced.verdicts, "the same look shares once more");
     Ok(advanced.paid_sats)
 }
 

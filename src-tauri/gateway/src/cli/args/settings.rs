@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use crate::cli::image;
 use crate::console::Command;
-use crate::console::settings::{GetSetting, ListSettings, SetSetting, UnsetSetting};
+use crate::console::settings::{BACKEND_PASSWORD, GetSetting, ListSettings, SetSetting, UnsetSetting};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Settings {
@@ -19,7 +19,7 @@ pub(in crate::cli) enum Settings {
     Set {
         /// The setting's name.
         name: String,
-        /// The value, in the form that `settings list` shows.
+        /// The value, in the form that `settings list` shows; for backendPassword -, which reads it from the standard input.
         #[arg(allow_hyphen_values = true, required_unless_present = "file")]
         value: Option<String>,
         /// Take the value from an image file (PNG, JPEG, WebP or SVG), for merchantLogo.
@@ -41,9 +41,21 @@ impl Settings {
             Self::Get { name } => GetSetting { name }.into(),
             Self::Set { name, value, file } => {
                 // The grammar wants exactly one of them.
-                SetSetting { name, value: value.or(file).unwrap_or_default() }.into()
+                let value = match value.or(file) {
+                    Some(value) if value == "-" && name == BACKEND_PASSWORD => read_line(),
+                    value => value.unwrap_or_default(),
+                };
+                SetSetting { name, value }.into()
             }
             Self::Unset { name } => UnsetSetting { name }.into(),
         }
     }
+}
+
+/// A line of the standard input without its end; what cannot be read is empty.
+fn read_line() -> String {
+    let mut line = String::new();
+    let _ = std::io::stdin().read_line(&mut line);
+    line.truncate(line.trim_end_matches(['\r', '\n']).len());
+    line
 }

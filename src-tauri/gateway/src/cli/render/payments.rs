@@ -1,6 +1,7 @@
 //! Payments.
 
 use super::anomalies::anomalies;
+use super::certificates::certificate;
 use super::deliveries::deliveries;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
@@ -110,6 +111,7 @@ pub(super) fn payment(view: &PaymentView) -> String {
     for section in [
         transactions.render("No transactions."),
         history.render("No changes."),
+        certificate(view.certificate.as_ref()),
         deliveries(&view.deliveries),
         anomalies(&view.anomalies),
     ] {

@@ -2,6 +2,7 @@
 
 use tillgate_domain::words::count;
 
+use super::certificates::certificate;
 use super::deliveries::deliveries;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
@@ -58,7 +59,8 @@ pub(super) fn payout(view: &PayoutView) -> String {
         ]);
     }
     let sharing = if view.shares_with.is_empty() { String::new() } else { sharing.render("") };
-    for section in [versions(view), sharing, history.render("No steps."), deliveries(&view.deliveries)] {
+    let certificate = certificate(view.certificate.as_ref());
+    for section in [versions(view), sharing, history.render("No steps."), certificate, deliveries(&view.deliveries)] {
         if !section.is_empty() {
             text.push('\n');
             text.push_str(&section);

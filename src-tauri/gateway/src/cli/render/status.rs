@@ -60,6 +60,21 @@ pub(super) fn status(view: &StatusView) -> String {
         let (message, id) = (plain(&alarm.message), plain(&alarm.payout_id));
         text.push_str(&format!("\nALARM: {message}; once it is settled: `tillgate payouts dismiss {id}`\n"));
     }
+    let mut sources = Table::new(&[("rate source", Left), ("last answer", Left), ("age", Right), ("", Left)]);
+    for source in &view.rate_sources {
+        sources.row([
+            source.name.clone(),
+            source.answered_at.clone().unwrap_or_else(none),
+            source.age_seconds.map_or_else(none, |seconds| format!("{seconds} s")),
+            match (&source.error, &source.answered_at) {
+                (Some(why), _) => format!("FAILS: {}", plain(why)),
+                (None, Some(_)) => "answers".to_owned(),
+                (None, None) => "not asked yet".to_owned(),
+            },
+        ]);
+    }
+    text.push('\n');
+    text.push_str(&sources.render("No rate sources."));
     for warning in &view.warnings {
         text.push_str(&format!("\nWarning: {}\n", plain(warning)));
     }

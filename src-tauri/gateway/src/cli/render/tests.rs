@@ -80,7 +80,9 @@ fn sums_are_for_people_and_a_surplus_is_no_negative_remainder() {
 fn the_status_tells_of_reversals_and_of_what_shops_do_not_hear() {
     let view = json!({"environment": "test", "version": "1", "serving": true, "api": null, "pages": null,
         "clock": "2026-01-12T12:06:20.000Z", "chainHeight": 7, "chainLookedAt": null, "chainError": null,
-        "rates": [{"currency": "USD", "rate": "65000.0000", "fresh": true, "shown": "65,000"}], "openPayments": 1,
+        "rates": [{"currency": "USD", "rate": "65000.0000", "fresh": true, "shown": "65,000"}],
+        "rateSources": [{"name": "kraken", "answeredAt": "2026-01-12T12:06:02Z", "ageSeconds": 18},
+            {"name": "mempool", "error": "the server answered 502"}], "openPayments": 1,
         "openAnomalies": 4, "waitingNotifications": 9, "hmacKey": true, "sandbox": true, "secrets": "keyring",
         "warnings": [], "currencies": ["USD"], "openReversals": 2, "failingNotifications": 5,
         "failingServers": ["a.example", "b.example:8443"], "offersWaiting": 3, "payoutsQueued": 1,
@@ -89,6 +91,8 @@ fn the_status_tells_of_reversals_and_of_what_shops_do_not_hear() {
     assert!(line(&text, "open reversals").contains('2'), "{text}");
     assert!(line(&text, "failing notifications").ends_with("5, to a.example, b.example:8443"), "{text}");
     assert!(line(&text, "USD").contains("65,000  fresh"), "{text}");
+    assert!(line(&text, "kraken").ends_with("2026-01-12T12:06:02Z  18 s  answers"), "{text}");
+    assert!(line(&text, "mempool").ends_with("FAILS: the server answered 502"), "{text}");
     assert!(line(&text, "offers to approve").contains("3: `tillgate payouts list"), "{text}");
     let waits_for = line(&text, "payouts wait for");
     assert!(waits_for.contains("300 sat/vB; wait, or raise the cap with `tillgate settings set"), "{text}");

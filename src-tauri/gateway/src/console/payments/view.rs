@@ -10,6 +10,7 @@ use ts_rs::TS;
 
 use crate::console::anomalies::{AboutPayment, AnomalyItem};
 use crate::console::btc::BtcView;
+use crate::console::certificates::CertificateView;
 use crate::console::deliveries::DeliveryItem;
 use crate::console::states::{ChangeCause, PaymentState, TransactionPosition};
 use crate::console::sums::{Acceptance, FiatView, WhyInvalid};
@@ -81,6 +82,8 @@ pub struct PaymentView {
     pub difference_worth: FiatView,
     /// The rate for people: `64,210.55`.
     pub exchange_rate_shown: String,
+    /// What the rate was made of; absent where it was not stored.
+    pub certificate: Option<CertificateView>,
     /// The QR code of address and amount, an SVG document.
     pub qr_svg: String,
     /// When it was first CONFIRMED.
@@ -207,6 +210,7 @@ impl PaymentView {
             overpaid_by: (remaining < 0).then(|| BtcView::of(remaining.saturating_neg())),
             difference_worth: FiatView::of(payment.remaining_minor().saturating_abs(), payment.currency),
             exchange_rate_shown: payment.rate.show(),
+            certificate: reader.rate_of_payment(row.seq)?.map(CertificateView::from),
             qr_svg: qr::svg(&qr_uri(&row.address, row.asked_sats())),
             payment_time: payment.confirmed_at.map(|at| at.iso_seconds()),
             notification_url: row.notification_url.clone(),

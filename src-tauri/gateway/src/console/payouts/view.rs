@@ -8,6 +8,7 @@ use tillgate_domain::time::Timestamp;
 use ts_rs::TS;
 
 use crate::console::btc::BtcView;
+use crate::console::certificates::CertificateView;
 use crate::console::deliveries::DeliveryItem;
 use crate::console::payouts::estimate::PaidBefore;
 use crate::console::payouts::steps::{self, StepItem};
@@ -18,7 +19,7 @@ use crate::gateway::Gateway;
 use crate::notifications::outbox::OutboxError;
 use crate::payouts::{ApproveError, limit_now, may_approve};
 use crate::records::Snapshot;
-use crate::sender::{ReplaceError, SendError, may_abandon, may_bump};
+use crate::sender::{ReplaceError, SendError, is_held_back, may_abandon, may_bump};
 use crate::store::batches::VersionRow;
 use crate::store::payout_lists::PayoutFilter;
 use crate::store::payouts::PayoutRow;
@@ -103,6 +104,8 @@ pub struct PayoutView {
     /// What the list tells of it.
     #[serde(flatten)]
     pub item: PayoutItem,
+    /// What the rate was made of; absent where it was not stored.
+    pub certificate: Option<CertificateView>,
     /// Where its notifications go.
     pub notification_url: Option<String>,
     /// The transactions that were signed for it, the oldest first.
@@ -199,8 +202,11 @@ impl<'a> Shown<'a> {
     pub(super) fn item(&self, row: &PayoutRow) -> Result<PayoutItem, StoreError> {
         let currency = row.currency;
         let being_given_up = self.being_given_up(row)?;
-        let (wait_cause, waits_for) =
-            self.queue.why(row, being_given_up).map(|Why { cause, reason }| (cause, reason)).unzip();
+        let (wait_cause, waits_for) = self
+            .queue
+            .why(row, being_given_up, self.is_held_back(row)?)
+            .map(|Why { cause, reason }| (cause, reason))
+            .unzip();
         Ok(PayoutItem {
             payout_id: row.id.to_string(),
             state: row.state.into(),
@@ -245,6 +251,14 @@ impl<'a> Shown<'a> {
         Ok(position.map_or(0, |position| position.confirmations(self.tip_height)))
     }
 
+    /// Whether the transaction of an approved payout is never broadcast, because of what another copy of the wallet paid.
+    fn is_held_back(&self, row: &PayoutRow) -> Result<bool, StoreError> {
+        match row.txid.filter(|_| row.state == payout::PayoutState::Queued) {
+            Some(txid) => is_held_back(self.snapshot.reader, &txid),
+            None => Ok(false),
+        }
+    }
+
     /// Whether the newest transaction of a payout gives it up, and neither has won.
     fn being_given_up(&self, row: &PayoutRow) -> Result<bool, StoreError> {
         let is_over = match row.state {
@@ -282,6 +296,7 @@ impl PayoutView {
         };
         Ok(Some(Self {
             item: shown.item(&row)?,
+            certificate: reader.rate_of_payout(row.seq)?.map(CertificateView::from),
             paid_before: paid_before(reader, &row)?.as_ref().map(PaidBefore::from),
             fee_warning: fee_warning(&row).map(ToOwned::to_owned),
             limit_left_after: left_after.map(BtcView::of_sats),

@@ -43,6 +43,9 @@ const GIVEN_UP: &str = "it is being given up: it fails once the transaction in i
 const NO_NODE: &str =
     "its transaction is signed and stored, and no node has taken it yet: it is broadcast again with each block";
 
+const OTHER_COPY: &str = "another copy of this wallet paid a payout of its transaction, or of one on which that rests, so it is not \
+     broadcast";
+
 impl WaitCause {
     /// What can be done about it at the command line; goes on from the reason.
     pub(crate) const fn remedy_at_the_command_line(self) -> Option<&'static str> {
@@ -51,6 +54,7 @@ impl WaitCause {
             Self::Hold => Some("`tillgate payouts release` lets it go on"),
             Self::Keyring => Some("`tillgate payouts retry` has it asked at once"),
             Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
+            Self::OtherCopy => Some("give it up with `tillgate payouts abandon`, and ask for it anew"),
             Self::Turn | Self::Coins | Self::Chain | Self::Node | Self::GivenUp | Self::Other => None,
         }
     }
@@ -111,7 +115,7 @@ impl Queue {
     }
 
     /// Why an approved payout is not sent yet, or not over; `None` for any other.
-    pub(super) fn why(&self, row: &PayoutRow, is_being_given_up: bool) -> Option<Why> {
+    pub(super) fn why(&self, row: &PayoutRow, is_being_given_up: bool, is_held_back: bool) -> Option<Why> {
         let why = |cause, reason: &str| Some(Why { cause, reason: reason.to_owned() });
         if is_being_given_up {
             return why(WaitCause::GivenUp, GIVEN_UP);
@@ -120,6 +124,9 @@ impl Queue {
             return None;
         }
         if row.batch_seq.is_some() {
+            if is_held_back {
+                return why(WaitCause::OtherCopy, OTHER_COPY);
+            }
             return why(WaitCause::Node, NO_NODE);
         }
         if let Some(reason) = &self.hold {

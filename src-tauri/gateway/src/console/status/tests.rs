@@ -2,10 +2,13 @@
 
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
+use tillgate_domain::rates::NoAnswer;
 
 use super::*;
 use crate::console::{Actor, Command, dispatch};
-use crate::rates::{RateSource, Rates};
+use crate::machine::environment::Environment;
+use crate::rates::{Answer, Failed, Question, RateSource, Rates, Said};
+use crate::settings::Settings;
 use crate::testing::World;
 
 /// A source that quotes so many dollars and Argentine pesos for one Bitcoin.
@@ -16,10 +19,43 @@ impl RateSource for Quotes {
         self.0
     }
 
-    fn quotes(&self) -> Result<BTreeMap<Currency, Decimal>, String> {
-        let quote = |(code, price): (&str, i64)| Some((Currency::from_code(code)?, Decimal::from(price)));
-        Ok([("USD", self.1), ("ARS", self.2)].into_iter().filter_map(quote).collect())
+    fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
+        let said = |(code, price): (&str, i64)| {
+            Some(Said { currency: Currency::from_code(code)?, price: Decimal::from(price), at: question.at })
+        };
+        let all = [("USD", self.1), ("ARS", self.2)].into_iter().filter_map(said).collect();
+        Box::pin(async { Ok(all) })
     }
+}
+
+/// One that never answers.
+struct Silent;
+
+impl RateSource for Silent {
+    fn name(&self) -> &'static str {
+        "silent"
+    }
+
+    fn ask<'a>(&'a self, _: Question<'a>) -> Answer<'a> {
+        Box::pin(async {
+            Err(Failed { why: "the server refuses connections".to_owned(), kind: NoAnswer::Unreachable })
+        })
+    }
+}
+
+async fn of_dollars(sources: Vec<Box<dyn RateSource>>) -> World {
+    let rules = Settings::defaults(Environment::Test).rate_rules();
+    let world = World::new().await.with_rates(Rates::new(sources, rules));
+    let usd = json!({"command": "setSetting", "name": "currencies", "value": "USD"});
+    dispatch(&world.app, serde_json::from_value(usd).unwrap(), &Actor::panel()).await.unwrap();
+    world.gateway.refresh_rates().await.unwrap();
+    world
+}
+
+async fn doctor_on_rates(world: &World) -> (bool, String) {
+    let doctor = ask(world, "doctor").await;
+    let rates = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "rates").unwrap();
+    (rates["ok"].as_bool().unwrap(), rates["message"].as_str().unwrap().to_owned())
 }
 
 async fn ask(world: &World, command: &str) -> Value {
@@ -32,14 +68,33 @@ async fn staff_hears_of_a_source_that_strays_in_a_currency_of_theirs() {
     let sources: [Quotes; 3] =
         [Quotes("ours", 65_000, 90_000_000), Quotes("theirs", 65_100, 90_000_000), Quotes("lone", 70_000, 60_000_000)];
     let sources = sources.into_iter().map(|source| Box::new(source) as Box<dyn RateSource>).collect();
-    let world = World::new().await.with_rates(Rates::new(sources, 2));
-    let usd = json!({"command": "setSetting", "name": "currencies", "value": "USD"});
-    dispatch(&world.app, serde_json::from_value(usd).unwrap(), &Actor::panel()).await.unwrap();
-    world.gateway.refresh_rates().await.unwrap();
+    let world = of_dollars(sources).await;
 
     let sentence = "the rate source lone strays from the others by more than 5 % and is left out of USD";
     assert_eq!(ask(&world, "status").await["warnings"], json!([sentence]));
-    let doctor = ask(&world, "doctor").await;
-    let rates = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "rates").unwrap();
-    assert_eq!((&rates["ok"], &rates["message"]), (&json!(false), &json!(sentence)));
+    assert_eq!(doctor_on_rates(&world).await, (false, sentence.to_owned()));
+}
+
+#[tokio::test]
+async fn a_source_that_is_silent_is_named_and_is_no_fault_while_another_makes_up_for_it() {
+    let sources: Vec<Box<dyn RateSource>> = vec![Box::new(Quotes("ours", 65_000, 1)), Box::new(Silent)];
+    let world = of_dollars(sources).await;
+    let sentence = "the rate source silent does not answer: the server refuses connections";
+    let status = ask(&world, "status").await;
+    assert_eq!(status["warnings"], json!([sentence]));
+    let (ours, silent) = (&status["rateSources"][0], &status["rateSources"][1]);
+    assert_eq!((&ours["name"], &ours["error"]), (&json!("ours"), &json!(null)));
+    assert!(ours["answeredAt"].is_string() && ours["ageSeconds"].is_number(), "{ours}");
+    assert_eq!((&silent["answeredAt"], &silent["ageSeconds"]), (&json!(null), &json!(null)));
+    assert_eq!(silent["error"], "the server refuses connections");
+    assert_eq!(doctor_on_rates(&world).await, (true, format!("every currency has a fresh rate; {sentence}")));
+}
+
+#[tokio::test]
+async fn a_currency_without_a_rate_fails_the_doctor_with_the_reason_and_the_remedy() {
+    let (ok, message) = doctor_on_rates(&of_dollars(vec![Box::new(Silent)]).await).await;
+    assert!(!ok);
+    for part in ["no fresh rate for USD (no source has a fresh quote)", "rateSources", "silent does not answer"] {
+        assert!(message.contains(part), "{message}");
+    }
 }

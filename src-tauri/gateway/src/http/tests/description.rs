@@ -79,6 +79,10 @@ async fn records_and_failures_are_as_described() {
     fits(&description, "PayoutLimit", &shop.get_as(&desk, "/v2/payouts/limit").await.ok());
     let estimate = "/v2/estimate-payout/btc-to-fiat?btcAmount=0.001&currency=USD";
     fits(&description, "PayoutEstimate", &shop.get_as(&desk, estimate).await.ok());
+    let rates = shop.get("/v2/rates").await.ok();
+    fits(&description, "Rates", &rates);
+    fits(&description, "Rate", &rates["items"][0]);
+    fits(&description, "RateSource", &rates["items"][0]["sources"][0]);
     for field_error in shop.ask(&json!({})).await.json().as_array().unwrap() {
         fits(&description, "Error", field_error);
     }

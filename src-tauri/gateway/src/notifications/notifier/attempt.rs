@@ -11,7 +11,7 @@ use super::Notifier;
 use super::post::{self, Answer};
 use super::under_way::{Attempted, Responsiveness};
 use crate::gateway::Gateway;
-use crate::machine::entropy::NoEntropy;
+use crate::machine::entropy::{NoEntropy, jitter_per_mille};
 use crate::notifications::signature::SigningKeys;
 use crate::store::StoreError;
 use crate::store::deliveries::NewDelivery;
@@ -113,16 +113,7 @@ fn outcome(gateway: &Gateway, answer: &Answer, attempt: u32, first_due_at: Times
     if answer.error.is_none() {
         return Outcome::Delivered;
     }
-    after_failure(attempt, first_due_at, ended_at, jitter_per_mille(gateway))
-}
-
-/// From -100 to 100. Without random bytes none: the schedule matters more than its spread.
-fn jitter_per_mille(gateway: &Gateway) -> i64 {
-    let mut bytes = [0u8; 4];
-    match gateway.entropy.fill(&mut bytes) {
-        Ok(()) => i64::from(u32::from_le_bytes(bytes)) % 201 - 100,
-        Err(_) => 0,
-    }
+    after_failure(attempt, first_due_at, ended_at, jitter_per_mille(gateway.entropy.as_ref()))
 }
 
 /// Stores the attempt, however often it takes: without it the notification would be sent again at once, and again.

@@ -1,26 +1,20 @@
 //! One POST to a merchant's server, and a sentence about what was answered. Knows nothing of schedules.
 
-use std::error::Error;
-use std::io::ErrorKind;
-use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{Request, Response, StatusCode, Uri};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt as _;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use tokio::time::{Instant, timeout_at};
 
-use super::counted::{Budget, Connector, NoSuchName, TooMuch};
 use crate::machine::clock::machine_now;
 use crate::machine::fail_points::{self, Point};
+use crate::machine::outgoing::{self, Budget, Outgoing, sentence};
 use crate::notifications::signature::SigningKeys;
 
 /// Bytes of an answer's body that are read at most: a merchant's server owes us a status code and nothing else.
@@ -54,7 +48,7 @@ pub(super) struct Answer {
 }
 
 /// What requests go out through.
-pub(super) type Client = legacy::Client<HttpsConnector<Connector>, Full<Bytes>>;
+pub(super) type Client = legacy::Client<Outgoing, Full<Bytes>>;
 
 /// A client without redirects, proxies from the environment, cookies or compression: what is
 /// signed goes to the URL that was given and nowhere else.
@@ -62,15 +56,11 @@ pub(super) type Client = legacy::Client<HttpsConnector<Connector>, Full<Bytes>>;
 /// # Errors
 /// When the system's certificates cannot be read.
 pub(super) fn client() -> Result<Client, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    let config = config.with_platform_verifier()?.with_no_client_auth();
-    let https = HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1();
     Ok(legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_max_idle_per_host(IDLE_CONNECTIONS)
         .pool_idle_timeout(IDLE_FOR)
-        .build(https.wrap_connector(Connector::new())))
+        .build(outgoing::connector(outgoing::tls()?, None)))
 }
 
 /// Sends `body` once, signed when there are keys.
@@ -163,57 +153,4 @@ fn refusal(status: StatusCode) -> String {
         return format!("the server redirects elsewhere ({status}), which is not followed: give the final URL");
     }
     format!("the server answered {status}")
-}
-
-/// What went wrong, for people. Tells nothing of the URL's path or query: they may hold a secret.
-fn sentence(error: &legacy::Error, url: &str) -> String {
-    let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default();
-    let mut cause = error.source();
-    let mut deepest = None;
-    while let Some(error) = cause {
-        if error.is::<NoSuchName>() {
-            return format!("the name {host} cannot be found");
-        }
-        if let Some(tls) = error.downcast_ref::<rustls::Error>() {
-            return format!("no secure connection to {host}: {tls}");
-        }
-        let mut io = error.downcast_ref::<std::io::Error>();
-        while let Some(error) = io {
-            if let Some(sentence) = io_sentence(error.kind()) {
-                return sentence.to_owned();
-            }
-            // What an IO error wraps is stepped over by its `source`.
-            let inner = error.get_ref();
-            if let Some(tls) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-                return format!("no secure connection to {host}: {tls}");
-            }
-            if inner.is_some_and(|inner| inner.is::<TooMuch>()) {
-                return "the server sent more than 256 KiB without coming to an answer".to_owned();
-            }
-            io = inner.and_then(|inner| inner.downcast_ref());
-        }
-        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message) {
-            return "the server closed the connection without an answer".to_owned();
-        }
-        deepest = Some(error.to_string());
-        cause = error.source();
-    }
-    match deepest {
-        Some(detail) if error.is_connect() => format!("no connection to {host}: {detail}"),
-        Some(detail) => format!("the server's answer makes no sense: {detail}"),
-        None => "the notification could not be sent".to_owned(),
-    }
-}
-
-const fn io_sentence(kind: ErrorKind) -> Option<&'static str> {
-    match kind {
-        ErrorKind::ConnectionRefused => Some("the server refuses connections"),
-        ErrorKind::ConnectionReset
-        | ErrorKind::ConnectionAborted
-        | ErrorKind::BrokenPipe
-        | ErrorKind::UnexpectedEof => Some("the server closed the connection without an answer"),
-        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Some("the server cannot be reached from here"),
-        ErrorKind::TimedOut => Some("the server did not answer"),
-        _ => None,
-    }
 }

@@ -1,4 +1,8 @@
+use rust_decimal::Decimal;
+
 use super::*;
+use crate::rates::Answer;
+use crate::rates::fixed::Fixed;
 
 const MINUTE: i64 = 60_000;
 
@@ -6,18 +10,25 @@ const MINUTE: i64 = 60_000;
 struct Told {
     name: &'static str,
     never_stale: bool,
-    answer: Answer,
+    answer: Telling,
 }
 
-type Answer = Arc<Mutex<Result<BTreeMap<Currency, Decimal>, String>>>;
+type Telling = Arc<Mutex<Result<Vec<(Currency, Decimal)>, NoAnswer>>>;
 
 impl RateSource for Told {
     fn name(&self) -> &'static str {
         self.name
     }
 
-    fn quotes(&self) -> Result<BTreeMap<Currency, Decimal>, String> {
-        self.answer.lock().clone()
+    fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
+        let told = self.answer.lock().clone();
+        Box::pin(async move {
+            let said = |(currency, price)| Said { currency, price, at: question.at };
+            match told {
+                Ok(prices) => Ok(prices.into_iter().map(said).collect()),
+                Err(kind) => Err(Failed { why: "no route".to_owned(), kind }),
+            }
+        })
     }
 
     fn never_stale(&self) -> bool {
@@ -25,16 +36,21 @@ impl RateSource for Told {
     }
 }
 
+fn rules(min_fresh_sources: usize) -> RateRules {
+    let (currencies, sources) = (vec![usd()], vec!["a", "b", "c"]);
+    RateRules { min_fresh_sources, currencies, sources, fixed: Vec::new(), proxy: None }
+}
+
 fn usd() -> Currency {
     Currency::from_code("USD").unwrap()
 }
 
-fn says(answer: &Answer, price: Option<i64>) {
+fn says(answer: &Telling, price: Option<i64>) {
     *answer.lock() = Ok(price.map(|price| (usd(), Decimal::from(price))).into_iter().collect());
 }
 
-fn source(name: &'static str, never_stale: bool, price: i64) -> (Box<dyn RateSource>, Answer) {
-    let answer: Answer = Arc::new(Mutex::new(Ok(BTreeMap::new())));
+fn source(name: &'static str, never_stale: bool, price: i64) -> (Box<dyn RateSource>, Telling) {
+    let answer: Telling = Arc::new(Mutex::new(Ok(Vec::new())));
     says(&answer, Some(price));
     (Box::new(Told { name, never_stale, answer: Arc::clone(&answer) }), answer)
 }
@@ -56,15 +72,16 @@ async fn a_quote_is_stale_after_five_minutes_and_still_the_last_known() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (told, answer) = source("a", false, 65_000);
-    let rates = Rates::new(vec![told], 1);
+    let rates = Rates::new(vec![told], rules(1));
     rates.refresh_once(&store, at(0)).await.unwrap();
-    *answer.lock() = Err("no route".to_owned());
+    *answer.lock() = Err(NoAnswer::Unreachable);
     rates.refresh_once(&store, at(1)).await.unwrap();
     assert_eq!(price(&rates, at(5)).as_deref(), Some("65000.0000"));
     assert_eq!(price(&rates, at(5).plus_ms(1)), None);
     assert_eq!(rates.last_known(usd()).unwrap().at, at(0));
-    assert_eq!(rates.failures(), [("a", "no route".to_owned())]);
-    assert!(!rates.rows(at(6))[0].fresh);
+    let source = &rates.source_rows()[0];
+    assert_eq!((source.answered_at, source.failed.as_deref()), (Some(at(0)), Some("no route")));
+    assert_eq!(rates.rows(at(6))[0].fresh_at, None);
 }
 
 #[tokio::test]
@@ -72,7 +89,7 @@ async fn a_simulated_rate_stays_until_it_is_withdrawn() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (told, answer) = source("sandbox", true, 65_000);
-    let rates = Rates::new(vec![told], 1);
+    let rates = Rates::new(vec![told], rules(1));
     rates.refresh_once(&store, at(0)).await.unwrap();
     let first = rates.row_id(&store, usd(), &rates.rate_for(usd(), at(1)).unwrap()).await.unwrap();
     rates.refresh_once(&store, at(600)).await.unwrap();
@@ -89,13 +106,13 @@ async fn the_last_known_rate_survives_a_restart() {
     let (told, answer) = source("sandbox", true, 65_000);
     {
         let store = store(&folder);
-        let rates = Rates::new(vec![told], 1);
+        let rates = Rates::new(vec![told], rules(1));
         rates.refresh_once(&store, at(0)).await.unwrap();
         says(&answer, Some(66_000));
         rates.refresh_once(&store, at(1)).await.unwrap();
     }
     let store = store(&folder);
-    let rates = Rates::new(Vec::new(), 1);
+    let rates = Rates::new(Vec::new(), rules(1));
     rates.load_last_known(&store).unwrap();
     assert_eq!(rates.last_known(usd()).unwrap().rate.format(), "66000.0000");
     assert_eq!(price(&rates, at(1)), None, "no price rests on it");
@@ -106,7 +123,7 @@ async fn a_rate_that_nothing_uses_takes_the_place_of_the_one_before_and_one_in_u
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let (told, answer) = source("a", false, 65_000);
-    let rates = Rates::new(vec![told], 1);
+    let rates = Rates::new(vec![told], rules(1));
     let stored = || store.read(|reader| reader.stored_rates(usd())).unwrap();
     let mut used = None;
     for round in 0..6 {
@@ -120,7 +137,7 @@ async fn a_rate_that_nothing_uses_takes_the_place_of_the_one_before_and_one_in_u
     let used = (used.unwrap(), "65002.0000".to_owned());
     assert_eq!(stored().len(), 2, "{:?}", stored());
     assert!(stored().contains(&used) && stored().iter().any(|(_, rate)| rate == "65005.0000"), "{:?}", stored());
-    let after_a_restart = Rates::new(Vec::new(), 1);
+    let after_a_restart = Rates::new(Vec::new(), rules(1));
     after_a_restart.load_last_known(&store).unwrap();
     assert_eq!(after_a_restart.last_known(usd()).unwrap().rate.format(), "65005.0000");
 }
@@ -132,7 +149,7 @@ async fn production_waits_for_two_sources() {
     let (one, _) = source("a", false, 65_000);
     let (other, answer) = source("b", false, 65_100);
     says(&answer, None);
-    let rates = Rates::new(vec![one, other], 2);
+    let rates = Rates::new(vec![one, other], rules(2));
     rates.refresh_once(&store, at(0)).await.unwrap();
     let refusal = rates.rate_for(usd(), at(0)).unwrap_err();
     assert!(refusal.to_string().contains("1 of the 2"), "{refusal}");
@@ -140,7 +157,10 @@ async fn production_waits_for_two_sources() {
     rates.refresh_once(&store, at(1)).await.unwrap();
     let rate = rates.rate_for(usd(), at(1)).unwrap();
     assert_eq!(rate.rate.format(), "65050.0000");
-    assert_eq!(rate.sources, r#"{"a":"65000","b":"65100"}"#);
+    assert_eq!(
+        rate.sources,
+        r#"[{"name":"a","rate":"65000","time":60000,"used":true},{"name":"b","rate":"65100","time":60000,"used":true}]"#
+    );
 }
 
 #[tokio::test]
@@ -148,11 +168,14 @@ async fn a_source_that_strays_is_named_with_each_rate_that_it_is_left_out_of() {
     let folder = tempfile::tempdir().unwrap();
     let store = store(&folder);
     let sources = [("a", 65_000), ("b", 65_100), ("c", 70_000)].map(|(name, price)| source(name, false, price).0);
-    let rates = Rates::new(Vec::from(sources), 2);
+    let rates = Rates::new(Vec::from(sources), rules(2));
     rates.refresh_once(&store, at(0)).await.unwrap();
     let row = &rates.rows(at(0))[0];
-    assert_eq!((row.rate.format().as_str(), row.fresh, &row.strays), ("65050.0000", true, &vec!["c"]));
-    assert_eq!(rates.rows(at(6))[0].strays, Vec::<&str>::new(), "a stale quote strays from nothing");
+    assert_eq!((row.rate.unwrap().format().as_str(), row.fresh_at), ("65050.0000", Some(at(0))));
+    assert_eq!(row.strays().collect::<Vec<_>>(), ["c"]);
+    assert_eq!(rates.rows(at(6))[0].strays().count(), 0, "a stale quote strays from nothing");
+    let stored = rates.rate_for(usd(), at(0)).unwrap().sources;
+    assert!(stored.contains(r#"{"name":"c","rate":"70000","time":0,"used":false,"why":"stray"}"#), "{stored}");
 }
 
 #[tokio::test]
@@ -161,13 +184,100 @@ async fn a_rate_changes_in_the_moment_in_which_one_of_its_quotes_is_stale() {
     let store = store(&folder);
     let (one, answer) = source("a", false, 65_000);
     let (other, _) = source("b", false, 65_100);
-    let rates = Rates::new(vec![one, other], 1);
+    let rates = Rates::new(vec![one, other], rules(1));
     rates.refresh_once(&store, at(0)).await.unwrap();
-    *answer.lock() = Err("no route".to_owned());
+    *answer.lock() = Err(NoAnswer::Unreachable);
     rates.refresh_once(&store, at(3)).await.unwrap();
     assert_eq!(price(&rates, at(5)).as_deref(), Some("65050.0000"));
     assert_eq!(price(&rates, at(5).plus_ms(1)).as_deref(), Some("65100.0000"));
     assert_eq!(price(&rates, at(2)).as_deref(), Some("65050.0000"), "a clock that was set back");
-    rates.set_min_fresh_sources(3);
+    rates.follow(rules(3));
     assert_eq!(price(&rates, at(3)), None, "the setting holds at once");
+}
+
+#[tokio::test]
+async fn a_source_that_fails_is_left_alone_for_a_while_and_others_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(&folder);
+    let (one, failing) = source("a", false, 65_000);
+    let (other, answer) = source("b", false, 65_100);
+    let rates = Rates::new(vec![one, other], rules(1));
+    *failing.lock() = Err(NoAnswer::TooOften { wait_ms: Some(10 * MINUTE) });
+    rates.refresh_once(&store, at(0)).await.unwrap();
+    says(&failing, Some(65_000));
+    says(&answer, Some(65_200));
+    rates.refresh_once(&store, at(9)).await.unwrap();
+    assert_eq!(price(&rates, at(9)).as_deref(), Some("65200.0000"), "the one that was told to wait was not asked");
+    assert_eq!(rates.next_round_at(at(9)), at(10), "the other's turn comes first");
+    rates.refresh_once(&store, at(11)).await.unwrap();
+    assert_eq!(price(&rates, at(11)).as_deref(), Some("65100.0000"));
+    assert!(rates.source_rows().iter().all(|source| source.failed.is_none()));
+}
+
+#[tokio::test]
+async fn what_was_asked_under_former_settings_is_forgotten_and_asked_for_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(&folder);
+    let (one, answer) = source("a", false, 65_000);
+    let rates = Rates::new(vec![one, Box::new(Fixed)], rules(1));
+    rates.refresh_once(&store, at(0)).await.unwrap();
+    rates.follow(RateRules { fixed: vec![(usd(), Decimal::from(50_000))], ..rules(1) });
+    assert_eq!(price(&rates, at(0)), None, "no source stands for it any more");
+    rates.refresh_once(&store, at(0)).await.unwrap();
+    assert_eq!(price(&rates, at(600)).as_deref(), Some("50000.0000"), "a fixed rate never goes stale");
+    assert_eq!(rates.source_rows().iter().map(|source| source.name).collect::<Vec<_>>(), ["fixed"]);
+    says(&answer, Some(50_500));
+    rates.follow(rules(1));
+    rates.refresh_once(&store, at(0)).await.unwrap();
+    assert_eq!(price(&rates, at(0)).as_deref(), Some("50500.0000"), "asked at once, though its turn was in a minute");
+    tokio::time::timeout(std::time::Duration::from_secs(10), rates.rules_changed()).await.expect("the loop is woken");
+}
+
+#[tokio::test]
+async fn a_lone_source_that_jumps_makes_no_rate_until_what_it_said_before_is_stale() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(&folder);
+    let (one, answer) = source("a", false, 65_000);
+    let rates = Rates::new(vec![one], rules(1));
+    rates.refresh_once(&store, at(0)).await.unwrap();
+    says(&answer, Some(650_000));
+    for minute in 1..=5 {
+        rates.refresh_once(&store, at(minute)).await.unwrap();
+        let refusal = rates.rate_for(usd(), at(minute)).unwrap_err().to_string();
+        assert!(refusal.contains("jumped"), "{refusal}");
+    }
+    assert_eq!(rates.last_known(usd()).unwrap().rate.format(), "65000.0000");
+    rates.refresh_once(&store, at(6)).await.unwrap();
+    assert_eq!(price(&rates, at(6)).as_deref(), Some("650000.0000"));
+}
+
+#[tokio::test]
+async fn after_a_restart_a_quote_is_measured_by_the_last_known_rate() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(&folder);
+    let (one, _) = source("a", false, 65_000);
+    Rates::new(vec![one], rules(1)).refresh_once(&store, at(0)).await.unwrap();
+    let (again, _) = source("a", false, 6_500);
+    let rates = Rates::new(vec![again], rules(1));
+    rates.load_last_known(&store).unwrap();
+    rates.refresh_once(&store, at(1)).await.unwrap();
+    assert!(rates.rate_for(usd(), at(1)).unwrap_err().to_string().contains("jumped"));
+}
+
+#[tokio::test]
+async fn the_same_rate_made_of_other_quotes_has_a_certificate_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(&folder);
+    let (one, _) = source("a", false, 65_000);
+    let (other, stray) = source("b", false, 65_000);
+    let (third, _) = source("c", false, 65_000);
+    says(&stray, Some(90_000));
+    let rates = Rates::new(vec![one, other, third], rules(2));
+    rates.refresh_once(&store, at(0)).await.unwrap();
+    let first = rates.rate_for(usd(), at(0)).unwrap();
+    let id = rates.row_id(&store, usd(), &first).await.unwrap();
+    let without_it = StoredRate { sources: "[]".to_owned(), ..first.clone() };
+    assert_ne!(rates.row_id(&store, usd(), &without_it).await.unwrap(), id);
+    let fresh_book = Rates::new(Vec::new(), rules(2));
+    assert_eq!(fresh_book.row_id(&store, usd(), &first).await.unwrap(), id, "stored once");
 }

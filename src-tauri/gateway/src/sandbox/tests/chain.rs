@@ -301,6 +301,10 @@ impl WatchList for Everything {
     fn txids(&self) -> &[Txid] {
         &[]
     }
+
+    fn unsettled(&self, _: u32) -> Vec<Transaction> {
+        Vec::new()
+    }
 }
 
 #[tokio::test]
@@ -311,7 +315,7 @@ async fn the_chain_port_tells_the_height_of_a_conflict_and_when_it_is_gone() {
     broadcast(&world, std::slice::from_ref(&ours)).unwrap();
     let mut token = None;
     let mut told = || {
-        let request = LookRequest { token: token.as_deref(), watch: &Everything };
+        let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &Everything };
         let view = world.gateway.chain.look(&request).unwrap();
         let facts = view.txs.into_iter().find(|facts| facts.tx == ours).expect("it is among the changes");
         token = Some(view.token);

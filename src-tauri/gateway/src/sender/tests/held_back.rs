@@ -7,6 +7,9 @@ use tillgate_sandbox::BroadcastFault;
 
 use super::support::{add_coins, world_with_coins};
 use super::twins::twin_spending;
+use crate::console::payouts::ShowPayout;
+use crate::console::states::WaitCause;
+use crate::console::{Actor, ask};
 use crate::sender::ReplaceError;
 use crate::testing::World;
 use crate::wallet::spend::Payee;
@@ -45,6 +48,9 @@ async fn no_payout_of_a_transaction_is_bumped_once_another_copy_paid_one_of_them
         let bumped = world.app.sender.bump(payout, Some(20), "cli:ann").await;
         assert!(matches!(bumped, Err(ReplaceError::State(_, why)) if why.contains("give it up")), "{bumped:?}");
     }
+    let show = ShowPayout { payout_id: other.to_string() };
+    let shown = ask(&world.app, show, &Actor::command_line()).await.unwrap();
+    assert_eq!(shown.item.wait_cause, Some(WaitCause::OtherCopy), "it waits for nobody else");
     world.app.sender.abandon(other, true, "cli:ann").await.unwrap().unwrap();
     mine_one_by_one(&world, 8).await;
     assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Sent, 1));

@@ -353,3 +353,29 @@ fn the_file_is_its_owners_alone() {
         assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", entry.path());
     }
 }
+
+#[test]
+fn the_quotes_of_an_older_rate_become_its_certificate() {
+    use crate::rates::certificate::{self, Part};
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.db");
+    let connection = crate::store::open::for_writing(&file).unwrap();
+    migrate_by(&MIGRATIONS[..9], &connection, &file, 0).unwrap();
+    let older = r#"INSERT INTO rates VALUES (1, 'USD', '65050.0000', 7000, '{"a":"65000.00","b":"65100"}', 1),
+        (2, 'EUR', '1.0000', 7000, '{}', 0)"#;
+    connection.execute_batch(older).unwrap();
+    drop(connection);
+    let store = Store::open(&file).unwrap();
+    let stored: Vec<Vec<Part>> = store
+        .read(|reader| reader.last_rates())
+        .unwrap()
+        .iter()
+        .map(|(_, rate)| certificate::read(&rate.sources))
+        .collect();
+    let part = |name: &str, rate: &str| {
+        let (name, rate) = (name.to_owned(), rate.to_owned());
+        Part { name, rate, time: 7_000, used: true, why: None }
+    };
+    assert_eq!(stored, [vec![], vec![part("a", "65000.00"), part("b", "65100")]]);
+}

@@ -17,24 +17,26 @@ use tokio::net::TcpStream;
 use tower::util::MapErr;
 use tower::{Service, ServiceExt as _};
 
+use super::proxy::{Proxy, ProxyError};
+
 /// Bytes of any kind that are read in one attempt.
-pub(super) const BYTES_MAX: usize = 256 * 1_024;
+pub(crate) const BYTES_MAX: usize = 256 * 1_024;
 
 /// A server sent more than is read of it.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("the server sent more than 256 KiB")]
-pub(super) struct TooMuch;
+pub(crate) struct TooMuch;
 
 /// A server's name has no address.
 #[derive(Debug, thiserror::Error)]
 #[error("the name cannot be found")]
-pub(super) struct NoSuchName(#[source] io::Error);
+pub(crate) struct NoSuchName(#[source] io::Error);
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// How many more bytes may be read over a connection in this attempt.
 #[derive(Debug, Clone)]
-pub(super) struct Budget(Arc<AtomicUsize>);
+pub(crate) struct Budget(Arc<AtomicUsize>);
 
 impl Budget {
     fn full() -> Self {
@@ -42,7 +44,7 @@ impl Budget {
     }
 
     /// An attempt ended with a whole answer: the next over this connection has the whole budget again.
-    pub(super) fn refill(&self) {
+    pub(crate) fn refill(&self) {
         self.0.store(BYTES_MAX, Ordering::Relaxed);
     }
 }
@@ -50,18 +52,22 @@ impl Budget {
 /// The system's resolver, whose failures can be told from others.
 type Resolver = MapErr<GaiResolver, fn(io::Error) -> NoSuchName>;
 
-/// Makes connections that count.
+/// Makes connections that count, straight or through a proxy.
 #[derive(Clone)]
-pub(super) struct Connector(HttpConnector<Resolver>);
+pub(crate) struct Connector {
+    http: HttpConnector<Resolver>,
+    /// Where one is given, no other name is resolved and no other address connected to.
+    proxy: Option<Proxy>,
+}
 
 impl Connector {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(proxy: Option<Proxy>) -> Self {
         let resolver = GaiResolver::new().map_err(NoSuchName as fn(io::Error) -> NoSuchName);
-        let mut connector = HttpConnector::new_with_resolver(resolver);
+        let mut http = HttpConnector::new_with_resolver(resolver);
         // TLS comes on top.
-        connector.enforce_http(false);
-        connector.set_nodelay(true);
-        Self(connector)
+        http.enforce_http(false);
+        http.set_nodelay(true);
+        Self { http, proxy }
     }
 }
 
@@ -71,20 +77,28 @@ impl Service<Uri> for Connector {
     type Future = Pin<Box<dyn Future<Output = Result<TokioIo<Counted>, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.0.poll_ready(cx).map_err(Into::into)
+        self.http.poll_ready(cx).map_err(Into::into)
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let connecting = self.0.call(uri);
+        let Some(proxy) = self.proxy.clone() else {
+            let connecting = self.http.call(uri);
+            return Box::pin(async move { Ok(counted(connecting.await?.into_inner())) });
+        };
+        let connecting = proxy.uri().map(|uri| self.http.call(uri));
         Box::pin(async move {
-            let stream = connecting.await?.into_inner();
-            Ok(TokioIo::new(Counted { stream, budget: Budget::full() }))
+            let stream = connecting?.await.map_err(|error| ProxyError::unreachable(&proxy, error))?.into_inner();
+            Ok(counted(proxy.through(stream, &uri).await?))
         })
     }
 }
 
+fn counted(stream: TcpStream) -> TokioIo<Counted> {
+    TokioIo::new(Counted { stream, budget: Budget::full() })
+}
+
 /// A connection that counts what is read over it.
-pub(super) struct Counted {
+pub(crate) struct Counted {
     stream: TcpStream,
     budget: Budget,
 }

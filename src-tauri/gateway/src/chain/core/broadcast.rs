@@ -1,0 +1,93 @@
+//! Offering transactions to a node, and what its refusals mean.
+
+use bitcoin::Transaction;
+use bitcoin::consensus::encode::serialize_hex;
+use serde_json::json;
+
+use super::rpc::{Refused, Rpc, call};
+use crate::chain::{Broadcast, ChainDown};
+
+/// A transaction of which the inputs are unknown or spent, or which pays too much (`RPC_TRANSACTION_ERROR`).
+const ERROR: i64 = -25;
+/// One that the rules of the mempool refuse (`RPC_TRANSACTION_REJECTED`).
+const REJECTED: i64 = -26;
+/// One that is in a block (`RPC_TRANSACTION_ALREADY_IN_UTXO_SET`).
+const IN_UTXO_SET: i64 = -27;
+
+/// What stands in refusals because another transaction of the mempool spends the same inputs and is not replaced.
+const OF_CONFLICTS: &[&str] = &[
+    "txn-mempool-conflict",
+    "bad-txns-spends-conflicting-tx",
+    "insufficient fee",
+    "insufficient feerate",
+    "too many potential replacements",
+    "replacement-adds-unconfirmed",
+    "replacement-failed",
+];
+
+/// What stands in refusals because it is there already.
+const OF_KNOWN: &[&str] = &["txn-already-in-mempool", "txn-already-known", "txn-same-nonwitness-data-in-mempool"];
+
+/// What stands in refusals because an input is unknown or spent, of which a node does not say which.
+const OF_INPUTS: &[&str] = &["missing or spent", "missingorspent", "missing inputs", "missing-inputs"];
+
+/// Offers transactions one after the other. The answer is about the last, or about the first that was not taken.
+pub(super) fn broadcast(rpc: &Rpc, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+    let mut answer = Broadcast::AlreadyKnown;
+    for tx in package {
+        // What fees may be paid is judged by whoever signs, and not by the node.
+        answer = match rpc.try_ask(call("sendrawtransaction", json!([serialize_hex(tx), 0])))? {
+            Ok(_) => Broadcast::Accepted,
+            Err(refused) => meaning(refused)?,
+        };
+        match answer {
+            Broadcast::Accepted | Broadcast::AlreadyKnown => {}
+            Broadcast::Conflict | Broadcast::InputsMissing | Broadcast::InputsSpent | Broadcast::Refused(_) => break,
+        }
+    }
+    Ok(answer)
+}
+
+/// What a refusal says of a transaction; one that is none says nothing.
+fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
+    let says = |words: &[&str]| {
+        let message = refused.message.to_ascii_lowercase();
+        words.iter().any(|words| message.contains(words))
+    };
+    Ok(match refused.code {
+        IN_UTXO_SET => Broadcast::AlreadyKnown,
+        REJECTED | ERROR if says(OF_KNOWN) => Broadcast::AlreadyKnown,
+        REJECTED if says(OF_CONFLICTS) => Broadcast::Conflict,
+        REJECTED | ERROR if says(OF_INPUTS) => Broadcast::InputsMissing,
+        // -22: it cannot be read. Whatever else stands below is about this transaction too.
+        REJECTED | ERROR | -22 => Broadcast::Refused(refused.message),
+        _ => return Err(refused.down("sendrawtransaction")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nodes_own_words_mean_what_they_say() {
+        let of = |code, message: &str| meaning(Refused { code, message: message.to_owned() });
+        let refused = |why: &str| Ok(Broadcast::Refused(why.to_owned()));
+        for (code, message, meant) in [
+            (-25, "bad-txns-inputs-missingorspent", Ok(Broadcast::InputsMissing)),
+            (-25, "Missing inputs", Ok(Broadcast::InputsMissing)),
+            (-25, "Inputs missing or spent", Ok(Broadcast::InputsMissing)),
+            (-26, "txn-mempool-conflict", Ok(Broadcast::Conflict)),
+            (-26, "insufficient fee, rejecting replacement 00ff; new feerate 0.1 <= old", Ok(Broadcast::Conflict)),
+            (-26, "txn-already-in-mempool", Ok(Broadcast::AlreadyKnown)),
+            (-27, "Transaction already in block chain", Ok(Broadcast::AlreadyKnown)),
+            (-27, "Transaction outputs already in utxo set", Ok(Broadcast::AlreadyKnown)),
+            (-26, "min relay fee not met, 1 < 110", refused("min relay fee not met, 1 < 110")),
+            (-26, "bad-txns-premature-spend-of-coinbase", refused("bad-txns-premature-spend-of-coinbase")),
+            (-22, "TX decode failed", refused("TX decode failed")),
+        ] {
+            assert_eq!(of(code, message), meant, "{message}");
+        }
+        assert!(of(-32_601, "Method not found").is_err(), "a node without the call says nothing of a transaction");
+    }
+}

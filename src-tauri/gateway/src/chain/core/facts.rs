@@ -1,0 +1,238 @@
+//! What there is to tell of our unconfirmed transactions: where each stands, what it rests on, and what rules it out.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use bitcoin::{FeeRate, OutPoint, Txid};
+use serde_json::json;
+use tillgate_domain::time::Timestamp;
+
+use super::blocks::Synced;
+use super::mempool::{self, Pool};
+use super::read::{self, Entry, Spending};
+use super::rpc::{Refused, Rpc, call, typed};
+use super::state::{Facts, Seen, State, Tracked, parents_first};
+use crate::chain::{ChainDown, Fact, TxFacts, TxPosition};
+
+/// Small questions in one request.
+const BATCH: usize = 200;
+
+/// Unconfirmed ancestors that are read: a node takes no longer lines.
+const ANCESTORS_MAX: usize = 128;
+
+/// What a block so deep rules out is followed no longer.
+const RULED_OUT_FOR: u32 = 100;
+
+/// Core's code for what its mempool does not hold.
+const NOT_FOUND: i64 = -5;
+
+/// What a node knows of outputs.
+#[derive(Default)]
+struct Outputs {
+    /// Which transaction of the mempool spends an output.
+    spenders: HashMap<OutPoint, Txid>,
+    /// Outputs of the chain that no transaction of the chain spends.
+    unspent: HashSet<OutPoint>,
+}
+
+/// Everything that is not as it was last told, parents before children.
+pub(super) fn changed(
+    rpc: &Rpc,
+    state: &mut State,
+    pool: &mut Pool,
+    synced: &Synced,
+) -> Result<Vec<TxFacts>, ChainDown> {
+    let moment = (pool.number, synced.tip);
+    if state.looked_at == Some(moment) && state.tracked.values().all(|tracked| tracked.told.is_some()) {
+        return Ok(Vec::new());
+    }
+    let is_new_tip = state.looked_at.is_none_or(|(_, tip)| tip != synced.tip);
+    read_entries(rpc, state, pool, is_new_tip)?;
+    let outputs = outputs_of_absent(rpc, state, pool)?;
+    let rivals = rivals(state);
+    let mut told = BTreeMap::new();
+    let (tracked, spent) = (&mut state.tracked, &state.spent);
+    for (txid, one) in tracked.iter_mut() {
+        let mut facts = match one.entry {
+            Some(seen) => of_mempool(&seen),
+            None => of_absent(one, spent, &outputs, pool),
+        };
+        let own = one.tx.input.iter().filter_map(|input| rivals.get(&input.previous_output)).flatten();
+        let conflicts: BTreeSet<Txid> = own.chain(&facts.conflicts).filter(|rival| *rival != txid).copied().collect();
+        facts.conflicts = conflicts.into_iter().collect();
+        if one.told.as_ref() != Some(&facts) {
+            told.insert(*txid, facts.clone().of(one.tx.clone()));
+            one.told = Some(facts);
+        }
+    }
+    forget_what_is_ruled_out(state, synced.tip.height);
+    state.looked_at = Some(moment);
+    Ok(parents_first(told, |facts| &facts.tx))
+}
+
+/// Brings up to date what the mempool says of each of ours. What left in between is taken out of the pool.
+fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut Pool, is_new_tip: bool) -> Result<(), ChainDown> {
+    for (txid, tracked) in &mut state.tracked {
+        if !pool.txids.contains(txid) {
+            tracked.entry = None;
+        }
+    }
+    let is_wanted = |tracked: &Tracked| match tracked.entry {
+        // Only a block changes what it rests on.
+        Some(seen) => seen.rests_on_unconfirmed && is_new_tip,
+        None => true,
+    };
+    let wanted = state.tracked.iter().filter(|(txid, tracked)| pool.txids.contains(*txid) && is_wanted(tracked));
+    let wanted: Vec<Txid> = wanted.map(|(txid, _)| *txid).collect();
+    for batch in wanted.chunks(BATCH) {
+        let calls: Vec<_> = batch.iter().map(|txid| call("getmempoolentry", json!([txid]))).collect();
+        for (reply, txid) in rpc.batch(&calls)?.into_iter().zip(batch) {
+            let Some(tracked) = state.tracked.get_mut(txid) else { continue };
+            match reply {
+                Ok(entry) => tracked.entry = Some(seen(&typed("getmempoolentry", entry)?)?),
+                Err(Refused { code: NOT_FOUND, .. }) => {
+                    tracked.entry = None;
+                    pool.txids.remove(txid);
+                }
+                Err(refused) => return Err(refused.down("getmempoolentry")),
+            }
+            if tracked.entry.is_some_and(|seen| !seen.rests_on_unconfirmed) {
+                tracked.ancestors.clear();
+            } else if tracked.entry.is_some() {
+                read_ancestors(rpc, txid, tracked)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn seen(entry: &Entry) -> Result<Seen, ChainDown> {
+    let nonsense = || ChainDown("what the node answers to getmempoolentry makes no sense".to_owned());
+    let fee_sats = read::sats(&entry.fees.base).ok_or_else(nonsense)?;
+    // Rounded down: what is not below a wanted rate pays it.
+    let sat_kwu = fee_sats.checked_mul(250).and_then(|fee| fee.checked_div(entry.vsize)).ok_or_else(nonsense)?;
+    Ok(Seen {
+        entered: Timestamp::from_ms(entry.time.saturating_mul(1_000)),
+        fee_rate: FeeRate::from_sat_per_kwu(sat_kwu),
+        rests_on_unconfirmed: entry.ancestorcount > 1,
+    })
+}
+
+/// Reads the unconfirmed transactions that one rests on: what spends their inputs rules it out, too.
+fn read_ancestors(rpc: &Rpc, txid: &Txid, tracked: &mut Tracked) -> Result<(), ChainDown> {
+    let ancestors: Vec<Txid> = match rpc.try_ask(call("getmempoolancestors", json!([txid])))? {
+        Ok(ancestors) => typed("getmempoolancestors", ancestors)?,
+        Err(Refused { code: NOT_FOUND, .. }) => return Ok(()),
+        Err(refused) => return Err(refused.down("getmempoolancestors")),
+    };
+    let ancestors = ancestors.get(..ANCESTORS_MAX).unwrap_or(&ancestors);
+    let new: Vec<Txid> = ancestors.iter().filter(|txid| !tracked.ancestors.contains_key(*txid)).copied().collect();
+    tracked.ancestors.retain(|known, _| ancestors.contains(known));
+    tracked.ancestors.extend(mempool::transactions(rpc, &new)?);
+    Ok(())
+}
+
+/// Asks about every output that our absent transactions need.
+fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &Pool) -> Result<Outputs, ChainDown> {
+    let absent: Vec<Txid> =
+        state.tracked.iter().filter(|(_, tracked)| tracked.entry.is_none()).map(|(txid, _)| *txid).collect();
+    let mut needed = BTreeSet::new();
+    for txid in &absent {
+        know_own_ancestors(state, txid, pool);
+        if let Some(tracked) = state.tracked.get(txid) {
+            needed.extend(tracked.needs().map(|(outpoint, _)| outpoint));
+        }
+    }
+    let needed: Vec<OutPoint> = needed.into_iter().collect();
+    let mut outputs = Outputs::default();
+    for batch in needed.chunks(BATCH) {
+        let asked: Vec<_> = batch.iter().map(|it| json!({ "txid": it.txid, "vout": it.vout })).collect();
+        let spending: Vec<Spending> = rpc.ask(call("gettxspendingprevout", json!([asked])))?;
+        outputs.spenders.extend(spending.iter().filter_map(|it| Some((it.outpoint(), it.spendingtxid?))));
+        let calls: Vec<_> = batch.iter().map(|it| call("gettxout", json!([it.txid, it.vout, false]))).collect();
+        for (reply, outpoint) in rpc.batch(&calls)?.into_iter().zip(batch) {
+            if !reply.map_err(|refused| refused.down("gettxout"))?.is_null() {
+                outputs.unspent.insert(*outpoint);
+            }
+        }
+    }
+    Ok(outputs)
+}
+
+/// An absent transaction may rest on others of ours that are absent, too.
+fn know_own_ancestors(state: &mut State, txid: &Txid, pool: &Pool) {
+    let mut found = BTreeMap::new();
+    let mut open = vec![*txid];
+    while let Some(child) = open.pop() {
+        let Some(tracked) = state.tracked.get(&child) else { continue };
+        for parent in tracked.tx.input.iter().map(|input| input.previous_output.txid) {
+            let Some(known) = state.tracked.get(&parent).filter(|_| !pool.txids.contains(&parent)) else { continue };
+            if found.len() < ANCESTORS_MAX && found.insert(parent, known.tx.clone()).is_none() {
+                open.push(parent);
+            }
+        }
+    }
+    if let Some(tracked) = state.tracked.get_mut(txid) {
+        tracked.ancestors.extend(found);
+    }
+}
+
+/// Ours that spend the same output.
+fn rivals(state: &State) -> HashMap<OutPoint, Vec<Txid>> {
+    let mut rivals: HashMap<OutPoint, Vec<Txid>> = HashMap::new();
+    for (txid, tracked) in &state.tracked {
+        for input in &tracked.tx.input {
+            rivals.entry(input.previous_output).or_default().push(*txid);
+        }
+    }
+    rivals
+}
+
+/// A mempool holds nothing that conflicts with the chain or with itself.
+fn of_mempool(seen: &Seen) -> Facts {
+    Facts {
+        unconfirmed_ancestors: seen.rests_on_unconfirmed.into(),
+        fee_rate: Some(seen.fee_rate),
+        ..Facts::undisputed(TxPosition::Mempool { entered: seen.entered })
+    }
+}
+
+/// Of a transaction that is in neither mempool nor chain. Where it cannot be told what became of an output that it needs,
+/// nobody knows whether another spends it.
+fn of_absent(tracked: &Tracked, spent: &HashMap<OutPoint, (u32, Txid)>, outputs: &Outputs, pool: &Pool) -> Facts {
+    let txid = tracked.tx.compute_txid();
+    let in_chain = tracked.needs().filter_map(|(outpoint, by)| {
+        spent.get(&outpoint).filter(|(_, spender)| *spender != by).map(|(height, _)| *height)
+    });
+    let conflict_height = in_chain.min();
+    let in_mempool =
+        tracked.needs().any(|(outpoint, by)| outputs.spenders.get(&outpoint).is_some_and(|spender| *spender != by));
+    let is_known = |(outpoint, by): (OutPoint, Txid)| {
+        outputs.unspent.contains(&outpoint)
+            || pool.txids.contains(&outpoint.txid)
+            || tracked.ancestors.contains_key(&outpoint.txid)
+            || spent.get(&outpoint).is_some_and(|(_, spender)| *spender == by)
+    };
+    let otherwise = if tracked.needs().all(is_known) { Fact::No } else { Fact::Unknown };
+    let own = || tracked.tx.input.iter().map(|input| input.previous_output);
+    let conflicts = own().flat_map(|outpoint| {
+        let in_block = spent.get(&outpoint).map(|(_, spender)| *spender);
+        in_block.into_iter().chain(outputs.spenders.get(&outpoint).copied())
+    });
+    Facts {
+        conflict_in_chain: if conflict_height.is_some() { Fact::Yes } else { otherwise },
+        conflict_height,
+        conflict_in_mempool: if in_mempool { Fact::Yes } else { otherwise },
+        conflicts: conflicts.filter(|spender| *spender != txid).collect(),
+        unconfirmed_ancestors: if own().all(|it| outputs.unspent.contains(&it)) { Fact::No } else { Fact::Unknown },
+        ..Facts::undisputed(TxPosition::Absent)
+    }
+}
+
+fn forget_what_is_ruled_out(state: &mut State, tip_height: u32) {
+    let is_over = |height: u32| height.saturating_add(RULED_OUT_FOR) <= tip_height;
+    state.tracked.retain(|_, tracked| {
+        let told = tracked.told.as_ref().and_then(|facts| facts.conflict_height);
+        !told.is_some_and(is_over)
+    });
+    state.spent.retain(|_, (height, _)| !is_over(*height));
+}

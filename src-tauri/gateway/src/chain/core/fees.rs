@@ -1,0 +1,36 @@
+//! The fee rate that a node names.
+
+use bitcoin::FeeRate;
+use serde_json::json;
+
+use super::read::{self, Estimate, MempoolInfo};
+use super::rpc::{Rpc, call, typed};
+use crate::chain::ChainDown;
+
+/// Core estimates for so many blocks at most.
+const BLOCKS_MAX: u16 = 1_008;
+
+/// The estimate for a confirmation within so many blocks, and not below what enters this node's mempool; that where there
+/// is no estimate.
+pub(super) fn fee_rate(rpc: &Rpc, blocks: u16) -> Result<FeeRate, ChainDown> {
+    let blocks = blocks.clamp(1, BLOCKS_MAX);
+    let calls = [call("estimatesmartfee", json!([blocks])), call("getmempoolinfo", json!([]))];
+    let mut replies = rpc.batch(&calls)?.into_iter();
+    let (estimate, mempool) = (replies.next(), replies.next());
+    let mempool = mempool.and_then(Result::ok).unwrap_or_default();
+    let mempool: MempoolInfo = typed("getmempoolinfo", mempool)?;
+    let floor = [&mempool.mempoolminfee, &mempool.minrelaytxfee].map(read::sats);
+    let [Some(mempool_min), Some(relay_min)] = floor else {
+        return Err(ChainDown("the fee rates that the node names in getmempoolinfo make no sense".to_owned()));
+    };
+    // A node that cannot estimate yet says so, by an error or by leaving the rate out.
+    let estimate =
+        estimate.and_then(Result::ok).map(|result| typed::<Estimate>("estimatesmartfee", result)).transpose()?;
+    let estimate = estimate.and_then(|estimate| estimate.feerate).and_then(|rate| read::sats(&rate)).unwrap_or(0);
+    Ok(of_sat_kvb(estimate.max(mempool_min).max(relay_min)))
+}
+
+/// From satoshis for 1,000 vB, which are 4,000 weight units; rounded up, so that what pays it is not below.
+fn of_sat_kvb(sats: u64) -> FeeRate {
+    FeeRate::from_sat_per_kwu(sats.div_ceil(4))
+}

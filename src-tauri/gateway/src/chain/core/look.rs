@@ -1,0 +1,222 @@
+//! One answer of a look: the blocks since the last, and behind the best one the mempool.
+
+use std::collections::HashMap;
+
+use bitcoin::{Network, OutPoint, Transaction, Txid};
+use serde_json::json;
+use tillgate_domain::time::Timestamp;
+
+use super::blocks::{self, Expected, Synced};
+use super::facts;
+use super::mempool::{self, tip_changed};
+use super::rpc::{Rpc, call};
+use super::state::{Facts, State, answer_number};
+use super::token::{BlockId, Token, thin};
+use crate::chain::{ChainDown, LookRequest, Tip, TxFacts, TxPosition, View, WatchList};
+
+/// Blocks in one answer at most.
+const BLOCKS_MAX: u32 = 100;
+
+/// Transactions of ours after which an answer takes no further block.
+const TXS_MAX: usize = 500;
+
+/// Blocks that are read again where nothing is remembered, so that what rules out a transaction is known with its height
+/// until that is final.
+const READ_AGAIN: u32 = 10;
+
+/// Blocks that are read below the wallet's birth, for the chain that was there may have been another.
+const BEFORE_BIRTH: u32 = 100;
+
+/// Looks for what a request asks.
+pub(super) fn look(
+    rpc: &Rpc,
+    network: Network,
+    state: &mut State,
+    request: &LookRequest<'_>,
+) -> Result<View, ChainDown> {
+    let synced = blocks::synced(rpc)?;
+    let from_start = if goes_on(rpc, state, request.token, &synced)? {
+        let fresh = std::mem::take(&mut state.fresh_strangers);
+        state.strangers.extend(fresh);
+        false
+    } else {
+        resume(rpc, state, request, &synced)?
+    };
+    let mut txs = read_blocks(rpc, network, state, request.watch, &synced)?;
+    let last = state.last_block().ok_or_else(tip_changed)?;
+    let mut more = last.height < synced.tip.height;
+    if !more {
+        if last != synced.tip {
+            return Err(tip_changed());
+        }
+        let mut pool = mempool::read(rpc, state, request.watch, &synced)?;
+        more = pool.more;
+        if !more {
+            txs.extend(facts::changed(rpc, state, &mut pool, &synced)?);
+        }
+        if !txs.is_empty() && rpc.ask::<bitcoin::BlockHash>(call("getbestblockhash", json!([])))? != synced.tip.hash {
+            return Err(tip_changed());
+        }
+    }
+    let tip = tip(rpc, state, &synced)?;
+    let unknown = unknown(state, request.watch, &txs, more);
+    let is_new = !txs.is_empty() || !state.fresh_strangers.is_empty() || from_start || more;
+    Ok(View { token: next_token(state, &synced, is_new)?, from_start, more, tip, txs, unknown })
+}
+
+/// Whether what is remembered is what the last answer left, and the node's chain still holds it.
+fn goes_on(rpc: &Rpc, state: &State, token: Option<&[u8]>, synced: &Synced) -> Result<bool, ChainDown> {
+    let (Some(known), Some(last)) = (&state.token, state.last_block()) else { return Ok(false) };
+    if token != Some(&known.write()) {
+        return Ok(false);
+    }
+    Ok(last == synced.tip || blocks::last_common(rpc, &[last])?.is_some())
+}
+
+/// Begins anew where the token and the node's chain have a block in common; else where the wallet began, which is
+/// answered.
+fn resume(rpc: &Rpc, state: &mut State, request: &LookRequest<'_>, synced: &Synced) -> Result<bool, ChainDown> {
+    let known = request.token.and_then(Token::read);
+    let fork = known.as_ref().map(|known| blocks::last_common(rpc, &known.blocks)).transpose()?.flatten();
+    if let Some(known) = &known
+        && synced.work < known.work
+    {
+        let watched = known.blocks.last().map_or(0, |block| block.height);
+        return Err(ChainDown(format!(
+            "the node's best block is {}, with less work behind it than block {watched} had that was looked at before: it is behind, or lost blocks, and must catch up first (for another chain on purpose, name another --data-dir)",
+            synced.tip.height
+        )));
+    }
+    let tip = synced.tip.height;
+    let first = known.as_ref().and_then(|known| known.blocks.first()).map_or(0, |block| block.height);
+    let start = match (fork, request.birth_height) {
+        (Some(fork), _) => fork.height.saturating_sub(READ_AGAIN).max(first).min(fork.height),
+        (None, Some(birth)) => birth.saturating_sub(BEFORE_BIRTH).min(tip),
+        (None, None) => tip,
+    };
+    let hash = blocks::hashes(rpc, std::iter::once(start))?.pop().flatten().ok_or_else(tip_changed)?;
+    let start = BlockId { height: start, hash };
+    let mut kept = known.filter(|_| fork.is_some()).map_or_else(Vec::new, |known| known.blocks);
+    kept.retain(|block| block.height < start.height);
+    kept.push(start);
+    let above = if fork.is_some() { start.height } else { u32::MAX };
+    let strangers = if request.token.is_some() { std::mem::take(&mut state.strangers) } else { Default::default() };
+    *state = State {
+        token: Some(Token { answer: answer_number(), work: [0; 32], blocks: kept }),
+        bits: Some(blocks::header(rpc, start)?.bits),
+        strangers,
+        ..State::default()
+    };
+    request.watch.unsettled(above).into_iter().for_each(|tx| state.track(tx));
+    Ok(fork.is_none())
+}
+
+/// Reads blocks up to the best one, as far as they go into one answer, and answers what of them is ours.
+fn read_blocks(
+    rpc: &Rpc,
+    network: Network,
+    state: &mut State,
+    watch: &dyn WatchList,
+    synced: &Synced,
+) -> Result<Vec<TxFacts>, ChainDown> {
+    let mut txs = Vec::new();
+    let Some(mut last) = state.last_block() else { return Ok(txs) };
+    let until = synced.tip.height.min(last.height.saturating_add(BLOCKS_MAX));
+    if last.height >= until {
+        return Ok(txs);
+    }
+    let needed = needed(state);
+    let heights = last.height.saturating_add(1)..=until;
+    let hashes = blocks::hashes(rpc, heights.clone())?;
+    for (height, hash) in heights.zip(hashes) {
+        let id = BlockId { height, hash: hash.ok_or_else(tip_changed)? };
+        let block = blocks::block(rpc, network, &Expected { id, previous: last.hash, bits: state.bits })?;
+        let time = Timestamp::from_ms(i64::from(block.header.time).saturating_mul(1_000));
+        state.bits = Some(block.header.bits);
+        for tx in block.txdata {
+            txs.extend(take(state, watch, &needed, tx, height, time));
+        }
+        last = id;
+        if let Some(token) = &mut state.token {
+            token.blocks.push(id);
+            thin(&mut token.blocks);
+        }
+        if txs.len() >= TXS_MAX {
+            break;
+        }
+    }
+    Ok(txs)
+}
+
+/// Every output that one of our unconfirmed transactions needs, with who of them is to spend it.
+fn needed(state: &State) -> HashMap<OutPoint, Vec<Txid>> {
+    let mut needed: HashMap<OutPoint, Vec<Txid>> = HashMap::new();
+    for (outpoint, by) in state.tracked.values().flat_map(super::state::Tracked::needs) {
+        needed.entry(outpoint).or_default().push(by);
+    }
+    needed
+}
+
+/// What a transaction of a block is to us.
+fn take(
+    state: &mut State,
+    watch: &dyn WatchList,
+    needed: &HashMap<OutPoint, Vec<Txid>>,
+    tx: Transaction,
+    height: u32,
+    time: Timestamp,
+) -> Option<TxFacts> {
+    let txid = tx.compute_txid();
+    let mut conflicts = Vec::new();
+    for outpoint in tx.input.iter().map(|input| input.previous_output) {
+        let Some(by) = needed.get(&outpoint) else { continue };
+        state.spent.insert(outpoint, (height, txid));
+        conflicts.extend(by.iter().filter(|by| **by != txid && state.tracked.contains_key(*by)));
+    }
+    let was_tracked = state.tracked.remove(&txid).is_some();
+    // It is asked about in any case: what it makes may be spent further on.
+    if !watch.concerns(&tx) && !was_tracked {
+        return None;
+    }
+    conflicts.sort_unstable();
+    conflicts.dedup();
+    Some(Facts { conflicts, ..Facts::undisputed(TxPosition::Block { height, time }) }.of(tx))
+}
+
+fn tip(rpc: &Rpc, state: &mut State, synced: &Synced) -> Result<Tip, ChainDown> {
+    let time = match state.tip_time {
+        Some((tip, time)) if tip == synced.tip => time,
+        _ => {
+            let header = blocks::header(rpc, synced.tip)?;
+            Timestamp::from_ms(i64::from(header.time).saturating_mul(1_000))
+        }
+    };
+    state.tip_time = Some((synced.tip, time));
+    Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time })
+}
+
+/// Notes what was told, and answers with the last answer what of the watch list was not.
+fn unknown(state: &mut State, watch: &dyn WatchList, txs: &[TxFacts], more: bool) -> Vec<Txid> {
+    if watch.txids().is_empty() {
+        return Vec::new();
+    }
+    state.told.extend(txs.iter().map(|facts| facts.tx.compute_txid()));
+    if more {
+        return Vec::new();
+    }
+    let told = std::mem::take(&mut state.told);
+    watch.txids().iter().filter(|txid| !told.contains(*txid)).copied().collect()
+}
+
+/// The token of this answer; that of the last one where nothing is told.
+fn next_token(state: &mut State, synced: &Synced, is_new: bool) -> Result<Vec<u8>, ChainDown> {
+    let token = state.token.as_mut().ok_or_else(tip_changed)?;
+    let is_at_tip = token.blocks.last() == Some(&synced.tip);
+    if is_at_tip && token.work != synced.work {
+        token.work = synced.work;
+    }
+    if is_new {
+        token.answer = answer_number();
+    }
+    Ok(token.write())
+}

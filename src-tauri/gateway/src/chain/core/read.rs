@@ -1,0 +1,100 @@
+//! The results of calls, as far as they are used.
+
+use bitcoin::{BlockHash, OutPoint, Txid};
+use rust_decimal::Decimal;
+use serde::Deserialize;
+use serde_json::Number;
+
+/// `getblockchaininfo`.
+#[derive(Debug, Deserialize)]
+pub(super) struct ChainInfo {
+    pub blocks: u32,
+    pub headers: u32,
+    pub bestblockhash: BlockHash,
+    pub initialblockdownload: bool,
+    pub chainwork: String,
+    /// Of a pruned node.
+    #[serde(default)]
+    pub pruneheight: Option<u32>,
+}
+
+/// `getmempoolinfo`.
+#[derive(Debug, Deserialize)]
+pub(super) struct MempoolInfo {
+    pub loaded: bool,
+    pub mempoolminfee: Number,
+    pub minrelaytxfee: Number,
+}
+
+/// `getrawmempool`, not verbose, with its sequence.
+#[derive(Debug, Deserialize)]
+pub(super) struct RawMempool {
+    pub txids: Vec<Txid>,
+    pub mempool_sequence: u64,
+}
+
+/// `getmempoolentry`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Entry {
+    /// Seconds since 1970.
+    pub time: i64,
+    pub vsize: u64,
+    /// Itself included.
+    pub ancestorcount: u64,
+    pub fees: Fees,
+}
+
+/// The fees of an entry.
+#[derive(Debug, Deserialize)]
+pub(super) struct Fees {
+    /// Its own.
+    pub base: Number,
+}
+
+/// One item of `gettxspendingprevout`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Spending {
+    pub txid: Txid,
+    pub vout: u32,
+    #[serde(default)]
+    pub spendingtxid: Option<Txid>,
+}
+
+/// `estimatesmartfee`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Estimate {
+    #[serde(default)]
+    pub feerate: Option<Number>,
+}
+
+impl Spending {
+    pub(super) const fn outpoint(&self) -> OutPoint {
+        OutPoint { txid: self.txid, vout: self.vout }
+    }
+}
+
+/// A sum of Bitcoin in satoshis; `None` where it is none.
+pub(super) fn sats(btc: &Number) -> Option<u64> {
+    let text = btc.as_str();
+    let btc = text.parse::<Decimal>().or_else(|_| Decimal::from_scientific(text)).ok()?;
+    let sats = btc.checked_mul(Decimal::from(100_000_000))?;
+    // A part of a satoshi is none.
+    if sats.fract().is_zero() { u64::try_from(sats).ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_read_from_their_text() {
+        let of = |text: &str| sats(&serde_json::from_str(text).unwrap());
+        assert_eq!(of("0.00001000"), Some(1_000));
+        assert_eq!(of("1e-8"), Some(1));
+        assert_eq!(of("20999999.97690000"), Some(2_099_999_997_690_000));
+        assert_eq!(of("0.1"), Some(10_000_000));
+        for wrong in ["-0.1", "0.000000001", "1e400", "99999999999999999999"] {
+            assert_eq!(of(wrong), None, "{wrong}");
+        }
+    }
+}

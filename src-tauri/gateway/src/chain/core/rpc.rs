@@ -1,0 +1,259 @@
+//! JSON-RPC over HTTP: one request holds one call or many, has a time to be answered in and a size that its answer may
+//! have. It knows no call's meaning.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use hyper::{Request, Response, StatusCode, Uri};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{self, Client};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use parking_lot::Mutex;
+use rustls::ClientConfig;
+use rustls_platform_verifier::BuilderVerifierExt;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+use zeroize::Zeroizing;
+
+use super::CoreOptions;
+use super::sign_in::SignIn;
+use crate::chain::ChainDown;
+
+/// The time to reach a node.
+const REACHED_WITHIN: Duration = Duration::from_secs(5);
+
+/// Bytes of an answer at most: a block of the largest size in hexadecimal is 8 MB, the ids of a full mempool some 20 MB.
+const ANSWER_MAX: usize = 48 * 1_024 * 1_024;
+
+/// A connection that idles so long is closed, sooner than a node closes it.
+const IDLE_FOR: Duration = Duration::from_secs(20);
+
+/// Characters of a node's own words that are shown.
+const SHOWN_MAX: usize = 200;
+
+/// The code of a node that is still starting.
+const IN_WARMUP: i64 = -28;
+
+/// A URL under which no node can be asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no address of a Bitcoin Core node: set backendUrl to one like http://127.0.0.1:8332")]
+pub(crate) struct BadUrl(pub String);
+
+/// One call.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub method: &'static str,
+    params: Value,
+}
+
+/// A call that the node refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub code: i64,
+    /// In its own words, as far as they can be shown.
+    pub message: String,
+}
+
+/// The connection to a node.
+pub(super) struct Rpc {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    uri: Uri,
+    /// For people.
+    host: String,
+    sign_in: SignIn,
+    /// What was last signed in with.
+    authorization: Mutex<Option<Zeroizing<String>>>,
+    runtime: Handle,
+    answered_within: Duration,
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    id: u64,
+    #[serde(default)]
+    result: Value,
+    error: Option<ReplyError>,
+}
+
+#[derive(Deserialize)]
+struct ReplyError {
+    code: i64,
+    message: String,
+}
+
+/// A call with its parameters, a JSON array.
+pub(super) const fn call(method: &'static str, params: Value) -> Call {
+    Call { method, params }
+}
+
+impl Refused {
+    /// As the reason for which the chain cannot be looked at.
+    pub(super) fn down(&self, method: &str) -> ChainDown {
+        ChainDown(format!("the node refuses {method}: {} (code {})", self.message, self.code))
+    }
+}
+
+/// Reads a result.
+pub(super) fn typed<T: DeserializeOwned>(method: &str, result: Value) -> Result<T, ChainDown> {
+    serde_json::from_value(result).map_err(|error| {
+        ChainDown(format!("what the node answers to {method} makes no sense: {}", shown(&error.to_string())))
+    })
+}
+
+impl Rpc {
+    pub(super) fn new(options: &CoreOptions, runtime: Handle) -> Result<Self, BadUrl> {
+        let CoreOptions { url, sign_in, answered_within, .. } = options.clone();
+        let bad = || BadUrl(url.clone());
+        let parsed = url::Url::parse(&url).map_err(|_| bad())?;
+        let plain = parsed.username().is_empty() && parsed.password().is_none() && parsed.query().is_none();
+        let host =
+            parsed.host_str().filter(|_| plain && matches!(parsed.scheme(), "http" | "https")).ok_or_else(bad)?;
+        let host = parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let uri: Uri = parsed.as_str().parse().map_err(|_| bad())?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let tls = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .and_then(BuilderVerifierExt::with_platform_verifier)
+            .map_err(|_| bad())?
+            .with_no_client_auth();
+        let mut connector = HttpConnector::new();
+        connector.enforce_http(false);
+        connector.set_nodelay(true);
+        connector.set_connect_timeout(Some(REACHED_WITHIN));
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_FOR)
+            .build(https.wrap_connector(connector));
+        Ok(Self { client, uri, host, sign_in, authorization: Mutex::default(), runtime, answered_within })
+    }
+
+    /// Makes one call. A refusal is a reason not to go on.
+    pub(super) fn ask<T: DeserializeOwned>(&self, call: Call) -> Result<T, ChainDown> {
+        let method = call.method;
+        let result = self.try_ask(call)?.map_err(|refused| refused.down(method))?;
+        typed(method, result)
+    }
+
+    /// Makes one call, which may be refused.
+    pub(super) fn try_ask(&self, call: Call) -> Result<Result<Value, Refused>, ChainDown> {
+        let mut replies = self.batch(&[call])?;
+        replies.pop().ok_or_else(|| self.nonsense("no reply"))
+    }
+
+    /// Makes calls in one request. The replies are in their order.
+    pub(super) fn batch(&self, calls: &[Call]) -> Result<Vec<Result<Value, Refused>>, ChainDown> {
+        if calls.is_empty() {
+            return Ok(Vec::new());
+        }
+        let numbered = (0u64..).zip(calls);
+        let request: Vec<Value> = numbered
+            .map(|(id, call)| json!({ "jsonrpc": "1.0", "id": id, "method": call.method, "params": call.params }))
+            .collect();
+        let answer = self.post(Bytes::from(Value::Array(request).to_string()))?;
+        let replies: Vec<Reply> = serde_json::from_slice(&answer).map_err(|error| self.nonsense(&error.to_string()))?;
+        let in_order = (0u64..).zip(&replies).all(|(id, reply)| reply.id == id);
+        if replies.len() != calls.len() || !in_order {
+            return Err(self.nonsense("replies are missing"));
+        }
+        replies.into_iter().map(outcome).collect()
+    }
+
+    /// Posts a body and answers the body of the answer. A cookie that is refused is read anew, once.
+    fn post(&self, body: Bytes) -> Result<Bytes, ChainDown> {
+        let used = self.authorization.lock().clone();
+        let first = match &used {
+            Some(authorization) => self.post_as(authorization, body.clone())?,
+            None => None,
+        };
+        if let Some(answer) = first {
+            return Ok(answer);
+        }
+        let fresh = self.sign_in.authorization()?;
+        let answer = self.post_as(&fresh, body)?;
+        *self.authorization.lock() = answer.is_some().then_some(fresh);
+        answer.ok_or_else(|| ChainDown(format!("the node at {} answers, but {}", self.host, self.sign_in.remedy())))
+    }
+
+    /// `None` where signing in is refused.
+    fn post_as(&self, authorization: &str, body: Bytes) -> Result<Option<Bytes>, ChainDown> {
+        let mut header = HeaderValue::from_str(authorization).map_err(|_| self.nonsense("a cookie that is none"))?;
+        header.set_sensitive(true);
+        let request = Request::post(self.uri.clone())
+            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .header(AUTHORIZATION, header)
+            .body(Full::from(body))
+            .map_err(|error| self.nonsense(&error.to_string()))?;
+        let exchange = async {
+            let response = self.client.request(request).await.map_err(|error| self.unreached(&error))?;
+            let status = response.status();
+            let body = self.whole(response).await?;
+            Ok((status, body))
+        };
+        let (status, body) = self
+            .runtime
+            .block_on(async { timeout(self.answered_within, exchange).await })
+            .map_err(|_| ChainDown(format!("the node at {} did not answer in time", self.host)))??;
+        match status {
+            StatusCode::UNAUTHORIZED => Ok(None),
+            // Refusals of single calls have their own statuses; the body says which.
+            StatusCode::OK | StatusCode::INTERNAL_SERVER_ERROR | StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST => {
+                Ok(Some(body))
+            }
+            status => Err(ChainDown(format!(
+                "the node at {} answered {status}: {}",
+                self.host,
+                shown(&String::from_utf8_lossy(&body))
+            ))),
+        }
+    }
+
+    async fn whole(&self, response: Response<Incoming>) -> Result<Bytes, ChainDown> {
+        let mut body = response.into_body();
+        let mut read = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame
+                .map_err(|_| ChainDown(format!("the node at {} broke off in the middle of an answer", self.host)))?;
+            let Some(chunk) = frame.data_ref() else { continue };
+            if read.len().saturating_add(chunk.len()) > ANSWER_MAX {
+                return Err(ChainDown(format!("the node at {} sent an answer of more than 48 MiB", self.host)));
+            }
+            read.extend_from_slice(chunk);
+        }
+        Ok(Bytes::from(read))
+    }
+
+    fn unreached(&self, error: &legacy::Error) -> ChainDown {
+        let mut deepest: &dyn std::error::Error = error;
+        while let Some(source) = deepest.source() {
+            deepest = source;
+        }
+        ChainDown(format!("no connection to the node at {}: {deepest}", self.host))
+    }
+
+    fn nonsense(&self, what: &str) -> ChainDown {
+        ChainDown(format!("what answers at {} is no Bitcoin Core: {}", self.host, shown(what)))
+    }
+}
+
+fn outcome(reply: Reply) -> Result<Result<Value, Refused>, ChainDown> {
+    match reply.error {
+        None => Ok(Ok(reply.result)),
+        Some(ReplyError { code: IN_WARMUP, message }) => {
+            Err(ChainDown(format!("the node is still starting ({})", shown(&message))))
+        }
+        Some(ReplyError { code, message }) => Ok(Err(Refused { code, message: shown(&message) })),
+    }
+}
+
+/// A stranger's words, as far as they are fit for a log and a screen.
+fn shown(words: &str) -> String {
+    words.chars().filter(|c| !c.is_control()).take(SHOWN_MAX).collect()
+}

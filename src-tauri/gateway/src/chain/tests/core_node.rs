@@ -1,0 +1,236 @@
+//! What is Bitcoin Core's alone: signing in, what a look costs, looks whose answer was not stored, and old blocks.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+
+use bitcoin::{Transaction, Txid};
+use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
+use tillgate_nodes::{CoreFault, core as node};
+use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
+use tokio::runtime::Handle;
+use zeroize::Zeroizing;
+
+use super::stage::{AT_LEISURE, Backend, Stage, options};
+use crate::chain::core::{CoreChain, SignIn};
+use crate::chain::{Chain, Fact, LookRequest, TxPosition, View, WatchList};
+use crate::testing::World;
+
+/// Whatever pays these scripts, and the transactions that are not settled.
+#[derive(Default)]
+struct Watched {
+    scripts: HashSet<bitcoin::ScriptBuf>,
+    unsettled: RefCell<Vec<Transaction>>,
+    known: Vec<Txid>,
+}
+
+impl WatchList for Watched {
+    fn concerns(&self, tx: &Transaction) -> bool {
+        tx.output.iter().any(|output| self.scripts.contains(&output.script_pubkey))
+    }
+
+    fn txids(&self) -> &[Txid] {
+        &self.known
+    }
+
+    fn unsettled(&self, _: u32) -> Vec<Transaction> {
+        self.unsettled.borrow().clone()
+    }
+}
+
+fn ask(chain: &dyn Chain, token: Option<&[u8]>, birth_height: Option<u32>, watch: &Watched) -> View {
+    // A chain blocks, and its connections live on the runtime of the test.
+    tokio::task::block_in_place(|| chain.look(&LookRequest { token, birth_height, watch })).unwrap()
+}
+
+fn now(world: &World) -> i64 {
+    world.now_ms()
+}
+
+#[tokio::test]
+async fn a_cookie_that_the_node_has_renewed_is_read_anew() {
+    let stage = Stage::new(Backend::Core).await;
+    stage.node().renew_cookie().unwrap();
+    stage.world().look().await;
+    std::fs::write(stage.node().cookie_file(), "nonsense").unwrap();
+    stage.world().look().await;
+    stage.node().renew_cookie().unwrap();
+    std::fs::remove_file(stage.node().cookie_file()).unwrap();
+    let sentence = stage.world().app.watcher.look().await.unwrap_err().to_string();
+    assert!(sentence.contains("cookie file"), "{sentence}");
+    stage.node().renew_cookie().unwrap();
+    stage.world().look().await;
+}
+
+#[tokio::test]
+async fn a_user_with_a_password_may_sign_in_and_another_may_not() {
+    let stage = Stage::unlooked(Backend::Core).await;
+    for (password, may) in [(node::PASSWORD, true), ("guessed", false)] {
+        let password = Zeroizing::new(password.to_owned());
+        let sign_in = SignIn::Password { user: node::USER.to_owned(), password };
+        let options = options(stage.node(), sign_in, AT_LEISURE);
+        let chain = CoreChain::new(&options, Handle::current()).unwrap();
+        let asked = tokio::task::spawn_blocking(move || chain.identity()).await.unwrap();
+        match asked {
+            Ok(_) => assert!(may),
+            Err(error) => assert!(!may && error.to_string().contains("backendPassword"), "{error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_look_costs_the_same_however_many_addresses_are_watched() {
+    let stage = Stage::new(Backend::Core).await;
+    let world = stage.world();
+    let mut costs = Vec::new();
+    for payments in [1, 60] {
+        let mut last = world.payment().await;
+        for _ in 1..payments {
+            last = world.payment().await;
+        }
+        world.look().await;
+        let before = stage.node().requests();
+        world.look().await;
+        let idle = stage.node().requests() - before;
+        world.pay(&last, last.payment.amount_sats).await;
+        costs.push((idle, stage.node().requests() - before - idle));
+        world.mine(1).await;
+    }
+    assert_eq!(costs[0], costs[1]);
+    assert!(costs[0].0 <= 3, "an idle look: {costs:?}");
+}
+
+#[tokio::test]
+async fn what_was_replaced_or_dropped_while_the_gateway_was_off_is_told_by_the_first_look() {
+    let stage = Stage::new(Backend::Core).await;
+    let world = stage.world();
+    let (replaced, dropped) = (world.payment().await, world.payment().await);
+    let first = world.pay(&replaced, replaced.payment.amount_sats).await;
+    let second = world.pay(&dropped, dropped.payment.amount_sats).await;
+    let stage = stage
+        .restart(|world| {
+            let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+            world.sandbox().replace(first, replace, now(world)).unwrap();
+            world.sandbox().evict(second, now(world)).unwrap();
+        })
+        .await;
+    let world = stage.world();
+    world.look().await;
+    assert_eq!((world.state(&replaced), world.state(&dropped)), (New, Unconfirmed));
+    let receipts = world.gateway.store.read(|reader| reader.receipts(dropped.seq)).unwrap();
+    assert!(receipts[0].position.is_absent(), "it counts, and is missing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_was_not_stored_is_given_again() {
+    let stage = Stage::unlooked(Backend::Core).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    let watch = Watched { scripts: [payment.script.clone()].into(), ..Watched::default() };
+    let chain = world.gateway.chain.as_ref();
+    let first = ask(chain, None, None, &watch);
+    let txid = world.customer_pays(&payment, 10_000);
+    let told = |view: &View| view.txs.iter().map(|facts| facts.tx.compute_txid()).collect::<Vec<_>>();
+    let second = ask(chain, Some(&first.token), None, &watch);
+    assert_eq!(told(&second), [txid]);
+    assert_eq!(told(&ask(chain, Some(&first.token), None, &watch)), [txid], "the same question, the same answer");
+    let third = ask(chain, Some(&first.token), None, &watch);
+    let fourth = ask(chain, Some(&third.token), None, &watch);
+    assert_eq!(told(&fourth), [], "no news");
+    assert_eq!(fourth.token, third.token);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn blocks_below_the_wallets_birth_are_not_asked_for_and_a_pruned_one_that_is_needed_is_named() {
+    let stage = Stage::unlooked(Backend::Core).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    let watch = Watched { scripts: [payment.script.clone()].into(), ..Watched::default() };
+    world.customer_pays(&payment, 10_000);
+    world.sandbox().mine(300, false, now(world)).unwrap();
+    let chain = world.gateway.chain.as_ref();
+    let tip = world.sandbox().tip().unwrap().height;
+    stage.node().misbehave(CoreFault::Pruned(tip - 150));
+    let view = ask(chain, None, Some(tip - 20), &watch);
+    assert!(view.from_start && view.more && view.txs.is_empty());
+    let view = ask(chain, Some(&view.token), Some(tip - 20), &watch);
+    assert!(!view.from_start && !view.more && view.txs.is_empty());
+    assert_eq!(stage.node().asked("getblock"), 120, "a hundred blocks below the birth, for reorganisations");
+    let error = tokio::task::block_in_place(|| {
+        chain.look(&LookRequest { token: None, birth_height: Some(100), watch: &watch })
+    });
+    assert!(error.unwrap_err().to_string().contains("has pruned block 1,"), "it names the first");
+    assert_eq!(tokio::task::block_in_place(|| chain.first_block()).unwrap(), tip - 150);
+
+    // Nothing is forgotten where nobody knows of a birth.
+    stage.node().misbehave(None);
+    let (mut token, mut found, mut answers) = (None, Vec::new(), 0);
+    loop {
+        let view = ask(chain, token.as_deref(), Some(0), &watch);
+        found.extend(view.txs);
+        answers += 1;
+        token = Some(view.token);
+        if !view.more {
+            break;
+        }
+    }
+    assert_eq!(found.len(), 1);
+    assert!(answers > 5, "{answers} answers hold {tip} blocks");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_known_of_a_missing_transaction_is_unknown_and_never_no() {
+    let stage = Stage::unlooked(Backend::Core).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    let txid = world.customer_pays(&payment, 10_000);
+    let tx = world.sandbox().transaction(txid).unwrap().unwrap().tx;
+    let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+    let rival = world.sandbox().replace(txid, replace, now(world)).unwrap()[0];
+    let watch = Watched { unsettled: RefCell::new(vec![tx.clone()]), ..Watched::default() };
+    let chain = world.gateway.chain.as_ref();
+
+    let view = ask(chain, None, None, &watch);
+    let facts = &view.txs[0];
+    assert_eq!((facts.position, facts.conflict_in_mempool), (TxPosition::Absent, Fact::Yes));
+    assert_eq!(facts.conflicts, [rival]);
+
+    // Mined, and seen so: it is ruled out at that height.
+    world.sandbox().mine(1, false, now(world)).unwrap();
+    let height = world.sandbox().tip().unwrap().height;
+    let view = ask(chain, Some(&view.token), None, &watch);
+    assert_eq!((view.txs[0].conflict_in_chain, view.txs[0].conflict_height), (Fact::Yes, Some(height)));
+
+    // A while later, asked by somebody who has seen nothing of it: its input is gone, and a node does not say by what.
+    world.sandbox().mine(30, false, now(world)).unwrap();
+    let later = ask(chain, None, None, &watch);
+    let facts = &later.txs[0];
+    assert_eq!(
+        (facts.conflict_in_chain, facts.conflict_height, facts.conflict_in_mempool),
+        (Fact::Unknown, None, Fact::Unknown)
+    );
+}
+
+#[tokio::test]
+async fn the_fee_rate_is_the_estimate_and_where_there_is_none_what_is_relayed() {
+    let stage = Stage::new(Backend::Core).await;
+    let world = stage.world();
+    for (estimate, rate) in [(Some(37), 37), (Some(0), 1), (None, 2)] {
+        world.sandbox().set_faults(FaultsPatch { fee_rate_sat_vb: Some(estimate), ..FaultsPatch::default() }).unwrap();
+        let named = world.gateway.fee_rate_now().await.unwrap();
+        assert_eq!(named, bitcoin::FeeRate::from_sat_per_vb_u32(rate));
+    }
+}
+
+#[tokio::test]
+async fn a_payment_is_seen_in_the_mempool_confirmed_and_reversed_through_a_node() {
+    let stage = Stage::new(Backend::Core).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), Confirmed);
+    world.sandbox().reorg(1, false, now(world)).unwrap();
+    world.look().await;
+    assert_eq!(world.state(&payment), tillgate_domain::payment::PaymentState::Invalid);
+}

@@ -1,0 +1,120 @@
+//! A node that misbehaves in any way leaves what is known as it was, and is told about in a sentence; once it behaves,
+//! the next look makes up for all of it.
+
+use std::time::Duration;
+
+use bitcoin::Network;
+use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
+use tillgate_nodes::CoreFault;
+
+use super::stage::{AT_LEISURE, Backend, Stage};
+use crate::testing::HALF_AN_HOUR_MS;
+
+const TOO_LATE: &str = "did not answer in time";
+
+/// Every way, and words of the sentence.
+fn faults() -> Vec<(CoreFault, &'static str)> {
+    let soon = Duration::from_millis(100);
+    vec![
+        (CoreFault::Slow(Duration::from_secs(60)), TOO_LATE),
+        (CoreFault::Dripping(soon), TOO_LATE),
+        (CoreFault::Silent, TOO_LATE),
+        (CoreFault::CutOff, "broke off in the middle"),
+        (CoreFault::Closed, "no connection"),
+        (CoreFault::SignInRefused, "refuses the cookie"),
+        (CoreFault::QueueFull, "503"),
+        (CoreFault::NotJson, "is no Bitcoin Core"),
+        (CoreFault::WrongTypes, "makes no sense"),
+        (CoreFault::ShortBatches, "replies are missing"),
+        (CoreFault::Warmup, "still starting"),
+        (CoreFault::MempoolLoading, "loading its mempool"),
+        (CoreFault::InitialBlockDownload, "downloading the chain"),
+        (CoreFault::HeadersAhead(144), "catching up"),
+        (CoreFault::OtherNetwork(Network::Bitcoin), "is on bitcoin, and the setting network says regtest"),
+        (CoreFault::OlderTip(200), "it is behind"),
+        (CoreFault::ForgedTransactions, "its transactions are not its own"),
+        (CoreFault::NoProofOfWork, "no work was done"),
+        (CoreFault::BrokenLink, "does not follow"),
+        (CoreFault::Pruned(1_000), "has pruned block"),
+    ]
+}
+
+#[tokio::test]
+async fn whatever_a_node_does_nothing_is_judged_by_it_and_the_next_look_makes_up_for_it() {
+    for (fault, words) in faults() {
+        let stage = Stage::new(Backend::Core).await;
+        let (world, node) = (stage.world(), stage.node());
+        let (paid, unpaid) = (world.payment().await, world.payment().await);
+        world.pay(&paid, paid.payment.amount_sats).await;
+        assert_eq!(world.state(&paid), Unconfirmed);
+        let before = world.gateway.store.read(|reader| reader.watched_chain()).unwrap();
+
+        world.customer_pays(&unpaid, unpaid.payment.amount_sats);
+        world.sandbox().mine(1, false, world.now_ms()).unwrap();
+        node.misbehave(fault.clone());
+        world.advance_clock_ms(HALF_AN_HOUR_MS + 60_000);
+        if words == TOO_LATE {
+            stage.wait(Duration::from_millis(300));
+        }
+        let looked = world.app.watcher.look().await;
+        let sentence = looked.map_err(|error| error.to_string()).expect_err(&format!("{fault:?} was believed"));
+        assert!(sentence.contains(words), "{fault:?}: {sentence}");
+        assert_eq!(world.gateway.last_look.status().error, Some(sentence));
+        assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, New), "{fault:?}");
+        assert_eq!(world.gateway.store.read(|reader| reader.watched_chain()).unwrap(), before, "{fault:?}");
+
+        node.misbehave(None);
+        if words == TOO_LATE {
+            stage.wait(AT_LEISURE);
+        }
+        world.look().await;
+        assert_eq!((world.state(&paid), world.state(&unpaid)), (Confirmed, Confirmed), "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_without_an_end_is_cut_off() {
+    let stage = Stage::new(Backend::Core).await;
+    let world = stage.world();
+    stage.node().misbehave(CoreFault::Flood);
+    let sentence = world.app.watcher.look().await.unwrap_err().to_string();
+    assert!(sentence.contains("more than 48 MiB"), "{sentence}");
+    stage.node().misbehave(None);
+    world.look().await;
+}
+
+#[tokio::test]
+async fn a_forged_transaction_of_the_mempool_pays_nobody() {
+    let stage = Stage::new(Backend::Core).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    stage.node().misbehave(CoreFault::ForgedTransactions);
+    world.customer_pays(&payment, payment.payment.amount_sats / 2);
+    let sentence = world.app.watcher.look().await.unwrap_err().to_string();
+    assert!(sentence.contains("is another"), "{sentence}");
+    assert_eq!(world.state(&payment), New);
+}
+
+#[tokio::test]
+async fn a_node_of_another_network_is_refused_before_anything_is_written() {
+    let stage = Stage::unlooked(Backend::Core).await;
+    let world = stage.world();
+    stage.node().misbehave(CoreFault::OtherNetwork(Network::Signet));
+    let sentence = world.app.watcher.look().await.unwrap_err().to_string();
+    assert!(sentence.contains("is on signet, and the setting network says regtest"), "{sentence}");
+    assert_eq!(world.gateway.store.read(|reader| reader.watched_chain()).unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_node_whose_tip_stands_still_is_only_late() {
+    let stage = Stage::new(Backend::Core).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    stage.node().misbehave(CoreFault::OlderTip(world.sandbox().tip().unwrap().height));
+    world.customer_pays(&payment, payment.payment.amount_sats);
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), New, "it shows neither the transaction nor the block");
+    stage.node().misbehave(None);
+    world.look().await;
+    assert_eq!(world.state(&payment), Confirmed);
+}

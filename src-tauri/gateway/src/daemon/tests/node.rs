@@ -1,0 +1,173 @@
+//! A gateway whose chain a node of the merchant's own shows, and production before it is set up.
+
+use std::collections::BTreeMap;
+
+use tillgate_nodes::{CoreNode, core as node};
+use tillgate_sandbox::Sandbox;
+
+use super::*;
+use crate::console::doctor::Doctor;
+use crate::console::settings::{GetSetting, UnsetSetting};
+use crate::machine::clock::machine_now;
+use crate::machine::secrets::Secret;
+use crate::payments::{Author, CreateError, Draft, create};
+use crate::settings::Override;
+use crate::store::notify_hosts::NotifyHosts;
+
+fn on_regtest(folder: &Path) -> Options {
+    let network = Override { value: "regtest".to_owned(), by: "TILLGATE_NETWORK".to_owned() };
+    Options { overrides: BTreeMap::from([("network".to_owned(), network)]), ..options(folder, Environment::Test) }
+}
+
+/// A node over a chain of its own.
+fn start_node(folder: &Path) -> (Arc<Sandbox>, CoreNode) {
+    let sandbox = Arc::new(Sandbox::open(&folder.join("chain.db"), machine_now().ms()).unwrap());
+    let node = CoreNode::start(Arc::clone(&sandbox), folder, Box::new(|| machine_now().ms())).unwrap();
+    (sandbox, node)
+}
+
+async fn set(app: &Arc<App>, name: &str, value: &str) -> Result<serde_json::Value, String> {
+    let set = SetSetting { name: name.to_owned(), value: value.to_owned() };
+    dispatch(app, set.into(), &Actor::command_line()).await.map_err(|error| error.to_string())
+}
+
+/// What the doctor says of the chain.
+async fn chain_check(app: &Arc<App>) -> (bool, String) {
+    let found = dispatch(app, Doctor {}.into(), &Actor::command_line()).await.unwrap();
+    let check = found["checks"].as_array().unwrap().iter().find(|check| check["name"] == "chain").unwrap();
+    (check["ok"] == true, check["message"].as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn a_node_that_the_settings_name_is_asked_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sandbox, node) = start_node(folder.path());
+    let app = super::super::open(on_regtest(folder.path())).await.unwrap();
+    assert!(app.gateway.sandbox.is_none());
+    let (ok, why) = chain_check(&app).await;
+    assert!(!ok && why.contains("no Bitcoin backend is set"), "{why}");
+
+    set(&app, "backendUrl", &node.url()).await.unwrap();
+    let (ok, why) = chain_check(&app).await;
+    assert!(!ok && why.contains("backendCookieFile"), "{why}");
+    set(&app, "backendCookieFile", node.cookie_file().to_str().unwrap()).await.unwrap();
+    app.watcher.look().await.unwrap();
+    let height = sandbox.tip().unwrap().height;
+    assert_eq!(app.gateway.last_look.status().tip.unwrap().height, height);
+    assert_eq!(chain_check(&app).await, (true, format!("the backend answers, its best block is {height}")));
+
+    // By user and password, which is told to nobody.
+    set(&app, "backendUser", node::USER).await.unwrap();
+    assert!(chain_check(&app).await.1.contains("backendPassword -"));
+    let answer = set(&app, "backendPassword", node::PASSWORD).await.unwrap();
+    let get = GetSetting { name: "backendPassword".to_owned() };
+    let shown = dispatch(&app, get.into(), &Actor::command_line()).await.unwrap();
+    for told in [answer, shown] {
+        assert!(told["value"] == "" && !told.to_string().contains(node::PASSWORD), "{told}");
+    }
+    app.watcher.look().await.unwrap();
+    assert!(chain_check(&app).await.0);
+    let unset = UnsetSetting { name: "backendPassword".to_owned() };
+    dispatch(&app, unset.into(), &Actor::command_line()).await.unwrap();
+    assert!(!chain_check(&app).await.0);
+    for kept in std::fs::read_dir(app.gateway.data_dir.path()).unwrap() {
+        let kept = std::fs::read(kept.unwrap().path()).unwrap_or_default();
+        let words = node::PASSWORD.as_bytes();
+        assert!(!kept.windows(words.len()).any(|window| window == words), "it was kept beside the secrets");
+    }
+}
+
+#[tokio::test]
+async fn a_doctor_names_a_node_that_is_not_synchronised_or_has_pruned_what_is_needed() {
+    use tillgate_nodes::CoreFault;
+
+    let folder = tempfile::tempdir().unwrap();
+    let (sandbox, node) = start_node(folder.path());
+    let app = super::super::open(on_regtest(folder.path())).await.unwrap();
+    set(&app, "backendUrl", &node.url()).await.unwrap();
+    set(&app, "backendCookieFile", node.cookie_file().to_str().unwrap()).await.unwrap();
+    ensure_wallet(&app.gateway).await.unwrap();
+    app.gateway.store.write(|tx| tx.set_birth_height(30)).await.unwrap();
+    for (fault, words) in [
+        (CoreFault::OtherNetwork(bitcoin::Network::Bitcoin), "the setting network says regtest"),
+        (CoreFault::InitialBlockDownload, "is downloading the chain"),
+        (CoreFault::HeadersAhead(3), "is catching up"),
+        (CoreFault::MempoolLoading, "loading its mempool"),
+        (CoreFault::Pruned(31), "the wallet began at block 30"),
+    ] {
+        node.misbehave(fault.clone());
+        let (ok, why) = chain_check(&app).await;
+        assert!(!ok && why.contains(words), "{fault:?}: {why}");
+    }
+    node.misbehave(CoreFault::Pruned(30));
+    assert!(chain_check(&app).await.0);
+    drop(sandbox);
+}
+
+#[tokio::test]
+async fn a_wallet_stays_on_the_chain_that_it_was_made_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_sandbox, node) = start_node(folder.path());
+    let app = super::super::open(options(folder.path(), Environment::Test)).await.unwrap();
+    set(&app, "network", "regtest").await.unwrap();
+    for (network, why) in [("bitcoin", "must be bitcoin in production"), ("mainnet", "must be")] {
+        let refused = set(&app, "network", network).await.unwrap_err();
+        assert!(refused.contains(why), "{refused}");
+    }
+    set(&app, "backendUrl", &node.url()).await.unwrap();
+    set(&app, "backendCookieFile", node.cookie_file().to_str().unwrap()).await.unwrap();
+    drop(app);
+    let app = super::super::open(options(folder.path(), Environment::Test)).await.unwrap();
+    run_and_stop(Arc::clone(&app), on_loopback()).await.unwrap();
+    assert!(app.gateway.sandbox.is_none() && app.gateway.wallet.get().is_some());
+    let birth = app.gateway.store.read(|reader| reader.birth_height()).unwrap();
+    assert_eq!(birth, app.gateway.last_look.status().tip.map(|tip| tip.height), "before it no address was given");
+    let refused = set(&app, "network", "sandbox").await.unwrap_err();
+    assert!(refused.contains("network is fixed since the wallet was made"), "{refused}");
+    drop(app);
+
+    let mut back = on_regtest(folder.path());
+    back.overrides.get_mut("network").unwrap().value = "sandbox".to_owned();
+    let refused = super::super::open(back).await.map(|_| ()).unwrap_err();
+    assert!(matches!(refused, OpenError::OtherChain { chosen: "sandbox", .. }), "{refused}");
+    assert_eq!(refused.concerns(), "chain");
+}
+
+#[tokio::test]
+async fn other_backends_are_refused_with_the_one_that_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = open(folder.path()).await;
+    for name in ["electrum", "esplora"] {
+        let refused = set(&app, "backend", name).await.unwrap_err();
+        assert!(refused.contains("core: this version knows no other"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn production_starts_without_wallet_and_backend_and_takes_no_payment() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("secrets");
+    let secrets = SecretsLocation::File { file, passphrase: Secret::new("a passphrase".to_owned()) };
+    let production = Options { secrets, ..options(folder.path(), Environment::Production) };
+    let app = super::super::open(production).await.unwrap();
+    let served = run_and_stop(Arc::clone(&app), on_loopback()).await.unwrap();
+    assert!(served.api.ends_with("/v2"));
+    assert!(app.gateway.wallet.get().is_none(), "its owner makes it");
+    let why = app.gateway.last_look.status().error.unwrap();
+    assert!(why.contains("no Bitcoin backend is set"), "{why}");
+    let author = Author {
+        key_id: None,
+        label: "shop".to_owned(),
+        notification_url_optional: true,
+        notify_hosts: NotifyHosts::default(),
+    };
+    let draft = Draft {
+        amount: Some("10.00".into()),
+        currency: Some("USD".into()),
+        message: Some("".into()),
+        merchant_transaction_id: Some("".into()),
+        ..Draft::default()
+    };
+    let refused = create(&app.gateway, author, draft, None).await.map(|_| ()).unwrap_err();
+    assert!(matches!(refused, CreateError::WalletNotReady), "{refused}");
+}

@@ -1,0 +1,23 @@
+//! The call that tells of exchange rates: parse, ask, render.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use tillgate_domain::permission::Permission;
+
+use super::Http;
+use super::auth::Caller;
+use super::error::Failure;
+use super::respond::json_answer;
+use crate::records::rates_record;
+
+/// `GET /v2/rates`
+pub(super) async fn get(State(http): State<Arc<Http>>, caller: Caller) -> Result<Response, Failure> {
+    caller.may(Permission::PaymentsRead)?;
+    let gateway = &http.app.gateway;
+    let settings = gateway.settings.snapshot();
+    // From memory: nothing blocks.
+    let rows = gateway.rates.rows_of(&settings.currencies, gateway.clock.now());
+    Ok(json_answer(rates_record(&rows, settings.spread_per_mille)))
+}

@@ -1,0 +1,38 @@
+//! The way out to other machines: connections over which only so many bytes are read, TLS by the system's certificates,
+//! a proxy where one is set, and a sentence about what went wrong. It follows no redirect, takes no proxy from the
+//! environment, and decompresses nothing.
+
+mod counted;
+mod failure;
+mod proxy;
+
+use std::sync::Arc;
+
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use rustls::ClientConfig;
+use rustls_platform_verifier::BuilderVerifierExt as _;
+
+pub(crate) use counted::{Budget, TooMuch};
+pub(crate) use failure::sentence;
+pub(crate) use proxy::Proxy;
+
+use counted::Connector;
+
+/// What makes connections for `http` and `https`.
+pub(crate) type Outgoing = HttpsConnector<Connector>;
+
+/// TLS that trusts whom the system trusts.
+///
+/// # Errors
+/// When the system's certificates cannot be read.
+pub(crate) fn tls() -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(config.with_platform_verifier()?.with_no_client_auth())
+}
+
+/// Makes connections, all of them through `proxy` where there is one.
+pub(crate) fn connector(tls: ClientConfig, proxy: Option<Proxy>) -> Outgoing {
+    let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
+    https.wrap_connector(Connector::new(proxy))
+}

@@ -1,0 +1,91 @@
+//! Public sources of exchange rates. Each is one site: where it is, what it is asked, and one pure function from the text
+//! that it answers to quotes. None needs a key, and none learns more than that somebody asks.
+
+mod answer;
+mod bitstamp;
+mod coinbase;
+mod coingecko;
+mod fetch;
+mod kraken;
+mod mempool;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tillgate_domain::money::Currency;
+use tillgate_domain::rates::NoAnswer;
+
+use super::{Answer, Failed, Question, RateRules, RateSource, Said};
+use answer::{Quoted, Unreadable};
+use fetch::{Fetched, Fetcher};
+
+/// How long a site may take to answer, from the first byte out to the last byte in.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+
+/// The names of all sites, in the order in which they are listed.
+pub(crate) const LIVE_SOURCES: [&str; 5] =
+    [kraken::SITE.name, coinbase::SITE.name, bitstamp::SITE.name, coingecko::SITE.name, mempool::SITE.name];
+
+const SITES: [&Site; 5] = [&kraken::SITE, &coinbase::SITE, &bitstamp::SITE, &coingecko::SITE, &mempool::SITE];
+
+/// A public server that quotes.
+struct Site {
+    /// Its name in the setting `rateSources` and in certificates.
+    name: &'static str,
+    /// Where it is: scheme and host.
+    base: &'static str,
+    /// The path and query that ask for these currencies; `None` where it has none of them.
+    path: fn(&[Currency]) -> Option<String>,
+    /// What it answered, read strictly. A currency that it does not have is left out.
+    read: fn(&str, &[Currency]) -> Result<Vec<Quoted>, Unreadable>,
+}
+
+/// One site as a source.
+struct Live {
+    site: &'static Site,
+    /// [`Site::base`], but for tests.
+    base: String,
+    fetcher: Arc<Fetcher>,
+}
+
+/// All sites.
+pub(super) fn public() -> Vec<Box<dyn RateSource>> {
+    let fetcher = Arc::new(Fetcher::new(ANSWER_WITHIN));
+    let live = |site: &'static Site| -> Box<dyn RateSource> {
+        Box::new(Live { site, base: site.base.to_owned(), fetcher: Arc::clone(&fetcher) })
+    };
+    SITES.into_iter().map(live).collect()
+}
+
+impl RateSource for Live {
+    fn name(&self) -> &'static str {
+        self.site.name
+    }
+
+    fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
+        Box::pin(async move {
+            let rules = question.rules;
+            let Some(path) = (self.site.path)(&rules.currencies) else { return Ok(Vec::new()) };
+            let fetched = self.fetcher.get(&format!("{}{path}", self.base), rules.proxy.as_ref()).await?;
+            let quoted = fetched.text().and_then(|text| (self.site.read)(text, &rules.currencies));
+            let quoted =
+                quoted.map_err(|unreadable| Failed { why: unreadable.to_string(), kind: NoAnswer::Refused })?;
+            Ok(quoted.into_iter().map(|quoted| said(quoted, &fetched, question)).collect())
+        })
+    }
+
+    fn is_chosen(&self, rules: &RateRules) -> bool {
+        rules.fixed.is_empty() && rules.sources.contains(&self.site.name)
+    }
+}
+
+/// A quote with its time on our clock: that of the question, less its age as the server tells it. So our clock may be
+/// wrong, and no source can make its quote younger than the question.
+fn said(quoted: Quoted, fetched: &Fetched, Question { at, .. }: Question<'_>) -> Said {
+    let age_ms = quoted.at.map_or(0, |quoted_at| fetched.date.unwrap_or(at).ms().saturating_sub(quoted_at.ms()).max(0));
+    let age_ms = age_ms.saturating_add(fetched.cached_ms);
+    Said { currency: quoted.currency, price: quoted.price, at: at.plus_ms(age_ms.saturating_neg()) }
+}
+
+#[cfg(test)]
+mod tests;

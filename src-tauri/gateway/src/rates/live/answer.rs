@@ -1,0 +1,104 @@
+//! What all answers of public sources have in common: JSON, read by the reader that takes no name twice, and prices that
+//! never pass through a float.
+
+use rust_decimal::Decimal;
+use serde_json::value::RawValue;
+use tillgate_domain::money::Currency;
+use tillgate_domain::rates::parse_price;
+use tillgate_domain::time::Timestamp;
+
+use crate::json::JsonObject;
+
+/// Characters of a server's own words that are passed on.
+const WORDS_MAX: usize = 200;
+
+/// What a source quotes for one currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Quoted {
+    pub(super) currency: Currency,
+    /// Units for one Bitcoin.
+    pub(super) price: Decimal,
+    /// When, by the source's own clock, if it says so.
+    pub(super) at: Option<Timestamp>,
+}
+
+/// An answer that is not what the source's description promises. Nothing of it is used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unreadable {
+    /// Not a JSON text of the right form.
+    #[error("the answer is not the JSON that was expected: {0}")]
+    NotJson(String),
+    /// Something is missing that is always there.
+    #[error("the answer has no {0}")]
+    Missing(&'static str),
+    /// A number is none, or absurd.
+    #[error("the answer's {what} {why}")]
+    Number {
+        /// Which.
+        what: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The source says itself that something is wrong.
+    #[error("the source reports: {0}")]
+    Reported(String),
+    /// It speaks of something else than Bitcoin.
+    #[error("the answer is not about Bitcoin")]
+    OtherAsset,
+}
+
+/// Reads a JSON object.
+pub(super) fn object(json: &str) -> Result<JsonObject<'_>, Unreadable> {
+    JsonObject::parse(json.as_bytes()).map_err(|error| Unreadable::NotJson(words(&error.to_string())))
+}
+
+/// Reads a JSON array into the texts of its items.
+pub(super) fn array(json: &str) -> Result<Vec<&RawValue>, Unreadable> {
+    serde_json::from_str(json).map_err(|error| Unreadable::NotJson(words(&error.to_string())))
+}
+
+/// A member that is an object.
+pub(super) fn member<'a>(of: &JsonObject<'a>, name: &'static str) -> Result<JsonObject<'a>, Unreadable> {
+    object(of.get(name).ok_or(Unreadable::Missing(name))?)
+}
+
+/// A price that is written as a JSON string.
+pub(super) fn price_in_string(json: &str, what: &str) -> Result<Decimal, Unreadable> {
+    let inner = json.strip_prefix('"').and_then(|json| json.strip_suffix('"'));
+    price(inner.ok_or_else(|| not_a_number(what, "is not a string that holds a number"))?, what)
+}
+
+/// A price that is written as a JSON number.
+pub(super) fn price_in_number(json: &str, what: &str) -> Result<Decimal, Unreadable> {
+    if json.starts_with('"') {
+        return Err(not_a_number(what, "is a string, not a number"));
+    }
+    price(json, what)
+}
+
+/// A time in whole seconds since 1970, as a JSON number or in a string as the source has it.
+pub(super) fn seconds(json: &str, what: &'static str) -> Result<Timestamp, Unreadable> {
+    let seconds: Option<u32> = json.parse().ok();
+    let seconds = seconds.filter(|_| json.bytes().all(|byte| byte.is_ascii_digit()));
+    seconds
+        .map(|seconds| Timestamp::from_ms(i64::from(seconds).saturating_mul(1_000)))
+        .ok_or_else(|| not_a_number(what, "is no time in seconds"))
+}
+
+/// The same in a string.
+pub(super) fn seconds_in_string(json: &str, what: &'static str) -> Result<Timestamp, Unreadable> {
+    seconds(json.trim_matches('"'), what)
+}
+
+/// The beginning of what a server says, fit to be shown.
+pub(super) fn words(text: &str) -> String {
+    text.chars().filter(|one| !one.is_control()).take(WORDS_MAX).collect()
+}
+
+fn price(text: &str, what: &str) -> Result<Decimal, Unreadable> {
+    parse_price(text).map_err(|error| not_a_number(what, &error.to_string()))
+}
+
+fn not_a_number(what: &str, why: &str) -> Unreadable {
+    Unreadable::Number { what: what.to_owned(), why: why.to_owned() }
+}

@@ -1,0 +1,159 @@
+//! One question over HTTP: 200 and a text of bounded size in bounded time, or a sentence about what there was instead. No
+//! redirect is followed, nothing is decompressed, no connection is used twice.
+
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, Empty};
+use hyper::body::Bytes;
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, AGE, CONTENT_ENCODING, DATE, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT,
+};
+use hyper::{HeaderMap, Request, StatusCode};
+use hyper_util::client::legacy;
+use hyper_util::rt::TokioExecutor;
+use parking_lot::Mutex;
+use rustls::ClientConfig;
+use tillgate_domain::rates::NoAnswer;
+use tillgate_domain::time::Timestamp;
+use tokio::time::timeout;
+
+use super::answer::Unreadable;
+use crate::machine::clock::machine_now;
+use crate::machine::outgoing::{self, Proxy, TooMuch, sentence};
+use crate::rates::Failed;
+
+/// A cache that says an answer is older than a day is believed as if it had said a day: stale either way.
+const CACHED_MAX_S: i64 = 24 * 3_600;
+
+/// Asks servers.
+pub(super) struct Fetcher {
+    within: Duration,
+    /// Read from the system when it is first needed, which in the sandbox is never.
+    tls: Mutex<Option<ClientConfig>>,
+}
+
+/// What a server answered.
+#[derive(Debug)]
+pub(super) struct Fetched {
+    body: Bytes,
+    /// When the answer was made, by the server's clock.
+    pub(super) date: Option<Timestamp>,
+    /// How long a cache had it.
+    pub(super) cached_ms: i64,
+}
+
+impl Fetched {
+    /// The answer's text.
+    pub(super) fn text(&self) -> Result<&str, Unreadable> {
+        std::str::from_utf8(&self.body).map_err(|_| Unreadable::NotJson("it is not UTF-8".to_owned()))
+    }
+}
+
+impl Fetcher {
+    /// One that gives servers so long for a whole answer.
+    pub(super) fn new(within: Duration) -> Self {
+        Self { within, tls: Mutex::default() }
+    }
+
+    /// Asks for `url`, through `proxy` where there is one: not even the server's name is resolved here then.
+    ///
+    /// # Errors
+    /// What there was instead of an answer.
+    pub(super) async fn get(&self, url: &str, proxy: Option<&Proxy>) -> Result<Fetched, Failed> {
+        let unreachable = |why: String| Failed { why, kind: NoAnswer::Unreachable };
+        let tls =
+            self.tls().map_err(|error| unreachable(format!("the system's certificates cannot be read: {error}")))?;
+        let request = request(url).ok_or_else(|| unreachable("the URL cannot be used".to_owned()))?;
+        // Made for this question: a minute passes until the next, and what one proxy or setting left is no other's.
+        let client = legacy::Client::builder(TokioExecutor::new())
+            .pool_max_idle_per_host(0)
+            .build(outgoing::connector(tls, proxy.cloned()));
+        let ask = async {
+            let response = client.request(request).await.map_err(|error| unreachable(sentence(&error, url)))?;
+            let (head, body) = response.into_parts();
+            check(head.status, &head.headers)?;
+            // The connection gives no more bytes than are read of one answer.
+            let body = body.collect().await.map_err(|error| unreachable(cut_off(&error)))?;
+            Ok(Fetched { body: body.to_bytes(), date: date(&head.headers), cached_ms: cached_ms(&head.headers) })
+        };
+        let late = |_| unreachable(format!("the server did not answer within {} seconds", self.within.as_secs()));
+        timeout(self.within, ask).await.map_err(late)?
+    }
+
+    fn tls(&self) -> Result<ClientConfig, rustls::Error> {
+        let mut tls = self.tls.lock();
+        match tls.as_ref() {
+            Some(config) => Ok(config.clone()),
+            None => Ok(tls.insert(outgoing::tls()?).clone()),
+        }
+    }
+}
+
+fn request(url: &str) -> Option<Request<Empty<Bytes>>> {
+    let uri: hyper::Uri = url.parse().ok()?;
+    Request::get(uri)
+        .header(ACCEPT, HeaderValue::from_static("application/json"))
+        .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
+        .header(USER_AGENT, HeaderValue::from_static(concat!("Tillgate/", env!("CARGO_PKG_VERSION"))))
+        .body(Empty::new())
+        .ok()
+}
+
+fn check(status: StatusCode, headers: &HeaderMap) -> Result<(), Failed> {
+    let refused = |why: String| Failed { why, kind: NoAnswer::Refused };
+    if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+        let kind = NoAnswer::TooOften { wait_ms: retry_after_ms(headers) };
+        return Err(Failed { why: format!("the server answered {status}"), kind });
+    }
+    if status.is_redirection() {
+        return Err(refused(format!("the server redirects elsewhere ({status}), which is not followed")));
+    }
+    if status != StatusCode::OK {
+        return Err(refused(format!("the server answered {status}")));
+    }
+    match headers.get(CONTENT_ENCODING) {
+        Some(encoding) if encoding != "identity" => {
+            Err(refused("the server compressed its answer, which is not read".to_owned()))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// How long the server wants to be left alone: seconds, or a date by its own clock.
+fn retry_after_ms(headers: &HeaderMap) -> Option<i64> {
+    let text = text(headers, RETRY_AFTER)?;
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // Too many digits for a number are a long time.
+        return Some(text.parse::<i64>().unwrap_or(i64::MAX).saturating_mul(1_000));
+    }
+    let until = Timestamp::parse_http_date(text).ok()?;
+    let from = date(headers).unwrap_or_else(machine_now);
+    Some(until.ms().saturating_sub(from.ms()).max(0))
+}
+
+fn date(headers: &HeaderMap) -> Option<Timestamp> {
+    Timestamp::parse_http_date(text(headers, DATE)?).ok()
+}
+
+fn cached_ms(headers: &HeaderMap) -> i64 {
+    let seconds = text(headers, AGE).map(|text| text.parse::<u32>().map_or(CACHED_MAX_S, i64::from));
+    seconds.unwrap_or(0).min(CACHED_MAX_S).saturating_mul(1_000)
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok().map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// Why an answer ended before its end.
+fn cut_off(error: &hyper::Error) -> String {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        if let Some(io) = error.downcast_ref::<std::io::Error>()
+            && let Some(too_much) = io.get_ref().and_then(|inner| inner.downcast_ref::<TooMuch>())
+        {
+            return too_much.to_string();
+        }
+        cause = error.source();
+    }
+    "the answer was cut off".to_owned()
+}

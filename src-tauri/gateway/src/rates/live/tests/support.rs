@@ -1,0 +1,116 @@
+//! Servers on loopback that answer as a test has them, and what is asked of a source.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rust_decimal::Decimal;
+use tillgate_domain::money::Currency;
+use tillgate_domain::time::Timestamp;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::super::{Fetcher, Live, Site};
+use crate::machine::outgoing::Proxy;
+use crate::rates::{Failed, Question, RateRules, RateSource, Said};
+
+/// How long servers that never answer are waited for.
+pub const SHORT: Duration = Duration::from_millis(300);
+
+/// Longer than anything here takes; only a failing test waits for it.
+pub const PATIENT: Duration = Duration::from_secs(20);
+
+/// The question's moment in these tests.
+pub const ASKED_AT: Timestamp = Timestamp::from_ms(1_800_000_000_000);
+
+pub fn currencies(codes: &[&str]) -> Vec<Currency> {
+    codes.iter().map(|code| Currency::from_code(code).unwrap()).collect()
+}
+
+pub fn rules(codes: &[&str], sources: &[&'static str]) -> RateRules {
+    RateRules {
+        min_fresh_sources: 1,
+        currencies: currencies(codes),
+        sources: sources.to_vec(),
+        fixed: Vec::new(),
+        proxy: None,
+    }
+}
+
+/// A site that is somewhere else than in the world.
+pub fn live(site: &'static Site, base: &str, within: Duration) -> Live {
+    Live { site, base: base.to_owned(), fetcher: Arc::new(Fetcher::new(within)) }
+}
+
+/// What a site at `base` says in US dollars, and when.
+pub async fn ask(site: &'static Site, base: &str, within: Duration) -> Result<Vec<(Decimal, Timestamp)>, Failed> {
+    ask_through(site, base, within, None).await
+}
+
+/// The same through a proxy.
+pub async fn ask_through(
+    site: &'static Site,
+    base: &str,
+    within: Duration,
+    proxy: Option<Proxy>,
+) -> Result<Vec<(Decimal, Timestamp)>, Failed> {
+    let rules = RateRules { proxy, ..rules(&["USD"], &[site.name]) };
+    let source = live(site, base, within);
+    let said = source.ask(Question { at: ASKED_AT, rules: &rules }).await?;
+    Ok(said.into_iter().map(|Said { price, at, .. }| (price, at)).collect())
+}
+
+/// A whole HTTP answer.
+pub fn answer(head: &str, body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// A server, and how many connections came.
+pub struct Server {
+    pub base: String,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Server {
+    /// One that reads a request's head and then does as it is told.
+    pub async fn that<F>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = io::Result<()>> + Send + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let connections = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&connections);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                counter.fetch_add(1, Ordering::SeqCst);
+                if read_head(&mut stream).await.is_ok() {
+                    tokio::spawn(serve(stream));
+                }
+            }
+        });
+        Self { base, connections }
+    }
+
+    /// One that always answers this.
+    pub async fn answering(bytes: Vec<u8>) -> Self {
+        Self::that(move |mut stream| {
+            let bytes = bytes.clone();
+            async move { stream.write_all(&bytes).await }
+        })
+        .await
+    }
+
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+async fn read_head(stream: &mut TcpStream) -> io::Result<()> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await?);
+    }
+    Ok(())
+}

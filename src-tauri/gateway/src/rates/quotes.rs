@@ -1,0 +1,264 @@
+//! The newest quotes of all sources, the rates of this moment, and when each source is asked next. In memory alone.
+
+use std::collections::BTreeMap;
+
+use rust_decimal::Decimal;
+use tillgate_domain::money::{Currency, Rate};
+use tillgate_domain::rates::{self, ASKED_EVERY_MS, Judged, Known, Quote, Verdict, asked_again_after_ms};
+use tillgate_domain::time::Timestamp;
+
+use super::{Failed, RateUnavailable, Said, certificate};
+use crate::store::rates::StoredRate;
+
+/// A rate that nothing used is stored at most this often, for the time after a restart.
+const LAST_KNOWN_STORED_EVERY_MS: i64 = 10 * 60_000;
+
+#[derive(Default)]
+pub(super) struct Quotes {
+    by_currency: BTreeMap<Currency, BTreeMap<&'static str, Quote>>,
+    last_known: BTreeMap<Currency, LastKnown>,
+    sources: BTreeMap<&'static str, SourceState>,
+}
+
+struct LastKnown {
+    known: StoredRate,
+    /// While it may be answered as it is; `None` where the quotes make no rate any more.
+    holds: Option<Holds>,
+    /// `at` of the one that the database holds.
+    stored_at: Option<Timestamp>,
+}
+
+/// How asking a source goes.
+#[derive(Default)]
+struct SourceState {
+    answered_at: Option<Timestamp>,
+    /// Since its last answer.
+    failures: u32,
+    failed: Option<String>,
+    due_at: Option<Timestamp>,
+}
+
+/// A currency's rate at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RatesRow {
+    pub currency: Currency,
+    /// The rate, or the last one known where none may be used; `None` where none was ever known.
+    pub rate: Option<Rate>,
+    /// The time of the oldest quote that the rate is made of; `None` where no price may rest on it.
+    pub fresh_at: Option<Timestamp>,
+    /// Each source's quote, and what became of it.
+    pub quotes: Vec<(Quote, Verdict)>,
+}
+
+impl RatesRow {
+    /// Sources that are left out because they stray too far from the others.
+    pub(crate) fn strays(&self) -> impl Iterator<Item = &'static str> {
+        self.quotes.iter().filter(|(_, verdict)| *verdict == Verdict::Stray).map(|(quote, _)| quote.source)
+    }
+}
+
+/// How one source does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceRow {
+    pub name: &'static str,
+    /// When it was asked what it last answered.
+    pub answered_at: Option<Timestamp>,
+    /// Why it did not answer since, if it was asked.
+    pub failed: Option<String>,
+    /// When it is asked next; `None` for at once.
+    pub due_at: Option<Timestamp>,
+}
+
+/// From when until when the quotes combined anew would give the same rate. New quotes end it.
+#[derive(Clone, Copy)]
+struct Holds {
+    from: Timestamp,
+    /// `None` for ever.
+    until: Option<Timestamp>,
+    /// How many sources had to agree.
+    wanted: usize,
+}
+
+impl Holds {
+    fn at(&self, now: Timestamp, wanted: usize) -> bool {
+        self.wanted == wanted && self.from <= now && self.until.is_none_or(|until| now <= until)
+    }
+}
+
+impl Quotes {
+    /// What was known before a restart.
+    pub(super) fn remember(&mut self, currency: Currency, known: StoredRate) {
+        let stored_at = Some(known.at);
+        self.last_known.entry(currency).or_insert(LastKnown { known, holds: None, stored_at });
+    }
+
+    /// The database holds the last known rate of this time.
+    pub(super) fn stored(&mut self, currency: Currency, at: Timestamp) {
+        if let Some(last) = self.last_known.get_mut(&currency) {
+            last.stored_at = Some(at);
+        }
+    }
+
+    /// Drops the quotes of all sources but these, and asks these at once.
+    pub(super) fn keep_sources(&mut self, names: &[&'static str]) {
+        for quotes in self.by_currency.values_mut() {
+            quotes.retain(|name, _| names.contains(name));
+        }
+        self.by_currency.retain(|_, quotes| !quotes.is_empty());
+        self.sources.retain(|name, _| names.contains(name));
+        for last in self.last_known.values_mut() {
+            last.holds = None;
+        }
+        for state in self.sources.values_mut() {
+            state.due_at = None;
+        }
+    }
+
+    /// When a source is asked next; `None` for at once.
+    pub(super) fn due_at(&self, name: &'static str) -> Option<Timestamp> {
+        self.sources.get(name).and_then(|state| state.due_at)
+    }
+
+    /// Takes what a source answered to the question of `asked_at`. What it does not tell of any more has no quote of its.
+    pub(super) fn take(&mut self, name: &'static str, never_stale: bool, said: Vec<Said>, asked_at: Timestamp) {
+        let state = self.sources.entry(name).or_default();
+        if state.failed.take().is_some() {
+            tracing::info!(source = name, "the source of exchange rates answers again");
+        }
+        state.failures = 0;
+        state.answered_at = Some(asked_at);
+        state.due_at = Some(asked_at.plus_ms(ASKED_EVERY_MS));
+        let mut before = BTreeMap::new();
+        for (currency, quotes) in &mut self.by_currency {
+            if let Some(known) = quotes.remove(name) {
+                before.insert(*currency, known);
+            }
+        }
+        for Said { currency, price, at } in said {
+            if !price.is_sign_positive() || price.is_zero() {
+                continue;
+            }
+            let others: Vec<Quote> =
+                self.by_currency.get(&currency).into_iter().flat_map(BTreeMap::values).copied().collect();
+            let last_known = self.last_known.get(&currency).map(|last| last.known.known());
+            let quote = Quote { source: name, price, at: at.min(asked_at), never_stale, jumped_from: None };
+            let quote = quote.succeed(before.get(&currency), last_known, &others);
+            self.by_currency.entry(currency).or_default().insert(name, quote);
+        }
+    }
+
+    /// A question came to nothing: earlier quotes stay until they are stale.
+    pub(super) fn fail(&mut self, name: &'static str, failed: Failed, asked_at: Timestamp, jitter_per_mille: i64) {
+        let state = self.sources.entry(name).or_default();
+        state.failures = state.failures.saturating_add(1);
+        state.due_at = Some(asked_at.plus_ms(asked_again_after_ms(state.failures, failed.kind, jitter_per_mille)));
+        if state.failed.replace(failed.why.clone()).is_none() {
+            tracing::warn!(source = name, why = failed.why, "a source of exchange rates does not answer");
+        }
+    }
+
+    /// The rate that a price may rest on.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) fn rate_for(
+        &self,
+        currency: Currency,
+        now: Timestamp,
+        wanted: usize,
+    ) -> Result<StoredRate, RateUnavailable> {
+        if let Some(last) = self.last_known.get(&currency)
+            && last.holds.is_some_and(|holds| holds.at(now, wanted))
+        {
+            return Ok(last.known.clone());
+        }
+        Self::rate_of(currency, &self.judge(currency, now, wanted), now)
+    }
+
+    /// The last rate known, however old.
+    pub(super) fn last_known(&self, currency: Currency) -> Option<&StoredRate> {
+        self.last_known.get(&currency).map(|last| &last.known)
+    }
+
+    /// The last rate known of every currency that ever had one.
+    pub(super) fn last_known_rates(&self) -> Vec<(Currency, Rate)> {
+        self.last_known.iter().map(|(currency, last)| (*currency, last.known.rate)).collect()
+    }
+
+    /// A currency's rate and quotes.
+    pub(super) fn row(&self, currency: Currency, now: Timestamp, wanted: usize) -> RatesRow {
+        let judged = self.judge(currency, now, wanted);
+        let (rate, fresh_at) = match Self::rate_of(currency, &judged, now) {
+            Ok(of_now) => (Some(of_now.rate), Some(of_now.at)),
+            Err(_) => (self.last_known(currency).map(|known| known.rate), None),
+        };
+        RatesRow { currency, rate, fresh_at, quotes: judged.quotes }
+    }
+
+    /// Every currency that ever had a rate.
+    pub(super) fn known_currencies(&self) -> Vec<Currency> {
+        self.last_known.keys().copied().collect()
+    }
+
+    /// How a source does.
+    pub(super) fn source(&self, name: &'static str) -> SourceRow {
+        let state = self.sources.get(name);
+        SourceRow {
+            name,
+            answered_at: state.and_then(|state| state.answered_at),
+            failed: state.and_then(|state| state.failed.clone()),
+            due_at: state.and_then(|state| state.due_at),
+        }
+    }
+
+    /// Remembers each rate of this moment, and answers those that are to be stored.
+    pub(super) fn follow_last_known(&mut self, now: Timestamp, wanted: usize) -> Vec<(Currency, StoredRate)> {
+        let currencies: Vec<Currency> = self.by_currency.keys().copied().collect();
+        let mut to_store = Vec::new();
+        for currency in currencies {
+            let Ok(known) = Self::rate_of(currency, &self.judge(currency, now, wanted), now) else {
+                if let Some(last) = self.last_known.get_mut(&currency) {
+                    last.holds = None;
+                }
+                continue;
+            };
+            let stored_at = self.last_known.get(&currency).and_then(|last| last.stored_at);
+            let holds = Some(Holds { from: now, until: self.first_stale(currency, now), wanted });
+            let due = stored_at.is_none_or(|at| known.at >= at.plus_ms(LAST_KNOWN_STORED_EVERY_MS));
+            let all_stay =
+                self.by_currency.get(&currency).is_some_and(|all| all.values().all(|quote| quote.never_stale));
+            if due || (all_stay && stored_at != Some(known.at)) {
+                to_store.push((currency, known.clone()));
+            }
+            self.last_known.insert(currency, LastKnown { known, holds, stored_at });
+        }
+        to_store
+    }
+
+    fn judge(&self, currency: Currency, now: Timestamp, wanted: usize) -> Judged {
+        let quotes: Vec<Quote> =
+            self.by_currency.get(&currency).into_iter().flat_map(BTreeMap::values).copied().collect();
+        rates::judge(&quotes, now, wanted)
+    }
+
+    fn rate_of(currency: Currency, judged: &Judged, now: Timestamp) -> Result<StoredRate, RateUnavailable> {
+        let unavailable = |reason: String| RateUnavailable { currency: currency.code().to_owned(), reason };
+        let median: Decimal = judged.rate.as_ref().copied().map_err(|why| unavailable(why.to_string()))?;
+        let rate = Rate::new(median).ok_or_else(|| unavailable("the quotes are no rate".to_owned()))?;
+        let used = judged.quotes.iter().filter(|(_, verdict)| *verdict == Verdict::Used);
+        let at = used.map(|(quote, _)| quote.at).min().unwrap_or(now);
+        Ok(StoredRate { rate, at, sources: certificate::written(&judged.quotes) })
+    }
+
+    /// The last moment at which all quotes that are fresh now still are.
+    fn first_stale(&self, currency: Currency, now: Timestamp) -> Option<Timestamp> {
+        let quotes = self.by_currency.get(&currency).into_iter().flat_map(BTreeMap::values);
+        quotes.filter(|quote| quote.is_fresh(now)).filter_map(Quote::fresh_until).min()
+    }
+}
+
+impl StoredRate {
+    fn known(&self) -> Known {
+        Known { price: self.rate.decimal(), at: self.at }
+    }
+}

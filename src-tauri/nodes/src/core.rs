@@ -1,0 +1,231 @@
+//! Bitcoin Core's JSON-RPC over a sandbox's chain and mempool, with its names, its error codes, batches, and its two ways
+//! to sign in: the cookie file, and a user with a password.
+
+mod calls;
+mod fault;
+mod shown;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use tillgate_sandbox::Sandbox;
+
+use crate::Clock;
+use crate::http::{self, Manner};
+use crate::listener::{Listener, Stop};
+use calls::Refusal;
+pub use fault::CoreFault;
+
+/// The user that may sign in beside the cookie.
+pub const USER: &str = "gateway";
+
+/// Its password.
+pub const PASSWORD: &str = "correct horse";
+
+/// A node that runs until it is dropped.
+pub struct CoreNode {
+    shared: Arc<Shared>,
+    listener: Listener,
+}
+
+/// What all connections of a node share.
+struct Shared {
+    clock: Clock,
+    cookie_file: PathBuf,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    sandbox: Arc<Sandbox>,
+    cookie: String,
+    fault: Option<CoreFault>,
+    asked: BTreeMap<String, u64>,
+    /// Requests over HTTP, however many calls each held.
+    requests: u64,
+}
+
+impl CoreNode {
+    /// Shows the chain of `sandbox`; what is broadcast enters its mempool at `clock`'s time. The cookie lies in `folder`.
+    ///
+    /// # Errors
+    /// When there is no port, or the cookie cannot be written.
+    pub fn start(sandbox: Arc<Sandbox>, folder: &Path, clock: Clock) -> io::Result<Self> {
+        let cookie_file = folder.join(".cookie");
+        let inner = Inner { sandbox, cookie: String::new(), fault: None, asked: BTreeMap::new(), requests: 0 };
+        let shared = Arc::new(Shared { clock, cookie_file, inner: Mutex::new(inner) });
+        shared.renew_cookie()?;
+        let serving = Arc::clone(&shared);
+        let listener = Listener::start(move |stream, stop| serving.serve(stream, stop))?;
+        Ok(Self { shared, listener })
+    }
+
+    /// Where it is reached.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.listener.address())
+    }
+
+    /// The file with its cookie.
+    #[must_use]
+    pub fn cookie_file(&self) -> &Path {
+        &self.shared.cookie_file
+    }
+
+    /// Misbehaves in this way until told otherwise; `None` is well-behaved.
+    pub fn misbehave(&self, fault: impl Into<Option<CoreFault>>) {
+        self.shared.lock().fault = fault.into();
+    }
+
+    /// Shows the chain of this sandbox from now on.
+    pub fn show(&self, sandbox: Arc<Sandbox>) {
+        self.shared.lock().sandbox = sandbox;
+    }
+
+    /// Makes a new cookie, as each start of a node does; the one before is refused.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn renew_cookie(&self) -> io::Result<()> {
+        self.shared.renew_cookie()
+    }
+
+    /// How often a call was asked since the start.
+    #[must_use]
+    pub fn asked(&self, method: &str) -> u64 {
+        self.shared.lock().asked.get(method).copied().unwrap_or(0)
+    }
+
+    /// Requests since the start, however many calls each held.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.shared.lock().requests
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn renew_cookie(&self) -> io::Result<()> {
+        let mut random = [0; 32];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let cookie = format!("__cookie__:{}", hex::encode(random));
+        std::fs::write(&self.cookie_file, &cookie)?;
+        self.lock().cookie = cookie;
+        Ok(())
+    }
+
+    /// Serves one connection to its end.
+    fn serve(&self, mut stream: TcpStream, stop: &Stop) {
+        while let Some(request) = http::read(&mut stream, stop) {
+            let fault = self.lock().fault.clone();
+            let (status, body) = if fault.as_ref().is_some_and(CoreFault::is_refusal_to_sign_in)
+                || !self.may(request.authorization.as_deref())
+            {
+                ("401 Unauthorized", Vec::new())
+            } else {
+                let Some(answer) = self.answer(&request.body) else { return };
+                answer
+            };
+            let manner = match &fault {
+                Some(CoreFault::Slow(wait)) => Manner::After(*wait),
+                Some(CoreFault::Dripping(between)) => Manner::Dripping(*between),
+                Some(CoreFault::CutOff) => Manner::CutOff,
+                Some(CoreFault::Flood) => Manner::Endless,
+                Some(CoreFault::Closed) => return,
+                Some(CoreFault::Silent) => {
+                    while !stop.within(Duration::from_millis(50)) {}
+                    return;
+                }
+                _ => Manner::Whole,
+            };
+            let (status, body) = match &fault {
+                Some(CoreFault::QueueFull) => ("503 Service Unavailable", b"Work queue depth exceeded".to_vec()),
+                Some(CoreFault::NotJson) => ("200 OK", b"<html><body>It works!</body></html>".to_vec()),
+                _ => (status, body),
+            };
+            if http::write(&mut stream, stop, status, &body, manner).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn may(&self, authorization: Option<&str>) -> bool {
+        let given = authorization.and_then(|value| value.strip_prefix("Basic "));
+        let given = given.and_then(|value| STANDARD.decode(value).ok());
+        let Some(given) = given.and_then(|bytes| String::from_utf8(bytes).ok()) else { return false };
+        given == self.lock().cookie || given == format!("{USER}:{PASSWORD}")
+    }
+
+    /// The status line and the body for a request's body; `None` where it is answered by silence.
+    fn answer(&self, body: &[u8]) -> Option<(&'static str, Vec<u8>)> {
+        let fault = {
+            let mut inner = self.lock();
+            inner.requests = inner.requests.saturating_add(1);
+            inner.fault.clone()
+        };
+        let Ok(request) = serde_json::from_slice::<Value>(body) else {
+            let refused = reply(&Value::Null, Err(Refusal::new(-32_700, "Parse error")));
+            return Some(("500 Internal Server Error", line(&refused)));
+        };
+        if let Value::Array(batch) = &request {
+            let mut replies = Vec::with_capacity(batch.len());
+            for one in batch {
+                let outcome = self.call(one);
+                if outcome.as_ref().is_err_and(|refusal| refusal.code == calls::UNANSWERED) {
+                    return None;
+                }
+                replies.push(reply(&one["id"], outcome));
+            }
+            if fault == Some(CoreFault::ShortBatches) {
+                replies.pop();
+            }
+            return Some(("200 OK", line(&Value::Array(replies))));
+        }
+        let outcome = self.call(&request);
+        let status = match &outcome {
+            Ok(_) => "200 OK",
+            Err(refusal) if refusal.code == calls::UNANSWERED => return None,
+            Err(refusal) if refusal.code == -32_601 => "404 Not Found",
+            Err(_) => "500 Internal Server Error",
+        };
+        Some((status, line(&reply(&request["id"], outcome))))
+    }
+
+    fn call(&self, request: &Value) -> Result<Value, Refusal> {
+        let method = request["method"].as_str().unwrap_or_default();
+        let (sandbox, fault) = {
+            let mut inner = self.lock();
+            let asked = inner.asked.entry(method.to_owned()).or_default();
+            *asked = asked.saturating_add(1);
+            (Arc::clone(&inner.sandbox), inner.fault.clone())
+        };
+        let none = Vec::new();
+        let params = request["params"].as_array().unwrap_or(&none);
+        if let Some(CoreFault::WrongTypes) = fault {
+            return Ok(json!({ "surprise": [1, null, "x"] }));
+        }
+        calls::answer(method, params, &shown::Shown { sandbox: &sandbox, fault: fault.as_ref() }, (self.clock)())
+    }
+}
+
+fn reply(id: &Value, outcome: Result<Value, Refusal>) -> Value {
+    match outcome {
+        Ok(result) => json!({ "result": result, "error": null, "id": id }),
+        Err(Refusal { code, message }) => {
+            json!({ "result": null, "error": { "code": code, "message": message }, "id": id })
+        }
+    }
+}
+
+fn line(value: &Value) -> Vec<u8> {
+    format!("{value}\n").into_bytes()
+}

@@ -1,0 +1,289 @@
+//! The calls, as Bitcoin Core answers them.
+
+use bitcoin::consensus::encode::{deserialize_hex, serialize_hex};
+use bitcoin::{Network, OutPoint, Transaction, Txid};
+use serde_json::{Value, json};
+use tillgate_sandbox::{BroadcastRefusal, MempoolEntry, SandboxError};
+
+use super::fault::CoreFault;
+use super::shown::Shown;
+
+/// Why a call failed.
+pub(super) struct Refusal {
+    pub code: i32,
+    pub message: String,
+}
+
+impl Refusal {
+    pub(super) fn new(code: i32, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+impl From<SandboxError> for Refusal {
+    fn from(error: SandboxError) -> Self {
+        Self::new(-1, error.to_string())
+    }
+}
+
+type Answer = Result<Value, Refusal>;
+
+/// Answers one call; `now_ms` is when a broadcast enters the mempool.
+pub(super) fn answer(method: &str, params: &[Value], shown: &Shown<'_>, now_ms: i64) -> Answer {
+    if let Some(CoreFault::Warmup) = shown.fault {
+        return Err(Refusal::new(-28, "Verifying blocks…"));
+    }
+    match method {
+        "getblockchaininfo" => blockchain_info(shown),
+        "getbestblockhash" => {
+            let height = shown.height()?;
+            block_hash(shown, &json!(height))
+        }
+        "getblockhash" => block_hash(shown, at(params, 0)),
+        "getblockheader" => block_header(shown, params),
+        "getblock" => block(shown, params),
+        "getmempoolinfo" => mempool_info(shown),
+        "getrawmempool" => raw_mempool(shown),
+        "getrawtransaction" => raw_transaction(shown, params),
+        "getmempoolentry" => Ok(entry(shown, txid(params)?)?.1),
+        "getmempoolancestors" => {
+            let (entry, _) = entry(shown, txid(params)?)?;
+            Ok(json!(entry.ancestors))
+        }
+        "gettxspendingprevout" => spending(shown, params),
+        "gettxout" => tx_out(shown, params),
+        "sendrawtransaction" => send(shown, params, now_ms),
+        "estimatesmartfee" => estimate(shown),
+        _ => Err(Refusal::new(-32_601, "Method not found")),
+    }
+}
+
+fn at(params: &[Value], index: usize) -> &Value {
+    params.get(index).unwrap_or(&Value::Null)
+}
+
+fn blockchain_info(shown: &Shown<'_>) -> Answer {
+    let height = shown.height()?;
+    let genesis_of = match shown.fault {
+        Some(CoreFault::OtherNetwork(network)) => *network,
+        _ => Network::Regtest,
+    };
+    let chain = match genesis_of {
+        Network::Bitcoin => "main",
+        Network::Signet => "signet",
+        Network::Testnet => "test",
+        Network::Testnet4 => "testnet4",
+        Network::Regtest => "regtest",
+    };
+    let ahead = match shown.fault {
+        Some(CoreFault::HeadersAhead(ahead)) => *ahead,
+        _ => 0,
+    };
+    let mut info = json!({
+        "chain": chain,
+        "blocks": height,
+        "headers": height.saturating_add(ahead),
+        "bestblockhash": block_hash(shown, &json!(height))?,
+        "initialblockdownload": shown.fault == Some(&CoreFault::InitialBlockDownload),
+        "chainwork": work(height),
+        "pruned": false,
+        "warnings": [],
+    });
+    if let (Some(CoreFault::Pruned(below)), Some(fields)) = (shown.fault, info.as_object_mut()) {
+        fields.insert("pruned".to_owned(), json!(true));
+        fields.insert("pruneheight".to_owned(), json!(below));
+    }
+    Ok(info)
+}
+
+/// On regtest each block is worth two hashes.
+fn work(height: u32) -> String {
+    format!("{:064x}", u64::from(height).saturating_add(1).saturating_mul(2))
+}
+
+fn block_hash(shown: &Shown<'_>, height: &Value) -> Answer {
+    let height = height.as_i64().ok_or_else(|| Refusal::new(-3, "JSON value is not of expected type number"))?;
+    let found = u32::try_from(height).ok().map(|height| shown.block(height)).transpose()?.flatten();
+    let block = found.ok_or_else(|| Refusal::new(-8, "Block height out of range"))?;
+    Ok(json!(block.block_hash()))
+}
+
+fn height_of(shown: &Shown<'_>, params: &[Value]) -> Result<u32, Refusal> {
+    let hash = at(params, 0).as_str().and_then(|text| text.parse().ok());
+    let hash = hash.ok_or_else(|| Refusal::new(-8, "blockhash must be of length 64"))?;
+    shown.height_of(hash)?.ok_or_else(|| Refusal::new(-5, "Block not found"))
+}
+
+fn block_header(shown: &Shown<'_>, params: &[Value]) -> Answer {
+    let height = height_of(shown, params)?;
+    let block = shown.block(height)?.ok_or_else(|| Refusal::new(-5, "Block not found"))?;
+    if at(params, 1) == &json!(false) {
+        return Ok(json!(serialize_hex(&block.header)));
+    }
+    Ok(json!({
+        "hash": block.block_hash(),
+        "confirmations": shown.height()?.saturating_sub(height).saturating_add(1),
+        "height": height,
+        "time": block.header.time,
+        "chainwork": work(height),
+        "previousblockhash": block.header.prev_blockhash,
+    }))
+}
+
+fn block(shown: &Shown<'_>, params: &[Value]) -> Answer {
+    let height = height_of(shown, params)?;
+    if matches!(shown.fault, Some(CoreFault::Pruned(below)) if height < *below) {
+        return Err(Refusal::new(-1, "Block not available (pruned data)"));
+    }
+    if at(params, 1) != &json!(0) {
+        return Err(Refusal::new(-8, "this node tells blocks in their serialised form alone"));
+    }
+    let block = shown.block(height)?.ok_or_else(|| Refusal::new(-5, "Block not found"))?;
+    Ok(json!(serialize_hex(&shown.told(block))))
+}
+
+fn mempool_info(shown: &Shown<'_>) -> Answer {
+    // A number with eight places, as Core writes sums of Bitcoin.
+    let min: Value = serde_json::from_str("0.00001000").map_err(|error| Refusal::new(-1, error.to_string()))?;
+    Ok(json!({
+        "loaded": shown.fault != Some(&CoreFault::MempoolLoading),
+        "size": shown.mempool()?.len(),
+        "mempoolminfee": min,
+        "minrelaytxfee": min,
+    }))
+}
+
+/// Always as with `verbose` false and `mempool_sequence` true, which is how the gateway asks.
+fn raw_mempool(shown: &Shown<'_>) -> Answer {
+    Ok(json!({ "txids": shown.mempool()?, "mempool_sequence": shown.sandbox.last_change()? }))
+}
+
+fn txid(params: &[Value]) -> Result<Txid, Refusal> {
+    let txid = at(params, 0).as_str().and_then(|text| text.parse().ok());
+    txid.ok_or_else(|| Refusal::new(-8, "parameter 1 must be of length 64"))
+}
+
+/// Without an index of all transactions: those of the mempool.
+fn raw_transaction(shown: &Shown<'_>, params: &[Value]) -> Answer {
+    let tx = shown.in_mempool(txid(params)?)?.ok_or_else(|| {
+        Refusal::new(
+            -5,
+            "No such mempool transaction. Use -txindex or provide a block hash to enable blockchain transaction queries. Use gettransaction for wallet transactions.",
+        )
+    })?;
+    Ok(json!(serialize_hex(&tx)))
+}
+
+fn entry(shown: &Shown<'_>, txid: Txid) -> Result<(MempoolEntry, Value), Refusal> {
+    let found = match shown.in_mempool(txid)? {
+        Some(_) => shown.sandbox.mempool_entry(txid)?,
+        None => None,
+    };
+    let entry = found.ok_or_else(|| Refusal::new(-5, "Transaction not in mempool"))?;
+    let base = btc(entry.fee_sats)?;
+    let told = json!({
+        "vsize": entry.vsize,
+        "time": entry.entered_ms.div_euclid(1_000),
+        "ancestorcount": entry.ancestors.len().saturating_add(1),
+        "fees": { "base": base, "modified": base },
+    });
+    Ok((entry, told))
+}
+
+/// A sum as Core writes it: a number with eight places.
+fn btc(sats: u64) -> Result<Value, Refusal> {
+    let text = format!("{}.{:08}", sats / 100_000_000, sats % 100_000_000);
+    serde_json::from_str(&text).map_err(|error| Refusal::new(-1, error.to_string()))
+}
+
+fn spending(shown: &Shown<'_>, params: &[Value]) -> Answer {
+    let none = Vec::new();
+    let mut answers = Vec::new();
+    for asked in at(params, 0).as_array().unwrap_or(&none) {
+        let outpoint = outpoint(&asked["txid"], &asked["vout"])?;
+        let mut told = json!({ "txid": outpoint.txid, "vout": outpoint.vout });
+        let spender = match shown.fault {
+            Some(CoreFault::OlderTip(_)) => None,
+            _ => shown.sandbox.spender_in_mempool(outpoint)?,
+        };
+        if let (Some(spender), Some(fields)) = (spender, told.as_object_mut()) {
+            fields.insert("spendingtxid".to_owned(), json!(spender));
+        }
+        answers.push(told);
+    }
+    Ok(Value::Array(answers))
+}
+
+fn outpoint(txid: &Value, vout: &Value) -> Result<OutPoint, Refusal> {
+    let txid = txid.as_str().and_then(|text| text.parse().ok());
+    let vout = vout.as_u64().and_then(|vout| u32::try_from(vout).ok());
+    let (Some(txid), Some(vout)) = (txid, vout) else {
+        return Err(Refusal::new(-8, "Invalid parameter, an outpoint is a txid and a vout"));
+    };
+    Ok(OutPoint { txid, vout })
+}
+
+fn tx_out(shown: &Shown<'_>, params: &[Value]) -> Answer {
+    let outpoint = outpoint(at(params, 0), at(params, 1))?;
+    let with_mempool = at(params, 2).as_bool().unwrap_or(true);
+    let Some(unspent) = shown.sandbox.unspent(outpoint, with_mempool)? else { return Ok(Value::Null) };
+    Ok(json!({
+        "bestblock": block_hash(shown, &json!(shown.height()?))?,
+        "confirmations": unspent.confirmations,
+        "value": btc(unspent.output.value.to_sat())?,
+        "scriptPubKey": { "hex": unspent.output.script_pubkey.to_hex_string() },
+        "coinbase": unspent.is_coinbase,
+    }))
+}
+
+fn send(shown: &Shown<'_>, params: &[Value], now_ms: i64) -> Answer {
+    let tx = at(params, 0).as_str().and_then(|hex| deserialize_hex::<Transaction>(hex).ok());
+    let tx = tx.ok_or_else(|| Refusal::new(-22, "TX decode failed. Make sure the tx has at least one input."))?;
+    let txid = tx.compute_txid();
+    let in_block = matches!(
+        shown.sandbox.transaction(txid)?.map(|view| view.position),
+        Some(tillgate_sandbox::TxPosition::Block { .. })
+    );
+    if in_block {
+        return Err(Refusal::new(-27, "Transaction outputs already in utxo set"));
+    }
+    match shown.sandbox.broadcast(&tx, now_ms) {
+        Ok(_) => Ok(json!(txid)),
+        Err(refusal) => Err(refused(refusal)),
+    }
+}
+
+fn refused(refusal: BroadcastRefusal) -> Refusal {
+    match refusal {
+        BroadcastRefusal::MissingInputs(_) | BroadcastRefusal::InputSpent { .. } => {
+            Refusal::new(-25, "bad-txns-inputs-missingorspent")
+        }
+        BroadcastRefusal::ImmatureCoinbase { .. } => Refusal::new(-26, "bad-txns-premature-spend-of-coinbase"),
+        BroadcastRefusal::ReplacementFeeTooLow { .. } => {
+            Refusal::new(-26, "insufficient fee, rejecting replacement, less fees than conflicting txs")
+        }
+        BroadcastRefusal::Conflict(_) => Refusal::new(-26, "bad-txns-spends-conflicting-tx"),
+        BroadcastRefusal::Policy(why) => Refusal::new(-26, format!("min relay fee not met, {why}")),
+        BroadcastRefusal::Invalid(why) => Refusal::new(-26, why),
+        BroadcastRefusal::Locked(_) => Refusal::new(-26, "non-final"),
+        BroadcastRefusal::ScriptInvalid { .. } => Refusal::new(
+            -26,
+            "mempool-script-verify-flag-failed (Signature must be zero for failed CHECK(MULTI)SIG operation)",
+        ),
+        BroadcastRefusal::Refused(why) => Refusal::new(-26, why),
+        // The node's caller turns this into silence.
+        BroadcastRefusal::Unanswered => Refusal::new(UNANSWERED, "unanswered"),
+        BroadcastRefusal::Storage(error) => Refusal::new(-1, error.to_string()),
+    }
+}
+
+/// No code of Core's: the sandbox took a broadcast and was told to be silent about it.
+pub(super) const UNANSWERED: i32 = 1;
+
+fn estimate(shown: &Shown<'_>) -> Answer {
+    let rate = shown.sandbox.faults()?.fee_estimate_sat_vb();
+    if rate == 0 {
+        return Ok(json!({ "errors": ["Insufficient data or no feerate found"], "blocks": 0 }));
+    }
+    Ok(json!({ "feerate": btc(rate.saturating_mul(1_000))?, "blocks": 6 }))
+}

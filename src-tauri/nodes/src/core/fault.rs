@@ -1,0 +1,56 @@
+//! The ways in which a node misbehaves.
+
+use std::time::Duration;
+
+/// A way to misbehave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CoreFault {
+    /// Each answer comes after a while.
+    Slow(Duration),
+    /// Each answer comes a byte at a time, with this between them.
+    Dripping(Duration),
+    /// The connection is closed in the middle of each answer.
+    CutOff,
+    /// Requests are taken, and never answered.
+    Silent,
+    /// The connection is closed without an answer.
+    Closed,
+    /// Each answer goes on without an end.
+    Flood,
+    /// Nobody may sign in.
+    SignInRefused,
+    /// There are more requests than it works on.
+    QueueFull,
+    /// Something else answers, with status 200.
+    NotJson,
+    /// Every result has another type than it should.
+    WrongTypes,
+    /// It has just started, and answers no call.
+    Warmup,
+    /// It loads its mempool.
+    MempoolLoading,
+    /// It downloads the chain for the first time.
+    InitialBlockDownload,
+    /// It knows this many headers more than blocks.
+    HeadersAhead(u32),
+    /// Its chain belongs to another network.
+    OtherNetwork(bitcoin::Network),
+    /// The chain ends with this height, and the mempool is empty: it was killed, and lost what it had not written.
+    OlderTip(u32),
+    /// Chain and mempool as they are, but for each transaction one that pays more.
+    ForgedTransactions,
+    /// The best block has no proof of work.
+    NoProofOfWork,
+    /// The best block follows on a block that is not the one before it.
+    BrokenLink,
+    /// Blocks below this height are not there any more.
+    Pruned(u32),
+    /// Of a batch the last reply is missing.
+    ShortBatches,
+}
+
+impl CoreFault {
+    pub(super) const fn is_refusal_to_sign_in(&self) -> bool {
+        matches!(self, Self::SignInRefused)
+    }
+}

@@ -1,0 +1,102 @@
+//! The chain and the mempool as a node shows them: the sandbox's, bent by a fault.
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{Amount, Block, BlockHash, Target, Transaction, Txid};
+use tillgate_sandbox::{Sandbox, SandboxError, TxPosition, TxView};
+
+use super::fault::CoreFault;
+
+/// What a node shows.
+pub(super) struct Shown<'a> {
+    pub sandbox: &'a Sandbox,
+    pub fault: Option<&'a CoreFault>,
+}
+
+impl Shown<'_> {
+    /// Height of the best block.
+    pub(super) fn height(&self) -> Result<u32, SandboxError> {
+        let height = self.sandbox.tip()?.height;
+        Ok(match self.fault {
+            Some(CoreFault::OlderTip(older)) => height.min(*older),
+            _ => height,
+        })
+    }
+
+    /// The block at a height, with the header that is shown.
+    pub(super) fn block(&self, height: u32) -> Result<Option<Block>, SandboxError> {
+        let tip = self.height()?;
+        if height > tip {
+            return Ok(None);
+        }
+        let Some(mut block) = self.sandbox.block(height)? else { return Ok(None) };
+        match self.fault {
+            Some(CoreFault::OtherNetwork(network)) if height == 0 => {
+                block = bitcoin::constants::genesis_block(network);
+            }
+            Some(CoreFault::NoProofOfWork) if height == tip => {
+                while has_work(&block) {
+                    block.header.nonce = block.header.nonce.wrapping_add(1);
+                }
+            }
+            Some(CoreFault::BrokenLink) if height == tip => {
+                block.header.prev_blockhash = BlockHash::from_byte_array([7; 32]);
+                while !has_work(&block) {
+                    block.header.nonce = block.header.nonce.wrapping_add(1);
+                }
+            }
+            _ => {}
+        }
+        Ok(Some(block))
+    }
+
+    /// The height of a block that is shown.
+    pub(super) fn height_of(&self, hash: BlockHash) -> Result<Option<u32>, SandboxError> {
+        let tip = self.height()?;
+        for height in [0, tip] {
+            if self.block(height)?.is_some_and(|block| block.block_hash() == hash) {
+                return Ok(Some(height));
+            }
+        }
+        Ok(self.sandbox.height_of(hash)?.filter(|height| *height <= tip))
+    }
+
+    /// The transactions of a block as they are told.
+    pub(super) fn told(&self, mut block: Block) -> Block {
+        if let Some(CoreFault::ForgedTransactions) = self.fault {
+            block.txdata.iter_mut().for_each(forge);
+        }
+        block
+    }
+
+    /// The transactions of the mempool, parents before children.
+    pub(super) fn mempool(&self) -> Result<Vec<Txid>, SandboxError> {
+        match self.fault {
+            Some(CoreFault::OlderTip(_)) => Ok(Vec::new()),
+            _ => Ok(self.sandbox.status()?.mempool),
+        }
+    }
+
+    /// A transaction of the mempool; `None` where it holds none such.
+    pub(super) fn in_mempool(&self, txid: Txid) -> Result<Option<Transaction>, SandboxError> {
+        if let Some(CoreFault::OlderTip(_)) = self.fault {
+            return Ok(None);
+        }
+        let Some(TxView { mut tx, position: TxPosition::Mempool { .. }, .. }) = self.sandbox.transaction(txid)? else {
+            return Ok(None);
+        };
+        if let Some(CoreFault::ForgedTransactions) = self.fault {
+            forge(&mut tx);
+        }
+        Ok(Some(tx))
+    }
+}
+
+fn has_work(block: &Block) -> bool {
+    block.header.validate_pow(Target::MAX_ATTAINABLE_REGTEST).is_ok()
+}
+
+fn forge(tx: &mut Transaction) {
+    for output in &mut tx.output {
+        output.value = output.value.checked_add(Amount::from_sat(1_000_000)).unwrap_or(output.value);
+    }
+}

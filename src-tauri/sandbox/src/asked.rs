@@ -1,0 +1,91 @@
+//! What a node tells whoever asks about single transactions, outputs and blocks. Every answer is one consistent view.
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{BlockHash, OutPoint, Txid};
+use rusqlite::{OptionalExtension as _, params};
+
+use crate::error::SandboxError;
+use crate::transactions::{self, Position};
+use crate::types::{MempoolEntry, TxView, UnspentOutput};
+use crate::{Sandbox, blocks, change_log, changes, mempool, read};
+
+impl Sandbox {
+    /// The number of the last change of chain or mempool. It only grows.
+    ///
+    /// # Errors
+    /// Storage only.
+    pub fn last_change(&self) -> Result<i64, SandboxError> {
+        Ok(change_log::next_seq(&self.lock())?.saturating_sub(1))
+    }
+
+    /// All that is known of a transaction; `None` where it was never accepted.
+    ///
+    /// # Errors
+    /// Storage only.
+    pub fn transaction(&self, txid: Txid) -> Result<Option<TxView>, SandboxError> {
+        read(&mut self.lock(), |conn| {
+            transactions::tx_by_txid(conn, &txid)?.map(|row| changes::view(conn, row.id)).transpose()
+        })
+    }
+
+    /// What the mempool knows of a transaction in it; `None` of any other.
+    ///
+    /// # Errors
+    /// Storage only.
+    pub fn mempool_entry(&self, txid: Txid) -> Result<Option<MempoolEntry>, SandboxError> {
+        read(&mut self.lock(), |conn| {
+            let Some(row) = transactions::tx_by_txid(conn, &txid)? else { return Ok(None) };
+            let Position::Mempool { entered_ms } = row.position else { return Ok(None) };
+            let ancestors = mempool::ancestors(conn, row.id)?
+                .into_iter()
+                .map(|id| Ok(transactions::tx_by_id(conn, id)?.txid))
+                .collect::<Result<_, SandboxError>>()?;
+            Ok(Some(MempoolEntry { entered_ms, fee_sats: row.fee_sats.unwrap_or(0), vsize: row.vsize(), ancestors }))
+        })
+    }
+
+    /// The transaction in the mempool that spends an output.
+    ///
+    /// # Errors
+    /// Storage only.
+    pub fn spender_in_mempool(&self, outpoint: OutPoint) -> Result<Option<Txid>, SandboxError> {
+        read(&mut self.lock(), |conn| {
+            let Some(coin) = transactions::coin(conn, &outpoint)? else { return Ok(None) };
+            let spender = mempool::mempool_spender(conn, &coin)?;
+            spender.map(|id| Ok(transactions::tx_by_id(conn, id)?.txid)).transpose()
+        })
+    }
+
+    /// An output of the best chain that no transaction of the best chain spends; with `with_mempool` also those of the
+    /// mempool, and none that the mempool spends.
+    ///
+    /// # Errors
+    /// Storage only.
+    pub fn unspent(&self, outpoint: OutPoint, with_mempool: bool) -> Result<Option<UnspentOutput>, SandboxError> {
+        read(&mut self.lock(), |conn| {
+            let Some(coin) = transactions::coin(conn, &outpoint)? else { return Ok(None) };
+            let confirmations = match coin.position {
+                Position::Block { height, .. } => blocks::tip(conn)?.height.saturating_sub(height).saturating_add(1),
+                Position::Mempool { .. } if with_mempool => 0,
+                Position::Mempool { .. } | Position::Absent => return Ok(None),
+            };
+            let is_spent = transactions::confirmed_spender(conn, &coin)?.is_some()
+                || (with_mempool && mempool::mempool_spender(conn, &coin)?.is_some());
+            let output = coin.tx_out();
+            Ok((!is_spent).then_some(UnspentOutput { output, confirmations, is_coinbase: coin.is_coinbase }))
+        })
+    }
+
+    /// The height of a block of the best chain.
+    ///
+    /// # Errors
+    /// Storage only.
+    pub fn height_of(&self, hash: BlockHash) -> Result<Option<u32>, SandboxError> {
+        if hash == bitcoin::constants::genesis_block(bitcoin::Network::Regtest).block_hash() {
+            return Ok(Some(0));
+        }
+        let conn = self.lock();
+        let mut statement = conn.prepare_cached("SELECT height FROM blocks WHERE hash = ?1")?;
+        Ok(statement.query_row(params![hash.as_byte_array()], |row| row.get(0)).optional()?)
+    }
+}

@@ -9,9 +9,8 @@ use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
-use super::held_back::{is_held_back, is_paid_otherwise};
+use super::held_back::{is_paid_otherwise, package};
 use super::{SendError, broadcast};
-use crate::funds;
 use crate::gateway::Gateway;
 use crate::store::batches::VersionRow;
 use crate::store::{Reader, StoreError};
@@ -63,10 +62,7 @@ impl Again {
     pub(super) async fn broadcast_new(&mut self, gateway: &Arc<Gateway>, txid: Txid) -> Result<(), SendError> {
         let looked_at = gateway.last_look.watched().map_or(Timestamp::from_ms(0), |watched| watched.looked_at);
         self.tried.insert(txid, Tried { looked_at, twice: false });
-        let package = gateway
-            .store
-            .read(|reader| if is_held_back(reader, &txid)? { Ok(None) } else { package(reader, &txid).map(Some) });
-        match package? {
+        match gateway.store.read(|reader| package(reader, &txid))? {
             Some(package) => broadcast::broadcast(gateway, txid, package).await,
             None => Ok(()),
         }
@@ -85,14 +81,16 @@ fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, Stor
         }
         if let Some(version) = to_broadcast(reader, &versions)?
             && version.position == Position::Absent
-            && !is_held_back(reader, &version.txid)?
+            && let Some(package) = package(reader, &version.txid)?
         {
-            missing.insert(version.txid, package(reader, &version.txid)?);
+            missing.insert(version.txid, package);
         }
     }
     for txid in reader.pending_twins(reader.tip_height()?)? {
-        if is_absent_payer(reader, &txid)? && !is_held_back(reader, &txid)? {
-            missing.insert(txid, package(reader, &txid)?);
+        if is_absent_payer(reader, &txid)?
+            && let Some(package) = package(reader, &txid)?
+        {
+            missing.insert(txid, package);
         }
     }
     Ok(missing)
@@ -119,8 +117,4 @@ pub(super) fn to_broadcast<'a>(
         }
     }
     Ok(versions.last())
-}
-
-fn package(reader: &Reader<'_>, txid: &Txid) -> Result<Vec<Transaction>, StoreError> {
-    Ok(funds::parents_first(funds::unconfirmed(reader, txid)?))
 }

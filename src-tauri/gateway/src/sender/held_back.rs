@@ -1,9 +1,11 @@
 //! What of ours must not be broadcast: a transaction that would pay what another copy of this wallet pays already with
 //! other coins (interface, section 4, "Twin"). A block that holds it all the same is another matter.
 
-use bitcoin::Txid;
+use std::collections::BTreeMap;
 
-use crate::funds;
+use bitcoin::{Transaction, Txid};
+
+use crate::funds::{self, Unconfirmed};
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 use crate::watcher::batches;
@@ -14,7 +16,17 @@ use crate::watcher::batches;
 /// # Errors
 /// When the database cannot be read.
 pub(crate) fn is_held_back(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
-    for ancestor in funds::unconfirmed(reader, txid)?.keys() {
+    rests_on_one(reader, &funds::unconfirmed(reader, txid)?)
+}
+
+/// A stored transaction behind its unconfirmed ancestors, parents first; `None` where it must not be broadcast.
+pub(super) fn package(reader: &Reader<'_>, txid: &Txid) -> Result<Option<Vec<Transaction>>, StoreError> {
+    let unconfirmed = funds::unconfirmed(reader, txid)?;
+    Ok(if rests_on_one(reader, &unconfirmed)? { None } else { Some(funds::parents_first(unconfirmed)) })
+}
+
+fn rests_on_one(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) -> Result<bool, StoreError> {
+    for ancestor in unconfirmed.keys() {
         if let Some(version) = reader.version(ancestor)?
             && version.pays
             && is_paid_otherwise(reader, version.batch_seq)?

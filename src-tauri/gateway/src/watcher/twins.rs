@@ -84,14 +84,14 @@ fn paid_payout(
     let (mut unpaid, mut waiting, mut paid) = (None, None, None);
     for payout in reader.payouts_like(&output.script_pubkey, output.value.to_sat(), txid)? {
         let others = reader.twins_of_payout(payout.seq)?;
-        let (mut own, mut is_mined) = (Vec::new(), others.iter().any(|other| is_in_block(&other.position)));
+        let (mut own, mut is_mined) = (Vec::new(), others.iter().any(|other| other.position.is_in_block()));
         if let Some(batch_seq) = payout.batch_seq {
             if rests_on(reader, twin, batch_seq)? {
                 continue;
             }
             own = reader.inputs_of_batch(batch_seq)?;
             is_mined |=
-                reader.versions(batch_seq)?.iter().any(|version| version.pays && is_in_block(&version.position));
+                reader.versions(batch_seq)?.iter().any(|version| version.pays && version.position.is_in_block());
         }
         let replaces = |spent: Vec<OutPoint>| spent.iter().any(|outpoint| inputs(twin).contains(outpoint));
         if others.iter().all(|other| replaces(inputs(&other.tx))) && (!others.is_empty() || replaces(own)) {
@@ -121,10 +121,6 @@ fn rests_on(reader: &Reader<'_>, tx: &Transaction, batch_seq: i64) -> Result<boo
         }
     }
     Ok(false)
-}
-
-const fn is_in_block(position: &Position) -> bool {
-    matches!(position, Position::Block { .. })
 }
 
 fn inputs(tx: &Transaction) -> Vec<OutPoint> {

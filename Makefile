@@ -1,14 +1,16 @@
 # The commands of this project are `make run`, `make test` and `make bench`; all they do stands in scripts/.
 
-.PHONY: help run test bench lint fmt clean
+.PHONY: help run test consensus bench package lint fmt clean
 
 help:
-	@echo 'make run    build Tillgate and start it on the built-in sandbox (ARGS="..." are passed on)'
-	@echo 'make test   everything that CI runs'
-	@echo 'make bench  measure the release build and write docs/benchmarks.md (ARGS="--only spine" measures a part)'
-	@echo 'make lint   the part of it that runs no test'
-	@echo 'make fmt    format all sources'
-	@echo 'make clean  remove what was built'
+	@echo 'make run      build Tillgate and start it on the built-in sandbox (ARGS="..." are passed on)'
+	@echo 'make test     everything that CI runs'
+	@echo 'make consensus  let Bitcoin Core’s consensus engine judge the sandbox (minutes to build: cmake and boost)'
+	@echo 'make bench    measure the release build and write docs/benchmarks.md (ARGS="--only spine" measures a part)'
+	@echo 'make package  build the Debian package (scripts/package-check.sh tries it on a clean Debian)'
+	@echo 'make lint     the part of it that runs no test'
+	@echo 'make fmt      format all sources'
+	@echo 'make clean    remove what was built'
 
 run:
 	@scripts/run.sh $(ARGS)
@@ -16,8 +18,14 @@ run:
 test:
 	@scripts/test.sh
 
+consensus:
+	@scripts/consensus.sh
+
 bench:
 	@scripts/bench.sh $(ARGS)
+
+package:
+	@scripts/package.sh $(ARGS)
 
 lint:
 	@scripts/test.sh lint

@@ -7,11 +7,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tauri::AppHandle;
-use tillgate_gateway::{Actor, App, CommandError, ListPayouts, PayoutItem, PayoutState, Status, ask};
+use tillgate_gateway::{Actor, App, CommandError, Environment, ListPayouts, PayoutItem, PayoutState, Status, ask};
 use tokio_util::sync::CancellationToken;
 
 use crate::desktop::Note;
-use crate::{desktop, tray, window};
+use crate::{desktop, standing};
 
 /// A burst of commits is one reading.
 const READ_AT_MOST_EVERY: Duration = Duration::from_secs(1);
@@ -33,9 +33,10 @@ struct Waiting {
     offers: u64,
 }
 
-/// Keeps tray, window title and notifications in step as long as the gateway runs.
+/// Keeps tray, window title and notifications in step as long as the gateway of one environment runs.
 pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
-    let Some(mut changes) = app.upgrade().map(|app| app.gateway.changes.subscribe()) else { return };
+    let followed = app.upgrade().map(|app| (app.gateway.changes.subscribe(), app.gateway.environment));
+    let Some((mut changes, environment)) = followed else { return };
     let mut told = Waiting::default();
     let (mut known, mut approved) = (HashSet::new(), Approved::default());
     loop {
@@ -46,13 +47,11 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
             Ok(Read { waiting, offers, by_keys }) => {
                 if waiting != told {
                     told = waiting;
-                    let words = words(waiting);
-                    tray::tell(&shell, words.as_deref());
-                    window::tell(&shell, words.as_deref());
+                    standing::waits(&shell, environment, words(waiting));
                 }
                 let of_offers = notes(&news(&mut known, offers));
                 for note in of_offers.into_iter().chain(notes_of_approved(&approved.news(by_keys))) {
-                    desktop::notify(&shell, note);
+                    desktop::notify(&shell, environment, note.of(environment));
                 }
             }
             Err(error) => tracing::warn!(%error, "the tray cannot be kept in step"),
@@ -110,6 +109,13 @@ fn news(known: &mut HashSet<String>, offers: Vec<PayoutItem>) -> Vec<PayoutItem>
     let waiting: HashSet<String> = offers.iter().map(|offer| offer.payout_id.clone()).collect();
     let before = std::mem::replace(known, waiting);
     offers.into_iter().filter(|offer| !before.contains(&offer.payout_id)).collect()
+}
+
+impl Note {
+    /// The same with the environment in front, where it is read first.
+    fn of(self, environment: Environment) -> Self {
+        Self { title: format!("{}: {}", standing::name_of(environment), self.title), ..self }
+    }
 }
 
 fn notes(news: &[PayoutItem]) -> Vec<Note> {
@@ -210,6 +216,13 @@ mod tests {
         assert_eq!(told(&[("b", 2), ("a", 1)]), [""; 0], "an old one is no news because newer ones left the list");
         let many: Vec<_> = ["d", "e", "f", "g"].map(|id| (id, 3)).into();
         assert_eq!(told(&many), ["4 payouts were approved by API keys"]);
+    }
+
+    #[test]
+    fn a_notification_begins_with_its_environment() {
+        let note = || Note { title: "2 payouts wait for approval".to_owned(), body: String::new() };
+        assert_eq!(note().of(Environment::Production).title, "Production: 2 payouts wait for approval");
+        assert_eq!(note().of(Environment::Test).title, "Test: 2 payouts wait for approval");
     }
 
     #[test]

@@ -1,21 +1,30 @@
-//! The one call that the window can make: a command for the gateway, or one of three acts of the
-//! program around it.
+//! The one call that the window can make: a command for the gateway of one environment, or one of a few acts of the program
+//! around it.
 
 use serde_json::Value;
 use tauri::{AppHandle, State};
 use tillgate_gateway::CommandError;
 
-use crate::gateway_task::GatewayTask;
-use crate::window;
+use crate::gateway_task::Gateways;
+use crate::{standing, window};
 
-/// Answers a command of the panel (`gateway/src/console`), or acts on the window.
+/// Answers a command of the panel (`gateway/src/console`) to the gateway of the environment that it names, or acts on the
+/// window.
 #[tauri::command]
-pub async fn console(app: AppHandle, task: State<'_, GatewayTask>, command: Value) -> Result<Value, CommandError> {
+pub async fn console(
+    app: AppHandle,
+    gateways: State<'_, Gateways>,
+    environment: Option<String>,
+    command: Value,
+) -> Result<Value, CommandError> {
+    let environment = environment.as_deref();
     match command.get("command").and_then(Value::as_str) {
         Some("quit") => app.exit(0),
         Some("hide") => window::hide(&app),
-        Some("reopen") => task.start(&app),
-        _ => return task.ask(command).await,
+        Some("environments") => return Ok(gateways.told()),
+        Some("shown") => standing::shows(&app, gateways.of(environment)?.environment()),
+        Some("reopen") => gateways.of(environment)?.start(&app),
+        _ => return gateways.of(environment)?.ask(command).await,
     }
     Ok(Value::Null)
 }

@@ -2,6 +2,7 @@
 //! none, the window alone asks for attention.
 
 use tauri::AppHandle;
+use tillgate_gateway::Environment;
 
 use crate::window;
 
@@ -12,20 +13,21 @@ pub struct Note {
     pub body: String,
 }
 
-/// Shows a notification; a click on it shows the window. Never waits for the desktop.
-pub fn notify(app: &AppHandle, note: Note) {
+/// Shows a notification of one environment; a click on it shows that one in the window. Never waits for the desktop.
+pub fn notify(app: &AppHandle, environment: Environment, note: Note) {
     window::ask_for_attention(app);
     let app = app.clone();
     // The session bus may take a moment to answer, and starts the notification server where none runs.
-    std::thread::spawn(move || bus::notify(&app, &note));
+    std::thread::spawn(move || bus::notify(&app, environment, &note));
 }
 
 #[cfg(target_os = "linux")]
 mod bus {
-    use std::collections::{HashMap, HashSet};
+    use std::collections::HashMap;
     use std::sync::{Mutex, OnceLock, PoisonError};
 
     use tauri::AppHandle;
+    use tillgate_gateway::Environment;
     use zbus::blocking::{Connection, Proxy};
     use zbus::zvariant::Value;
 
@@ -42,19 +44,19 @@ mod bus {
     /// The desktop decides how long it is shown.
     const ITS_OWN_TIME: i32 = -1;
 
-    /// The notifications that this program made: others' clicks are heard too.
-    static OURS: Mutex<Option<HashSet<u32>>> = Mutex::new(None);
+    /// The notifications that this program made, and of which environment: others' clicks are heard too.
+    static OURS: Mutex<Option<HashMap<u32, Environment>>> = Mutex::new(None);
 
-    pub fn notify(app: &AppHandle, note: &Note) {
+    pub fn notify(app: &AppHandle, environment: Environment, note: &Note) {
         let shown = || -> zbus::Result<u32> {
             let server = server(app)?;
-            let hints: HashMap<&str, Value<'_>> = HashMap::from([("desktop-entry", Value::from("tillgate-desktop"))]);
+            let hints: HashMap<&str, Value<'_>> = HashMap::from([("desktop-entry", Value::from("Tillgate"))]);
             let (actions, body) = (&[CLICKED, "Show"][..], escaped(&note.body));
             server.call("Notify", &("Tillgate", 0u32, "", note.title.as_str(), body, actions, hints, ITS_OWN_TIME))
         };
         match shown() {
             Ok(id) => {
-                OURS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(id);
+                OURS.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(id, environment);
             }
             // Many desktops have no such server; the tray and the window say the same.
             Err(error) => tracing::debug!(%error, "the desktop shows no notifications"),
@@ -73,8 +75,10 @@ mod bus {
         std::thread::spawn(move || {
             for click in clicks {
                 let Ok((id, _)) = click.body().deserialize::<(u32, String)>() else { continue };
-                if OURS.lock().unwrap_or_else(PoisonError::into_inner).as_mut().is_some_and(|ours| ours.remove(&id)) {
-                    window::show_offers(&app);
+                let ours =
+                    OURS.lock().unwrap_or_else(PoisonError::into_inner).as_mut().and_then(|ours| ours.remove(&id));
+                if let Some(environment) = ours {
+                    window::show_offers(&app, environment);
                 }
             }
         });
@@ -102,5 +106,5 @@ mod bus {
     use super::Note;
 
     /// The window asked for attention, which is all that these systems give a program without a crate of its own.
-    pub fn notify(_: &tauri::AppHandle, _: &Note) {}
+    pub fn notify(_: &tauri::AppHandle, _: tillgate_gateway::Environment, _: &Note) {}
 }

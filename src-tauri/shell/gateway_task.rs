@@ -1,19 +1,20 @@
-//! Runs the gateway beside the window, on a runtime of its own, and puts the panel's commands to it.
-//! Whatever keeps it from running is told in the window, never a panic.
+//! Runs a gateway for each environment beside the window, each on threads of its own, and puts the panel's commands to the one
+//! that they are for. Whatever keeps one from running is told in its own part of the window, never a panic, and leaves the
+//! other alone.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tauri::{AppHandle, Emitter};
-use tillgate_gateway::{Actor, App, Command, CommandError, Gateway, Hosted, NotServing, dispatch};
+use tillgate_gateway::{Actor, App, Command, CommandError, Environment, Gateway, Hosted, NotServing, dispatch};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::alarm;
+use crate::{alarm, standing};
 
-/// Told to the panel when something that it may show has changed.
+/// Told to the panel, with the environment's name, when something that it may show has changed.
 const CHANGED: &str = "changed";
 
 /// A burst of commits is one reading for the panel.
@@ -22,9 +23,16 @@ const CHANGED_AT_MOST_EVERY: Duration = Duration::from_millis(100);
 /// How long a stop may take before the program ends all the same; the gateway's own limit is 5 s.
 const STOP_WITHIN: Duration = Duration::from_secs(10);
 
-/// The gateway's life inside this process.
+/// The gateways inside this process.
+pub struct Gateways {
+    hosted: Arc<Hosted>,
+    tasks: Vec<GatewayTask>,
+}
+
+/// A gateway's life inside this process.
 pub struct GatewayTask {
     hosted: Arc<Hosted>,
+    environment: Environment,
     /// Who acts, for the audit.
     actor: Actor,
     runtime: Runtime,
@@ -48,20 +56,82 @@ struct Run {
     shutdown: CancellationToken,
 }
 
-impl GatewayTask {
+impl Gateways {
     /// Prepares threads; opens nothing yet.
     ///
     /// # Errors
     /// When the system gives no threads.
     pub fn new(hosted: Hosted) -> std::io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().thread_name("gateway").enable_all().build()?;
+        let hosted = Arc::new(hosted);
+        let tasks = hosted.environments().into_iter().map(|environment| GatewayTask::new(&hosted, environment));
+        let tasks = tasks.collect::<std::io::Result<Vec<_>>>()?;
+        Ok(Self { hosted, tasks })
+    }
+
+    /// Opens and runs all of them.
+    pub fn start(&self, app: &AppHandle) {
+        for task in &self.tasks {
+            task.start(app);
+        }
+    }
+
+    /// The environments that run here, and the one to show to somebody who never chose.
+    pub fn told(&self) -> Value {
+        let environments: Vec<&str> = self.tasks.iter().map(|task| task.environment.as_str()).collect();
+        json!({ "environments": environments, "first": self.hosted.first().as_str() })
+    }
+
+    /// The gateway of the environment that a command names. There is no other way to one: a command that names none is for
+    /// nobody.
+    ///
+    /// # Errors
+    /// When none is named, or one that this window does not run.
+    pub fn of(&self, environment: Option<&str>) -> Result<&GatewayTask, CommandError> {
+        let named = self.tasks.iter().find(|task| Some(task.environment.as_str()) == environment);
+        named.ok_or_else(|| {
+            let which = environment.unwrap_or("none");
+            error(
+                "VALIDATION_FAILED",
+                &format!("The command is for the environment {which}, which does not run in this window."),
+            )
+        })
+    }
+
+    /// Calls `act` when the system asks this program to end.
+    pub fn on_signal(&self, act: impl FnOnce() + Send + 'static) {
+        let Some(any) = self.tasks.first() else { return };
+        any.runtime.spawn(async move {
+            match Hosted::signalled().await {
+                Ok(()) => act(),
+                Err(error) => tracing::warn!(%error, "signals cannot be heard: quit from the window or the tray"),
+            }
+        });
+    }
+
+    /// Stops all of them, and waits until their last commits are down.
+    pub fn stop(&self) {
+        let stopping: Vec<_> = self.tasks.iter().map(|task| (task, task.shut_down())).collect();
+        for (task, stopping) in stopping {
+            task.wait(stopping);
+        }
+    }
+}
+
+impl GatewayTask {
+    fn new(hosted: &Arc<Hosted>, environment: Environment) -> std::io::Result<Self> {
         Ok(Self {
-            hosted: Arc::new(hosted),
+            hosted: Arc::clone(hosted),
+            environment,
             actor: Actor::panel(),
-            runtime,
+            runtime: Hosted::threads(environment)?,
             phase: Arc::new(Mutex::new(Phase::Opening)),
             run: Mutex::new(None),
         })
+    }
+
+    /// Whose gateway it is.
+    pub fn environment(&self) -> Environment {
+        self.environment
     }
 
     /// Opens the gateway and runs it, unless it is running.
@@ -72,29 +142,38 @@ impl GatewayTask {
         }
         *locked(&self.phase) = Phase::Opening;
         let shutdown = CancellationToken::new();
-        let (hosted, phase) = (Arc::clone(&self.hosted), Arc::clone(&self.phase));
+        let (hosted, phase, environment) = (Arc::clone(&self.hosted), Arc::clone(&self.phase), self.environment);
         let (app, stop) = (app.clone(), shutdown.clone());
         let task = self.runtime.spawn(async move {
-            let opened = |opened: &Arc<App>| {
-                *locked(&phase) = Phase::Open(Arc::clone(opened));
-                tokio::spawn(tell_changes(app.clone(), Arc::clone(&opened.gateway), stop.clone()));
-                tokio::spawn(alarm::follow(app.clone(), Arc::downgrade(opened), stop.clone()));
+            let (shell, stopped, opening) = (app.clone(), stop.clone(), Arc::clone(&phase));
+            let opened = move |opened: &Arc<App>| {
+                *locked(&opening) = Phase::Open(Arc::clone(opened));
+                tokio::spawn(tell_changes(shell.clone(), Arc::clone(&opened.gateway), stopped.clone()));
+                tokio::spawn(alarm::follow(shell, Arc::downgrade(opened), stopped));
             };
-            let ended = match hosted.serve(opened, stop.clone()).await {
-                Ok(()) => Phase::Down("The gateway was stopped.".to_owned()),
-                Err(NotServing::Elsewhere(elsewhere)) => {
+            let served = stop.clone();
+            // A task of its own: a panic in it is one more reason why this gateway does not run.
+            let serving = tokio::spawn(async move { hosted.serve(environment, opened, served).await });
+            let ended = match serving.await {
+                Ok(Ok(())) => Phase::Down("The gateway was stopped.".to_owned()),
+                Ok(Err(NotServing::Elsewhere(elsewhere))) => {
                     tracing::warn!(elsewhere, "the gateway runs already, in another process");
                     Phase::Elsewhere(elsewhere)
                 }
-                Err(NotServing::Failed(why)) => {
+                Ok(Err(NotServing::Failed(why))) => {
                     tracing::error!(%why, "the gateway does not run");
                     Phase::Down(why)
+                }
+                Err(error) => {
+                    tracing::error!(%error, "the gateway broke off");
+                    Phase::Down("The gateway broke off. Its log on standard error says why.".to_owned())
                 }
             };
             *locked(&phase) = ended;
             // Ends what still follows the gateway, when it ended by itself.
             stop.cancel();
-            tell(&app);
+            standing::waits(&app, environment, None);
+            tell(&app, environment);
         });
         *run = Some(Run { task, shutdown });
     }
@@ -120,20 +199,14 @@ impl GatewayTask {
         })
     }
 
-    /// Calls `act` when the system asks this program to end.
-    pub fn on_signal(&self, act: impl FnOnce() + Send + 'static) {
-        self.runtime.spawn(async move {
-            match Hosted::signalled().await {
-                Ok(()) => act(),
-                Err(error) => tracing::warn!(%error, "signals cannot be heard: quit from the window or the tray"),
-            }
-        });
+    fn shut_down(&self) -> Option<JoinHandle<()>> {
+        let Run { task, shutdown } = locked(&self.run).take()?;
+        shutdown.cancel();
+        Some(task)
     }
 
-    /// Stops the gateway and waits until its last commit is down.
-    pub fn stop(&self) {
-        let Some(Run { task, shutdown }) = locked(&self.run).take() else { return };
-        shutdown.cancel();
+    fn wait(&self, task: Option<JoinHandle<()>>) {
+        let Some(task) = task else { return };
         let stopped = self.runtime.block_on(async { tokio::time::timeout(STOP_WITHIN, task).await });
         if stopped.is_err() {
             // Nothing is lost: what was answered is on disk, and the rest is found at the next start.
@@ -144,11 +217,11 @@ impl GatewayTask {
 
 /// Tells the panel of changes as long as the gateway runs.
 async fn tell_changes(app: AppHandle, gateway: Arc<Gateway>, stop: CancellationToken) {
-    let mut changes = gateway.changes.subscribe();
+    let (mut changes, environment) = (gateway.changes.subscribe(), gateway.environment);
     // The follower must not keep the gateway, and with it the lock on its data, alive.
     drop(gateway);
     loop {
-        tell(&app);
+        tell(&app, environment);
         tokio::select! {
             () = stop.cancelled() => return,
             changed = changes.changed() => if changed.is_err() { return },
@@ -158,8 +231,8 @@ async fn tell_changes(app: AppHandle, gateway: Arc<Gateway>, stop: CancellationT
     }
 }
 
-fn tell(app: &AppHandle) {
-    if let Err(error) = app.emit(CHANGED, ()) {
+fn tell(app: &AppHandle, environment: Environment) {
+    if let Err(error) = app.emit(CHANGED, environment.as_str()) {
         tracing::warn!(%error, "the panel cannot be told of a change");
     }
 }

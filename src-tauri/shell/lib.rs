@@ -1,5 +1,5 @@
-//! The desktop: a window and a tray around the gateway, which runs in the same process. The only
-//! code that names Tauri. Parses nothing but the shell's own three acts, and holds no rule.
+//! The desktop: a window and a tray around the gateways of both environments, which run in the same process. The only
+//! code that names Tauri. Parses nothing but the shell's own few acts, and holds no rule.
 //!
 //! Without the feature `desktop` this crate is empty, so that servers need no web view.
 #![cfg(feature = "desktop")]
@@ -8,6 +8,7 @@ mod alarm;
 mod console;
 mod desktop;
 mod gateway_task;
+mod standing;
 mod tray;
 mod tray_host;
 mod window;
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 use tauri::{Manager, RunEvent, WindowEvent};
 use tillgate_gateway::Hosted;
 
-use crate::gateway_task::GatewayTask;
+use crate::gateway_task::Gateways;
 
 /// Runs the desktop until somebody quits it. A second start shows the first one's window and ends.
 #[must_use]
@@ -30,8 +31,8 @@ pub fn run() -> ExitCode {
         tracing::error!("there is no display to open a window on: run `tillgate serve` instead");
         return ExitCode::FAILURE;
     }
-    let task = match GatewayTask::new(hosted) {
-        Ok(task) => task,
+    let gateways = match Gateways::new(hosted) {
+        Ok(gateways) => gateways,
         Err(error) => {
             tracing::error!(%error, "cannot start threads");
             return ExitCode::FAILURE;
@@ -39,16 +40,17 @@ pub fn run() -> ExitCode {
     };
     let app = tauri::Builder::default()
         .plugin(tauri_plugin_single_instance::init(|app, _arguments, _folder| window::show(app)))
-        .manage(task)
+        .manage(gateways)
+        .manage(standing::Standing::default())
         .manage(window::Told::default())
         .invoke_handler(tauri::generate_handler![console::console])
         .setup(|app| {
             window::open(app)?;
             tray::open(app)?;
-            let task = app.state::<GatewayTask>();
-            task.start(app.handle());
+            let gateways = app.state::<Gateways>();
+            gateways.start(app.handle());
             let handle = app.handle().clone();
-            task.on_signal(move || handle.exit(0));
+            gateways.on_signal(move || handle.exit(0));
             Ok(())
         })
         .on_window_event(|window, event| {
@@ -67,7 +69,7 @@ pub fn run() -> ExitCode {
     };
     let code = app.run_return(|app, event| {
         if let RunEvent::Exit = event {
-            app.state::<GatewayTask>().stop();
+            app.state::<Gateways>().stop();
         }
     });
     if code == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

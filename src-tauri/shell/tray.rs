@@ -8,14 +8,17 @@ use tauri::{App, AppHandle, Manager, Wry};
 use crate::window;
 
 const ICON: &str = "tillgate";
-const TOOLTIP: &str = "Tillgate (test environment)";
+const TOOLTIP: &str = "Tillgate";
 const SHOW_WORDS: &str = "Show Tillgate";
 
 const SHOW: &str = "show";
 const QUIT: &str = "quit";
 
-/// The mark's colour, which stands out on light and dark panels alike.
+/// The mark's colour where only play money waits, which stands out on light and dark panels alike.
 const MARK_RGBA: [u8; 4] = [0xff, 0xb6, 0x27, 0xff];
+
+/// The mark's colour where something of production waits.
+const PRODUCTION_MARK_RGBA: [u8; 4] = [0xe5, 0x39, 0x2f, 0xff];
 
 /// The menu's line that shows the window.
 struct ShowItem(MenuItem<Wry>);
@@ -41,8 +44,10 @@ pub fn open(app: &App) -> tauri::Result<()> {
     Ok(())
 }
 
-/// Puts a mark on the icon and words beside it and into its menu; `None` takes them away.
-pub fn tell(app: &AppHandle, words: Option<&str>) {
+/// Puts a mark on the icon and words beside it and into its menu; `None` takes them away. The mark has another colour where
+/// something of production waits.
+pub fn tell(app: &AppHandle, words: Option<&str>, is_production: bool) {
+    let mark = if is_production { PRODUCTION_MARK_RGBA } else { MARK_RGBA };
     let told = || -> tauri::Result<()> {
         if let Some(tray) = app.tray_by_id(ICON) {
             let tooltip = words.map_or_else(|| TOOLTIP.to_owned(), |words| format!("{TOOLTIP}: {words}"));
@@ -50,7 +55,7 @@ pub fn tell(app: &AppHandle, words: Option<&str>) {
             // Where a desktop shows no tooltips, it shows a title.
             tray.set_title(words)?;
             if let Some(icon) = app.default_window_icon() {
-                tray.set_icon(Some(if words.is_some() { marked(icon) } else { icon.clone() }))?;
+                tray.set_icon(Some(if words.is_some() { marked(icon, mark) } else { icon.clone() }))?;
             }
         }
         let show = app.try_state::<ShowItem>();
@@ -63,7 +68,7 @@ pub fn tell(app: &AppHandle, words: Option<&str>) {
 }
 
 /// The icon with a dot in its lower right corner, a third as wide as the icon.
-fn marked(icon: &Image<'_>) -> Image<'static> {
+fn marked(icon: &Image<'_>, mark: [u8; 4]) -> Image<'static> {
     let (width, height) = (icon.width(), icon.height());
     let mut rgba = icon.rgba().to_vec();
     let radius = i64::from(width.min(height) / 3) / 2 + 1;
@@ -72,7 +77,7 @@ fn marked(icon: &Image<'_>) -> Image<'static> {
     for (pixel, at) in pixels.zip((0..i64::from(height)).flat_map(|y| (0..i64::from(width)).map(move |x| (x, y)))) {
         let (dx, dy) = (at.0 - centre.0, at.1 - centre.1);
         if dx * dx + dy * dy <= radius * radius {
-            pixel.copy_from_slice(&MARK_RGBA);
+            pixel.copy_from_slice(&mark);
         }
     }
     Image::new_owned(rgba, width, height)
@@ -85,7 +90,7 @@ mod tests {
     #[test]
     fn the_mark_is_in_one_corner_and_leaves_the_rest() {
         let icon = Image::new_owned(vec![7; 32 * 32 * 4], 32, 32);
-        let marked = marked(&icon);
+        let marked = marked(&icon, MARK_RGBA);
         let pixel = |x: usize, y: usize| &marked.rgba()[(y * 32 + x) * 4..][..4];
         assert_eq!(pixel(25, 25), MARK_RGBA);
         for (x, y) in [(0, 0), (31, 0), (0, 31), (16, 16)] {

@@ -6,16 +6,19 @@ use tauri::{
     App, AppHandle, Emitter, Manager, Url, UserAttentionType, WebviewUrl, WebviewWindow, WebviewWindowBuilder,
 };
 
+use tillgate_gateway::Environment;
+
 use crate::tray_host;
 
 const LABEL: &str = "main";
 
-const TITLE: &str = "Tillgate (test environment)";
+/// Until the panel says which environment it shows.
+const TITLE: &str = "Tillgate";
 
 /// Told to the panel when a person closes the window and nothing on the desktop would remain.
 const NO_TRAY: &str = "no-tray";
 
-/// Told to the panel when a person wants to see the offers that wait for approval.
+/// Told to the panel, with the environment's name, when a person wants to see the offers that wait for approval.
 const OFFERS: &str = "offers";
 
 /// Whether it was said that this desktop has no tray: once is enough.
@@ -52,9 +55,9 @@ pub fn show(app: &AppHandle) {
 }
 
 /// Brings the window to the person who asked for it, at the offers that wait for approval.
-pub fn show_offers(app: &AppHandle) {
+pub fn show_offers(app: &AppHandle, environment: Environment) {
     show(app);
-    if let Err(error) = app.emit(OFFERS, ()) {
+    if let Err(error) = app.emit(OFFERS, environment.as_str()) {
         tracing::warn!(%error, "the panel cannot be asked for its offers");
     }
 }
@@ -69,10 +72,9 @@ pub fn hide(app: &AppHandle) {
     with_window(app, WebviewWindow::hide);
 }
 
-/// Puts words beside the name in the title, where lists of windows show them; `None` takes them away.
-pub fn tell(app: &AppHandle, words: Option<&str>) {
-    let title = words.map_or_else(|| TITLE.to_owned(), |words| format!("{TITLE}: {words}"));
-    with_window(app, |window| window.set_title(&title));
+/// Gives it a title, which lists of windows show.
+pub fn tell(app: &AppHandle, title: &str) {
+    with_window(app, |window| window.set_title(title));
 }
 
 /// A person closed the window: it hides. Where there is no tray to bring it back, the panel says

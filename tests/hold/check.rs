@@ -183,7 +183,12 @@ async fn unheard(site: &Site, folder: &Path) -> Option<String> {
     let mut latest: HashMap<String, String> = HashMap::new();
     for received in site.shop.received() {
         let record = received.json();
-        let name = if record["notificationType"] == "ANOMALY" { "anomalyId" } else { "paymentId" };
+        let name = match record["notificationType"].as_str() {
+            // What is told of payouts is looked at where they are paid.
+            Some("PAYOUT") => continue,
+            Some("ANOMALY") => "anomalyId",
+            _ => "paymentId",
+        };
         let (id, time) = (text(&record[name]), text(&record["currentTime"]));
         let newest = latest.entry(id.clone()).or_default();
         if time > *newest {

@@ -2,8 +2,7 @@
 //! lost or doubled, what cannot be done says so, and all goes on by itself when the fault ends.
 
 use std::fs;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,12 +13,12 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use rusqlite::Connection;
-use rustix::process::getuid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
 use crate::check;
+use crate::full_disk::{fill, on_a_small_disk};
 use crate::harness::client::{Client, text};
 use crate::harness::{Answer, wait_for};
 use crate::ledger::Ledger;
@@ -30,10 +29,10 @@ use crate::site::Site;
 /// The second one until the look that follows a jump of the clock by more than ten minutes.
 const STORAGE: &[&str] = &["STORAGE_UNAVAILABLE", "CHAIN_NOT_READY"];
 
-const HOUR_MS: i64 = 3_600_000;
+pub const HOUR_MS: i64 = 3_600_000;
 
 /// Longer than the gateway doubts a step of the wall clock.
-const BELIEVED_AFTER_MS: i64 = 301_000;
+pub const BELIEVED_AFTER_MS: i64 = 301_000;
 
 /// How long a fault lasts under load.
 const A_WHILE: Duration = Duration::from_millis(1_500);
@@ -65,7 +64,7 @@ async fn is_taken(site: &Site, ledger: &Ledger) {
 }
 
 /// The state of a running gateway and what its doctor says of it.
-fn status_and_doctor(site: &Site, data_dir: &Path) -> (Value, Value) {
+pub fn status_and_doctor(site: &Site, data_dir: &Path) -> (Value, Value) {
     let ask = |act: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tillgate"));
         site.program.isolate(command.args([act, "--json", "--data-dir"]).arg(data_dir));
@@ -90,21 +89,8 @@ async fn under_load(site: &Site, folder: &Path, excuses: &'static [&'static str]
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_disk_that_fills_up_under_load_loses_nothing() {
-    if !Command::new("unshare").args(namespace()).arg("true").status().is_ok_and(|status| status.success()) {
-        println!("skipped: this machine permits no mount of a small disk");
-        return;
-    }
     let mut site = Site::prepare().await;
-    let small = TempDir::new().unwrap();
-    let (data, disk) = (site.program.data_dir().display().to_string(), small.path().display().to_string());
-    let script = format!("set -e; mount -t tmpfs -o size=640m tmpfs {disk}; cp -a {data} {disk}/data; exec \"$@\"");
-    let mut command = Command::new("unshare");
-    command.args(namespace()).args(["sh", "-c", &script, "sh", env!("CARGO_BIN_EXE_tillgate"), "serve"]);
-    command.args(["--listen", "127.0.0.1:0", "--data-dir", &format!("{disk}/data")]);
-    site.program.isolate(&mut command);
-    site.launch(command).unwrap_or_else(|ended| panic!("{}", ended.log));
-    // The disk as the gateway sees it.
-    let disk = PathBuf::from(format!("/proc/{}/root{disk}", site.pid().as_raw_nonzero()));
+    let Some((_small, disk)) = on_a_small_disk(&mut site, |_| {}) else { return };
     let folder = disk.join("data/test");
     under_load(&site, &folder, STORAGE, async |ledger| {
         let filler = disk.join("filler");
@@ -121,21 +107,8 @@ async fn a_disk_that_fills_up_under_load_loses_nothing() {
     site.kill();
 }
 
-/// A mount namespace of its own; an ordinary user becomes root of a user namespace for it.
-fn namespace() -> &'static [&'static str] {
-    if getuid().is_root() { &["--mount"] } else { &["--mount", "--user", "--map-root-user"] }
-}
-
-/// Takes all the room that is left.
-fn fill(filler: &Path) {
-    let mut file = fs::OpenOptions::new().create(true).append(true).open(filler).unwrap();
-    for size in [1 << 20, 1 << 12] {
-        while file.write_all(&vec![0; size]).is_ok() {}
-    }
-}
-
 /// A folder whose files inject faults into the gateway, which is started so.
-fn with_injected_faults(site: &mut Site) -> TempDir {
+pub fn with_injected_faults(site: &mut Site) -> TempDir {
     let injected = TempDir::new().unwrap();
     site.start_with(|command| {
         command.env("TILLGATE_INJECTED_FAULTS", injected.path());
@@ -185,11 +158,15 @@ async fn a_database_that_another_process_locks_for_five_seconds_loses_nothing() 
     .await;
 }
 
-/// The environment's clock in milliseconds of its day, good for differences below a day.
-async fn clock_ms(site: &Site) -> i64 {
+/// The environment's clock in milliseconds, good for differences.
+pub async fn clock_ms(site: &Site) -> i64 {
     let clock = text(&site.client.sandbox().await["clock"]);
     let number = |from: usize, length: usize| clock[from..from + length].parse::<i64>().unwrap();
-    ((number(8, 2) * 24 + number(11, 2)) * 60 + number(14, 2)) * 60_000 + number(17, 2) * 1_000 + number(20, 3)
+    // Days since some first of March: what a leap year adds is the last of a year that begins there.
+    let (year, month) =
+        if number(5, 2) > 2 { (number(0, 4), number(5, 2) - 3) } else { (number(0, 4) - 1, number(5, 2) + 9) };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + number(8, 2);
+    ((days * 24 + number(11, 2)) * 60 + number(14, 2)) * 60_000 + number(17, 2) * 1_000 + number(20, 3)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

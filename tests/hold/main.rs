@@ -7,10 +7,13 @@
 mod blind;
 mod check;
 mod durability;
+mod full_disk;
 mod injected_faults;
 mod kills;
+mod laptop;
 mod ledger;
 mod load;
+mod migrations;
 mod other_copy;
 mod payout_load;
 mod payouts;

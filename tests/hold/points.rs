@@ -45,11 +45,13 @@ fn passages() -> impl Iterator<Item = u64> {
     (1..).filter(move |count| every || *count <= FIRST_ONES || count % ONE_IN == 0)
 }
 
-fn armed(command: &mut Command, point: &str, count: u64) {
+/// Lets a command end itself at a point, at this passage of it.
+pub fn armed(command: &mut Command, point: &str, count: u64) {
     command.env("TILLGATE_FAIL_POINT", format!("{point}:{count}"));
 }
 
-fn ended_itself(status: std::process::ExitStatus) -> bool {
+/// Whether it did.
+pub fn ended_itself(status: std::process::ExitStatus) -> bool {
     status.signal() == Some(Signal::ABORT.as_raw())
 }
 

@@ -42,6 +42,7 @@ async fn a_doctor_finds_a_sound_gateway_well_and_names_what_is_not() {
         names,
         [
             "alarms",
+            "backups",
             "chain",
             "clock",
             "database",

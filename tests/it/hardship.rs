@@ -61,6 +61,30 @@ async fn a_database_of_a_newer_program_is_refused_and_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_a_newer_program_left_when_it_was_killed_is_refused_and_keeps_what_its_log_holds() {
+    let mut gateway = Tillgate::start().await;
+    let paid = gateway.client.new_payment("10.00", "http://127.0.0.1:1").await;
+    gateway.kill();
+    let program = gateway.into_program();
+    let set_version = |version: i64| {
+        let database = Connection::open(program.database()).unwrap();
+        database.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
+        let before: i64 = database.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+        database.pragma_update(None, "user_version", version).unwrap();
+        before
+    };
+    let known = set_version(9_999);
+    assert!(fs::metadata(program.database().with_extension("db-wal")).unwrap().len() > 0, "the payment is in the log");
+    for args in [&["serve", "--listen", "127.0.0.1:0"][..], &["payments", "list"], &["settings", "list"]] {
+        let line = program.refusal(args);
+        assert!(line.contains("newer") && line.contains("install the newer Tillgate"), "{args:?}: {line}");
+    }
+    assert_eq!(set_version(known), 9_999);
+    let items = program.json(&["payments", "list"])["items"].clone();
+    assert_eq!((items.as_array().unwrap().len(), &items[0]["paymentId"]), (1, &paid["paymentId"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_clean_stop_leaves_the_database_in_one_file() {
     let program = used_program().await;
     let folder = program.database().with_file_name("");

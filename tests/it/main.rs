@@ -5,8 +5,10 @@
 
 mod anomalies;
 mod architecture;
+mod backups;
 mod bad_input;
 mod bent_chain;
+mod both;
 mod cli;
 mod customers;
 mod doctor;
@@ -26,3 +28,4 @@ mod rates;
 mod serving;
 mod story;
 mod transitions;
+mod wallet;

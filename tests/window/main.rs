@@ -4,6 +4,8 @@
 
 mod app;
 mod display;
+mod environments;
+mod golive;
 mod payouts;
 mod session;
 mod stories;

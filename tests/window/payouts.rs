@@ -89,12 +89,12 @@ fn a_shops_offer_is_told_once_by_the_desktop_and_stays_in_the_title_until_it_is_
         let titled = "the window's title says so";
         until(titled, async || display.title().ends_with(": 1 payout waits for approval").then_some(())).await;
         let note = until("the desktop is notified", async || notes.try_recv().ok()).await;
-        assert_eq!(note.0, "0.00100000 BTC wait for approval");
+        assert_eq!(note.0, "Test: 0.00100000 BTC wait for approval");
         assert!(note.1.starts_with("webshop asks to pay") && note.1.contains(RECIPIENT), "{}", note.1);
 
         app.clicks("Payouts").await;
         app.waits_for("//td//*[@data-state='NEW']").await;
-        let row = format!("//td//a[@href='#/payout/{}']", offer["payoutId"].as_str().unwrap());
+        let row = format!("//td//a[@href='#/test/payout/{}']", offer["payoutId"].as_str().unwrap());
         app.waits_for(&row).await.click().await.unwrap();
         approves(&app).await;
         until("the title is as before", async || display.title().ends_with("environment)").then_some(())).await;
@@ -134,7 +134,7 @@ async fn offers(app: &App, btc: &str) -> String {
 /// Goes back to the newest payout, which is in this state.
 async fn shows(app: &App, state: &str) {
     app.clicks("Payouts").await;
-    app.waits_for("(//td//a[contains(@href, '#/payout/')])[1]").await.click().await.unwrap();
+    app.waits_for("(//td//a[contains(@href, '/payout/')])[1]").await.click().await.unwrap();
     app.sees_state(state).await;
 }
 

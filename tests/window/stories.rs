@@ -63,7 +63,7 @@ fn a_reversed_payment_is_red_on_every_screen_and_in_the_list_of_windows_until_it
         app.sees("1 confirmed payment was reversed").await;
         let display = Display::open();
         let titled = "the window's title says so";
-        until(titled, async || display.title().ends_with(": 1 payment reversed").then_some(())).await;
+        until(titled, async || display.title().ends_with("Test: 1 payment reversed").then_some(())).await;
 
         app.clicks("Decide what to do").await;
         app.clicks("Dismiss").await;
@@ -92,6 +92,9 @@ fn a_data_directory_in_use_is_told_and_taken_once_it_is_free() {
         let app = App::start(data.path()).await;
         app.sees("Tillgate is running already").await;
         app.sees("Shops are served as usual").await;
+        app.clicks("Production").await;
+        app.sees("Take real money").await;
+        app.clicks("Test").await;
         terminate(&mut other);
         app.clicks("Try again").await;
         app.sees("No payments yet").await;
@@ -151,7 +154,7 @@ async fn creates_a_key(app: &App) -> String {
 }
 
 /// Makes a payment in the window and gives its id.
-async fn makes_a_payment(app: &App) -> String {
+pub async fn makes_a_payment(app: &App) -> String {
     app.clicks("Payments").await;
     app.clicks("New payment").await;
     app.types("amount", "10,00").await;
@@ -179,7 +182,7 @@ async fn get(url: &str, authorization: &str) -> (u16, Bytes) {
 }
 
 /// Quits from the window, and waits until the gateway has let go of its data.
-async fn quits(app: &App, data: &Path) {
+pub async fn quits(app: &App, data: &Path) {
     app.clicks("Quit Tillgate").await;
     app.sees("Quit Tillgate?").await;
     app.clicks_and_goes("Quit Tillgate").await;

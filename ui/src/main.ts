@@ -1,9 +1,13 @@
 import { mount } from "svelte";
 import "./app.css";
 import App from "./App.svelte";
-import { setHost } from "./lib/host";
-import { tauriHost } from "./lib/host/tauri";
+import { setTransport } from "./lib/host";
+import { tauriTransport } from "./lib/host/tauri";
 
-setHost(tauriHost);
+setTransport(tauriTransport);
 const target = document.getElementById("app");
-if (target) mount(App, { target });
+if (target) {
+  // Without an answer the window still opens, and each part of it says what is wrong.
+  const running = await tauriTransport.running().catch(() => undefined);
+  mount(App, { target, props: running ? { running } : {} });
+}

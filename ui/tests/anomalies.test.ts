@@ -42,7 +42,7 @@ describe("anomalies", () => {
     host.reply("acceptPayment", payment({ state: "CONFIRMED" }));
     open("#/anomalies");
     expect((await screen.findByRole("link", { name: "order-7" })).getAttribute("href")).toBe(
-      `#/payment/${"p".repeat(40)}`,
+      `#/test/payment/${"p".repeat(40)}`,
     );
     await fireEvent.click(screen.getByRole("button", { name: /Accept the coins/ }));
     const dialog = await screen.findByRole("dialog");

@@ -5,13 +5,19 @@ import type { CertificateView } from "../src/lib/bindings/CertificateView";
 import type { Command } from "../src/lib/bindings/Command";
 import type { CommandError } from "../src/lib/bindings/CommandError";
 import type { DeliveryItem } from "../src/lib/bindings/DeliveryItem";
+import type { BackupItem } from "../src/lib/bindings/BackupItem";
+import type { BackupsView } from "../src/lib/bindings/BackupsView";
 import type { BumpEstimateView } from "../src/lib/bindings/BumpEstimateView";
 import type { EstimateView } from "../src/lib/bindings/EstimateView";
 import type { LimitsView } from "../src/lib/bindings/LimitsView";
 import type { PaymentView } from "../src/lib/bindings/PaymentView";
 import type { PayoutView } from "../src/lib/bindings/PayoutView";
+import type { RestoreView } from "../src/lib/bindings/RestoreView";
+import type { SettingItem } from "../src/lib/bindings/SettingItem";
 import type { StatusView } from "../src/lib/bindings/StatusView";
-import type { Answers, CommandName, Host, HostEvent, ShellAct } from "../src/lib/host";
+import type { WalletInfoView } from "../src/lib/bindings/WalletInfoView";
+import type { Answers, CommandName, HostEvent, Running, ShellAct, Transport } from "../src/lib/host";
+import type { Environment } from "../src/lib/state/environment.svelte";
 
 export const status: StatusView = {
   environment: "test",
@@ -40,7 +46,9 @@ export const status: StatusView = {
   failingServers: [],
   hmacKey: false,
   sandbox: true,
+  hasWallet: true,
   secrets: "the OS keyring",
+  folder: "/home/ada/.local/share/tillgate/test",
   warnings: [],
   currencies: ["USD", "JPY", "EUR"],
   offersWaiting: 0,
@@ -48,8 +56,20 @@ export const status: StatusView = {
   senderWaitsFor: null,
   senderWaitCause: null,
   senderHold: null,
+  senderHoldCause: null,
   alarms: [],
   balance: { sats: 150000000, text: "1.50000000", shown: "1.50000000" },
+};
+
+/** Production, calm. */
+export const production: StatusView = {
+  ...status,
+  environment: "production",
+  api: "http://127.0.0.1:7420/v2",
+  pages: "http://127.0.0.1:7420/pay",
+  folder: "/home/ada/.local/share/tillgate/production",
+  sandbox: false,
+  openAnomalies: 0,
 };
 
 const btc = (sats: number, text: string) => ({ sats, text, shown: text });
@@ -148,6 +168,8 @@ export function payment(over: Partial<PaymentView> = {}): PaymentView {
     whyInvalid: null,
     confirmations: 0,
     address: "bcrt1qexampleaddress0000000000000000000000",
+    addressIndex: 4,
+    addressPath: "m/84'/1'/0'/0/4",
     exchangeRate: "64210.5500",
     exchangeRateShown: "64,210.55",
     certificate: null,
@@ -272,54 +294,164 @@ export const limits: LimitsView = {
   record: "{}",
 };
 
-type Reply<N extends CommandName> = Answers[N] | CommandError | ((command: never) => Answers[N]);
+const ABOUT = { default: "", about: "" };
 
-/** A host that answers from `replies`, and remembers what it was asked. */
-export class FixtureHost implements Host {
+/** Settings as a gateway tells them that has no backend yet. */
+export function settings(over: Record<string, string> = {}): { items: SettingItem[]; itemsCount: number } {
+  const values = {
+    backend: "core",
+    backendUrl: "",
+    backendCookieFile: "",
+    backendUser: "",
+    backendPassword: "",
+    backendCertificate: "",
+    proxy: "",
+    rateSources: "kraken,coinbase,bitstamp,coingecko,mempool",
+    minFreshSources: "2",
+    fixedRates: "",
+    ...over,
+  };
+  const items = Object.entries(values).map(([name, value]) => ({ name, value, ...ABOUT }));
+  return { items, itemsCount: items.length };
+}
+
+export function backups(over: Partial<BackupsView> = {}): BackupsView {
+  return {
+    folder: null,
+    keep: 14,
+    passphraseSetAt: null,
+    last: null,
+    nightly: [],
+    nextAt: null,
+    trouble: null,
+    ...over,
+  };
+}
+
+export const backup: BackupItem = {
+  file: "/media/usb/tillgate/tillgate-production-2026-01-12.backup",
+  madeAt: "2026-01-12T12:05:00Z",
+  sizeBytes: 123456,
+  checkedAt: "2026-01-12T12:05:02Z",
+};
+
+export function wallet(over: Partial<WalletInfoView> = {}): WalletInfoView {
+  return {
+    balance: btc(150000000, "1.50000000"),
+    spendable: btc(140000000, "1.40000000"),
+    locked: btc(10000000, "0.10000000"),
+    pending: btc(7787, "0.00007787"),
+    immature: btc(0, "0.00000000"),
+    addressType: "bip84",
+    network: "bitcoin",
+    longestUnused: 7,
+    gapLimit: 20,
+    nextIndex: 41,
+    restore: null,
+    record: "{}",
+    ...over,
+  };
+}
+
+export function restoring(over: Partial<RestoreView> = {}): RestoreView {
+  return {
+    source: "words",
+    state: "SCANNING",
+    birthHeight: 800000,
+    gap: 1000,
+    scannedHeight: 850000,
+    chainHeight: 900000,
+    percent: 50,
+    found: 3,
+    asked: 0,
+    begunTime: "2026-01-12T12:00:00Z",
+    lookedTime: null,
+    firstGiven: null,
+    ...over,
+  };
+}
+
+type Answer<N extends CommandName> = Answers[N] | CommandError;
+type Reply<N extends CommandName> = Answer<N> | ((command: never) => Answer<N> | Promise<Answer<N>>);
+
+/** Gateways that answer from replies, and remember what they were asked. */
+export class FixtureHost implements Transport {
+  /** What the test environment was asked. */
   readonly asked: Command[] = [];
+  /** What production was asked. */
+  readonly askedOfProduction: Command[] = [];
   readonly acts: ShellAct[] = [];
-  readonly #replies = new Map<CommandName, unknown>();
-  readonly #listeners = new Map<HostEvent, Set<() => void>>();
+  /** The same, with the environment that each concerned. */
+  readonly actsIn: string[] = [];
+  readonly #replies = { test: new Map<CommandName, unknown>(), production: new Map<CommandName, unknown>() };
+  readonly #listeners = new Map<HostEvent, Set<(environment?: Environment) => void>>();
 
   constructor() {
-    this.reply("status", status);
-    this.reply("listPayments", { items: [], itemsCount: 0 });
-    this.reply("listKeys", { items: [], itemsCount: 0 });
-    this.reply("listAnomalies", { items: [], itemsCount: 0 });
-    this.reply("listPayouts", { items: [], itemsCount: 0 });
-    this.reply("showLimits", limits);
+    for (const environment of ["test", "production"] as const) {
+      this.replyIn(environment, "status", environment === "test" ? status : production);
+      this.replyIn(environment, "listPayments", { items: [], itemsCount: 0 });
+      this.replyIn(environment, "listKeys", { items: [], itemsCount: 0 });
+      this.replyIn(environment, "listAnomalies", { items: [], itemsCount: 0 });
+      this.replyIn(environment, "listPayouts", { items: [], itemsCount: 0 });
+      this.replyIn(environment, "showLimits", limits);
+      this.replyIn(environment, "listSettings", settings());
+      this.replyIn(environment, "showBackups", backups());
+      this.replyIn(environment, "showRestore", { restore: null });
+      this.replyIn(environment, "walletInfo", wallet());
+    }
   }
 
+  /** What the test environment answers. */
   reply<N extends CommandName>(command: N, reply: Reply<N>): void {
-    this.#replies.set(command, reply);
+    this.replyIn("test", command, reply);
   }
 
-  async call<N extends CommandName>(command: Extract<Command, { command: N }>): Promise<Answers[N]> {
-    this.asked.push(command);
-    const reply = this.#replies.get(command.command);
-    const answer = typeof reply === "function" ? (reply as (c: unknown) => unknown)(command) : reply;
+  replyIn<N extends CommandName>(environment: Environment, command: N, reply: Reply<N>): void {
+    this.#replies[environment].set(command, reply);
+  }
+
+  async call<N extends CommandName>(
+    environment: Environment,
+    command: Extract<Command, { command: N }>,
+  ): Promise<Answers[N]> {
+    (environment === "test" ? this.asked : this.askedOfProduction).push(command);
+    const reply = this.#replies[environment].get(command.command);
+    const answer: unknown =
+      typeof reply === "function" ? await (reply as (c: unknown) => unknown)(command) : reply;
     if (answer === undefined || (answer as Partial<CommandError>).errorType !== undefined) {
       throw answer ?? { errorType: "NO_REPLY", message: `no reply for ${command.command}`, field: null };
     }
     return answer as Answers[N];
   }
 
-  async shell(act: ShellAct): Promise<void> {
-    this.acts.push(act);
+  async shell(act: ShellAct, environment: Environment): Promise<void> {
+    if (act !== "shown") this.acts.push(act);
+    this.actsIn.push(`${act} ${environment}`);
   }
 
-  on(event: HostEvent, heard: () => void): () => void {
+  async running(): Promise<Running> {
+    return { environments: ["test", "production"], first: "test" };
+  }
+
+  on(event: HostEvent, heard: (environment?: Environment) => void): () => void {
     const listeners = this.#listeners.get(event) ?? new Set();
     this.#listeners.set(event, listeners.add(heard));
     return () => listeners.delete(heard);
   }
 
-  emit(event: HostEvent): void {
-    for (const heard of this.#listeners.get(event) ?? []) heard();
+  emit(event: HostEvent, environment: Environment = "test"): void {
+    for (const heard of this.#listeners.get(event) ?? []) heard(environment);
   }
 
   /** What was asked with this command. */
   askedFor(command: CommandName) {
     return this.asked.filter((one) => one.command === command);
+  }
+
+  /** The same, of production. */
+  askedOfProductionFor<N extends CommandName>(command: N): Extract<Command, { command: N }>[] {
+    return this.askedOfProduction.filter(
+      (one): one is Extract<Command, { command: N }> => one.command === command,
+    );
   }
 }

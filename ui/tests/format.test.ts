@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { count, plain, shortId, showTime, svgSource, timeLeft, words } from "../src/lib/format";
 import { inFormsWords, stateWords, toneOf } from "../src/lib/words";
-import { hrefOf, parseRoute } from "../src/lib/state/route.svelte";
+import { hrefOf, parseAddress } from "../src/lib/state/route.svelte";
 
 const NOW = Date.parse("2026-01-12T12:00:00Z");
 
@@ -75,16 +75,26 @@ test("an SVG stays inside the image's source", () => {
 });
 
 describe("addresses of screens", () => {
-  test.each(["#/payments", "#/payment/abc", "#/new", "#/anomalies", "#/keys", "#/sandbox"])(
-    "%s survives parsing",
-    (href) => {
-      expect(hrefOf(parseRoute(href))).toBe(href);
-    },
-  );
+  test.each([
+    "#/test/payments",
+    "#/test/payment/abc",
+    "#/production/new",
+    "#/production/anomalies",
+    "#/production/keys",
+    "#/test/sandbox",
+  ])("%s survives parsing", (href) => {
+    const { environment, route } = parseAddress(href);
+    expect(hrefOf(route, environment)).toBe(href);
+  });
 
   test("anything else is the list of payments", () => {
-    expect(parseRoute("#/payment/")).toEqual({ screen: "payments" });
-    expect(parseRoute("#/elsewhere")).toEqual({ screen: "payments" });
+    expect(parseAddress("#/test/payment/").route).toEqual({ screen: "payments" });
+    expect(parseAddress("#/elsewhere").route).toEqual({ screen: "payments" });
+  });
+
+  test("one that names no environment is of the one that is shown", () => {
+    expect(parseAddress("#/keys")).toEqual({ environment: undefined, route: { screen: "keys" } });
+    expect(hrefOf({ screen: "keys" })).toBe("#/test/keys");
   });
 });
 

@@ -2,8 +2,10 @@
 import { render } from "@testing-library/svelte";
 import { beforeEach } from "vitest";
 import App from "../src/App.svelte";
-import { setHost } from "../src/lib/host";
+import { setTransport } from "../src/lib/host";
 import { drafts, emptyDraft } from "../src/lib/state/drafts.svelte";
+import { showEnvironment } from "../src/lib/state/environment.svelte";
+import { readGuides } from "../src/lib/state/golive.svelte";
 import { lists } from "../src/lib/state/lists.svelte";
 import { notices } from "../src/lib/state/notices.svelte";
 import { told } from "../src/lib/state/told.svelte";
@@ -14,7 +16,10 @@ export let host: FixtureHost;
 
 beforeEach(() => {
   host = new FixtureHost();
-  setHost(host);
+  setTransport(host);
+  localStorage.clear();
+  readGuides();
+  showEnvironment("test");
   told.secret = undefined;
   notices.shown = [];
   lists.payments = { search: "", wanted: "", offset: 0 };

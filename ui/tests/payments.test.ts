@@ -7,7 +7,7 @@ describe("the list of payments", () => {
   test("teaches where there is none", async () => {
     open("#/payments");
     expect(await screen.findByText("No payments yet")).toBeTruthy();
-    expect(screen.getByRole("link", { name: "Make a payment" }).getAttribute("href")).toBe("#/new");
+    expect(screen.getByRole("link", { name: "Make a payment" }).getAttribute("href")).toBe("#/test/new");
   });
 
   test("reads again when the gateway changes, and tells which payment moved", async () => {
@@ -106,7 +106,7 @@ describe("a new payment", () => {
     open("#/new");
     await fireEvent.input(await screen.findByLabelText("Amount"), { target: { value: "10.10" } });
     await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
-    await waitFor(() => expect(location.hash).toBe(`#/payment/${"p".repeat(40)}`));
+    await waitFor(() => expect(location.hash).toBe(`#/test/payment/${"p".repeat(40)}`));
     expect(host.askedFor("createPayment")).toMatchObject([{ amount: "10.10", currency: "USD" }]);
   });
 

@@ -178,7 +178,7 @@ describe("an offer's countdown", () => {
     expect(within(dialog).getByRole("alert").textContent).toContain("This offer has lapsed");
     expect(within(dialog).queryByRole("button", { name: /^Approve/ })).toBeNull();
     await fireEvent.click(within(dialog).getByRole("button", { name: "Make a new offer" }));
-    await waitFor(() => expect(location.hash).toBe(`#/payout/${"f".repeat(40)}`));
+    await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"f".repeat(40)}`));
     expect(host.askedFor("requestPayout")).toMatchObject([
       { address: ADDRESS, btcAmount: "0.01000000", fiatAmount: null, currency: "USD", approve: false },
     ]);
@@ -295,7 +295,7 @@ describe("giving a payout up", () => {
     host.reply("requestPayout", payout({ payoutId: "f".repeat(40) }));
     open(HREF);
     await fireEvent.click(await screen.findByRole("button", { name: "Make a new offer" }));
-    await waitFor(() => expect(location.hash).toBe(`#/payout/${"f".repeat(40)}`));
+    await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"f".repeat(40)}`));
   });
 
   test("is told in the history with who did it, and when it failed", async () => {

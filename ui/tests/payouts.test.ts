@@ -7,7 +7,9 @@ describe("the list of payouts", () => {
   test("teaches where there are none", async () => {
     open("#/payouts");
     expect(await screen.findByText("No payouts yet")).toBeTruthy();
-    expect(screen.getByRole("link", { name: "Make a payout" }).getAttribute("href")).toBe("#/new-payout");
+    expect(screen.getByRole("link", { name: "Make a payout" }).getAttribute("href")).toBe(
+      "#/test/new-payout",
+    );
   });
 
   test("says why an approved one waits, with times as people read them", async () => {
@@ -39,7 +41,7 @@ describe("the list of payouts", () => {
     open("#/payouts");
     await screen.findByText("No payouts yet");
     await fireEvent.keyDown(window, { key: "n" });
-    await waitFor(() => expect(location.hash).toBe("#/new-payout"));
+    await waitFor(() => expect(location.hash).toBe("#/test/new-payout"));
   });
 
   test("shops' offers that wait are counted beside the screen's name", async () => {
@@ -214,7 +216,7 @@ describe("a new payout", () => {
     await types("Amount", "100,00");
     await fireEvent.change(screen.getByLabelText("In"), { target: { value: "EUR" } });
     await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
-    await waitFor(() => expect(location.hash).toBe(`#/payout/${"b".repeat(40)}`));
+    await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"b".repeat(40)}`));
     expect(host.askedFor("requestPayout")).toMatchObject([
       { address: ADDRESS, btcAmount: null, fiatAmount: "100,00", currency: "EUR", approve: false },
     ]);
@@ -257,7 +259,7 @@ describe("a refund", () => {
     host.reply("listAnomalies", { items: [refunded], itemsCount: 1 });
     open("#/anomalies");
     expect((await screen.findByRole("link", { name: "Refunded by this payout" })).getAttribute("href")).toBe(
-      `#/payout/${"b".repeat(40)}`,
+      `#/test/payout/${"b".repeat(40)}`,
     );
   });
 });

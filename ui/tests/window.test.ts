@@ -13,6 +13,7 @@ describe("the window", () => {
   test("says that it is the test environment", async () => {
     open("#/payments");
     expect(await screen.findByText("Test environment")).toBeTruthy();
+    expect(screen.getByText("on the built-in sandbox: these coins are worth nothing")).toBeTruthy();
   });
 
   test("says what to do where the gateway could not open, and tries again", async () => {

@@ -33,6 +33,9 @@ pub struct Look {
     pub tip_time: Timestamp,
     /// Whether the backend shows a mempool; without one a payment closes by block time.
     pub has_mempool: bool,
+    /// Whether time may decide: not where the look has not seen all that came to the payment's address until it started,
+    /// or its clock may be wrong. What is due then stays due.
+    pub time_decides: bool,
     /// Staff accepts, with this look, the coins that came ([`may_accept`] said yes). Where the look itself
     /// finds nothing to accept any more, it does nothing: `accepted_sats` stays as it was.
     pub staff_accepts: bool,
@@ -183,13 +186,14 @@ fn is_refunding(anomalies: &[Anomaly]) -> bool {
 }
 
 /// Whether this look comes after the deadline: by its own time where it shows the mempool, else by its
-/// newest block's.
+/// newest block's. One by which time decides nothing closes nothing.
 fn is_closing(payment: &Payment, look: &Look) -> bool {
-    if look.has_mempool {
+    let is_past = if look.has_mempool {
         look.at > payment.expires_at
     } else {
         look.tip_time > payment.expires_at.plus_ms(BLOCK_TIME_LEEWAY_MS)
-    }
+    };
+    look.time_decides && is_past
 }
 
 /// The chain took a confirmed payment back.

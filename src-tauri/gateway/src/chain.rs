@@ -1,15 +1,32 @@
 //! What the gateway asks of a Bitcoin backend. One file for each backend; [`open`] chooses among them.
 //!
 //! A backend tells facts and holds no rule. What it cannot know is [`Fact::Unknown`], which is never taken for a no.
+//!
+//! There are two kinds ([`Sees`]). One is shown every transaction, and picks out what the watch list says is ours. The other
+//! asks a server about single scripts, and so must be told which: those of [`Scripts`]. It says in its answer which it asked
+//! about ([`Covered`]), for what nobody asked about is not known to be absent. What it must remember of a script from one
+//! look to the next, it gives along ([`View::states`]): that is stored in the transaction of the look, and read back by
+//! [`KnownScripts::state`]. So a look that could not be stored is made again as if it had never been. Where the chain
+//! stood goes into the token.
 
+pub(crate) mod chosen;
 pub(crate) mod core;
+pub(crate) mod electrum;
+pub(crate) mod esplora;
+pub(crate) mod hot;
 pub(crate) mod open;
 pub(crate) mod sandbox;
+mod several;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
-use bitcoin::{BlockHash, FeeRate, Transaction, Txid};
+use std::collections::HashSet;
+
+use bitcoin::{BlockHash, FeeRate, Script, ScriptBuf, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
+use tokio::sync::Notify;
+
+pub(crate) use hot::HotScripts;
 
 /// What tells a chain from every other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +129,81 @@ pub trait WatchList {
     fn unsettled(&self, above: u32) -> Vec<Transaction>;
 }
 
+/// Which transactions a backend is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sees {
+    /// All: blocks and the mempool. [`Scripts`] are nothing to it, and it covers everything.
+    Everything,
+    /// Those that pay or spend scripts which it asks about.
+    Scripts,
+}
+
+/// The scripts that a look asks about, for a backend that [`Sees::Scripts`]. All pay us: payments' addresses, our change, the
+/// addresses that are given next. Some of `cold` and `must` may be hot too.
+#[derive(Clone, Copy)]
+pub struct Scripts<'a> {
+    /// Asked about before all others: something is decided by this look, because its time has come. What of it was not asked
+    /// about stays as it is. The longest due first, a thousand at most.
+    pub must: &'a [ScriptBuf],
+    /// What matters now: asked about at full pace.
+    pub hot: &'a HotScripts,
+    /// The next ones of a round over all others that never ends, a hundred at most. Of these the backend takes as many as its
+    /// pace allows, from the first on, and answers how many it took ([`View::cold_taken`]).
+    pub cold: &'a [ScriptBuf],
+    /// What the database has of them.
+    pub known: &'a dyn KnownScripts,
+}
+
+/// What the database has of scripts, as of the last look that was stored.
+pub trait KnownScripts {
+    /// What the backend last gave along for a script ([`View::states`]). Another backend may have, so that a state tells its
+    /// own form; one of another form is as none.
+    fn state(&self, script: &Script) -> Option<Vec<u8>>;
+
+    /// The transactions that pay a script, or spend what one paid to it, and are not known to be absent. Each that is not
+    /// in the server's history of the script any more is to be told of as [`TxPosition::Absent`]. In no order. What is absent
+    /// already is told by [`WatchList::unsettled`]: who rules it out may show in the history of no script of ours.
+    fn transactions(&self, script: &Script) -> Vec<(Transaction, KnownPosition)>;
+}
+
+/// Where the last look saw a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KnownPosition {
+    /// In the block of this height.
+    Block(u32),
+    Mempool,
+}
+
+/// What a backend remembers of a script from one look to the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptState {
+    pub script: ScriptBuf,
+    /// In the backend's own form: an Electrum status, or when to ask next.
+    pub state: Vec<u8>,
+}
+
+/// About which scripts a look knows all that came to them until it started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Covered {
+    /// All.
+    Everything,
+    /// These at least: the server was asked about each after the look had started, or tells of each by itself and has
+    /// answered something since. Scripts that are not of [`Scripts::must`] may be left out. Of an answer after which there is
+    /// more it does not matter.
+    Scripts(HashSet<ScriptBuf>),
+}
+
+impl Covered {
+    /// Whether the look knows all that came to a script.
+    #[must_use]
+    pub fn holds(&self, script: &Script) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Scripts(scripts) => scripts.contains(script),
+        }
+    }
+}
+
 /// What a look asks for.
 pub struct LookRequest<'a> {
     /// Where the last look at this chain ended; `None` to begin with its first block.
@@ -120,6 +212,8 @@ pub struct LookRequest<'a> {
     pub birth_height: Option<u32>,
     /// What of it is ours.
     pub watch: &'a dyn WatchList,
+    /// Which scripts to ask about; nothing to a backend that [`Sees::Everything`].
+    pub scripts: Scripts<'a>,
 }
 
 /// What changed, in one consistent view of the chain.
@@ -129,14 +223,28 @@ pub struct View {
     pub token: Vec<u8>,
     /// Whether it begins with the chain's first block: as asked, or because this chain was never where the token says.
     pub from_start: bool,
-    /// There is more than one answer holds: ask again at once. Still one look.
+    /// There is more than one answer holds: ask again at once. Still one look. What this answer tells may be stored, with its
+    /// token, before the next one is asked for; time decides nothing before the last.
     pub more: bool,
     /// The best block.
     pub tip: Tip,
+    /// The blocks up to this height were looked at: the best one's, unless there is `more`.
+    pub seen_height: u32,
+    /// The median time of the best block and the ten before it; `None` where the backend does not know it.
+    pub median_time: Option<Timestamp>,
     /// Transactions of ours whose facts changed, parents before children.
     pub txs: Vec<TxFacts>,
-    /// Those of the watch list's transactions of which the backend knows nothing. Told with the last answer of a look.
+    /// Those of the watch list's transactions of which the backend knows nothing. Told with the last answer of a look. A
+    /// backend that [`Sees::Scripts`] leaves it empty: what is missing shows as it asks about the script, for where
+    /// `from_start` is said no script has a state any more.
     pub unknown: Vec<Txid>,
+    /// About which scripts all is known that came to them until the look started.
+    pub covered: Covered,
+    /// How many of [`Scripts::cold`] were asked about, from the first on.
+    pub cold_taken: usize,
+    /// What is to be remembered of scripts, of which the database has another state or none: to be stored together with
+    /// `txs`. Empty where nothing changed, or an idle look would write.
+    pub states: Vec<ScriptState>,
 }
 
 /// Why the backend cannot be asked.
@@ -174,6 +282,16 @@ pub trait Chain: Send + Sync {
         Ok(0)
     }
 
+    /// What the server says that it is, for people; `None` where it does not say.
+    fn software(&self) -> Result<Option<String>, ChainDown> {
+        Ok(None)
+    }
+
+    /// The height of a block that was surely there before this time; 0 where the backend cannot tell cheaply.
+    fn height_before(&self, _at: Timestamp) -> Result<u32, ChainDown> {
+        Ok(0)
+    }
+
     /// What changed of ours since a look ended, as of one moment.
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown>;
 
@@ -181,10 +299,37 @@ pub trait Chain: Send + Sync {
     /// The answer is about the last, or about the first that was not taken.
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown>;
 
-    /// The estimated fee rate for a confirmation within so many blocks; the lowest that is relayed where there is no
-    /// estimate.
-    fn fee_rate(&self, blocks: u16) -> Result<FeeRate, ChainDown>;
+    /// The estimated fee rate for a confirmation within so many blocks, no lower than what is relayed; `None` where there is
+    /// no estimate.
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown>;
 
     /// Whether the backend shows a mempool.
     fn has_mempool(&self) -> bool;
+
+    /// Which transactions it is shown.
+    fn sees(&self) -> Sees {
+        Sees::Everything
+    }
+
+    /// Told (`notify_one`) when the backend saw something, so that a look follows at once; `None` where it never does.
+    fn wake(&self) -> Option<&Notify> {
+        None
+    }
+}
+
+/// Scripts for a test that asks about none.
+#[cfg(test)]
+pub fn no_scripts() -> Scripts<'static> {
+    struct None;
+    impl KnownScripts for None {
+        fn state(&self, _: &Script) -> Option<Vec<u8>> {
+            Option::None
+        }
+
+        fn transactions(&self, _: &Script) -> Vec<(Transaction, KnownPosition)> {
+            Vec::new()
+        }
+    }
+    let hot: &'static HotScripts = Box::leak(Box::default());
+    Scripts { must: &[], hot, cold: &[], known: &None }
 }

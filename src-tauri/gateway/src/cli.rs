@@ -2,6 +2,7 @@
 
 mod args;
 mod asked;
+mod both;
 mod call;
 mod csv;
 mod hosted;
@@ -9,25 +10,31 @@ mod image;
 mod json;
 mod labels;
 mod log;
+mod passphrase;
 mod render;
+mod restore;
 mod serve;
 mod statement;
 mod table;
+mod wallet;
+mod which;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 
+use crate::console::Command;
 use crate::daemon::Options;
 use crate::machine::data_dir::WhereNone;
-use crate::machine::secrets::{Secret, SecretsLocation};
+use crate::machine::secrets::SecretsLocation;
 use crate::settings::{Override, SETTINGS};
 pub use hosted::{Hosted, NotServing};
 
-use args::{Common, Meaning, Tillgate};
+use args::{Common, CommonArgs, Form, Meaning, ServeArgs, Tillgate};
+use which::Chosen;
 
 /// What blocking work may still take after everything else has ended.
 const LEFTOVERS_WITHIN: Duration = Duration::from_millis(500);
@@ -76,26 +83,72 @@ fn keep_files_private() {
 fn run(arguments: Tillgate) -> Result<ExitCode, Failure> {
     let form = arguments.form();
     let Tillgate { common, act } = arguments;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let result = match act.meaning() {
+    match act.meaning() {
         Meaning::Serve(serve) => {
             log::start(common.log_format, "info");
-            runtime.block_on(serve::run(&common, serve)).map(|()| ExitCode::SUCCESS)
+            serve_all(&common, serve)
+        }
+        Meaning::Restore(asked) => {
+            log::start(common.log_format, "off");
+            restore::run(&common.of(which::of_command(&common)?.environment), &asked, form)
         }
         Meaning::Ask(command) => {
             // Its failure is one line, and that is not the log's.
             log::start(common.log_format, "off");
-            runtime.block_on(call::run(&common, command, form))
+            ask(&common, command, form)
         }
-    };
+    }
+}
+
+fn serve_all(common: &CommonArgs, serve: ServeArgs) -> Result<ExitCode, Failure> {
+    match which::to_serve(common).as_slice() {
+        &[environment] => on_runtime(serve::run(&common.of(environment), serve))?,
+        several => {
+            if let Err(code) = for_all(common, &serve) {
+                return Ok(code);
+            }
+            both::run(common, &serve, several)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses, as wrong usage, what two gateways in one process cannot both be given.
+fn for_all(common: &CommonArgs, serve: &ServeArgs) -> Result<(), ExitCode> {
+    let variables: Vec<String> = overrides(|name| std::env::var(name).ok()).into_values().map(|one| one.by).collect();
+    let Some(why) = which::for_one_alone(common, serve, &variables) else { return Ok(()) };
+    Err(explain(Tillgate::command().error(clap::error::ErrorKind::ArgumentConflict, why)))
+}
+
+/// Asks one gateway, and says which where nobody named it and there is another.
+fn ask(common: &CommonArgs, mut command: Command, form: Form) -> Result<ExitCode, Failure> {
+    let Chosen { environment, is_told } = which::of_command(common)?;
+    let common = common.of(environment);
+    passphrase::fill(&common, &mut command)?;
+    let answered = on_runtime(call::run(&common, command, form));
+    match answered {
+        Ok(code) if is_told => {
+            let _ = writeln!(std::io::stderr(), "tillgate: this was {environment} (--environment names another)");
+            Ok(code)
+        }
+        Err(Failure(why)) if is_told => {
+            Err(Failure(format!("{why} (this was {environment}: --environment names another)")))
+        }
+        Ok(_) | Err(_) => answered,
+    }
+}
+
+fn on_runtime<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let done = runtime.block_on(work);
     runtime.shutdown_timeout(LEFTOVERS_WITHIN);
-    result
+    done
 }
 
 /// What to open a gateway with: flags, then environment variables; the database comes last.
 fn options(common: &Common) -> Result<Options, Failure> {
     let secrets = match &common.secrets_file {
-        Some(file) => SecretsLocation::File { file: file.clone(), passphrase: passphrase(common)? },
+        Some(file) => SecretsLocation::File { file: file.clone(), passphrase: passphrase::of_secrets_file(common)? },
         None => SecretsLocation::Keyring,
     };
     let overrides = overrides(|variable| std::env::var(variable).ok());
@@ -106,23 +159,6 @@ fn options(common: &Common) -> Result<Options, Failure> {
         overrides,
         secrets,
     })
-}
-
-fn passphrase(common: &Common) -> Result<Secret, Failure> {
-    let given = match common.passphrase_fd {
-        #[cfg(unix)]
-        Some(fd) => std::fs::read_to_string(format!("/dev/fd/{fd}"))
-            .map_err(|error| Failure(format!("the passphrase cannot be read from file descriptor {fd}: {error}")))?,
-        #[cfg(not(unix))]
-        Some(_) => return Err(Failure("--passphrase-fd works on Unix only: use TILLGATE_PASSPHRASE".to_owned())),
-        None => std::env::var("TILLGATE_PASSPHRASE").unwrap_or_default(),
-    };
-    let passphrase = Secret::new(given.trim_end_matches(['\r', '\n']).to_owned());
-    if passphrase.reveal().is_empty() {
-        let what = "--secrets-file needs its passphrase in TILLGATE_PASSPHRASE or from --passphrase-fd";
-        return Err(Failure(what.to_owned()));
-    }
-    Ok(passphrase)
 }
 
 /// Settings given by environment variables: `merchantName` by `TILLGATE_MERCHANT_NAME`. An empty one gives nothing.

@@ -5,6 +5,8 @@ mod actor;
 pub(crate) mod alarms;
 pub(crate) mod anomalies;
 pub(crate) mod ask;
+pub(crate) mod backend_test;
+pub(crate) mod backups;
 pub(crate) mod btc;
 pub(crate) mod certificates;
 mod command;

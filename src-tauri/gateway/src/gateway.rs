@@ -2,6 +2,7 @@
 
 mod announcement;
 mod backend;
+mod backups;
 mod fee_rates;
 mod last_look;
 mod sending;
@@ -16,8 +17,8 @@ use tokio::sync::{Notify, RwLock, watch};
 
 use crate::access::api_keys::ApiKeys;
 use crate::access::key_limits::KeyLimits;
-use crate::chain::Chain;
-use crate::chain::core::ChosenCore;
+use crate::chain::chosen::Chosen;
+use crate::chain::{Chain, HotScripts};
 use crate::machine::clock::Clock;
 use crate::machine::data_dir::DataDir;
 use crate::machine::disk::Disk;
@@ -28,9 +29,11 @@ use crate::rates::Rates;
 use crate::records::Snapshot;
 use crate::settings::LiveSettings;
 use crate::store::{Installation, Store, StoreError};
-use crate::wallet::Wallet;
+use crate::wallet::{Drafts, NotReady, Wallet};
 
 pub(crate) use announcement::Announcement;
+pub(crate) use backend::TypedBackend;
+pub(crate) use backups::Backups;
 pub(crate) use fee_rates::FeeRates;
 pub(crate) use last_look::{FailedLook, LastLook, NotWatched, StaffWarning};
 pub(crate) use sending::{Cannot, Cause, KeysRefused, Sending};
@@ -64,12 +67,18 @@ pub struct Gateway {
     pub key_limits: Arc<KeyLimits>,
     /// Its wallet, once there is one.
     pub wallet: OnceLock<Arc<Wallet>>,
+    /// Held while the wallet is made or restored: one at a time.
+    pub(crate) wallet_setup: tokio::sync::Mutex<()>,
+    /// New words that were shown, and are in no wallet yet.
+    pub(crate) wallet_drafts: Drafts,
     /// The network of its addresses.
     pub network: Network,
     /// Its Bitcoin backend.
     pub chain: Arc<dyn Chain>,
-    /// The same where the settings choose which node is asked.
-    pub(crate) node: Option<Arc<ChosenCore>>,
+    /// The same where the settings choose which servers are asked.
+    pub(crate) chosen: Option<Arc<Chosen>>,
+    /// The scripts that matter now, for a backend that asks about scripts.
+    pub(crate) hot: HotScripts,
     /// The sandbox behind the backend, where it is one.
     pub sandbox: Option<Arc<Sandbox>>,
     /// Its exchange rates.
@@ -89,6 +98,8 @@ pub struct Gateway {
     pub(crate) fee_rates: FeeRates,
     /// How the sending of payouts goes.
     pub sending: Sending,
+    /// The making of backups.
+    pub(crate) backups: Backups,
     /// Where it is served, once it is.
     pub served: OnceLock<Served>,
     /// Room on the disk that holds its files.
@@ -110,6 +121,15 @@ impl Gateway {
     /// Says that something was committed that people look at.
     pub fn note_change(&self) {
         self.changes.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// The wallet, where it may give addresses and knows what it holds.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub(crate) fn ready_wallet(&self) -> Result<&Arc<Wallet>, NotReady> {
+        let wallet = self.wallet.get().ok_or(NotReady::NotMade)?;
+        if wallet.addresses.is_withheld() { Err(NotReady::NotLooked) } else { Ok(wallet) }
     }
 
     /// Asks every source of exchange rates that is due once, under the settings of this moment.

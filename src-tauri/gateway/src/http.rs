@@ -38,6 +38,7 @@ use std::thread;
 use tokio_util::task::LocalPoolHandle;
 
 use crate::app::App;
+use crate::machine::threads;
 use connections::Connections;
 use payment_page::StreamPermits;
 use read_permits::ReadPermits;
@@ -63,14 +64,20 @@ impl Http {
     /// What the listeners of `app` share under these bounds.
     #[must_use]
     pub(crate) fn new(app: Arc<App>, limits: Limits) -> Arc<Self> {
-        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
+        let count = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
+        let threads = LocalPoolHandle::new(count);
+        let environment = threads::whose();
+        for index in 0..count {
+            // Done before a connection comes: each of these threads works in order.
+            drop(threads.spawn_pinned_by_idx(move || async move { threads::works_for(environment) }, index));
+        }
         Arc::new(Self {
             app,
             connections: Arc::new(Connections::new(limits)),
             throttle: Throttle::default(),
             read_permits: ReadPermits::default(),
             stream_permits: Arc::default(),
-            threads: LocalPoolHandle::new(threads),
+            threads,
         })
     }
 }

@@ -10,6 +10,7 @@
 mod access;
 mod anomalies;
 mod app;
+mod backup;
 mod chain;
 mod cli;
 mod console;
@@ -29,6 +30,7 @@ mod records;
 mod sandbox;
 mod sender;
 mod settings;
+mod setup;
 mod statement;
 mod store;
 #[cfg(test)]
@@ -40,6 +42,7 @@ pub use app::App;
 pub use cli::{Hosted, NotServing, main};
 pub use console::{Actor, Command, CommandError, ListPayouts, PayoutItem, PayoutState, Status, ask, dispatch};
 pub use gateway::Gateway;
+pub use machine::environment::Environment;
 
 /// What the load driver makes histories with: use cases and rows that no shell needs.
 pub mod bench {

@@ -11,3 +11,4 @@ pub(crate) mod outgoing;
 pub(crate) mod secrets;
 pub(crate) mod threads;
 pub(crate) mod trust;
+pub(crate) mod wallet_mark;

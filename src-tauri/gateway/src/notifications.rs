@@ -10,5 +10,5 @@ mod signature;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use hmac_keys::RotateError;
+pub(crate) use hmac_keys::{RotateError, holds_key};
 pub(crate) use notifier::{ATTEMPT_TIMEOUT, NoClient, Notifier};

@@ -25,6 +25,7 @@ use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::payouts;
 use crate::settings::Settings;
+use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::{StoreError, Tx};
 use crate::watcher::{Watcher, batches};
 
@@ -66,6 +67,9 @@ pub enum SendError {
 /// Why the sender was not released.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReleaseError {
+    /// It holds until a restored copy of the wallet has looked.
+    #[error("the sender cannot be released: {0}")]
+    NotLooked(String),
     /// It holds for something else than whoever releases it has read.
     #[error("the sender holds for another reason by now: {0}; read it, then release that")]
     Another(String),
@@ -125,7 +129,7 @@ impl Sender {
         self.expire_offers().await?;
         again.broadcast_missing(&self.gateway).await?;
         let waits_for = match self.hold()? {
-            Some(reason) => Some(Cause::Hold.because(reason)),
+            Some(hold) => Some(Cause::from(hold.cause).because(hold.reason)),
             None => self.send_due(watcher, &mut again).await?,
         };
         if self.gateway.sending.set_waits_for(waits_for) {
@@ -154,6 +158,10 @@ impl Sender {
         let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
         let release = move |tx: &Tx<'_>| {
             let Some(hold) = tx.sender_hold()? else { return Ok(false) };
+            match hold.cause {
+                HoldCause::Restored => return Err(ReleaseError::NotLooked(hold.reason)),
+                HoldCause::OtherCopy => {}
+            }
             if read.is_some_and(|read| read != hold.reason) {
                 return Err(ReleaseError::Another(hold.reason));
             }
@@ -182,8 +190,8 @@ impl Sender {
         }
     }
 
-    fn hold(&self) -> Result<Option<String>, StoreError> {
-        Ok(self.gateway.store.read(|reader| reader.sender_hold())?.map(|hold| hold.reason))
+    fn hold(&self) -> Result<Option<Hold>, StoreError> {
+        self.gateway.store.read(|reader| reader.sender_hold())
     }
 
     /// Builds transactions until nothing more is due, and answers why what is left waits.
@@ -217,8 +225,8 @@ impl Sender {
         {
             return Ok(Attempt::Cannot(Cause::Chain.because(format!("the chain is not watched: {error}"))));
         }
-        if let Some(reason) = self.hold()? {
-            return Ok(Attempt::Cannot(Cause::Hold.because(reason)));
+        if let Some(hold) = self.hold()? {
+            return Ok(Attempt::Cannot(Cause::from(hold.cause).because(hold.reason)));
         }
         let built = self.build(settings).await?;
         match built {

@@ -2,6 +2,7 @@
 //! that differ from the default lie in the database. It never acts on a setting: whoever uses one takes a
 //! [`LiveSettings::snapshot`].
 
+mod backend_kind;
 mod forms;
 mod table;
 
@@ -17,8 +18,9 @@ use tillgate_domain::time::Timestamp;
 use tokio::sync::Mutex;
 use url::Url;
 
-pub(crate) use forms::Network;
-pub(crate) use table::{SETTINGS, Setting};
+pub(crate) use backend_kind::BackendKind;
+pub(crate) use forms::{Fingerprint, Network};
+pub(crate) use table::{RESTORE_SKIP_DEFAULT, SETTINGS, Setting};
 
 use crate::machine::environment::Environment;
 use crate::machine::outgoing::Proxy;
@@ -76,14 +78,24 @@ pub struct Settings {
     pub fee_cap_sat_vb: u32,
     /// `spendConfirmations`: how deep customers' coins must be before they are spent.
     pub spend_confirmations: u32,
+    /// `restoreSkip`: how many indices a restored wallet skips beyond the highest used.
+    pub restore_skip: u32,
     /// `network`, of a wallet yet to be made; in effect from the next start on.
     pub network: ChainNetwork,
-    /// `backendUrl`: where the node is.
-    pub backend_url: Option<String>,
+    /// `backend`: what the chain is watched with.
+    pub backend: BackendKind,
+    /// `backendUrl`: where its servers are, the preferred first.
+    pub backend_urls: Vec<String>,
+    /// `backendCertificate`: of Electrum servers that no public authority vouches for, the SHA-256 of the certificates.
+    pub backend_certificates: Vec<Fingerprint>,
     /// `backendCookieFile`: how to sign in there.
     pub backend_cookie_file: Option<String>,
     /// `backendUser`: the same by a password, which lies with the secrets.
     pub backend_user: Option<String>,
+    /// `backupFolder`: where nightly backups go; where there is none, none is made.
+    pub backup_folder: Option<String>,
+    /// `backupKeep`: how many of them are kept.
+    pub backup_keep: u32,
 }
 
 /// The chain that an environment is on.
@@ -124,6 +136,16 @@ pub enum SettingError {
     /// The floor and the cap of fee rates leave nothing between them.
     #[error("feeFloorSatVb may not be above feeCapSatVb, and would be {floor} above {cap}: change the other one first")]
     FloorAboveCap { floor: u32, cap: u32 },
+    /// The backend does not speak by such a URL.
+    #[error(
+        "backend is {backend}, and no {backend} server answers at {url}: set backendUrl to one like {example}, or to nothing before you set backend"
+    )]
+    BackendUrl {
+        backend: &'static str,
+        url: String,
+        /// A URL as it may be.
+        example: &'static str,
+    },
     /// Real money is not to be taken at an invented rate.
     #[error("fixedRates must be empty in production: rates come from rateSources there")]
     FixedRatesInProduction,
@@ -208,6 +230,10 @@ impl Settings {
     fn agree(&self, environment: Environment) -> Result<(), SettingError> {
         if environment == Environment::Production && !self.fixed_rates.is_empty() {
             return Err(SettingError::FixedRatesInProduction);
+        }
+        if let Some(url) = self.backend_urls.iter().find(|url| !self.backend.answers_at(url)) {
+            let (backend, example) = (self.backend.as_str(), self.backend.example());
+            return Err(SettingError::BackendUrl { backend, url: url.clone(), example });
         }
         let (floor, cap) = (self.fee_floor_sat_vb, self.fee_cap_sat_vb);
         if floor > cap { Err(SettingError::FloorAboveCap { floor, cap }) } else { Ok(()) }
@@ -317,9 +343,27 @@ impl LiveSettings {
         Setting::named(name)?.apply(&mut settings, value)?;
         match settings.agree(self.environment) {
             // It may agree with what is set.
-            Ok(()) | Err(SettingError::FloorAboveCap { .. }) => Ok(()),
+            Ok(()) | Err(SettingError::FloorAboveCap { .. } | SettingError::BackendUrl { .. }) => Ok(()),
             Err(error) => Err(error),
         }
+    }
+
+    /// What the settings would be with these values, each by its name; `None` for a default. Nothing changes.
+    ///
+    /// # Errors
+    /// With the name of the one that is wrong.
+    pub fn with<'a>(&self, values: &[(&'a str, Option<&str>)]) -> Result<Settings, (&'a str, SettingError)> {
+        let defaults = Settings::defaults(self.environment);
+        let mut settings = Settings::clone(&self.snapshot());
+        for (name, value) in values {
+            let wrong = |error| (*name, error);
+            let setting = Setting::named(name).map_err(wrong)?;
+            let default = (setting.text)(&defaults);
+            setting.apply(&mut settings, value.unwrap_or(&default)).map_err(wrong)?;
+        }
+        let last = values.last().map_or("", |(name, _)| *name);
+        settings.agree(self.environment).map_err(|error| (last, error))?;
+        Ok(settings)
     }
 
     /// Stores a value, in effect at once.

@@ -225,6 +225,7 @@ impl World {
             current_at: now,
             payment,
         };
+        gateway.note_awaited(&row.script);
         let new = NewPayment { row, rate_id };
         gateway.store.write(move |tx| tx.insert_payment(&new)).await.unwrap();
         self.now_of(&id)

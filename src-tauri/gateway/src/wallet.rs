@@ -4,21 +4,25 @@
 mod addresses;
 mod change;
 mod descriptor;
+mod drafts;
+#[cfg(test)]
+mod foreign;
+mod keychain;
 mod public_keychains;
 pub(crate) mod spend;
+pub(crate) mod words;
 
 pub(crate) use addresses::AddressPool;
 pub(crate) use change::ChangeScripts;
-pub(crate) use descriptor::{Descriptors, WalletError};
+pub(crate) use descriptor::{Descriptors, NotReady, WalletError};
+pub(crate) use drafts::{DRAFT_KEPT_FOR, Draft, Drafts};
 pub(crate) use public_keychains::PublicKeychains;
 
 use bitcoin::Network;
 
-use crate::machine::entropy::Entropy;
-use crate::machine::secrets::{Purpose, Secret, SecretStore};
-use crate::settings::AddressType;
-use crate::store::Store;
 use crate::store::keychains::Keychain;
+use crate::store::restore::Restore;
+use crate::store::{Store, StoreError};
 
 /// What a running gateway holds of its wallet.
 pub struct Wallet {
@@ -41,49 +45,37 @@ impl Wallet {
         })?;
         let (Some((external, next_address)), Some((internal, next_change))) = keychains else { return Ok(None) };
         let keychains = PublicKeychains::of(Descriptors { external, internal }, network)?;
-        let skipped = store.read(|reader| reader.skipped_addresses())?;
-        Ok(Some(Self::start(keychains, next_address, &skipped, next_change)?))
+        let (skipped, restore) =
+            store.read(|reader| Ok::<_, StoreError>((reader.skipped_addresses()?, reader.restore()?)))?;
+        let wallet = Self::start(keychains, next_address, &skipped, next_change)?;
+        if let Some(restore) = restore {
+            wallet.follow(&restore, next_address, next_change)?;
+        }
+        Ok(Some(wallet))
     }
 
-    /// Makes the wallet. The mnemonic is durably in the secret store before its addresses can be
-    /// given; one that is there already (from a start that was cut short) is used again.
+    /// Gives no address from now on, or gives them again.
+    pub(crate) fn withhold(&self, withheld: bool) {
+        self.addresses.withhold(withheld);
+    }
+
+    /// Gives no address while a restored copy has not looked at the whole chain, and knows as many indices ahead as it is to
+    /// look for. `next_address` and `next_change` are the first that may be given.
     ///
     /// # Errors
-    /// When the secret store or the database refuses, or a wallet exists.
-    pub async fn create(
-        store: &Store,
-        secrets: &dyn SecretStore,
-        entropy: &dyn Entropy,
-        network: Network,
-        address_type: AddressType,
-    ) -> Result<Self, WalletError> {
-        let mnemonic = match secrets.get(Purpose::WalletMnemonic)? {
-            Some(mnemonic) => mnemonic,
-            None => {
-                let mnemonic = descriptor::new_mnemonic(entropy)?;
-                secrets.set(Purpose::WalletMnemonic, &mnemonic)?;
-                mnemonic
+    /// When a keychain has no more.
+    pub(crate) fn follow(&self, restore: &Restore, next_address: u32, next_change: u32) -> Result<(), WalletError> {
+        self.addresses.know_ahead(restore.gap);
+        self.change.know_ahead(restore.gap, next_change)?;
+        if restore.is_dangerous() {
+            self.addresses.withhold(true);
+        } else {
+            if let Some(last) = next_address.checked_sub(1) {
+                self.addresses.skip_to_beyond(last);
             }
-        };
-        Self::adopt(store, &mnemonic, network, address_type).await
-    }
-
-    async fn adopt(
-        store: &Store,
-        mnemonic: &Secret,
-        network: Network,
-        address_type: AddressType,
-    ) -> Result<Self, WalletError> {
-        let descriptors = Descriptors::derive(mnemonic, network, address_type)?;
-        let wallet = Self::start(PublicKeychains::of(descriptors.clone(), network)?, 0, &[], 0)?;
-        store
-            .write(move |tx| -> Result<(), WalletError> {
-                tx.insert_keychain(Keychain::External, &descriptors.external)?;
-                tx.insert_keychain(Keychain::Internal, &descriptors.internal)?;
-                Ok(())
-            })
-            .await?;
-        Ok(wallet)
+            self.addresses.withhold(false);
+        }
+        Ok(())
     }
 
     fn start(

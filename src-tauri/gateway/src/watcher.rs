@@ -7,46 +7,50 @@
 
 mod accept;
 mod advance;
+mod asked;
 pub(crate) mod batches;
 mod broadcast;
 mod coins;
 mod findings;
 mod ours;
+mod restored;
+mod storing;
 #[cfg(test)]
 mod tests;
 mod twins;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bitcoin::{BlockHash, Txid};
+use bitcoin::BlockHash;
 use tillgate_domain::advance::Look;
+use tillgate_domain::block_clock::BlockClock;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use crate::chain::{ChainDown, Tip};
+use crate::chain::{ChainDown, Sees, Tip};
 use crate::gateway::{FailedLook, Gateway, StaffWarning};
 use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
-use crate::store::StoreError;
 use crate::store::chain::WatchedChain;
+use crate::store::scripts::RoundPlace;
+use crate::store::{StoreError, Tx};
 
 pub(crate) use accept::AcceptError;
 
 use advance::Context;
-use batches::Touched;
-use coins::Move;
-use findings::{AffectedPayment, Findings};
+use asked::HotRead;
+use findings::Findings;
 
 /// Time between looks: what a customer at a counter waits for. So short that a timer which stands still while the machine
 /// sleeps delays the first look after it by no more.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Payments, or transactions that move our coins, in one commit: the writer is never held for long.
-const PIECES_PER_COMMIT: usize = 200;
+/// Time between looks that the backend asks for, however much it sees: whoever floods it gets no more.
+const WOKEN_EVERY: Duration = Duration::from_millis(50);
 
 /// How old the stored time of the last look may be: an idle look writes nothing.
 const LOOKED_AT_STORED_EVERY_MS: i64 = 60_000;
@@ -76,6 +80,9 @@ pub enum WatchError {
         /// First block of the backend's.
         found: BlockHash,
     },
+    /// Staff stopped the look of a restored wallet.
+    #[error("the restored wallet's look through the chain was stopped: let it go on, or restore the wallet once more")]
+    Stopped,
     /// The look was broken off: the program is stopping.
     #[error("the look was broken off")]
     BrokenOff,
@@ -95,6 +102,8 @@ impl From<&WatchError> for FailedLook {
 pub struct Watcher {
     gateway: Arc<Gateway>,
     progress: Mutex<Progress>,
+    /// Set once the loop runs: a long look ends with the next part when it is told to.
+    shutdown: OnceLock<CancellationToken>,
 }
 
 /// How far the looks have come. Behind the lock by which they run one at a time.
@@ -104,24 +113,21 @@ pub(crate) struct Progress {
     /// `looked_at` as the database has it.
     stored_looked_at: Option<Timestamp>,
     missing: broadcast::Missing,
+    /// When what matters now was last read, for a backend that asks about scripts.
+    hot_read: HotRead,
+    /// How far its round over all others has come; `None` before the database was asked.
+    place: Option<RoundPlace>,
+    /// A block came since pending batches were last settled.
+    owes_settling: bool,
+    /// What the times of blocks say of the clock; `None` where blocks come only when somebody makes them.
+    clock: Option<BlockClock>,
 }
 
 /// The right to look at the chain: while somebody has it, nobody else looks.
 pub struct LookPermit<'a> {
     gateway: &'a Arc<Gateway>,
     progress: MutexGuard<'a, Progress>,
-}
-
-/// What a look stores at one stroke.
-enum Piece {
-    /// A payment, by its number.
-    Payment(i64, AffectedPayment),
-    /// The change that a transaction makes.
-    Change(Txid, Arc<Move>),
-    /// What a transaction does to our coins otherwise.
-    Move(Txid, Arc<Move>),
-    /// A transaction of ours of which this chain knows nothing.
-    Unknown(Txid),
+    shutdown: Option<&'a CancellationToken>,
 }
 
 impl Watcher {
@@ -133,13 +139,18 @@ impl Watcher {
             stored_looked_at: watched.as_ref().map(|watched| watched.looked_at),
             watched,
             missing: broadcast::Missing::default(),
+            hot_read: HotRead::default(),
+            place: None,
+            // Nobody knows whether the last run came to it.
+            owes_settling: true,
+            clock: None,
         };
-        Self { gateway, progress: Mutex::new(progress) }
+        Self { gateway, progress: Mutex::new(progress), shutdown: OnceLock::new() }
     }
 
     /// Waits for the look under way and keeps others from starting.
     pub async fn hold(&self) -> LookPermit<'_> {
-        LookPermit { gateway: &self.gateway, progress: self.progress.lock().await }
+        LookPermit { gateway: &self.gateway, progress: self.progress.lock().await, shutdown: self.shutdown.get() }
     }
 
     /// Looks at the chain once.
@@ -159,17 +170,29 @@ impl Watcher {
         self.hold().await.accept(id, agreed_sats, actor).await
     }
 
-    /// Looks at the chain until `shutdown`. A look under way is finished first.
+    /// Looks at the chain until `shutdown`. A look under way is finished first, or the part of a long one.
     pub async fn run(&self, shutdown: CancellationToken) {
+        // It runs once.
+        let _ = self.shutdown.set(shutdown.clone());
         let mut tick = interval(LOOK_EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 () = shutdown.cancelled() => return,
                 _ = tick.tick() => {}
+                () = self.woken() => {}
             }
             // The last look remembers the reason of a failure and logs it once.
             let _ = self.look().await;
+        }
+    }
+
+    /// Waits until the backend saw something, and no longer had it looked at just now than [`WOKEN_EVERY`] ago.
+    async fn woken(&self) {
+        tokio::time::sleep(WOKEN_EVERY).await;
+        match self.gateway.chain.wake() {
+            Some(wake) => wake.notified().await,
+            None => std::future::pending().await,
         }
     }
 }
@@ -189,26 +212,71 @@ impl LookPermit<'_> {
         result
     }
 
-    /// Looks, and answers whether a payment of this look is to be looked at again at once.
+    /// Looks, and answers whether a payment of this look is to be looked at again at once. What does not fit into one answer is
+    /// stored part by part, so that memory stays bounded and a crash costs one part; time decides nothing before the last.
     async fn try_look(&mut self) -> Result<bool, WatchError> {
         let at = self.gateway.clock.now();
+        let before = self.progress.watched.clone();
+        loop {
+            let findings = self.take(at).await?;
+            let is_new_tip = before.as_ref().is_none_or(|before| before.tip.hash != findings.tip.hash);
+            if !findings.more {
+                return self.end(findings, at, is_new_tip).await;
+            }
+            let from_height = before.as_ref().map_or(findings.seen_height, |before| before.tip.height);
+            let (seen_height, tip_height) = (findings.seen_height, findings.tip.height);
+            // No look has ended yet: who asks when the last one was is told the one before.
+            let looked_at = before.as_ref().map_or(Timestamp::from_ms(0), |before| before.looked_at);
+            let watched = WatchedChain { looked_at, ..self.watched(&findings, at) };
+            self.progress.owes_settling = true;
+            self.store(findings, watched.clone(), at, is_new_tip).await?;
+            self.progress.watched = Some(watched);
+            self.gateway.last_look.note_catching_up(from_height, seen_height, tip_height);
+            if self.shutdown.is_some_and(CancellationToken::is_cancelled) {
+                return Err(WatchError::BrokenOff);
+            }
+        }
+    }
+
+    /// Asks the backend and the database.
+    async fn take(&mut self, at: Timestamp) -> Result<Findings, WatchError> {
         let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
-        let findings = tokio::task::spawn_blocking(move || findings::take(&gateway, before.as_ref(), at))
-            .await
-            .map_err(|_| WatchError::BrokenOff)??;
-        let is_new_tip = self.progress.watched.as_ref().is_none_or(|before| before.tip.hash != findings.tip.hash);
+        let reads_hot = gateway.chain.sees() == Sees::Scripts && self.progress.hot_read.is_due(at);
+        let (place, clock) = (self.progress.place, self.progress.clock.unwrap_or_default());
+        let take = move || {
+            if reads_hot {
+                asked::read_hot(&gateway, at)?;
+            }
+            findings::take(&gateway, before.as_ref(), at, place, clock)
+        };
+        tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
+    }
+
+    /// Stores what the last answer of a look says, where it says anything.
+    async fn end(&mut self, findings: Findings, at: Timestamp, is_new_tip: bool) -> Result<bool, WatchError> {
+        self.progress.clock = findings.clock.map(|(clock, _)| clock);
+        self.gateway.last_look.note_clock(findings.clock.and_then(|(_, doubt)| doubt));
         let affects_us = findings.affects_us();
         let watched = self.watched(&findings, at);
         let mut is_due_at_once = false;
-        if affects_us || is_new_tip || findings.from_start {
-            is_due_at_once = self.store(findings, watched.clone(), is_new_tip).await?;
+        let place = findings.place;
+        if affects_us {
+            self.progress.hot_read.note_move();
+        }
+        if affects_us || is_new_tip || findings.from_start || findings.is_to_be_noted() {
+            is_due_at_once = self.store(findings, watched.clone(), at, is_new_tip).await?;
         } else if self.is_worth_storing(&watched) {
             // Nothing that anybody looks at: no change is told.
             let stored = watched.clone();
-            self.gateway.store.write(move |tx| tx.save_watched_chain(&stored)).await?;
+            let save = move |tx: &Tx<'_>| {
+                place.map_or(Ok(()), |place| tx.save_round_place(place))?;
+                tx.save_watched_chain(&stored)
+            };
+            self.gateway.store.write(save).await?;
             self.progress.stored_looked_at = Some(watched.looked_at);
         }
         self.progress.watched = Some(watched);
+        self.progress.place = place.or(self.progress.place);
         if affects_us || is_new_tip || self.progress.missing.is_owed() {
             self.progress.missing.broadcast(self.gateway, is_new_tip).await?;
         }
@@ -219,7 +287,8 @@ impl LookPermit<'_> {
     /// found another.
     fn watched(&self, findings: &Findings, at: Timestamp) -> WatchedChain {
         let before = self.progress.watched.as_ref();
-        let begun_anew = findings.from_start && before.is_some_and(|before| before.cursor.is_some());
+        let begun_anew =
+            findings.from_start && findings.restore.is_none() && before.is_some_and(|before| before.cursor.is_some());
         if begun_anew {
             tracing::warn!(
                 height = findings.tip.height,
@@ -239,56 +308,6 @@ impl LookPermit<'_> {
         self.progress
             .stored_looked_at
             .is_none_or(|stored_at| watched.looked_at >= stored_at.plus_ms(LOOKED_AT_STORED_EVERY_MS))
-    }
-
-    /// Stores the look in commits of bounded size. How far the chain was watched comes with the
-    /// last: after a crash in between the same look is made again, and finds done what was done. Answers whether a
-    /// payment is to be looked at again at once.
-    async fn store(&mut self, findings: Findings, watched: WatchedChain, is_new_tip: bool) -> Result<bool, WatchError> {
-        let mut context = self.context(watched.looked_at, &watched.tip, false);
-        context.fee_rate = findings.fee_rate;
-        let (looked_at, tip_height) = (watched.looked_at, watched.tip.height);
-        // Coins are stored with the payments, and as change, before they are spent.
-        let payments = findings.payments.into_iter().map(|(seq, affected)| Piece::Payment(seq, affected));
-        let moves: Vec<_> = findings.moves.into_iter().map(|(txid, moved)| (txid, Arc::new(moved))).collect();
-        let changes = moves.clone().into_iter().map(|(txid, moved)| Piece::Change(txid, moved));
-        let moves = moves.into_iter().map(|(txid, moved)| Piece::Move(txid, moved));
-        let mut pieces: Vec<Piece> =
-            payments.chain(changes).chain(moves).chain(findings.unknown.into_iter().map(Piece::Unknown)).collect();
-        let mut is_due_at_once = false;
-        loop {
-            let rest = pieces.split_off(pieces.len().min(PIECES_PER_COMMIT));
-            let is_last = rest.is_empty();
-            let (context, watched) = (context.clone(), watched.clone());
-            let change = move |outbox: &Outbox<'_>| {
-                let (mut warnings, mut is_due_at_once, mut touched) = (Vec::new(), false, Touched::default());
-                for piece in &pieces {
-                    match piece {
-                        Piece::Payment(seq, affected) => {
-                            let (advance, of_payment) = advance::payment(outbox, &context, *seq, affected)?;
-                            warnings.extend(of_payment);
-                            is_due_at_once |= advance.next_due_at.is_some_and(|due| due <= looked_at);
-                        }
-                        Piece::Change(txid, moved) => warnings.extend(coins::make(outbox, txid, moved)?),
-                        Piece::Move(txid, moved) => warnings.extend(coins::take(outbox, txid, moved, &mut touched)?),
-                        Piece::Unknown(txid) => coins::take_unknown(outbox, txid, &mut touched)?,
-                    }
-                }
-                warnings.extend(coins::settle(outbox, touched, is_last && is_new_tip, tip_height)?);
-                if is_last {
-                    outbox.tx.save_watched_chain(&watched)?;
-                }
-                Ok::<_, WatchError>((warnings, is_due_at_once))
-            };
-            let (warnings, some_are_due) = outbox::commit(self.gateway, Some(tip_height), change).await?;
-            self.warn(warnings);
-            is_due_at_once |= some_are_due;
-            if is_last {
-                self.progress.stored_looked_at = Some(looked_at);
-                return Ok(is_due_at_once);
-            }
-            pieces = rest;
-        }
     }
 
     async fn accept(&mut self, id: Id, agreed_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {
@@ -314,10 +333,12 @@ impl LookPermit<'_> {
                 tip_height: tip.height,
                 tip_time: tip.time,
                 has_mempool: self.gateway.chain.has_mempool(),
+                time_decides: true,
                 staff_accepts,
             },
             looked_before: self.progress.watched.as_ref().map(|watched| watched.looked_at),
             fee_rate: None,
+            clock: self.progress.clock,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Bitcoin Core's JSON-RPC over a sandbox's chain and mempool, with its names, its error codes, batches, and its two ways
 //! to sign in: the cookie file, and a user with a password.
 
-mod calls;
+pub(crate) mod calls;
 mod fault;
 mod shown;
 
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tillgate_sandbox::Sandbox;
 
 use crate::Clock;
-use crate::http::{self, Manner};
+use crate::http::{self, Answer, Manner};
 use crate::listener::{Listener, Stop};
 use calls::Refusal;
 pub use fault::CoreFault;
@@ -152,7 +152,7 @@ impl Shared {
                 Some(CoreFault::NotJson) => ("200 OK", b"<html><body>It works!</body></html>".to_vec()),
                 _ => (status, body),
             };
-            if http::write(&mut stream, stop, status, &body, manner).is_err() {
+            if http::write(&mut stream, stop, &Answer::json(status, body), manner).is_err() {
                 return;
             }
         }

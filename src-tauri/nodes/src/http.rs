@@ -1,8 +1,7 @@
 //! As much of HTTP/1.1 as a test's server needs: requests with a body of known length, and answers that are whole, late,
 //! cut off or without an end.
 
-use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{self, ErrorKind, Read, Write};
 use std::time::Duration;
 
 use crate::listener::Stop;
@@ -15,6 +14,10 @@ const BODY_MAX: usize = 32 * 1_024 * 1_024;
 
 /// What a client asks.
 pub(crate) struct Request {
+    /// `GET` or `POST`.
+    pub method: String,
+    /// What stands behind the server's name, with its query.
+    pub path: String,
     /// The header `Authorization`, if there is one.
     pub authorization: Option<String>,
     pub body: Vec<u8>,
@@ -35,8 +38,25 @@ pub(crate) enum Manner {
     Endless,
 }
 
+/// What a server says.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    /// As `200 OK`.
+    pub status: &'static str,
+    /// Beside the length.
+    pub headers: Vec<(&'static str, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// JSON, with this status.
+    pub(crate) fn json(status: &'static str, body: Vec<u8>) -> Self {
+        Self { status, headers: vec![("Content-Type", "application/json".to_owned())], body }
+    }
+}
+
 /// Reads one request; `None` where the client is gone or the server ends.
-pub(crate) fn read(stream: &mut TcpStream, stop: &Stop) -> Option<Request> {
+pub(crate) fn read(stream: &mut impl Read, stop: &Stop) -> Option<Request> {
     let mut bytes = Vec::new();
     let head_end = loop {
         if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -62,10 +82,12 @@ pub(crate) fn read(stream: &mut TcpStream, stop: &Stop) -> Option<Request> {
     while body.len() < length {
         read_some(stream, stop, &mut body)?;
     }
-    Some(Request { authorization: header("authorization"), body })
+    let mut words = head.lines().next()?.split(' ').map(str::to_owned);
+    let (method, path) = (words.next()?, words.next()?);
+    Some(Request { method, path, authorization: header("authorization"), body })
 }
 
-fn read_some(stream: &mut TcpStream, stop: &Stop, into: &mut Vec<u8>) -> Option<()> {
+fn read_some(stream: &mut impl Read, stop: &Stop, into: &mut Vec<u8>) -> Option<()> {
     let mut buffer = [0; 64 * 1_024];
     loop {
         match stream.read(&mut buffer) {
@@ -85,21 +107,23 @@ fn read_some(stream: &mut TcpStream, stop: &Stop, into: &mut Vec<u8>) -> Option<
 }
 
 /// Answers; an error means that the connection is of no more use.
-pub(crate) fn write(stream: &mut TcpStream, stop: &Stop, status: &str, body: &[u8], manner: Manner) -> io::Result<()> {
+pub(crate) fn write(stream: &mut impl Write, stop: &Stop, answer: &Answer, manner: Manner) -> io::Result<()> {
+    let Answer { status, headers, body } = answer;
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = body.len();
-    let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n");
+    let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n");
     match manner {
-        Manner::Whole => stream.write_all(&[head.as_bytes(), body].concat()),
+        Manner::Whole => all(stream, &[head.as_bytes(), body].concat()),
         Manner::After(wait) => {
             if stop.within(wait) {
                 return Err(ErrorKind::ConnectionAborted.into());
             }
-            stream.write_all(&[head.as_bytes(), body].concat())
+            all(stream, &[head.as_bytes(), body].concat())
         }
         Manner::Dripping(between) => {
-            stream.write_all(head.as_bytes())?;
+            all(stream, head.as_bytes())?;
             for byte in body {
-                stream.write_all(&[*byte])?;
+                all(stream, &[*byte])?;
                 if stop.within(between) {
                     return Err(ErrorKind::ConnectionAborted.into());
                 }
@@ -107,19 +131,23 @@ pub(crate) fn write(stream: &mut TcpStream, stop: &Stop, status: &str, body: &[u
             Ok(())
         }
         Manner::CutOff => {
-            stream.write_all(head.as_bytes())?;
-            stream.write_all(body.get(..length / 2).unwrap_or(body))?;
+            all(stream, head.as_bytes())?;
+            all(stream, body.get(..length / 2).unwrap_or(body))?;
             Err(ErrorKind::ConnectionAborted.into())
         }
         Manner::Endless => {
-            let head =
-                format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
-            stream.write_all(head.as_bytes())?;
+            all(stream, format!("HTTP/1.1 {status}\r\n{headers}Transfer-Encoding: chunked\r\n\r\n").as_bytes())?;
             let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000));
             while !stop.within(Duration::ZERO) {
-                stream.write_all(chunk.as_bytes())?;
+                all(stream, chunk.as_bytes())?;
             }
             Err(ErrorKind::ConnectionAborted.into())
         }
     }
+}
+
+/// Over TLS what is written waits until it is flushed.
+fn all(stream: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    stream.write_all(bytes)?;
+    stream.flush()
 }

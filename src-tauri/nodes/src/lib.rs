@@ -1,11 +1,20 @@
 //! Servers that speak the protocols of Bitcoin nodes over a sandbox's chain, well-behaved and hostile, for tests. They are
-//! never shipped. One file for each protocol; [`core`] is Bitcoin Core's JSON-RPC.
+//! never shipped. One file for each protocol; [`core`] is Bitcoin Core's JSON-RPC, [`electrum`] the Electrum protocol,
+//! [`esplora`] the HTTP interface of Esplora. Beside them [`bitcoind`] and [`electrs`], real programs.
 
+pub mod bitcoind;
 pub mod core;
+pub mod electrs;
+pub mod electrum;
+pub mod esplora;
 mod http;
 mod listener;
 
+pub use bitcoind::Bitcoind;
 pub use core::{CoreFault, CoreNode};
+pub use electrs::Electrs;
+pub use electrum::{ElectrumFault, ElectrumNode};
+pub use esplora::{EsploraFault, EsploraServer};
 
 /// A server's clock: milliseconds since 1970.
 pub type Clock = Box<dyn Fn() -> i64 + Send + Sync>;

@@ -29,6 +29,17 @@ pub(crate) fn mine_block(
     ids: &[i64],
     clock_s: i64,
 ) -> Result<BlockHash, SandboxError> {
+    let script = customer.script(key_of_number(mempool::blocks_mined(conn)?));
+    mine_block_to(conn, script, ids, clock_s)
+}
+
+/// The same; its subsidy and fees go to this script.
+pub(crate) fn mine_block_to(
+    conn: &Connection,
+    script: ScriptBuf,
+    ids: &[i64],
+    clock_s: i64,
+) -> Result<BlockHash, SandboxError> {
     let tip = blocks::tip(conn)?;
     let height = tip.height.saturating_add(1);
     let time_s = chain::next_block_time_s(conn, &tip, clock_s)?;
@@ -36,7 +47,7 @@ pub(crate) fn mine_block(
     let mut txdata = Vec::with_capacity(ids.len().saturating_add(1));
     let mut reward_sats = chain::subsidy_sats(height);
     let mined = mempool::blocks_mined(conn)?;
-    txdata.push(coinbase(height, mined, customer.script(key_of_number(mined))));
+    txdata.push(coinbase(height, mined, script));
     for id in ids {
         txdata.push(transactions::transaction(conn, *id)?);
         reward_sats = reward_sats.saturating_add(transactions::tx_by_id(conn, *id)?.fee_sats.unwrap_or(0));

@@ -106,6 +106,18 @@ impl Sandbox {
         write(&mut self.lock(), |conn| self.mine_on(conn, count, filling, now_ms))
     }
 
+    /// Mines one block whose subsidy and fees go to this script, with what the mempool holds: a miner who pays somebody
+    /// with a block's reward.
+    ///
+    /// # Errors
+    /// As [`Sandbox::mine`].
+    pub fn mine_to(&self, script: ScriptBuf, now_ms: i64) -> Result<BlockHash, SandboxError> {
+        write(&mut self.lock(), |conn| {
+            let ids = template::choose(conn, 0)?;
+            miner::mine_block_to(conn, script, &ids, now_ms.div_euclid(1000))
+        })
+    }
+
     /// Mines one block of exactly these transactions, parents first, as any miner may: known to the sandbox or not, as
     /// long as they are valid by consensus against the tip. What in the mempool conflicts with them drops out of it.
     ///

@@ -1,7 +1,7 @@
 //! The program as a process of its own: started on a folder of its own, killed, started again.
 
 use std::ffi::OsStr;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc;
@@ -74,6 +74,15 @@ impl Program {
         self.command(args).output().unwrap()
     }
 
+    /// Runs a command to its end that reads this from its standard input, and finds nothing more there.
+    pub fn output_of(&self, mut command: Command, typed: &str) -> Output {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // It may end without having read it.
+        let _ = child.stdin.take().unwrap().write_all(typed.as_bytes());
+        child.wait_with_output().unwrap()
+    }
+
     /// Runs a command that must succeed, and reads the one JSON document that it prints.
     pub fn json(&self, args: &[&str]) -> Value {
         let output = self.output(&[args, &["--json"]].concat());
@@ -139,6 +148,11 @@ impl Tillgate {
     /// Starts on what is there, with one more key.
     pub async fn start_on(program: Program) -> Self {
         let key = program.create_key("shop", &["--permissions", "full"]);
+        Self::start_with_key(program, key)
+    }
+
+    /// Starts on what is there, with a key that is among it.
+    pub fn start_with_key(program: Program, key: Credentials) -> Self {
         let (child, api) = serve(program.command(&["serve", "--listen", "127.0.0.1:0"]));
         Self { program, child: Some(child), client: Client::new(&api, key) }
     }

@@ -75,12 +75,13 @@ pub(super) fn evaluate<'a>(payment: &Payment, receipts: &'a [Receipt], look: &Lo
                 receipt,
                 eligible_sats: receipt.eligible_sats.unwrap_or_else(|| own_verdict(payment, receipt)),
                 counted_sats: receipt.counted_sats,
-                gone: is_gone(receipt, in_chain, in_mempool, is_confirmed, look.at),
+                gone: is_gone(receipt, in_chain, in_mempool, is_confirmed, look),
                 displaced: false,
                 conflict_in_mempool: in_mempool,
                 confirmations: receipt.confirmations(look.tip_height),
                 acceptable_unconfirmed: receipt.position == Position::Mempool
                     && receipt.relays_well
+                    && look.time_decides
                     && look.at >= quiet_end(payment, receipt),
             }
         })
@@ -136,10 +137,15 @@ fn own_verdict(payment: &Payment, receipt: &Receipt) -> u64 {
     if found_in_time && receipt.earliest_at <= latest { receipt.amount_sats } else { 0 }
 }
 
-fn is_gone(receipt: &Receipt, in_chain: bool, in_mempool: bool, is_confirmed: bool, at: Timestamp) -> bool {
+fn is_gone(receipt: &Receipt, in_chain: bool, in_mempool: bool, is_confirmed: bool, look: &Look) -> bool {
     match receipt.position {
         Position::Block { .. } => false,
-        Position::Absent { since } if at >= since.plus_ms(GONE_AFTER_MS) => true,
+        // What is gone by time alone stays so where time decides nothing.
+        Position::Absent { since }
+            if look.at >= since.plus_ms(GONE_AFTER_MS) && (look.time_decides || receipt.gone) =>
+        {
+            true
+        }
         Position::Mempool | Position::Absent { .. } if in_chain => true,
         // While the payment is CONFIRMED the mempool alone changes nothing.
         Position::Mempool | Position::Absent { .. } if is_confirmed => receipt.gone,

@@ -28,13 +28,15 @@ pub(super) fn next_due_at(
         Position::Absent { since } if !one.gone => Some(since.plus_ms(GONE_AFTER_MS)),
         Position::Block { .. } | Position::Mempool | Position::Absent { .. } => None,
     });
-    moments.chain(deadline).filter(|moment| *moment > look.at).min()
+    // Where time decides nothing what is due stays so.
+    moments.chain(deadline).filter(|moment| *moment > look.at || !look.time_decides).min()
 }
 
 /// The next height of the best block at which confirmations alone could change something.
 pub(super) fn next_due_height(after: &Payment, evaluated: &[Evaluated<'_>], look: &Look) -> Option<u32> {
     let closes_by_block = after.closed_at.is_none() && !look.has_mempool;
-    let next_block = closes_by_block.then(|| look.tip_height.saturating_add(1));
+    // Where time decides nothing what is due stays so.
+    let next_block = closes_by_block.then(|| look.tip_height.saturating_add(u32::from(look.time_decides)));
     let confirming = (after.state != PaymentState::Confirmed).then(|| after.policy.confirmations.max(1));
     let heights = evaluated.iter().filter_map(|one| match one.receipt.position {
         Position::Block { height, .. } => Some(height),
@@ -44,5 +46,5 @@ pub(super) fn next_due_height(after: &Payment, evaluated: &[Evaluated<'_>], look
         let wanted = confirming.into_iter().chain([after.policy.anomaly_confirmations.max(1)]);
         wanted.map(move |confirmations| height.saturating_add(confirmations - 1))
     });
-    reached.chain(next_block).filter(|height| *height > look.tip_height).min()
+    reached.filter(|height| *height > look.tip_height).chain(next_block).min()
 }

@@ -54,7 +54,7 @@ fn payment(state: PaymentState) -> Payment {
 /// A look so many minutes after the creation.
 fn look(minutes: i64) -> Look {
     let at = CREATED.plus_ms(minutes * MINUTE_MS);
-    Look { at, tip_height: TIP, tip_time: at, has_mempool: true, staff_accepts: false }
+    Look { at, tip_height: TIP, tip_time: at, has_mempool: true, time_decides: true, staff_accepts: false }
 }
 
 /// A transaction that was in the mempool a minute after the creation, without a verdict.

@@ -4,18 +4,17 @@
 //! What is remembered between looks belongs to the token that the last answer gave. With any other token, and after
 //! every failure, it is thrown away, and what may have moved since is told again.
 
-mod blocks;
-mod broadcast;
-mod chosen;
+pub(super) mod blocks;
+pub(super) mod broadcast;
 mod facts;
 mod fees;
 mod look;
-mod mempool;
+pub(super) mod mempool;
 mod read;
-mod rpc;
+pub(super) mod rpc;
 mod sign_in;
-mod state;
-mod token;
+pub(super) mod state;
+pub(super) mod token;
 
 use std::time::Duration;
 
@@ -27,11 +26,12 @@ use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 
 use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Tip, View};
+use crate::machine::outgoing::Proxy;
 
-pub(crate) use chosen::ChosenCore;
 use rpc::BadUrl;
 pub(crate) use sign_in::SignIn;
 
+use read::NetworkInfo;
 use rpc::{Rpc, call};
 use state::State;
 
@@ -45,6 +45,8 @@ pub(crate) struct CoreOptions {
     pub network: Network,
     /// A node that takes longer for one request is taken for silent.
     pub answered_within: Duration,
+    /// Through which it is asked.
+    pub proxy: Option<Proxy>,
 }
 
 /// What a block of the largest size takes a slow node, and more.
@@ -94,6 +96,15 @@ impl Chain for CoreChain {
         Ok(blocks::info(&self.rpc)?.pruneheight.unwrap_or(0))
     }
 
+    fn software(&self) -> Result<Option<String>, ChainDown> {
+        let network: NetworkInfo = self.rpc.ask(call("getnetworkinfo", json!([])))?;
+        Ok(Some(network.subversion))
+    }
+
+    fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
+        blocks::height_before(&self.rpc, at)
+    }
+
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
         let mut kept = self.state.lock();
         let mut state = std::mem::take(&mut *kept);
@@ -109,8 +120,8 @@ impl Chain for CoreChain {
         broadcast::broadcast(&self.rpc, package)
     }
 
-    fn fee_rate(&self, blocks: u16) -> Result<FeeRate, ChainDown> {
-        fees::fee_rate(&self.rpc, blocks)
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+        fees::fee_rate(&self.rpc, blocks).map(Some)
     }
 
     fn has_mempool(&self) -> bool {

@@ -8,7 +8,7 @@ use tillgate_sandbox::{Sandbox, SandboxError};
 use tokio::runtime::Handle;
 
 use super::Chain;
-use super::core::ChosenCore;
+use super::chosen::Chosen;
 use super::sandbox::SandboxChain;
 use crate::machine::clock::{Clock, machine_now};
 
@@ -17,8 +17,8 @@ use crate::machine::clock::{Clock, machine_now};
 pub(crate) enum Backend {
     /// The private chain inside the program.
     Sandbox(Arc<Sandbox>),
-    /// A node of the merchant's own.
-    Core(Arc<ChosenCore>),
+    /// Whatever the settings choose.
+    Chosen(Arc<Chosen>),
 }
 
 /// Why an environment has no backend.
@@ -30,15 +30,15 @@ pub enum BackendError {
 }
 
 impl Backend {
-    /// Opens the backend for a network; `None` is the sandbox, whose chain lies in `file`. Which node of another network is
-    /// asked is chosen later.
+    /// Opens the backend for a network; `None` is the sandbox, whose chain lies in `file`. Which servers of another network
+    /// are asked is chosen later.
     ///
     /// # Errors
     /// When the sandbox's file cannot be used.
     pub(crate) fn open(network: Option<Network>, file: &Path, runtime: Handle) -> Result<Self, BackendError> {
         match network {
             None => Ok(Self::Sandbox(Arc::new(Sandbox::open(file, machine_now().ms())?))),
-            Some(network) => Ok(Self::Core(Arc::new(ChosenCore::new(network, runtime)))),
+            Some(network) => Ok(Self::Chosen(Arc::new(Chosen::new(network, runtime)))),
         }
     }
 
@@ -47,7 +47,7 @@ impl Backend {
     pub(crate) fn clock_offset_ms(&self) -> i64 {
         match self {
             Self::Sandbox(sandbox) => sandbox.clock_offset_ms(),
-            Self::Core(_) => 0,
+            Self::Chosen(_) => 0,
         }
     }
 
@@ -56,7 +56,7 @@ impl Backend {
     pub(crate) fn chain(&self, clock: Arc<dyn Clock>) -> Arc<dyn Chain> {
         match self {
             Self::Sandbox(sandbox) => Arc::new(SandboxChain::new(Arc::clone(sandbox), clock)),
-            Self::Core(node) => Arc::clone(node) as Arc<dyn Chain>,
+            Self::Chosen(chosen) => Arc::clone(chosen) as Arc<dyn Chain>,
         }
     }
 
@@ -65,16 +65,16 @@ impl Backend {
     pub(crate) fn sandbox(&self) -> Option<Arc<Sandbox>> {
         match self {
             Self::Sandbox(sandbox) => Some(Arc::clone(sandbox)),
-            Self::Core(_) => None,
+            Self::Chosen(_) => None,
         }
     }
 
-    /// The node that the settings choose, where they choose one.
+    /// The backend that the settings choose, where they choose one.
     #[must_use]
-    pub(crate) fn chosen(&self) -> Option<Arc<ChosenCore>> {
+    pub(crate) fn chosen(&self) -> Option<Arc<Chosen>> {
         match self {
             Self::Sandbox(_) => None,
-            Self::Core(node) => Some(Arc::clone(node)),
+            Self::Chosen(chosen) => Some(Arc::clone(chosen)),
         }
     }
 }

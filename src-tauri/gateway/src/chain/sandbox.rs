@@ -9,7 +9,7 @@ use bitcoin::{BlockHash, FeeRate, Network, Transaction};
 use tillgate_domain::time::Timestamp;
 use tillgate_sandbox::{BroadcastRefusal, Faults, Sandbox, SandboxError, TxView};
 
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Tip, TxFacts, TxPosition, View};
+use super::{Broadcast, Chain, ChainDown, Covered, Identity, LookRequest, Tip, TxFacts, TxPosition, View};
 use crate::machine::clock::Clock;
 use crate::machine::fail_points::{self, Point};
 
@@ -91,8 +91,13 @@ impl Chain for SandboxChain {
             from_start: since.is_none(),
             more: changes.more,
             tip,
+            seen_height: tip.height,
+            median_time: None,
             txs: ours.map(facts).collect(),
             unknown,
+            covered: Covered::Everything,
+            cold_taken: 0,
+            states: Vec::new(),
         })
     }
 
@@ -108,8 +113,8 @@ impl Chain for SandboxChain {
         }
     }
 
-    fn fee_rate(&self, _blocks: u16) -> Result<FeeRate, ChainDown> {
-        Ok(fee_rate(self.suffer_faults()?.fee_estimate_sat_vb()))
+    fn fee_rate(&self, _blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+        Ok(Some(fee_rate(self.suffer_faults()?.fee_estimate_sat_vb())))
     }
 
     fn has_mempool(&self) -> bool {
@@ -133,11 +138,11 @@ impl Token {
     }
 }
 
-fn tip(tip: tillgate_sandbox::Tip) -> Tip {
+pub(super) fn tip(tip: tillgate_sandbox::Tip) -> Tip {
     Tip { height: tip.height, hash: tip.hash, time: Timestamp::from_ms(tip.time_ms) }
 }
 
-fn facts(view: TxView) -> TxFacts {
+pub(super) fn facts(view: TxView) -> TxFacts {
     TxFacts {
         tx: view.tx,
         position: match view.position {

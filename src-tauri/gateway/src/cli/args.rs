@@ -1,5 +1,6 @@
 //! The command line's grammar: what `clap` reads, and the [`Command`] that it means. Acts on nothing.
 
+mod backups;
 mod keys;
 mod payouts;
 mod records;
@@ -7,9 +8,12 @@ mod settings;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
+use self::backups::Backup;
+pub(super) use self::backups::Restore;
 use self::keys::{HmacKey, Keys};
 use self::payouts::{Limits, Payouts, Statement, StatementFormat, Wallet};
 use self::records::{Anomalies, Deliveries, Payments};
@@ -18,6 +22,7 @@ use crate::console::Command;
 use crate::console::doctor::Doctor;
 use crate::console::status::Status;
 use crate::machine::environment::Environment;
+use crate::machine::secrets::Secret;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,7 +33,9 @@ Examples:
   tillgate payouts approve ID                 send what a shop's program asked for
   tillgate statement --currency USD           what came and went, and its worth
   tillgate settings set merchantName 'Caf√©'   what customers read
+  tillgate backup /media/usb/till.backup      all that there is, in one encrypted file
   tillgate doctor                             what is wrong, and what to do
+  tillgate serve --environment production     the other environment, which shares nothing with the first
 
 Every command works whether or not a gateway is running on the data directory, and
 takes effect at once in a running one. With --json it prints one JSON document on
@@ -41,17 +48,18 @@ as TILLGATE_MERCHANT_NAME, and TILLGATE_LOG says what is logged (info, debug, ‚Ä
 #[command(name = "tillgate", version, after_help = EXAMPLES, arg_required_else_help = true, max_term_width = 110)]
 pub(super) struct Tillgate {
     #[command(flatten)]
-    pub common: Common,
+    pub common: CommonArgs,
     #[command(subcommand)]
     pub act: Act,
 }
 
 /// What every command takes.
-#[derive(Debug, Args)]
-pub(super) struct Common {
-    /// Which environment: test (the built-in sandbox) or production.
-    #[arg(long, global = true, env = "TILLGATE_ENVIRONMENT", default_value = "test", value_name = "test|production")]
-    pub environment: Environment,
+#[derive(Debug, Clone, Args)]
+pub(super) struct CommonArgs {
+    /// Which environment: test (the built-in sandbox) or production [default: production once it has a wallet; `serve` then
+    /// serves both].
+    #[arg(long, global = true, env = "TILLGATE_ENVIRONMENT", value_name = "test|production")]
+    pub environment: Option<Environment>,
     /// The folder that holds the data; each environment has a sub-folder [default: the platform's].
     #[arg(long, global = true, env = "TILLGATE_DATA_DIR", value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
@@ -64,9 +72,22 @@ pub(super) struct Common {
     /// Keep secrets in this file, encrypted with a passphrase, instead of the OS keyring.
     #[arg(long, global = true, env = "TILLGATE_SECRETS_FILE", value_name = "FILE")]
     pub secrets_file: Option<PathBuf>,
-    /// Read the passphrase of --secrets-file from this file descriptor, not from TILLGATE_PASSPHRASE.
-    #[arg(long, global = true, value_name = "FD", requires = "secrets_file")]
+    /// Read the passphrase of --secrets-file, and of backups, from this file descriptor, not from TILLGATE_PASSPHRASE.
+    #[arg(long, global = true, value_name = "FD")]
     pub passphrase_fd: Option<i32>,
+}
+
+/// The same, once it is decided which environment is meant.
+#[derive(Debug, Clone)]
+pub(super) struct Common {
+    pub environment: Environment,
+    pub data_dir: Option<PathBuf>,
+    pub secrets_file: Option<PathBuf>,
+    pub passphrase_fd: Option<i32>,
+    /// Whether nothing may be asked of a person.
+    pub json: bool,
+    /// What was given of the passphrase: a descriptor is read once.
+    pub passphrase: OnceLock<Secret>,
 }
 
 /// The form of the log.
@@ -122,6 +143,17 @@ pub(super) enum Act {
     /// Attempts to notify shops.
     #[command(subcommand)]
     Deliveries(Deliveries),
+    /// Save all that there is in one encrypted file, while payments go on: database, secrets, on the sandbox its chain.
+    ///
+    /// The passphrase comes from TILLGATE_PASSPHRASE or --passphrase-fd, else it is asked for; it has at least 8 characters, in
+    /// production 12. Who has file and passphrase has the coins; without the passphrase the file is worth nothing, to you too.
+    /// JSON: {"file", "madeAt", "sizeBytes", "checkedAt"}.
+    Backup(Backup),
+    /// Restore a backup where there is none of this environment: the same payments, keys and balance.
+    ///
+    /// What is restored gives no address and sends nothing before it has looked through the chain: start `tillgate serve`. The
+    /// copy that was saved must not run any more. JSON: {"environment", "folder", "madeAt", "wallet"}.
+    Restore(Restore),
     /// Check keyring, chain, rates, clock, disk, ports, permissions, database, notifications and payouts; say what to do.
     ///
     /// JSON: {"ok", "checks": [{"name", "ok", "message"}]}; exit status 1 when something is wrong.
@@ -175,6 +207,16 @@ pub(super) enum Meaning {
     Serve(ServeArgs),
     /// Ask a gateway.
     Ask(Command),
+    /// Restore a backup, without a gateway.
+    Restore(Restore),
+}
+
+impl CommonArgs {
+    /// The same, for this environment.
+    pub(super) fn of(&self, environment: Environment) -> Common {
+        let Self { data_dir, secrets_file, passphrase_fd, json, .. } = self.clone();
+        Common { environment, data_dir, secrets_file, passphrase_fd, json, passphrase: OnceLock::new() }
+    }
 }
 
 impl Tillgate {
@@ -219,6 +261,8 @@ impl Act {
             Self::Payouts(payouts) => payouts.command(),
             Self::Limits(limits) => limits.command(),
             Self::Wallet(wallet) => wallet.command(),
+            Self::Backup(backup) => backup.command(),
+            Self::Restore(restore) => return Meaning::Restore(restore),
             Self::Statement(statement) => statement.command(),
             Self::Deliveries(deliveries) => deliveries.command(),
             Self::Doctor => Doctor {}.into(),

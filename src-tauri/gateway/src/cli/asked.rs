@@ -29,9 +29,14 @@ pub(super) struct Asked<'a> {
     pub(super) opened: Option<Arc<App>>,
 }
 
-/// A setting may be chosen before the first start; any other command on a folder that is not there is a typing error.
+/// A setting may be chosen and a wallet made before the first start; any other command on a folder that is not there is a
+/// typing error.
 fn where_none(command: &Command) -> WhereNone {
-    if matches!(command, Command::SetSetting(_)) { WhereNone::Make } else { WhereNone::Refuse }
+    let makes = matches!(
+        command,
+        Command::SetSetting(_) | Command::CreateWallet(_) | Command::DraftWallet(_) | Command::RestoreWallet(_)
+    );
+    if makes { WhereNone::Make } else { WhereNone::Refuse }
 }
 
 /// What the gateway answers, unless none can be opened.

@@ -8,19 +8,27 @@ use serde_json::Value;
 use super::args::{Common, Form};
 use super::asked::{Asked, found};
 use super::render::render;
-use super::{Failure, json, labels, print, statement};
+use super::{Failure, json, labels, print, statement, wallet};
 use crate::console::settings::ListSettings;
 use crate::console::{Command, CommandError, Status, StatusView, control, doctor};
 use crate::machine::data_dir;
 
 /// Runs the command and prints its answer in this form.
-pub(super) async fn run(common: &Common, command: Command, form: Form) -> Result<ExitCode, Failure> {
+pub(super) async fn run(common: &Common, mut command: Command, form: Form) -> Result<ExitCode, Failure> {
+    match &mut command {
+        Command::RestoreWallet(asked) => asked.words = wallet::read_valid()?,
+        Command::VerifyWords(asked) => asked.words = wallet::read()?,
+        _ => {}
+    }
     let mut gateway = Asked { common, opened: None };
     if let Command::Statement(asked) = &command {
         return statement::run(asked, form, &mut gateway).await.map(|()| ExitCode::SUCCESS);
     }
     if let Command::WalletLabels(asked) = &command {
         return labels::run(asked, form, &mut gateway).await.map(|()| ExitCode::SUCCESS);
+    }
+    if let Command::CreateWallet(asked) = &command {
+        return wallet::create(asked, form, &mut gateway).await.map(|()| ExitCode::SUCCESS);
     }
     let is_doctor = matches!(command, Command::Doctor(_));
     let view = match gateway.answer(&command).await? {
@@ -34,7 +42,11 @@ pub(super) async fn run(common: &Common, command: Command, form: Form) -> Result
         }
         Err(error) => return Err(error.into()),
     };
-    let is_ill = is_doctor && view["ok"] != Value::Bool(true);
+    let is_ill = match &command {
+        Command::Doctor(_) => view["ok"] != Value::Bool(true),
+        Command::VerifyWords(_) => view["fits"] != Value::Bool(true),
+        _ => false,
+    };
     let text = match form {
         Form::Json => json::document(&command, view)? + "\n",
         // Only the statement is a table.

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use super::args::{Common, ServeArgs};
-use super::{Failure, call, log, serve};
+use super::args::{CommonArgs, ServeArgs};
+use super::{Failure, both, call, for_all, log, serve, which};
 use crate::app::App;
 use crate::console::StatusView;
 use crate::machine::environment::Environment;
@@ -18,7 +19,7 @@ use crate::machine::environment::Environment;
 #[command(name = "tillgate-desktop", version, max_term_width = 110)]
 pub struct Hosted {
     #[command(flatten)]
-    common: Common,
+    common: CommonArgs,
     #[command(flatten)]
     serve: ServeArgs,
 }
@@ -41,23 +42,48 @@ impl Hosted {
         let hosted = <Self as Parser>::try_parse().map_err(super::explain)?;
         super::keep_files_private();
         log::start(hosted.common.log_format, "info");
+        if hosted.environments().len() > 1 {
+            for_all(&hosted.common, &hosted.serve)?;
+        }
         Ok(hosted)
     }
 
-    /// The environment that it serves.
+    /// The environments that it serves: the one that was named, else both, so that production can be set up in the window.
     #[must_use]
-    pub fn environment(&self) -> Environment {
-        self.common.environment
+    pub fn environments(&self) -> Vec<Environment> {
+        self.common.environment.map_or_else(|| Environment::ALL.to_vec(), |environment| vec![environment])
     }
 
-    /// Opens the gateway and serves until `shutdown`; `ready` is called once it takes payments.
+    /// The one to show to somebody who never chose: production once it has a wallet.
+    #[must_use]
+    pub fn first(&self) -> Environment {
+        let live =
+            || if which::is_live(&self.common).unwrap_or(true) { Environment::Production } else { Environment::Test };
+        self.common.environment.unwrap_or_else(live)
+    }
+
+    /// Threads for one environment alone, which the log names where there are several.
+    ///
+    /// # Errors
+    /// When the system gives none.
+    pub fn threads(environment: Environment) -> std::io::Result<Runtime> {
+        both::runtime_of(environment)
+    }
+
+    /// Opens the gateway of one environment and serves until `shutdown`; `ready` is called once it takes payments.
     ///
     /// # Errors
     /// Why it does not run (any more), and what to do.
-    pub async fn serve(&self, ready: impl FnOnce(&Arc<App>), shutdown: CancellationToken) -> Result<(), NotServing> {
-        let served = serve::until_stopped(&self.common, self.serve.clone(), |app, _| ready(app), shutdown).await;
+    pub async fn serve(
+        &self,
+        environment: Environment,
+        ready: impl FnOnce(&Arc<App>),
+        shutdown: CancellationToken,
+    ) -> Result<(), NotServing> {
+        let (common, gateways) = (self.common.of(environment), self.environments().len());
+        let served = serve::until_stopped(&common, self.serve.clone(), gateways, |app, _| ready(app), shutdown).await;
         let Err(Failure(why)) = served else { return Ok(()) };
-        Err(match call::running(&self.common).await {
+        Err(match call::running(&common).await {
             Some(StatusView { api: Some(api), .. }) => NotServing::Elsewhere(format!(
                 "Another Tillgate serves this data directory, at {api}. Use its own window, or the command line. \
                  To work in this window, stop it and choose “Try again”. ({why})"
@@ -88,8 +114,10 @@ mod tests {
         let line =
             ["tillgate-desktop", "--data-dir", "/d", "--listen", "127.0.0.1:0", "--public-url", "https://a.example"];
         let hosted = <Hosted as Parser>::try_parse_from(line).unwrap();
-        assert_eq!(hosted.environment(), Environment::Test);
+        assert_eq!(hosted.environments(), Environment::ALL);
         assert_eq!(hosted.serve.listen.unwrap().port(), 0);
+        let named = <Hosted as Parser>::try_parse_from(["tillgate-desktop", "--environment", "production"]).unwrap();
+        assert_eq!((named.environments(), named.first()), (vec![Environment::Production], Environment::Production));
         assert!(<Hosted as Parser>::try_parse_from(["tillgate-desktop", "keys"]).is_err());
     }
 }

@@ -3,12 +3,18 @@
 //! A log that cannot be written keeps nobody from working: its lines are dropped and counted, and how many were is the first
 //! thing that it says once it can be written again.
 
+use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::Mutex;
 
+use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::{Format, Writer};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
 
 use super::args::LogFormat;
+use crate::machine::threads;
 
 /// Starts the log. `TILLGATE_LOG` says what to log (`debug`, `tillgate_gateway=trace,warn`), else `default` does.
 pub(super) fn start(format: LogFormat, default: &str) {
@@ -19,9 +25,44 @@ pub(super) fn start(format: LogFormat, default: &str) {
     let log = log.with_writer(Mutex::new(Lossy::new(io::stderr(), format)));
     // A second log in one process (a test) leaves the first in place.
     let _ = match format {
-        LogFormat::Human => log.with_ansi(io::stderr().is_terminal()).with_target(false).try_init(),
-        LogFormat::Json => log.json().flatten_event(true).try_init(),
+        LogFormat::Human => {
+            let lines = Named { format, lines: Format::default().with_target(false) };
+            log.with_ansi(io::stderr().is_terminal()).event_format(lines).try_init()
+        }
+        LogFormat::Json => {
+            let lines = Named { format, lines: Format::default().json().flatten_event(true) };
+            log.json().event_format(lines).try_init()
+        }
     };
+}
+
+/// Lines that begin with the environment whose gateway says them, where a process runs several.
+struct Named<F> {
+    format: LogFormat,
+    lines: F,
+}
+
+impl<S, N, F> FormatEvent<S, N> for Named<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(&self, context: &FmtContext<'_, S, N>, mut to: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let Some(environment) = threads::whose() else { return self.lines.format_event(context, to, event) };
+        match self.format {
+            LogFormat::Human => {
+                write!(to, "[{environment}] ")?;
+                self.lines.format_event(context, to, event)
+            }
+            LogFormat::Json => {
+                let mut line = String::new();
+                self.lines.format_event(context, Writer::new(&mut line), event)?;
+                let rest = line.strip_prefix('{').unwrap_or(&line);
+                write!(to, "{{\"gateway\":\"{environment}\",{rest}")
+            }
+        }
+    }
 }
 
 /// Writes whole lines, or drops and counts them.

@@ -1,6 +1,7 @@
 //! What commands answer, for people. Shows views as they are; computes nothing.
 
 mod anomalies;
+mod backups;
 mod certificates;
 mod deliveries;
 mod keys;
@@ -14,14 +15,15 @@ use serde_json::Value;
 use tillgate_domain::words::count;
 
 use self::anomalies::{anomalies, anomaly};
+use self::backups::{backups, made, verified};
 use self::deliveries::deliveries;
 use self::keys::{keys, new_hmac_key, new_key, revoked_key};
-use self::money::{descriptors, limits, wallet};
+use self::money::{descriptors, limits, restore, restored, wallet};
 pub(super) use self::money::{movements, totals};
 use self::payments::{payment, payments};
 use self::payouts::{bump_estimate, bumped, dismissed, estimate, payout, payouts, released, retried};
 use self::settings::{setting, settings};
-use self::status::{doctor, status};
+use self::status::{doctor, servers, status};
 use super::table::plain;
 use crate::console::Command;
 use crate::console::ask::Ask;
@@ -56,7 +58,23 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::ShowLimits(asked) => limits(&read(asked, view)?),
         Command::SetLimits(asked) => limits(&read(asked, view)?),
         Command::WalletInfo(asked) => wallet(&read(asked, view)?),
+        Command::RestoreWallet(asked) => restored(&read(asked, view)?),
+        Command::ShowRestore(asked) => match read(asked, view)?.restore {
+            Some(shown) => restore(&shown),
+            None => "This wallet was never restored.\n".to_owned(),
+        },
+        Command::StopRestore(asked) => restore(&read(asked, view)?),
+        Command::ContinueRestore(asked) => restore(&read(asked, view)?),
+        Command::VerifyWords(asked) => format!("{}\n", read(asked, view)?.message),
+        Command::CreateWallet(asked) => format!("{}\n", read(asked, view)?.words.reveal()),
+        Command::DraftWallet(_) | Command::DiscardDraft(_) => String::new(),
+        Command::MakeWallet(asked) => descriptors(&read(asked, view)?),
+        Command::ConfirmWallet(asked) => descriptors(&read(asked, view)?),
         Command::WalletDescriptor(asked) => descriptors(&read(asked, view)?),
+        Command::ShowBackups(asked) => backups(&read(asked, view)?),
+        Command::BackUp(asked) => made(&read(asked, view)?),
+        Command::VerifyBackup(asked) => verified(&read(asked, view)?),
+        Command::SetBackupPassphrase(asked) => backups(&read(asked, view)?),
         Command::ListDeliveries(asked) => page(&read(asked, view)?, deliveries),
         Command::Resend(asked) => match read(asked, view)?.queued {
             0 => "Nothing to send: there is no URL to notify, or nothing to tell yet.\n".to_owned(),
@@ -70,6 +88,7 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::GetSetting(asked) => format!("{}\n", plain(&read(asked, view)?.value)),
         Command::SetSetting(asked) => setting(&read(asked, view)?),
         Command::UnsetSetting(asked) => setting(&read(asked, view)?),
+        Command::TestBackend(asked) => servers(&read(asked, view)?),
         Command::Doctor(asked) => doctor(&read(asked, view)?),
         // Of the statement and the labels a page: the whole is written as its pages come.
         Command::Sandbox(_) | Command::Statement(_) | Command::WalletLabels(_) => format!("{view}\n"),

@@ -34,21 +34,24 @@ struct Ready<'a> {
 pub(super) async fn run(common: &Common, serve: ServeArgs) -> Result<(), Failure> {
     // Before anything is opened, so that no signal finds it half open.
     let shutdown = on_signal()?;
-    let environment = common.environment.as_str();
-    let ready = |_: &Arc<App>, served: &Served| {
-        let ready = Ready { event: "ready", environment, api: &served.api, pages: &served.pages };
-        let printed = serde_json::to_string(&ready).map_err(std::io::Error::from);
-        if let Err(error) = printed.and_then(|line| print(&format!("{line}\n"))) {
-            tracing::warn!(%error, "nobody reads the ready line");
-        }
-    };
-    until_stopped(common, serve, ready, shutdown).await
+    until_stopped(common, serve, 1, print_ready, shutdown).await
 }
 
-/// Opens the gateway and serves until `shutdown`.
+/// Prints the line that says that this gateway serves.
+pub(super) fn print_ready(app: &Arc<App>, served: &Served) {
+    let environment = app.gateway.environment.as_str();
+    let ready = Ready { event: "ready", environment, api: &served.api, pages: &served.pages };
+    let printed = serde_json::to_string(&ready).map_err(std::io::Error::from);
+    if let Err(error) = printed.and_then(|line| print(&format!("{line}\n"))) {
+        tracing::warn!(%error, "nobody reads the ready line");
+    }
+}
+
+/// Opens the gateway, one of so many in this process, and serves until `shutdown`.
 pub(super) async fn until_stopped(
     common: &Common,
     serve: ServeArgs,
+    gateways: usize,
     ready: impl FnOnce(&Arc<App>, &Served),
     shutdown: CancellationToken,
 ) -> Result<(), Failure> {
@@ -67,6 +70,7 @@ pub(super) async fn until_stopped(
             (None, None) | (Some(_), None) | (None, Some(_)) if serve.tls_self_signed => Tls::SelfSigned,
             (None, None) | (Some(_), None) | (None, Some(_)) => Tls::None,
         },
+        gateways: u64::try_from(gateways).unwrap_or(1),
     };
     let opened = Arc::clone(&app);
     daemon::run(app, listen, move |served| ready(&opened, served), shutdown).await?;

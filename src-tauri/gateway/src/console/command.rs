@@ -10,6 +10,8 @@ use super::actor::Actor;
 use super::alarms::DismissAlarm;
 use super::anomalies::{DismissAnomaly, ListAnomalies, RefundAnomaly, ShowAnomaly};
 use super::ask::{Ask, Asker};
+use super::backend_test::TestBackend;
+use super::backups::{BackUp, SetBackupPassphrase, ShowBackups, VerifyBackup};
 use super::deliveries::{ListDeliveries, Resend};
 use super::doctor::Doctor;
 use super::error::CommandError;
@@ -24,7 +26,10 @@ use super::sandbox::Sandbox;
 use super::settings::{GetSetting, ListSettings, SetSetting, UnsetSetting};
 use super::statement::Statement;
 use super::status::Status;
-use super::wallet::{WalletDescriptor, WalletInfo, WalletLabels};
+use super::wallet::{
+    ConfirmWallet, ContinueRestore, CreateWallet, DiscardDraft, DraftWallet, MakeWallet, RestoreWallet, ShowRestore,
+    StopRestore, VerifyWords, WalletDescriptor, WalletInfo, WalletLabels,
+};
 use crate::app::App;
 
 /// Makes of a list of commands the enum of them all, the types of their answers, and the way to each answer.
@@ -94,7 +99,21 @@ commands! {
     wallet_info: WalletInfo,
     wallet_descriptor: WalletDescriptor,
     wallet_labels: WalletLabels,
+    create_wallet: CreateWallet,
+    make_wallet: MakeWallet,
+    draft_wallet: DraftWallet,
+    confirm_wallet: ConfirmWallet,
+    discard_draft: DiscardDraft,
+    restore_wallet: RestoreWallet,
+    show_restore: ShowRestore,
+    stop_restore: StopRestore,
+    continue_restore: ContinueRestore,
+    verify_words: VerifyWords,
     statement: Statement,
+    show_backups: ShowBackups,
+    back_up: BackUp,
+    verify_backup: VerifyBackup,
+    set_backup_passphrase: SetBackupPassphrase,
     list_deliveries: ListDeliveries,
     resend: Resend,
     list_keys: ListKeys,
@@ -105,6 +124,7 @@ commands! {
     get_setting: GetSetting,
     set_setting: SetSetting,
     unset_setting: UnsetSetting,
+    test_backend: TestBackend,
     doctor: Doctor,
     sandbox: Sandbox,
 }

@@ -14,12 +14,16 @@ use super::ask::{Ask, Asker};
 use super::error::CommandError;
 use super::payouts::{Waiting, queued};
 use super::status::{host, silent, strays};
+use crate::backup;
+use crate::chain::Chain;
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
 use crate::machine::disk::Disk;
 use crate::machine::environment::Environment;
-use crate::machine::secrets::Purpose;
+use crate::setup::{self, Fit};
+use crate::store::backups::BackupState;
 use crate::store::chain::WatchedChain;
+use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::{Reader, StoreError};
 
 /// A wall clock that differs by more than this was set, or runs wrong.
@@ -45,7 +49,7 @@ pub struct DoctorView {
 #[ts(export)]
 pub struct CheckItem {
     /// What was looked at: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
-    /// `notifications`, `payouts`, `alarms`; `folder`, `lock` and others where the gateway could not be opened.
+    /// `notifications`, `payouts`, `alarms`, `backups`; `folder`, `lock` and others where the gateway could not be opened.
     pub name: String,
     /// Whether it is well.
     pub ok: bool,
@@ -78,6 +82,7 @@ async fn examine(gateway: &Arc<Gateway>) -> DoctorView {
                 check("notifications", notifications(&gateway)),
                 check("payouts", payouts(&gateway)),
                 check("alarms", alarms(&gateway)),
+                check("backups", backups(&gateway)),
             ]
         };
         tokio::task::spawn_blocking(look).await
@@ -121,13 +126,19 @@ fn check(name: &str, finding: Finding) -> CheckItem {
 
 fn keyring(gateway: &Gateway) -> Finding {
     let location = gateway.secrets.describe();
-    match gateway.secrets.get(Purpose::WalletMnemonic) {
-        Ok(Some(_)) => Ok(format!("secrets are in {location}")),
+    match setup::secrets_fit(gateway) {
+        Ok(Some(Fit::Fits)) => Ok(format!("secrets are in {location}")),
+        Ok(Some(Fit::Other)) => Err(format!(
+            "the words in {location} are not this wallet's any more, so that nothing can be signed: `tillgate wallet restore` puts the right ones back"
+        )),
+        Ok(Some(Fit::NoWallet)) => Ok(format!(
+            "words of a wallet that was being made are in {location}: `tillgate wallet create` takes them into use"
+        )),
         Ok(None) if gateway.wallet.get().is_none() => {
             Ok(format!("secrets will be in {location}; there is no wallet yet"))
         }
         Ok(None) => Err(format!(
-            "the wallet's words are missing from {location}: restore them from your backup, or coins can be received but never spent"
+            "the wallet's words are missing from {location}: `tillgate wallet restore` puts them back; without them coins can be received but never spent"
         )),
         Err(error) => Err(error.to_string()),
     }
@@ -156,26 +167,39 @@ fn chain(gateway: &Gateway) -> Finding {
             ));
         }
     }
-    if gateway.node.is_some() {
-        reaches_back(gateway)?;
+    if gateway.chosen.is_some() {
+        reaches_back(gateway, gateway.chain.as_ref())?;
     }
     let now = gateway.clock.now();
     if let Some(begun_anew) = status.begun_anew(now) {
         return Err(begun_anew);
     }
+    if let Some(catching_up) = status.catching_up {
+        return Err(format!("{catching_up}: payments are made again once it has caught up"));
+    }
     if gateway.served.get().is_some() && gateway.last_look.watched_lately(now).is_err() {
         let why = status.error.unwrap_or_else(|| "the log says more".to_owned());
         return Err(format!("the chain has not been watched for 10 minutes: {why}"));
     }
-    Ok(format!("the backend answers, its best block is {}", tip.height))
+    Ok(answers(tip.height))
 }
 
-/// Whether the node holds every block that may have to be looked at: from the wallet's birth on, as long as nothing was.
-fn reaches_back(gateway: &Gateway) -> Result<(), String> {
-    let first = gateway.chain.first_block().map_err(|error| error.to_string())?;
-    let birth = gateway.store.read(|reader| reader.birth_height()).map_err(|error| error.to_string())?;
-    match (gateway.last_look.watched(), birth) {
-        (None, Some(birth)) if first > birth => Err(format!(
+/// A backend that is well.
+pub(super) fn answers(height: u32) -> String {
+    format!("the backend answers, its best block is {height}")
+}
+
+/// Whether a backend holds every block that may have to be looked at: from the wallet's birth on, as long as nothing was, or not
+/// since the wallet was restored.
+pub(super) fn reaches_back(gateway: &Gateway, chain: &dyn Chain) -> Result<(), String> {
+    let first = chain.first_block().map_err(|error| error.to_string())?;
+    let (birth, restore) = gateway
+        .store
+        .read(|reader| Ok::<_, StoreError>((reader.birth_height()?, reader.dangerous_restore()?)))
+        .map_err(|error| error.to_string())?;
+    let is_looked_from = gateway.last_look.watched().is_some() && restore.is_none();
+    match birth {
+        Some(birth) if first > birth.saturating_add(1) && !is_looked_from => Err(format!(
             "the node has pruned all blocks below {first}, and the wallet began at block {birth}: let it download the chain again (-reindex) and keep blocks longer (-prune), or coins of the time between are not seen"
         )),
         _ => Ok(()),
@@ -244,6 +268,22 @@ fn alarms(gateway: &Gateway) -> Finding {
     if sentences.is_empty() { Ok("no payout was sent against a promise".to_owned()) } else { Err(sentences.join("; ")) }
 }
 
+/// Whether nightly backups are made, where they are wanted.
+fn backups(gateway: &Gateway) -> Finding {
+    let read = |reader: &Reader<'_>| {
+        let last = reader.last_backup(BackupState::Good)?;
+        Ok::<_, StoreError>((backup::trouble(gateway, reader, machine_now())?, last))
+    };
+    let (trouble, last) = gateway.store.read(read).map_err(|error| error.to_string())?;
+    match (trouble, last) {
+        (Some(trouble), _) => Err(trouble),
+        (None, Some(last)) => Ok(format!("the last backup is of {}", last.begun_at.iso_seconds())),
+        (None, None) => {
+            Ok("no backup was made yet: `tillgate backup FILE`, or each night with the setting backupFolder".to_owned())
+        }
+    }
+}
+
 /// Whether what staff approved goes out, and the ledger tells of the coins that are there.
 fn payouts(gateway: &Gateway) -> Finding {
     let read = |reader: &Reader<'_>| {
@@ -266,12 +306,12 @@ fn payouts(gateway: &Gateway) -> Finding {
             format_btc_signed(reckoned)
         ));
     }
-    if let Some(hold) = hold {
-        return Err(format!(
-            "the sender holds since {}: {}; see that no other copy of this wallet runs, then `tillgate payouts release`",
-            hold.since.iso_seconds(),
-            hold.reason
-        ));
+    if let Some(Hold { since, reason, cause }) = hold {
+        let remedy = match cause {
+            HoldCause::OtherCopy => "; see that no other copy of this wallet runs, then `tillgate payouts release`",
+            HoldCause::Restored => "",
+        };
+        return Err(format!("the sender holds since {}: {reason}{remedy}", since.iso_seconds()));
     }
     let waiting = count(queued, "approved payout waits", "approved payouts wait");
     match obstacle {
@@ -290,6 +330,9 @@ fn clock(gateway: &Gateway) -> Finding {
         return Err(format!(
             "the machine's clock was set and is {seconds} s off the gateway's: set it right, or wait five minutes until it is followed"
         ));
+    }
+    if let Some(warning) = gateway.last_look.status().clock_warning() {
+        return Err(warning);
     }
     Ok(format!("the clock runs evenly; it is {}", gateway.clock.now().iso_seconds()))
 }

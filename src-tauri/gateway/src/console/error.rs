@@ -97,9 +97,10 @@ impl From<SettingError> for CommandError {
     fn from(error: SettingError) -> Self {
         match error {
             SettingError::Unknown(_) => Self::of("NOT_FOUND", &error),
-            SettingError::Value { .. } | SettingError::FloorAboveCap { .. } | SettingError::FixedRatesInProduction => {
-                Self::at("value", &error)
-            }
+            SettingError::Value { .. }
+            | SettingError::FloorAboveCap { .. }
+            | SettingError::BackendUrl { .. }
+            | SettingError::FixedRatesInProduction => Self::at("value", &error),
             SettingError::Overridden { .. } | SettingError::Fixed(_) => Self::of("SETTING_FIXED", &error),
             SettingError::Store(error) => error.into(),
         }
@@ -171,9 +172,9 @@ impl From<CreateError> for CommandError {
             CreateError::KeyLimit(_) => Self::of("KEY_LIMIT", &error),
             CreateError::DiskNearlyFull(_) => Self::of("STORAGE_UNAVAILABLE", &error),
             CreateError::Rate(_) => Self::of("RATE_UNAVAILABLE", &error),
-            CreateError::NotWatched(NotWatched::Silent) => Self::of("CHAIN_NOT_READY", &error),
+            CreateError::NotWatched(NotWatched::Silent | NotWatched::Behind(_)) => Self::of("CHAIN_NOT_READY", &error),
             CreateError::NotWatched(NotWatched::NotStored(_)) => Self::of("STORAGE_UNAVAILABLE", &error),
-            CreateError::WalletNotReady => Self::of("WALLET_NOT_READY", &error),
+            CreateError::WalletNotReady(_) => Self::of("WALLET_NOT_READY", &error),
             CreateError::Wallet(_) | CreateError::Entropy(_) => Self::of("INTERNAL_ERROR", &error),
             CreateError::Store(error) => error.into(),
         }
@@ -187,7 +188,7 @@ impl From<OfferError> for CommandError {
             OfferError::KeyReused => Self::of("IDEMPOTENCY_KEY_REUSED", &error),
             OfferError::DiskNearlyFull(_) => Self::of("STORAGE_UNAVAILABLE", &error),
             OfferError::Rate(_) => Self::of("RATE_UNAVAILABLE", &error),
-            OfferError::WalletNotReady => Self::of("WALLET_NOT_READY", &error),
+            OfferError::WalletNotReady(_) => Self::of("WALLET_NOT_READY", &error),
             OfferError::Entropy(_) => Self::of("INTERNAL_ERROR", &error),
             OfferError::Store(error) => error.into(),
         }
@@ -225,6 +226,7 @@ impl From<RefundError> for CommandError {
 impl From<ReleaseError> for CommandError {
     fn from(error: ReleaseError) -> Self {
         match error {
+            ReleaseError::NotLooked(_) => Self::of("WALLET_NOT_READY", &error),
             ReleaseError::Another(_) => Self::of("SENDER_HOLDS", &error),
             ReleaseError::Store(error) => error.into(),
         }
@@ -238,6 +240,7 @@ impl From<ReplaceError> for CommandError {
             ReplaceError::State(..) => Self::of("PAYOUT_NOT_REPLACEABLE", &error),
             ReplaceError::Shared(_) => Self::of("PAYOUT_SHARES_TRANSACTION", &error),
             ReplaceError::AboveCap { .. } => Self::of("FEE_ABOVE_CAP", &error),
+            ReplaceError::NotLooked(_) => Self::of("WALLET_NOT_READY", &error),
             ReplaceError::Held(_) => Self::of("SENDER_HOLDS", &error),
             ReplaceError::Cannot(_) => Self::of("PAYOUT_NOT_SIGNED", &error),
             ReplaceError::Stale => Self::of("PAYOUT_CHANGED", &error),

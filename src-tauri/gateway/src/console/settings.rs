@@ -125,8 +125,8 @@ async fn change(by: &Asker<'_>, name: &str, value: Option<&str>) -> Result<Setti
         Some(value) => gateway.settings.set(&gateway.store, name, value, act).await?,
         None => gateway.settings.unset(&gateway.store, name, act).await?,
     };
-    if name.starts_with("backend") {
-        gateway.choose_node().await;
+    if name.starts_with("backend") || name == "proxy" {
+        gateway.choose_backend().await;
     }
     if gateway.rates.follow(gateway.settings.snapshot().rate_rules()) && gateway.served.get().is_some() {
         // In effect at once: what was known under the former setting is forgotten.

@@ -88,6 +88,8 @@ names! {
         Gateway = "GATEWAY",
         /// Staff, who let a sender that holds go on: it concerns all.
         Hold = "HOLD",
+        /// The look of a restored wallet through the chain: it concerns all, and ends by itself.
+        Restored = "RESTORED",
         /// The secret store, which refused the wallet's words: it concerns all, and staff may have it asked again.
         Keyring = "KEYRING",
         /// Coins: it concerns those that wait for them, and no other.
@@ -267,6 +269,7 @@ impl From<Cause> for WaitCause {
             Cause::Fees => Self::Fees,
             Cause::Chain => Self::Chain,
             Cause::Hold => Self::Hold,
+            Cause::Restored => Self::Restored,
             Cause::Other => Self::Other,
         }
     }

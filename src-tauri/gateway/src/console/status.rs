@@ -14,7 +14,9 @@ use super::btc::BtcView;
 use super::error::CommandError;
 use super::payouts::{self, Waiting};
 use super::states::WaitCause;
-use crate::gateway::Gateway;
+use crate::backup;
+use crate::gateway::{Cause, Gateway};
+use crate::machine::clock::machine_now;
 use crate::rates::{RatesRow, SourceRow};
 use crate::store::notifications::FailingServer;
 use crate::store::payment_lists::PaymentFilter;
@@ -68,8 +70,13 @@ pub struct StatusView {
     pub hmac_key: bool,
     /// Whether the backend is the built-in sandbox.
     pub sandbox: bool,
+    /// Whether there is a wallet: without one nobody can be asked to pay.
+    pub has_wallet: bool,
     /// Where secrets are stored.
     pub secrets: String,
+    /// The folder in which this environment's data lie.
+    #[serde(default)]
+    pub folder: String,
     /// What staff should know at once, sentences.
     pub warnings: Vec<String>,
     /// The currencies that payments may be priced in, in the order of the setting.
@@ -94,6 +101,9 @@ pub struct StatusView {
     pub sender_wait_cause: Option<WaitCause>,
     /// Why the sender holds, if it does: nothing is signed until it is released.
     pub sender_hold: Option<String>,
+    /// Whether staff release it (`HOLD`), or it ends by itself (`RESTORED`).
+    #[serde(default)]
+    pub sender_hold_cause: Option<WaitCause>,
     /// What the wallet holds, as the statement sums it.
     pub balance: BtcView,
     /// What became of payouts against all that was promised, until staff dismiss it.
@@ -175,6 +185,9 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
     let passing = watched.warnings.iter().filter(|warning| !warning.is_alarm());
     let mut warnings: Vec<String> = passing.map(ToString::to_string).collect();
     warnings.extend(watched.begun_anew(now));
+    warnings.extend(backup::trouble(gateway, reader, machine_now())?);
+    warnings.extend(watched.catching_up.map(|catching_up| catching_up.to_string()));
+    warnings.extend(watched.clock_warning());
     let (rates, currencies) = (gateway.rates.rows(now), &gateway.settings.snapshot().currencies);
     let sources = gateway.rates.source_rows();
     warnings.extend(sources.iter().filter_map(silent));
@@ -186,7 +199,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         warnings.push(format!("{given_up} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` starts anew"));
     }
     let failing = reader.failing_servers()?;
-    let waiting = Waiting::of(gateway, reader)?;
+    let (waiting, hold) = (Waiting::of(gateway, reader)?, reader.sender_hold()?);
     Ok(StatusView {
         environment: gateway.environment.as_str().to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -204,7 +217,9 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         waiting_notifications: reader.count_waiting_notifications()?,
         hmac_key: reader.hmac_key_id()?.is_some(),
         sandbox: gateway.sandbox.is_some(),
+        has_wallet: gateway.wallet.get().is_some(),
         secrets: gateway.secrets.describe(),
+        folder: gateway.data_dir.path().display().to_string(),
         warnings,
         currencies: currencies.iter().map(|one| one.code().to_owned()).collect(),
         open_reversals: reader.open_reversals_count()?,
@@ -214,7 +229,8 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         payouts_queued: payouts::queued(reader)?,
         sender_wait_cause: waiting.as_ref().map(|waiting| waiting.why.cause),
         sender_waits_for: waiting.map(|waiting| waiting.why.reason),
-        sender_hold: reader.sender_hold()?.map(|hold| hold.reason),
+        sender_hold_cause: hold.as_ref().map(|hold| Cause::from(hold.cause).into()),
+        sender_hold: hold.map(|hold| hold.reason),
         balance: BtcView::of(reader.ledger_sats()?),
         alarms: alarms(reader)?,
     })

@@ -1,5 +1,8 @@
 //! The wallet: what it holds, its public descriptors, and labels for other wallets' programs.
 
+mod making;
+mod restoring;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,12 +14,22 @@ use super::btc::BtcView;
 use super::error::CommandError;
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
+use crate::store::keychains::Keychain;
 use crate::store::labels::{Labelled, LabelledKind, LabelsFrom};
 use crate::store::{Reader, StoreError};
-use crate::wallet::Wallet;
+use crate::wallet::{Descriptors, Wallet};
+pub(crate) use making::{
+    ConfirmWallet, CreateWallet, DiscardDraft, DraftWallet, MakeWallet, VerifyWords, WalletDraftView, Words,
+};
+pub(crate) use restoring::{
+    ContinueRestore, RestoreState, RestoreView, RestoreWallet, RestoredView, ShowRestore, StopRestore,
+};
 
 /// Outputs of a page of labels at most. The last transaction is told whole, and has no more than some thousands.
 const LABELLED_MAX: u32 = 1_000;
+
+/// What other wallets' programs pass over unasked.
+const USUAL_GAP_LIMIT: u32 = 20;
 
 /// Tells what the wallet holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -65,10 +78,20 @@ pub struct WalletInfoView {
     pub locked: BtcView,
     /// Coins of customers that no block holds yet.
     pub pending: BtcView,
+    /// Rewards of miners that are too young to be spent; the balance has them.
+    pub immature: BtcView,
     /// `bip84` or `bip86`.
     pub address_type: String,
     /// `bitcoin`, `testnet4`, `signet` or `regtest`.
     pub network: String,
+    /// The longest run of addresses without a coin below one that has one.
+    pub longest_unused: u32,
+    /// So many addresses in a row without a coin another wallet's program must pass over to find all coins (its gap limit).
+    pub gap_limit: u32,
+    /// The index of the next address.
+    pub next_index: u32,
+    /// How far it has looked, where it was restored and has not looked at all of the chain.
+    pub restore: Option<RestoreView>,
     /// What `tillgate wallet info --json` prints: JSON, its numbers with 8 decimals.
     pub record: String,
 }
@@ -121,9 +144,7 @@ impl Ask for WalletDescriptor {
     type Answer = WalletDescriptorView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<WalletDescriptorView, CommandError> {
-        let wallet = wallet(by.gateway())?;
-        let descriptors = wallet.keychains.descriptors();
-        Ok(WalletDescriptorView { external: descriptors.external.clone(), internal: descriptors.internal.clone() })
+        Ok(WalletDescriptorView::of(wallet(by.gateway())?.keychains.descriptors()))
     }
 }
 
@@ -141,6 +162,12 @@ impl Ask for WalletLabels {
             items: labels.iter().map(Label::from).collect(),
             next: next.as_ref().map(LabelsPlace::from),
         })
+    }
+}
+
+impl WalletDescriptorView {
+    fn of(descriptors: &Descriptors) -> Self {
+        Self { external: descriptors.external.clone(), internal: descriptors.internal.clone() }
     }
 }
 
@@ -176,7 +203,7 @@ impl From<&Labelled> for Label {
 }
 
 fn wallet(gateway: &Gateway) -> Result<Arc<Wallet>, CommandError> {
-    let none = "there is no wallet yet: the first `tillgate serve` of the test environment makes one";
+    let none = "there is no wallet yet: `tillgate wallet create` makes one, `tillgate wallet restore` brings one back";
     gateway.wallet.get().cloned().ok_or_else(|| CommandError::of("WALLET_NOT_READY", &none))
 }
 
@@ -189,23 +216,36 @@ fn info(
     let settings = gateway.settings.snapshot();
     let spendable_sats = funds::spendable_sats(reader, &settings, fee_rate, wallet.keychains.address_type())?;
     let sums = reader.coin_sums()?;
+    let tip_height = gateway.last_look.status().tip.map_or(0, |tip| tip.height);
+    let immature_sats = reader.immature_sats(tip_height)?;
     let balance_sats = reader.ledger_sats()?;
     let address_type = wallet.keychains.address_type().as_str();
     let network = wallet.keychains.network().to_string();
+    let longest_unused = reader.longest_unused_run(Keychain::External)?;
+    let gap_limit = longest_unused.saturating_add(1).max(USUAL_GAP_LIMIT);
+    let next_index = reader.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
+    let restore = reader.dangerous_restore()?.map(|restore| RestoreView::of(gateway, &restore));
+    let looked = restore.is_none();
     let record = format!(
-        r#"{{"balanceBtc":{},"spendableBtc":{},"lockedBtc":{},"pendingBtc":{},"addressType":"{address_type}","network":"{network}"}}"#,
+        r#"{{"balanceBtc":{},"spendableBtc":{},"lockedBtc":{},"pendingBtc":{},"immatureBtc":{},"addressType":"{address_type}","network":"{network}","longestUnused":{longest_unused},"gapLimit":{gap_limit},"nextIndex":{next_index},"looked":{looked}}}"#,
         format_btc_signed(balance_sats),
         format_btc(spendable_sats),
         format_btc(sums.locked_sats),
         format_btc(sums.pending_sats),
+        format_btc(immature_sats),
     );
     Ok(WalletInfoView {
         balance: BtcView::of(balance_sats),
         spendable: BtcView::of_sats(spendable_sats),
         locked: BtcView::of_sats(sums.locked_sats),
         pending: BtcView::of_sats(sums.pending_sats),
+        immature: BtcView::of_sats(immature_sats),
         address_type: address_type.to_owned(),
         network,
+        longest_unused,
+        gap_limit,
+        next_index,
+        restore,
         record,
     })
 }

@@ -23,6 +23,8 @@ pub(crate) struct Listen {
     pub pages: Option<SocketAddr>,
     /// Encryption.
     pub tls: Tls,
+    /// Gateways that this process runs: they share its open files, and none takes the others'.
+    pub gateways: u64,
 }
 
 /// Encryption of what is listened on.

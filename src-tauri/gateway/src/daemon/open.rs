@@ -12,8 +12,9 @@ use tokio::sync::{Notify, RwLock, watch};
 
 use crate::access::api_keys::ApiKeys;
 use crate::app::App;
+use crate::chain::HotScripts;
 use crate::chain::open::{Backend, BackendError};
-use crate::gateway::{FeeRates, Gateway, LastLook, Sending};
+use crate::gateway::{Backups, FeeRates, Gateway, LastLook, Sending};
 use crate::machine::clock::{Clock, SystemClock, machine_now};
 use crate::machine::data_dir::{self, DataDir, DataDirError, WhereNone};
 use crate::machine::disk::Disk;
@@ -24,9 +25,10 @@ use crate::notifications::{ATTEMPT_TIMEOUT, NoClient, Notifier};
 use crate::rates::{Rates, sources};
 use crate::sender::Sender;
 use crate::settings::{ChainNetwork, LiveSettings, Override, SettingError};
+use crate::setup::{self, SetupError};
 use crate::store::chain::WatchedChain;
 use crate::store::{Installation, Store, StoreError};
-use crate::wallet::{Wallet, WalletError};
+use crate::wallet::{Drafts, Wallet, WalletError};
 use crate::watcher::Watcher;
 
 /// What a gateway is opened with.
@@ -92,9 +94,12 @@ pub enum OpenError {
     /// The Bitcoin backend cannot be opened.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// The wallet cannot be read or made.
+    /// The wallet cannot be read.
     #[error(transparent)]
     Wallet(#[from] WalletError),
+    /// The wallet cannot be made.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
     /// The system gives no random numbers.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
@@ -118,7 +123,7 @@ impl OpenError {
             Self::Override { .. } | Self::Setting(_) => "settings",
             Self::Secret(_) => "keyring",
             Self::Backend(_) | Self::OtherChain { .. } => "chain",
-            Self::Wallet(_) => "wallet",
+            Self::Wallet(_) | Self::Setup(_) => "wallet",
             Self::Entropy(_) => "entropy",
             Self::Notifier(_) => "notifications",
             Self::Panicked => "doctor",
@@ -184,10 +189,14 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
         // Nobody else can have set it.
         let _ = wallet.set(Arc::new(made));
     }
+    if let Err(error) = data_dir.set_wallet_mark(wallet.get().is_some()) {
+        tracing::warn!(%error, "commands that name no environment may choose the wrong one");
+    }
     let gateway = Gateway {
         environment: options.environment,
         network,
-        node: backend.chosen(),
+        chosen: backend.chosen(),
+        hot: HotScripts::default(),
         chain: backend.chain(Arc::clone(&clock)),
         clock,
         clock_offset_ms,
@@ -202,18 +211,21 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
         sandbox: backend.sandbox(),
         rates,
         wallet,
+        wallet_setup: tokio::sync::Mutex::new(()),
+        wallet_drafts: Drafts::default(),
         secrets,
         changes: watch::Sender::new(0),
         notifier_wake: Notify::new(),
         sending: Sending::default(),
         sender_wake: Notify::new(),
         fee_rates: FeeRates::default(),
+        backups: Backups::default(),
         served: OnceLock::new(),
         disk: Disk::of(data_dir.path()),
         data_dir,
     };
     blocking(move || {
-        gateway.choose_node_blocking();
+        gateway.choose_backend_blocking();
         Ok(gateway)
     })
     .await
@@ -236,17 +248,11 @@ fn stays_on_its_chain(chosen: ChainNetwork, watched: Option<&WatchedChain>) -> R
 ///
 /// # Errors
 /// When the secret store or the database refuses.
-pub async fn ensure_wallet(gateway: &Gateway) -> Result<(), OpenError> {
-    if gateway.wallet.get().is_some() || gateway.environment == Environment::Production {
-        return Ok(());
+pub async fn ensure_wallet(gateway: &Arc<Gateway>) -> Result<(), OpenError> {
+    match gateway.environment {
+        Environment::Production => Ok(()),
+        Environment::Test => Ok(setup::ensure(gateway).await?),
     }
-    let address_type = gateway.settings.snapshot().address_type;
-    let (store, secrets, entropy) = (&gateway.store, gateway.secrets.as_ref(), gateway.entropy.as_ref());
-    let made = Wallet::create(store, secrets, entropy, gateway.network, address_type);
-    let made = made.await?;
-    // Only this function sets it once the gateway is open, and it runs once.
-    let _ = gateway.wallet.set(Arc::new(made));
-    Ok(())
 }
 
 fn open_files(options: &Options) -> Result<(DataDir, Store), OpenError> {

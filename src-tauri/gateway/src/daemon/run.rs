@@ -12,14 +12,19 @@ use super::listen::Listening;
 use super::open::ensure_wallet;
 use super::{Listen, ListenError, OpenError};
 use crate::app::App;
+use crate::backup;
 use crate::console::control::ControlSocket;
 use crate::gateway::{Gateway, Served};
 use crate::http::{self, Http, Limits};
+use crate::machine::environment::Environment;
 use crate::machine::{clock, descriptors};
 
 /// How long the loops may take to end. Well below the five seconds in which the program must stop: what a slow
 /// machine takes to close the databases comes on top.
 const STOP_WITHIN: Duration = Duration::from_secs(3);
+
+/// How often to see whether there is a wallet now, where no change was told of.
+const LOOK_FOR_WALLET_EVERY: Duration = Duration::from_secs(5);
 
 /// Why a gateway does not run (any more).
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +59,7 @@ pub(crate) async fn run(
     shutdown: CancellationToken,
 ) -> Result<(), RunError> {
     let gateway = &app.gateway;
-    let descriptors = descriptors::raise_limit();
+    let (descriptors, share) = (descriptors::raise_limit(), listen.gateways.max(1));
     let Listening { listeners, tls, served } = Listening::open(gateway, listen).await?;
     ensure_wallet(gateway).await?;
     let served = gateway.served.get_or_init(|| served).clone();
@@ -74,8 +79,9 @@ pub(crate) async fn run(
     parts.start("the watcher", watch(Arc::clone(&app), stop.clone()));
     parts.start("the sender of payouts", send(Arc::clone(&app), stop.clone()));
     parts.start("the rates' refresh", refresh_rates(Arc::clone(gateway), stop.clone()));
+    parts.start("the nightly backups", backup::run(Arc::clone(gateway), stop.clone()));
     parts.start("the notifier", Arc::clone(&app.notifier).run(stop.clone()));
-    let http = Http::new(Arc::clone(&app), Limits::with_descriptors(descriptors));
+    let http = Http::new(Arc::clone(&app), Limits::with_descriptors(descriptors / share));
     for (listener, surface) in listeners {
         let server = http::serve(Arc::clone(&http), listener, surface, tls.clone(), stop.clone());
         parts.start("the HTTP server", async {
@@ -131,7 +137,9 @@ impl Parts {
 
 /// Rates and one look, so that a gateway that says it is ready can take payments.
 async fn start_up(app: &App) {
-    app.gateway.refresh_rates_soon().await;
+    if takes_payments(&app.gateway) {
+        app.gateway.refresh_rates_soon().await;
+    }
     // The last look remembers the reason of a failure, logs it once, and the loop looks again.
     let _ = app.watcher.look().await;
 }
@@ -144,8 +152,22 @@ async fn send(app: Arc<App>, shutdown: CancellationToken) {
     app.sender.run(&app.watcher, shutdown).await;
 }
 
+/// Whether anybody can be asked to pay. Where nobody can, nothing is priced, and no source of rates is asked: a desktop
+/// that was never taken live tells nobody that it is there.
+fn takes_payments(gateway: &Gateway) -> bool {
+    gateway.environment == Environment::Test || gateway.wallet.get().is_some()
+}
+
 /// Keeps the rates fresh until `shutdown`.
 pub(super) async fn refresh_rates(gateway: Arc<Gateway>, shutdown: CancellationToken) {
+    let mut changes = gateway.changes.subscribe();
+    while !takes_payments(&gateway) {
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            _ = changes.changed() => {}
+            () = tokio::time::sleep(LOOK_FOR_WALLET_EVERY) => {}
+        }
+    }
     loop {
         tokio::select! {
             () = shutdown.cancelled() => return,
@@ -168,9 +190,14 @@ pub(super) async fn refresh_rates(gateway: Arc<Gateway>, shutdown: CancellationT
 /// Waits until a thread of the database's or the wallet's ends, and tells which.
 async fn end_of_a_thread(gateway: &Gateway) -> &'static str {
     let derivation = async {
-        match gateway.wallet.get() {
-            Some(wallet) => wallet.addresses.ended().await,
-            None => std::future::pending().await,
+        // It may be made or restored while the gateway runs.
+        let mut changes = gateway.changes.subscribe();
+        loop {
+            if let Some(wallet) = gateway.wallet.get() {
+                return wallet.addresses.ended().await;
+            }
+            // The gateway holds the other end.
+            let _ = changes.changed().await;
         }
     };
     tokio::select! {

@@ -32,7 +32,7 @@ async fn open(folder: &Path) -> Arc<App> {
 }
 
 fn on_loopback() -> Listen {
-    Listen { api: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), pages: None, tls: Tls::None }
+    Listen { api: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), pages: None, tls: Tls::None, gateways: 1 }
 }
 
 /// Runs a gateway, and stops it when it is ready.
@@ -184,7 +184,7 @@ async fn an_address_that_cannot_be_listened_on_is_named_with_the_flag() {
     let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     let open_to_all = run_and_stop(Arc::clone(&app), Listen { api: everywhere, ..on_loopback() }).await;
     assert!(matches!(open_to_all, Err(RunError::Listen(ListenError::Refused(_)))));
-    let tls = Listen { api: everywhere, tls: Tls::SelfSigned, pages: None };
+    let tls = Listen { api: everywhere, tls: Tls::SelfSigned, ..on_loopback() };
     assert!(run_and_stop(app, tls).await.unwrap().api.starts_with("https://0.0.0.0:"));
 }
 

@@ -1,51 +1,117 @@
-//! Which node the settings choose.
+//! Which servers tell of the chain, as the settings choose them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use bitcoin::Network;
+use bitcoin::{Network, Script};
 use zeroize::Zeroizing;
 
 use super::Gateway;
-use crate::chain::core::{ANSWERED_WITHIN, CoreOptions, SignIn};
-use crate::machine::secrets::{Purpose, SecretStore};
-use crate::settings::Settings;
+use crate::chain::Sees;
+use crate::chain::chosen::{BackendOptions, Protocol};
+use crate::chain::core::{ANSWERED_WITHIN, SignIn};
+use crate::chain::hot::Urgency;
+use crate::machine::secrets::{Purpose, Secret, SecretStore};
+use crate::settings::{BackendKind, ChainNetwork, Settings};
+
+/// A backend that is not saved.
+pub(crate) struct TypedBackend {
+    /// All settings, as they would be.
+    pub settings: Settings,
+    /// The password; `None` for the one that lies with the secrets.
+    pub password: Option<Secret>,
+    /// A server that takes longer for one request is taken for silent.
+    pub answered_within: Duration,
+}
 
 impl Gateway {
-    /// Asks from now on the node that the settings of this moment choose. The secret store blocks.
-    pub(crate) async fn choose_node(self: &Arc<Self>) {
+    /// Asks from now on the servers that the settings of this moment choose. The secret store blocks.
+    pub(crate) async fn choose_backend(self: &Arc<Self>) {
         let gateway = Arc::clone(self);
-        let chosen = tokio::task::spawn_blocking(move || gateway.choose_node_blocking()).await;
+        let chosen = tokio::task::spawn_blocking(move || gateway.choose_backend_blocking()).await;
         if let Err(error) = chosen {
             tracing::error!(%error, "the Bitcoin backend could not be chosen");
         }
     }
 
     /// The same, on a blocking thread.
-    pub(crate) fn choose_node_blocking(&self) {
-        if let Some(node) = &self.node {
-            node.choose(options(&self.settings.snapshot(), self.secrets.as_ref(), node.network()));
+    pub(crate) fn choose_backend_blocking(&self) {
+        if let Some(chosen) = &self.chosen {
+            let password = || stored_password(self.secrets.as_ref());
+            chosen.choose(options(&self.settings.snapshot(), password, chosen.network(), ANSWERED_WITHIN));
+        }
+    }
+
+    /// How a backend that is not saved would be asked; else why it cannot be. The secret store blocks.
+    pub(crate) fn backend_options(&self, typed: &TypedBackend) -> Result<BackendOptions, String> {
+        let network = match (&self.chosen, typed.settings.network) {
+            (Some(chosen), _) => chosen.network(),
+            (None, ChainNetwork::Sandbox) => {
+                return Err("the sandbox is built in and asks no server: choose another network first, before there is a wallet (tillgate settings set network regtest, signet or testnet4)".to_owned());
+            }
+            (None, network) => network.network(),
+        };
+        let password = || match &typed.password {
+            Some(password) => Ok(Some(password.clone())),
+            None => stored_password(self.secrets.as_ref()),
+        };
+        options(&typed.settings, password, network, typed.answered_within)?
+            .ok_or_else(|| "no server is named".to_owned())
+    }
+
+    /// Has a backend that asks about scripts ask about this one from the next look on: a payment is made.
+    pub(crate) fn note_awaited(&self, script: &Script) {
+        match self.chain.sees() {
+            Sees::Everything => {}
+            Sees::Scripts => self.hot.add(script.to_owned(), Urgency::Awaited),
         }
     }
 }
 
-/// The node that the settings name, if they name one; else why it cannot be asked.
-fn options(settings: &Settings, secrets: &dyn SecretStore, network: Network) -> Result<Option<CoreOptions>, String> {
-    let Some(url) = settings.backend_url.clone() else { return Ok(None) };
-    let sign_in = match (&settings.backend_user, &settings.backend_cookie_file) {
+/// The backend that the settings name, if they name one; else why it cannot be asked.
+fn options(
+    settings: &Settings,
+    password: impl FnOnce() -> Result<Option<Secret>, String>,
+    network: Network,
+    answered_within: Duration,
+) -> Result<Option<BackendOptions>, String> {
+    if settings.backend_urls.is_empty() {
+        return Ok(None);
+    }
+    let protocol = match settings.backend {
+        BackendKind::Core => Protocol::Core(sign_in(settings, password)?),
+        BackendKind::Electrum => Protocol::Electrum {
+            certificates: settings.backend_certificates.iter().map(|fingerprint| fingerprint.0).collect(),
+        },
+        BackendKind::Esplora => Protocol::Esplora,
+    };
+    Ok(Some(BackendOptions {
+        protocol,
+        urls: settings.backend_urls.clone(),
+        proxy: settings.proxy.clone(),
+        network,
+        answered_within,
+    }))
+}
+
+/// The password that lies with the secrets.
+fn stored_password(secrets: &dyn SecretStore) -> Result<Option<Secret>, String> {
+    secrets.get(Purpose::BackendPassword).map_err(|error| error.to_string())
+}
+
+/// How to sign in at a node.
+fn sign_in(settings: &Settings, password: impl FnOnce() -> Result<Option<Secret>, String>) -> Result<SignIn, String> {
+    match (&settings.backend_user, &settings.backend_cookie_file) {
         (Some(user), _) => {
-            let password = secrets.get(Purpose::BackendPassword).map_err(|error| error.to_string())?;
-            let password = password.filter(|password| !password.reveal().is_empty()).ok_or(
+            let password = password()?.filter(|password| !password.reveal().is_empty()).ok_or(
                 "backendUser is set and its password is not: give it by tillgate settings set backendPassword -",
             )?;
-            SignIn::Password { user: user.clone(), password: Zeroizing::new(password.reveal().to_owned()) }
+            Ok(SignIn::Password { user: user.clone(), password: Zeroizing::new(password.reveal().to_owned()) })
         }
-        (None, Some(file)) => SignIn::CookieFile(PathBuf::from(file)),
-        (None, None) => {
-            return Err(
-                "backendUrl is set, and how to sign in is not: set backendCookieFile to the node's file .cookie, or backendUser and backendPassword".to_owned(),
-            );
-        }
-    };
-    Ok(Some(CoreOptions { url, sign_in, network, answered_within: ANSWERED_WITHIN }))
+        (None, Some(file)) => Ok(SignIn::CookieFile(PathBuf::from(file))),
+        (None, None) => Err(
+            "backendUrl is set, and how to sign in is not: set backendCookieFile to the node's file .cookie, or backendUser and backendPassword".to_owned(),
+        ),
+    }
 }

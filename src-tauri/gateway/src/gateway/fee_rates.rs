@@ -60,7 +60,10 @@ impl Gateway {
 
     async fn ask_fee_rate(&self, serves: Duration) -> Option<FeeRate> {
         let chain = Arc::clone(&self.chain);
-        self.fee_rates.ask(serves, move || chain.fee_rate(BLOCKS)).await
+        let last = self.fee_rates.last_known();
+        // Where the backend has no estimate (yet), the one before it holds, and before any the floor of the settings.
+        let ask = move || Ok(chain.fee_rate(BLOCKS)?.or(last).unwrap_or(FeeRate::ZERO));
+        self.fee_rates.ask(serves, ask).await
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use bitcoin::Txid;
 use parking_lot::{Mutex, MutexGuard};
+use tillgate_domain::block_clock::ClockDoubt;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 
@@ -112,9 +113,49 @@ pub struct WatchStatus {
     pub error: Option<String>,
     /// What staff should know, the newest last.
     pub warnings: Vec<StaffWarning>,
+    /// How far a look has come that does not fit into one answer.
+    pub catching_up: Option<CatchingUp>,
+    /// What the times of blocks say against the clock.
+    pub clock_doubt: Option<ClockDoubt>,
+}
+
+/// How far a look has come that has more to read than one answer holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CatchingUp {
+    /// The height at which it began.
+    pub from_height: u32,
+    /// The blocks up to this height were looked at.
+    pub seen_height: u32,
+    /// The best block's.
+    pub tip_height: u32,
+}
+
+impl std::fmt::Display for CatchingUp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { from_height, seen_height, tip_height } = *self;
+        let (all, seen) = (tip_height.saturating_sub(from_height), seen_height.saturating_sub(from_height));
+        // Rounded down: it is not done before it is.
+        let percent = (u64::from(seen) * 100).checked_div(u64::from(all)).unwrap_or(0).min(99);
+        write!(f, "the gateway catches up with the chain: block {seen_height} of {tip_height} ({percent} %)")
+    }
 }
 
 impl WatchStatus {
+    /// What people should know of the clock.
+    #[must_use]
+    pub fn clock_warning(&self) -> Option<String> {
+        Some(match self.clock_doubt? {
+            ClockDoubt::MayBeAhead { by_ms } => format!(
+                "the best block is {} minutes old by this machine's clock, and none was young since the gateway started or the machine woke: if the clock is ahead, set it right; payments are not closed by it before the blocks are past their deadline, or a day after it",
+                by_ms / 60_000
+            ),
+            ClockDoubt::IsBehind { by_ms } => format!(
+                "this machine's clock is behind the times of blocks by {} minutes or more: set it right, or payments are closed too late",
+                by_ms / 60_000
+            ),
+        })
+    }
+
     /// What people should know for a day after the chain was found to be another.
     #[must_use]
     pub fn begun_anew(&self, now: Timestamp) -> Option<String> {
@@ -141,6 +182,9 @@ pub enum NotWatched {
     /// Coins that come would not be seen.
     #[error("the Bitcoin chain was never synchronised, or has not been watched for 10 minutes")]
     Silent,
+    /// Coins that come would be seen late.
+    #[error("{0}")]
+    Behind(CatchingUp),
     /// Coins that come would be seen, but not stored.
     #[error("what the Bitcoin chain shows cannot be stored: {0}")]
     NotStored(String),
@@ -156,6 +200,8 @@ struct Inner {
     watched: Option<WatchedChain>,
     failed: Option<FailedLook>,
     warnings: VecDeque<StaffWarning>,
+    catching_up: Option<CatchingUp>,
+    clock_doubt: Option<ClockDoubt>,
 }
 
 impl LastLook {
@@ -171,10 +217,13 @@ impl LastLook {
         let inner = self.lock();
         WatchStatus {
             tip: inner.watched.as_ref().map(|watched| watched.tip),
-            looked_at: inner.watched.as_ref().map(|watched| watched.looked_at),
+            // Before the first look came to its end there is no time of one.
+            looked_at: inner.watched.as_ref().map(|watched| watched.looked_at).filter(|at| at.ms() > 0),
             begun_anew_at: inner.watched.as_ref().and_then(|watched| watched.begun_anew_at),
             error: inner.failed.as_ref().map(|failed| failed.reason.clone()),
             warnings: inner.warnings.iter().copied().collect(),
+            catching_up: inner.catching_up,
+            clock_doubt: inner.clock_doubt,
         }
     }
 
@@ -190,6 +239,9 @@ impl LastLook {
     /// Why there is none.
     pub(crate) fn watched_lately(&self, now: Timestamp) -> Result<WatchedChain, NotWatched> {
         let inner = self.lock();
+        if let Some(catching_up) = inner.catching_up {
+            return Err(NotWatched::Behind(catching_up));
+        }
         let lately = |watched: &&WatchedChain| now.ms().saturating_sub(watched.looked_at.ms()) <= WATCHED_WITHIN_MS;
         match (inner.watched.as_ref().filter(lately), &inner.failed) {
             (Some(watched), _) => Ok(watched.clone()),
@@ -202,6 +254,9 @@ impl LastLook {
     pub(crate) fn note(&self, failed: Option<FailedLook>, watched: Option<WatchedChain>) {
         let mut inner = self.lock();
         inner.watched = watched;
+        if failed.is_none() {
+            inner.catching_up = None;
+        }
         match &failed {
             None if inner.failed.is_some() => tracing::info!("the chain is watched again"),
             Some(FailedLook { reason, .. }) if inner.failed != failed => {
@@ -210,6 +265,28 @@ impl LastLook {
             _ => {}
         }
         inner.failed = failed;
+    }
+
+    /// Notes how far a look has come that is not at its end; the height at which it began stays.
+    pub(crate) fn note_catching_up(&self, from_height: u32, seen_height: u32, tip_height: u32) {
+        let mut inner = self.lock();
+        let from_height = inner.catching_up.map_or(from_height.min(seen_height), |before| before.from_height);
+        let catching_up = CatchingUp { from_height, seen_height, tip_height };
+        if inner.catching_up.is_none() {
+            tracing::info!("{catching_up}");
+        }
+        inner.catching_up = Some(catching_up);
+    }
+
+    /// Notes what the times of blocks say against the clock, and logs it once.
+    pub(crate) fn note_clock(&self, doubt: Option<ClockDoubt>) {
+        let mut inner = self.lock();
+        let is_new = inner.clock_doubt.is_none() && doubt.is_some();
+        inner.clock_doubt = doubt;
+        drop(inner);
+        if is_new && let Some(warning) = self.status().clock_warning() {
+            tracing::warn!("{warning}");
+        }
     }
 
     /// Tells people once, however many looks see it.

@@ -3,6 +3,8 @@
 use parking_lot::Mutex;
 use tillgate_domain::time::Timestamp;
 
+use crate::store::sender_hold::HoldCause;
+
 /// What is remembered between two passes of the sender.
 #[derive(Default)]
 pub struct Sending {
@@ -32,8 +34,19 @@ pub enum Cause {
     Chain,
     /// The sender holds, until staff release it.
     Hold,
+    /// A restored copy of the wallet has not looked yet; it goes on by itself.
+    Restored,
     /// Anything else.
     Other,
+}
+
+impl From<HoldCause> for Cause {
+    fn from(cause: HoldCause) -> Self {
+        match cause {
+            HoldCause::OtherCopy => Self::Hold,
+            HoldCause::Restored => Self::Restored,
+        }
+    }
 }
 
 impl Cause {

@@ -199,12 +199,14 @@ impl From<CreateError> for Failure {
             CreateError::KeyLimit(limit) => limit.into(),
             CreateError::DiskNearlyFull(full) => full.into(),
             CreateError::Rate(unavailable) => unavailable.into(),
-            CreateError::NotWatched(NotWatched::Silent) => Self::new(ErrorType::ChainNotReady, error.to_string()),
+            CreateError::NotWatched(NotWatched::Silent | NotWatched::Behind(_)) => {
+                Self::new(ErrorType::ChainNotReady, error.to_string())
+            }
             CreateError::NotWatched(NotWatched::NotStored(_)) => {
                 // Why is for the merchant: it can hold SQLite's own words.
                 Self::new(ErrorType::StorageUnavailable, "What the Bitcoin chain shows cannot be stored at the moment")
             }
-            CreateError::WalletNotReady => Self::new(ErrorType::WalletNotReady, error.to_string()),
+            CreateError::WalletNotReady(_) => Self::new(ErrorType::WalletNotReady, error.to_string()),
             CreateError::Wallet(error) => Self::internal(&error),
             CreateError::Entropy(error) => Self::internal(&error),
             CreateError::Store(error) => error.into(),
@@ -219,7 +221,7 @@ impl From<OfferError> for Failure {
             OfferError::KeyReused => Self::new(ErrorType::IdempotencyKeyReused, error.to_string()),
             OfferError::DiskNearlyFull(full) => full.into(),
             OfferError::Rate(unavailable) => unavailable.into(),
-            OfferError::WalletNotReady => Self::new(ErrorType::WalletNotReady, error.to_string()),
+            OfferError::WalletNotReady(_) => Self::new(ErrorType::WalletNotReady, error.to_string()),
             OfferError::Entropy(error) => Self::internal(&error),
             OfferError::Store(error) => error.into(),
         }

@@ -42,6 +42,13 @@ pub fn machine_now() -> Timestamp {
     Timestamp::from_ms(now_ms.saturating_add(fail_points::wall_step_ms()))
 }
 
+/// How far the time of day at the machine's place is ahead of UTC at this moment, in milliseconds.
+pub(crate) fn local_offset_ms(at: Timestamp) -> i64 {
+    use chrono::{DateTime, Local, Offset as _, TimeZone as _};
+    let utc = DateTime::from_timestamp_millis(at.ms()).unwrap_or(DateTime::UNIX_EPOCH).naive_utc();
+    i64::from(Local.offset_from_utc_datetime(&utc).fix().local_minus_utc()) * 1_000
+}
+
 /// Waits until `clock` shows `at`. The system's timers stand still while the machine sleeps, and `clock` may be moved: it is
 /// asked often enough that a wait ends within a second after its time has come.
 pub(crate) async fn sleep_until(clock: &dyn Clock, at: Timestamp) {
@@ -275,6 +282,26 @@ mod tests {
         assert_eq!(read(&mut clock, 7 * MINUTE, back), (6 * MINUTE, None));
         assert_eq!(read(&mut clock, 25 * MINUTE, back), (15 * MINUTE, None));
         assert_eq!(read(&mut clock, 40 * MINUTE, back), (30 * MINUTE, None), "level with the wall clock");
+    }
+
+    #[test]
+    fn a_day_ahead_is_followed_and_a_day_behind_is_made_up_for_in_two() {
+        let (day, believed) = (24 * 60 * MINUTE, 5 * MINUTE);
+        let mut clock = started();
+        for off in [day, 0, -day, 0] {
+            let (now, _) = read(&mut clock, MINUTE, off);
+            assert_eq!(now, MINUTE, "a step by {off} ms is not believed at once");
+        }
+        read(&mut clock, 2 * MINUTE, day);
+        let ahead = 2 * MINUTE + believed;
+        assert_eq!(read(&mut clock, ahead, day), (ahead + day, Some(StepEvent::Taken { by_ms: day })));
+        // Set right again: nothing that was decided meanwhile is undone.
+        read(&mut clock, ahead + MINUTE, 0);
+        let back = ahead + MINUTE + believed;
+        assert_eq!(read(&mut clock, back, 0), (back + day, Some(StepEvent::Taken { by_ms: -day })));
+        assert_eq!(read(&mut clock, back + day, 0), (back + day + day / 2, None), "half a day in a whole one");
+        assert_eq!(read(&mut clock, back + 2 * day, 0), (back + 2 * day, None), "level with the wall clock");
+        assert_eq!(read(&mut clock, back + 3 * day, 0), (back + 3 * day, None), "and goes on at its speed");
     }
 
     #[test]

@@ -82,6 +82,39 @@ impl DataDir {
         Ok(Self { path, _lock: lock })
     }
 
+    /// Takes the folder in which an environment is restored, beside the place that it will have: a new one, or the one that a
+    /// restore which was cut short left behind.
+    ///
+    /// # Errors
+    /// When another process restores just now, another user may have prepared the folder, or it cannot be created.
+    pub(crate) fn restoring(base: &Path, environment: Environment) -> Result<Self, DataDirError> {
+        trust::may_hold_ours(base)?;
+        let path = restoring_dir(base, environment);
+        trust::is_ours(&path)?;
+        create_private(&path)?;
+        trust::holds_ours_alone(&path)?;
+        let lock = lock(&path)?;
+        Ok(Self { path, _lock: lock })
+    }
+
+    /// Puts a restored environment in its place, whole, at once and durably, and answers where that is. Nobody else opens it
+    /// as long as this value lives.
+    ///
+    /// # Errors
+    /// When something is there already, or the folder cannot be moved.
+    pub(crate) fn settle(&self, base: &Path, environment: Environment) -> Result<PathBuf, DataDirError> {
+        let settled = env_dir(base, environment);
+        let failed = |action, path: &Path| {
+            let path = path.to_owned();
+            move |source| DataDirError::Io { action, path, source }
+        };
+        sync_folder(&self.path).map_err(failed("writing the folder", &self.path))?;
+        // An empty folder makes room, any other does not.
+        std::fs::rename(&self.path, &settled).map_err(failed("moving what was restored to", &settled))?;
+        sync_folder(base).map_err(failed("writing the folder", base))?;
+        Ok(settled)
+    }
+
     /// The environment's folder.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -144,6 +177,20 @@ fn database(env_dir: &Path) -> PathBuf {
 #[must_use]
 pub(crate) fn env_dir(base: &Path, environment: Environment) -> PathBuf {
     base.join(environment.as_str())
+}
+
+/// Where an environment lies until all of it is restored.
+fn restoring_dir(base: &Path, environment: Environment) -> PathBuf {
+    base.join(format!("{environment}.restoring"))
+}
+
+/// What was moved is durable once its folder is.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    File::open(folder)?.sync_all()?;
+    #[cfg(not(unix))]
+    let _ = folder;
+    Ok(())
 }
 
 /// The control socket in an environment's folder.

@@ -13,6 +13,9 @@ pub enum Environment {
 }
 
 impl Environment {
+    /// Both, in the order in which they are listed.
+    pub const ALL: [Self; 2] = [Self::Test, Self::Production];
+
     /// Its name on the command line, in the database and in records.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -34,10 +34,22 @@ pub enum Point {
     SignBefore,
     /// See [`Point::SignBefore`].
     SignAfter,
+    /// Making or restoring the wallet in the database, once its words are with the secrets.
+    WalletBefore,
+    /// See [`Point::WalletBefore`].
+    WalletAfter,
     /// A change of the sandbox's chain, clock, rates or faults.
     SandboxBefore,
     /// See [`Point::SandboxBefore`].
     SandboxAfter,
+    /// Giving a backup its name.
+    BackupBefore,
+    /// See [`Point::BackupBefore`].
+    BackupAfter,
+    /// Each step by which a restore leaves something on the disk.
+    RestoreBefore,
+    /// See [`Point::RestoreBefore`].
+    RestoreAfter,
 }
 
 #[cfg(feature = "fail-points")]
@@ -88,8 +100,14 @@ mod told {
                 Self::ChooseAfter => "choose.after",
                 Self::SignBefore => "sign.before",
                 Self::SignAfter => "sign.after",
+                Self::WalletBefore => "wallet.before",
+                Self::WalletAfter => "wallet.after",
                 Self::SandboxBefore => "sandbox.before",
                 Self::SandboxAfter => "sandbox.after",
+                Self::BackupBefore => "backup.before",
+                Self::BackupAfter => "backup.after",
+                Self::RestoreBefore => "restore.before",
+                Self::RestoreAfter => "restore.after",
             }
         }
     }

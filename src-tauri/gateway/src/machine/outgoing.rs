@@ -4,9 +4,12 @@
 
 mod counted;
 mod failure;
+mod headers;
 mod proxy;
+mod stream;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use rustls::ClientConfig;
@@ -14,9 +17,11 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 
 pub(crate) use counted::{Budget, TooMuch};
 pub(crate) use failure::sentence;
+pub(crate) use headers::{date, retry_after_ms, text};
 pub(crate) use proxy::Proxy;
+pub(crate) use stream::connect;
 
-use counted::Connector;
+use counted::{BYTES_MAX, Connector};
 
 /// What makes connections for `http` and `https`.
 pub(crate) type Outgoing = HttpsConnector<Connector>;
@@ -33,6 +38,21 @@ pub(crate) fn tls() -> Result<ClientConfig, rustls::Error> {
 
 /// Makes connections, all of them through `proxy` where there is one.
 pub(crate) fn connector(tls: ClientConfig, proxy: Option<Proxy>) -> Outgoing {
+    over(tls, Connector::new(proxy, BYTES_MAX))
+}
+
+/// The same, over whose connections so many bytes are read in each attempt.
+pub(crate) fn connector_up_to(bytes_max: usize, tls: ClientConfig, proxy: Option<Proxy>) -> Outgoing {
+    over(tls, Connector::new(proxy, bytes_max))
+}
+
+/// The same without a bound on what is read, for answers that are large: whoever reads them bounds them. A server that cannot
+/// be reached within that time is given up.
+pub(crate) fn unbounded_connector(tls: ClientConfig, proxy: Option<Proxy>, reached_within: Duration) -> Outgoing {
+    over(tls, Connector::unbounded(proxy, reached_within))
+}
+
+fn over(tls: ClientConfig, connector: Connector) -> Outgoing {
     let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
-    https.wrap_connector(Connector::new(proxy))
+    https.wrap_connector(connector)
 }

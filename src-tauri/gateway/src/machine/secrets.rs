@@ -22,9 +22,14 @@ pub enum Purpose {
     HmacKeys,
     /// The password with which the gateway signs in at the Bitcoin backend.
     BackendPassword,
+    /// The key that seals backups which are made while nobody is there to give a passphrase.
+    BackupKey,
 }
 
 impl Purpose {
+    /// All that there are: what a backup takes along.
+    pub(crate) const ALL: [Self; 4] = [Self::WalletMnemonic, Self::HmacKeys, Self::BackendPassword, Self::BackupKey];
+
     /// Its name in a store of secrets.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -32,6 +37,7 @@ impl Purpose {
             Self::WalletMnemonic => "walletMnemonic",
             Self::HmacKeys => "hmacKeys",
             Self::BackendPassword => "backendPassword",
+            Self::BackupKey => "backupKey",
         }
     }
 }

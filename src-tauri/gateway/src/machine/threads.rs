@@ -1,11 +1,18 @@
 //! Threads that must not end: whoever runs the program hears when one does, and which.
 
+use std::cell::Cell;
 use std::io;
 use std::thread::{self, JoinHandle};
 
 use tokio::sync::watch;
 
+use crate::machine::environment::Environment;
 use crate::machine::fail_points;
+
+thread_local! {
+    /// Whose gateway this thread works for, where a process runs several.
+    static WORKS_FOR: Cell<Option<Environment>> = const { Cell::new(None) };
+}
 
 /// Some threads that work for one owner.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +41,18 @@ impl Drop for TellsOfEnd {
     }
 }
 
+/// Says whose gateway this thread works for, and the threads that it starts from now on: the log names it. Where a process
+/// runs one gateway alone, nobody need say so.
+pub(crate) fn works_for(environment: Option<Environment>) {
+    WORKS_FOR.set(environment);
+}
+
+/// Whose gateway this thread works for, where that was said.
+pub(crate) fn whose() -> Option<Environment> {
+    // A thread that ends has forgotten it.
+    WORKS_FOR.try_with(Cell::get).unwrap_or_default()
+}
+
 impl Threads {
     /// Starts a thread. `name` is for people, as in "… ended unexpectedly"; `short_name` is what the system shows.
     ///
@@ -46,8 +65,10 @@ impl Threads {
         work: impl FnOnce() + Send + 'static,
     ) -> io::Result<Thread> {
         let tells = TellsOfEnd { threads: self.clone(), name };
+        let environment = whose();
         let started = thread::Builder::new().name(short_name.to_owned()).spawn(move || {
             let _tells = tells;
+            works_for(environment);
             if !fail_points::ends(thread::current().name()) {
                 work();
             }

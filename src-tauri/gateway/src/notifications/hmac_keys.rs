@@ -159,6 +159,11 @@ impl HmacKeys {
     }
 }
 
+/// Whether the keys, as they lie with the secrets, have the one that signs.
+pub(crate) fn holds_key(keys: &Secret, signing_id: &Id) -> bool {
+    serde_json::from_str::<StoredKeys>(keys.reveal()).is_ok_and(|stored| !stored.from(Some(*signing_id)).is_empty())
+}
+
 /// Reads the key that signs, and those before it.
 async fn load(gateway: &Gateway, signing_id: Id) -> Result<SigningKeys, SecretError> {
     let secrets = gateway.secrets.clone();

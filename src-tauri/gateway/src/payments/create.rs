@@ -23,7 +23,7 @@ use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payments::{NewPayment, PaymentRow};
 use crate::store::rates::StoredRate;
 use crate::store::{Reader, StoreError, Tx};
-use crate::wallet::{AddressPool, WalletError};
+use crate::wallet::{AddressPool, NotReady, WalletError};
 
 /// Who makes a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,12 +73,12 @@ pub enum CreateError {
     /// The chain is not watched, so that coins which come would change nothing.
     #[error(transparent)]
     NotWatched(#[from] NotWatched),
-    /// There is nothing to derive addresses from.
-    #[error("the wallet is not set up")]
-    WalletNotReady,
+    /// No address is given now.
+    #[error(transparent)]
+    WalletNotReady(#[from] NotReady),
     /// No address could be derived.
     #[error(transparent)]
-    Wallet(#[from] WalletError),
+    Wallet(WalletError),
     /// There were no random bytes for its id.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
@@ -142,8 +142,10 @@ fn price(
     let market = match gateway.rates.rate_for(currency, now) {
         Ok(market) => market,
         // A gateway that is not set up yet need not have rates either.
-        Err(_) if field_errors.is_empty() && gateway.wallet.get().is_none() => return Err(CreateError::WalletNotReady),
-        Err(unavailable) if field_errors.is_empty() => return Err(unavailable.into()),
+        Err(unavailable) if field_errors.is_empty() => {
+            gateway.ready_wallet()?;
+            return Err(unavailable.into());
+        }
         Err(_) => return Err(CreateError::Invalid(field_errors)),
     };
     let dust_limit_sats = gateway.wallet.get().map_or(0, |wallet| wallet.addresses.dust_limit_sats());
@@ -159,7 +161,7 @@ fn price(
 /// Where the next address comes from, and the height of the best block. Refuses where coins could not be received, would
 /// not be noticed, or could not be stored.
 fn can_receive(gateway: &Gateway, now: Timestamp) -> Result<(&AddressPool, u32), CreateError> {
-    let wallet = gateway.wallet.get().ok_or(CreateError::WalletNotReady)?;
+    let wallet = gateway.ready_wallet()?;
     let watched = gateway.last_look.watched_lately(now)?;
     gateway.disk.check_room()?;
     Ok((&wallet.addresses, watched.tip.height))
@@ -204,6 +206,8 @@ async fn store(
         None => Ok(None),
     };
     let there = Arc::downgrade(gateway);
+    // Should it not be stored after all, it is asked about for nothing, for a minute.
+    gateway.note_awaited(&insertion.new.row.script);
     // What is to happen once the payment is committed goes along with the answer: dropped with it, where its client has
     // gone, it happens all the same.
     let insert = move |tx: &Tx<'_>, again: Option<Created>| match again {
@@ -215,6 +219,15 @@ async fn store(
     };
     let (created, _committed) = gateway.store.write_short(check, insert).await?;
     Ok(created)
+}
+
+impl From<WalletError> for CreateError {
+    fn from(error: WalletError) -> Self {
+        match error {
+            WalletError::NotReady(why) => Self::WalletNotReady(why),
+            error => Self::Wallet(error),
+        }
+    }
 }
 
 impl From<ReserveError> for CreateError {

@@ -26,6 +26,7 @@ use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payouts::{NewPayout, PayoutRow};
 use crate::store::rates::StoredRate;
 use crate::store::{Reader, StoreError};
+use crate::wallet::NotReady;
 
 /// Milliseconds of a minute.
 const MINUTE_MS: i64 = 60_000;
@@ -84,9 +85,9 @@ pub(crate) enum OfferError {
     /// No fresh rate.
     #[error(transparent)]
     Rate(#[from] RateUnavailable),
-    /// There is nothing to pay from.
-    #[error("the wallet is not set up")]
-    WalletNotReady,
+    /// There is nothing to pay from, or it is not known what.
+    #[error(transparent)]
+    WalletNotReady(#[from] NotReady),
     /// There were no random bytes for its id.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
@@ -157,9 +158,7 @@ pub(crate) async fn offer_along<A: Along>(
     let OfferRequest { requester, draft, is_approved, once, permit } = request;
     let validated = draft::validate(draft, &settings.currencies, gateway.network, &requester.notify_hosts);
     let (judged, market) = judge(gateway, validated, &settings, now)?;
-    if gateway.wallet.get().is_none() {
-        return Err(OfferError::WalletNotReady.into());
-    }
+    gateway.ready_wallet().map_err(OfferError::from)?;
     gateway.disk.check_room().map_err(OfferError::from)?;
     let fee_rate = funding::fee_rate(gateway, &settings).await;
     let (amount_sats, script) = (judged.worth.amount_sats, judged.address.script.clone());

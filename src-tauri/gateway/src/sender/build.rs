@@ -144,7 +144,10 @@ fn words(gateway: &Gateway) -> Result<Secret, String> {
     }
     match gateway.secrets.get(Purpose::WalletMnemonic) {
         Ok(Some(words)) => Ok(words),
-        Ok(None) => Err(format!("the wallet's words are not in {}: restore the wallet", gateway.secrets.describe())),
+        Ok(None) => Err(format!(
+            "the wallet's words are not in {}: `tillgate wallet restore` puts them back",
+            gateway.secrets.describe()
+        )),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -19,6 +19,7 @@ use crate::settings::Settings;
 use crate::store::batches::VersionRow;
 use crate::store::keychains::Keychain;
 use crate::store::payouts::PayoutRow;
+use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, FeeWanted, Means, Paid, Payee};
 use crate::watcher::batches;
@@ -56,6 +57,9 @@ pub(crate) enum ReplaceError {
     /// The sender holds.
     #[error("the sender holds: {0}")]
     Held(String),
+    /// The sender holds until a restored copy of the wallet has looked.
+    #[error("the sender holds: {0}")]
+    NotLooked(String),
     /// It cannot be built or signed.
     #[error("it cannot be replaced now: {0}")]
     Cannot(String),
@@ -65,6 +69,15 @@ pub(crate) enum ReplaceError {
     /// It could not be read or stored.
     #[error(transparent)]
     Send(#[from] SendError),
+}
+
+impl From<Hold> for ReplaceError {
+    fn from(hold: Hold) -> Self {
+        match hold.cause {
+            HoldCause::OtherCopy => Self::Held(hold.reason),
+            HoldCause::Restored => Self::NotLooked(hold.reason),
+        }
+    }
 }
 
 impl From<StoreError> for ReplaceError {
@@ -162,7 +175,7 @@ impl Sender {
         let store = move |outbox: &Outbox<'_>| {
             let tx = outbox.tx;
             if let Some(hold) = tx.sender_hold()? {
-                return Err(ReplaceError::Held(hold.reason));
+                return Err(hold.into());
             }
             let versions = tx.versions(batch_seq)?;
             let is_same = versions.len() == count && !versions.iter().any(is_in_block);

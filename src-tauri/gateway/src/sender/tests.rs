@@ -8,6 +8,7 @@ mod laws;
 mod overdue;
 mod released;
 mod replaced;
+mod restored;
 mod sent;
 mod stored;
 mod support;

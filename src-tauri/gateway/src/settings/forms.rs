@@ -26,6 +26,9 @@ pub(super) const LOGO_MAX: usize = 48 * 1_024;
 /// Bytes of a file's path at most, as Linux has it.
 const PATH_MAX: usize = 4_096;
 
+/// Servers of the Bitcoin backend at most.
+const SERVERS_MAX: usize = 10;
+
 /// Characters of a user of the Bitcoin backend at most.
 const USER_MAX: usize = 128;
 
@@ -64,6 +67,38 @@ impl fmt::Display for Network {
         if self.0.prefix_len() == self.0.max_prefix_len() { self.0.addr().fmt(f) } else { self.0.fmt(f) }
     }
 }
+
+/// The SHA-256 of a server's certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl FromStr for Fingerprint {
+    type Err = NotAFingerprint;
+
+    /// 64 hexadecimal digits, with colons between pairs as `openssl` prints them, or without.
+    fn from_str(text: &str) -> Result<Self, NotAFingerprint> {
+        let pairs: Vec<&str> = text.split(':').collect();
+        let digits = if pairs.len() == 1 || pairs.iter().all(|pair| pair.len() == 2) {
+            pairs.concat()
+        } else {
+            return Err(NotAFingerprint);
+        };
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(digits, &mut bytes).map_err(|_| NotAFingerprint)?;
+        Ok(Self(bytes))
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+/// A text that is the SHA-256 of nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("64 hexadecimal digits, with colons between pairs or without")]
+pub struct NotAFingerprint;
 
 /// A whole number within bounds, both included.
 pub(super) fn whole<T: FromStr + PartialOrd>(text: &str, from: T, to: T) -> Option<T> {
@@ -143,9 +178,27 @@ pub(super) fn public_url(text: &str) -> Option<String> {
     plain.then(|| url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// The address of a Bitcoin backend: one, in the form of a public URL.
-pub(super) fn backend_url(text: &str) -> Option<String> {
-    public_url(text)
+/// The addresses of a Bitcoin backend's servers, or none. Whether the backend speaks by such ones is judged elsewhere.
+pub(super) fn backend_urls(text: &str) -> Option<Vec<String>> {
+    list(text, backend_url).filter(|urls| urls.len() <= SERVERS_MAX)
+}
+
+/// One of them, in the form of a public URL, or `tcp://host:port` and `ssl://host:port`.
+fn backend_url(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok().filter(|_| text.len() <= URL_MAX)?;
+    match url.scheme() {
+        "tcp" | "ssl" => {
+            let plain = url.username().is_empty()
+                && url.password().is_none()
+                && matches!(url.path(), "" | "/")
+                && url.query().is_none()
+                && url.fragment().is_none();
+            let host = url.host_str().filter(|host| plain && !host.is_empty() && !host.contains('%'))?;
+            let port = url.port().filter(|port| *port != 0)?;
+            Some(format!("{}://{}:{port}", url.scheme(), host.to_ascii_lowercase()))
+        }
+        _ => public_url(text),
+    }
 }
 
 /// The absolute path of a file, which need not be there.

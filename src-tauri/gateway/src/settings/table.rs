@@ -4,16 +4,19 @@ use tillgate_domain::money::{Currency, MAX_SATS};
 use tillgate_domain::policy::{PolicySettings, parse_usd};
 
 use super::forms::{
-    backend_url, backend_user, btc, btc_text, color, currencies, file, fixed_rates, fixed_rates_text, joined, list,
+    backend_urls, backend_user, btc, btc_text, color, currencies, file, fixed_rates, fixed_rates_text, joined, list,
     logo, name, optional, public_url, rate_sources, whole,
 };
-use super::{AddressType, ChainNetwork, SettingError, Settings};
+use super::{AddressType, BackendKind, ChainNetwork, SettingError, Settings};
 use crate::machine::environment::Environment;
 use crate::rates::LIVE_SOURCES;
 use crate::store::notify_hosts::host_name;
 
 /// The least that `minPayoutBtc` may be: an output of less is relayed to no kind of address.
 const MIN_PAYOUT_FROM_SATS: u64 = 546;
+
+/// How many addresses a restored copy leaves out where the merchant does not say.
+pub(crate) const RESTORE_SKIP_DEFAULT: u32 = 1_000;
 
 /// One setting: what it is called, what it may be, what it does.
 #[derive(Debug)]
@@ -69,10 +72,15 @@ impl Settings {
             fee_floor_sat_vb: 1,
             fee_cap_sat_vb: 200,
             spend_confirmations: 2,
+            restore_skip: RESTORE_SKIP_DEFAULT,
             network,
-            backend_url: None,
+            backend: BackendKind::Core,
+            backend_urls: Vec::new(),
+            backend_certificates: Vec::new(),
             backend_cookie_file: None,
             backend_user: None,
+            backup_folder: None,
+            backup_keep: 14,
         }
     }
 }
@@ -319,6 +327,13 @@ pub(crate) const SETTINGS: &[Setting] = &[
         text: |of| of.spend_confirmations.to_string(),
     },
     Setting {
+        name: "restoreSkip",
+        form: "a whole number from 0 to 100000",
+        about: "How many addresses a restored wallet skips beyond the last one that was used: another copy may have given them to customers who have not paid yet.",
+        set: |to, text| whole(text, 0, 100_000).map(|value| to.restore_skip = value),
+        text: |of| of.restore_skip.to_string(),
+    },
+    Setting {
         name: "network",
         form: "bitcoin in production; sandbox, regtest, signet or testnet4 in test",
         about: "The chain that payments are made on: sandbox is a private one inside the program; from the next start on, and fixed when the wallet is made.",
@@ -332,17 +347,27 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "backend",
-        form: "core: this version knows no other",
-        about: "What the chain is watched with, but for the sandbox: core is a node of Bitcoin Core.",
-        set: |_, text| (text == "core").then_some(()),
-        text: |_| "core".to_owned(),
+        form: "core, electrum or esplora, as the servers of backendUrl are",
+        about: "What the chain is watched with, but for the sandbox: core is a node of Bitcoin Core of your own, electrum and esplora are servers, which learn your addresses.",
+        set: |to, text| {
+            to.backend = BackendKind::ALL.into_iter().find(|kind| kind.as_str() == text)?;
+            Some(())
+        },
+        text: |of| of.backend.as_str().to_owned(),
     },
     Setting {
         name: "backendUrl",
-        form: "an http or https URL of at most 2048 bytes without user, password, query and fragment, like http://127.0.0.1:8332, or empty",
-        about: "Where the Bitcoin backend answers.",
-        set: |to, text| optional(text, backend_url).map(|value| to.backend_url = value),
-        text: |of| of.backend_url.clone().unwrap_or_default(),
+        form: "a list of at most 10 URLs without user, password, query and fragment, or empty: like http://127.0.0.1:8332 (http and https, for core and esplora) or ssl://electrum.example:50002 (tcp and ssl with a port, for electrum)",
+        about: "Where the Bitcoin backend answers; where there are several, the next is asked when one does not answer.",
+        set: |to, text| backend_urls(text).map(|value| to.backend_urls = value),
+        text: |of| joined(&of.backend_urls),
+    },
+    Setting {
+        name: "backendCertificate",
+        form: "a list of SHA-256 fingerprints (64 hexadecimal digits, with colons between pairs or without), or empty",
+        about: "The certificates of Electrum servers that no public authority vouches for: only these are taken besides.",
+        set: |to, text| list(text, |part| part.parse().ok()).map(|value| to.backend_certificates = value),
+        text: |of| joined(&of.backend_certificates),
     },
     Setting {
         name: "backendCookieFile",
@@ -365,5 +390,19 @@ pub(crate) const SETTINGS: &[Setting] = &[
         // Whoever sets it puts it with the secrets; here it is always empty.
         set: |_, text| text.is_empty().then_some(()),
         text: |_| String::new(),
+    },
+    Setting {
+        name: "backupFolder",
+        form: "the absolute path of a folder, or empty",
+        about: "The folder to which a backup is written each night; empty for none.",
+        set: |to, text| optional(text, file).map(|value| to.backup_folder = value),
+        text: |of| of.backup_folder.clone().unwrap_or_default(),
+    },
+    Setting {
+        name: "backupKeep",
+        form: "a whole number from 1 to 1000",
+        about: "How many of the backups in backupFolder are kept; of more the oldest are removed once a newer one is good.",
+        set: |to, text| whole(text, 1, 1_000).map(|value| to.backup_keep = value),
+        text: |of| of.backup_keep.to_string(),
     },
 ];

@@ -185,6 +185,17 @@ impl Reader<'_> {
         )
     }
 
+    /// Rewards of blocks that were paid to customers' addresses and are too young to be spent, with a chain of this height.
+    pub fn immature_sats(&self, tip_height: u32) -> Result<u64, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT ifnull(sum(amount_sats), 0) AS sats FROM coins WHERE keychain = 0 AND is_coinbase = 1 \
+             AND spent_by IS NULL AND block_height > ?1",
+        )?;
+        let [.., mature] = usable_from(tip_height, 1);
+        let sats: i64 = query.query_row([mature], |row| row.get("sats"))?;
+        u64::try_from(sats).map_err(|_| StoreError::BadValue("amount_sats"))
+    }
+
     /// Where the transaction stands that makes coins of ours; `None` where it makes none.
     pub fn position_of_coins(&self, txid: &Txid) -> Result<Option<Position>, StoreError> {
         let mut query =

@@ -7,7 +7,7 @@ use tillgate_domain::time::Timestamp;
 use super::{Reader, StoreError, Tx};
 use crate::machine::environment::Environment;
 
-/// Whose database it is. Made once, never changed.
+/// Whose database it is. Made once, and changed only in a copy that is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Installation {
     /// Names this installation's entries in the OS keyring.
@@ -36,6 +36,14 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
+    /// Gives the file of a restored copy an installation of its own, so that its secrets are nobody else's.
+    pub fn move_to_installation(&self, installation_id: &Id) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE installation SET installation_id = ?1")?
+            .execute([installation_id.as_bytes()])?;
+        Ok(())
+    }
+
     /// Stores the installation, unless one is stored already; answers the one that is.
     pub fn ensure_installation(&self, new: Installation, at: Timestamp) -> Result<Installation, StoreError> {
         if let Some(known) = self.installation()? {

@@ -50,9 +50,22 @@ impl Reader<'_> {
     /// Whether a stored transaction of ours pays its change to this index of the internal keychain.
     pub fn is_change_index_of_ours(&self, index: u32) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT 1 FROM coins AS c JOIN versions AS v ON v.txid = c.txid WHERE c.keychain = 1 AND c.derivation_index = ?1",
+            "SELECT 1 FROM coins AS c JOIN versions AS v ON v.txid = c.txid WHERE c.payment_seq IS NULL AND c.keychain = 1 \
+             AND c.derivation_index = ?1",
         )?;
         Ok(query.exists([index])?)
+    }
+
+    /// The longest run of indices without a coin below one that has one in the chain or the mempool.
+    pub fn longest_unused_run(&self, keychain: Keychain) -> Result<u32, StoreError> {
+        // Counted from index 0, which need not have one.
+        let mut query = self.connection.prepare_cached(
+            "SELECT ifnull(max(used - before - 1), 0) FROM (SELECT derivation_index AS used, \
+             ifnull(lag(derivation_index) OVER (ORDER BY derivation_index), -1) AS before \
+             FROM coins WHERE keychain = ?1 AND position <> 'absent')",
+        )?;
+        let longest: i64 = query.query_row([keychain.column()], |row| row.get(0))?;
+        Ok(u32::try_from(longest.max(0)).unwrap_or(u32::MAX))
     }
 
     /// The height up to which blocks hold nothing of the wallet's; `None` where it never gave an address, or there is none.
@@ -87,9 +100,19 @@ impl Tx<'_> {
         if index < next_index {
             return Ok(());
         }
-        self.connection
-            .prepare_cached("INSERT INTO skipped_addresses (first_index, last_index) VALUES (?1, ?2)")?
+        // A range that ends where this one begins is made longer: a restored wallet has very many.
+        let longer = self
+            .connection
+            .prepare_cached(
+                "UPDATE skipped_addresses SET last_index = ?2 WHERE last_index = ?1 - 1 \
+                 AND first_index = (SELECT max(first_index) FROM skipped_addresses)",
+            )?
             .execute((next_index, index))?;
+        if longer == 0 {
+            self.connection
+                .prepare_cached("INSERT INTO skipped_addresses (first_index, last_index) VALUES (?1, ?2)")?
+                .execute((next_index, index))?;
+        }
         self.connection
             .prepare_cached("UPDATE keychains SET next_index = ?1 + 1 WHERE keychain = ?2")?
             .execute((index, Keychain::External.column()))?;

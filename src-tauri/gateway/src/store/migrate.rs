@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::StoreError;
+use super::{StoreError, open};
 use crate::machine::fail_points::{self, Point};
 
 const MIGRATIONS: &[&str] = &[
@@ -23,6 +23,9 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0012_sum_and_alarms.sql"),
     include_str!("migrations/0013_rate_certificates.sql"),
     include_str!("migrations/0014_birth.sql"),
+    include_str!("migrations/0015_scripts.sql"),
+    include_str!("migrations/0016_restore.sql"),
+    include_str!("migrations/0017_backups.sql"),
 ];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).
@@ -76,14 +79,32 @@ fn check_references(connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// `VACUUM INTO` copies a consistent state, whatever stands in the log.
+/// `VACUUM INTO` copies a consistent state, whatever stands in the log. A copy that could not be finished is removed: it
+/// would take the room that was missing. One that a crash left half made is made anew, for the schema is still the same.
 fn copy_before(connection: &Connection, file: &Path, version: i64) -> Result<(), StoreError> {
     let copy = PathBuf::from(format!("{}.before-schema-{}", file.display(), version + 1));
+    let failed = |action| move |source| StoreError::Io { action, source };
     if copy.exists() {
-        std::fs::remove_file(&copy)
-            .map_err(|source| StoreError::Io { action: "removing an old copy of the database", source })?;
+        std::fs::remove_file(&copy).map_err(failed("removing an old copy of the database"))?;
     }
-    connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()])?;
+    // SQLite would make it for everybody.
+    open::create_private(&copy)?;
+    if let Err(error) = connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]) {
+        // Where that fails too, the next start does it.
+        let _ = std::fs::remove_file(&copy);
+        return Err(error.into());
+    }
+    sync_folder(file).map_err(failed("syncing the folder of the database"))
+}
+
+/// A new file is durable once its folder is.
+fn sync_folder(file: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    if let Some(folder) = file.parent() {
+        std::fs::File::open(folder)?.sync_all()?;
+    }
+    #[cfg(not(unix))]
+    let _ = file;
     Ok(())
 }
 

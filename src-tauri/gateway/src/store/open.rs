@@ -77,7 +77,7 @@ fn prepare_once(connection: &Connection) -> Result<(), rusqlite::Error> {
 
 /// Creates the file for its owner alone before SQLite can create it for everybody. SQLite gives
 /// its log and shared-memory file the same mode.
-fn create_private(file: &Path) -> Result<(), StoreError> {
+pub(super) fn create_private(file: &Path) -> Result<(), StoreError> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]

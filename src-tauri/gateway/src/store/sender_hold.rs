@@ -11,27 +11,52 @@ const REASONS_MAX: usize = 1_500;
 
 const OTHERS: &str = "; others; and ";
 
+const RESTORED: &str = "this copy of the wallet was restored, and has not looked through the whole chain yet for what another \
+     copy did meanwhile; it goes on by itself once it has";
+
 /// Why the sender holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
     pub since: Timestamp,
     /// For people.
     pub reason: String,
+    /// What ends it.
+    pub cause: HoldCause,
+}
+
+/// What a hold is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HoldCause {
+    /// Another copy of the wallet may work: staff look for it, and release the sender.
+    OtherCopy,
+    /// This copy was restored and has not looked yet: nobody can release it, the look does.
+    Restored,
 }
 
 impl Reader<'_> {
     /// Why the sender holds; `None` where it does not.
     pub fn sender_hold(&self) -> Result<Option<Hold>, StoreError> {
+        if let Some(restore) = self.dangerous_restore()? {
+            let hold = Hold { since: restore.begun_at, reason: RESTORED.to_owned(), cause: HoldCause::Restored };
+            return Ok(Some(hold));
+        }
+        self.stored_hold()
+    }
+
+    fn stored_hold(&self) -> Result<Option<Hold>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT since, reason FROM sender_hold")?;
         let row: Option<(i64, String)> = query.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        Ok(row.map(|(since, reason)| Hold { since: Timestamp::from_ms(since), reason }))
+        Ok(row.map(|(since, reason)| {
+            let since = Timestamp::from_ms(since);
+            Hold { since, reason, cause: HoldCause::OtherCopy }
+        }))
     }
 }
 
 impl Tx<'_> {
     /// Lets the sender hold. A second reason is told beside the first, so that nobody releases it unread.
     pub fn hold_sender(&self, since: Timestamp, reason: &str) -> Result<(), StoreError> {
-        let reasons = match self.sender_hold()? {
+        let reasons = match self.stored_hold()? {
             None => reason.to_owned(),
             Some(hold) if hold.reason.contains(reason) => return Ok(()),
             Some(hold) => and(&hold.reason, reason),

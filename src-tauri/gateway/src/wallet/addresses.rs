@@ -6,26 +6,23 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use bdk_wallet::miniscript::descriptor::Wildcard;
-use bdk_wallet::miniscript::{Descriptor, DescriptorPublicKey};
-use bitcoin::bip32::{ChildNumber, Xpub};
-use bitcoin::secp256k1::{Secp256k1, VerifyOnly};
-use bitcoin::{CompressedPublicKey, Network, Script, ScriptBuf};
+use bitcoin::{Network, Script, ScriptBuf};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::WalletError;
+use super::keychain::{Address, KeychainAddresses};
+use super::{NotReady, WalletError};
 use crate::machine::threads::{Thread, Threads};
-use crate::settings::AddressType;
 
 /// Addresses derived ahead: a burst of five thousand payments, and half as many again.
 const AHEAD: usize = 8_192;
 
 /// So many are known beyond those that were given before a look asks about any: another copy of the wallet gives the same
-/// ones in the same order, and among so many one at least is paid.
-const KNOWN_AHEAD: usize = 200;
+/// ones in the same order, and among so many one at least is paid. A restored wallet knows more.
+pub(super) const KNOWN_AHEAD: u32 = 200;
 
 /// While so many are left, the pool is filled up only when nobody asks: the processor is for the payments then.
 const ENOUGH: usize = AHEAD / 4;
@@ -38,15 +35,6 @@ const LOOKS_AFTER: Duration = Duration::from_millis(100);
 
 /// Addresses derived between two looks at what is asked: whoever finds none ready waits for one such batch.
 const BATCH: usize = 16;
-
-/// An address of the external keychain.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address {
-    pub index: u32,
-    /// As its text.
-    pub text: String,
-    pub script: ScriptBuf,
-}
 
 /// The external keychain's addresses.
 pub struct AddressPool {
@@ -63,6 +51,8 @@ struct Shared {
     wanted: Condvar,
     /// Wakes those who found none ready.
     derived: Condvar,
+    /// The wallet was restored and has not looked at the whole chain: another copy may have given these.
+    withheld: AtomicBool,
 }
 
 #[derive(Default)]
@@ -71,6 +61,10 @@ struct Ahead {
     ready: VecDeque<Address>,
     /// The index of each that is ready, and of those that were skipped, by its script.
     scripts: HashMap<ScriptBuf, u32>,
+    /// The highest index that is given to nobody, though it may not be derived yet.
+    skipped_to: Option<u32>,
+    /// So many are to be ready before a look asks about any.
+    known_ahead: usize,
     /// Counts what was given.
     given: u64,
     /// Some were given since `ready` held [`AHEAD`].
@@ -78,15 +72,6 @@ struct Ahead {
     /// The index for which the keychain has no address any more.
     exhausted_at: Option<u32>,
     stopping: bool,
-}
-
-/// The descriptor taken apart once: otherwise it is copied and checked anew for each address.
-pub(super) struct KeychainAddresses {
-    /// One step above the addresses' keys.
-    key: Xpub,
-    address_type: AddressType,
-    network: Network,
-    secp: Secp256k1<VerifyOnly>,
 }
 
 impl AddressPool {
@@ -104,13 +89,14 @@ impl AddressPool {
         let keychain = KeychainAddresses::of(descriptor, network)?;
         let first = keychain.derive(next_index)?;
         let dust_limit_sats = first.script.minimal_non_dust().to_sat();
-        let mut ahead = Ahead::default();
+        let mut ahead = Ahead { known_ahead: KNOWN_AHEAD as usize, ..Ahead::default() };
         for index in skipped.iter().flat_map(|(first, last)| *first..=*last) {
             ahead.scripts.insert(keychain.derive(index)?.script, index);
         }
         ahead.push(first);
         let ahead = Mutex::new(Ahead { filling: true, ..ahead });
-        let shared = Arc::new(Shared { keychain, ahead, wanted: Condvar::new(), derived: Condvar::new() });
+        let (wanted, derived, withheld) = (Condvar::new(), Condvar::new(), AtomicBool::new(false));
+        let shared = Arc::new(Shared { keychain, ahead, wanted, derived, withheld });
         let worker = Arc::clone(&shared);
         let threads = Threads::default();
         let work = move || worker.derive_ahead(next_index.saturating_add(1));
@@ -122,10 +108,14 @@ impl AddressPool {
     /// few indices beyond the last one used. Waits for the derivation where none is ready (under a millisecond).
     ///
     /// # Errors
-    /// When the keychain has no more.
+    /// When the keychain has no more, and while addresses are withheld.
     pub fn give(&self) -> Result<Address, WalletError> {
         let mut ahead = self.shared.lock();
         loop {
+            // Under the lock: whoever withholds them is sure that none is given any more.
+            if self.is_withheld() {
+                return Err(NotReady::NotLooked.into());
+            }
             if !ahead.filling {
                 ahead.filling = true;
                 self.shared.wanted.notify_one();
@@ -147,12 +137,47 @@ impl AddressPool {
         self.shared.lock().scripts.get(script).copied()
     }
 
+    /// Gives nobody an address any more, or everybody who asks again.
+    pub(super) fn withhold(&self, withheld: bool) {
+        let _ahead = self.shared.lock();
+        self.shared.withheld.store(withheld, Ordering::SeqCst);
+    }
+
+    /// Whether nobody is given an address.
+    #[must_use]
+    pub fn is_withheld(&self) -> bool {
+        self.shared.withheld.load(Ordering::SeqCst)
+    }
+
+    /// Lets looks know so many beyond the highest that was given or seen in use.
+    pub(super) fn know_ahead(&self, count: u32) {
+        let mut ahead = self.shared.lock();
+        ahead.known_ahead = usize::try_from(count.max(KNOWN_AHEAD)).unwrap_or(usize::MAX);
+        ahead.filling = true;
+        self.shared.wanted.notify_one();
+    }
+
+    /// The scripts that are given next, as many as are to be known before a look.
+    #[must_use]
+    pub fn scripts_ahead(&self) -> Vec<ScriptBuf> {
+        let ahead = self.shared.lock();
+        ahead.ready.iter().take(KNOWN_AHEAD as usize).map(|address| address.script.clone()).collect()
+    }
+
+    /// The script of any index, whether it was given or not.
+    ///
+    /// # Errors
+    /// When the keychain has no such index.
+    pub fn script(&self, index: u32) -> Result<ScriptBuf, WalletError> {
+        Ok(self.shared.keychain.derive(index)?.script)
+    }
+
     /// Waits until so many are derived ahead that what another copy of the wallet gave is known (a few milliseconds, once).
     /// Answers whether it is: not where the thread that derives has ended.
     #[must_use]
     pub fn wait_until_known_ahead(&self) -> bool {
         let mut ahead = self.shared.lock();
-        while ahead.ready.len() < KNOWN_AHEAD && ahead.exhausted_at.is_none() {
+        while ahead.ready.len() < ahead.known_ahead && ahead.exhausted_at.is_none() {
             if ahead.stopping || self.threads.has_ended() {
                 return false;
             }
@@ -164,6 +189,7 @@ impl AddressPool {
     /// Gives nobody an address up to this index any more: another copy of the wallet gave it.
     pub fn skip_to_beyond(&self, index: u32) {
         let mut ahead = self.shared.lock();
+        ahead.skipped_to = ahead.skipped_to.max(Some(index));
         while ahead.ready.front().is_some_and(|address| address.index <= index) {
             // What comes to one of these later is found by its script all the same.
             ahead.ready.pop_front();
@@ -232,10 +258,10 @@ impl Shared {
     fn wait_until_wanted(&self, given_before: &mut Option<u64>) -> bool {
         let mut ahead = self.lock();
         while !ahead.stopping {
-            if ahead.ready.len() >= AHEAD {
+            if ahead.ready.len() >= ahead.wanted() {
                 ahead.filling = false;
                 self.wanted.wait(&mut ahead);
-            } else if ahead.ready.len() < ENOUGH || *given_before == Some(ahead.given) {
+            } else if ahead.ready.len() < ENOUGH.max(ahead.known_ahead) || *given_before == Some(ahead.given) {
                 return true;
             } else {
                 *given_before = Some(ahead.given);
@@ -249,49 +275,20 @@ impl Shared {
 impl Ahead {
     fn push(&mut self, address: Address) {
         self.scripts.insert(address.script.clone(), address.index);
-        self.ready.push_back(address);
+        if self.skipped_to.is_none_or(|skipped_to| address.index > skipped_to) {
+            self.ready.push_back(address);
+        }
+    }
+
+    /// How many are to be ready.
+    fn wanted(&self) -> usize {
+        AHEAD.max(self.known_ahead)
     }
 
     fn pop(&mut self) -> Option<Address> {
         let address = self.ready.pop_front()?;
         self.scripts.remove(&address.script);
         Some(address)
-    }
-}
-
-impl KeychainAddresses {
-    /// From `wpkh([…]xpub/*)` or `tr([…]xpub/*)`.
-    pub(super) fn of(descriptor: &str, network: Network) -> Result<Self, WalletError> {
-        let descriptor: Descriptor<DescriptorPublicKey> = descriptor.parse().map_err(|_| WalletError::BadDescriptor)?;
-        let (key, address_type) = match &descriptor {
-            Descriptor::Wpkh(wpkh) => (wpkh.as_inner(), AddressType::Bip84),
-            Descriptor::Tr(tr) if tr.tap_tree().is_none() => (tr.internal_key(), AddressType::Bip86),
-            _ => return Err(WalletError::BadDescriptor),
-        };
-        match key {
-            DescriptorPublicKey::XPub(key)
-                if key.wildcard == Wildcard::Unhardened && key.derivation_path.is_empty() =>
-            {
-                Ok(Self { key: key.xkey, address_type, network, secp: Secp256k1::verification_only() })
-            }
-            _ => Err(WalletError::BadDescriptor),
-        }
-    }
-
-    pub(super) const fn address_type(&self) -> AddressType {
-        self.address_type
-    }
-
-    pub(super) fn derive(&self, index: u32) -> Result<Address, WalletError> {
-        let step = ChildNumber::from_normal_idx(index).map_err(|_| WalletError::NoAddress(index))?;
-        let child = self.key.ckd_pub(&self.secp, step).map_err(|_| WalletError::NoAddress(index))?;
-        let address = match self.address_type {
-            AddressType::Bip84 => bitcoin::Address::p2wpkh(&CompressedPublicKey(child.public_key), self.network),
-            AddressType::Bip86 => {
-                bitcoin::Address::p2tr(&self.secp, child.public_key.x_only_public_key().0, None, self.network)
-            }
-        };
-        Ok(Address { index, text: address.to_string(), script: address.script_pubkey() })
     }
 }
 
@@ -305,6 +302,7 @@ mod tests {
 
     use super::*;
     use crate::machine::secrets::Secret;
+    use crate::settings::AddressType;
     use crate::wallet::Descriptors;
 
     const NETWORK: Network = Network::Regtest;
@@ -369,6 +367,38 @@ mod tests {
     }
 
     #[test]
+    fn what_is_skipped_beyond_what_is_derived_is_given_to_nobody_and_known_all_the_same() {
+        let (pool, wallet) = pool(AddressType::Bip84, 0);
+        let far = u32::try_from(AHEAD).unwrap() * 2;
+        pool.skip_to_beyond(far);
+        assert_eq!(pool.give().unwrap().index, far + 1);
+        for index in [0, 1, far / 2, far] {
+            let script = wallet.peek_address(KeychainKind::External, index).address.script_pubkey();
+            assert_eq!(pool.index_ahead(&script), Some(index));
+        }
+    }
+
+    #[test]
+    fn a_wallet_that_is_to_know_more_ahead_knows_it_before_a_look_asks() {
+        let (pool, wallet) = pool(AddressType::Bip84, 0);
+        let many = u32::try_from(AHEAD).unwrap() + 3_000;
+        pool.know_ahead(many);
+        pool.skip_to_beyond(10);
+        assert!(pool.wait_until_known_ahead());
+        let script = wallet.peek_address(KeychainKind::External, 10 + many).address.script_pubkey();
+        assert_eq!(pool.index_ahead(&script), Some(10 + many));
+    }
+
+    #[test]
+    fn withheld_addresses_are_given_to_nobody_until_they_are_not() {
+        let (pool, _) = pool(AddressType::Bip84, 0);
+        pool.withhold(true);
+        assert!(matches!(pool.give(), Err(WalletError::NotReady(NotReady::NotLooked))));
+        pool.withhold(false);
+        assert_eq!(pool.give().unwrap().index, 0);
+    }
+
+    #[test]
     fn an_address_is_ahead_until_it_is_given() {
         let (pool, wallet) = pool(AddressType::Bip84, 0);
         while pool.shared.lock().ready.len() < 3 {
@@ -391,31 +421,6 @@ mod tests {
     fn the_dust_limit_goes_by_the_kind_of_address() {
         assert_eq!(pool(AddressType::Bip84, 0).0.dust_limit_sats(), 294);
         assert_eq!(pool(AddressType::Bip86, 0).0.dust_limit_sats(), 330);
-    }
-
-    #[test]
-    fn only_descriptors_of_our_own_kinds_are_read() {
-        let words = bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
-        let ours = |address_type| {
-            let words = Secret::new(words.to_string());
-            Descriptors::derive(&words, NETWORK, address_type).unwrap().external
-        };
-        let (wpkh, tr) = (ours(AddressType::Bip84), ours(AddressType::Bip86));
-        let unsigned = |descriptor: &str| descriptor.split('#').next().unwrap().to_owned();
-        assert!(KeychainAddresses::of(&wpkh, NETWORK).is_ok() && KeychainAddresses::of(&tr, NETWORK).is_ok());
-        for other in [
-            String::new(),
-            wpkh.replacen("wpkh", "pkh", 1),
-            unsigned(&wpkh).replacen("wpkh", "pkh", 1),
-            unsigned(&wpkh).replace("/*", "/0/*"),
-            unsigned(&wpkh).replace("/*", "/0"),
-            unsigned(&wpkh).replace("/*", "/*h"),
-            format!("sh({})", unsigned(&wpkh)),
-            unsigned(&tr).replace("/*)", &format!("/*,pk({}))", "02".repeat(33))),
-        ] {
-            let refused = KeychainAddresses::of(&other, NETWORK).err();
-            assert!(matches!(refused, Some(WalletError::BadDescriptor)), "{other}");
-        }
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! The scripts of our own change. They are few, so they are held in memory.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use bitcoin::{Network, Script, ScriptBuf};
 use parking_lot::RwLock;
 
 use super::WalletError;
-use super::addresses::KeychainAddresses;
+use super::keychain::KeychainAddresses;
 
-/// Scripts known beyond those that were given: as far as a wallet looks that is restored elsewhere.
+/// Scripts known beyond those that were given: as far as a wallet looks that is restored elsewhere. One that was restored
+/// here knows more.
 const AHEAD: u32 = 20;
 
 /// The internal keychain's scripts, with their derivation indices.
@@ -16,6 +18,8 @@ pub struct ChangeScripts {
     keychain: KeychainAddresses,
     /// Of all indices from 0 to some beyond those that were given.
     known: RwLock<HashMap<ScriptBuf, u32>>,
+    /// How many beyond.
+    ahead: AtomicU32,
 }
 
 impl ChangeScripts {
@@ -24,7 +28,8 @@ impl ChangeScripts {
     /// # Errors
     /// When it is no ranged public descriptor.
     pub fn derive(descriptor: &str, network: Network, next_index: u32) -> Result<Self, WalletError> {
-        let change = Self { keychain: KeychainAddresses::of(descriptor, network)?, known: RwLock::default() };
+        let (keychain, ahead) = (KeychainAddresses::of(descriptor, network)?, AtomicU32::new(AHEAD));
+        let change = Self { keychain, known: RwLock::default(), ahead };
         change.given(next_index)?;
         Ok(change)
     }
@@ -43,6 +48,13 @@ impl ChangeScripts {
         Ok(self.keychain.derive(index)?.script)
     }
 
+    /// All scripts that are known from this index on.
+    #[must_use]
+    pub fn known_from(&self, first: u32) -> Vec<ScriptBuf> {
+        let known = self.known.read();
+        known.iter().filter(|(_, index)| **index >= first).map(|(script, _)| script.clone()).collect()
+    }
+
     /// Knows from now on all scripts before `next_index`, the first that was never given, and some more. To be called
     /// before a transaction that uses them leaves the machine: the watcher finds our change by them.
     ///
@@ -51,10 +63,19 @@ impl ChangeScripts {
     pub fn given(&self, next_index: u32) -> Result<(), WalletError> {
         // Nothing is derived under the lock: the watcher asks for each output that it sees.
         let first = self.count();
-        let missing = first..next_index.saturating_add(AHEAD);
+        let missing = first..next_index.saturating_add(self.ahead.load(Ordering::SeqCst));
         let derived = missing.map(|index| Ok((self.script(index)?, index))).collect::<Result<Vec<_>, WalletError>>()?;
         self.known.write().extend(derived);
         Ok(())
+    }
+
+    /// Knows from now on so many beyond those that were given, of which `next_index` would be the next.
+    ///
+    /// # Errors
+    /// When the keychain has no more.
+    pub(super) fn know_ahead(&self, count: u32, next_index: u32) -> Result<(), WalletError> {
+        self.ahead.store(count.max(AHEAD), Ordering::SeqCst);
+        self.given(next_index)
     }
 
     /// How many are known, which is the first index that is not.
@@ -103,5 +124,11 @@ mod tests {
         change.given(3).unwrap();
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 6 + AHEAD)), Some(6 + AHEAD));
         assert_eq!(change.script(1_000).unwrap(), script(KeychainKind::Internal, 1_000));
+
+        change.know_ahead(300, 7).unwrap();
+        assert_eq!(change.index_of(&script(KeychainKind::Internal, 306)), Some(306));
+        change.given(8).unwrap();
+        assert_eq!(change.index_of(&script(KeychainKind::Internal, 307)), Some(307));
+        assert_eq!(change.index_of(&script(KeychainKind::Internal, 308)), None);
     }
 }

@@ -5,16 +5,13 @@ use bip39::Mnemonic;
 use bitcoin::bip32::{ChildNumber, DerivationPath, Fingerprint, Xpriv, Xpub};
 use bitcoin::secp256k1::{All, Secp256k1, SecretKey};
 use bitcoin::{Network, NetworkKind};
-use zeroize::{Zeroize as _, Zeroizing};
+use zeroize::Zeroize as _;
 
-use crate::machine::entropy::{Entropy, NoEntropy};
+use crate::machine::entropy::NoEntropy;
 use crate::machine::secrets::{Secret, SecretError};
 use crate::settings::AddressType;
 use crate::store::StoreError;
 use crate::store::keychains::Keychain;
-
-/// 128 bits: twelve words.
-const ENTROPY_BYTES: usize = 16;
 
 /// Why there is no wallet.
 #[derive(Debug, thiserror::Error)]
@@ -37,9 +34,25 @@ pub enum WalletError {
     /// All addresses of the keychain were given, or derivation failed.
     #[error("no address can be derived at index {0}")]
     NoAddress(u32),
+    /// No address is given now.
+    #[error(transparent)]
+    NotReady(#[from] NotReady),
     /// The thread that derives addresses could not be started.
     #[error("the thread that derives addresses could not be started: {0}")]
     Thread(std::io::Error),
+}
+
+/// Why a wallet gives no address and offers no payout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotReady {
+    /// There is none.
+    #[error("the wallet is not set up")]
+    NotMade,
+    /// Another copy of it may have gone on.
+    #[error(
+        "the wallet was restored, and has not looked through the whole chain yet for what another copy of it did meanwhile"
+    )]
+    NotLooked,
 }
 
 /// The public descriptors of a wallet's keychains, each with its checksum.
@@ -70,14 +83,6 @@ struct PrivateKeychain {
 
 /// The private key of one coin, wiped when it is dropped.
 pub(super) struct WipedKey(pub(super) SecretKey);
-
-/// A new mnemonic of twelve words.
-pub(super) fn new_mnemonic(entropy: &dyn Entropy) -> Result<Secret, WalletError> {
-    let mut bytes = Zeroizing::new([0u8; ENTROPY_BYTES]);
-    entropy.fill(bytes.as_mut())?;
-    let mnemonic = Mnemonic::from_entropy(bytes.as_ref()).map_err(|_| WalletError::BadMnemonic)?;
-    Ok(Secret::new(mnemonic.to_string()))
-}
 
 impl Descriptors {
     /// The descriptors of account 0, at keychain level (`[fp/84'/1'/0'/0]xpub/*`), so that an address
@@ -201,13 +206,5 @@ mod tests {
         let words = Secret::new(WORDS.replace("about", "abandon"));
         let refused = Descriptors::derive(&words, Network::Regtest, AddressType::Bip84);
         assert!(matches!(refused, Err(WalletError::BadMnemonic)));
-    }
-
-    #[test]
-    fn a_new_mnemonic_has_twelve_words_and_no_twin() {
-        let entropy = crate::machine::entropy::SystemEntropy;
-        let one = new_mnemonic(&entropy).unwrap();
-        assert_eq!(one.reveal().split(' ').count(), 12);
-        assert_ne!(one.reveal(), new_mnemonic(&entropy).unwrap().reveal());
     }
 }

@@ -2,7 +2,7 @@
 
 use bitcoin::{Network, ScriptBuf};
 
-use super::addresses::KeychainAddresses;
+use super::keychain::KeychainAddresses;
 use super::{Descriptors, WalletError};
 use crate::settings::AddressType;
 use crate::store::keychains::Keychain;
@@ -41,6 +41,15 @@ impl PublicKeychains {
     /// The kind of all addresses of this wallet.
     pub(crate) const fn address_type(&self) -> AddressType {
         self.external.address_type()
+    }
+
+    /// From the master key to the key of an address: `m/84'/0'/0'/0/17`.
+    pub(crate) fn path(&self, keychain: Keychain, index: u32) -> String {
+        let keychain = match keychain {
+            Keychain::External => &self.external,
+            Keychain::Internal => &self.internal,
+        };
+        format!("m/{}/{index}", keychain.origin())
     }
 
     /// The script of an index, whether it was given or not.

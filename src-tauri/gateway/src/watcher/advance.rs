@@ -4,6 +4,7 @@
 use bitcoin::{FeeRate, OutPoint};
 use tillgate_domain::advance::{self, Advance, Look, Warning};
 use tillgate_domain::anomaly::{Anomaly, AnomalyChange, Coins, Resolution};
+use tillgate_domain::block_clock::BlockClock;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Rate;
 use tillgate_domain::payment::{Cause, Payment};
@@ -31,6 +32,19 @@ pub(super) struct Context {
     pub looked_before: Option<Timestamp>,
     /// The estimated rate for a confirmation soon, where a transaction waits for one.
     pub fee_rate: Option<FeeRate>,
+    /// What the times of blocks say of the clock; `None` where blocks do not come by the clock.
+    pub clock: Option<BlockClock>,
+}
+
+impl Context {
+    /// The look as it is for one payment.
+    fn look_for(&self, payment: &Payment, is_covered: bool) -> Look {
+        let Look { at, tip_time, .. } = self.look;
+        let deadline = payment.expires_at;
+        let is_past = payment.closed_at.is_none() && at > deadline;
+        let is_doubted = self.clock.is_some_and(|clock| is_past && !clock.may_close(deadline, at, tip_time));
+        Look { time_decides: self.look.time_decides && is_covered && !is_doubted, ..self.look }
+    }
 }
 
 /// Takes over the facts about a payment, computes it afresh, and writes what follows. A repeat
@@ -47,7 +61,8 @@ pub(super) fn payment(
     let receipts = tx.receipts(seq)?;
     let known = tx.anomalies_of_payment(seq)?;
     let anomalies: Vec<Anomaly> = known.iter().map(|row| row.anomaly.clone()).collect();
-    let mut advance = advance::advance(&row.payment, &receipts, &anomalies, &context.look);
+    let look = context.look_for(&row.payment, affected.is_covered);
+    let mut advance = advance::advance(&row.payment, &receipts, &anomalies, &look);
     if context.look.staff_accepts && row.payment.confirmed_at.is_none() {
         // Staff decides now, however old the view of the chain is.
         advance.confirmed_at = advance.confirmed_at.map(|_| now);

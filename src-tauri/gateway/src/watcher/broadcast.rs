@@ -27,6 +27,10 @@ impl Missing {
     /// of it is seen by the next look.
     pub(super) async fn broadcast(&mut self, gateway: &Arc<Gateway>, is_new_tip: bool) -> Result<(), WatchError> {
         let before = self.done.take().filter(|_| !is_new_tip).unwrap_or_default();
+        if gateway.store.read(|reader| reader.dangerous_restore())?.is_some() {
+            // A restored copy sends nothing before it has looked. It stays owed.
+            return Ok(());
+        }
         let gateway = Arc::clone(gateway);
         let at = gateway.clock.now();
         let store = Arc::clone(&gateway.store);

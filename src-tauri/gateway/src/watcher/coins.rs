@@ -33,7 +33,7 @@ pub(super) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Opt
         return Ok(None);
     }
     tx.store_transaction(&facts.tx, txid, outbox.now)?;
-    let mut warning = None;
+    let mut highest_new = None;
     for coin in &moved.change {
         let is_new = !tx.has_coin(&coin.outpoint)?;
         tx.store_coin(coin, &facts.position)?;
@@ -41,13 +41,16 @@ pub(super) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Opt
             Keychain::External => {
                 tx.skip_addresses_to(coin.index)?;
                 if is_new {
-                    warning = Some(twins::notice_address(outbox, txid)?);
+                    highest_new = highest_new.max(Some(coin.index));
                 }
             }
             Keychain::Internal => tx.use_change_index(coin.index)?,
         }
     }
-    Ok(warning)
+    match highest_new {
+        Some(index) => twins::notice_address(outbox, txid, index),
+        None => Ok(None),
+    }
 }
 
 /// Takes over what a transaction spends, or that it is gone. The coins that it spends are stored already.
@@ -73,7 +76,8 @@ pub(super) fn take(
         return Ok(None);
     }
     if !moved.spends.is_empty() || twins::makes_its_own_change(tx, &moved.change)? {
-        return twins::take(outbox, txid, facts, touched);
+        let pays_an_address = moved.change.iter().any(|coin| coin.keychain == Keychain::External);
+        return twins::take(outbox, txid, facts, pays_an_address, touched);
     }
     book_change_of_strangers(outbox, txid)?;
     Ok(None)

@@ -3,16 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use bitcoin::{FeeRate, Txid};
-use tillgate_domain::payment::Cause;
+use bitcoin::constants::genesis_block;
+use bitcoin::script::{Instruction, read_scriptint};
+use bitcoin::{FeeRate, Network, Transaction, Txid};
+use tillgate_domain::block_clock::{BlockClock, ClockDoubt};
+use tillgate_domain::payment::{Cause, Payment};
+use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 
 use super::WatchError;
+use super::asked::Asked;
 use super::coins::Move;
 use super::ours::Ours;
-use crate::chain::{LookRequest, Tip, TxFacts, TxPosition, View};
+use super::restored::{self, Asking, Scan};
+use crate::chain::{Covered, Fact, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View};
 use crate::gateway::Gateway;
 use crate::store::chain::{Cursor, WatchedChain};
+use crate::store::restore::Restore;
+use crate::store::scripts::RoundPlace;
 use crate::store::{Reader, StoreError};
 
 /// Due payments in one look; those beyond have their turn in the next, the longest overdue first.
@@ -21,12 +29,22 @@ const DUE_MAX: u32 = 100_000;
 /// Whoever is accepted without confirmation must pay for one within so many blocks.
 const SOON_BLOCKS: u16 = 6;
 
-/// What one look found.
+/// What one look found, or a part of it.
 pub(super) struct Findings {
     pub cursor: Cursor,
     pub tip: Tip,
+    /// The blocks up to this height were looked at.
+    pub seen_height: u32,
+    /// What the times of blocks say of the clock, and against it; `None` where blocks come only when somebody makes them.
+    pub clock: Option<(BlockClock, Option<ClockDoubt>)>,
     /// The view begins with the chain's first block.
     pub from_start: bool,
+    /// The restored copy that has not looked yet, as it stood when this answer was asked for.
+    pub restore: Option<Restore>,
+    /// What was asked for it, where the backend asks about single scripts.
+    pub scan: Option<Asking>,
+    /// The look is not at its end: this is to be stored, and the rest to be asked for.
+    pub more: bool,
     /// The estimated rate for a confirmation soon, where a transaction waits for one.
     pub fee_rate: Option<FeeRate>,
     /// By number.
@@ -35,6 +53,12 @@ pub(super) struct Findings {
     pub moves: BTreeMap<Txid, Move>,
     /// Transactions of ours of which this chain knows nothing.
     pub unknown: Vec<Txid>,
+    /// What the backend is to remember of scripts.
+    pub states: Vec<ScriptState>,
+    /// How far the round over all scripts has come.
+    pub place: Option<RoundPlace>,
+    /// All is known on which pending batches rest.
+    pub covers_batches: bool,
 }
 
 /// Why a payment is computed afresh, and the transactions of it that moved.
@@ -45,6 +69,8 @@ pub(super) struct AffectedPayment {
     pub incoming: BTreeMap<Txid, IncomingTransaction>,
     /// Those of which this chain knows nothing.
     pub unknown: BTreeSet<Txid>,
+    /// All is known that came to its address until the look started, so that time may decide.
+    pub is_covered: bool,
 }
 
 /// What one transaction pays to one payment's address.
@@ -56,8 +82,16 @@ pub(super) struct IncomingTransaction {
     pub outputs: Vec<(u32, u64)>,
 }
 
-/// Asks the backend for all that changed since the look `watched`, and the database for what is due.
-pub(super) fn take(gateway: &Gateway, watched: Option<&WatchedChain>, at: Timestamp) -> Result<Findings, WatchError> {
+/// Asks the backend for what changed since the look `watched`, as much as one answer holds, and with the last answer the
+/// database for what is due. `place` is how far the
+/// round over all scripts has come.
+pub(super) fn take(
+    gateway: &Gateway,
+    watched: Option<&WatchedChain>,
+    at: Timestamp,
+    place: Option<RoundPlace>,
+    clock: BlockClock,
+) -> Result<Findings, WatchError> {
     let chain = gateway.chain.identity()?;
     let cursor = watched.and_then(|watched| watched.cursor.as_ref());
     if let Some(Cursor { chain: known, .. }) = cursor
@@ -65,33 +99,90 @@ pub(super) fn take(gateway: &Gateway, watched: Option<&WatchedChain>, at: Timest
     {
         return Err(WatchError::OtherNetwork { known: known.genesis, found: chain.genesis });
     }
-    let token = cursor.filter(|cursor| cursor.chain == chain).map(|cursor| cursor.token.as_slice());
-    let birth_height = gateway.store.read(|reader| reader.birth_height())?;
-    let (mut view, ours) = first_view(gateway, token, birth_height)?;
+    let (birth_height, restore) =
+        gateway.store.read(|reader| Ok::<_, StoreError>((reader.birth_height()?, reader.dangerous_restore()?)))?;
+    if restore.is_some_and(|restore| restore.state == RestoreState::Stopped) {
+        return Err(WatchError::Stopped);
+    }
+    let begins_at_birth = restored::begins_at_birth(restore.as_ref());
+    let token = cursor.filter(|cursor| cursor.chain == chain && !begins_at_birth).map(|cursor| cursor.token.as_slice());
+    let scan = restore.as_ref().map(|restore| Scan::of(gateway, restore)).transpose()?.flatten();
+    let asked = match &scan {
+        Some(scan) => Asked::all_of(scan.scripts.clone()),
+        None => asked(gateway, at, place)?,
+    };
+    let (mut view, ours) = first_view(gateway, token, birth_height, &asked)?;
     let from_start = view.from_start;
-    let (mut payments, mut moves) = (BTreeMap::new(), BTreeMap::new());
+    // What another chain knows nothing of shows only at the end. All else is stored answer by answer.
+    let is_one = ours.expects_known();
+    let (mut payments, mut moves, mut states) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     loop {
         ours.check()?;
         for facts in std::mem::take(&mut view.txs) {
-            sort(&ours, facts, &mut payments, &mut moves)?;
+            sort(&ours, with_lost_reward(facts, &view.tip), &mut payments, &mut moves)?;
         }
-        if !view.more {
+        states.append(&mut view.states);
+        if !(view.more && is_one) {
             break;
         }
-        view = gateway.chain.look(&LookRequest { token: Some(&view.token), birth_height, watch: &ours })?;
+        if restore.is_some() {
+            restored::goes_on(gateway)?;
+        }
+        let scripts = asked.scripts(&gateway.hot, &ours);
+        view = gateway.chain.look(&LookRequest { token: Some(&view.token), birth_height, watch: &ours, scripts })?;
     }
-    let mut waiting = payments.values().flat_map(|affected| affected.incoming.values());
+    let mut waiting = payments.values().flat_map(|affected: &AffectedPayment| affected.incoming.values());
     let fee_rate = if waiting.any(|incoming| matches!(incoming.facts.position, TxPosition::Mempool { .. })) {
-        Some(gateway.chain.fee_rate(SOON_BLOCKS)?)
+        gateway.chain.fee_rate(SOON_BLOCKS)?
     } else {
         None
     };
-    gateway.store.read(|reader| {
-        add_unknown(reader, &view.unknown, &mut payments)?;
-        add_due(reader, at, view.tip.height, &mut payments)
-    })?;
-    let cursor = Cursor { chain, token: view.token };
-    Ok(Findings { cursor, tip: view.tip, from_start, fee_rate, payments, moves, unknown: view.unknown })
+    let is_regular = chain.genesis != genesis_block(Network::Regtest).block_hash();
+    let clock = is_regular.then(|| {
+        let mut clock = clock;
+        let doubt = clock.look(at, view.tip.time, view.median_time);
+        (clock, doubt)
+    });
+    if !view.more {
+        let may_close =
+            |payment: &Payment| clock.is_none_or(|(clock, _)| clock.may_close(payment.expires_at, at, view.tip.time));
+        gateway.store.read(|reader| {
+            add_unknown(reader, &view.unknown, &mut payments)?;
+            for (seq, affected) in &mut payments {
+                affected.is_covered = is_covered(reader, *seq, &view.covered)?;
+            }
+            add_due(reader, at, view.tip.height, &view.covered, &may_close, &mut payments)
+        })?;
+    }
+    let covers_batches = scan.is_none() && asked.of_batches().iter().all(|script| view.covered.holds(script));
+    Ok(Findings {
+        cursor: Cursor { chain, token: view.token },
+        tip: view.tip,
+        seen_height: view.seen_height,
+        clock,
+        from_start,
+        restore,
+        scan: scan.map(|scan| scan.asking(&view.covered)),
+        more: view.more,
+        fee_rate,
+        payments,
+        moves,
+        unknown: view.unknown,
+        states,
+        place: asked.place_after(view.cold_taken),
+        covers_batches,
+    })
+}
+
+/// What a backend is to ask about that is shown no whole blocks.
+fn asked(gateway: &Gateway, at: Timestamp, place: Option<RoundPlace>) -> Result<Asked, StoreError> {
+    match gateway.chain.sees() {
+        Sees::Everything => Ok(Asked::nothing()),
+        Sees::Scripts => {
+            let place = place.map_or_else(|| gateway.store.read(|reader| reader.round_place()), Ok)?;
+            Asked::read(gateway, at, place)
+        }
+    }
 }
 
 /// The first answer of a look. One that begins with the chain's first block tells what becomes of all that we know.
@@ -99,16 +190,43 @@ fn first_view<'a>(
     gateway: &'a Gateway,
     token: Option<&[u8]>,
     birth_height: Option<u32>,
+    asked: &Asked,
 ) -> Result<(View, Ours<'a>), WatchError> {
     let mut ours = Ours::new(gateway)?;
     if token.is_some() {
-        let view = gateway.chain.look(&LookRequest { token, birth_height, watch: &ours })?;
+        let scripts = asked.scripts(&gateway.hot, &ours);
+        let view = gateway.chain.look(&LookRequest { token, birth_height, watch: &ours, scripts })?;
         if !view.from_start {
             return Ok((view, ours));
         }
     }
-    ours.expect_all_known()?;
-    Ok((gateway.chain.look(&LookRequest { token: None, birth_height, watch: &ours })?, ours))
+    ours.begin_anew();
+    if gateway.chain.sees() == Sees::Everything {
+        ours.expect_all_known()?;
+    }
+    let scripts = asked.scripts(&gateway.hot, &ours);
+    Ok((gateway.chain.look(&LookRequest { token: None, birth_height, watch: &ours, scripts })?, ours))
+}
+
+/// No block but its own can hold a block's reward. One that stands in no block is ruled out by the block that has its
+/// place in the chain, as a transaction is by one that spends its inputs; back with its block, it is as it was.
+fn with_lost_reward(facts: TxFacts, tip: &Tip) -> TxFacts {
+    if facts.position != TxPosition::Absent || !facts.tx.is_coinbase() {
+        return facts;
+    }
+    let conflict_height = height_of_reward(&facts.tx);
+    if conflict_height.is_some_and(|height| height > tip.height) {
+        return facts;
+    }
+    TxFacts { conflict_in_chain: Fact::Yes, conflict_height, ..facts }
+}
+
+/// The height that a block's reward begins with (BIP34); `None` where it names none.
+fn height_of_reward(tx: &Transaction) -> Option<u32> {
+    match tx.input.first()?.script_sig.instructions().next()?.ok()? {
+        Instruction::PushBytes(height) => u32::try_from(read_scriptint(height.as_bytes()).ok()?).ok(),
+        Instruction::Op(_) => None,
+    }
 }
 
 /// A later answer knows better: what it says of a transaction replaces what an earlier one said.
@@ -148,15 +266,39 @@ fn add_due(
     reader: &Reader<'_>,
     at: Timestamp,
     tip_height: u32,
+    covered: &Covered,
+    may_close: &dyn Fn(&Payment) -> bool,
     payments: &mut BTreeMap<i64, AffectedPayment>,
 ) -> Result<(), StoreError> {
-    for seq in reader.payments_due_by_height(tip_height, DUE_MAX)? {
-        payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain));
-    }
-    for seq in reader.payments_due_by_time(at, DUE_MAX)? {
-        payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Time));
+    let by_height = reader.payments_due_by_height(tip_height, DUE_MAX)?.into_iter().map(|seq| (seq, Cause::Chain));
+    let by_time = reader.payments_due_by_time(at, DUE_MAX)?.into_iter().map(|seq| (seq, Cause::Time));
+    for (seq, cause) in by_height.chain(by_time) {
+        // What nobody asked about, and what a clock would close that is in doubt, stays as it is: late, and not wrong.
+        if payments.contains_key(&seq) || !is_covered(reader, seq, covered)? {
+            continue;
+        }
+        let is_put_off = match cause {
+            Cause::Time => {
+                let row = reader.payment_by_seq(seq)?;
+                row.is_some_and(|row| {
+                    row.payment.closed_at.is_none() && at > row.payment.expires_at && !may_close(&row.payment)
+                })
+            }
+            Cause::Chain | Cause::Staff => false,
+        };
+        if !is_put_off {
+            payments.insert(seq, AffectedPayment::by(cause));
+        }
     }
     Ok(())
+}
+
+/// Whether all is known that came to a payment's address.
+fn is_covered(reader: &Reader<'_>, seq: i64, covered: &Covered) -> Result<bool, StoreError> {
+    match covered {
+        Covered::Everything => Ok(true),
+        Covered::Scripts(_) => Ok(reader.script_of_payment(seq)?.is_some_and(|script| covered.holds(&script))),
+    }
 }
 
 impl Findings {
@@ -164,11 +306,16 @@ impl Findings {
     pub(super) fn affects_us(&self) -> bool {
         !(self.payments.is_empty() && self.moves.is_empty() && self.unknown.is_empty())
     }
+
+    /// Whether something is to be noted all the same: of scripts, or how far a restored wallet was looked for.
+    pub(super) fn is_to_be_noted(&self) -> bool {
+        !self.states.is_empty() || self.scan.is_some()
+    }
 }
 
 impl AffectedPayment {
     /// Affected without a transaction that moved.
     pub(super) fn by(cause: Cause) -> Self {
-        Self { cause, incoming: BTreeMap::new(), unknown: BTreeSet::new() }
+        Self { cause, incoming: BTreeMap::new(), unknown: BTreeSet::new(), is_covered: true }
     }
 }

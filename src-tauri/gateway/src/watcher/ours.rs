@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use bitcoin::{Amount, OutPoint, Script, Transaction, Txid};
 
 use super::WatchError;
-use crate::chain::WatchList;
+use crate::chain::{KnownPosition, KnownScripts, WatchList};
 use crate::gateway::Gateway;
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
@@ -36,8 +36,12 @@ pub(super) struct Ours<'a> {
     found: RefCell<HashMap<Txid, Found>>,
     /// Coins made in this very look, which the database does not hold yet.
     made: RefCell<HashSet<OutPoint>>,
+    /// Another chain is there: what was remembered of scripts was of the one before.
+    is_anew: Cell<bool>,
     /// Why the database could not be asked about a transaction.
     error: Cell<Option<StoreError>>,
+    /// What lies ahead could not be derived: the program is stopping.
+    is_broken_off: Cell<bool>,
 }
 
 impl<'a> Ours<'a> {
@@ -50,7 +54,8 @@ impl<'a> Ours<'a> {
             return Err(WatchError::BrokenOff);
         }
         let (found, made) = (RefCell::default(), RefCell::default());
-        Ok(Self { gateway, txids: Vec::new(), found, made, error: Cell::new(None) })
+        let (is_anew, error, is_broken_off) = (Cell::new(false), Cell::new(None), Cell::new(false));
+        Ok(Self { gateway, txids: Vec::new(), found, made, is_anew, error, is_broken_off })
     }
 
     /// Wants to be told of every transaction that we know, too.
@@ -59,15 +64,28 @@ impl<'a> Ours<'a> {
         Ok(())
     }
 
+    /// Whether it wants to be told of transactions that we know.
+    pub(super) const fn expects_known(&self) -> bool {
+        !self.txids.is_empty()
+    }
+
+    /// Has forgotten from now on what was remembered of scripts.
+    pub(super) fn begin_anew(&self) {
+        self.is_anew.set(true);
+    }
+
     /// What of a transaction in a view is ours. The backend has asked about most of them already.
     pub(super) fn of(&self, tx: &Transaction, txid: &Txid) -> Result<Found, StoreError> {
         let found = self.found.borrow_mut().remove(txid);
         found.map_or_else(|| self.find(tx, txid), Ok)
     }
 
-    /// Fails if the database could not be asked about a transaction: the view is not whole then.
-    pub(super) fn check(&self) -> Result<(), StoreError> {
-        self.error.take().map_or(Ok(()), Err)
+    /// Fails if it could not be told of a transaction whether it is ours: the view is not whole then.
+    pub(super) fn check(&self) -> Result<(), WatchError> {
+        if self.is_broken_off.get() {
+            return Err(WatchError::BrokenOff);
+        }
+        Ok(self.error.take().map_or(Ok(()), Err)?)
     }
 
     fn find(&self, tx: &Transaction, txid: &Txid) -> Result<Found, StoreError> {
@@ -107,7 +125,25 @@ impl<'a> Ours<'a> {
         }
         let index = wallet.addresses.index_ahead(script)?;
         wallet.addresses.skip_to_beyond(index);
+        if !wallet.addresses.wait_until_known_ahead() {
+            self.is_broken_off.set(true);
+        }
         Some((Keychain::External, index))
+    }
+
+    /// The same without any consequence, addresses that were skipped included.
+    fn place_in_wallet(&self, script: &Script) -> Option<(Keychain, u32)> {
+        let wallet = self.gateway.wallet.get()?;
+        let of_change = wallet.change.index_of(script).map(|index| (Keychain::Internal, index));
+        of_change.or_else(|| wallet.addresses.index_ahead(script).map(|index| (Keychain::External, index)))
+    }
+
+    /// What the database answered; nothing where it could not, for which the look fails.
+    fn or_note<T: Default>(&self, answer: Result<T, StoreError>) -> T {
+        answer.unwrap_or_else(|error| {
+            self.error.set(Some(error));
+            T::default()
+        })
     }
 
     fn spent(&self, reader: &Reader<'_>, tx: &Transaction) -> Result<Vec<OutPoint>, StoreError> {
@@ -118,6 +154,28 @@ impl<'a> Ours<'a> {
             }
         }
         Ok(spent)
+    }
+}
+
+impl KnownScripts for Ours<'_> {
+    fn state(&self, script: &Script) -> Option<Vec<u8>> {
+        if self.is_anew.get() {
+            return None;
+        }
+        self.or_note(self.gateway.store.read(|reader| reader.script_state(script)))
+    }
+
+    fn transactions(&self, script: &Script) -> Vec<(Transaction, KnownPosition)> {
+        let known = self.gateway.store.read(|reader| {
+            if let Some((seq, _)) = reader.payment_of_script(script)? {
+                return reader.transactions_of_payment(seq);
+            }
+            match self.place_in_wallet(script) {
+                Some((keychain, index)) => reader.transactions_of_index(keychain, index),
+                None => Ok(Vec::new()),
+            }
+        });
+        self.or_note(known)
     }
 }
 
@@ -149,10 +207,6 @@ impl WatchList for Ours<'_> {
 
     fn unsettled(&self, above: u32) -> Vec<Transaction> {
         let since = self.gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
-        let unsettled = self.gateway.store.read(|reader| reader.unsettled_transactions(above, since));
-        unsettled.unwrap_or_else(|error| {
-            self.error.set(Some(error));
-            Vec::new()
-        })
+        self.or_note(self.gateway.store.read(|reader| reader.unsettled_transactions(above, since)))
     }
 }

@@ -2,6 +2,7 @@
 
 mod accept;
 mod backends;
+mod catching_up;
 mod coins;
 
 use std::collections::BTreeMap;
@@ -83,7 +84,7 @@ async fn a_payment_that_nobody_pays_expires_by_time() {
 async fn more_payments_than_one_commit_holds_expire_in_one_look() {
     let world = World::new().await;
     let mut payments = Vec::new();
-    for _ in 0..=super::PIECES_PER_COMMIT {
+    for _ in 0..=super::storing::PIECES_PER_COMMIT {
         payments.push(world.payment().await);
     }
     world.pass_ms(HALF_AN_HOUR_MS + 1_000).await;

@@ -31,6 +31,7 @@ pub(super) fn take(
     outbox: &Outbox<'_>,
     txid: &Txid,
     facts: &TxFacts,
+    pays_an_address: bool,
     touched: &mut Touched,
 ) -> Result<Option<StaffWarning>, OutboxError> {
     let tx = outbox.tx;
@@ -45,12 +46,20 @@ pub(super) fn take(
     tx.store_transaction(&facts.tx, txid, outbox.now)?;
     tx.insert_twin(txid, &facts.position, outbox.now)?;
     touched.twins.insert(*txid);
-    tx.hold_sender(outbox.now, &format!("{HOLD} ({txid})"))?;
     for (vout, output) in (0u32..).zip(&facts.tx.output) {
         if let Some(payout) = paid_payout(tx, &facts.tx, txid, output)? {
             tx.store_twin_output(txid, vout, payout.seq)?;
         }
     }
+    // Whatever a copy that was just restored finds for the first time is told of at the end of its look; what pays an address
+    // of ours was counted for that.
+    if tx.dangerous_restore()?.is_some() {
+        if !pays_an_address {
+            tx.count_unknown()?;
+        }
+        return Ok(None);
+    }
+    tx.hold_sender(outbox.now, &format!("{HOLD} ({txid})"))?;
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
@@ -65,11 +74,20 @@ pub(super) fn makes_its_own_change(reader: &Reader<'_>, coins: &[Coin]) -> Resul
     Ok(false)
 }
 
-/// A customer paid an address that was given to no payment here: another copy of this wallet gave it, so the sender holds. To
-/// be called at the first sight of the transaction.
-pub(super) fn notice_address(outbox: &Outbox<'_>, txid: &Txid) -> Result<StaffWarning, StoreError> {
-    outbox.tx.hold_sender(outbox.now, &format!("{HOLD_FOR_ADDRESS} ({txid})"))?;
-    Ok(StaffWarning::TwinWallet { txid: *txid })
+/// A customer paid addresses that were given to no payment here, `index` the highest: another copy of this wallet gave them, so
+/// the sender holds. Those below where a restored copy began to give are of the time before it, whose customers may still pay.
+/// To be called at the first sight of the transaction.
+pub(super) fn notice_address(outbox: &Outbox<'_>, txid: &Txid, index: u32) -> Result<Option<StaffWarning>, StoreError> {
+    let tx = outbox.tx;
+    if tx.count_unknown()? {
+        return Ok(None);
+    }
+    if tx.restore()?.and_then(|restore| restore.first_given).is_some_and(|first_given| index < first_given) {
+        tracing::info!(%txid, index, "coins came to an address that was given before the wallet was restored");
+        return Ok(None);
+    }
+    tx.hold_sender(outbox.now, &format!("{HOLD_FOR_ADDRESS} ({txid})"))?;
+    Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
 /// The payout that an output of a twin pays, if it pays one: first one whose own transaction, or whose other twins, this one

@@ -9,7 +9,7 @@ use super::fault::CoreFault;
 use super::shown::Shown;
 
 /// Why a call failed.
-pub(super) struct Refusal {
+pub(crate) struct Refusal {
     pub code: i32,
     pub message: String,
 }
@@ -43,6 +43,7 @@ pub(super) fn answer(method: &str, params: &[Value], shown: &Shown<'_>, now_ms: 
         "getblockheader" => block_header(shown, params),
         "getblock" => block(shown, params),
         "getmempoolinfo" => mempool_info(shown),
+        "getnetworkinfo" => Ok(json!({ "version": 310_000, "subversion": "/Tillgate's sandbox:0.1.0/" })),
         "getrawmempool" => raw_mempool(shown),
         "getrawtransaction" => raw_transaction(shown, params),
         "getmempoolentry" => Ok(entry(shown, txid(params)?)?.1),
@@ -200,6 +201,10 @@ fn spending(shown: &Shown<'_>, params: &[Value]) -> Answer {
     let none = Vec::new();
     let mut answers = Vec::new();
     for asked in at(params, 0).as_array().unwrap_or(&none) {
+        // Core reads these numbers of outputs as signed ones, unlike gettxout's.
+        if asked["vout"].as_u64().is_some_and(|vout| i32::try_from(vout).is_err()) {
+            return Err(Refusal::new(-1, "JSON integer out of range"));
+        }
         let outpoint = outpoint(&asked["txid"], &asked["vout"])?;
         let mut told = json!({ "txid": outpoint.txid, "vout": outpoint.vout });
         let spender = match shown.fault {
@@ -253,7 +258,8 @@ fn send(shown: &Shown<'_>, params: &[Value], now_ms: i64) -> Answer {
     }
 }
 
-fn refused(refusal: BroadcastRefusal) -> Refusal {
+/// What Core says of a broadcast that is refused.
+pub(crate) fn refused(refusal: BroadcastRefusal) -> Refusal {
     match refusal {
         BroadcastRefusal::MissingInputs(_) | BroadcastRefusal::InputSpent { .. } => {
             Refusal::new(-25, "bad-txns-inputs-missingorspent")
@@ -278,7 +284,7 @@ fn refused(refusal: BroadcastRefusal) -> Refusal {
 }
 
 /// No code of Core's: the sandbox took a broadcast and was told to be silent about it.
-pub(super) const UNANSWERED: i32 = 1;
+pub(crate) const UNANSWERED: i32 = 1;
 
 fn estimate(shown: &Shown<'_>) -> Answer {
     let rate = shown.sandbox.faults()?.fee_estimate_sat_vb();

@@ -9,7 +9,7 @@ use tillgate_sandbox::{Pay, Replace, ReplaceTo, TxView};
 use crate::common::{Fixture, NOW_MS};
 
 #[derive(Debug, Clone)]
-enum Step {
+pub enum Step {
     Pay { amount_sats: u64, parts: u32, confirmations: u32 },
     Replace { which: usize, back: bool },
     Evict { which: usize },
@@ -22,7 +22,8 @@ enum Step {
     Reopen,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+/// Any step.
+pub fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (1_000u64..3_000_000_000, 1u32..4, 0u32..3)
             .prop_map(|(amount_sats, parts, confirmations)| Step::Pay { amount_sats, parts, confirmations }),
@@ -39,7 +40,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Does a step; what is refused is no failure, the laws must hold all the same.
-fn run(f: Fixture, seen: &mut Vec<Txid>, step: &Step) -> Fixture {
+pub fn run(f: Fixture, seen: &mut Vec<Txid>, step: &Step) -> Fixture {
     let pick = |which: usize, seen: &[Txid]| seen.get(which % seen.len().max(1)).copied();
     match step {
         Step::Pay { amount_sats, parts, confirmations } => {

@@ -15,6 +15,8 @@ mod faults;
 #[cfg(test)]
 mod file;
 #[cfg(test)]
+mod judged;
+#[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod reorgs;

@@ -20,6 +20,14 @@ export type PaymentView = {
  */
 address: string, 
 /**
+ * The number of the address in the wallet.
+ */
+addressIndex: number, 
+/**
+ * From the wallet's master key to the address's: `m/84'/0'/0'/0/17`; absent where there is no wallet.
+ */
+addressPath: string | null, 
+/**
  * The rate of its arithmetic.
  */
 exchangeRate: string, 

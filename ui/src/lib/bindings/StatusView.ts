@@ -74,9 +74,17 @@ hmacKey: boolean,
  */
 sandbox: boolean, 
 /**
+ * Whether there is a wallet: without one nobody can be asked to pay.
+ */
+hasWallet: boolean, 
+/**
  * Where secrets are stored.
  */
 secrets: string, 
+/**
+ * The folder in which this environment's data lie.
+ */
+folder: string, 
 /**
  * What staff should know at once, sentences.
  */
@@ -117,6 +125,10 @@ senderWaitCause: WaitCause | null,
  * Why the sender holds, if it does: nothing is signed until it is released.
  */
 senderHold: string | null, 
+/**
+ * Whether staff release it (`HOLD`), or it ends by itself (`RESTORED`).
+ */
+senderHoldCause: WaitCause | null, 
 /**
  * What the wallet holds, as the statement sums it.
  */

@@ -1,17 +1,22 @@
 // The transport of the shipped program: Tauri's inter-process calls, never the network.
 import { invoke } from "@tauri-apps/api/core";
 import { listen } from "@tauri-apps/api/event";
-import type { Host } from "./index";
+import { isEnvironment } from "../state/environment.svelte";
+import type { Transport } from "./index";
 
-export const tauriHost: Host = {
-  call: (command) => invoke("console", { command }),
+export const tauriTransport: Transport = {
+  call: (environment, command) => invoke("console", { environment, command }),
 
-  shell: async (act) => {
-    await invoke("console", { command: { command: act } });
+  shell: async (act, environment) => {
+    await invoke("console", { environment, command: { command: act } });
   },
 
+  running: () => invoke("console", { command: { command: "environments" } }),
+
   on(event, heard) {
-    const unlisten = listen(event, () => heard());
+    const unlisten = listen<unknown>(event, ({ payload }) => {
+      heard(typeof payload === "string" && isEnvironment(payload) ? payload : undefined);
+    });
     return () => void unlisten.then((stop) => stop());
   },
 };

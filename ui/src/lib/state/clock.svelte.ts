@@ -1,4 +1,6 @@
 // The environment's clock as the window sees it: the sandbox's may be ahead of the machine's.
+import { keepApart } from "./environment.svelte";
+
 const clock = $state({ offsetMs: 0, nowMs: Date.now() });
 
 const TICK_MS = 1000;
@@ -22,3 +24,12 @@ export function runClock(): () => void {
 export function nowMs(): number {
   return clock.nowMs;
 }
+
+keepApart(
+  () => clock.offsetMs,
+  (offsetMs) => {
+    clock.offsetMs = offsetMs;
+    clock.nowMs = Date.now() + offsetMs;
+  },
+  () => 0,
+);

@@ -1,4 +1,6 @@
 // A payout that is not asked for yet. It belongs to no screen, so that looking something up does not lose it.
+import { keepApart } from "./environment.svelte";
+
 export interface PayoutDraft {
   address: string;
   amount: string;
@@ -14,3 +16,11 @@ export function emptyDraft(): PayoutDraft {
 }
 
 export const drafts = $state<{ payout: PayoutDraft }>({ payout: emptyDraft() });
+
+keepApart(
+  () => drafts.payout,
+  (payout) => {
+    drafts.payout = payout;
+  },
+  emptyDraft,
+);

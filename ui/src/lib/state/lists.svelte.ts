@@ -2,6 +2,7 @@
 import type { Attachment } from "svelte/attachments";
 import type { PaymentState } from "../bindings/PaymentState";
 import type { PayoutState } from "../bindings/PayoutState";
+import { keepApart } from "./environment.svelte";
 
 /** How many rows a page has. */
 export const PAGE = 50;
@@ -13,15 +14,19 @@ interface Narrowed<State extends string> {
   offset: number;
 }
 
-const everyPayment: Narrowed<PaymentState> = { search: "", wanted: "", offset: 0 };
+const everything = () => ({ search: "", wanted: "" as const, offset: 0 });
 
-const everyPayout: Narrowed<PayoutState> = { search: "", wanted: "", offset: 0 };
+interface Lists {
+  payments: Narrowed<PaymentState>;
+  payouts: Narrowed<PayoutState>;
+  anomalies: { open: boolean; offset: number };
+}
 
-export const lists = $state({
-  payments: everyPayment,
-  payouts: everyPayout,
-  anomalies: { open: true, offset: 0 },
-});
+function allLists(): Lists {
+  return { payments: everything(), payouts: everything(), anomalies: { open: true, offset: 0 } };
+}
+
+export const lists = $state<Lists>(allLists());
 
 /** What the gateway is asked for, of a list that is narrowed so. */
 export function asked<State extends string>({ search, wanted, offset }: Narrowed<State>) {
@@ -30,7 +35,17 @@ export function asked<State extends string>({ search, wanted, offset }: Narrowed
 }
 
 /** Where each list was scrolled to. No screen shows it, so nothing needs to hear of it. */
-const scrolled = { payments: 0, payouts: 0, anomalies: 0 };
+const unscrolled = () => ({ payments: 0, payouts: 0, anomalies: 0 });
+const scrolled = unscrolled();
+
+keepApart(
+  () => ({ lists: { ...lists }, scrolled: { ...scrolled } }),
+  (kept) => {
+    Object.assign(lists, kept.lists);
+    Object.assign(scrolled, kept.scrolled);
+  },
+  () => ({ lists: allLists(), scrolled: unscrolled() }),
+);
 
 /** Goes back to where the list was scrolled to, and follows it from there on. */
 export function keepsPlace(list: keyof typeof lists): Attachment<HTMLElement> {

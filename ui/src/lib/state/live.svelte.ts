@@ -1,14 +1,15 @@
 // What the gateway holds, read again whenever it says that something changed.
 import type { CommandError } from "../bindings/CommandError";
-import { asCommandError, host } from "../host";
+import { asCommandError, transport } from "../host";
+import { shown } from "./environment.svelte";
 
 /** Moves with every change that the gateway reports; whatever reads it is computed afresh. */
 const changes = $state({ count: 0 });
 
 /** Starts to hear the gateway's changes; returns what stops it. */
 export function followChanges(): () => void {
-  return host().on("changed", () => {
-    changes.count += 1;
+  return transport().on("changed", (environment) => {
+    if (environment === shown()) changes.count += 1;
   });
 }
 

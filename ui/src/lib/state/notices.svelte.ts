@@ -1,4 +1,6 @@
 // Short sentences about what just happened, shown for a while and read out by screen readers.
+import { onArrival } from "./environment.svelte";
+
 interface Notice {
   id: number;
   text: string;
@@ -17,3 +19,8 @@ export function notice(text: string): void {
     notices.shown = notices.shown.filter((other) => other.id !== id);
   }, SHOWN_MS);
 }
+
+// They are of a moment: none is kept for later, and none is read under the other environment.
+onArrival(() => {
+  notices.shown = [];
+});

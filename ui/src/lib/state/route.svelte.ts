@@ -1,4 +1,7 @@
-// Which screen is shown, which stands in the address after `#` so that Back and reload work.
+// Which screen is shown, which stands in the address after `#` so that Back and reload work. The environment stands in front
+// of it: an address of one never means anything in the other.
+import { isEnvironment, shown, type Environment } from "./environment.svelte";
+
 export type Route =
   | { screen: "payments" }
   | { screen: "payment"; id: string }
@@ -7,11 +10,26 @@ export type Route =
   | { screen: "payout"; id: string }
   | { screen: "new-payout" }
   | { screen: "anomalies" }
+  | { screen: "wallet" }
+  | { screen: "go-live" }
   | { screen: "keys" }
   | { screen: "sandbox" };
 
-export function parseRoute(hash: string): Route {
-  const [screen, id] = hash.replace(/^#\/?/, "").split("/");
+/** A screen, and whose. */
+export interface Address {
+  /** Absent where the address names none: the one that is shown. */
+  environment: Environment | undefined;
+  route: Route;
+}
+
+export function parseAddress(hash: string): Address {
+  const segments = hash.replace(/^#\/?/, "").split("/");
+  const [first] = segments;
+  if (!isEnvironment(first)) return { environment: undefined, route: parseRoute(segments) };
+  return { environment: first, route: parseRoute(segments.slice(1)) };
+}
+
+function parseRoute([screen, id]: string[]): Route {
   switch (screen) {
     case "payment":
       return id ? { screen, id } : { screen: "payments" };
@@ -21,6 +39,8 @@ export function parseRoute(hash: string): Route {
     case "payouts":
     case "new-payout":
     case "anomalies":
+    case "wallet":
+    case "go-live":
     case "keys":
     case "sandbox":
       return { screen };
@@ -29,19 +49,25 @@ export function parseRoute(hash: string): Route {
   }
 }
 
-export function hrefOf(route: Route): string {
-  return "id" in route ? `#/${route.screen}/${route.id}` : `#/${route.screen}`;
+export function hrefOf(route: Route, environment: Environment = shown()): string {
+  const screen = `#/${environment}/${route.screen}`;
+  return "id" in route ? `${screen}/${route.id}` : screen;
 }
 
-export const router = $state<{ route: Route }>({ route: parseRoute(location.hash) });
+export const router = $state<{ route: Route }>({ route: { screen: "payments" } });
 
-/** Follows the address; returns what stops it. */
-export function followAddress(): () => void {
-  const moved = () => {
-    router.route = parseRoute(location.hash);
-  };
-  window.addEventListener("hashchange", moved);
-  return () => window.removeEventListener("hashchange", moved);
+/** The screen that was last shown of each environment. */
+const last = $state<{ [environment in Environment]?: Route }>({});
+
+/** Where an environment is gone back to. */
+export function hrefOfEnvironment(environment: Environment): string {
+  return hrefOf(last[environment] ?? { screen: "payments" }, environment);
+}
+
+/** Shows a screen of the environment that is shown. */
+export function arrive(route: Route): void {
+  router.route = route;
+  last[shown()] = route;
 }
 
 export function go(route: Route): void {

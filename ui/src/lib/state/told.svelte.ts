@@ -1,4 +1,6 @@
 // A secret that is told once. It belongs to no screen, so that leaving a screen cannot destroy it.
+import { keepApart } from "./environment.svelte";
+
 interface Secret {
   title: string;
   about: string;
@@ -12,3 +14,11 @@ class Told {
 }
 
 export const told = new Told();
+
+keepApart(
+  () => told.secret,
+  (secret) => {
+    told.secret = secret;
+  },
+  () => undefined,
+);

@@ -210,6 +210,7 @@ impl World {
             tip_height: TIP + u32::try_from(self.blocks.len()).unwrap(),
             tip_time: self.blocks.last().map_or(CREATED, |block| block.0),
             has_mempool: self.has_mempool,
+            time_decides: true,
             staff_accepts: self.accepting,
         };
         self.accepting = false;

@@ -6,6 +6,7 @@ use bitcoin::consensus::Params;
 use bitcoin::consensus::encode::deserialize_hex;
 use bitcoin::{Block, BlockHash, CompactTarget, Network};
 use serde_json::{Value, json};
+use tillgate_domain::time::Timestamp;
 
 use super::read::{ChainInfo, MempoolInfo};
 use super::rpc::{Refused, Rpc, call, typed};
@@ -22,8 +23,12 @@ const RETARGET_EVERY: u32 = 2_016;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Synced {
     pub tip: BlockId,
+    /// The lowest block that the node still holds.
+    pub kept_from: u32,
     /// All the work of its blocks.
     pub work: [u8; 32],
+    /// The median time of its last eleven blocks, by the node's word.
+    pub median_time: Option<Timestamp>,
 }
 
 /// What a block must fit.
@@ -59,10 +64,12 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
     if !mempool.loaded {
         return down("the node is loading its mempool".to_owned());
     }
+    let median_time = info.mediantime.map(|time| Timestamp::from_ms(i64::from(time).saturating_mul(1_000)));
     let mut work = [0; 32];
     hex::decode_to_slice(&info.chainwork, &mut work)
         .map_err(|_| ChainDown("the work of the chain that the node names makes no sense".to_owned()))?;
-    Ok(Synced { tip: BlockId { height: info.blocks, hash: info.bestblockhash }, work })
+    let tip = BlockId { height: info.blocks, hash: info.bestblockhash };
+    Ok(Synced { tip, kept_from: info.pruneheight.unwrap_or(0), work, median_time })
 }
 
 /// The header of a block, which must be that block's.
@@ -70,6 +77,26 @@ pub(super) fn header(rpc: &Rpc, block: BlockId) -> Result<Header, ChainDown> {
     let hex: String = rpc.ask(call("getblockheader", json!([block.hash, false])))?;
     let header: Header = deserialize_hex(&hex).map_err(|_| forged(block.height, "its header cannot be read"))?;
     if header.block_hash() == block.hash { Ok(header) } else { Err(forged(block.height, "its header is another's")) }
+}
+
+/// A block's header may name a time that is up to two hours ahead of its own; a day is left besides.
+const BEFORE_SECONDS: i64 = 26 * 3_600;
+
+/// The height of a block whose header's time is well before `at`: found by halving, with some twenty headers.
+pub(super) fn height_before(rpc: &Rpc, at: Timestamp) -> Result<u32, ChainDown> {
+    let until = (at.ms() / 1_000).saturating_sub(BEFORE_SECONDS);
+    let (mut before, mut after) = (0, info(rpc)?.blocks.saturating_add(1));
+    while after.saturating_sub(before) > 1 {
+        let height = before + (after - before) / 2;
+        let hash = hashes(rpc, std::iter::once(height))?.pop().flatten();
+        let hash = hash.ok_or_else(|| ChainDown("the node's chain became shorter: try again".to_owned()))?;
+        if i64::from(header(rpc, BlockId { height, hash })?.time) <= until {
+            before = height;
+        } else {
+            after = height;
+        }
+    }
+    Ok(before)
 }
 
 /// The hashes that the best chain has at these heights; `None` above its end.
@@ -127,7 +154,7 @@ pub(super) fn block(rpc: &Rpc, network: Network, expected: &Expected) -> Result<
 
 /// Whether the difficulty may be this after the one of the block before. Networks where a block may be found without much
 /// work after a pause are let off.
-fn may_follow(network: Network, height: u32, before: CompactTarget, bits: CompactTarget) -> bool {
+pub(in crate::chain) fn may_follow(network: Network, height: u32, before: CompactTarget, bits: CompactTarget) -> bool {
     let params = Params::new(network);
     if params.allow_min_difficulty_blocks && !params.no_pow_retargeting {
         return true;

@@ -15,7 +15,7 @@ const REJECTED: i64 = -26;
 const IN_UTXO_SET: i64 = -27;
 
 /// What stands in refusals because another transaction of the mempool spends the same inputs and is not replaced.
-const OF_CONFLICTS: &[&str] = &[
+pub(in crate::chain) const OF_CONFLICTS: &[&str] = &[
     "txn-mempool-conflict",
     "bad-txns-spends-conflicting-tx",
     "insufficient fee",
@@ -26,10 +26,12 @@ const OF_CONFLICTS: &[&str] = &[
 ];
 
 /// What stands in refusals because it is there already.
-const OF_KNOWN: &[&str] = &["txn-already-in-mempool", "txn-already-known", "txn-same-nonwitness-data-in-mempool"];
+pub(in crate::chain) const OF_KNOWN: &[&str] =
+    &["txn-already-in-mempool", "txn-already-known", "txn-same-nonwitness-data-in-mempool"];
 
 /// What stands in refusals because an input is unknown or spent, of which a node does not say which.
-const OF_INPUTS: &[&str] = &["missing or spent", "missingorspent", "missing inputs", "missing-inputs"];
+pub(in crate::chain) const OF_INPUTS: &[&str] =
+    &["missing or spent", "missingorspent", "missing inputs", "missing-inputs"];
 
 /// Offers transactions one after the other. The answer is about the last, or about the first that was not taken.
 pub(super) fn broadcast(rpc: &Rpc, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
@@ -49,7 +51,7 @@ pub(super) fn broadcast(rpc: &Rpc, package: &[Transaction]) -> Result<Broadcast,
 }
 
 /// What a refusal says of a transaction; one that is none says nothing.
-fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
+pub(in crate::chain) fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
     let says = |words: &[&str]| {
         let message = refused.message.to_ascii_lowercase();
         words.iter().any(|words| message.contains(words))

@@ -12,7 +12,7 @@ use super::mempool::{self, tip_changed};
 use super::rpc::{Rpc, call};
 use super::state::{Facts, State, answer_number};
 use super::token::{BlockId, Token, thin};
-use crate::chain::{ChainDown, LookRequest, Tip, TxFacts, TxPosition, View, WatchList};
+use crate::chain::{ChainDown, Covered, LookRequest, Tip, TxFacts, TxPosition, View, WatchList};
 
 /// Blocks in one answer at most.
 const BLOCKS_MAX: u32 = 100;
@@ -61,7 +61,19 @@ pub(super) fn look(
     let tip = tip(rpc, state, &synced)?;
     let unknown = unknown(state, request.watch, &txs, more);
     let is_new = !txs.is_empty() || !state.fresh_strangers.is_empty() || from_start || more;
-    Ok(View { token: next_token(state, &synced, is_new)?, from_start, more, tip, txs, unknown })
+    Ok(View {
+        token: next_token(state, &synced, is_new)?,
+        from_start,
+        more,
+        tip,
+        seen_height: last.height,
+        median_time: synced.median_time,
+        txs,
+        unknown,
+        covered: Covered::Everything,
+        cold_taken: 0,
+        states: Vec::new(),
+    })
 }
 
 /// Whether what is remembered is what the last answer left, and the node's chain still holds it.
@@ -91,7 +103,11 @@ fn resume(rpc: &Rpc, state: &mut State, request: &LookRequest<'_>, synced: &Sync
     let first = known.as_ref().and_then(|known| known.blocks.first()).map_or(0, |block| block.height);
     let start = match (fork, request.birth_height) {
         (Some(fork), _) => fork.height.saturating_sub(READ_AGAIN).max(first).min(fork.height),
-        (None, Some(birth)) => birth.saturating_sub(BEFORE_BIRTH).min(tip),
+        // No deeper than the node still goes, as long as that is deep enough.
+        (None, Some(birth)) => {
+            let kept = synced.kept_from.saturating_sub(1).min(birth);
+            birth.saturating_sub(BEFORE_BIRTH).max(kept).min(tip)
+        }
         (None, None) => tip,
     };
     let hash = blocks::hashes(rpc, std::iter::once(start))?.pop().flatten().ok_or_else(tip_changed)?;

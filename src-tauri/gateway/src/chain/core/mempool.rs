@@ -87,6 +87,6 @@ pub(super) fn transactions(rpc: &Rpc, txids: &[Txid]) -> Result<BTreeMap<Txid, T
 }
 
 /// The best block is not the one any more at which the look began.
-pub(super) fn tip_changed() -> ChainDown {
+pub(in crate::chain) fn tip_changed() -> ChainDown {
     ChainDown("the best block changed while it was looked at; the next look makes up for it".to_owned())
 }

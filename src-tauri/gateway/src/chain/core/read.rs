@@ -13,9 +13,19 @@ pub(super) struct ChainInfo {
     pub bestblockhash: BlockHash,
     pub initialblockdownload: bool,
     pub chainwork: String,
+    /// Seconds since 1970.
+    #[serde(default)]
+    pub mediantime: Option<u32>,
     /// Of a pruned node.
     #[serde(default)]
     pub pruneheight: Option<u32>,
+}
+
+/// `getnetworkinfo`.
+#[derive(Debug, Deserialize)]
+pub(super) struct NetworkInfo {
+    /// What it tells other nodes that it is: `/Satoshi:30.0.0/`.
+    pub subversion: String,
 }
 
 /// `getmempoolinfo`.

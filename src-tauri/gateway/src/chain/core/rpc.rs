@@ -1,20 +1,15 @@
 //! JSON-RPC over HTTP: one request holds one call or many, has a time to be answered in and a size that its answer may
 //! have. It knows no call's meaning.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Request, Response, StatusCode, Uri};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{self, Client};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
-use rustls::ClientConfig;
-use rustls_platform_verifier::BuilderVerifierExt;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -25,6 +20,7 @@ use zeroize::Zeroizing;
 use super::CoreOptions;
 use super::sign_in::SignIn;
 use crate::chain::ChainDown;
+use crate::machine::outgoing::{self, Outgoing};
 
 /// The time to reach a node.
 const REACHED_WITHIN: Duration = Duration::from_secs(5);
@@ -55,7 +51,7 @@ pub(super) struct Call {
 
 /// A call that the node refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refused {
+pub(in crate::chain) struct Refused {
     pub code: i64,
     /// In its own words, as far as they can be shown.
     pub message: String,
@@ -63,7 +59,7 @@ pub(super) struct Refused {
 
 /// The connection to a node.
 pub(super) struct Rpc {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    client: Client<Outgoing, Full<Bytes>>,
     uri: Uri,
     /// For people.
     host: String,
@@ -109,7 +105,7 @@ pub(super) fn typed<T: DeserializeOwned>(method: &str, result: Value) -> Result<
 
 impl Rpc {
     pub(super) fn new(options: &CoreOptions, runtime: Handle) -> Result<Self, BadUrl> {
-        let CoreOptions { url, sign_in, answered_within, .. } = options.clone();
+        let CoreOptions { url, sign_in, answered_within, proxy, .. } = options.clone();
         let bad = || BadUrl(url.clone());
         let parsed = url::Url::parse(&url).map_err(|_| bad())?;
         let plain = parsed.username().is_empty() && parsed.password().is_none() && parsed.query().is_none();
@@ -117,21 +113,11 @@ impl Rpc {
             parsed.host_str().filter(|_| plain && matches!(parsed.scheme(), "http" | "https")).ok_or_else(bad)?;
         let host = parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let uri: Uri = parsed.as_str().parse().map_err(|_| bad())?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .and_then(BuilderVerifierExt::with_platform_verifier)
-            .map_err(|_| bad())?
-            .with_no_client_auth();
-        let mut connector = HttpConnector::new();
-        connector.enforce_http(false);
-        connector.set_nodelay(true);
-        connector.set_connect_timeout(Some(REACHED_WITHIN));
-        let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
+        let tls = outgoing::tls().map_err(|_| bad())?;
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_FOR)
-            .build(https.wrap_connector(connector));
+            .build(outgoing::unbounded_connector(tls, proxy, REACHED_WITHIN));
         Ok(Self { client, uri, host, sign_in, authorization: Mutex::default(), runtime, answered_within })
     }
 
@@ -195,7 +181,7 @@ impl Rpc {
             let response = self.client.request(request).await.map_err(|error| self.unreached(&error))?;
             let status = response.status();
             let body = self.whole(response).await?;
-            Ok((status, body))
+            Ok::<_, ChainDown>((status, body))
         };
         let (status, body) = self
             .runtime
@@ -235,7 +221,10 @@ impl Rpc {
         while let Some(source) = deepest.source() {
             deepest = source;
         }
-        ChainDown(format!("no connection to the node at {}: {deepest}", self.host))
+        ChainDown(format!(
+            "no connection to the node at {} ({deepest}): start the node, or set backendUrl to where it answers",
+            self.host
+        ))
     }
 
     fn nonsense(&self, what: &str) -> ChainDown {

@@ -54,7 +54,7 @@ pub(super) struct Seen {
 
 /// What is told of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(in crate::chain) struct Facts {
     pub position: TxPosition,
     pub conflict_in_chain: Fact,
     pub conflict_height: Option<u32>,
@@ -88,17 +88,20 @@ impl State {
 }
 
 impl Tracked {
-    /// Every output that it needs, with the transaction that is to spend it: it itself, or an unconfirmed ancestor.
+    /// Every output that it needs, with the transaction that is to spend it: it itself, or an unconfirmed ancestor. A
+    /// block's reward needs none, and a node that is asked about the output of nothing that it names refuses to answer.
     pub(super) fn needs(&self) -> impl Iterator<Item = (OutPoint, Txid)> {
         let own = std::iter::once((self.tx.compute_txid(), &self.tx));
         let line = self.ancestors.iter().map(|(txid, tx)| (*txid, tx));
-        own.chain(line).flat_map(|(txid, tx)| tx.input.iter().map(move |input| (input.previous_output, txid)))
+        let needs =
+            own.chain(line).flat_map(|(txid, tx)| tx.input.iter().map(move |input| (input.previous_output, txid)));
+        needs.filter(|(outpoint, _)| !outpoint.is_null())
     }
 }
 
 impl Facts {
     /// Of a transaction that no other rules out.
-    pub(super) const fn undisputed(position: TxPosition) -> Self {
+    pub(in crate::chain) const fn undisputed(position: TxPosition) -> Self {
         Self {
             position,
             conflict_in_chain: Fact::No,
@@ -111,7 +114,7 @@ impl Facts {
     }
 
     /// Together with the transaction.
-    pub(super) fn of(self, tx: Transaction) -> TxFacts {
+    pub(in crate::chain) fn of(self, tx: Transaction) -> TxFacts {
         let Self {
             position,
             conflict_in_chain,
@@ -135,7 +138,7 @@ impl Facts {
 }
 
 /// In an order in which parents stand before children.
-pub(super) fn parents_first<T>(mut items: BTreeMap<Txid, T>, tx: impl Fn(&T) -> &Transaction) -> Vec<T> {
+pub(in crate::chain) fn parents_first<T>(mut items: BTreeMap<Txid, T>, tx: impl Fn(&T) -> &Transaction) -> Vec<T> {
     let mut ordered = Vec::with_capacity(items.len());
     while let Some(txid) = items.keys().next().copied() {
         // Each is looked at twice: its parents go before it.
@@ -153,7 +156,7 @@ pub(super) fn parents_first<T>(mut items: BTreeMap<Txid, T>, tx: impl Fn(&T) -> 
 }
 
 /// A number that no other answer has, of this program or of one before.
-pub(super) fn answer_number() -> u128 {
+pub(in crate::chain) fn answer_number() -> u128 {
     let [high, low] = [(); 2].map(|()| u128::from(RandomState::new().hash_one(0)));
     high << 64 | low
 }

@@ -5,21 +5,21 @@ use bitcoin::BlockHash;
 use bitcoin::hashes::Hash as _;
 
 /// The form of the token. One of another form is as none.
-const FORM: u8 = 1;
+pub(in crate::chain) const FORM: u8 = 1;
 
 /// So many of the latest blocks are all kept.
 const DENSE: u32 = 8;
 
 /// A block of the best chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BlockId {
+pub(in crate::chain) struct BlockId {
     pub height: u32,
     pub hash: BlockHash,
 }
 
 /// Where a look ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token {
+pub(in crate::chain) struct Token {
     /// Tells this answer from others that end with the same block.
     pub answer: u128,
     /// The work of the best chain that was looked at.
@@ -29,7 +29,7 @@ pub(super) struct Token {
 }
 
 impl Token {
-    pub(super) fn write(&self) -> Vec<u8> {
+    pub(in crate::chain) fn write(&self) -> Vec<u8> {
         let mut bytes = vec![FORM];
         bytes.extend(self.answer.to_be_bytes());
         bytes.extend(self.work);
@@ -41,7 +41,7 @@ impl Token {
     }
 
     /// `None` where it is another backend's.
-    pub(super) fn read(token: &[u8]) -> Option<Self> {
+    pub(in crate::chain) fn read(token: &[u8]) -> Option<Self> {
         let rest = token.strip_prefix(&[FORM])?;
         let (answer, rest) = rest.split_first_chunk()?;
         let (work, rest) = rest.split_first_chunk()?;
@@ -57,12 +57,17 @@ impl Token {
 
 /// Leaves out what is dense far below the last of these blocks. A height that is kept once is kept as long as a reorganisation
 /// may need it: the more powers of two divide it, the longer. The first stays.
-pub(super) fn thin(blocks: &mut Vec<BlockId>) {
-    let (Some(first), Some(last)) = (blocks.first().copied(), blocks.last().copied()) else { return };
+pub(in crate::chain) fn thin(blocks: &mut Vec<BlockId>) {
+    thin_by(blocks, |block| block.height);
+}
+
+/// The same of whatever has a height of its own.
+pub(in crate::chain) fn thin_by<T>(blocks: &mut Vec<T>, height: impl Fn(&T) -> u32) {
+    let (Some(first), Some(last)) = (blocks.first().map(&height), blocks.last().map(&height)) else { return };
     blocks.retain(|block| {
-        let below = last.height.saturating_sub(block.height);
-        let octave = (below / DENSE).checked_ilog2().map_or(0, |octave| octave.saturating_add(1));
-        *block == first || block.height.trailing_zeros() >= octave
+        let height = height(block);
+        let octave = (last.saturating_sub(height) / DENSE).checked_ilog2().map_or(0, |octave| octave.saturating_add(1));
+        height == first || height.trailing_zeros() >= octave
     });
 }
 

@@ -1,13 +1,21 @@
 //! One history through every backend: the same payments, anomalies and payouts stand in the same states after each step.
 
+use std::ops::RangeInclusive;
+
 use bitcoin::Txid;
 use tillgate_domain::id::Id;
 use tillgate_domain::policy::PolicySettings;
+use tillgate_nodes::{Bitcoind, Electrs};
 use tillgate_sandbox::{Pay, Replace, ReplaceTo};
 
 use super::stage::{Backend, Stage};
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
+
+/// How long a payment must be quiet before it is accepted without a confirmation.
+const QUIET_SECONDS: u32 = 300;
+
+const PAST_THE_QUIET_TIME_MS: i64 = 301_000;
 
 /// Half an hour and a bit: a payment's deadline passes.
 const PAST_THE_DEADLINE_MS: i64 = 31 * 60_000;
@@ -174,7 +182,12 @@ impl History {
         match step {
             Step::Payment { at_once } => {
                 let up_to = if at_once { 100 } else { 0 };
-                let policy = PolicySettings { zero_conf_up_to: up_to.into(), ..PolicySettings::default() };
+                // Longer than any step takes on a busy machine: the clock goes on by itself.
+                let policy = PolicySettings {
+                    zero_conf_up_to: up_to.into(),
+                    zero_conf_quiet_seconds: QUIET_SECONDS,
+                    ..PolicySettings::default()
+                };
                 let payment = self.world().payment_under(policy).await;
                 self.payments.push(payment);
                 true
@@ -320,10 +333,10 @@ async fn are_alike(other: Backend, steps: &[Step]) -> Vec<bool> {
     possible
 }
 
-#[tokio::test]
-async fn every_backend_tells_one_story_of_payments_anomalies_and_payouts() {
+/// What happens to a shop in its first week, and more.
+const STORY: &[Step] = {
     use Step::*;
-    let story = [
+    &[
         // Paid at once, in parts, and too much.
         Payment { at_once: false },
         Pay { which: 4, percent: 100, parts: 1 },
@@ -349,7 +362,7 @@ async fn every_backend_tells_one_story_of_payments_anomalies_and_payouts() {
         // Taken off the chain with and without what it held.
         Payment { at_once: true },
         Pay { which: 8, percent: 100, parts: 1 },
-        Pass { ms: 5_000 },
+        Pass { ms: PAST_THE_QUIET_TIME_MS },
         Mine { count: 1, empty: false },
         Reorganise { depth: 1, keep: true },
         Mine { count: 1, empty: false },
@@ -384,12 +397,20 @@ async fn every_backend_tells_one_story_of_payments_anomalies_and_payouts() {
         Reorganise { depth: 3, keep: true },
         Restart,
         Mine { count: 8, empty: false },
-    ];
+    ]
+};
+
+#[tokio::test]
+async fn every_backend_tells_one_story_of_payments_anomalies_and_payouts() {
     for other in Backend::OTHERS {
-        let possible = are_alike(*other, &story).await;
-        let not: Vec<_> = story.iter().enumerate().zip(possible).filter(|(_, possible)| !possible).collect();
-        assert!(not.is_empty(), "not what the story is to tell: {not:?}");
+        tells_the_story(*other).await;
     }
+}
+
+async fn tells_the_story(other: Backend) {
+    let possible = are_alike(other, STORY).await;
+    let not: Vec<_> = STORY.iter().enumerate().zip(possible).filter(|(_, possible)| !possible).collect();
+    assert!(not.is_empty(), "not what the story is to tell: {not:?}");
 }
 
 /// The same numbers for the same seed.
@@ -418,7 +439,9 @@ impl Numbers {
             10 => Step::Evict { which },
             11..=13 => Step::Mine { count: 1 + self.below(3) as u32, empty: self.below(4) == 0 },
             14 => Step::Reorganise { depth, keep },
-            15 => Step::Pass { ms: [5_000, 600_000, PAST_THE_DEADLINE_MS, PAST_THE_GRACE_MS][self.below(4) as usize] },
+            15 => Step::Pass {
+                ms: [PAST_THE_QUIET_TIME_MS, 600_000, PAST_THE_DEADLINE_MS, PAST_THE_GRACE_MS][self.below(4) as usize],
+            },
             16 => Step::PayOut { sats: 50_000 + 10_000 * self.below(10) },
             17 => Step::Bump { which },
             18 => Step::MineFirstVersion { which },
@@ -434,12 +457,42 @@ impl Numbers {
 #[tokio::test]
 async fn every_backend_tells_the_same_of_any_history() {
     for other in Backend::OTHERS {
-        for seed in 1..=3 {
-            let mut numbers = Numbers(seed);
-            let steps: Vec<Step> = (0..30).map(|_| numbers.step()).collect();
-            let possible = are_alike(*other, &steps).await;
-            let count = possible.iter().filter(|possible| **possible).count();
-            assert!(count > steps.len() / 2, "seed {seed}: hardly anything happened");
-        }
+        tells_histories(*other, 1..=3).await;
     }
+}
+
+async fn tells_histories(other: Backend, seeds: RangeInclusive<u64>) {
+    for seed in seeds {
+        let mut numbers = Numbers(seed);
+        let steps: Vec<Step> = (0..30).map(|_| numbers.step()).collect();
+        let possible = are_alike(other, &steps).await;
+        let count = possible.iter().filter(|possible| **possible).count();
+        assert!(count > steps.len() / 2, "seed {seed}: hardly anything happened");
+    }
+}
+
+/// The seeds of histories through real programs: more where `TILLGATE_REAL_HISTORIES` says how many.
+fn real_seeds() -> RangeInclusive<u64> {
+    let count = std::env::var("TILLGATE_REAL_HISTORIES").ok().and_then(|count| count.parse().ok());
+    1..=count.unwrap_or(3)
+}
+
+#[tokio::test]
+async fn a_real_bitcoin_core_tells_the_same_story_and_histories() {
+    if Bitcoind::program().is_none() {
+        println!("not run: BITCOIND_EXE names no Bitcoin Core");
+        return;
+    }
+    tells_the_story(Backend::Bitcoind).await;
+    tells_histories(Backend::Bitcoind, real_seeds()).await;
+}
+
+#[tokio::test]
+async fn a_real_electrum_server_tells_the_same_story_and_histories() {
+    if Bitcoind::program().is_none() || Electrs::program().is_none() {
+        println!("not run: BITCOIND_EXE and ELECTRS_EXE do not name a Bitcoin Core and an electrs");
+        return;
+    }
+    tells_the_story(Backend::Electrs).await;
+    tells_histories(Backend::Electrs, real_seeds()).await;
 }

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::stage::{AT_LEISURE, Backend, Stage, options};
 use crate::chain::core::{CoreChain, SignIn};
-use crate::chain::{Chain, Fact, LookRequest, TxPosition, View, WatchList};
+use crate::chain::{Chain, Fact, LookRequest, TxPosition, View, WatchList, no_scripts};
 use crate::testing::World;
 
 /// Whatever pays these scripts, and the transactions that are not settled.
@@ -39,7 +39,8 @@ impl WatchList for Watched {
 
 fn ask(chain: &dyn Chain, token: Option<&[u8]>, birth_height: Option<u32>, watch: &Watched) -> View {
     // A chain blocks, and its connections live on the runtime of the test.
-    tokio::task::block_in_place(|| chain.look(&LookRequest { token, birth_height, watch })).unwrap()
+    tokio::task::block_in_place(|| chain.look(&LookRequest { token, birth_height, watch, scripts: no_scripts() }))
+        .unwrap()
 }
 
 fn now(world: &World) -> i64 {
@@ -156,10 +157,15 @@ async fn blocks_below_the_wallets_birth_are_not_asked_for_and_a_pruned_one_that_
     assert!(!view.from_start && !view.more && view.txs.is_empty());
     assert_eq!(stage.node().asked("getblock"), 120, "a hundred blocks below the birth, for reorganisations");
     let error = tokio::task::block_in_place(|| {
-        chain.look(&LookRequest { token: None, birth_height: Some(100), watch: &watch })
+        chain.look(&LookRequest { token: None, birth_height: Some(100), watch: &watch, scripts: no_scripts() })
     });
-    assert!(error.unwrap_err().to_string().contains("has pruned block 1,"), "it names the first");
+    assert!(error.unwrap_err().to_string().contains("has pruned block 101,"), "it names the first that is needed");
     assert_eq!(tokio::task::block_in_place(|| chain.first_block()).unwrap(), tip - 150);
+    stage.node().misbehave(CoreFault::Pruned(tip - 30));
+    let asked = stage.node().asked("getblock");
+    let view = ask(chain, None, Some(tip - 20), &watch);
+    assert!(view.from_start && !view.more && view.txs.is_empty());
+    assert_eq!(stage.node().asked("getblock") - asked, 31, "as deep as the node still goes");
 
     // Nothing is forgotten where nobody knows of a birth.
     stage.node().misbehave(None);

@@ -18,7 +18,7 @@ fn parse(line: &str) -> Result<Command, clap::Error> {
     let words = std::iter::once("tillgate").chain(line.split(' '));
     match Tillgate::try_parse_from(words)?.act.meaning() {
         Meaning::Ask(command) => Ok(command),
-        Meaning::Serve(_) => panic!("{line} serves"),
+        Meaning::Serve(_) | Meaning::Restore(_) => panic!("{line} asks nobody"),
     }
 }
 

@@ -1,11 +1,13 @@
 //! Limits, what the wallet holds, and the statement.
 
+use tillgate_domain::words::count;
+
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
 use crate::console::limits::LimitsView;
 use crate::console::statement::{StatementItem, StatementTotal, StatementTotals};
 use crate::console::sums::FiatView;
-use crate::console::wallet::{WalletDescriptorView, WalletInfoView};
+use crate::console::wallet::{RestoreState, RestoreView, RestoredView, WalletDescriptorView, WalletInfoView};
 
 pub(super) fn limits(view: &LimitsView) -> String {
     let worth = |pick: fn(&crate::console::limits::LimitsWorth) -> &FiatView| {
@@ -29,7 +31,54 @@ pub(super) fn wallet(view: &WalletInfoView) -> String {
         ("pending", format!("{} BTC of customers that no block holds yet", view.pending.shown)),
         ("addresses", view.address_type.clone()),
         ("network", view.network.clone()),
+        ("next address", format!("number {}", view.next_index)),
+        (
+            "gap limit",
+            format!(
+                "{} for another wallet's program (the longest run of addresses without a coin is {})",
+                view.gap_limit, view.longest_unused
+            ),
+        ),
+    ]) + &view.restore.as_ref().map(restore).unwrap_or_default()
+}
+
+/// How far a restored wallet has looked.
+pub(super) fn restore(view: &RestoreView) -> String {
+    let blocks = match (view.scanned_height, view.chain_height) {
+        (Some(scanned), Some(tip)) => format!("block {scanned} of {tip}, {} %", view.percent),
+        (Some(scanned), None) => format!("block {scanned}"),
+        (None, _) if view.asked > 0 => {
+            format!("{} were asked about", count(u64::from(view.asked), "address", "addresses"))
+        }
+        (None, _) => format!("it begins above block {}", view.birth_height),
+    };
+    let state = match view.state {
+        RestoreState::Awaited => {
+            "the chain is looked through by `tillgate serve`; until then no address is given and nothing is sent"
+        }
+        RestoreState::Scanning => "the chain is looked through; until it was no address is given and nothing is sent",
+        RestoreState::Stopped => {
+            "its look was stopped: `tillgate wallet restore --continue` lets it go on; no address is given and nothing is sent"
+        }
+        RestoreState::Looked => "the whole chain was looked through",
+    };
+    fields(&[
+        ("restored", state.to_owned()),
+        ("looked up to", blocks),
+        (
+            "found",
+            format!("{} that this database did not know", count(u64::from(view.found), "transaction", "transactions")),
+        ),
+        ("gap", format!("{} addresses in a row without a coin", view.gap)),
     ])
+}
+
+pub(super) fn restored(view: &RestoredView) -> String {
+    match (&view.restore, view.made) {
+        (Some(view), true) => format!("The wallet is there.\n{}", restore(view)),
+        (Some(view), false) => format!("The wallet was there, and is looked for once more.\n{}", restore(view)),
+        (None, _) => "The wallet was there; its words are with the secrets. With --birthday or --gap the chain is looked through once more.\n".to_owned(),
+    }
 }
 
 pub(super) fn descriptors(view: &WalletDescriptorView) -> String {

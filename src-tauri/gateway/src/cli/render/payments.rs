@@ -69,6 +69,7 @@ pub(super) fn payment(view: &PaymentView) -> String {
     rows.extend([
         ("confirmations", format!("{} wanted", item.confirmations_wanted)),
         ("address", view.address.clone()),
+        ("path", view.address_path.clone().unwrap_or_else(|| format!("…/{}", view.address_index))),
         ("page", view.payment_page_url.clone()),
         ("created", item.creation_time.clone()),
         ("expires", item.expiration_time.clone()),

@@ -3,6 +3,7 @@
 use super::payouts::waits_for;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields, plain};
+use crate::console::backend_test::BackendTestView;
 use crate::console::doctor::DoctorView;
 use crate::console::states::WaitCause;
 use crate::console::status::StatusView;
@@ -14,6 +15,15 @@ pub(super) fn doctor(view: &DoctorView) -> String {
         table.row([mark.to_owned(), check.name.clone(), check.message.clone()]);
     }
     table.render("Nothing was checked.") + if view.ok { "All is well.\n" } else { "" }
+}
+
+pub(super) fn servers(view: &BackendTestView) -> String {
+    let mut table = Table::new(&[("", Left), ("server", Left), ("finding", Left)]);
+    for server in &view.servers {
+        let mark = if server.ok { "ok" } else { "!!" };
+        table.row([mark.to_owned(), plain(&server.url), plain(&server.message)]);
+    }
+    table.render("No server was asked.")
 }
 
 pub(super) fn status(view: &StatusView) -> String {
@@ -91,7 +101,9 @@ fn offers(view: &StatusView) -> String {
 
 fn sender(view: &StatusView) -> String {
     match &view.sender_hold {
-        Some(reason) => WaitCause::Hold.at_the_command_line(&format!("HOLDS: {reason}")),
+        Some(reason) => {
+            view.sender_hold_cause.unwrap_or(WaitCause::Hold).at_the_command_line(&format!("HOLDS: {reason}"))
+        }
         None => "ready".to_owned(),
     }
 }

@@ -27,7 +27,8 @@ fn listed_payment(why_invalid: &str) -> Value {
 /// The same payment, whole.
 fn payment_view(why_invalid: &str, still_due: Value, overpaid_by: Value) -> Value {
     let mut view = listed_payment(why_invalid);
-    let rest = json!({"address": "bcrt1q", "exchangeRate": "65000.0000", "paymentAddress": "bitcoin:bcrt1q",
+    let rest = json!({"address": "bcrt1q", "addressIndex": 7, "addressPath": "m/84'/1'/0'/0/7",
+        "exchangeRate": "65000.0000", "paymentAddress": "bitcoin:bcrt1q",
         "paymentPageUrl": "http://127.0.0.1/pay/c80af47a", "stillDue": still_due,
         "overpaidBy": overpaid_by, "differenceWorth": sum("80162500.00", "80,162,500.00"),
         "exchangeRateShown": "65,000", "qrSvg": "", "paymentTime": null,
@@ -83,7 +84,8 @@ fn the_status_tells_of_reversals_and_of_what_shops_do_not_hear() {
         "rates": [{"currency": "USD", "rate": "65000.0000", "fresh": true, "shown": "65,000"}],
         "rateSources": [{"name": "kraken", "answeredAt": "2026-01-12T12:06:02Z", "ageSeconds": 18},
             {"name": "mempool", "error": "the server answered 502"}], "openPayments": 1,
-        "openAnomalies": 4, "waitingNotifications": 9, "hmacKey": true, "sandbox": true, "secrets": "keyring",
+        "openAnomalies": 4, "waitingNotifications": 9, "hmacKey": true, "sandbox": true, "hasWallet": true,
+        "secrets": "keyring",
         "warnings": [], "currencies": ["USD"], "openReversals": 2, "failingNotifications": 5,
         "failingServers": ["a.example", "b.example:8443"], "offersWaiting": 3, "payoutsQueued": 1,
         "senderWaitsFor": "the network asks for 300 sat/vB", "senderWaitCause": "FEES", "senderHold": null, "balance": sum("0.50000000", "0.50000000")});

@@ -16,6 +16,7 @@ use crate::console::states::{ChangeCause, PaymentState, TransactionPosition};
 use crate::console::sums::{Acceptance, FiatView, WhyInvalid};
 use crate::gateway::Gateway;
 use crate::records::qr;
+use crate::store::keychains::Keychain;
 use crate::store::{self, Reader, StoreError};
 
 /// Deliveries shown with one payment; `deliveries list` shows more.
@@ -68,6 +69,10 @@ pub struct PaymentView {
     pub item: PaymentItem,
     /// The address to pay to.
     pub address: String,
+    /// The number of the address in the wallet.
+    pub address_index: u32,
+    /// From the wallet's master key to the address's: `m/84'/0'/0'/0/17`; absent where there is no wallet.
+    pub address_path: Option<String>,
     /// The rate of its arithmetic.
     pub exchange_rate: String,
     /// The BIP21 URI, whole.
@@ -203,6 +208,11 @@ impl PaymentView {
         Ok(Some(Self {
             item: PaymentItem::of(reader, &row)?,
             address: row.address.clone(),
+            address_index: row.derivation_index,
+            address_path: gateway
+                .wallet
+                .get()
+                .map(|wallet| wallet.keychains.path(Keychain::External, row.derivation_index)),
             exchange_rate: payment.rate.format(),
             payment_address: payment_uri(&row.address, payment.amount_sats, &row.label, &row.message),
             payment_page_url: format!("{}/{}", gateway.pages_base(), payment.id),

@@ -8,6 +8,7 @@ use crate::console::states::WaitCause;
 use crate::funds;
 use crate::gateway::{Cause, Gateway};
 use crate::store::payouts::PayoutRow;
+use crate::store::sender_hold::Hold;
 use crate::store::{Reader, StoreError};
 
 /// Why one payout waits, or all do.
@@ -31,7 +32,7 @@ pub(in crate::console) struct Waiting {
 pub(super) struct Queue {
     is_served: bool,
     now: Timestamp,
-    hold: Option<String>,
+    hold: Option<Hold>,
     waiting: Option<Waiting>,
     /// When the next batch is due: so long after the approval that waits longest.
     due_at: Option<Timestamp>,
@@ -55,7 +56,7 @@ impl WaitCause {
             Self::Keyring => Some("`tillgate payouts retry` has it asked at once"),
             Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
             Self::OtherCopy => Some("give it up with `tillgate payouts abandon`, and ask for it anew"),
-            Self::Turn | Self::Coins | Self::Chain | Self::Node | Self::GivenUp | Self::Other => None,
+            Self::Turn | Self::Restored | Self::Coins | Self::Chain | Self::Node | Self::GivenUp | Self::Other => None,
         }
     }
 
@@ -108,7 +109,7 @@ impl Queue {
         Ok(Self {
             is_served: gateway.served.get().is_some(),
             now: gateway.clock.now(),
-            hold: reader.sender_hold()?.map(|hold| hold.reason),
+            hold: reader.sender_hold()?,
             waiting: Waiting::of(gateway, reader)?,
             due_at: reader.oldest_unsent_approval()?.map(|at| at.plus_ms(batch_ms)),
         })
@@ -129,8 +130,8 @@ impl Queue {
             }
             return why(WaitCause::Node, NO_NODE);
         }
-        if let Some(reason) = &self.hold {
-            return why(WaitCause::Hold, &format!("the sender holds: {reason}"));
+        if let Some(hold) = &self.hold {
+            return why(Cause::from(hold.cause).into(), &format!("the sender holds: {}", hold.reason));
         }
         if let Some(why) = self.waiting.as_ref().and_then(|waiting| waiting.concerns(row)) {
             return Some(why);

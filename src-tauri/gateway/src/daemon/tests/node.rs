@@ -93,13 +93,14 @@ async fn a_doctor_names_a_node_that_is_not_synchronised_or_has_pruned_what_is_ne
         (CoreFault::InitialBlockDownload, "is downloading the chain"),
         (CoreFault::HeadersAhead(3), "is catching up"),
         (CoreFault::MempoolLoading, "loading its mempool"),
-        (CoreFault::Pruned(31), "the wallet began at block 30"),
+        (CoreFault::Pruned(32), "the wallet began at block 30"),
     ] {
         node.misbehave(fault.clone());
         let (ok, why) = chain_check(&app).await;
         assert!(!ok && why.contains(words), "{fault:?}: {why}");
     }
-    node.misbehave(CoreFault::Pruned(30));
+    // The block of its birth holds nothing of it.
+    node.misbehave(CoreFault::Pruned(31));
     assert!(chain_check(&app).await.0);
     drop(sandbox);
 }
@@ -134,13 +135,39 @@ async fn a_wallet_stays_on_the_chain_that_it_was_made_for() {
 }
 
 #[tokio::test]
-async fn other_backends_are_refused_with_the_one_that_there_is() {
+async fn a_backend_is_set_with_urls_by_which_it_speaks() {
     let folder = tempfile::tempdir().unwrap();
-    let app = open(folder.path()).await;
-    for name in ["electrum", "esplora"] {
-        let refused = set(&app, "backend", name).await.unwrap_err();
-        assert!(refused.contains("core: this version knows no other"), "{refused}");
+    let app = super::super::open(on_regtest(folder.path())).await.unwrap();
+    assert!(set(&app, "backend", "bitcoind").await.unwrap_err().contains("core, electrum or esplora"));
+    let refused = set(&app, "backendUrl", "ssl://electrum.example:50002").await.unwrap_err();
+    assert!(refused.contains("backend is core"), "{refused}");
+    set(&app, "backend", "electrum").await.unwrap();
+    let shown = set(&app, "backendUrl", "ssl://Electrum.example:50002, tcp://127.0.0.1:50001").await.unwrap();
+    assert_eq!(shown["value"], "ssl://electrum.example:50002,tcp://127.0.0.1:50001");
+    let refused = set(&app, "backend", "core").await.unwrap_err();
+    assert!(refused.contains("set backendUrl"), "{refused}");
+    for wrong in
+        ["ssl://electrum.example", "ssl://user@electrum.example:1", "ssl://electrum.example:50002/x", "ftp://x:1"]
+    {
+        assert!(set(&app, "backendUrl", wrong).await.is_err(), "{wrong}");
     }
+    let fingerprint = "AB:".repeat(31) + "AB";
+    let shown = set(&app, "backendCertificate", &fingerprint).await.unwrap();
+    assert_eq!(shown["value"], "ab".repeat(32));
+    assert!(set(&app, "backendCertificate", "ab").await.is_err());
+}
+
+#[tokio::test]
+async fn where_one_node_is_silent_the_next_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sandbox, node) = start_node(folder.path());
+    let app = super::super::open(on_regtest(folder.path())).await.unwrap();
+    // Nobody listens at port 1.
+    set(&app, "backendUrl", &format!("http://127.0.0.1:1,{}", node.url())).await.unwrap();
+    set(&app, "backendCookieFile", node.cookie_file().to_str().unwrap()).await.unwrap();
+    app.watcher.look().await.unwrap();
+    assert_eq!(app.gateway.last_look.status().tip.unwrap().height, sandbox.tip().unwrap().height);
+    assert!(chain_check(&app).await.0);
 }
 
 #[tokio::test]
@@ -169,5 +196,5 @@ async fn production_starts_without_wallet_and_backend_and_takes_no_payment() {
         ..Draft::default()
     };
     let refused = create(&app.gateway, author, draft, None).await.map(|_| ()).unwrap_err();
-    assert!(matches!(refused, CreateError::WalletNotReady), "{refused}");
+    assert!(matches!(refused, CreateError::WalletNotReady(_)), "{refused}");
 }

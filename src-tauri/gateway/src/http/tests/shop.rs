@@ -1,13 +1,12 @@
 //! A shop's program: a served gateway, an API key, and a client.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bitcoin::Network;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -18,11 +17,8 @@ use tokio_util::sync::CancellationToken;
 use crate::access::api_keys::{ApiKeys, KeyRequest};
 use crate::http::{Http, Limits, Surface, serve};
 use crate::machine::entropy::SystemEntropy;
-use crate::machine::secrets::{Purpose, Secret, SecretError, SecretStore};
-use crate::settings::AddressType;
 use crate::store::notify_hosts::NotifyHosts;
 use crate::testing::World;
-use crate::wallet::Wallet;
 
 pub const NEW: &str = "/v2/payments/new";
 
@@ -82,29 +78,8 @@ impl Answer {
 }
 
 /// A secret in memory.
-#[derive(Default)]
-struct Memory(Mutex<Option<Secret>>);
-
-impl SecretStore for Memory {
-    fn get(&self, _: Purpose) -> Result<Option<Secret>, SecretError> {
-        Ok(self.0.lock().unwrap().clone())
-    }
-
-    fn set(&self, _: Purpose, secret: &Secret) -> Result<(), SecretError> {
-        *self.0.lock().unwrap() = Some(secret.clone());
-        Ok(())
-    }
-
-    fn describe(&self) -> String {
-        "memory".to_owned()
-    }
-}
-
 pub async fn make_wallet(world: &World) {
-    let store = &world.gateway.store;
-    let wallet =
-        Wallet::create(store, &Memory::default(), &SystemEntropy, Network::Regtest, AddressType::Bip84).await.unwrap();
-    assert!(world.gateway.wallet.set(Arc::new(wallet)).is_ok());
+    world.make_wallet().await;
 }
 
 pub async fn make_key(keys: &Arc<ApiKeys>, name: &str, permissions: &str, url_optional: bool) -> String {

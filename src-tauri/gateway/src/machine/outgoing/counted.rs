@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use hyper::Uri;
 use hyper_util::client::legacy::connect::dns::GaiResolver;
@@ -19,13 +20,13 @@ use tower::{Service, ServiceExt as _};
 
 use super::proxy::{Proxy, ProxyError};
 
-/// Bytes of any kind that are read in one attempt.
+/// Bytes of any kind that are read in one attempt, unless somebody says otherwise.
 pub(crate) const BYTES_MAX: usize = 256 * 1_024;
 
-/// A server sent more than is read of it.
+/// A server sent more than the bytes that are read of it.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
-#[error("the server sent more than 256 KiB")]
-pub(crate) struct TooMuch;
+#[error("the server sent more than {} KiB", .0 / 1_024)]
+pub(crate) struct TooMuch(pub(super) usize);
 
 /// A server's name has no address.
 #[derive(Debug, thiserror::Error)]
@@ -36,16 +37,19 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// How many more bytes may be read over a connection in this attempt.
 #[derive(Debug, Clone)]
-pub(crate) struct Budget(Arc<AtomicUsize>);
+pub(crate) struct Budget {
+    left: Arc<AtomicUsize>,
+    whole: usize,
+}
 
 impl Budget {
-    fn full() -> Self {
-        Self(Arc::new(AtomicUsize::new(BYTES_MAX)))
+    fn full(whole: usize) -> Self {
+        Self { left: Arc::new(AtomicUsize::new(whole)), whole }
     }
 
     /// An attempt ended with a whole answer: the next over this connection has the whole budget again.
     pub(crate) fn refill(&self) {
-        self.0.store(BYTES_MAX, Ordering::Relaxed);
+        self.left.store(self.whole, Ordering::Relaxed);
     }
 }
 
@@ -58,16 +62,25 @@ pub(crate) struct Connector {
     http: HttpConnector<Resolver>,
     /// Where one is given, no other name is resolved and no other address connected to.
     proxy: Option<Proxy>,
+    /// Bytes that are read in one attempt.
+    bytes_max: usize,
 }
 
 impl Connector {
-    pub(super) fn new(proxy: Option<Proxy>) -> Self {
+    /// One over whose connections as much is read as there comes.
+    pub(super) fn unbounded(proxy: Option<Proxy>, reached_within: Duration) -> Self {
+        let mut connector = Self::new(proxy, usize::MAX);
+        connector.http.set_connect_timeout(Some(reached_within));
+        connector
+    }
+
+    pub(super) fn new(proxy: Option<Proxy>, bytes_max: usize) -> Self {
         let resolver = GaiResolver::new().map_err(NoSuchName as fn(io::Error) -> NoSuchName);
         let mut http = HttpConnector::new_with_resolver(resolver);
         // TLS comes on top.
         http.enforce_http(false);
         http.set_nodelay(true);
-        Self { http, proxy }
+        Self { http, proxy, bytes_max }
     }
 }
 
@@ -81,20 +94,21 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
+        let bytes_max = self.bytes_max;
         let Some(proxy) = self.proxy.clone() else {
             let connecting = self.http.call(uri);
-            return Box::pin(async move { Ok(counted(connecting.await?.into_inner())) });
+            return Box::pin(async move { Ok(counted(connecting.await?.into_inner(), bytes_max)) });
         };
         let connecting = proxy.uri().map(|uri| self.http.call(uri));
         Box::pin(async move {
             let stream = connecting?.await.map_err(|error| ProxyError::unreachable(&proxy, error))?.into_inner();
-            Ok(counted(proxy.through(stream, &uri).await?))
+            Ok(counted(proxy.through(stream, &uri).await?, bytes_max))
         })
     }
 }
 
-fn counted(stream: TcpStream) -> TokioIo<Counted> {
-    TokioIo::new(Counted { stream, budget: Budget::full() })
+fn counted(stream: TcpStream, bytes_max: usize) -> TokioIo<Counted> {
+    TokioIo::new(Counted { stream, budget: Budget::full(bytes_max) })
 }
 
 /// A connection that counts what is read over it.
@@ -111,14 +125,14 @@ impl Connection for Counted {
 
 impl AsyncRead for Counted {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if self.budget.0.load(Ordering::Relaxed) == 0 {
-            return Poll::Ready(Err(io::Error::other(TooMuch)));
+        if self.budget.left.load(Ordering::Relaxed) == 0 {
+            return Poll::Ready(Err(io::Error::other(TooMuch(self.budget.whole))));
         }
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
         let read = buffer.filled().len() - before;
         let _ =
-            self.budget.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(read)));
+            self.budget.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(read)));
         Poll::Ready(Ok(()))
     }
 }

@@ -33,8 +33,8 @@ pub(crate) fn sentence(error: &legacy::Error, url: &str) -> String {
             if let Some(tls) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
                 return format!("no secure connection to {host}: {tls}");
             }
-            if inner.is_some_and(|inner| inner.is::<TooMuch>()) {
-                return "the server sent more than 256 KiB without coming to an answer".to_owned();
+            if let Some(too_much) = inner.and_then(|inner| inner.downcast_ref::<TooMuch>()) {
+                return format!("{too_much} without coming to an answer");
             }
             io = inner.and_then(|inner| inner.downcast_ref());
         }

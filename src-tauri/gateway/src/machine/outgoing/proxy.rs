@@ -35,7 +35,7 @@ pub struct NotAProxy;
 
 /// What a proxy has against a connection.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ProxyError {
+pub(crate) enum ProxyError {
     /// It is not there.
     #[error("the proxy {proxy} cannot be reached: {why}")]
     Unreachable {
@@ -72,6 +72,11 @@ impl ProxyError {
 }
 
 impl Proxy {
+    /// Its host and its port.
+    pub(super) fn address(&self) -> (&str, u16) {
+        (&self.host, self.port)
+    }
+
     /// Where to connect to.
     pub(super) fn uri(&self) -> Result<Uri, ProxyError> {
         format!("http://{}:{}", self.host, self.port).parse().map_err(|_| ProxyError::Name)

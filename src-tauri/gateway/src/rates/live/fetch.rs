@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Bytes;
-use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, AGE, CONTENT_ENCODING, DATE, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT,
-};
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, AGE, CONTENT_ENCODING, HeaderValue, USER_AGENT};
 use hyper::{HeaderMap, Request, StatusCode};
 use hyper_util::client::legacy;
 use hyper_util::rt::TokioExecutor;
@@ -18,8 +16,7 @@ use tillgate_domain::time::Timestamp;
 use tokio::time::timeout;
 
 use super::answer::Unreadable;
-use crate::machine::clock::machine_now;
-use crate::machine::outgoing::{self, Proxy, TooMuch, sentence};
+use crate::machine::outgoing::{self, Proxy, TooMuch, date, retry_after_ms, sentence, text};
 use crate::rates::Failed;
 
 /// A cache that says an answer is older than a day is believed as if it had said a day: stale either way.
@@ -119,29 +116,9 @@ fn check(status: StatusCode, headers: &HeaderMap) -> Result<(), Failed> {
     }
 }
 
-/// How long the server wants to be left alone: seconds, or a date by its own clock.
-fn retry_after_ms(headers: &HeaderMap) -> Option<i64> {
-    let text = text(headers, RETRY_AFTER)?;
-    if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // Too many digits for a number are a long time.
-        return Some(text.parse::<i64>().unwrap_or(i64::MAX).saturating_mul(1_000));
-    }
-    let until = Timestamp::parse_http_date(text).ok()?;
-    let from = date(headers).unwrap_or_else(machine_now);
-    Some(until.ms().saturating_sub(from.ms()).max(0))
-}
-
-fn date(headers: &HeaderMap) -> Option<Timestamp> {
-    Timestamp::parse_http_date(text(headers, DATE)?).ok()
-}
-
 fn cached_ms(headers: &HeaderMap) -> i64 {
     let seconds = text(headers, AGE).map(|text| text.parse::<u32>().map_or(CACHED_MAX_S, i64::from));
     seconds.unwrap_or(0).min(CACHED_MAX_S).saturating_mul(1_000)
-}
-
-fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
-    headers.get(name)?.to_str().ok().map(str::trim).filter(|text| !text.is_empty())
 }
 
 /// Why an answer ended before its end.

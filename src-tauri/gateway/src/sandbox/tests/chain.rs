@@ -12,7 +12,7 @@ use bitcoin::{
 };
 
 use super::*;
-use crate::chain::{Broadcast, Chain, ChainDown, Fact, Identity, LookRequest, Tip, View, WatchList};
+use crate::chain::{Broadcast, Chain, ChainDown, Fact, Identity, LookRequest, Sees, Tip, View, WatchList, no_scripts};
 
 /// Whoever wants to may spend it.
 fn anybodys() -> ScriptBuf {
@@ -146,7 +146,7 @@ async fn each_fault_answers_a_broadcast_of_the_gateway_in_its_own_way_and_none_t
 #[tokio::test]
 async fn the_estimate_is_what_the_fault_says_until_null_restores_it() {
     let world = World::new().await;
-    let estimate = |world: &World| world.gateway.chain.fee_rate(6).unwrap();
+    let estimate = |world: &World| world.gateway.chain.fee_rate(6).unwrap().unwrap();
     assert_eq!(estimate(&world), FeeRate::from_sat_per_vb(2).unwrap());
     fault(&world, json!({"feeRate": 321})).await;
     assert_eq!(estimate(&world), FeeRate::from_sat_per_vb(321).unwrap());
@@ -257,12 +257,16 @@ impl Chain for Counted {
         self.chain.broadcast(package)
     }
 
-    fn fee_rate(&self, blocks: u16) -> Result<FeeRate, ChainDown> {
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
         self.chain.fee_rate(blocks)
     }
 
     fn has_mempool(&self) -> bool {
         self.chain.has_mempool()
+    }
+
+    fn sees(&self) -> Sees {
+        self.chain.sees()
     }
 }
 
@@ -315,7 +319,8 @@ async fn the_chain_port_tells_the_height_of_a_conflict_and_when_it_is_gone() {
     broadcast(&world, std::slice::from_ref(&ours)).unwrap();
     let mut token = None;
     let mut told = || {
-        let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &Everything };
+        let request =
+            LookRequest { token: token.as_deref(), birth_height: None, watch: &Everything, scripts: no_scripts() };
         let view = world.gateway.chain.look(&request).unwrap();
         let facts = view.txs.into_iter().find(|facts| facts.tx == ours).expect("it is among the changes");
         token = Some(view.token);

@@ -46,7 +46,7 @@ pub(crate) fn may_abandon(reader: &Reader<'_>, payout: &PayoutRow) -> Result<(),
 }
 
 pub(super) fn may_sign(reader: &Reader<'_>) -> Result<(), ReplaceError> {
-    reader.sender_hold()?.map_or(Ok(()), |hold| Err(ReplaceError::Held(hold.reason)))
+    reader.sender_hold()?.map_or(Ok(()), |hold| Err(hold.into()))
 }
 
 pub(super) fn bump_target(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Target, ReplaceError> {

@@ -13,7 +13,7 @@ use crate::payouts::{Approver, approve};
 use crate::testing::World;
 
 /// The database's files at one moment.
-struct Copy(TempDir);
+pub(super) struct Copy(TempDir);
 
 fn database_files(folder: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(folder.join("test")).unwrap().map(|entry| entry.unwrap().path());
@@ -21,7 +21,7 @@ fn database_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Stops the gateway, copies its database, and starts it again.
-async fn copied(world: World) -> (World, Copy) {
+pub(super) async fn copied(world: World) -> (World, Copy) {
     let (gateway, folder) = world.into_gateway();
     drop(gateway);
     let copy = tempfile::tempdir().unwrap();
@@ -33,16 +33,21 @@ async fn copied(world: World) -> (World, Copy) {
 
 /// Stops the gateway, puts the copy back, and starts it.
 async fn put_back(world: World, copy: Copy) -> World {
+    World::in_folder(put_beside(world, copy)).await
+}
+
+/// Stops the gateway and puts the copy back, beside the chain as it is.
+pub(super) fn put_beside(world: World, copy: Copy) -> TempDir {
     let (gateway, folder) = world.into_gateway();
     drop(gateway);
     database_files(folder.path()).into_iter().for_each(|file| fs::remove_file(file).unwrap());
     for file in fs::read_dir(copy.0.path()).unwrap().map(|entry| entry.unwrap().path()) {
         fs::copy(&file, folder.path().join("test").join(file.file_name().unwrap())).unwrap();
     }
-    World::in_folder(folder).await
+    folder
 }
 
-async fn customer_pays_coin(world: &World) {
+pub(super) async fn customer_pays_coin(world: &World) {
     let payment = world.payment_to_wallet().await;
     world.customer_pays(&payment, 1_000_000);
     world.mine(2).await;

@@ -7,7 +7,7 @@ use bitcoin::{FeeRate, Transaction};
 use tillgate_domain::payout::PayoutState;
 
 use super::support::world_with_coins;
-use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Tip, View};
+use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View};
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -36,13 +36,17 @@ impl Chain for Slow {
         self.chain.broadcast(package)
     }
 
-    fn fee_rate(&self, _: u16) -> Result<FeeRate, ChainDown> {
+    fn fee_rate(&self, _: u16) -> Result<Option<FeeRate>, ChainDown> {
         self.clock_offset_ms.fetch_add(self.takes_ms.swap(0, Ordering::SeqCst), Ordering::SeqCst);
-        Ok(FeeRate::from_sat_per_vb_u32(5_000))
+        Ok(Some(FeeRate::from_sat_per_vb_u32(5_000)))
     }
 
     fn has_mempool(&self) -> bool {
         self.chain.has_mempool()
+    }
+
+    fn sees(&self) -> Sees {
+        self.chain.sees()
     }
 }
 

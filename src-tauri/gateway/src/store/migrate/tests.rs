@@ -1,5 +1,7 @@
 //! Files of older schemas, of newer ones, and of others.
 
+mod every_schema;
+
 use rusqlite::Connection;
 use tillgate_domain::receipt::Position;
 use tillgate_domain::time::Timestamp;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use bitcoin::constants::genesis_block;
 use bitcoin::{FeeRate, Network, Transaction};
 use rust_decimal::Decimal;
-use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
+use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
 use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{Replace, ReplaceTo};
 
 use super::watched;
-use crate::chain::{Broadcast, Chain, ChainDown, Fact, Identity, LookRequest, Tip, TxFacts, View};
-use crate::testing::World;
+use crate::chain::{Broadcast, Chain, ChainDown, Fact, Identity, LookRequest, Sees, Tip, TxFacts, View};
+use crate::testing::{HALF_AN_HOUR_MS, World};
 
 /// The sandbox's chain as a lesser backend shows it.
 struct Other {
@@ -50,12 +50,16 @@ impl Chain for Other {
         self.chain.broadcast(package)
     }
 
-    fn fee_rate(&self, blocks: u16) -> Result<FeeRate, ChainDown> {
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
         self.chain.fee_rate(blocks)
     }
 
     fn has_mempool(&self) -> bool {
         self.chain.has_mempool()
+    }
+
+    fn sees(&self) -> Sees {
+        self.chain.sees()
     }
 }
 
@@ -131,4 +135,33 @@ async fn coins_of_a_chain_that_is_gone_are_missing_and_what_is_paid_on_the_new_o
     let told = watched(&world).begun_anew_at;
     world.pass_ms(3_600_000).await;
     assert_eq!(watched(&world).begun_anew_at, told, "a restart is no other chain");
+}
+
+#[tokio::test]
+async fn a_clock_that_no_block_confirms_closes_a_payment_by_the_blocks_or_a_day_late() {
+    for blocks_come in [true, false] {
+        let world = World::opened(tempfile::tempdir().unwrap()).await;
+        let world = world.with_chain(|chain| Arc::new(Other { chain, is_blind: false, genesis: Network::Signet }));
+        world.sandbox().mine(1, true, world.now_ms()).unwrap();
+        world.look().await;
+        assert_eq!(world.gateway.last_look.status().clock_warning(), None);
+        let (payment, paid) = (world.payment().await, world.payment().await);
+        // The machine wakes, and its clock says that more than an hour has passed.
+        world.advance_clock_ms(70 * 60_000);
+        world.look().await;
+        assert_eq!(world.state(&payment), New);
+        assert!(world.gateway.last_look.status().clock_warning().unwrap().contains("set it right"));
+        world.pay(&paid, paid.payment.amount_sats).await;
+        assert_eq!((world.state(&payment), world.state(&paid)), (New, Unconfirmed), "coins count all the same");
+        if blocks_come {
+            world.sandbox().mine(1, true, world.now_ms()).unwrap();
+            world.look().await;
+            assert_eq!(world.gateway.last_look.status().clock_warning(), None);
+        } else {
+            world.pass_ms(22 * 2 * HALF_AN_HOUR_MS).await;
+            assert_eq!(world.state(&payment), New);
+            world.pass_ms(2 * 2 * HALF_AN_HOUR_MS).await;
+        }
+        assert_eq!(world.state(&payment), Expired, "{blocks_come}");
+    }
 }

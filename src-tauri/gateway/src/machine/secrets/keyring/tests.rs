@@ -98,3 +98,44 @@ fn under_a_locked_keyring() {
     let sandbox = open(&SecretsLocation::Keyring, Environment::Test, &installation, folder.path()).unwrap();
     assert!(sandbox.describe().contains("secrets.json"), "{}", sandbox.describe());
 }
+
+#[test]
+fn what_happens_to_a_keyring_behind_our_back_shows_at_the_next_call() {
+    passes(WITH_KEYRING, "under_a_keyring_that_changes");
+}
+
+/// Asks the keyring's daemon something over D-Bus, as any program of the session may.
+fn dbus(method: &str, argument: &str) {
+    let sent = Command::new("dbus-send")
+        .args(["--session", "--print-reply", "--dest=org.freedesktop.secrets", "/org/freedesktop/secrets"])
+        .args([format!("org.freedesktop.Secret.Service.{method}"), argument.to_owned()])
+        .output()
+        .unwrap();
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+}
+
+#[test]
+#[ignore = "run by what_happens_to_a_keyring_behind_our_back_shows_at_the_next_call, which starts a keyring for it"]
+fn under_a_keyring_that_changes() {
+    let (ours, folder) = (Id::from_bytes([1; 20]), tempfile::tempdir().unwrap());
+    let opened = || open(&SecretsLocation::Keyring, Environment::Production, &ours, folder.path());
+    let store = opened().unwrap();
+    let words = || store.get(Purpose::WalletMnemonic).unwrap().map(|words| words.reveal().to_owned());
+    store.set(Purpose::WalletMnemonic, &Secret::new("our words".to_owned())).unwrap();
+    let behind = Keyring::new(&ours, Environment::Production);
+
+    behind.set(Purpose::WalletMnemonic, &Secret::new("other words".to_owned())).unwrap();
+    assert_eq!(words().as_deref(), Some("other words"), "what was read before is not believed");
+    behind.with_entry(Purpose::WalletMnemonic.as_str(), |entry| entry.delete_credential()).unwrap();
+    assert_eq!(words(), None);
+    assert!(opened().is_ok(), "a missing entry is no missing keyring");
+    store.set(Purpose::WalletMnemonic, &Secret::new("our words".to_owned())).unwrap();
+
+    dbus("Lock", "array:objpath:/org/freedesktop/secrets/collection/login");
+    let refusal = store.get(Purpose::WalletMnemonic).unwrap_err().to_string();
+    assert!(refusal.contains("locked") && !refusal.contains("words"), "{refusal}");
+    let refusal = store.set(Purpose::HmacKeys, &Secret::new("keys".to_owned())).unwrap_err().to_string();
+    assert!(!refusal.contains("keys\""), "{refusal}");
+    let refusal = opened().err().unwrap().to_string();
+    assert!(refusal.contains("lie in the OS keyring"), "production does not start: {refusal}");
+}

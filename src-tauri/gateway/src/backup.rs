@@ -1,0 +1,164 @@
+//! Backups: one file, sealed with a passphrase, with all that makes this environment's gateway again on a bare machine: the
+//! database, the secrets, on the sandbox its chain. Makes them, while the gateway runs and each night; checks them; restores
+//! them. What lies in the clear meanwhile never leaves the environment's own folder.
+
+mod contents;
+mod examine;
+mod key;
+mod make;
+mod nightly;
+mod place;
+mod restore;
+mod schedule;
+mod sealed;
+#[cfg(test)]
+mod tests;
+mod tidy;
+mod verify;
+
+pub(crate) use make::{KeySource, Place, make, set_passphrase};
+pub(crate) use nightly::{due_at, run, trouble};
+pub(crate) use restore::{Restore, Restored, check_free, restore};
+pub(crate) use verify::verify;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::chain::open::BackendError;
+use crate::machine::data_dir::DataDirError;
+use crate::machine::entropy::NoEntropy;
+use crate::machine::environment::Environment;
+use crate::machine::secrets::SecretError;
+use crate::store::StoreError;
+use crate::wallet::WalletError;
+
+/// Why a backup was not made, is not good, or was not restored; each is a sentence with the remedy.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BackupError {
+    /// Guessing must cost more than it brings.
+    #[error("the passphrase of a backup must have at least {0} characters")]
+    ShortPassphrase(usize),
+    /// Nobody gave one, and none is stored.
+    #[error("backups without a passphrase need the stored one: `tillgate backup --set-passphrase`")]
+    NoPassphrase,
+    /// It was made with another passphrase than the stored one.
+    #[error("the backup was made with another passphrase than the one that is stored: give it")]
+    OtherKey,
+    /// What was stored is unreadable.
+    #[error("the stored key of backups is unreadable: set it anew with `tillgate backup --set-passphrase`")]
+    BadStoredKey,
+    /// The memory-hard function failed.
+    #[error("no key could be made of the passphrase: {0}")]
+    Key(String),
+    /// It opens nothing.
+    #[error("the backup does not open: the passphrase is wrong, or the file was changed")]
+    WrongPassphrase,
+    /// It was changed or cut after the beginning.
+    #[error("the backup is damaged: it was changed or cut, and nothing of it is used; take another one")]
+    Damaged,
+    /// Something else.
+    #[error("this is not a backup of Tillgate: name the right file")]
+    NotABackup,
+    /// A newer program wrote it.
+    #[error("the backup has a form that this program does not know: install the newer Tillgate")]
+    NewerForm,
+    /// It would stop the machine.
+    #[error("the backup asks for more memory or time than any of Tillgate's does: it was changed")]
+    Greedy,
+    /// It is of the other environment.
+    #[error("the backup is of the environment {found}, not of {wanted}: say --environment {found}")]
+    OtherEnvironment { found: Environment, wanted: Environment },
+    /// The words open another wallet than the database has, in a backup or before one is made.
+    #[error(
+        "the wallet's words do not fit its database, and its coins could not be spent: put the right words back, or take another backup"
+    )]
+    OtherWords,
+    /// The wallet's words are not there.
+    #[error("the wallet's words are missing: a backup without them could not spend its coins; restore them first")]
+    NoWords,
+    /// The key that signs notifications is not there.
+    #[error("the key that signs notifications is missing: make a new one first (tillgate hmac-key rotate)")]
+    NoHmacKey,
+    /// It would restore another wallet.
+    #[error("the backup is of another wallet than this installation's: it would not restore this one")]
+    OtherWallet,
+    /// There is nothing to compare with.
+    #[error("this installation has no wallet yet that a backup could restore")]
+    NoWallet,
+    /// Its database is damaged.
+    #[error("the database in the backup is damaged ({0}): take another one")]
+    DamagedDatabase(String),
+    /// The database that is to be saved is damaged.
+    #[error("the database is damaged ({0}), and no backup is made of it: restore the last good one")]
+    DamagedSource(String),
+    /// Nothing is written over.
+    #[error("{} exists, and a backup writes over nothing: name another file", .0.display())]
+    Exists(PathBuf),
+    /// It must be readable as text, or the database could not name it.
+    #[error("the path {} is not text in UTF-8: name another one", .0.display())]
+    NotText(PathBuf),
+    /// It is no absolute path of a file.
+    #[error("{} is not the absolute path of a file", .0.display())]
+    NotAFile(PathBuf),
+    /// The folder of nightly backups is not set.
+    #[error("no folder for backups is set: name a file, or set one with `tillgate settings set backupFolder FOLDER`")]
+    NoFolder,
+    /// Too little room for it.
+    #[error("a backup needs {needed_mb} MB on the disk of {folder}, and {free_mb} MB are free: make room")]
+    NoRoom { folder: PathBuf, needed_mb: u64, free_mb: u64 },
+    /// The environment is there already.
+    #[error(
+        "{} holds this environment already, and a restore writes over nothing: name another --data-dir, or move that folder away", .0.display()
+    )]
+    Occupied(PathBuf),
+    /// It was broken off.
+    #[error("the backup was broken off: the gateway stops")]
+    BrokenOff,
+    /// Another backup is made or checked at this moment.
+    #[error("another backup is being made or checked: try again when it is done")]
+    Busy,
+    /// A file operation failed.
+    #[error("{action} {} failed: {source}", path.display())]
+    File { action: &'static str, path: PathBuf, source: io::Error },
+    /// The sealed stream failed.
+    #[error("{action} failed: {source}")]
+    Stream { action: &'static str, source: io::Error },
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error(transparent)]
+    Wallet(#[from] WalletError),
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    #[error(transparent)]
+    Entropy(#[from] NoEntropy),
+    /// A blocking step ended unexpectedly.
+    #[error("the backup failed unexpectedly: see the log")]
+    Panicked,
+}
+
+impl BackupError {
+    /// What a sealed stream refused is told as it is.
+    fn reading(error: io::Error) -> Self {
+        match error.downcast::<Self>() {
+            Ok(refused) => refused,
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Self::Damaged,
+            Err(source) => Self::Stream { action: "reading the backup", source },
+        }
+    }
+
+    fn writing(error: io::Error) -> Self {
+        match error.downcast::<Self>() {
+            Ok(refused) => refused,
+            Err(source) => Self::Stream { action: "writing the backup", source },
+        }
+    }
+
+    fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::File { action, path, source }
+    }
+}

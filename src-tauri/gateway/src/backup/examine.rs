@@ -1,0 +1,143 @@
+//! What a sealed file holds: opened with its key, read through, unpacked, and looked at before anything rests on it.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use bitcoin::Network;
+use tillgate_sandbox::Sandbox;
+
+use super::BackupError;
+use super::contents::{self, DATABASE, Manifest, SANDBOX, Secrets};
+use super::key::{BackupKey, KeyRecipe};
+use super::sealed::{Closed, FileId};
+use crate::chain::open::BackendError;
+use crate::machine::clock::machine_now;
+use crate::machine::environment::Environment;
+use crate::machine::secrets::{Purpose, Secret};
+use crate::notifications::holds_key;
+use crate::store::copy::{damage_of_copy, migrate_copy, read_copy};
+use crate::store::keychains::Keychain;
+use crate::store::{Reader, StoreError};
+use crate::wallet::{Descriptors, PublicKeychains};
+
+/// Asked between two pieces of work; no breaks it off.
+pub(super) type GoesOn<'a> = &'a dyn Fn() -> bool;
+
+/// A sealed file, with the key that opens it.
+pub(super) struct SealedFile<'a> {
+    path: &'a Path,
+    key: BackupKey,
+    pub(super) file_id: FileId,
+}
+
+impl<'a> SealedFile<'a> {
+    /// Finds the key of a file; that it is the right one shows when it is opened.
+    pub(super) fn with_key(
+        path: &'a Path,
+        key: impl FnOnce(&KeyRecipe) -> Result<BackupKey, BackupError>,
+    ) -> Result<Self, BackupError> {
+        let closed = closed(path)?;
+        Ok(Self { path, key: key(&closed.recipe)?, file_id: closed.file_id })
+    }
+
+    /// Reads all of it and keeps nothing but what there is.
+    pub(super) fn read_through(&self, goes_on: GoesOn<'_>) -> Result<Manifest, BackupError> {
+        let mut content = closed(self.path)?.open(&self.key);
+        let (manifest, _secrets) = contents::read_head(&mut content)?;
+        manifest.files.iter().try_for_each(|part| contents::skip(&mut content, part, goes_on))?;
+        contents::ends(&mut content)?;
+        Ok(manifest)
+    }
+
+    /// Unpacks the databases into `folder`.
+    pub(super) fn unpack(&self, folder: &Path, goes_on: GoesOn<'_>) -> Result<(Manifest, Secrets), BackupError> {
+        let mut content = closed(self.path)?.open(&self.key);
+        let (manifest, secrets) = contents::read_head(&mut content)?;
+        manifest.files.iter().try_for_each(|part| contents::unpack(&mut content, part, folder, goes_on))?;
+        contents::ends(&mut content)?;
+        Ok((manifest, secrets))
+    }
+}
+
+/// The id of the backup in `path`; nothing secret is needed for it.
+pub(super) fn file_id(path: &Path) -> Result<FileId, BackupError> {
+    Ok(closed(path)?.file_id)
+}
+
+fn closed(path: &Path) -> Result<Closed<BufReader<File>>, BackupError> {
+    let file = File::open(path).map_err(BackupError::at("opening", path))?;
+    if file.metadata().map_err(BackupError::at("opening", path))?.is_dir() {
+        return Err(BackupError::NotABackup);
+    }
+    Closed::read(BufReader::new(file))
+}
+
+/// The environment that the list names, if it is `wanted`.
+pub(super) fn check_environment(manifest: &Manifest, wanted: Environment) -> Result<(), BackupError> {
+    let found: Environment = manifest.environment.parse().map_err(|_| BackupError::NewerForm)?;
+    if found == wanted { Ok(()) } else { Err(BackupError::OtherEnvironment { found, wanted }) }
+}
+
+/// Looks at what was unpacked into `folder` as if a stranger had made it: sound databases of this environment, of no newer
+/// schema, with the secrets that belong to them. An older schema is brought up to this program's. Answers the wallet.
+pub(super) fn examine(
+    folder: &Path,
+    manifest: &Manifest,
+    secrets: &Secrets,
+    wanted: Environment,
+) -> Result<Option<Descriptors>, BackupError> {
+    check_environment(manifest, wanted)?;
+    for part in &manifest.files {
+        let damage = damage_of_copy(&folder.join(&part.name))?;
+        if !damage.is_empty() {
+            return Err(BackupError::DamagedDatabase(damage.join("; ")));
+        }
+    }
+    let database = folder.join(DATABASE);
+    migrate_copy(&database)?;
+    let found = read_copy(&database, |reader| reader.installation())?;
+    match found.map(|installation| installation.environment) {
+        Some(found) if found == wanted => {}
+        Some(found) => return Err(BackupError::OtherEnvironment { found, wanted }),
+        None => return Err(BackupError::DamagedDatabase("it belongs to nobody".to_owned())),
+    }
+    if manifest.files.iter().any(|part| part.name == SANDBOX) {
+        Sandbox::open(&folder.join(SANDBOX), machine_now().ms()).map_err(BackendError::from)?;
+    }
+    fitting_wallet(&database, secrets, wanted)
+}
+
+/// The wallet of a copied database, if these secrets are its own.
+pub(super) fn fitting_wallet(
+    database: &Path,
+    secrets: &Secrets,
+    environment: Environment,
+) -> Result<Option<Descriptors>, BackupError> {
+    let (descriptors, hmac_key_id) =
+        read_copy(database, |reader| Ok::<_, StoreError>((descriptors(reader)?, reader.hmac_key_id()?)))?;
+    if let Some(id) = hmac_key_id
+        && !secrets.get(Purpose::HmacKeys).is_some_and(|keys| holds_key(&keys, &id))
+    {
+        return Err(BackupError::NoHmacKey);
+    }
+    let Some(descriptors) = descriptors else { return Ok(None) };
+    let words = secrets.get(Purpose::WalletMnemonic).ok_or(BackupError::NoWords)?;
+    if are_words_of(&words, &descriptors, environment)? { Ok(Some(descriptors)) } else { Err(BackupError::OtherWords) }
+}
+
+fn descriptors(reader: &Reader<'_>) -> Result<Option<Descriptors>, StoreError> {
+    let pair = (reader.keychain(Keychain::External)?, reader.keychain(Keychain::Internal)?);
+    let (Some((external, _)), Some((internal, _))) = pair else { return Ok(None) };
+    Ok(Some(Descriptors { external, internal }))
+}
+
+fn are_words_of(words: &Secret, wallet: &Descriptors, environment: Environment) -> Result<bool, BackupError> {
+    // The descriptors of all test networks are the same.
+    let network = match environment {
+        Environment::Test => Network::Regtest,
+        Environment::Production => Network::Bitcoin,
+    };
+    let address_type = PublicKeychains::of(wallet.clone(), network)?.address_type();
+    Ok(Descriptors::derive(words, network, address_type)? == *wallet)
+}

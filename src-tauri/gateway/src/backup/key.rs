@@ -1,0 +1,199 @@
+//! From a passphrase to the key of backups: what a passphrase must be, and the memory-hard function.
+
+use std::fmt;
+
+use argon2::{Algorithm, Argon2, Params, Version};
+use serde::{Deserialize, Serialize};
+use zeroize::{Zeroize as _, Zeroizing};
+
+use super::BackupError;
+use crate::machine::entropy::Entropy;
+use crate::machine::environment::Environment;
+use crate::machine::secrets::Secret;
+
+pub(super) const KEY_BYTES: usize = 32;
+
+const SALT_BYTES: usize = 16;
+
+/// A backup may lie where strangers can read it and guess for years: twice the memory of the secrets file.
+/// Unit tests make many keys.
+const MEMORY_KIB: u32 = if cfg!(test) { 1_024 } else { 128 * 1_024 };
+const PASSES: u32 = 3;
+const LANES: u32 = 4;
+
+/// More than this no file of ours asks for; it would only stop the machine.
+const MEMORY_KIB_MAX: u32 = 1_024 * 1_024;
+const PASSES_MAX: u32 = 20;
+const LANES_MAX: u32 = 16;
+
+const KDF: &str = "argon2id";
+
+/// Characters that a passphrase must have at least: of a sandbox's coins nobody can live.
+const fn shortest(environment: Environment) -> usize {
+    match environment {
+        Environment::Test => 8,
+        Environment::Production => 12,
+    }
+}
+
+/// How the key is made of a passphrase: nothing of it is secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct KeyRecipe {
+    kdf: String,
+    memory_kib: u32,
+    passes: u32,
+    lanes: u32,
+    /// In hexadecimal digits.
+    salt: String,
+}
+
+/// The key made of a passphrase, wiped when it is dropped and never printed.
+pub(crate) struct BackupKey {
+    recipe: KeyRecipe,
+    key: Zeroizing<[u8; KEY_BYTES]>,
+}
+
+/// The key as it lies with the secrets, for backups that are made while nobody is there to give the passphrase.
+#[derive(Serialize, Deserialize)]
+struct StoredKey {
+    #[serde(flatten)]
+    recipe: KeyRecipe,
+    /// In hexadecimal digits.
+    key: String,
+}
+
+impl Drop for StoredKey {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
+}
+
+impl fmt::Debug for BackupKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[REDACTED]")
+    }
+}
+
+impl KeyRecipe {
+    /// Whether this program knows how to follow it.
+    pub(super) fn is_known(&self) -> bool {
+        self.kdf == KDF
+    }
+
+    /// The key of a passphrase. Takes about a second, and the memory that the recipe names.
+    pub(super) fn key(&self, passphrase: &Secret) -> Result<BackupKey, BackupError> {
+        if self.memory_kib > MEMORY_KIB_MAX || self.passes > PASSES_MAX || self.lanes > LANES_MAX {
+            return Err(BackupError::Greedy);
+        }
+        let mut salt = [0; SALT_BYTES];
+        hex::decode_to_slice(&self.salt, &mut salt).map_err(|_| BackupError::Damaged)?;
+        let params =
+            Params::new(self.memory_kib, self.passes, self.lanes, Some(KEY_BYTES)).map_err(|_| BackupError::Damaged)?;
+        let mut key = Zeroizing::new([0; KEY_BYTES]);
+        Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+            .hash_password_into(passphrase.reveal().as_bytes(), &salt, key.as_mut())
+            .map_err(|error| BackupError::Key(error.to_string()))?;
+        Ok(BackupKey { recipe: self.clone(), key })
+    }
+}
+
+impl BackupKey {
+    /// The key of a passphrase for new backups, with a salt of its own.
+    ///
+    /// # Errors
+    /// When the passphrase is too short, or there are no random bytes.
+    pub(crate) fn new(
+        passphrase: &Secret,
+        environment: Environment,
+        entropy: &dyn Entropy,
+    ) -> Result<Self, BackupError> {
+        let shortest = shortest(environment);
+        if passphrase.reveal().chars().count() < shortest {
+            return Err(BackupError::ShortPassphrase(shortest));
+        }
+        let mut salt = [0; SALT_BYTES];
+        entropy.fill(&mut salt)?;
+        let recipe = KeyRecipe {
+            kdf: KDF.to_owned(),
+            memory_kib: MEMORY_KIB,
+            passes: PASSES,
+            lanes: LANES,
+            salt: hex::encode(salt),
+        };
+        recipe.key(passphrase)
+    }
+
+    /// The key as it was stored with the secrets.
+    pub(super) fn from_stored(text: &Secret) -> Result<Self, BackupError> {
+        let stored: StoredKey = serde_json::from_str(text.reveal()).map_err(|_| BackupError::BadStoredKey)?;
+        let mut key = Zeroizing::new([0; KEY_BYTES]);
+        hex::decode_to_slice(stored.key.as_bytes(), key.as_mut()).map_err(|_| BackupError::BadStoredKey)?;
+        Ok(Self { recipe: stored.recipe.clone(), key })
+    }
+
+    /// The key as it is stored with the secrets.
+    pub(super) fn to_stored(&self) -> Result<Secret, BackupError> {
+        let stored = StoredKey { recipe: self.recipe.clone(), key: hex::encode(self.bytes()) };
+        serde_json::to_string(&stored).map(Secret::new).map_err(|_| BackupError::BadStoredKey)
+    }
+
+    pub(super) const fn recipe(&self) -> &KeyRecipe {
+        &self.recipe
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.key.as_ref()
+    }
+
+    /// A key that takes no time to make.
+    #[cfg(test)]
+    pub(crate) fn cheap(passphrase: &str) -> Self {
+        let recipe =
+            KeyRecipe { kdf: KDF.to_owned(), memory_kib: 64, passes: 1, lanes: 1, salt: hex::encode([7; SALT_BYTES]) };
+        recipe.key(&Secret::new(passphrase.to_owned())).unwrap()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::entropy::SystemEntropy;
+
+    fn of(passphrase: &str, environment: Environment) -> Result<BackupKey, BackupError> {
+        BackupKey::new(&Secret::new(passphrase.to_owned()), environment, &SystemEntropy)
+    }
+
+    #[test]
+    fn a_short_passphrase_is_refused_with_the_rule() {
+        for (short, environment, rule) in
+            [("seven77", Environment::Test, "8"), ("eleven11111", Environment::Production, "12")]
+        {
+            let why = of(short, environment).unwrap_err().to_string();
+            assert!(why.contains(&format!("at least {rule} characters")), "{why}");
+            assert!(!why.contains(short), "{why}");
+        }
+        of("eight888", Environment::Test).unwrap();
+    }
+
+    #[test]
+    fn a_key_is_the_same_after_it_lay_with_the_secrets_and_is_never_printed() {
+        let key = of("correct horse battery", Environment::Production).unwrap();
+        let again = BackupKey::from_stored(&key.to_stored().unwrap()).unwrap();
+        assert_eq!((again.recipe(), again.bytes()), (key.recipe(), key.bytes()));
+        assert_eq!(format!("{key:?}"), "[REDACTED]");
+        assert_ne!(of("correct horse battery", Environment::Production).unwrap().bytes(), key.bytes(), "a salt each");
+    }
+
+    #[test]
+    fn a_file_that_asks_for_more_memory_or_time_than_any_of_ours_is_refused_at_once() {
+        let recipe = BackupKey::cheap("secret").recipe().clone();
+        for greedy in [
+            KeyRecipe { memory_kib: MEMORY_KIB_MAX + 1, ..recipe.clone() },
+            KeyRecipe { passes: PASSES_MAX + 1, ..recipe.clone() },
+            KeyRecipe { lanes: LANES_MAX + 1, ..recipe },
+        ] {
+            assert!(matches!(greedy.key(&Secret::new("secret".to_owned())), Err(BackupError::Greedy)));
+        }
+    }
+}

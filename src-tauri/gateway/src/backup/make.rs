@@ -1,0 +1,287 @@
+//! Making a backup. The databases are copied into the environment's own folder, judged there, sealed into a new file beside the
+//! wanted one, and read back; only then the file has its name. What is cut short at any point leaves no file of that name, and
+//! what it leaves else the next one removes.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tillgate_domain::time::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use super::contents::{self, DATABASE, Manifest, Part, SANDBOX, Secrets};
+use super::examine::{self, GoesOn, SealedFile};
+use super::key::BackupKey;
+use super::place::{self, Scratch};
+use super::sealed::{FILE_ID_BYTES, FileId, Sealing};
+use super::{BackupError, tidy};
+use crate::gateway::Gateway;
+use crate::machine::clock::machine_now;
+use crate::machine::disk::{Disk, FREE_BYTES_MIN};
+use crate::machine::fail_points::{self, Point};
+use crate::machine::secrets::{Purpose, Secret};
+use crate::store::StoreError;
+use crate::store::copy::{copy_database, damage_of_copy};
+
+/// Room that is left on the disk of the backup: headers, tags, the folder itself.
+const MARGIN_BYTES: u64 = 10_000_000;
+
+/// Where a backup goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// To this file, which is not there yet.
+    File(PathBuf),
+    /// To the folder of the setting `backupFolder`, under a name of its own, and kept by the rule of `backupKeep`.
+    Folder,
+}
+
+/// Where the key of a backup comes from.
+pub(crate) enum KeySource {
+    /// A passphrase that somebody gave.
+    Passphrase(Secret),
+    /// The key that lies with the secrets.
+    Stored,
+}
+
+/// A backup that was made and read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Made {
+    pub path: PathBuf,
+    pub size_bytes: u64,
+    /// When the database was copied, by the machine's clock.
+    pub made_at: Timestamp,
+}
+
+/// What one backup is made with.
+pub(super) struct Job {
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) path: PathBuf,
+    pub(super) key: KeySource,
+    pub(super) file_id: FileId,
+}
+
+/// Makes a backup on behalf of `actor`. Payments go on meanwhile.
+///
+/// # Errors
+/// Why there is none; the file is not there then.
+pub(crate) async fn make(
+    gateway: &Arc<Gateway>,
+    place: Place,
+    key: KeySource,
+    actor: &str,
+) -> Result<Made, BackupError> {
+    let _turn = gateway.backups.turn.try_lock().map_err(|_| BackupError::Busy)?;
+    tidy::settle_cut_short(gateway).await?;
+    let (path, is_nightly) = match place {
+        Place::File(path) => (place::checked(path)?, false),
+        Place::Folder => (place::in_folder(gateway)?, true),
+    };
+    let mut file_id = [0; FILE_ID_BYTES];
+    gateway.entropy.fill(&mut file_id)?;
+    note_begun(gateway, &path, file_id, is_nightly, actor).await?;
+    // Whoever waits no longer, because the gateway stops, lets nobody work on.
+    let stop = CancellationToken::new();
+    let _stops = stop.clone().drop_guard();
+    let job = Job { gateway: Arc::clone(gateway), path, key, file_id };
+    let work = tokio::task::spawn_blocking(move || job.work(&|| !stop.is_cancelled()));
+    let made = work.await.unwrap_or(Err(BackupError::Panicked));
+    note_ended(gateway, file_id, is_nightly, &made).await?;
+    gateway.note_change();
+    if made.is_ok() && is_nightly {
+        tidy::remove_old(gateway).await?;
+    }
+    made
+}
+
+/// Stores the key of this passphrase with the secrets: backups without a passphrase are sealed with it from now on.
+///
+/// # Errors
+/// When the passphrase is too short, or the key cannot be stored.
+pub(crate) async fn set_passphrase(gateway: &Arc<Gateway>, passphrase: Secret, actor: &str) -> Result<(), BackupError> {
+    let (worker, at) = (Arc::clone(gateway), machine_now());
+    let stored = tokio::task::spawn_blocking(move || {
+        let key = BackupKey::new(&passphrase, worker.environment, worker.entropy.as_ref())?;
+        worker.secrets.set(Purpose::BackupKey, &key.to_stored()?)?;
+        Ok(())
+    });
+    stored.await.unwrap_or(Err(BackupError::Panicked))?;
+    let (actor, noted_at) = (actor.to_owned(), gateway.clock.now());
+    let note = gateway.store.write(move |tx| -> Result<(), StoreError> {
+        tx.set_backup_passphrase_at(at)?;
+        tx.audit(noted_at, &actor, "backup passphrase", "")
+    });
+    note.await?;
+    gateway.backups.wake.notify_one();
+    gateway.note_change();
+    Ok(())
+}
+
+/// The key that lies with the secrets.
+pub(super) fn stored_key(gateway: &Gateway) -> Result<BackupKey, BackupError> {
+    let stored = gateway.secrets.get(Purpose::BackupKey)?.ok_or(BackupError::NoPassphrase)?;
+    BackupKey::from_stored(&stored)
+}
+
+async fn note_begun(
+    gateway: &Gateway,
+    path: &Path,
+    file_id: FileId,
+    is_nightly: bool,
+    actor: &str,
+) -> Result<(), BackupError> {
+    let path = path.to_str().ok_or_else(|| BackupError::NotText(path.to_owned()))?.to_owned();
+    let (actor, at, noted_at) = (actor.to_owned(), machine_now(), gateway.clock.now());
+    let note = gateway.store.write(move |tx| -> Result<(), StoreError> {
+        tx.begin_backup(&file_id, &path, is_nightly, at)?;
+        tx.audit(noted_at, &actor, "backup", &path)
+    });
+    Ok(note.await?)
+}
+
+async fn note_ended(
+    gateway: &Gateway,
+    file_id: FileId,
+    is_nightly: bool,
+    made: &Result<Made, BackupError>,
+) -> Result<(), BackupError> {
+    let at = machine_now();
+    let (size, failure) = match made {
+        Ok(made) => (made.size_bytes, None),
+        Err(error) => (0, Some(error.to_string())),
+    };
+    let note = gateway.store.write(move |tx| match failure {
+        None => tx.finish_backup(&file_id, size, at),
+        // Who asked for a file of their own hears why there is none.
+        Some(_) if !is_nightly => tx.forget_backup(&file_id),
+        Some(why) => tx.fail_backup(&file_id, &why, at),
+    });
+    Ok(note.await?)
+}
+
+impl Job {
+    pub(super) fn work(self, goes_on: GoesOn<'_>) -> Result<Made, BackupError> {
+        let gateway = &self.gateway;
+        if self.path.exists() {
+            return Err(BackupError::Exists(self.path));
+        }
+        let folder = place::folder_of(&self.path)?;
+        let needed = self.check_room(folder)?;
+        let key = match &self.key {
+            KeySource::Passphrase(passphrase) => {
+                BackupKey::new(passphrase, gateway.environment, gateway.entropy.as_ref())?
+            }
+            KeySource::Stored => stored_key(gateway)?,
+        };
+        let scratch = Scratch::new(gateway.data_dir.path(), &self.file_id)?;
+        let (manifest, secrets) = self.copy(scratch.path(), goes_on)?;
+        let damage = damage_of_copy(&scratch.path().join(DATABASE))?;
+        if !damage.is_empty() {
+            return Err(BackupError::DamagedSource(damage.join("; ")));
+        }
+        examine::fitting_wallet(&scratch.path().join(DATABASE), &secrets, gateway.environment)?;
+        tracing::debug!(bytes = needed, "the databases are copied for a backup");
+
+        let part = place::part_of(&self.path, &self.file_id);
+        let sealed = self.seal(&part, &manifest, &secrets, scratch.path(), key, goes_on);
+        let named = sealed.and_then(|size_bytes| {
+            if !goes_on() {
+                return Err(BackupError::BrokenOff);
+            }
+            fail_points::pass(Point::BackupBefore);
+            place::give_name(&part, &self.path)?;
+            fail_points::pass(Point::BackupAfter);
+            Ok(size_bytes)
+        });
+        let made_at = Timestamp::from_ms(manifest.made_at_ms);
+        match named {
+            Ok(size_bytes) => Ok(Made { path: self.path, size_bytes, made_at }),
+            Err(error) => {
+                // Of a disk that is full nothing more can be asked than this.
+                let _ = std::fs::remove_file(&part);
+                Err(error)
+            }
+        }
+    }
+
+    /// Refuses where the copies, or the file, would leave too little room. Answers what is needed.
+    fn check_room(&self, folder: &Path) -> Result<u64, BackupError> {
+        let gateway = &self.gateway;
+        let size_of = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
+        let log_of = |path: &Path| size_of(&PathBuf::from(format!("{}-wal", path.display())));
+        let (database, sandbox) = (gateway.data_dir.database(), gateway.data_dir.sandbox());
+        let needed = [size_of(&database), log_of(&database), size_of(&sandbox), log_of(&sandbox)].iter().sum::<u64>();
+        let refuse = |folder: &Path, wanted: u64, free: Option<u64>| match free {
+            Some(free) if free < wanted => Err(BackupError::NoRoom {
+                folder: folder.to_owned(),
+                needed_mb: wanted.div_ceil(1_000_000),
+                free_mb: free / 1_000_000,
+            }),
+            Some(_) | None => Ok(()),
+        };
+        // What is kept free for payments stays free for them.
+        refuse(gateway.data_dir.path(), needed.saturating_add(FREE_BYTES_MIN), gateway.disk.free_bytes())?;
+        refuse(folder, needed.saturating_add(MARGIN_BYTES), Disk::of(folder).free_bytes())?;
+        Ok(needed)
+    }
+
+    /// The database first, then the chain, so that no look in the database knows more than the chain; the secrets last, so that
+    /// a key that the database names is among them.
+    fn copy(&self, scratch: &Path, goes_on: GoesOn<'_>) -> Result<(Manifest, Secrets), BackupError> {
+        let gateway = &self.gateway;
+        let made_at_ms = machine_now().ms();
+        let mut files = vec![copied(&gateway.data_dir.database(), scratch, DATABASE, goes_on)?];
+        if gateway.sandbox.is_some() {
+            files.push(copied(&gateway.data_dir.sandbox(), scratch, SANDBOX, goes_on)?);
+        }
+        let mut secrets = Secrets::default();
+        for purpose in Purpose::ALL {
+            if let Some(secret) = gateway.secrets.get(purpose)? {
+                secrets.put(purpose, &secret);
+            }
+        }
+        let manifest = Manifest {
+            environment: gateway.environment.as_str().to_owned(),
+            installation: gateway.installation.installation_id.to_string(),
+            made_at_ms,
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            files,
+        };
+        Ok((manifest, secrets))
+    }
+
+    /// Seals all into `part`, durably, and reads it back. Answers its length.
+    fn seal(
+        &self,
+        part: &Path,
+        manifest: &Manifest,
+        secrets: &Secrets,
+        scratch: &Path,
+        key: BackupKey,
+        goes_on: GoesOn<'_>,
+    ) -> Result<u64, BackupError> {
+        let file = contents::create_private(part).map_err(BackupError::at("creating", part))?;
+        let mut sealing = Sealing::begin(BufWriter::new(file), &key, &self.file_id)?;
+        contents::write_head(&mut sealing, manifest, secrets).map_err(BackupError::writing)?;
+        for Part { name, bytes } in &manifest.files {
+            contents::write_file(&mut sealing, &scratch.join(name), *bytes, goes_on)?;
+        }
+        let file = sealing.finish().map_err(BackupError::writing)?;
+        let file = file.into_inner().map_err(|error| BackupError::writing(error.into_error()))?;
+        file.sync_all().map_err(BackupError::at("writing", part))?;
+        let size_bytes = file.metadata().map_err(BackupError::at("looking at", part))?.len();
+        drop(file);
+        let read_back = SealedFile::with_key(part, |_| Ok(key))?.read_through(goes_on)?;
+        if read_back == *manifest { Ok(size_bytes) } else { Err(BackupError::Damaged) }
+    }
+}
+
+fn copied(from: &Path, scratch: &Path, name: &str, goes_on: GoesOn<'_>) -> Result<Part, BackupError> {
+    let to = scratch.join(name);
+    drop::<File>(contents::create_private(&to).map_err(BackupError::at("creating", &to))?);
+    if !copy_database(from, &to, goes_on)? {
+        return Err(BackupError::BrokenOff);
+    }
+    let bytes = std::fs::metadata(&to).map_err(BackupError::at("looking at", &to))?.len();
+    Ok(Part { name: name.to_owned(), bytes })
+}

@@ -1,0 +1,110 @@
+//! Backups by night: when one is made, and what is wrong with them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tillgate_domain::time::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use super::BackupError;
+use super::make::{KeySource, Place, make};
+use super::schedule::{Before, next_at};
+use super::tidy::settle_cut_short;
+use crate::gateway::Gateway;
+use crate::machine::clock::{local_offset_ms, machine_now};
+use crate::store::backups::{BackupRow, BackupState};
+use crate::store::{Reader, StoreError};
+
+/// How often the machine's clock and the settings are looked at.
+const ASK_EVERY: Duration = Duration::from_secs(60);
+
+/// Who acts, for the audit.
+const ACTOR: &str = "nightly";
+
+/// A night that passed without a backup is worth a word after this.
+const LATE_AFTER_MS: i64 = 36 * 3_600_000;
+
+/// Makes nightly backups until `shutdown`.
+pub(crate) async fn run(gateway: Arc<Gateway>, shutdown: CancellationToken) {
+    if let Ok(_turn) = gateway.backups.turn.try_lock()
+        && let Err(error) = settle_cut_short(&gateway).await
+    {
+        tracing::error!(%error, "what a backup that was cut short left behind could not be removed");
+    }
+    loop {
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            () = once(&gateway, machine_now()) => {}
+        }
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            () = gateway.backups.wake.notified() => {}
+            () = tokio::time::sleep(ASK_EVERY) => {}
+        }
+    }
+}
+
+/// Makes a backup if one is due at this moment of the machine's clock. What fails is stored, and shown by [`trouble`].
+pub(super) async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
+    if gateway.settings.snapshot().backup_folder.is_none() {
+        return;
+    }
+    let due = gateway.store.read(|reader| {
+        let is_key_set = reader.backup_passphrase_set_at()?.is_some();
+        Ok::<_, StoreError>(is_key_set && next_at(before(reader)?, now, local_offset_ms(now)) <= now)
+    });
+    match due {
+        Ok(false) => return,
+        Ok(true) => {}
+        Err(error) => return tracing::error!(%error, "whether a backup is due could not be read"),
+    }
+    match make(gateway, Place::Folder, KeySource::Stored, ACTOR).await {
+        Ok(made) => tracing::info!(file = %made.path.display(), bytes = made.size_bytes, "the nightly backup is made"),
+        // Somebody makes one just now.
+        Err(BackupError::Busy) => {}
+        Err(error) => tracing::error!(%error, "the nightly backup failed; it is tried again in an hour"),
+    }
+}
+
+/// When the next nightly backup is due; `None` where none is made.
+pub(crate) fn due_at(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+    if gateway.settings.snapshot().backup_folder.is_none() || reader.backup_passphrase_set_at()?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(next_at(before(reader)?, now, local_offset_ms(now)).max(now)))
+}
+
+/// What staff should know of the nightly backups, a sentence with the remedy; `None` while all is well.
+pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> Result<Option<String>, StoreError> {
+    if gateway.settings.snapshot().backup_folder.is_none() {
+        return Ok(None);
+    }
+    if reader.backup_passphrase_set_at()?.is_none() {
+        let remedy = "`tillgate backup --set-passphrase`";
+        return Ok(Some(format!("no backup is made by night, because no passphrase is set for it: {remedy}")));
+    }
+    let good = reader.last_nightly_backup(BackupState::Good)?;
+    let last_good = good.as_ref().map_or_else(
+        || "there is no good one yet".to_owned(),
+        |good| format!("the last good one is of {}", good.begun_at.iso_seconds()),
+    );
+    if let Some(failed) = reader.last_nightly_backup(BackupState::Failed)?
+        && good.as_ref().is_none_or(|good| good.seq < failed.seq)
+    {
+        let why = failed.failure.unwrap_or_default();
+        return Ok(Some(format!("the last nightly backup failed: {why} ({last_good})")));
+    }
+    let is_late = |good: &BackupRow| good.begun_at.plus_ms(LATE_AFTER_MS) < now;
+    match good.as_ref().filter(|good| is_late(good)) {
+        Some(_) => Ok(Some(format!("no backup was made last night: {last_good}; they are made while Tillgate runs"))),
+        None => Ok(None),
+    }
+}
+
+fn before(reader: &Reader<'_>) -> Result<Before, StoreError> {
+    let good = reader.last_nightly_backup(BackupState::Good)?;
+    let failed = reader.last_nightly_backup(BackupState::Failed)?;
+    // Which came later the numbers tell, whatever the clock showed.
+    let failed = failed.filter(|failed| good.as_ref().is_none_or(|good| good.seq < failed.seq));
+    Ok(Before { good_at: good.map(|row| row.begun_at), failed_at: failed.and_then(|row| row.done_at) })
+}

@@ -1,0 +1,206 @@
+//! Files and folders of backups: where one may go, what it is called, how it gets its name, and the folder in which what lies in
+//! the clear is held meanwhile.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tillgate_domain::time::Timestamp;
+
+use super::BackupError;
+use super::sealed::FileId;
+use crate::gateway::Gateway;
+use crate::machine::clock::{local_offset_ms, machine_now};
+use crate::machine::environment::Environment;
+
+/// Backups of one day in the folder; more would be a mistake.
+const OF_ONE_DAY_MAX: u32 = 99;
+
+/// What the names of folders for copies in the clear begin with.
+const SCRATCH: &str = "backing-up-";
+
+/// A private folder that is gone with this value.
+pub(super) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(super) fn new(env_dir: &Path, file_id: &FileId) -> Result<Self, BackupError> {
+        let path = env_dir.join(format!("{SCRATCH}{}", short(file_id)));
+        create_private(&path).map_err(BackupError::at("creating the folder", &path))?;
+        Ok(Self(path))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            tracing::error!(folder = %self.0.display(), %error, "a folder with copies of the databases could not be removed: remove it");
+        }
+    }
+}
+
+/// Removes the folders that a crash left, with what lies in them in the clear. Nobody makes a backup meanwhile.
+pub(super) fn remove_scratches(env_dir: &Path) -> Result<(), BackupError> {
+    for entry in fs::read_dir(env_dir).map_err(BackupError::at("reading the folder", env_dir))? {
+        let path = entry.map_err(BackupError::at("reading the folder", env_dir))?.path();
+        let is_scratch = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(SCRATCH));
+        if is_scratch && path.is_dir() {
+            fs::remove_dir_all(&path).map_err(BackupError::at("removing the folder", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// A folder of its owner's alone; refuses where there is one.
+pub(super) fn create_private(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// The path that somebody named, if a new file can have it.
+pub(super) fn checked(path: PathBuf) -> Result<PathBuf, BackupError> {
+    if path.to_str().is_none() {
+        return Err(BackupError::NotText(path));
+    }
+    if !path.is_absolute() || path.file_name().is_none() || path.to_string_lossy().ends_with(std::path::MAIN_SEPARATOR)
+    {
+        return Err(BackupError::NotAFile(path));
+    }
+    Ok(path)
+}
+
+/// A free name in the folder of the setting.
+pub(super) fn in_folder(gateway: &Gateway) -> Result<PathBuf, BackupError> {
+    let folder = gateway.settings.snapshot().backup_folder.as_ref().map(PathBuf::from).ok_or(BackupError::NoFolder)?;
+    let now = machine_now();
+    let date = now.plus_ms(local_offset_ms(now));
+    Ok(free_name(&folder, gateway.environment, date))
+}
+
+/// `tillgate-test-2026-11-22.backup`, with `-2` and so on where there is one of that day.
+fn free_name(folder: &Path, environment: Environment, date: Timestamp) -> PathBuf {
+    let iso = date.iso_seconds();
+    let day = iso.split('T').next().unwrap_or_default();
+    let name = |count: u32| match count {
+        1 => folder.join(format!("tillgate-{environment}-{day}.backup")),
+        count => folder.join(format!("tillgate-{environment}-{day}-{count}.backup")),
+    };
+    // Where all are taken the last one is refused, with its name.
+    (1..=OF_ONE_DAY_MAX).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(OF_ONE_DAY_MAX))
+}
+
+/// Whether a file has the name of one that [`in_folder`] would make.
+pub(super) fn is_name_of_ours(path: &Path, environment: Environment) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+    let prefix = format!("tillgate-{environment}-");
+    let Some(middle) = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(".backup")) else { return false };
+    middle.len() >= 10 && middle.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+}
+
+/// The folder that a file is to lie in, which must be there.
+pub(super) fn folder_of(path: &Path) -> Result<&Path, BackupError> {
+    let folder = path.parent().ok_or_else(|| BackupError::NotAFile(path.to_owned()))?;
+    let found = fs::metadata(folder).map_err(BackupError::at("looking at the folder", folder))?;
+    if found.is_dir() { Ok(folder) } else { Err(BackupError::NotAFile(path.to_owned())) }
+}
+
+/// The name under which a file is written.
+pub(super) fn part_of(path: &Path, file_id: &FileId) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.part", short(file_id)))
+}
+
+/// Gives a written file its name, which no other file has, durably.
+pub(super) fn give_name(part: &Path, path: &Path) -> Result<(), BackupError> {
+    match rename_to_new(part, path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(BackupError::Exists(path.to_owned())),
+        renamed => renamed.map_err(BackupError::at("naming", path))?,
+    }
+    sync_folder(path).map_err(|error| {
+        // Nobody is told of a file that may be gone after a power cut.
+        let _ = fs::remove_file(path);
+        BackupError::at("writing the folder of", path)(error)
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Some file systems do not know how.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_if_free(from, to),
+        renamed => Ok(renamed?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    rename_if_free(from, to)
+}
+
+fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
+    if to.exists() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    fs::rename(from, to)
+}
+
+/// A name is durable once its folder is.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Some(folder) = path.parent() {
+        match fs::File::open(folder)?.sync_all() {
+            // Some file systems, of the network above all, sync no folders.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
+            synced => return synced,
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+fn short(file_id: &FileId) -> String {
+    hex::encode(file_id.iter().take(8).copied().collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_has_several_names_and_no_name_is_given_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let day = Timestamp::from_ms(1_768_219_580_123);
+        let next = || free_name(folder.path(), Environment::Test, day);
+        for name in ["tillgate-test-2026-01-12.backup", "tillgate-test-2026-01-12-2.backup"] {
+            assert_eq!(next(), folder.path().join(name));
+            assert!(is_name_of_ours(&next(), Environment::Test) && !is_name_of_ours(&next(), Environment::Production));
+            fs::write(next(), "").unwrap();
+        }
+        for other in
+            ["tillgate-test-.backup", "tillgate-test-2026-01-12.backup.old", "letter.txt", "tillgate-test-x.backup"]
+        {
+            assert!(!is_name_of_ours(Path::new(other), Environment::Test), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_there_keeps_its_name_and_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let (part, path) = (folder.path().join("part"), folder.path().join("diary"));
+        fs::write(&part, "backup").unwrap();
+        fs::write(&path, "dear diary").unwrap();
+        assert!(matches!(give_name(&part, &path), Err(BackupError::Exists(_))));
+        assert_eq!(rename_if_free(&part, &path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "dear diary");
+        give_name(&part, &folder.path().join("new")).unwrap();
+        assert!(!part.exists());
+    }
+}

@@ -1,0 +1,89 @@
+//! When the next nightly backup is due: at three in the morning of the machine's own place, when shops are quiet; at once where
+//! that was slept through; an hour after one that failed.
+
+use tillgate_domain::time::Timestamp;
+
+const HOUR_MS: i64 = 3_600_000;
+
+const DAY_MS: i64 = 24 * HOUR_MS;
+
+/// The time of day.
+const AT_HOUR: i64 = 3;
+
+/// What is known of the nightly backups before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Before {
+    /// When the last good one was begun.
+    pub good_at: Option<Timestamp>,
+    /// When the last one failed.
+    pub failed_at: Option<Timestamp>,
+}
+
+/// When the next one is due, on the machine's clock. A time of `before` that lies well ahead was written by a clock that was
+/// wrong, and says nothing.
+pub(super) fn next_at(before: Before, now: Timestamp, local_offset_ms: i64) -> Timestamp {
+    let good_at = before.good_at.filter(|at| *at <= now.plus_ms(DAY_MS));
+    let failed_at = before.failed_at.filter(|at| *at <= now.plus_ms(HOUR_MS));
+    let by_night = good_at.map_or(now, |good_at| next_night(good_at, local_offset_ms));
+    match failed_at.filter(|failed_at| good_at.is_none_or(|good_at| good_at < *failed_at)) {
+        Some(failed_at) => by_night.max(failed_at.plus_ms(HOUR_MS)),
+        None => by_night,
+    }
+}
+
+/// The first three in the morning after `at`.
+fn next_night(at: Timestamp, local_offset_ms: i64) -> Timestamp {
+    let since_night_ms = at.ms().saturating_add(local_offset_ms).saturating_sub(AT_HOUR * HOUR_MS).rem_euclid(DAY_MS);
+    at.plus_ms(DAY_MS - since_night_ms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: Before = Before { good_at: None, failed_at: None };
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp::parse_iso(text).unwrap()
+    }
+
+    fn good(text: &str) -> Before {
+        Before { good_at: Some(at(text)), ..NONE }
+    }
+
+    #[test]
+    fn the_first_is_due_at_once_and_the_next_at_three_in_the_morning_of_the_place() {
+        let now = at("2026-01-12T12:00:00Z");
+        assert_eq!(next_at(NONE, now, 0), now);
+        for (offset_hours, due) in
+            [(0, "2026-01-13T03:00:00Z"), (9, "2026-01-12T18:00:00Z"), (-8, "2026-01-13T11:00:00Z")]
+        {
+            assert_eq!(next_at(good("2026-01-12T11:30:00Z"), now, offset_hours * HOUR_MS), at(due), "{offset_hours}");
+        }
+        let of_tonight = next_at(good("2026-01-13T03:00:00Z"), at("2026-01-13T03:00:05Z"), 0);
+        assert_eq!(of_tonight, at("2026-01-14T03:00:00Z"));
+    }
+
+    #[test]
+    fn a_night_that_was_slept_through_is_made_up_for() {
+        assert!(next_at(good("2026-01-12T03:00:00Z"), at("2026-01-15T09:00:00Z"), 0) < at("2026-01-15T09:00:00Z"));
+    }
+
+    #[test]
+    fn one_that_failed_is_tried_again_in_an_hour() {
+        let failed = Before { failed_at: Some(at("2026-01-13T03:00:00Z")), ..good("2026-01-12T03:00:00Z") };
+        assert_eq!(next_at(failed, at("2026-01-13T03:30:00Z"), 0), at("2026-01-13T04:00:00Z"));
+        let first_failed = Before { good_at: None, ..failed };
+        assert_eq!(next_at(first_failed, at("2026-01-13T03:30:00Z"), 0), at("2026-01-13T04:00:00Z"));
+        let mended = Before { failed_at: Some(at("2026-01-13T03:00:00Z")), ..good("2026-01-13T04:00:00Z") };
+        assert_eq!(next_at(mended, at("2026-01-13T04:30:00Z"), 0), at("2026-01-14T03:00:00Z"));
+    }
+
+    #[test]
+    fn a_clock_that_was_a_year_ahead_stops_no_backups() {
+        let now = at("2026-01-12T12:00:00Z");
+        assert_eq!(next_at(good("2027-01-12T12:00:00Z"), now, 0), now);
+        let failed = Before { good_at: None, failed_at: Some(at("2027-01-12T12:00:00Z")) };
+        assert_eq!(next_at(failed, now, 0), now);
+    }
+}

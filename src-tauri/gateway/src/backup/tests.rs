@@ -1,0 +1,313 @@
+//! Backups of a real gateway, in its own folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use tillgate_domain::time::Timestamp;
+
+use super::key::BackupKey;
+use super::make::Job;
+use super::restore::{Restore, restore};
+use super::sealed::FILE_ID_BYTES;
+use super::*;
+use crate::machine::secrets::{Purpose, Secret, SecretsLocation};
+use crate::store::StoreError;
+use crate::store::backups::BackupState;
+use crate::testing::World;
+
+const DAY_MS: i64 = 24 * 3_600_000;
+
+fn passphrase() -> Secret {
+    Secret::new("correct horse".to_owned())
+}
+
+/// A gateway with a wallet, and a folder for its backups.
+async fn world() -> (World, TempDir) {
+    let world = World::new().await;
+    world.make_wallet().await;
+    (world, tempfile::tempdir().unwrap())
+}
+
+async fn set(world: &World, name: &str, value: &str) {
+    let act = crate::settings::Act { actor: "cli:ann", at: world.gateway.clock.now() };
+    world.gateway.settings.set(&world.gateway.store, name, value, act).await.unwrap();
+}
+
+/// The same, set up for nightly backups into the folder.
+async fn nightly_world() -> (World, TempDir) {
+    let (world, folder) = world().await;
+    set(&world, "backupFolder", folder.path().to_str().unwrap()).await;
+    let secret = BackupKey::cheap("correct horse").to_stored().unwrap();
+    world.gateway.secrets.set(Purpose::BackupKey, &secret).unwrap();
+    world.gateway.store.write(|tx| tx.set_backup_passphrase_at(Timestamp::from_ms(1))).await.unwrap();
+    (world, folder)
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn trouble_of(world: &World, now: Timestamp) -> String {
+    let gateway = &world.gateway;
+    gateway.store.read(|reader| trouble(gateway, reader, now)).unwrap().unwrap_or_default()
+}
+
+/// What a failed backup may leave nowhere.
+fn nothing_is_left(world: &World, folder: &Path) {
+    assert_eq!(names(folder), Vec::<String>::new());
+    let left = names(world.gateway.data_dir.path());
+    assert!(!left.iter().any(|name| name.starts_with("backing-up")), "{left:?}");
+}
+
+async fn made(world: &World, path: &Path) -> Result<(), BackupError> {
+    let key = KeySource::Passphrase(passphrase());
+    make(&world.gateway, Place::File(path.to_owned()), key, "cli:ann").await.map(|_| ())
+}
+
+fn restored(file: &Path, base: &Path) -> Result<restore::Restored, BackupError> {
+    restore(&Restore {
+        file: file.to_owned(),
+        passphrase: passphrase(),
+        base: base.to_owned(),
+        environment: Environment::Test,
+        secrets: SecretsLocation::SandboxFile,
+        actor: "cli:ann".to_owned(),
+    })
+}
+
+#[tokio::test]
+async fn a_backup_restores_every_row_but_whose_it_is_and_every_secret() {
+    let (world, folder) = world().await;
+    let payment = world.payment_to_wallet().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(1).await;
+    let file = folder.path().join("till.backup");
+    made(&world, &file).await.unwrap();
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&file).unwrap().permissions()) & 0o777, 0o600);
+
+    let base = tempfile::tempdir().unwrap();
+    restored(&file, base.path()).unwrap();
+    assert_eq!(names(base.path()), ["test"]);
+    let copy = World::opened(base).await;
+    for table in ["payments", "receipts", "coins", "ledger", "notifications", "settings", "api_keys", "payouts"] {
+        let rows = |world: &World| world.gateway.store.read(|reader| reader.rows_of(table)).unwrap();
+        assert_eq!(rows(&copy), rows(&world), "{table}");
+    }
+    assert_ne!(copy.gateway.installation.installation_id, world.gateway.installation.installation_id);
+    assert_eq!(copy.gateway.installation.merchant_id, world.gateway.installation.merchant_id);
+    let words =
+        |world: &World| world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap().reveal().to_owned();
+    assert_eq!(words(&copy), words(&world));
+    let store = &copy.gateway.store;
+    assert!(store.read(|reader| reader.dangerous_restore()).unwrap().is_some(), "it has not looked");
+    assert!(store.read(|reader| reader.last_backup(BackupState::Writing)).unwrap().is_none());
+    copy.look().await;
+    assert!(store.read(|reader| reader.dangerous_restore()).unwrap().is_none(), "it has looked");
+}
+
+#[tokio::test]
+async fn what_is_refused_makes_nothing_and_leaves_nothing() {
+    let (world, folder) = world().await;
+    let file = folder.path().join("till.backup");
+    made(&world, &file).await.unwrap();
+    assert!(matches!(made(&world, &file).await, Err(BackupError::Exists(_))), "an existing file is not overwritten");
+    let whole = fs::read(&file).unwrap();
+    let (cut, changed) = (folder.path().join("cut"), folder.path().join("changed"));
+    fs::write(&cut, &whole[..whole.len() - 1]).unwrap();
+    let mut other = whole.clone();
+    let middle = other.len() / 2;
+    other[middle] ^= 1;
+    fs::write(&changed, other).unwrap();
+    let nowhere = folder.path().join("data");
+    for (file, wanted) in [(&cut, "damaged"), (&changed, "damaged"), (&folder.path().join("none"), "opening")] {
+        let why = restored(file, &nowhere).unwrap_err().to_string();
+        assert!(why.contains(wanted), "{why}");
+        assert!(!nowhere.exists(), "nothing was made");
+    }
+    let of_production = Restore {
+        file: file.clone(),
+        passphrase: passphrase(),
+        base: nowhere.clone(),
+        environment: Environment::Production,
+        secrets: SecretsLocation::Keyring,
+        actor: "cli:ann".to_owned(),
+    };
+    let why = restore(&of_production).unwrap_err().to_string();
+    assert!(why.contains("--environment test") && !nowhere.exists(), "{why}");
+    let before = fs::read(world.gateway.data_dir.path().join("secrets.json")).unwrap();
+    assert!(matches!(restored(&file, world.folder.path()), Err(BackupError::Occupied(_))));
+    assert_eq!(fs::read(world.gateway.data_dir.path().join("secrets.json")).unwrap(), before);
+    // Something that only has the folder's name is not written over either.
+    fs::create_dir_all(nowhere.join("test")).unwrap();
+    fs::write(nowhere.join("test").join("diary"), "dear diary").unwrap();
+    assert!(matches!(restored(&file, &nowhere), Err(BackupError::Occupied(_))));
+    assert_eq!(names(&nowhere.join("test")), ["diary"]);
+}
+
+#[tokio::test]
+async fn a_backup_that_cannot_be_made_leaves_no_file_and_no_copy_in_the_clear() {
+    let (world, folder) = world().await;
+    let file = folder.path().join("till.backup");
+    world.gateway.disk.pretend(1_000_000);
+    let why = made(&world, &file).await.unwrap_err().to_string();
+    assert!(why.contains("make room"), "{why}");
+    world.gateway.disk.pretend(u64::MAX);
+    nothing_is_left(&world, folder.path());
+
+    let why = made(&world, &folder.path().join("none").join("till.backup")).await.unwrap_err().to_string();
+    assert!(why.contains("none"), "{why}");
+    assert!(made(&world, Path::new("till.backup")).await.is_err(), "not an absolute path");
+
+    // The gateway stops in the middle.
+    let key = KeySource::Passphrase(passphrase());
+    let job = Job { gateway: world.gateway.clone(), path: file.clone(), key, file_id: [1; FILE_ID_BYTES] };
+    let steps = std::cell::Cell::new(0);
+    let broken_off = job.work(&|| {
+        steps.set(steps.get() + 1);
+        steps.get() < 4
+    });
+    assert!(matches!(broken_off, Err(BackupError::BrokenOff)), "{broken_off:?}");
+    nothing_is_left(&world, folder.path());
+
+    // The words were changed behind our back.
+    let other = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
+    world.gateway.secrets.set(Purpose::WalletMnemonic, &Secret::new(other.to_owned())).unwrap();
+    assert!(matches!(made(&world, &file).await, Err(BackupError::OtherWords)));
+    nothing_is_left(&world, folder.path());
+    assert!(world.gateway.store.read(|reader| reader.backups_being_written()).unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_oldest_of_the_nightly_backups_go_and_no_other_file_does() {
+    let (world, folder) = nightly_world().await;
+    set(&world, "backupKeep", "2").await;
+    let foreign = folder.path().join("tillgate-test-2020-01-01.backup");
+    fs::write(&foreign, "somebody else's").unwrap();
+    made(&world, &folder.path().join("own.backup")).await.unwrap();
+    let mut now = machine_now_of_a_test();
+    for _ in 0..3 {
+        nightly::once(&world.gateway, now).await;
+        nightly::once(&world.gateway, now).await;
+        now = now.plus_ms(2 * DAY_MS);
+    }
+    let rows = world.gateway.store.read(|reader| reader.nightly_backups()).unwrap();
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    assert!(rows.iter().all(|row| Path::new(&row.path).exists()));
+    assert_eq!(
+        names(folder.path()).len(),
+        4,
+        "two nightly ones, a person's own, a stranger's: {:?}",
+        names(folder.path())
+    );
+    assert_eq!(trouble_of(&world, machine_now_of_a_test()), "");
+
+    // What lies under the name of one of ours, and is not it, stays.
+    let replaced = PathBuf::from(&rows[1].path);
+    fs::write(&replaced, "put there by somebody").unwrap();
+    nightly::once(&world.gateway, now).await;
+    assert_eq!(fs::read_to_string(&replaced).unwrap(), "put there by somebody");
+    assert_eq!(fs::read_to_string(&foreign).unwrap(), "somebody else's");
+}
+
+/// The machine's clock, whose nights pass two days at a time.
+fn machine_now_of_a_test() -> Timestamp {
+    crate::machine::clock::machine_now()
+}
+
+#[tokio::test]
+async fn a_failing_night_is_told_is_tried_again_and_costs_no_good_backup() {
+    let (world, folder) = nightly_world().await;
+    set(&world, "backupKeep", "1").await;
+    let now = machine_now_of_a_test();
+    nightly::once(&world.gateway, now).await;
+    let good = names(folder.path());
+    assert_eq!((good.len(), trouble_of(&world, now)), (1, String::new()));
+    assert!(trouble_of(&world, now.plus_ms(3 * DAY_MS)).contains("no backup was made last night"));
+
+    let elsewhere = folder.path().join("unplugged");
+    set(&world, "backupFolder", elsewhere.to_str().unwrap()).await;
+    let tomorrow = now.plus_ms(2 * DAY_MS);
+    nightly::once(&world.gateway, tomorrow).await;
+    let told = trouble_of(&world, now);
+    assert!(told.contains("unplugged") && told.contains("the last good one is of"), "{told}");
+    assert_eq!(names(folder.path()), good, "the good one is there");
+
+    fs::create_dir(&elsewhere).unwrap();
+    nightly::once(&world.gateway, now.plus_ms(60_000)).await;
+    assert!(names(&elsewhere).is_empty(), "not before an hour has passed");
+    nightly::once(&world.gateway, tomorrow).await;
+    assert_eq!((names(&elsewhere).len(), trouble_of(&world, now)), (1, String::new()));
+}
+
+#[tokio::test]
+async fn without_a_folder_nothing_is_made_and_without_a_passphrase_it_is_said() {
+    let (world, folder) = world().await;
+    let now = machine_now_of_a_test();
+    nightly::once(&world.gateway, now).await;
+    assert_eq!(trouble_of(&world, now), "");
+    set(&world, "backupFolder", folder.path().to_str().unwrap()).await;
+    nightly::once(&world.gateway, now).await;
+    assert!(names(folder.path()).is_empty() && trouble_of(&world, now).contains("--set-passphrase"));
+    set_passphrase(&world.gateway, passphrase(), "cli:ann").await.unwrap();
+    nightly::once(&world.gateway, now).await;
+    assert_eq!((names(folder.path()).len(), trouble_of(&world, now)), (1, String::new()));
+    // It opens with the passphrase, on a machine that has no key stored.
+    let base = tempfile::tempdir().unwrap();
+    restored(&folder.path().join(&names(folder.path())[0]), base.path()).unwrap();
+}
+
+#[tokio::test]
+async fn what_a_crash_left_is_removed_and_a_backup_that_was_whole_counts() {
+    let (world, folder) = nightly_world().await;
+    let whole = folder.path().join("whole.backup");
+    made(&world, &whole).await.unwrap();
+    let file_id = examine::file_id(&whole).unwrap();
+    let (half_id, half) = ([3; FILE_ID_BYTES], folder.path().join("tillgate-test-2026-01-12.backup"));
+    let (path, whole_path) = (half.to_str().unwrap().to_owned(), whole.to_str().unwrap().to_owned());
+    let note = world.gateway.store.write(move |tx| -> Result<(), StoreError> {
+        tx.forget_all_backups()?;
+        tx.begin_backup(&file_id, &whole_path, true, Timestamp::from_ms(5))?;
+        tx.begin_backup(&half_id, &path, true, Timestamp::from_ms(6))
+    });
+    note.await.unwrap();
+    fs::write(place::part_of(&half, &half_id), "half").unwrap();
+    drop(fs::create_dir(world.gateway.data_dir.path().join("backing-up-0303030303030303")));
+    tidy::settle_cut_short(&world.gateway).await.unwrap();
+    assert_eq!(names(folder.path()), ["whole.backup"]);
+    assert!(!names(world.gateway.data_dir.path()).iter().any(|name| name.starts_with("backing-up")));
+    let (good, failed) = world
+        .gateway
+        .store
+        .read(|reader| {
+            let last = |state| reader.last_backup(state);
+            Ok::<_, StoreError>((last(BackupState::Good)?, last(BackupState::Failed)?))
+        })
+        .unwrap();
+    assert_eq!((good.unwrap().file_id, failed.unwrap().file_id), (file_id, half_id));
+}
+
+#[tokio::test]
+async fn a_backup_is_proved_against_this_wallet_and_no_other() {
+    let (world, folder) = world().await;
+    let file = folder.path().join("till.backup");
+    made(&world, &file).await.unwrap();
+    let proof = |world: &World, passphrase| {
+        let (gateway, file) = (world.gateway.clone(), file.clone());
+        async move { verify(&gateway, file, passphrase).await }
+    };
+    proof(&world, Some(passphrase())).await.unwrap();
+    let wrong = proof(&world, Some(Secret::new("another one".to_owned()))).await;
+    assert!(matches!(wrong, Err(BackupError::WrongPassphrase)), "{wrong:?}");
+    assert!(matches!(proof(&world, None).await, Err(BackupError::NoPassphrase)), "none is stored");
+    set_passphrase(&world.gateway, passphrase(), "cli:ann").await.unwrap();
+    assert!(matches!(proof(&world, None).await, Err(BackupError::OtherKey)), "the file's key has another salt");
+    let (stranger, _) = self::world().await;
+    assert!(matches!(proof(&stranger, Some(passphrase())).await, Err(BackupError::OtherWallet)));
+    let left = names(world.gateway.data_dir.path());
+    assert!(!left.iter().any(|name| name.starts_with("backing-up")), "{left:?}");
+}

@@ -1,0 +1,74 @@
+//! Whether a backup would restore this installation's wallet: all that a restore does with it, short of the moving in.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tillgate_domain::time::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use super::contents::Manifest;
+use super::examine::{self, GoesOn, SealedFile};
+use super::make::stored_key;
+use super::place::{self, Scratch};
+use super::sealed::FileId;
+use super::{BackupError, tidy};
+use crate::gateway::Gateway;
+use crate::machine::clock::machine_now;
+use crate::machine::secrets::Secret;
+
+/// A backup that would restore this wallet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Verified {
+    /// When it was made, by the clock of the machine that made it.
+    pub made_at: Timestamp,
+    /// The program that made it.
+    pub program: String,
+}
+
+/// Proves a backup: opens all of it, looks at its databases as a restore would, and compares its wallet with this installation's.
+/// Without a passphrase it is opened with the key that lies with the secrets.
+///
+/// # Errors
+/// Why it would not restore this wallet.
+pub(crate) async fn verify(
+    gateway: &Arc<Gateway>,
+    file: PathBuf,
+    passphrase: Option<Secret>,
+) -> Result<Verified, BackupError> {
+    let _turn = gateway.backups.turn.try_lock().map_err(|_| BackupError::Busy)?;
+    tidy::settle_cut_short(gateway).await?;
+    let file = place::checked(file)?;
+    let stop = CancellationToken::new();
+    let _stops = stop.clone().drop_guard();
+    let worker = Arc::clone(gateway);
+    let work = tokio::task::spawn_blocking(move || prove(&worker, &file, passphrase, &|| !stop.is_cancelled()));
+    let (manifest, file_id) = work.await.unwrap_or(Err(BackupError::Panicked))?;
+    let at = machine_now();
+    gateway.store.write(move |tx| tx.note_backup_checked(&file_id, at)).await?;
+    gateway.note_change();
+    Ok(Verified { made_at: Timestamp::from_ms(manifest.made_at_ms), program: manifest.program })
+}
+
+fn prove(
+    gateway: &Gateway,
+    file: &std::path::Path,
+    passphrase: Option<Secret>,
+    goes_on: GoesOn<'_>,
+) -> Result<(Manifest, FileId), BackupError> {
+    let ours = gateway.wallet.get().ok_or(BackupError::NoWallet)?;
+    let sealed = SealedFile::with_key(file, |recipe| match &passphrase {
+        Some(passphrase) => recipe.key(passphrase),
+        // Of another passphrase it is the wrong one, which shows with the first byte.
+        None => stored_key(gateway)
+            .and_then(|key| if key.recipe() == recipe { Ok(key) } else { Err(BackupError::OtherKey) }),
+    })?;
+    // Nothing is unpacked of a file that was changed.
+    sealed.read_through(goes_on)?;
+    let scratch = Scratch::new(gateway.data_dir.path(), &sealed.file_id)?;
+    let (manifest, secrets) = sealed.unpack(scratch.path(), goes_on)?;
+    let wallet = examine::examine(scratch.path(), &manifest, &secrets, gateway.environment)?;
+    if wallet.as_ref() != Some(ours.keychains.descriptors()) {
+        return Err(BackupError::OtherWallet);
+    }
+    Ok((manifest, sealed.file_id))
+}

@@ -1,0 +1,146 @@
+//! An Electrum server as a backend: it is asked about single scripts, and so learns which are the merchant's. It notifies of
+//! what changes; a look asks for little more than whether it is still there.
+//!
+//! What it tells is checked as far as that can be: a header by its work and by the chain that it stands in, a confirmation by
+//! the way to its header, a transaction by its id, a history by its status. It can keep back what waits and what is new: then
+//! it is late. What is remembered between looks belongs to the token of the last answer, as with [`super::core`].
+//!
+//! By the protocol's description (spesmilo/electrum-protocol, docs/), versions 1.4 to 1.6.
+
+mod asker;
+mod broadcast;
+mod call;
+mod certificate;
+mod client;
+mod facts;
+mod fees;
+mod headers;
+mod history;
+mod look;
+mod proof;
+mod scripts;
+mod session;
+mod state;
+mod token;
+mod transactions;
+
+use std::sync::Arc;
+
+use bitcoin::{FeeRate, Network, Transaction};
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+
+use super::core::mempool::tip_changed;
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View};
+
+use asker::Asker;
+use call::subscribe_tip;
+pub(crate) use certificate::Fingerprint;
+use client::Client;
+pub(crate) use client::ElectrumOptions;
+use state::State;
+
+/// How often a look is made again at once because a block came while it was made.
+const TRIES: usize = 3;
+
+/// Why no server can be asked in this way.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BadServer {
+    /// Its URL.
+    #[error("{0:?} is no address of an Electrum server: set backendUrl to one like ssl://electrum.example:50002")]
+    Url(String),
+    /// The system's certificates.
+    #[error("no secure connections can be made: {0}")]
+    Tls(#[from] rustls::Error),
+}
+
+/// An Electrum server.
+pub(crate) struct ElectrumChain {
+    client: Client,
+    network: Network,
+    wake: Arc<Notify>,
+    state: Mutex<State>,
+}
+
+impl ElectrumChain {
+    /// Asks the server that `options` name. Its connection lives on `runtime`, so that its calls may not be made from there.
+    ///
+    /// # Errors
+    /// When the URL is none, or no secure connection could be made to anybody.
+    pub(crate) fn new(options: ElectrumOptions, runtime: Handle) -> Result<Self, BadServer> {
+        let (network, wake) = (options.network, Arc::clone(&options.wake));
+        Ok(Self { client: Client::new(options, runtime)?, network, wake, state: Mutex::default() })
+    }
+
+    fn try_look(&self, state: &mut State, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        let connection = self.client.connection()?;
+        let asker = Asker { client: &self.client, connection: &connection };
+        let before = connection.session.tip();
+        look::look(asker, self.network, state, request).map_err(|error| {
+            // What did not fit may have been of two blocks.
+            let is_alive = connection.session.closed().is_none();
+            if is_alive && connection.session.tip() != before { tip_changed() } else { error }
+        })
+    }
+}
+
+impl Chain for ElectrumChain {
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        self.client.connection()?;
+        Ok(self.client.identity())
+    }
+
+    fn tip(&self) -> Result<Tip, ChainDown> {
+        let connection = self.client.connection()?;
+        Asker { client: &self.client, connection: &connection }.one::<Value>(subscribe_tip())?;
+        let tip = connection.session.tip().ok_or_else(tip_changed)?;
+        Ok(Tip { height: tip.height, hash: tip.id().hash, time: tip.time() })
+    }
+
+    fn software(&self) -> Result<Option<String>, ChainDown> {
+        Ok(Some(self.client.connection()?.software.clone()))
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        let mut kept = self.state.lock();
+        let mut tries = 1..=TRIES;
+        loop {
+            let mut state = std::mem::take(&mut *kept);
+            let looked = self.try_look(&mut state, request);
+            *kept = if looked.is_ok() { state } else { state.failed() };
+            match looked {
+                Err(error) if error == tip_changed() && tries.next().is_some_and(|tried| tried < TRIES) => {}
+                looked => {
+                    if looked.is_ok() {
+                        self.client.did_well();
+                    }
+                    return looked;
+                }
+            }
+        }
+    }
+
+    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+        let connection = self.client.connection()?;
+        broadcast::broadcast(&Asker { client: &self.client, connection: &connection }, package)
+    }
+
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+        let connection = self.client.connection()?;
+        fees::fee_rate(&Asker { client: &self.client, connection: &connection }, blocks)
+    }
+
+    fn has_mempool(&self) -> bool {
+        true
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Scripts
+    }
+
+    fn wake(&self) -> Option<&Notify> {
+        Some(&self.wake)
+    }
+}

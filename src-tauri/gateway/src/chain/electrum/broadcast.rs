@@ -1,0 +1,109 @@
+//! Offering transactions through a server, and what its refusals mean: the words are those of the node behind it.
+
+use bitcoin::Transaction;
+use bitcoin::consensus::encode::serialize_hex;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::asker::Asker;
+use super::call::{Refused, call, shown, typed};
+use crate::chain::core::broadcast::{OF_CONFLICTS, OF_INPUTS, OF_KNOWN};
+use crate::chain::{Broadcast, ChainDown};
+
+/// The code by which ElectrumX and Fulcrum say that a transaction was refused.
+const BAD_REQUEST: i64 = 1;
+
+/// Words for a transaction that a block holds.
+const OF_MINED: &[&str] = &["already in block chain", "already in utxo set", "txn-already-confirmed"];
+
+/// The node's own codes for a transaction that it refuses, as electrs writes them along.
+const CODES: &[&str] = &["-22", "-25", "-26"];
+
+/// What is answered to a package.
+#[derive(Deserialize)]
+struct Package {
+    success: bool,
+}
+
+/// Offers a package together where the server takes such, else its transactions one after the other. The answer is about
+/// the last, or about the first that was not taken.
+pub(super) fn broadcast(asker: &Asker<'_>, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+    if package.len() > 1 && asker.connection.version.is_at_least(&[1, 6]) && is_taken_together(asker, package)? {
+        return Ok(Broadcast::Accepted);
+    }
+    let mut answer = Broadcast::AlreadyKnown;
+    for tx in package {
+        let offered = [call("blockchain.transaction.broadcast", json!([serialize_hex(tx)]))];
+        answer = match asker.tries(&offered)?.pop().unwrap_or(Ok(None)) {
+            Ok(told) if typed::<String>(offered[0].method, &told)? == tx.compute_txid().to_string() => {
+                Broadcast::Accepted
+            }
+            Ok(_) => return Err(ChainDown("the server says that it took another transaction".to_owned())),
+            Err(refused) => meaning(refused)?,
+        };
+        match answer {
+            Broadcast::Accepted | Broadcast::AlreadyKnown => {}
+            Broadcast::Conflict | Broadcast::InputsMissing | Broadcast::InputsSpent | Broadcast::Refused(_) => break,
+        }
+    }
+    Ok(answer)
+}
+
+/// Whether a package was taken. Why not shows when its transactions are offered one by one.
+fn is_taken_together(asker: &Asker<'_>, package: &[Transaction]) -> Result<bool, ChainDown> {
+    let raw: Vec<Value> = package.iter().map(|tx| json!(serialize_hex(tx))).collect();
+    let offered = [call("blockchain.transaction.broadcast_package", json!([raw]))];
+    match asker.tries(&offered)?.pop().unwrap_or(Ok(None)) {
+        Ok(told) => Ok(typed::<Package>(offered[0].method, &told)?.success),
+        Err(_) => Ok(false),
+    }
+}
+
+/// What a refusal says of a transaction; one that is none says nothing.
+fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
+    let message = refused.message.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|words| message.contains(words));
+    Ok(if says(OF_MINED) || says(OF_KNOWN) {
+        Broadcast::AlreadyKnown
+    } else if says(OF_CONFLICTS) {
+        Broadcast::Conflict
+    } else if says(OF_INPUTS) {
+        Broadcast::InputsMissing
+    } else if refused.code == BAD_REQUEST || says(CODES) {
+        Broadcast::Refused(shown(&refused.message))
+    } else {
+        return Err(refused.down("blockchain.transaction.broadcast"));
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_mean_what_the_node_behind_the_server_says() {
+        let of = |code, message: &str| meaning(Refused { code, message: message.to_owned() });
+        let x = "the transaction was rejected by network rules.  ";
+        let electrs = "sendrawtransaction RPC error -26: ";
+        for (code, message, meant) in [
+            (1, format!("{x}bad-txns-inputs-missingorspent"), Broadcast::InputsMissing),
+            (1, format!("{x}txn-mempool-conflict"), Broadcast::Conflict),
+            (1, format!("{x}insufficient fee, rejecting replacement 00ff"), Broadcast::Conflict),
+            (
+                2,
+                "sendrawtransaction RPC error -27: Transaction already in block chain".to_owned(),
+                Broadcast::AlreadyKnown,
+            ),
+            (1, format!("{x}Transaction outputs already in utxo set"), Broadcast::AlreadyKnown),
+            (1, format!("{x}txn-already-in-mempool"), Broadcast::AlreadyKnown),
+            (2, format!("{electrs}non-final"), Broadcast::Refused(format!("{electrs}non-final"))),
+        ] {
+            assert_eq!(of(code, &message), Ok(meant), "{message}");
+        }
+        for (code, message) in
+            [(-32_601, "unknown method"), (-101, "excessive resource usage"), (2, "daemon is warming up")]
+        {
+            assert!(of(code, message).is_err(), "{message}: says nothing of a transaction");
+        }
+    }
+}

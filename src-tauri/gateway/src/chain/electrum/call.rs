@@ -1,0 +1,163 @@
+//! Calls of the Electrum protocol, what is answered to them, and the two kinds of hash that they speak of.
+//!
+//! By the protocol's own description (spesmilo/electrum-protocol, docs/protocol-basics.rst and protocol-methods.rst).
+
+use std::fmt;
+
+use bitcoin::Script;
+use bitcoin::hashes::{Hash as _, sha256};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::chain::ChainDown;
+
+/// Characters of a server's own words that are shown.
+const SHOWN_MAX: usize = 200;
+
+/// One call.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub method: &'static str,
+    pub params: Value,
+    /// What its answer is the first news of.
+    pub subject: Subject,
+}
+
+/// What a call subscribes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// Nothing.
+    None,
+    /// The best block.
+    Tip,
+    /// The status of a script.
+    Script(ScriptHash),
+}
+
+/// A call that the server refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub code: i64,
+    /// In its own words, as far as they can be shown.
+    pub message: String,
+}
+
+/// A result that was not read yet; `None` is JSON's null.
+pub(super) type Answer = Option<Box<RawValue>>;
+
+/// The hash by which a script is asked about, as the server writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct ScriptHash([u8; 32]);
+
+/// What tells whether a script's history changed; `None` where there is none.
+pub(super) type Status = Option<[u8; 32]>;
+
+/// A call with its parameters, a JSON array.
+pub(super) const fn call(method: &'static str, params: Value) -> Call {
+    Call { method, params, subject: Subject::None }
+}
+
+/// Asks for the best block, now and whenever it changes.
+pub(super) fn subscribe_tip() -> Call {
+    Call { method: "blockchain.headers.subscribe", params: json!([]), subject: Subject::Tip }
+}
+
+/// Asks for a script's status, now and whenever it changes.
+pub(super) fn subscribe_script(hash: ScriptHash) -> Call {
+    let params = json!([hash.to_string()]);
+    Call { method: "blockchain.scripthash.subscribe", params, subject: Subject::Script(hash) }
+}
+
+/// Reads a result.
+pub(super) fn typed<T: DeserializeOwned>(method: &str, answer: &Answer) -> Result<T, ChainDown> {
+    let text = answer.as_ref().map_or("null", |answer| answer.get());
+    serde_json::from_str(text).map_err(|error| {
+        ChainDown(format!("what the server answers to {method} makes no sense: {}", shown(&error.to_string())))
+    })
+}
+
+/// A stranger's words, as far as they are fit for a log and a screen.
+pub(super) fn shown(words: &str) -> String {
+    let words = words.chars().map(|c| if c.is_whitespace() { ' ' } else { c });
+    words.filter(|c| !c.is_control()).take(SHOWN_MAX).collect()
+}
+
+/// A status as it is written; `None` where it is none.
+pub(super) fn status(text: Option<&str>) -> Option<Status> {
+    let Some(text) = text else { return Some(None) };
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(text, &mut bytes).ok()?;
+    Some(Some(bytes))
+}
+
+impl Refused {
+    /// As the server wrote it: an object with code and message, or a text alone.
+    pub(super) fn read(error: &str) -> Self {
+        let error: Value = serde_json::from_str(error).unwrap_or(Value::Null);
+        let message = error.get("message").and_then(Value::as_str).or(error.as_str()).unwrap_or("no reason");
+        Self { code: error.get("code").and_then(Value::as_i64).unwrap_or(0), message: shown(message) }
+    }
+
+    /// As the reason for which the chain cannot be looked at.
+    pub(super) fn down(&self, method: &str) -> ChainDown {
+        ChainDown(format!("the server refuses {method}: {} (code {})", self.message, self.code))
+    }
+
+    /// Whether what was asked about has more transactions than the server tells of, or it is asked too much: the words of
+    /// ElectrumX, of electrs in its forms, and of Fulcrum.
+    pub(super) fn is_of_popularity(&self) -> bool {
+        let message = self.message.to_ascii_lowercase();
+        [
+            "history too large",
+            "history is too large",
+            "too many history",
+            "query may take a long time",
+            "response too large",
+        ]
+        .iter()
+        .any(|words| message.contains(words))
+    }
+}
+
+impl ScriptHash {
+    pub(super) fn of(script: &Script) -> Self {
+        let mut hash = sha256::Hash::hash(script.as_bytes()).to_byte_array();
+        hash.reverse();
+        Self(hash)
+    }
+
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(text, &mut bytes).ok()?;
+        Some(Self(bytes))
+    }
+}
+
+impl fmt::Display for ScriptHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_of_a_script_is_the_protocols_own_example() {
+        let script = bitcoin::ScriptBuf::from_hex("76a91462e907b15cbf27d5425399ebf6f0fb50ebb88f1888ac").unwrap();
+        let hash = ScriptHash::of(&script);
+        assert_eq!(hash.to_string(), "8b01df4e368ea28f8dc0423bcf7a4923e3a12d307c875e47a0cfbf90b5c39161");
+        assert_eq!(ScriptHash::read(&hash.to_string()), Some(hash));
+        assert_eq!(ScriptHash::read("8b01"), None);
+    }
+
+    #[test]
+    fn refusals_of_every_server_are_read() {
+        let refused = Refused::read(r#"{"code": 1, "message": "history too large"}"#);
+        assert!(refused.code == 1 && refused.is_of_popularity());
+        assert!(Refused::read(r#""4000+ transactions found, query may take a long time""#).is_of_popularity());
+        assert_eq!(Refused::read("7").message, "no reason");
+    }
+}

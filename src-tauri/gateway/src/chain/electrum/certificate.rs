@@ -1,0 +1,116 @@
+//! Whose certificate a server may have: one of a public authority, or one that the merchant pinned. Most Electrum servers
+//! make their own, and are known by that alone.
+
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
+use rustls_platform_verifier::Verifier;
+use sha2::{Digest as _, Sha256};
+
+/// The SHA-256 of a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fingerprint([u8; 32]);
+
+/// Which certificate was last refused.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seen(Arc<Mutex<Option<Fingerprint>>>);
+
+/// Believes the pinned certificates, and those of authorities that the system trusts.
+#[derive(Debug)]
+struct Judge {
+    pinned: Vec<Fingerprint>,
+    provider: Arc<CryptoProvider>,
+    public: Verifier,
+    seen: Seen,
+}
+
+/// TLS that believes these certificates, and whom the system trusts. What it refuses stands in `seen`.
+///
+/// # Errors
+/// When the system's certificates cannot be read.
+pub(super) fn tls(pinned: &[Fingerprint], seen: &Seen) -> Result<ClientConfig, Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let judge = Judge {
+        pinned: pinned.to_vec(),
+        public: Verifier::new(Arc::clone(&provider))?,
+        provider: Arc::clone(&provider),
+        seen: seen.clone(),
+    };
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(judge)).with_no_client_auth())
+}
+
+impl Seen {
+    /// The certificate that was refused, once.
+    pub(super) fn take(&self) -> Option<Fingerprint> {
+        self.0.lock().take()
+    }
+}
+
+impl Fingerprint {
+    fn of(certificate: &CertificateDer<'_>) -> Self {
+        Self(Sha256::digest(certificate.as_ref()).into())
+    }
+}
+
+impl From<[u8; 32]> for Fingerprint {
+    fn from(sha256: [u8; 32]) -> Self {
+        Self(sha256)
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+impl ServerCertVerifier for Judge {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let found = Fingerprint::of(end_entity);
+        if self.pinned.contains(&found) {
+            return Ok(ServerCertVerified::assertion());
+        }
+        let judged = self.public.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        if judged.is_err() {
+            *self.seen.0.lock() = Some(found);
+        }
+        judged
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, cert, dss, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, cert, dss, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

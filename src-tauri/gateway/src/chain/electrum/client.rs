@@ -1,0 +1,314 @@
+//! The way to one server: connecting to it, agreeing on a version of the protocol, making sure of the network, and doing so
+//! again where the connection broke, later and later while it keeps breaking.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bitcoin::block::Header;
+use bitcoin::consensus::encode::deserialize_hex;
+use bitcoin::constants::genesis_block;
+use bitcoin::{BlockHash, Network};
+use parking_lot::Mutex;
+use rustls::pki_types::ServerName;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout};
+use tokio_rustls::TlsConnector;
+
+use super::BadServer;
+use super::call::{Answer, Call, Refused, call, shown, subscribe_tip, typed};
+use super::certificate::{Fingerprint, Seen, tls};
+use super::session::{Bytes, Session};
+use crate::chain::{ChainDown, Identity};
+use crate::machine::outgoing::{Proxy, connect};
+
+/// The time to reach a server, its certificate included.
+const REACHED_WITHIN: Duration = Duration::from_secs(5);
+
+/// The same through a proxy, which may be Tor.
+const REACHED_BY_PROXY_WITHIN: Duration = Duration::from_secs(30);
+
+/// The versions of the protocol that are spoken here.
+const VERSIONS: [&str; 2] = ["1.4", "1.6"];
+
+/// Calls that are on their way side by side at most.
+const WINDOW: usize = 100;
+
+/// The first pause after two failures in a row, and the longest; each is twice the one before.
+const PAUSE: Duration = Duration::from_secs(2);
+const PAUSE_MAX: Duration = Duration::from_secs(60);
+
+/// Ports that are usual where a URL names none.
+const TCP_PORT: u16 = 50_001;
+const TLS_PORT: u16 = 50_002;
+
+/// Where a server is, and how it is asked.
+pub(crate) struct ElectrumOptions {
+    /// `tcp://127.0.0.1:50001`, or with `ssl`.
+    pub url: String,
+    /// Certificates that are believed beside those of public authorities.
+    pub pinned: Vec<Fingerprint>,
+    /// Through which it is asked, where it is elsewhere.
+    pub proxy: Option<Proxy>,
+    /// The network that it must be on.
+    pub network: Network,
+    /// A server that takes longer for an answer is taken for silent.
+    pub answered_within: Duration,
+    /// To be told when the server says something that a look should follow on.
+    pub wake: Arc<Notify>,
+}
+
+/// A version of the protocol, by its numbers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Version(Vec<u16>);
+
+/// The way to a server.
+pub(super) struct Client {
+    options: ElectrumOptions,
+    runtime: Handle,
+    host: String,
+    port: u16,
+    /// `None` where the connection is plain.
+    tls: Option<TlsConnector>,
+    seen: Seen,
+    link: Mutex<Link>,
+}
+
+/// A connection over which everything was agreed on.
+pub(super) struct Connection {
+    pub session: Session,
+    pub version: Version,
+    /// What the server says that it is.
+    pub software: String,
+    /// Tells it from those before it.
+    pub number: u64,
+}
+
+#[derive(Default)]
+struct Link {
+    connection: Option<Arc<Connection>>,
+    number: u64,
+    /// Nothing has come of the connection yet.
+    is_untried: bool,
+    failures: u32,
+    /// When to try again, and why not before.
+    pause: Option<(Instant, ChainDown)>,
+}
+
+#[derive(Deserialize)]
+struct Features {
+    genesis_hash: BlockHash,
+}
+
+impl Version {
+    fn read(text: &str) -> Option<Self> {
+        text.split('.').map(|part| part.parse().ok()).collect::<Option<_>>().map(Self)
+    }
+
+    /// Whether it is this one or a later one.
+    pub(super) fn is_at_least(&self, numbers: &[u16]) -> bool {
+        self.0.as_slice() >= numbers
+    }
+}
+
+impl Link {
+    /// After the second in a row there is a pause, longer each time.
+    fn note_failure(&mut self, why: &ChainDown) {
+        self.failures = self.failures.saturating_add(1);
+        if let Some(doubled) = self.failures.checked_sub(2) {
+            let pause = PAUSE.saturating_mul(1 << doubled.min(8)).min(PAUSE_MAX);
+            self.pause = Instant::now().checked_add(pause).map(|until| (until, why.clone()));
+        }
+    }
+}
+
+impl Client {
+    /// Connects to nobody yet.
+    ///
+    /// # Errors
+    /// When the URL is none, or no secure connection could be made to anybody.
+    pub(super) fn new(options: ElectrumOptions, runtime: Handle) -> Result<Self, BadServer> {
+        let bad = || BadServer::Url(options.url.clone());
+        let url = url::Url::parse(&options.url).map_err(|_| bad())?;
+        let is_secure = match url.scheme() {
+            "tcp" => false,
+            "ssl" => true,
+            _ => return Err(bad()),
+        };
+        let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+        let host = url.host_str().filter(|host| is_plain && !host.is_empty()).ok_or_else(bad)?.to_owned();
+        let port = url.port().unwrap_or(if is_secure { TLS_PORT } else { TCP_PORT });
+        let seen = Seen::default();
+        let tls = if is_secure { Some(TlsConnector::from(Arc::new(tls(&options.pinned, &seen)?))) } else { None };
+        Ok(Self { options, runtime, host, port, tls, seen, link: Mutex::default() })
+    }
+
+    /// The server, for people.
+    fn name(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// The chain that the server shows, of which every connection makes sure.
+    pub(super) fn identity(&self) -> Identity {
+        Identity { genesis: genesis_block(self.options.network).block_hash(), instance: None }
+    }
+
+    /// The connection, made anew where it ended.
+    pub(super) fn connection(&self) -> Result<Arc<Connection>, ChainDown> {
+        let mut link = self.link.lock();
+        if let Some(connection) = link.connection.take_if(|connection| connection.session.closed().is_some()) {
+            let why = connection.session.closed().unwrap_or_default();
+            tracing::debug!(why, "the connection to the Electrum server ended");
+            if link.is_untried {
+                link.note_failure(&ChainDown(why));
+            }
+        }
+        if let Some(connection) = &link.connection {
+            return Ok(Arc::clone(connection));
+        }
+        if let Some((until, why)) = &link.pause
+            && Instant::now() < *until
+        {
+            return Err(why.clone());
+        }
+        link.number = link.number.saturating_add(1);
+        match self.connect(link.number) {
+            Ok(connection) => {
+                let connection = Arc::new(connection);
+                link.connection = Some(Arc::clone(&connection));
+                link.is_untried = true;
+                Ok(connection)
+            }
+            Err(error) => {
+                link.note_failure(&error);
+                Err(error)
+            }
+        }
+    }
+
+    /// The server has done all that it was asked for: the next failure is the first.
+    pub(super) fn did_well(&self) {
+        let mut link = self.link.lock();
+        (link.is_untried, link.failures, link.pause) = (false, 0, None);
+    }
+
+    /// Makes calls, so many side by side as a server bears. The answers are in their order.
+    pub(super) fn ask(
+        &self,
+        connection: &Connection,
+        calls: &[Call],
+    ) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
+        let mut answers = Vec::with_capacity(calls.len());
+        for window in calls.chunks(WINDOW) {
+            answers.extend(self.runtime.block_on(connection.session.ask(window))?);
+        }
+        Ok(answers)
+    }
+
+    fn connect(&self, number: u64) -> Result<Connection, ChainDown> {
+        let within = if self.options.proxy.is_some() { REACHED_BY_PROXY_WITHIN } else { REACHED_WITHIN };
+        let within = within.min(self.options.answered_within);
+        let reached = self.runtime.block_on(async { timeout(within, self.reach()).await });
+        let stream =
+            reached.map_err(|_| ChainDown(format!("the server at {} did not answer in time", self.name())))??;
+        let (wake, runtime) = (Arc::clone(&self.options.wake), &self.runtime);
+        let session = Session::over(stream, self.name(), self.options.answered_within, wake, runtime);
+        let (version, software) = self.agree(&session)?;
+        let connection = Connection { session, version, software, number };
+        self.check_network(&connection)?;
+        Ok(connection)
+    }
+
+    async fn reach(&self) -> Result<Box<dyn Bytes>, ChainDown> {
+        let stream = connect(&self.host, self.port, self.options.proxy.as_ref()).await;
+        let stream = stream.map_err(|error| {
+            ChainDown(format!(
+                "no connection to the server at {} ({error}): see that it runs, or set backendUrl to where it answers",
+                self.name()
+            ))
+        })?;
+        let Some(tls) = &self.tls else { return Ok(Box::new(stream)) };
+        let name = ServerName::try_from(self.host.trim_matches(['[', ']']).to_owned());
+        let name = name.map_err(|_| ChainDown(format!("{} is no name that a certificate could have", self.host)))?;
+        match tls.connect(name, stream).await {
+            Ok(stream) => Ok(Box::new(stream)),
+            Err(error) => Err(self.insecure(&error)),
+        }
+    }
+
+    /// Why there is no secure connection, and the remedy where there may be one.
+    fn insecure(&self, error: &std::io::Error) -> ChainDown {
+        let name = self.name();
+        ChainDown(match self.seen.take() {
+            Some(found) if !self.options.pinned.is_empty() => format!(
+                "the server at {name} shows a certificate that is not the pinned one, nor of a public authority; somebody may be listening in. If you know that the server's certificate was renewed, pin the new one: tillgate settings set backendCertificate {found}"
+            ),
+            Some(found) => format!(
+                "the certificate of the server at {name} is of no public authority ({}). If it is your server, and its certificate has this SHA-256, pin it: tillgate settings set backendCertificate {found}",
+                shown(&error.to_string())
+            ),
+            None => format!("no secure connection to the server at {name}: {}", shown(&error.to_string())),
+        })
+    }
+
+    /// The version that both speak, and what the server is. It must be the first that is said.
+    fn agree(&self, session: &Session) -> Result<(Version, String), ChainDown> {
+        let client = format!("Tillgate {}", env!("CARGO_PKG_VERSION"));
+        let hello = [call("server.version", json!([client, VERSIONS]))];
+        let none = |why: &str| {
+            let [from, to] = VERSIONS;
+            ChainDown(format!(
+                "the server at {} speaks no version of the protocol from {from} to {to}: {}",
+                self.name(),
+                shown(why)
+            ))
+        };
+        let mut answers = self.runtime.block_on(session.ask(&hello))?;
+        let answer = answers.pop().ok_or_else(|| none("no answer"))?.map_err(|refused| none(&refused.message))?;
+        let (software, agreed): (String, String) = typed("server.version", &answer)?;
+        let range = VERSIONS.map(Version::read);
+        let version = Version::read(&agreed).filter(|version| match &range {
+            [Some(from), Some(to)] => (from..=to).contains(&version),
+            _ => false,
+        });
+        Ok((version.ok_or_else(|| none(&agreed))?, shown(&software)))
+    }
+
+    /// Refuses a server of another network before anything of it is used: its first block must be this network's.
+    fn check_network(&self, connection: &Connection) -> Result<(), ChainDown> {
+        let calls = [call("blockchain.block.header", json!([0])), call("server.features", json!([])), subscribe_tip()];
+        let mut answers = self.ask(connection, &calls)?.into_iter().zip(&calls);
+        let mut next = || answers.next().unwrap_or((Ok(None), &calls[0]));
+        let (first, call) = next();
+        let hex: String = typed(call.method, &first.map_err(|refused| refused.down(call.method))?)?;
+        let first: Header = deserialize_hex(&hex)
+            .map_err(|_| ChainDown(format!("the first block that the server at {} tells is none", self.name())))?;
+        // Not every server has features; one that has must mean the same.
+        let (features, call) = next();
+        let named = match features {
+            Ok(features) => Some(typed::<Features>(call.method, &features)?.genesis_hash),
+            Err(_) => None,
+        };
+        let wanted = self.identity().genesis;
+        let other = [Some(first.block_hash()), named].into_iter().flatten().find(|genesis| *genesis != wanted);
+        if let Some(genesis) = other {
+            return Err(self.other_network(genesis));
+        }
+        let (tip, call) = next();
+        tip.map(|_| ()).map_err(|refused| refused.down(call.method))
+    }
+
+    fn other_network(&self, genesis: BlockHash) -> ChainDown {
+        use bitcoin::Network::{Bitcoin, Regtest, Signet, Testnet, Testnet4};
+        let all = [Bitcoin, Testnet4, Signet, Regtest, Testnet];
+        let found = all.into_iter().find(|network| genesis_block(network).block_hash() == genesis);
+        let found = found.map_or_else(|| format!("a network that begins with block {genesis}"), |it| it.to_string());
+        ChainDown(format!(
+            "the server at {} is on {found}, and the setting network says {}: set backendUrl to a server of that network",
+            self.name(),
+            self.options.network
+        ))
+    }
+}

@@ -1,0 +1,81 @@
+//! The fee rate that a server names.
+
+use bitcoin::FeeRate;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive as _;
+use serde::Deserialize;
+use serde_json::{Number, json};
+
+use super::asker::Asker;
+use super::call::{call, typed};
+use crate::chain::ChainDown;
+
+/// The farthest block for which servers estimate.
+const BLOCKS_MAX: u16 = 1_008;
+
+#[derive(Deserialize)]
+struct MempoolInfo {
+    mempoolminfee: Number,
+    minrelaytxfee: Number,
+}
+
+/// The estimate for a confirmation within so many blocks, and not below what the server's node takes; `None` where there is
+/// no estimate.
+pub(super) fn fee_rate(asker: &Asker<'_>, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+    let estimate = call("blockchain.estimatefee", json!([blocks.clamp(1, BLOCKS_MAX)]));
+    let is_new = asker.connection.version.is_at_least(&[1, 6]);
+    let floor = call(if is_new { "mempool.get_info" } else { "blockchain.relayfee" }, json!([]));
+    let calls = [estimate, floor];
+    let methods = [calls[0].method, calls[1].method];
+    let mut answers = asker.tries(&calls)?.into_iter();
+    // A server that does not tell either has no estimate.
+    let (Some(Ok(estimate)), Some(Ok(floor))) = (answers.next(), answers.next()) else { return Ok(None) };
+    let [method, _] = methods;
+    let estimate: Number = typed(method, &estimate)?;
+    let [_, method] = methods;
+    let floors = if is_new {
+        let info: MempoolInfo = typed(method, &floor)?;
+        vec![info.mempoolminfee, info.minrelaytxfee]
+    } else {
+        vec![typed(method, &floor)?]
+    };
+    let makes_none = || ChainDown(format!("the fee rates that the server names in {method} make no sense"));
+    let floors: Vec<u64> = floors.iter().map(sats).collect::<Option<_>>().ok_or_else(makes_none)?;
+    // A server that cannot estimate answers -1.
+    let Some(estimate) = sats(&estimate).filter(|estimate| *estimate > 0) else { return Ok(None) };
+    let sat_kvb = floors.into_iter().fold(estimate, u64::max);
+    Ok(Some(of_sat_kvb(sat_kvb)))
+}
+
+/// From satoshis for 1,000 vB, which are 4,000 weight units; rounded up, so that what pays it is not below.
+fn of_sat_kvb(sats: u64) -> FeeRate {
+    FeeRate::from_sat_per_kwu(sats.div_ceil(4))
+}
+
+/// From a sum of Bitcoin, rounded up; `None` of one that is less than nothing or more than there are.
+fn sats(btc: &Number) -> Option<u64> {
+    let text = btc.to_string();
+    let btc = text.parse::<Decimal>().or_else(|_| Decimal::from_scientific(&text)).ok()?;
+    let sats = btc.checked_mul(Decimal::from(100_000_000))?.ceil().to_u64()?;
+    (sats <= 21_000_000 * 100_000_000).then_some(sats)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_read_in_whatever_way_a_server_writes_it() {
+        let of = |text: &str| sats(&serde_json::from_str(text).unwrap());
+        for (text, read) in
+            [("0.00001", Some(1_000)), ("1e-05", Some(1_000)), ("0.00101079", Some(101_079)), ("0.0", Some(0))]
+        {
+            assert_eq!(of(text), read, "{text}");
+        }
+        assert_eq!(of("0.000000015"), Some(2), "rounded up");
+        for text in ["-1", "1e30", "22000000"] {
+            assert_eq!(of(text), None, "{text}");
+        }
+        assert_eq!(of_sat_kvb(1_001), FeeRate::from_sat_per_kwu(251));
+    }
+}

@@ -1,0 +1,332 @@
+//! One answer of a look: the best chain, the scripts of which something changed, and what that means for transactions.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use bitcoin::{Network, ScriptBuf, Transaction, Txid};
+use serde_json::{Value, json};
+
+use super::asker::Asker;
+use super::call::{ScriptHash, call, subscribe_tip};
+use super::facts;
+use super::headers::{self, follow};
+use super::scripts::Look;
+use super::state::{self, State, Watched};
+use super::token::Token;
+use super::transactions;
+use crate::chain::core::mempool::tip_changed;
+use crate::chain::core::state::{Facts, parents_first};
+use crate::chain::{ChainDown, Covered, KnownPosition, LookRequest, ScriptState, Tip, TxFacts, TxPosition, View};
+
+/// Histories that are read for one answer.
+const HISTORIES_MAX: usize = 300;
+
+/// Scripts of the round over all that have their turn in one look: few enough that public servers bear it for good.
+const COLD_MAX: usize = 5;
+
+/// What histories say that is to be told, or may be.
+#[derive(Default)]
+struct News {
+    /// Height of the block of each transaction that may be told of as confirmed.
+    mined: BTreeMap<Txid, u32>,
+    /// Transactions in the mempool.
+    waiting: BTreeSet<Txid>,
+    /// Those of both that are at hand.
+    txs: BTreeMap<Txid, Transaction>,
+    /// The scripts in whose histories each is.
+    scripts: BTreeMap<Txid, BTreeSet<ScriptHash>>,
+}
+
+/// Looks for what a request asks.
+pub(super) fn look(
+    asker: Asker<'_>,
+    network: Network,
+    state: &mut State,
+    request: &LookRequest<'_>,
+) -> Result<View, ChainDown> {
+    // The answer comes behind all notifications that were on their way, and shows that the server is there.
+    asker.one::<Value>(subscribe_tip())?;
+    let tip = asker.connection.session.tip().ok_or_else(tip_changed)?;
+    let written = state.written.take();
+    let goes_on = written.is_some() && written.as_deref() == request.token;
+    let known = if goes_on { state.chain.take() } else { request.token.and_then(Token::read) };
+    let followed = follow(&asker, network, &mut state.facts.headers, known.as_ref(), tip)?;
+    let last_known = known.as_ref().and_then(Token::last).map(|block| block.id);
+    let fork = followed.fork;
+    let mut look = Look { asker, network, state, request, tip };
+    let is_resumed = !goes_on || fork != last_known;
+    if is_resumed {
+        look.resume(fork.map(|block| block.height), known.clone());
+    }
+    if last_known != Some(tip.id()) {
+        look.state.try_refused_again();
+    }
+    look.read_requested();
+    let cold = look.take_cold();
+    look.subscribe()?;
+    let (processed, mut txs) = look.read_histories()?;
+    txs.extend(facts::of_tracked(&mut look, &processed)?);
+    let states = look.states(&processed);
+    let more = !look.state.pending.is_empty();
+    let covered = look.covered(&cold);
+    look.let_go(more)?;
+    let recent = (tip.height.saturating_sub(10)..=tip.height).collect();
+    look.state.facts.headers.make_sure(&asker, network, &recent)?;
+    let is_new = is_resumed || more || !txs.is_empty() || !states.is_empty() || last_known != Some(tip.id());
+    let token = look.state.next_token(followed.token, is_new, more);
+    Ok(View {
+        token,
+        from_start: fork.is_none(),
+        more,
+        tip: Tip { height: tip.height, hash: tip.id().hash, time: tip.time() },
+        seen_height: if more { last_known.map_or(0, |block| block.height).min(tip.height) } else { tip.height },
+        median_time: look.state.facts.headers.median_time(tip.height),
+        txs: ordered(txs),
+        unknown: Vec::new(),
+        covered,
+        cold_taken: cold.len(),
+        states,
+    })
+}
+
+impl Look<'_> {
+    /// Begins anew above a block that was there before; without one, with the whole chain.
+    fn resume(&mut self, fork: Option<u32>, before: Option<Token>) {
+        let facts = std::mem::take(&mut self.state.facts);
+        let sure_up_to = fork.unwrap_or(0);
+        *self.state = State { facts, before, is_anew: fork.is_none(), sure_up_to, ..State::default() };
+        for tx in self.request.watch.unsettled(fork.unwrap_or(u32::MAX)) {
+            self.state.track(tx);
+        }
+    }
+
+    /// Takes over which scripts are to be asked about. Those in which tracked transactions move are read in any case.
+    fn read_requested(&mut self) {
+        let scripts = self.request.scripts;
+        let changes = scripts.hot.changes_since(self.state.mark);
+        self.state.mark = Some(changes.mark);
+        if changes.is_all {
+            self.state.scripts.values_mut().for_each(|watched| watched.is_ours = false);
+        }
+        for script in &changes.cooled {
+            if let Some(watched) = self.state.scripts.get_mut(&ScriptHash::of(script)) {
+                watched.is_ours = false;
+            }
+        }
+        for (script, _) in &changes.hot {
+            self.watch(script);
+        }
+        for script in scripts.must {
+            self.watch(script);
+        }
+        for tracked in self.state.tracked.values_mut().filter(|tracked| tracked.told.is_none()) {
+            for output in &tracked.tx.output {
+                let hash = ScriptHash::of(&output.script_pubkey);
+                if let Some(watched) = self.state.scripts.get(&hash)
+                    && watched.history.is_none()
+                {
+                    tracked.scripts.insert(hash);
+                    self.state.pending.insert(hash);
+                }
+            }
+        }
+    }
+
+    /// Asks about a script from now on.
+    fn watch(&mut self, script: &ScriptBuf) -> ScriptHash {
+        let hash = ScriptHash::of(script);
+        if let Some(watched) = self.state.scripts.get_mut(&hash).filter(|watched| watched.is_ours) {
+            watched.is_ours = true;
+            return hash;
+        }
+        let stored = self.request.scripts.known.state(script).filter(|_| !self.state.is_anew);
+        let told = match stored.as_deref().map(state::read) {
+            Some(told) => told,
+            // Of a chain that was watched all along, nothing is known because there was nothing.
+            None => (!self.state.is_anew).then_some(None),
+        };
+        let before = self.state.scripts.remove(&hash);
+        let watched = Watched {
+            script: script.clone(),
+            is_ours: true,
+            told,
+            is_refused: false,
+            history: before.and_then(|before| before.history),
+        };
+        self.state.scripts.insert(hash, watched);
+        self.state.pending.insert(hash);
+        hash
+    }
+
+    /// The scripts of the slow round that have their turn, unless more pressing ones wait.
+    fn take_cold(&mut self) -> Vec<ScriptHash> {
+        let is_busy = self.state.pending.len() > HISTORIES_MAX;
+        let cold = if is_busy { &[] } else { self.request.scripts.cold };
+        cold.iter().take(COLD_MAX).map(|script| self.watch(script)).collect()
+    }
+
+    /// Reads histories that changed, and tells what they hold. Answers which were read, too.
+    fn read_histories(&mut self) -> Result<(Vec<ScriptHash>, Vec<TxFacts>), ChainDown> {
+        let moving: BTreeSet<ScriptHash> = self.state.tracked.values().flat_map(|it| &it.scripts).copied().collect();
+        let must: BTreeSet<ScriptHash> = self.request.scripts.must.iter().map(|it| ScriptHash::of(it)).collect();
+        let session = &self.asker.connection.session;
+        let is_changed = |hash: &ScriptHash| {
+            self.state.scripts.get(hash).is_some_and(|watched| {
+                let is_told = watched.told.is_some() && watched.told == session.status(hash);
+                !watched.is_refused && (!is_told || (watched.history.is_none() && moving.contains(hash)))
+            })
+        };
+        let changed: Vec<ScriptHash> = self.state.pending.iter().filter(|hash| is_changed(hash)).copied().collect();
+        let (first, then): (Vec<_>, Vec<_>) = changed.into_iter().partition(|hash| must.contains(hash));
+        let mut wanted: Vec<ScriptHash> = first.into_iter().chain(then).collect();
+        let rest = wanted.split_off(wanted.len().min(HISTORIES_MAX));
+        self.state.pending = rest.into_iter().collect();
+        let processed = self.fetch(&wanted)?;
+        let news = self.news(&processed)?;
+        Ok((processed, self.tell(news)?))
+    }
+
+    /// What the histories of these scripts say that the database does not have.
+    fn news(&mut self, processed: &[ScriptHash]) -> Result<News, ChainDown> {
+        let mut news = News::default();
+        for hash in processed {
+            let Some(watched) = self.state.scripts.get(hash).filter(|watched| watched.is_ours) else { continue };
+            let Some(history) = &watched.history else { continue };
+            let known = self.request.scripts.known.transactions(&watched.script);
+            let known: BTreeMap<Txid, (Transaction, KnownPosition)> =
+                known.into_iter().map(|(tx, at)| (tx.compute_txid(), (tx, at))).collect();
+            for entry in &history.entries {
+                let before = known.get(&entry.txid);
+                match entry.block() {
+                    // A block has come that the look did not begin with.
+                    Some(height) if height > self.tip.height => return Err(tip_changed()),
+                    Some(height) => {
+                        let is_stored = before.is_some_and(|(_, at)| *at == KnownPosition::Block(height));
+                        if is_stored && height <= self.state.sure_up_to && !self.state.tracked.contains_key(&entry.txid)
+                        {
+                            continue;
+                        }
+                        news.mined.insert(entry.txid, height);
+                    }
+                    None => {
+                        news.waiting.insert(entry.txid);
+                    }
+                }
+                if let Some((tx, _)) = before {
+                    news.txs.insert(entry.txid, tx.clone());
+                }
+            }
+            for entry in &history.entries {
+                news.scripts.entry(entry.txid).or_default().insert(*hash);
+                if let Some(tracked) = self.state.tracked.get(&entry.txid) {
+                    news.txs.insert(entry.txid, tracked.tx.clone());
+                }
+            }
+            let told: BTreeSet<Txid> = history.entries.iter().map(|entry| entry.txid).collect();
+            for (txid, (tx, at)) in known.into_iter().filter(|(txid, _)| !told.contains(txid)) {
+                if matches!(at, KnownPosition::Block(height) if height <= self.state.sure_up_to) {
+                    return Err(ChainDown(format!(
+                        "the server keeps back transaction {txid}, which is in a block of the best chain; do not trust this server"
+                    )));
+                }
+                let tracked = self.state.track(tx);
+                tracked.scripts.insert(*hash);
+                tracked.told = None;
+            }
+        }
+        // One script's history may be a moment older than another's.
+        news.waiting.retain(|txid| !news.mined.contains_key(txid));
+        Ok(news)
+    }
+
+    /// Makes sure of the news, and tells what is confirmed. What waits is tracked.
+    fn tell(&mut self, mut news: News) -> Result<Vec<TxFacts>, ChainDown> {
+        let named = news.mined.keys().chain(&news.waiting);
+        let missing = named.filter(|txid| !news.txs.contains_key(*txid)).copied().collect();
+        news.txs.extend(transactions::read_all(&self.asker, &missing)?);
+        let mined = news.mined.iter().filter_map(|(txid, height)| Some((news.txs.get(txid)?, *height)));
+        transactions::prove(&self.asker, self.network, &mut self.state.facts, mined)?;
+        let rivals = facts::needed(self.state);
+        let mut told = Vec::new();
+        for tx in parents_first(news.txs, |tx| tx) {
+            let txid = tx.compute_txid();
+            let was_tracked = self.state.tracked.contains_key(&txid);
+            if !self.request.watch.concerns(&tx) && !was_tracked {
+                self.state.facts.note_other(&tx);
+                continue;
+            }
+            let Some(height) = news.mined.get(&txid) else {
+                let scripts = news.scripts.remove(&txid).unwrap_or_default();
+                self.state.track(tx).scripts.extend(scripts);
+                continue;
+            };
+            let Some(header) = self.state.facts.headers.at(*height) else { continue };
+            let position = TxPosition::Block { height: *height, time: headers::time(header) };
+            self.state.tracked.remove(&txid);
+            let spent = tx.input.iter().filter_map(|input| rivals.get(&input.previous_output)).flatten();
+            let conflicts: BTreeSet<Txid> =
+                spent.filter(|by| **by != txid && self.state.tracked.contains_key(*by)).copied().collect();
+            let conflicts = conflicts.into_iter().collect();
+            told.push(Facts { conflicts, ..Facts::undisputed(position) }.of(tx));
+        }
+        Ok(told)
+    }
+
+    /// What the database is to remember of the scripts whose histories were told.
+    fn states(&self, processed: &[ScriptHash]) -> Vec<ScriptState> {
+        let known = self.request.scripts.known;
+        let ours = processed.iter().filter_map(|hash| self.state.scripts.get(hash)).filter(|watched| watched.is_ours);
+        let states = ours.filter_map(|watched| {
+            let state = state::write(watched.told?);
+            match known.state(&watched.script) {
+                Some(stored) if stored == state => None,
+                // Where nothing ever was, nothing need be remembered.
+                None if watched.told == Some(None) => None,
+                Some(_) | None => Some(ScriptState { script: watched.script.clone(), state }),
+            }
+        });
+        states.collect()
+    }
+
+    /// The scripts about which all is known: at least those that had to be asked about, as far as they were.
+    fn covered(&self, cold: &[ScriptHash]) -> Covered {
+        let session = &self.asker.connection.session;
+        let must = self.request.scripts.must.iter().map(|script| ScriptHash::of(script));
+        let is_told = |hash: &ScriptHash| {
+            let watched = self.state.scripts.get(hash)?;
+            let is_told = !watched.is_refused && watched.told.is_some() && watched.told == session.status(hash);
+            (is_told && !self.state.pending.contains(hash)).then(|| watched.script.clone())
+        };
+        let scripts: HashSet<ScriptBuf> = must.chain(cold.iter().copied()).filter_map(|hash| is_told(&hash)).collect();
+        Covered::Scripts(scripts)
+    }
+
+    /// Lets go of the scripts that were asked about for this look alone.
+    fn let_go(&mut self, more: bool) -> Result<(), ChainDown> {
+        if more {
+            return Ok(());
+        }
+        self.state.is_anew = false;
+        self.state.sure_up_to = u32::MAX;
+        for script in self.request.scripts.must.iter().chain(self.request.scripts.cold) {
+            if !self.request.scripts.hot.contains(script)
+                && let Some(watched) = self.state.scripts.get_mut(&ScriptHash::of(script))
+            {
+                watched.is_ours = false;
+            }
+        }
+        let unneeded = self.state.drop_unneeded();
+        let unneeded: Vec<_> = unneeded.iter().filter(|hash| self.asker.connection.session.forget(hash)).collect();
+        if self.asker.connection.version.is_at_least(&[1, 4, 2]) {
+            let leave = |hash: &ScriptHash| call("blockchain.scripthash.unsubscribe", json!([hash.to_string()]));
+            // A server that refuses goes on notifying of what nobody hears.
+            self.asker.tries(&unneeded.into_iter().map(leave).collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+}
+
+/// In an order in which parents stand before children; of two that are told of one transaction, the later one.
+fn ordered(txs: Vec<TxFacts>) -> Vec<TxFacts> {
+    let txs: BTreeMap<Txid, TxFacts> = txs.into_iter().map(|facts| (facts.tx.compute_txid(), facts)).collect();
+    parents_first(txs, |facts| &facts.tx)
+}

@@ -1,0 +1,108 @@
+//! Asking about scripts: subscribing to them, and reading the histories that are wanted.
+
+use std::collections::BTreeSet;
+
+use bitcoin::{Network, ScriptBuf};
+
+use super::asker::Asker;
+use super::call::ScriptHash;
+use super::history::{self, History};
+use super::session::ToldTip;
+use super::state::{State, Watched};
+use crate::chain::{ChainDown, LookRequest};
+
+/// Hot scripts that are asked about in each look although the server should notify of them.
+const ASKED_AGAIN: usize = 2;
+
+/// What a look works with.
+pub(super) struct Look<'a> {
+    pub asker: Asker<'a>,
+    pub network: Network,
+    pub state: &'a mut State,
+    pub request: &'a LookRequest<'a>,
+    pub tip: ToldTip,
+}
+
+impl Look<'_> {
+    /// Subscribes to what is not subscribed to over this connection, and asks anew about what must be known now and, in
+    /// turn, about the rest: a server may forget to notify.
+    pub(super) fn subscribe(&mut self) -> Result<(), ChainDown> {
+        let session = &self.asker.connection.session;
+        let state = &mut *self.state;
+        let mut asked: BTreeSet<ScriptHash> = self.request.scripts.must.iter().map(|it| ScriptHash::of(it)).collect();
+        let unheard = |hash: &ScriptHash| session.status(hash).is_none();
+        if state.connection != self.asker.connection.number {
+            state.pending.extend(state.scripts.keys());
+        }
+        asked.extend(state.pending.iter().copied().filter(unheard));
+        let from = state.asked_last.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
+        let turn: Vec<ScriptHash> =
+            state.scripts.range((from, std::ops::Bound::Unbounded)).map(|(hash, _)| *hash).take(ASKED_AGAIN).collect();
+        state.asked_last = turn.last().copied();
+        asked.extend(turn);
+        asked.retain(|hash| state.scripts.get(hash).is_some_and(|watched| !watched.is_refused));
+        let asked: Vec<ScriptHash> = asked.into_iter().collect();
+        for (hash, status) in history::subscribe(&self.asker, &asked)? {
+            if let (None, Some(watched)) = (status, state.scripts.get_mut(&hash)) {
+                watched.is_refused = true;
+            }
+        }
+        state.connection = self.asker.connection.number;
+        state.pending.extend(session.take_changed());
+        state.pending.retain(|hash| state.scripts.contains_key(hash));
+        Ok(())
+    }
+
+    /// Reads the histories of scripts that are subscribed to. Answers those that the server told.
+    pub(super) fn fetch(&mut self, wanted: &[ScriptHash]) -> Result<Vec<ScriptHash>, ChainDown> {
+        let session = &self.asker.connection.session;
+        let (empty, full): (Vec<ScriptHash>, Vec<ScriptHash>) =
+            wanted.iter().partition(|hash| session.status(hash) == Some(None));
+        let mut histories = history::read(&self.asker, &full)?;
+        histories.extend(empty.into_iter().map(|hash| (hash, Some(History::default()))));
+        let mut told = Vec::new();
+        for (hash, history) in histories {
+            let Some(watched) = self.state.scripts.get_mut(&hash) else { continue };
+            match history {
+                Some(history) => {
+                    watched.told = Some(history.status);
+                    watched.history = Some(history);
+                    told.push(hash);
+                }
+                None => {
+                    tracing::warn!(script = %watched.script.to_hex_string(), "the Electrum server does not tell what pays a script: it holds too much");
+                    watched.is_refused = true;
+                }
+            }
+        }
+        Ok(told)
+    }
+
+    /// Has the histories of these scripts, whoever they pay, as far as the server tells them.
+    pub(super) fn ask_also(&mut self, scripts: &[ScriptBuf]) -> Result<(), ChainDown> {
+        let mut unread = BTreeSet::new();
+        for script in scripts {
+            let hash = ScriptHash::of(script);
+            let new =
+                || Watched { script: script.clone(), is_ours: false, told: None, is_refused: false, history: None };
+            let watched = self.state.scripts.entry(hash).or_insert_with(new);
+            if watched.history.is_none() && !watched.is_refused {
+                unread.insert(hash);
+            }
+        }
+        let session = &self.asker.connection.session;
+        let unheard: Vec<ScriptHash> = unread.iter().filter(|hash| session.status(hash).is_none()).copied().collect();
+        for (hash, status) in history::subscribe(&self.asker, &unheard)? {
+            if let (None, Some(watched)) = (status, self.state.scripts.get_mut(&hash)) {
+                watched.is_refused = true;
+                unread.remove(&hash);
+            }
+        }
+        let ours = |hash: &ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
+        // What is ours and was not told yet has its turn, and is told then.
+        let (later, now): (Vec<ScriptHash>, Vec<ScriptHash>) = unread.into_iter().partition(ours);
+        self.state.pending.extend(later);
+        self.fetch(&now)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,305 @@
+//! One connection to a server: calls that go out side by side and are answered in any order, and notifications in between,
+//! read by a task of its own. Lines and their sum are bounded; whatever makes no sense ends the connection.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bitcoin::block::Header;
+use bitcoin::consensus::encode::deserialize_hex;
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::call::{Answer, Call, Refused, ScriptHash, Status, Subject, shown, status};
+use crate::chain::ChainDown;
+
+/// Bytes of a line at most: a transaction that fills a block, in hexadecimal, and some.
+const LINE_MAX: usize = 9 * 1_024 * 1_024;
+
+/// Bytes that are read between one set of calls and the next at most.
+const BYTES_MAX: usize = 48 * 1_024 * 1_024;
+
+/// A stream of bytes, secure or not.
+pub(super) trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
+
+/// A connection that ends when it is dropped.
+pub(super) struct Session {
+    shared: Arc<Shared>,
+    writer: tokio::sync::Mutex<WriteHalf<Box<dyn Bytes>>>,
+    reading: JoinHandle<()>,
+    next_id: AtomicU64,
+    answered_within: Duration,
+}
+
+/// The best block as the server last told it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ToldTip {
+    pub height: u32,
+    pub header: Header,
+}
+
+/// What the reading task and the asking threads share.
+struct Shared {
+    host: String,
+    noted: Mutex<Noted>,
+    /// Bytes that may still be read before the next calls.
+    budget: AtomicUsize,
+    wake: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Noted {
+    pending: HashMap<u64, Pending>,
+    tip: Option<ToldTip>,
+    statuses: HashMap<ScriptHash, Status>,
+    /// Scripts of which the status was told since somebody last asked which.
+    changed: HashSet<ScriptHash>,
+    /// Why the connection ended.
+    closed: Option<String>,
+}
+
+struct Pending {
+    subject: Subject,
+    answer: oneshot::Sender<Result<Answer, Refused>>,
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(default)]
+    id: Option<u64>,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct TipNote {
+    height: u32,
+    hex: String,
+}
+
+impl Session {
+    /// Speaks over `stream`; `wake` is told of every notification.
+    pub(super) fn over(
+        stream: Box<dyn Bytes>,
+        host: String,
+        answered_within: Duration,
+        wake: Arc<Notify>,
+        runtime: &Handle,
+    ) -> Self {
+        let budget = AtomicUsize::new(BYTES_MAX);
+        let shared = Arc::new(Shared { host, noted: Mutex::default(), budget, wake });
+        let (reader, writer) = tokio::io::split(stream);
+        let reading = runtime.spawn(read(reader, Arc::clone(&shared)));
+        let writer = tokio::sync::Mutex::new(writer);
+        Self { shared, writer, reading, next_id: AtomicU64::new(1), answered_within }
+    }
+
+    /// Why it ended, if it did.
+    pub(super) fn closed(&self) -> Option<String> {
+        self.shared.noted.lock().closed.clone()
+    }
+
+    /// The best block that was told last.
+    pub(super) fn tip(&self) -> Option<ToldTip> {
+        self.shared.noted.lock().tip
+    }
+
+    /// A script's status as it was told last; `None` where nobody subscribed to it.
+    pub(super) fn status(&self, hash: &ScriptHash) -> Option<Status> {
+        self.shared.noted.lock().statuses.get(hash).copied()
+    }
+
+    /// Scripts of which the status was told since the last call of this.
+    pub(super) fn take_changed(&self) -> HashSet<ScriptHash> {
+        std::mem::take(&mut self.shared.noted.lock().changed)
+    }
+
+    /// Listens no longer to what is told of a script, and answers whether anybody had subscribed to it.
+    pub(super) fn forget(&self, hash: &ScriptHash) -> bool {
+        let mut noted = self.shared.noted.lock();
+        noted.changed.remove(hash);
+        noted.statuses.remove(hash).is_some()
+    }
+
+    /// Makes calls side by side. The answers are in their order.
+    pub(super) async fn ask(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
+        let asked = timeout(self.answered_within, self.ask_unhurried(calls)).await;
+        asked.unwrap_or_else(|_| {
+            let why = format!("the server at {} did not answer in time", self.shared.host);
+            self.shared.close(&why);
+            Err(ChainDown(why))
+        })
+    }
+
+    async fn ask_unhurried(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
+        self.shared.budget.store(BYTES_MAX, Ordering::Relaxed);
+        let (mut lines, mut waiting) = (String::new(), Vec::with_capacity(calls.len()));
+        {
+            let mut noted = self.shared.noted.lock();
+            if let Some(why) = &noted.closed {
+                return Err(ChainDown(why.clone()));
+            }
+            for call in calls {
+                let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+                let line = json!({ "jsonrpc": "2.0", "id": id, "method": call.method, "params": call.params });
+                lines.push_str(&line.to_string());
+                lines.push('\n');
+                let (answer, waits) = oneshot::channel();
+                noted.pending.insert(id, Pending { subject: call.subject, answer });
+                waiting.push(waits);
+            }
+        }
+        let mut writer = self.writer.lock().await;
+        let written = match writer.write_all(lines.as_bytes()).await {
+            Ok(()) => writer.flush().await,
+            Err(error) => Err(error),
+        };
+        drop(writer);
+        if let Err(error) = written {
+            self.shared.close(&format!("the connection to the server at {} broke: {error}", self.shared.host));
+        }
+        let mut answers = Vec::with_capacity(waiting.len());
+        for answer in waiting {
+            let answer = answer.await.map_err(|_| ChainDown(self.closed().unwrap_or_default()))?;
+            answers.push(answer);
+        }
+        Ok(answers)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.reading.abort();
+    }
+}
+
+async fn read(mut stream: ReadHalf<Box<dyn Bytes>>, shared: Arc<Shared>) {
+    let mut buffer = Vec::new();
+    let mut chunk = vec![0; 64 * 1_024];
+    let why = 'reading: loop {
+        let count = match stream.read(&mut chunk).await {
+            Ok(0) if buffer.is_empty() => break format!("the server at {} hung up", shared.host),
+            Ok(0) => break format!("the server at {} hung up in the middle of an answer", shared.host),
+            Ok(count) => count,
+            Err(error) => break format!("the connection to the server at {} broke: {error}", shared.host),
+        };
+        if !shared.may_read(count) {
+            break format!("the server at {} sent more than 48 MiB at a time", shared.host);
+        }
+        let searched = buffer.len();
+        buffer.extend_from_slice(chunk.get(..count).unwrap_or_default());
+        let mut begins = 0;
+        let ends: Vec<usize> = (searched..buffer.len()).filter(|at| buffer.get(*at) == Some(&b'\n')).collect();
+        for end in ends {
+            if let Err(why) = shared.take(buffer.get(begins..end).unwrap_or_default()) {
+                break 'reading why;
+            }
+            begins = end.saturating_add(1);
+        }
+        buffer.drain(..begins);
+        if buffer.len() > LINE_MAX {
+            break format!("the server at {} sent a line of more than 9 MiB", shared.host);
+        }
+        // A flood leaves others their turn.
+        tokio::task::yield_now().await;
+    };
+    shared.close(&why);
+}
+
+impl Shared {
+    fn may_read(&self, count: usize) -> bool {
+        let take = |left: usize| left.checked_sub(count);
+        self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+    }
+
+    /// Ends the connection: whoever waits for an answer has none.
+    fn close(&self, why: &str) {
+        let mut noted = self.noted.lock();
+        noted.closed.get_or_insert_with(|| why.to_owned());
+        noted.pending.clear();
+        drop(noted);
+        self.wake.notify_one();
+    }
+
+    /// Takes one line; `Err` says why it is none.
+    fn take(&self, line: &[u8]) -> Result<(), String> {
+        let nonsense =
+            |what: &str| format!("what answers at {} does not speak the Electrum protocol: {}", self.host, shown(what));
+        let line: Line<'_> = serde_json::from_slice(line).map_err(|error| nonsense(&error.to_string()))?;
+        let Some(id) = line.id else {
+            let (method, params) = (line.method.unwrap_or_default(), line.params.map_or("null", RawValue::get));
+            return self.note(&method, params).ok_or_else(|| nonsense("a notification that is none"));
+        };
+        let mut noted = self.noted.lock();
+        let pending = noted.pending.remove(&id).ok_or_else(|| nonsense("an answer to what was not asked"))?;
+        let outcome = match line.error {
+            Some(error) => Err(Refused::read(error.get())),
+            None => Ok(line.result.map(RawValue::to_owned)),
+        };
+        if let Ok(result) = &outcome {
+            let text = result.as_ref().map_or("null", |result| result.get());
+            noted.news(pending.subject, text).ok_or_else(|| nonsense("an answer that makes no sense"))?;
+        }
+        // Whoever asked may have given up.
+        let _ = pending.answer.send(outcome);
+        Ok(())
+    }
+
+    /// Takes a notification; one of what nobody subscribed to is passed over.
+    fn note(&self, method: &str, params: &str) -> Option<()> {
+        let mut noted = self.noted.lock();
+        match method {
+            "blockchain.headers.subscribe" => {
+                let (note,): (&RawValue,) = serde_json::from_str(params).ok()?;
+                noted.news(Subject::Tip, note.get())?;
+            }
+            "blockchain.scripthash.subscribe" => {
+                let (hash, status): (String, Option<&RawValue>) = serde_json::from_str(params).ok()?;
+                let hash = ScriptHash::read(&hash)?;
+                if !noted.statuses.contains_key(&hash) {
+                    return Some(());
+                }
+                noted.news(Subject::Script(hash), status.map_or("null", RawValue::get))?;
+            }
+            _ => return Some(()),
+        }
+        drop(noted);
+        self.wake.notify_one();
+        Some(())
+    }
+}
+
+impl Noted {
+    fn news(&mut self, subject: Subject, text: &str) -> Option<()> {
+        match subject {
+            Subject::None => {}
+            Subject::Tip => {
+                let TipNote { height, hex } = serde_json::from_str(text).ok()?;
+                self.tip = Some(ToldTip { height, header: deserialize_hex(&hex).ok()? });
+            }
+            Subject::Script(hash) => {
+                let text: Option<String> = serde_json::from_str(text).ok()?;
+                let status = status(text.as_deref())?;
+                if self.statuses.insert(hash, status) != Some(status) {
+                    self.changed.insert(hash);
+                }
+            }
+        }
+        Some(())
+    }
+}

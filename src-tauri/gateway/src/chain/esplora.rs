@@ -1,0 +1,152 @@
+//! An Esplora server as a backend, by its HTTP interface: it is asked about each script that matters, and so learns them.
+//!
+//! What it says is believed as far as it can be checked: headers by their links and their work, transactions by their ids,
+//! confirmations by proofs that lead to the headers. What is in the mempool, and that there is no more, is its word alone.
+
+mod answers;
+mod broadcast;
+mod chain_of;
+mod facts;
+mod fees;
+mod headers;
+mod history;
+mod look;
+mod pace;
+mod positions;
+mod proof;
+mod questions;
+mod server;
+mod state;
+
+use std::time::Duration;
+
+use bitcoin::constants::genesis_block;
+use bitcoin::{FeeRate, Network, Transaction};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View};
+use crate::machine::outgoing::Proxy;
+
+pub(crate) use pace::Pace;
+pub(crate) use server::BadServer;
+
+use server::Server;
+use state::State;
+
+/// Where a server is, and how it is asked.
+#[derive(Debug, Clone)]
+pub(crate) struct EsploraOptions {
+    /// `https://host/api`.
+    pub url: String,
+    /// The network that it must be on.
+    pub network: Network,
+    /// Where one is given, the server is asked through it.
+    pub proxy: Option<Proxy>,
+    /// A server that takes longer for one answer is taken for silent.
+    pub answered_within: Duration,
+    /// How often it may be asked.
+    pub pace: Pace,
+}
+
+/// After this long a look asks nothing more: what it did not come to has its turn in the next.
+const LOOK_WITHIN: Duration = Duration::from_secs(30);
+
+/// An Esplora server.
+pub(crate) struct EsploraChain {
+    server: Server,
+    network: Network,
+    state: Mutex<State>,
+    /// Once it was asked, until something fails.
+    identity: Mutex<Option<Identity>>,
+}
+
+/// One look under way.
+struct Asking<'a> {
+    server: &'a Server,
+    network: Network,
+    began: Instant,
+}
+
+impl Asking<'_> {
+    /// Whether the look takes so long that nothing more is asked.
+    fn is_late(&self) -> bool {
+        self.began.elapsed() > LOOK_WITHIN
+    }
+
+    /// Whether it is time to judge what was found, which takes questions of its own.
+    fn has_asked_long(&self) -> bool {
+        self.began.elapsed() > LOOK_WITHIN / 2
+    }
+
+    /// Takes a question on which others of this look rest: it is waited for, as long as the look is not late.
+    fn may_ask(&self) -> bool {
+        !self.is_late() && self.server.bucket.wait()
+    }
+}
+
+impl EsploraChain {
+    /// Asks the server that `options` name. Its connections live on `runtime`, so that its calls may not be made from there.
+    ///
+    /// # Errors
+    /// When the URL is none, or nobody can be trusted.
+    pub(crate) fn new(options: &EsploraOptions, runtime: Handle) -> Result<Self, BadServer> {
+        let server = Server::new(options, runtime)?;
+        Ok(Self { server, network: options.network, state: Mutex::default(), identity: Mutex::default() })
+    }
+}
+
+impl Chain for EsploraChain {
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        let known = *self.identity.lock();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let genesis = headers::hash_at(&self.server, 0)?;
+        let genesis = genesis.ok_or_else(|| self.server.nonsense("/block-height", "it has no first block"))?;
+        if genesis == genesis_block(self.network).block_hash() {
+            let identity = Identity { genesis, instance: None };
+            *self.identity.lock() = Some(identity);
+            return Ok(identity);
+        }
+        let all = [Network::Bitcoin, Network::Testnet4, Network::Signet, Network::Regtest, Network::Testnet];
+        let found = all.into_iter().find(|network| genesis_block(network).block_hash() == genesis);
+        let found = found.map_or_else(|| format!("a network that begins with block {genesis}"), |it| it.to_string());
+        Err(ChainDown(format!(
+            "the server is on {found}, and the setting network says {}: set backendUrl to a server of that network",
+            self.network
+        )))
+    }
+
+    fn tip(&self) -> Result<Tip, ChainDown> {
+        let hash = headers::tip_hash(&self.server)?;
+        let (height, known) = headers::block(&self.server, self.network, hash)?;
+        Ok(Tip { height, hash, time: known.time() })
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        let asking = Asking { server: &self.server, network: self.network, began: Instant::now() };
+        let looked = look::look(&asking, &mut self.state.lock(), request);
+        if looked.is_err() {
+            *self.identity.lock() = None;
+        }
+        looked
+    }
+
+    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+        Ok(broadcast::broadcast(&self.server, package)?)
+    }
+
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+        Ok(fees::fee_rate(&self.server, blocks)?)
+    }
+
+    fn has_mempool(&self) -> bool {
+        true
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Scripts
+    }
+}

@@ -1,0 +1,290 @@
+//! One answer of a look: the headers since the last, the scripts that there are questions for, and where our transactions
+//! stand.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use bitcoin::{ScriptBuf, Transaction, Txid};
+
+use super::headers::{Headers, changed};
+use super::history::{self, History, Sight, Sights};
+use super::questions::{self, About, Question};
+use super::server::NoAnswer;
+use super::state::{self, Seen, State};
+use super::{Asking, chain_of, facts, positions};
+use crate::chain::core::state::{Facts, answer_number, parents_first};
+use crate::chain::{ChainDown, Covered, KnownScripts, LookRequest, ScriptState, TxFacts, TxPosition, View, WatchList};
+
+/// What one answer has found so far.
+#[derive(Default)]
+struct Found {
+    sights: Sights,
+    /// Scripts whose history was read.
+    read: Vec<Read>,
+    /// Scripts of the round over all that were asked about.
+    cold_taken: usize,
+    /// Transactions of ours of which it is not proved what the server says.
+    open: BTreeSet<Txid>,
+    /// Nothing more is asked: the server wants to be left alone, or the look takes long.
+    is_over: bool,
+}
+
+/// A history that was read to its end.
+struct Read {
+    script: ScriptBuf,
+    txids: Vec<Txid>,
+    /// It has more than one page.
+    is_long: bool,
+}
+
+/// Looks for what a request asks.
+pub(super) fn look(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+    let (from_start, more) = chain_of::follow(asking, state, request)?;
+    let (tip, median_time) =
+        state.headers.as_ref().and_then(|it| Some((it.tip()?, it.median_time()))).ok_or_else(changed)?;
+    let (mut told, mut found) = (BTreeMap::new(), Found::default());
+    if !more {
+        state.looks = state.looks.saturating_add(1);
+        state.read_hot(request.scripts.hot);
+        for question in questions::in_order(state, &request.scripts) {
+            if !ask(asking, state, request, question, &mut found)? {
+                break;
+            }
+        }
+        told = judge(asking, state, request.watch, &mut found)?;
+    }
+    note_told(state, &told);
+    facts::forget_what_is_ruled_out(state, tip.height);
+    let cold_taken = found.cold_taken;
+    let (covered, states) = covered_by(state, request.scripts.known, found);
+    let is_new = !told.is_empty() || !states.is_empty() || from_start || more;
+    let token = state.token.as_mut().ok_or_else(changed)?;
+    if is_new {
+        token.answer = answer_number();
+    }
+    let told = told.into_iter().map(|(txid, (tx, facts))| (txid, facts.of(tx))).collect();
+    let txs: Vec<TxFacts> = parents_first(told, |facts: &TxFacts| &facts.tx);
+    Ok(View {
+        token: state::write(token),
+        from_start,
+        more,
+        tip,
+        seen_height: tip.height,
+        median_time,
+        txs,
+        unknown: Vec::new(),
+        covered: Covered::Scripts(covered),
+        cold_taken,
+        states,
+    })
+}
+
+impl Found {
+    /// What an answer says; `None` where there is none although the server can be used.
+    fn take<T>(&mut self, answer: Result<T, NoAnswer>) -> Result<Option<T>, ChainDown> {
+        match answer {
+            Ok(answer) => Ok(Some(answer)),
+            Err(NoAnswer::Busy(_)) => {
+                self.is_over = true;
+                Ok(None)
+            }
+            Err(NoAnswer::TooMuch(why)) => {
+                tracing::warn!(%why, "what is asked for is too long to be read, and is left out");
+                Ok(None)
+            }
+            Err(NoAnswer::Down(down)) => Err(down),
+        }
+    }
+}
+
+/// Asks a question; answers whether there may be another.
+fn ask(
+    asking: &Asking<'_>,
+    state: &mut State,
+    request: &LookRequest<'_>,
+    question: Question,
+    found: &mut Found,
+) -> Result<bool, ChainDown> {
+    if found.is_over || asking.has_asked_long() {
+        return Ok(false);
+    }
+    // What is to be decided now is waited for, and what is asked in between.
+    let may = if question.is_patient { asking.server.bucket.wait() } else { asking.server.bucket.take() };
+    if !may {
+        return Ok(false);
+    }
+    match question.about {
+        About::Script(script) => {
+            if question.is_cold {
+                found.cold_taken = found.cold_taken.saturating_add(1);
+            }
+            ask_script(asking, state, request.scripts.known, script, found)?;
+        }
+        About::Tx(txid) => ask_tracked(asking, state, txid, found)?,
+    }
+    Ok(!found.is_over)
+}
+
+fn ask_script(
+    asking: &Asking<'_>,
+    state: &mut State,
+    known: &dyn KnownScripts,
+    script: ScriptBuf,
+    found: &mut Found,
+) -> Result<(), ChainDown> {
+    state.take_known(known.transactions(&script));
+    if known.state(&script).as_deref() == Some(state::COMPLETE) {
+        state.complete.insert(script.clone());
+    }
+    let mut sights = std::mem::take(&mut found.sights);
+    let read = history::read(asking.server, state, &script, &mut sights);
+    found.sights = sights;
+    let read = found.take(read)?;
+    if let Some(hot) = state.hot.get_mut(&script) {
+        hot.asked_in = state.looks;
+    }
+    if let Some(History::Whole { txids, is_long }) = read {
+        found.read.push(Read { script, txids, is_long });
+    }
+    Ok(())
+}
+
+/// Asks about a transaction of ours, if no script has told of it.
+fn ask_tracked(asking: &Asking<'_>, state: &mut State, txid: Txid, found: &mut Found) -> Result<(), ChainDown> {
+    if found.sights.contains_key(&txid) {
+        return Ok(());
+    }
+    match found.take(history::transaction(asking.server, txid))? {
+        Some(Some(sight)) => {
+            found.sights.insert(txid, sight);
+        }
+        Some(None) => {
+            if let Some(tracked) = state.tracked.get_mut(&txid) {
+                (tracked.seen, tracked.is_asked, tracked.asked_in) = (None, true, state.looks);
+            }
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+/// What is to be told of what was found, and of what rests on it.
+fn judge(
+    asking: &Asking<'_>,
+    state: &mut State,
+    watch: &dyn WatchList,
+    found: &mut Found,
+) -> Result<BTreeMap<Txid, (Transaction, Facts)>, ChainDown> {
+    let sights = parents_first(std::mem::take(&mut found.sights), |sight: &Sight| &sight.tx);
+    // Each is asked about: what it makes may be spent further on.
+    let ours: Vec<Sight> = sights
+        .into_iter()
+        .filter(|sight| watch.concerns(&sight.tx) | state.tracked.contains_key(&sight.tx.compute_txid()))
+        .collect();
+    let mut in_blocks = Vec::new();
+    for sight in &ours {
+        let known = state.proved.get(&sight.tx.compute_txid()).map(|proved| proved.height);
+        let block =
+            if found.is_over { known } else { found.take(positions::block_of(asking, state, sight))?.flatten() };
+        match block {
+            Some(height) => in_blocks.push((sight, height)),
+            None => see(state, sight, found),
+        }
+    }
+    let height = state.headers.as_ref().map_or(0, Headers::height);
+    let txids: Vec<Txid> =
+        state.tracked.iter().filter(|(_, one)| one.asked_in == state.looks).map(|(txid, _)| *txid).collect();
+    for txid in txids {
+        let is_in_mempool = state.tracked.get(&txid).is_some_and(|tracked| tracked.seen.is_some());
+        if found.is_over || asking.is_late() {
+            break;
+        }
+        let read = if is_in_mempool {
+            facts::read_ancestors(asking, state, txid, height)
+        } else {
+            facts::read_rivals(asking, state, txid)
+        };
+        found.take(read)?;
+    }
+    let mut told = BTreeMap::new();
+    for (sight, height) in in_blocks {
+        let txid = sight.tx.compute_txid();
+        if state.is_told(&txid) {
+            continue;
+        }
+        match position(state, height) {
+            Some(position) => {
+                told.insert(txid, (sight.tx.clone(), facts::of_block(state, &sight.tx, position)));
+            }
+            // Its header was forgotten: it is proved anew.
+            None => {
+                state.proved.remove(&txid);
+                found.open.insert(txid);
+            }
+        }
+    }
+    for (txid, facts) in facts::changed(state) {
+        if let Some(tracked) = state.tracked.get(&txid) {
+            told.insert(txid, (tracked.tx.clone(), facts));
+        }
+    }
+    Ok(told)
+}
+
+/// Takes over what the server says of a transaction of ours that no block is proved to hold.
+fn see(state: &mut State, sight: &Sight, found: &mut Found) {
+    let txid = sight.tx.compute_txid();
+    if sight.status.confirmed {
+        found.open.insert(txid);
+        return;
+    }
+    state.track(sight.tx.clone());
+    let looks = state.looks;
+    if let Some(tracked) = state.tracked.get_mut(&txid) {
+        let before = tracked.seen.as_ref();
+        tracked.seen = Some(Seen {
+            fee_rate: sight.fee_rate,
+            rests_on_unconfirmed: before.and_then(|seen| seen.rests_on_unconfirmed),
+            found_at: before.map_or(0, |seen| seen.found_at),
+        });
+        (tracked.is_asked, tracked.asked_in) = (true, looks);
+    }
+}
+
+fn position(state: &State, height: u32) -> Option<TxPosition> {
+    let known = state.header_at(height)?;
+    Some(TxPosition::Block { height, time: known.time() })
+}
+
+/// The scripts of which all that there is was judged, and what the database is to remember of them.
+fn covered_by(state: &mut State, known: &dyn KnownScripts, found: Found) -> (HashSet<ScriptBuf>, Vec<ScriptState>) {
+    let Found { read, open, .. } = found;
+    let (mut covered, mut states) = (HashSet::new(), Vec::new());
+    for Read { script, txids, is_long } in read {
+        if txids.iter().any(|txid| open.contains(txid)) {
+            continue;
+        }
+        // A short history is read at a stroke: of that nothing need be remembered.
+        if is_long && known.state(&script).as_deref() != Some(state::COMPLETE) {
+            states.push(ScriptState { script: script.clone(), state: state::COMPLETE.to_vec() });
+        }
+        if is_long {
+            state.complete.insert(script.clone());
+        }
+        covered.insert(script);
+    }
+    (covered, states)
+}
+
+/// Remembers what this answer tells.
+fn note_told(state: &mut State, told: &BTreeMap<Txid, (Transaction, Facts)>) {
+    for (txid, (_, facts)) in told {
+        match state.proved.get_mut(txid) {
+            Some(proved) => proved.told = true,
+            None => {
+                if let Some(tracked) = state.tracked.get_mut(txid) {
+                    tracked.told = Some(facts.clone());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Where our transactions stand. That a block holds one is proved by its header; that the mempool does is the server's word.
+
+use bitcoin::Txid;
+use bitcoin::hashes::Hash as _;
+
+use super::Asking;
+use super::answers::ProofAnswer;
+use super::headers::{self, forged};
+use super::history::{self, Sight};
+use super::proof;
+use super::server::NoAnswer;
+use super::state::{Proved, State};
+use crate::chain::ChainDown;
+use crate::chain::core::token::BlockId;
+
+/// The height of the block that holds a transaction, as far as that is proved; `None` where the server says something else than our headers
+/// do, which the next look makes up for, and where no question is left.
+pub(super) fn block_of(asking: &Asking<'_>, state: &mut State, sight: &Sight) -> Result<Option<u32>, NoAnswer> {
+    let txid = sight.tx.compute_txid();
+    // What was proved holds, whatever the server says, as long as the block is there.
+    if let Some(Proved { height, .. }) = state.proved.get(&txid) {
+        return Ok(Some(*height));
+    }
+    let status = sight.status;
+    let (true, Some(height), Some(hash)) = (status.confirmed, status.block_height, status.block_hash) else {
+        return Ok(None);
+    };
+    if !is_in_chain(asking, state, BlockId { height, hash })? || !asking.may_ask() {
+        return Ok(None);
+    }
+    let answer: Option<ProofAnswer> = asking.server.json(&format!("/tx/{txid}/merkle-proof"))?;
+    let answer = answer.ok_or_else(|| {
+        ChainDown(format!(
+            "the server at {} does not prove that block {height} holds transaction {txid}: set another server as backendUrl",
+            asking.server.host
+        ))
+    })?;
+    let root = state.header_at(height).map(|known| known.header.merkle_root);
+    let leads = root.is_some_and(|root| proof::leads(&sight.tx, answer.pos, &answer.merkle, root));
+    if answer.block_height != height || !leads {
+        return Err(unproved(asking, state, height, txid)?);
+    }
+    state.prove(txid, &sight.tx, height, false);
+    Ok(Some(height))
+}
+
+/// Whether a block is in the chain of our headers. One below those that are linked is asked for.
+fn is_in_chain(asking: &Asking<'_>, state: &mut State, block: BlockId) -> Result<bool, NoAnswer> {
+    if let Some(hash) = state.hash_at(block.height) {
+        return Ok(hash == block.hash);
+    }
+    let Some(first) = state.headers.as_ref().map(super::headers::Headers::first) else { return Ok(false) };
+    if block.height >= first {
+        // Above the best block: it came meanwhile.
+        return Ok(false);
+    }
+    if headers::hash_at(asking.server, block.height)? != Some(block.hash) {
+        return Ok(false);
+    }
+    let (height, known) = headers::block(asking.server, asking.network, block.hash)?;
+    if height != block.height {
+        return Err(forged(height, "it has another height"));
+    }
+    headers::check_floor(asking.network, height, &known)?;
+    state.keep_old(height, known);
+    Ok(true)
+}
+
+/// Why a proof is none: the chain changed meanwhile, or the server lies.
+fn unproved(asking: &Asking<'_>, state: &State, height: u32, txid: Txid) -> Result<NoAnswer, NoAnswer> {
+    let tip = headers::tip_hash(asking.server)?;
+    let is_same = state.headers.as_ref().and_then(super::headers::Headers::tip).is_some_and(|known| known.hash == tip);
+    Ok(if is_same {
+        ChainDown(format!(
+            "the server says that block {height} holds transaction {txid}, and its proof does not lead there; do not trust this server"
+        ))
+        .into()
+    } else {
+        headers::changed().into()
+    })
+}
+
+/// Asks where a transaction is of which nothing was told in this look. Answers nothing where no question is left.
+pub(super) fn ask(asking: &Asking<'_>, txid: Txid) -> Result<Option<Option<Sight>>, NoAnswer> {
+    if !asking.may_ask() {
+        return Ok(None);
+    }
+    history::transaction(asking.server, txid).map(Some)
+}
+
+/// Whether a transaction spends what a block makes.
+pub(super) fn is_coinbase_input(txid: &Txid) -> bool {
+    *txid == Txid::all_zeros()
+}

@@ -1,0 +1,74 @@
+//! Whether a block holds a transaction: not because a server says so, but because the way from the one to the root in the
+//! other's header is there.
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{Transaction, TxMerkleNode};
+
+/// Steps of the way at most: a block does not hold so many transactions.
+const STEPS_MAX: usize = 20;
+
+/// The length of two hashes: what has it, without its witness, could be taken for the inside of the tree.
+const INNER_LENGTH: usize = 64;
+
+/// Whether this way leads from a transaction at this place to this root.
+pub(super) fn leads(tx: &Transaction, place: u32, way: &[TxMerkleNode], root: TxMerkleNode) -> bool {
+    if way.len() > STEPS_MAX || place >> way.len() != 0 || tx.base_size() == INNER_LENGTH {
+        return false;
+    }
+    let start = TxMerkleNode::from_raw_hash(tx.compute_txid().to_raw_hash());
+    let reached = way.iter().enumerate().fold(start, |node, (step, other)| {
+        let (left, right) = if (place >> step) & 1 == 0 { (node, *other) } else { (*other, node) };
+        let pair = [left.to_byte_array(), right.to_byte_array()].concat();
+        TxMerkleNode::hash(&pair)
+    });
+    reached == root
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcoin::absolute::LockTime;
+    use bitcoin::{Amount, Block, ScriptBuf, TxOut, transaction};
+
+    use super::*;
+
+    fn tx(number: u64) -> Transaction {
+        let output = TxOut { value: Amount::from_sat(number), script_pubkey: ScriptBuf::new() };
+        let (version, lock_time) = (transaction::Version::TWO, LockTime::ZERO);
+        Transaction { version, lock_time, input: Vec::new(), output: vec![output] }
+    }
+
+    /// The way from the third of three transactions: the third again, and the first two.
+    fn three() -> (Vec<Transaction>, [TxMerkleNode; 2], TxMerkleNode) {
+        let txs: Vec<Transaction> = (1..=3).map(tx).collect();
+        let leaf = |at: usize| TxMerkleNode::from_raw_hash(txs[at].compute_txid().to_raw_hash());
+        let first = TxMerkleNode::hash(&[leaf(0).to_byte_array(), leaf(1).to_byte_array()].concat());
+        let (header, way) = (bitcoin::constants::genesis_block(bitcoin::Network::Regtest).header, [leaf(2), first]);
+        let root = Block { header, txdata: txs.clone() }.compute_merkle_root().unwrap();
+        (txs, way, root)
+    }
+
+    #[test]
+    fn the_way_that_leads_to_the_root_is_the_only_one_that_does() {
+        let (txs, way, root) = three();
+        assert!(leads(&txs[2], 2, &way, root));
+        for (what, tx, place, way, root) in [
+            ("another transaction", &txs[0], 2, &way[..], root),
+            ("another place", &txs[2], 1, &way, root),
+            ("a place beyond the tree", &txs[2], 2 + 4, &way, root),
+            ("a shorter way", &txs[2], 0, &way[..1], root),
+            ("another root", &txs[2], 2, &way, way[0]),
+            ("a way without an end", &txs[2], 2, &[way[0]; 40], root),
+        ] {
+            assert!(!leads(tx, place, way, root), "{what}");
+        }
+    }
+
+    #[test]
+    fn the_inside_of_a_tree_is_no_transaction() {
+        let mut inner = tx(1);
+        inner.output[0].script_pubkey = ScriptBuf::from_bytes(vec![0x51; 64 - inner.base_size()]);
+        assert_eq!(inner.base_size(), INNER_LENGTH);
+        let root = TxMerkleNode::from_raw_hash(inner.compute_txid().to_raw_hash());
+        assert!(!leads(&inner, 0, &[], root));
+    }
+}

@@ -1,0 +1,264 @@
+//! What is remembered from one answer to the next.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use bitcoin::{BlockHash, FeeRate, OutPoint, ScriptBuf, Transaction, Txid};
+
+use super::headers::{Headers, Known};
+use crate::chain::core::state::Facts;
+use crate::chain::core::token::{self, BlockId, Token, thin};
+use crate::chain::hot::{HotMark, Urgency};
+use crate::chain::{HotScripts, KnownPosition};
+
+/// Proofs that are kept: beyond that all are made anew, which costs questions and nothing else.
+const PROVED_MAX: usize = 200_000;
+
+/// Headers of blocks below those that are linked.
+const OLD_MAX: usize = 2_000;
+
+/// The form of the token of this backend. It begins with it, and goes on as Core's does behind its own.
+const FORM: u8 = 2;
+
+/// What the database remembers of a script of which the whole history was read once, and that is long.
+pub(super) const COMPLETE: &[u8] = &[FORM, 1];
+
+/// What is remembered. Headers are true whoever asks; the rest belongs to the answer whose token it holds.
+#[derive(Default)]
+pub(super) struct State {
+    /// The last answer's; `None` at the start.
+    pub token: Option<Token>,
+    pub headers: Option<Headers>,
+    /// Checked headers below those, by their heights.
+    pub old: HashMap<u32, Known>,
+    /// Transactions of ours that no block holds, as far as is proved.
+    pub tracked: BTreeMap<Txid, Tracked>,
+    /// Transactions that a block holds.
+    pub proved: HashMap<Txid, Proved>,
+    /// Which transaction of the block at which height spends an output that a tracked one needs.
+    pub spent: HashMap<OutPoint, (u32, Txid)>,
+    /// Scripts of which the whole history was read once.
+    pub complete: BTreeSet<ScriptBuf>,
+    /// Another chain is there than the one that the database knows, as far as nobody asked about it yet.
+    pub is_anew: bool,
+    /// What matters now, and how far that was read.
+    pub hot: HashMap<ScriptBuf, Hot>,
+    pub mark: Option<HotMark>,
+    /// Looks so far.
+    pub looks: u64,
+}
+
+/// A script that matters now.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hot {
+    pub urgency: Urgency,
+    /// The look in which it was last asked about.
+    pub asked_in: u64,
+}
+
+/// A transaction that a block holds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Proved {
+    /// The block's height.
+    pub height: u32,
+    /// Whether that was told.
+    pub told: bool,
+}
+
+/// A transaction of ours that no block holds.
+pub(super) struct Tracked {
+    pub tx: Transaction,
+    /// Unconfirmed transactions that it rests on, as far as they are known.
+    pub ancestors: BTreeMap<Txid, Transaction>,
+    /// What the server says of it, while its mempool holds it.
+    pub seen: Option<Seen>,
+    /// Whether the server said in this look or an earlier one where it is.
+    pub is_asked: bool,
+    /// What else spends what it needs, while it is nowhere.
+    pub rivals: Rivals,
+    /// What was last told of it.
+    pub told: Option<Facts>,
+    /// The look in which it was last asked about.
+    pub asked_in: u64,
+}
+
+/// What the mempool says of a transaction.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    pub fee_rate: Option<FeeRate>,
+    /// `None` where nobody knows.
+    pub rests_on_unconfirmed: Option<bool>,
+    /// The height at which that was found.
+    pub found_at: u32,
+}
+
+/// What else spends the outputs that a transaction needs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rivals {
+    /// Transactions of the mempool that spend them.
+    pub in_mempool: BTreeSet<(OutPoint, Txid)>,
+    /// Outputs of which it is known what became of them.
+    pub known: BTreeSet<OutPoint>,
+}
+
+impl State {
+    /// What is still true where nobody has what was told: the chain.
+    pub(super) fn untold(&mut self) -> Self {
+        let Self { headers, old, is_anew, hot, mark, looks, .. } = std::mem::take(self);
+        Self { headers, old, is_anew, hot, mark, looks, ..Self::default() }
+    }
+
+    /// Follows a transaction from now on, unless a block holds it.
+    pub(super) fn track(&mut self, tx: Transaction) {
+        let txid = tx.compute_txid();
+        if !self.proved.contains_key(&txid) {
+            self.tracked.entry(txid).or_insert_with(|| Tracked {
+                tx,
+                ancestors: BTreeMap::new(),
+                seen: None,
+                is_asked: false,
+                rivals: Rivals::default(),
+                told: None,
+                asked_in: 0,
+            });
+        }
+    }
+
+    /// Takes over what became of the scripts that matter now.
+    pub(super) fn read_hot(&mut self, hot: &HotScripts) {
+        let changes = hot.changes_since(self.mark);
+        if changes.is_all {
+            let still: BTreeSet<&ScriptBuf> = changes.hot.iter().map(|(script, _)| script).collect();
+            self.hot.retain(|script, _| still.contains(script));
+        }
+        for (script, urgency) in changes.hot {
+            // What a customer may be paying to has its turn at once.
+            let asked_in = if urgency == Urgency::Possible { self.looks } else { 0 };
+            self.hot.entry(script).or_insert(Hot { urgency, asked_in }).urgency = urgency;
+        }
+        changes.cooled.iter().for_each(|script| {
+            self.hot.remove(script);
+        });
+        self.mark = Some(changes.mark);
+    }
+
+    /// Takes over what the database has of a script. A block that held a transaction holds it as long as it is there.
+    pub(super) fn take_known(&mut self, known: Vec<(Transaction, KnownPosition)>) {
+        for (tx, position) in known {
+            let txid = tx.compute_txid();
+            match position {
+                KnownPosition::Block(height) if !self.is_anew && !self.tracked.contains_key(&txid) => {
+                    if !self.proved.contains_key(&txid) {
+                        self.prove(txid, &tx, height, true);
+                    }
+                }
+                KnownPosition::Block(_) | KnownPosition::Mempool => self.track(tx),
+            }
+        }
+    }
+
+    /// Notes that a block holds a transaction, and what that spends.
+    pub(super) fn prove(&mut self, txid: Txid, tx: &Transaction, height: u32, told: bool) {
+        if self.proved.len() >= PROVED_MAX {
+            self.proved.retain(|_, proved| !proved.told);
+        }
+        self.proved.insert(txid, Proved { height, told });
+        self.tracked.remove(&txid);
+        let needs = |outpoint: &OutPoint| {
+            self.tracked.values().any(|tracked| tracked.needs().any(|(needed, _)| needed == *outpoint))
+        };
+        let spent: Vec<OutPoint> = tx.input.iter().map(|input| input.previous_output).filter(needs).collect();
+        self.spent.extend(spent.into_iter().map(|outpoint| (outpoint, (height, txid))));
+    }
+
+    /// Forgets what blocks above a height hold, which are not there any more.
+    pub(super) fn take_back(&mut self, fork: u32) {
+        self.proved.retain(|_, proved| proved.height <= fork);
+        self.spent.retain(|_, (height, _)| *height <= fork);
+        self.tracked.values_mut().for_each(|tracked| {
+            tracked.rivals = Rivals::default();
+            if let Some(seen) = &mut tracked.seen {
+                seen.rests_on_unconfirmed = None;
+            }
+        });
+        // What was read to its end then may have more in it now.
+        self.complete.clear();
+    }
+
+    /// Keeps a checked header below those that are linked.
+    pub(super) fn keep_old(&mut self, height: u32, known: Known) {
+        if self.old.len() >= OLD_MAX {
+            self.old.clear();
+        }
+        self.old.insert(height, known);
+    }
+
+    /// What is known of a height.
+    pub(super) fn header_at(&self, height: u32) -> Option<&Known> {
+        let linked = self.headers.as_ref().and_then(|headers| headers.at(height));
+        linked.or_else(|| self.old.get(&height))
+    }
+
+    /// The hash that is known of a height.
+    pub(super) fn hash_at(&self, height: u32) -> Option<BlockHash> {
+        self.header_at(height).map(|known| known.hash)
+    }
+
+    /// Whether it was told that a block holds a transaction.
+    pub(super) fn is_told(&self, txid: &Txid) -> bool {
+        self.proved.get(txid).is_some_and(|proved| proved.told)
+    }
+}
+
+impl Tracked {
+    /// Every output that it needs, with the transaction that is to spend it: it itself, or an unconfirmed ancestor.
+    pub(super) fn needs(&self) -> impl Iterator<Item = (OutPoint, Txid)> {
+        let own = std::iter::once((self.tx.compute_txid(), &self.tx));
+        let line = self.ancestors.iter().map(|(txid, tx)| (*txid, tx));
+        own.chain(line).flat_map(|(txid, tx)| tx.input.iter().map(move |input| (input.previous_output, txid)))
+    }
+}
+
+/// The token as it is stored.
+pub(super) fn write(token: &Token) -> Vec<u8> {
+    let mut bytes = token.write();
+    if let Some(form) = bytes.first_mut() {
+        *form = FORM;
+    }
+    bytes
+}
+
+/// A stored token; `None` where it is another backend's, which has not looked as this one does.
+pub(super) fn read(bytes: &[u8]) -> Option<Token> {
+    Token::read(&[&[token::FORM], bytes.strip_prefix(&[FORM])?].concat())
+}
+
+/// Takes the best chain over into the blocks of a token, of which those above `fork` are not there any more.
+pub(super) fn advance(token: &mut Token, headers: &Headers, fork: Option<u32>) {
+    if let Some(fork) = fork {
+        token.blocks.retain(|block| block.height <= fork);
+    }
+    let from = token.blocks.last().map_or(headers.first(), |last| last.height.saturating_add(1).max(headers.first()));
+    for height in from..=headers.height() {
+        if let Some(known) = headers.at(height) {
+            token.blocks.push(BlockId { height, hash: known.hash });
+            thin(&mut token.blocks);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcoin::hashes::Hash as _;
+
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_as_it_was_written_and_one_of_another_backend_is_none() {
+        let block = BlockId { height: 7, hash: BlockHash::from_byte_array([3; 32]) };
+        let token = Token { answer: 9, work: [0; 32], blocks: vec![block] };
+        assert_eq!(read(&write(&token)), Some(token.clone()));
+        assert_eq!(read(&token.write()), None);
+        assert_eq!(Token::read(&write(&token)), None);
+        assert_eq!(read(&[]), None);
+    }
+}

@@ -1,0 +1,321 @@
+//! Several servers of one kind, of which one is asked: the first that answers. What one look is told is of one server; of
+//! another network than ours none is asked for anything but which one it is on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bitcoin::constants::genesis_block;
+use bitcoin::{BlockHash, FeeRate, Network, Transaction};
+use parking_lot::Mutex;
+use tillgate_domain::time::Timestamp;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View};
+
+/// A server that failed is left alone for so long, while there is another.
+const LEFT_ALONE_FOR: Duration = Duration::from_secs(300);
+
+/// Servers, the preferred first.
+pub(super) struct Several {
+    servers: Vec<Server>,
+    genesis: BlockHash,
+    network: Network,
+    wake: Arc<Notify>,
+    left_alone_for: Duration,
+    /// The one that is asked.
+    asked: Mutex<usize>,
+    /// The look under way: who gave its last answer, and the token of that, where there is more.
+    under_way: Mutex<Option<(usize, Vec<u8>)>>,
+}
+
+struct Server {
+    name: String,
+    chain: Arc<dyn Chain>,
+    known: Mutex<Known>,
+}
+
+/// What is known of a server.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known {
+    /// It said that it is on our network, and has not failed since.
+    is_ours: bool,
+    failed_at: Option<Instant>,
+}
+
+impl Several {
+    pub(super) fn new(servers: Vec<(String, Arc<dyn Chain>)>, network: Network, wake: Arc<Notify>) -> Self {
+        let servers = servers.into_iter().map(|(name, chain)| Server { name, chain, known: Mutex::default() });
+        Self {
+            servers: servers.collect(),
+            genesis: genesis_block(network).block_hash(),
+            network,
+            wake,
+            left_alone_for: LEFT_ALONE_FOR,
+            asked: Mutex::new(0),
+            under_way: Mutex::new(None),
+        }
+    }
+
+    /// Asks one server after the other until one answers: those first that have not failed lately, in the order in which they
+    /// were named. Fails with what each had against it.
+    fn ask<T>(&self, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<(usize, T), ChainDown> {
+        let mut reasons = Vec::new();
+        for (number, server) in self.in_turn() {
+            match self.ask_one(server, &ask) {
+                Ok(answer) => {
+                    let before = std::mem::replace(&mut *self.asked.lock(), number);
+                    if before != number {
+                        tracing::warn!(server = server.name, "another server tells of the chain from now on");
+                    }
+                    return Ok((number, answer));
+                }
+                Err(error) => reasons.push(format!("{}: {}", server.name, error.0)),
+            }
+        }
+        Err(ChainDown(reasons.join("; ")))
+    }
+
+    /// Asks a server that is on our network; what fails is noted.
+    fn ask_one<T>(&self, server: &Server, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<T, ChainDown> {
+        let asked = self.is_ours(server).and_then(|()| ask(server.chain.as_ref()));
+        let failed_at = asked.is_err().then(Instant::now);
+        *server.known.lock() = Known { is_ours: asked.is_ok(), failed_at };
+        asked
+    }
+
+    fn is_ours(&self, server: &Server) -> Result<(), ChainDown> {
+        if server.known.lock().is_ours {
+            return Ok(());
+        }
+        let genesis = server.chain.identity()?.genesis;
+        if genesis == self.genesis {
+            return Ok(());
+        }
+        Err(ChainDown(format!(
+            "it is on the network that begins with block {genesis}, and the setting network says {}: take it out of backendUrl",
+            self.network
+        )))
+    }
+
+    fn in_turn(&self) -> Vec<(usize, &Server)> {
+        let numbered = || self.servers.iter().enumerate();
+        let failed =
+            |server: &Server| server.known.lock().failed_at.is_some_and(|at| at.elapsed() < self.left_alone_for);
+        let (failed, well): (Vec<_>, Vec<_>) = numbered().partition(|(_, server)| failed(server));
+        well.into_iter().chain(failed).collect()
+    }
+
+    fn asked(&self) -> Option<&Server> {
+        self.servers.get(*self.asked.lock())
+    }
+}
+
+impl Chain for Several {
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        Ok(self.ask(|chain| chain.identity())?.1)
+    }
+
+    fn tip(&self) -> Result<Tip, ChainDown> {
+        Ok(self.ask(|chain| chain.tip())?.1)
+    }
+
+    fn first_block(&self) -> Result<u32, ChainDown> {
+        Ok(self.ask(|chain| chain.first_block())?.1)
+    }
+
+    fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
+        Ok(self.ask(|chain| chain.height_before(at))?.1)
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        let under_way = self.under_way.lock().take();
+        let goes_on = under_way.filter(|(_, token)| request.token == Some(token)).map(|(number, _)| number);
+        let (number, view) = match goes_on.and_then(|number| Some((number, self.servers.get(number)?))) {
+            // If it fails now, the whole look does: another one answers from the next on.
+            Some((number, server)) => (number, self.ask_one(server, |chain| chain.look(request))?),
+            None => self.ask(|chain| chain.look(request))?,
+        };
+        *self.under_way.lock() = view.more.then(|| (number, view.token.clone()));
+        Ok(view)
+    }
+
+    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+        // Whoever was silent may have taken it: the next says so then, and it is the same transaction.
+        Ok(self.ask(|chain| chain.broadcast(package))?.1)
+    }
+
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+        Ok(self.ask(|chain| chain.fee_rate(blocks))?.1)
+    }
+
+    fn has_mempool(&self) -> bool {
+        self.asked().is_some_and(|server| server.chain.has_mempool())
+    }
+
+    fn sees(&self) -> Sees {
+        self.asked().map_or(Sees::Scripts, |server| server.chain.sees())
+    }
+
+    fn wake(&self) -> Option<&Notify> {
+        Some(&self.wake)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+    use bitcoin::hashes::Hash as _;
+    use tillgate_domain::time::Timestamp;
+
+    use super::*;
+    use crate::chain::{Covered, WatchList, no_scripts};
+
+    /// A server that answers or does not.
+    struct Fake {
+        network: Network,
+        is_down: AtomicBool,
+        more: AtomicBool,
+        looks: AtomicU32,
+        asked: AtomicU32,
+    }
+
+    impl Fake {
+        fn on(network: Network) -> Arc<Self> {
+            Arc::new(Self {
+                network,
+                is_down: AtomicBool::new(false),
+                more: AtomicBool::new(false),
+                looks: AtomicU32::new(0),
+                asked: AtomicU32::new(0),
+            })
+        }
+
+        fn answer(&self) -> Result<(), ChainDown> {
+            if self.is_down.load(Ordering::SeqCst) { Err(ChainDown("silent".to_owned())) } else { Ok(()) }
+        }
+
+        fn looks(&self) -> u32 {
+            self.looks.load(Ordering::SeqCst)
+        }
+    }
+
+    impl Chain for Fake {
+        fn identity(&self) -> Result<Identity, ChainDown> {
+            self.answer()?;
+            Ok(Identity { genesis: genesis_block(self.network).block_hash(), instance: None })
+        }
+
+        fn tip(&self) -> Result<Tip, ChainDown> {
+            self.answer()?;
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            Ok(Tip { height: 1, hash: BlockHash::all_zeros(), time: Timestamp::from_ms(0) })
+        }
+
+        fn look(&self, _: &LookRequest<'_>) -> Result<View, ChainDown> {
+            let tip = self.tip()?;
+            let number = self.looks.fetch_add(1, Ordering::SeqCst);
+            Ok(View {
+                token: number.to_be_bytes().to_vec(),
+                from_start: false,
+                more: self.more.load(Ordering::SeqCst),
+                tip,
+                seen_height: 1,
+                median_time: None,
+                txs: Vec::new(),
+                unknown: Vec::new(),
+                covered: Covered::Everything,
+                cold_taken: 0,
+                states: Vec::new(),
+            })
+        }
+
+        fn broadcast(&self, _: &[Transaction]) -> Result<Broadcast, ChainDown> {
+            self.tip()?;
+            Ok(Broadcast::Accepted)
+        }
+
+        fn fee_rate(&self, _: u16) -> Result<Option<FeeRate>, ChainDown> {
+            self.tip()?;
+            Ok(None)
+        }
+
+        fn has_mempool(&self) -> bool {
+            true
+        }
+    }
+
+    struct Nothing;
+
+    impl WatchList for Nothing {
+        fn concerns(&self, _: &Transaction) -> bool {
+            false
+        }
+
+        fn txids(&self) -> &[bitcoin::Txid] {
+            &[]
+        }
+
+        fn unsettled(&self, _: u32) -> Vec<Transaction> {
+            Vec::new()
+        }
+    }
+
+    fn several(servers: &[&Arc<Fake>], left_alone_for: Duration) -> Several {
+        let named = servers
+            .iter()
+            .enumerate()
+            .map(|(number, fake)| (format!("server {number}"), Arc::clone(fake) as Arc<dyn Chain>));
+        Several { left_alone_for, ..Several::new(named.collect(), Network::Regtest, Arc::default()) }
+    }
+
+    fn look(several: &Several, token: Option<&[u8]>) -> Result<View, ChainDown> {
+        several.look(&LookRequest { token, birth_height: None, watch: &Nothing, scripts: no_scripts() })
+    }
+
+    #[test]
+    fn the_next_server_is_asked_while_the_first_is_silent_and_the_first_again_after_a_while() {
+        let (first, second) = (Fake::on(Network::Regtest), Fake::on(Network::Regtest));
+        let servers = several(&[&first, &second], Duration::from_secs(3_600));
+        look(&servers, None).unwrap();
+        first.is_down.store(true, Ordering::SeqCst);
+        look(&servers, None).unwrap();
+        first.is_down.store(false, Ordering::SeqCst);
+        look(&servers, None).unwrap();
+        assert_eq!((first.looks(), second.looks()), (1, 2), "it is left alone");
+        let servers = Several { left_alone_for: Duration::ZERO, ..servers };
+        look(&servers, None).unwrap();
+        assert_eq!((first.looks(), second.looks()), (2, 2));
+    }
+
+    #[test]
+    fn one_look_is_told_by_one_server_and_fails_with_it() {
+        let (first, second) = (Fake::on(Network::Regtest), Fake::on(Network::Regtest));
+        let servers = several(&[&first, &second], Duration::from_secs(3_600));
+        first.more.store(true, Ordering::SeqCst);
+        let part = look(&servers, None).unwrap();
+        first.is_down.store(true, Ordering::SeqCst);
+        assert!(look(&servers, Some(&part.token)).is_err(), "the second may know another chain");
+        assert_eq!(second.looks(), 0);
+        look(&servers, None).unwrap();
+        assert_eq!(second.looks(), 1);
+    }
+
+    #[test]
+    fn a_server_of_another_network_is_asked_nothing() {
+        let (other, ours) = (Fake::on(Network::Bitcoin), Fake::on(Network::Regtest));
+        let servers = several(&[&other, &ours], Duration::ZERO);
+        servers.identity().unwrap();
+        look(&servers, None).unwrap();
+        servers.broadcast(&[]).unwrap();
+        servers.fee_rate(6).unwrap();
+        assert_eq!((other.asked.load(Ordering::SeqCst), other.looks()), (0, 0));
+        ours.is_down.store(true, Ordering::SeqCst);
+        let why = servers.tip().unwrap_err().0;
+        assert!(
+            why.contains("server 0") && why.contains("take it out of backendUrl") && why.contains("server 1"),
+            "{why}"
+        );
+    }
+}

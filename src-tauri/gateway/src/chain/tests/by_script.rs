@@ -1,0 +1,191 @@
+//! The sandbox's chain as a backend shows it that asks a server about single scripts: it tells of no transaction that does
+//! not pay or spend a script which it was asked about.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bitcoin::hashes::{Hash as _, sha256};
+use bitcoin::{FeeRate, OutPoint, Script, ScriptBuf, Transaction, Txid};
+use parking_lot::Mutex;
+use tillgate_sandbox::Sandbox;
+
+use crate::chain::hot::HotMark;
+use crate::chain::sandbox::facts;
+use crate::chain::{
+    Broadcast, Chain, ChainDown, Covered, HotScripts, Identity, LookRequest, ScriptState, Sees, Tip, TxFacts,
+    TxPosition, View,
+};
+
+/// More than a test makes.
+const ALL: usize = 1_000_000;
+
+/// Asks about single scripts.
+pub struct ByScript {
+    chain: Arc<dyn Chain>,
+    sandbox: Arc<Sandbox>,
+    hot: Mutex<Subscribed>,
+    /// What was last told of transactions that are not settled.
+    followed: Mutex<HashMap<Txid, String>>,
+    /// How many scripts it asks about in one look: first those that must be, then those that are hot, then the rest.
+    pub asks: AtomicUsize,
+    /// How many it asked about in the last look.
+    pub asked: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Subscribed {
+    mark: Option<HotMark>,
+    scripts: HashSet<ScriptBuf>,
+}
+
+impl ByScript {
+    /// Shows the chain of `sandbox`, of which `chain` is the backend.
+    pub fn new(chain: Arc<dyn Chain>, sandbox: Arc<Sandbox>) -> Self {
+        let (asks, asked) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(0));
+        Self { chain, sandbox, hot: Mutex::default(), followed: Mutex::default(), asks, asked }
+    }
+
+    /// What is hot now, read by what changed.
+    fn hot(&self, hot: &HotScripts) -> Vec<ScriptBuf> {
+        let mut known = self.hot.lock();
+        let changes = hot.changes_since(known.mark);
+        if changes.is_all {
+            known.scripts.clear();
+        }
+        known.scripts.extend(changes.hot.into_iter().map(|(script, _)| script));
+        changes.cooled.iter().for_each(|script| {
+            known.scripts.remove(script);
+        });
+        known.mark = Some(changes.mark);
+        let mut scripts: Vec<_> = known.scripts.iter().cloned().collect();
+        scripts.sort();
+        scripts
+    }
+}
+
+/// What the server knows of the chain.
+struct Histories {
+    facts: BTreeMap<Txid, TxFacts>,
+    outputs: HashMap<OutPoint, ScriptBuf>,
+}
+
+impl Histories {
+    fn read(sandbox: &Sandbox) -> (Self, Tip) {
+        let changes = sandbox.changes_since(0, ALL).unwrap();
+        let tip = crate::chain::sandbox::tip(changes.tip);
+        let facts: BTreeMap<_, _> = changes.txs.into_iter().map(|view| (view.txid, facts(view))).collect();
+        let outputs = facts.iter().flat_map(|(txid, facts)| {
+            let scripts = facts.tx.output.iter().map(|output| output.script_pubkey.clone());
+            (0u32..).zip(scripts).map(|(vout, script)| (OutPoint { txid: *txid, vout }, script))
+        });
+        let outputs = outputs.collect();
+        (Self { facts, outputs }, tip)
+    }
+
+    /// All that ever paid or spent a script.
+    fn of(&self, script: &Script) -> Vec<(&Txid, &TxFacts)> {
+        let touches = |tx: &Transaction| {
+            tx.output.iter().any(|output| *output.script_pubkey == *script)
+                || tx
+                    .input
+                    .iter()
+                    .any(|input| self.outputs.get(&input.previous_output).is_some_and(|it| **it == *script))
+        };
+        self.facts.iter().filter(|(_, facts)| touches(&facts.tx)).collect()
+    }
+}
+
+fn state(history: &[(&Txid, &TxFacts)]) -> Vec<u8> {
+    let words: String = history.iter().map(|(_, facts)| format!("{facts:?}")).collect();
+    sha256::Hash::hash(words.as_bytes()).to_byte_array().to_vec()
+}
+
+fn parents_first(mut txs: BTreeMap<Txid, TxFacts>) -> Vec<TxFacts> {
+    let mut ordered = Vec::new();
+    while !txs.is_empty() {
+        let waits = |facts: &TxFacts| facts.tx.input.iter().any(|input| txs.contains_key(&input.previous_output.txid));
+        let next = *txs.iter().find(|(_, facts)| !waits(facts)).unwrap().0;
+        ordered.extend(txs.remove(&next));
+    }
+    ordered
+}
+
+impl Chain for ByScript {
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        self.chain.identity()
+    }
+
+    fn tip(&self) -> Result<Tip, ChainDown> {
+        self.chain.tip()
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        self.chain.tip()?;
+        let (histories, tip) = Histories::read(&self.sandbox);
+        let scripts = request.scripts;
+        let hot = self.hot(scripts.hot);
+        let asks = self.asks.load(Ordering::SeqCst);
+        let first: Vec<_> = scripts.must.iter().chain(&hot).take(asks).collect();
+        let cold: Vec<_> = scripts.cold.iter().take(asks - first.len()).collect();
+        self.asked.store(first.len() + cold.len(), Ordering::SeqCst);
+        let (mut told, mut states) = (BTreeMap::new(), Vec::new());
+        for script in first.iter().chain(&cold) {
+            let history = histories.of(script);
+            let state = state(&history);
+            if scripts.known.state(script).as_ref() == Some(&state)
+                || (history.is_empty() && scripts.known.state(script).is_none())
+            {
+                continue;
+            }
+            // As a server would, it says nothing of what is in no block and no mempool: that shows by what is known here.
+            let is_known =
+                |txid: &Txid| scripts.known.transactions(script).iter().any(|(tx, _)| tx.compute_txid() == *txid);
+            let tells =
+                history.into_iter().filter(|(txid, facts)| facts.position != TxPosition::Absent || is_known(txid));
+            told.extend(tells.map(|(txid, facts)| (*txid, facts.clone())));
+            states.push(ScriptState { script: (**script).clone(), state });
+        }
+        // Who rules out what is not settled may show in no history of ours.
+        let mut followed = self.followed.lock();
+        for tx in request.watch.unsettled(tip.height.saturating_sub(10)) {
+            let txid = tx.compute_txid();
+            let Some(facts) = histories.facts.get(&txid) else { continue };
+            if followed.insert(txid, format!("{facts:?}")) != Some(format!("{facts:?}")) {
+                told.insert(txid, facts.clone());
+            }
+        }
+        let mut txs = parents_first(told);
+        txs.retain(|facts| request.watch.concerns(&facts.tx));
+        let from_start = request.token.is_none();
+        Ok(View {
+            token: vec![1],
+            from_start,
+            more: false,
+            tip,
+            seen_height: tip.height,
+            median_time: None,
+            txs,
+            unknown: Vec::new(),
+            covered: Covered::Scripts(first.into_iter().chain(cold.iter().copied()).cloned().collect()),
+            cold_taken: cold.len(),
+            states,
+        })
+    }
+
+    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+        self.chain.broadcast(package)
+    }
+
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+        self.chain.fee_rate(blocks)
+    }
+
+    fn has_mempool(&self) -> bool {
+        true
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Scripts
+    }
+}

@@ -1,0 +1,147 @@
+//! An Electrum server that misbehaves in any way leaves what is known as it was, and is told about in a sentence; once it
+//! behaves, the next look makes up for all of it.
+
+use std::time::Duration;
+
+use bitcoin::Network;
+use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
+use tillgate_nodes::ElectrumFault;
+
+use super::stage::{AT_LEISURE, Backend, Stage};
+use crate::testing::HALF_AN_HOUR_MS;
+
+const TOO_LATE: &str = "did not answer in time";
+
+/// Every way, and words of the sentence.
+fn faults() -> Vec<(ElectrumFault, &'static str)> {
+    vec![
+        (ElectrumFault::Slow(Duration::from_secs(60)), TOO_LATE),
+        (ElectrumFault::Silent, TOO_LATE),
+        (ElectrumFault::CutOff, "hung up in the middle of an answer"),
+        (ElectrumFault::Closed, "hung up"),
+        (ElectrumFault::EndlessLine, "a line of more than 9 MiB"),
+        (ElectrumFault::Flood, "more than 48 MiB at a time"),
+        (ElectrumFault::NotJson, "does not speak the Electrum protocol"),
+        (ElectrumFault::WrongTypes, "makes no sense"),
+        (ElectrumFault::WrongIds, "an answer to what was not asked"),
+        (ElectrumFault::OldProtocol, "speaks no version of the protocol from 1.4 to 1.6"),
+        (ElectrumFault::RefusesAll, "try another server"),
+        (ElectrumFault::HangsUpAfter(3), "hung up"),
+        (ElectrumFault::OtherNetwork(Network::Bitcoin), "is on bitcoin, and the setting network says regtest"),
+        (ElectrumFault::OlderTip(200), "it is behind"),
+        (ElectrumFault::ForgedTransactions, "is another"),
+        (ElectrumFault::NoProofOfWork, "no work was done"),
+        (ElectrumFault::BrokenLink, "does not follow"),
+        (ElectrumFault::ForgedMerkle, "does not prove it"),
+        (ElectrumFault::MissingHistory, "it keeps something back"),
+    ]
+}
+
+#[tokio::test]
+async fn whatever_a_server_does_nothing_is_judged_by_it_and_the_next_look_makes_up_for_it() {
+    for (fault, words) in faults() {
+        let stage = Stage::new(Backend::Electrum).await;
+        let (world, server) = (stage.world(), stage.electrum());
+        let (paid, unpaid) = (world.payment().await, world.payment().await);
+        world.pay(&paid, paid.payment.amount_sats).await;
+        assert_eq!(world.state(&paid), Unconfirmed, "{fault:?}");
+        let before = world.gateway.store.read(|reader| reader.watched_chain()).unwrap();
+
+        world.customer_pays(&unpaid, unpaid.payment.amount_sats);
+        world.sandbox().mine(1, false, world.now_ms()).unwrap();
+        server.misbehave(fault.clone());
+        world.advance_clock_ms(HALF_AN_HOUR_MS + 60_000);
+        // A new connection, for what shows at its beginning.
+        stage.wait(if words == TOO_LATE { Duration::from_millis(300) } else { AT_LEISURE });
+        let looked = world.app.watcher.look().await;
+        let sentence = looked.map_err(|error| error.to_string()).expect_err(&format!("{fault:?} was believed"));
+        assert!(sentence.contains(words), "{fault:?}: {sentence}");
+        assert_eq!(world.gateway.last_look.status().error, Some(sentence));
+        assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, New), "{fault:?}");
+        assert_eq!(world.gateway.store.read(|reader| reader.watched_chain()).unwrap(), before, "{fault:?}");
+
+        server.misbehave(None);
+        stage.wait(AT_LEISURE);
+        world.look().await;
+        world.look().await;
+        assert_eq!((world.state(&paid), world.state(&unpaid)), (Confirmed, Confirmed), "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_forged_confirmation_confirms_nothing() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    stage.electrum().misbehave(ElectrumFault::ForgedConfirmations);
+    world.customer_pays(&payment, payment.payment.amount_sats);
+    let sentence = world.app.watcher.look().await.unwrap_err().to_string();
+    assert!(sentence.contains("does not prove it"), "{sentence}");
+    assert_eq!(world.state(&payment), New);
+    stage.electrum().misbehave(None);
+    world.look().await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+}
+
+#[tokio::test]
+async fn a_server_of_another_network_is_refused_before_anything_is_written() {
+    let stage = Stage::unlooked(Backend::Electrum).await;
+    let world = stage.world();
+    stage.electrum().misbehave(ElectrumFault::OtherNetwork(Network::Signet));
+    let sentence = world.app.watcher.look().await.unwrap_err().to_string();
+    assert!(sentence.contains("is on signet, and the setting network says regtest"), "{sentence}");
+    assert_eq!(world.gateway.store.read(|reader| reader.watched_chain()).unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_server_that_stands_still_is_only_late() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    world.look().await;
+    stage.electrum().misbehave(ElectrumFault::StandsStill);
+    world.customer_pays(&payment, payment.payment.amount_sats);
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), New, "it shows neither the transaction nor the block");
+    stage.electrum().misbehave(None);
+    world.look().await;
+    assert_eq!(world.state(&payment), Confirmed);
+}
+
+#[tokio::test]
+async fn a_server_that_forgets_to_notify_is_asked_in_turn() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let payments = [world.payment().await, world.payment().await, world.payment().await, world.payment().await];
+    world.look().await;
+    stage.electrum().misbehave(ElectrumFault::NoNotifications);
+    for payment in &payments {
+        world.customer_pays(payment, payment.payment.amount_sats);
+    }
+    for _ in 0..4 {
+        world.look().await;
+    }
+    for payment in &payments {
+        assert_eq!(world.state(payment), Unconfirmed);
+    }
+}
+
+#[tokio::test]
+async fn a_payment_of_which_the_server_tells_nothing_is_not_closed() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let (popular, other) = (world.payment().await, world.payment().await);
+    for _ in 0..3 {
+        world.customer_pays(&popular, 1_000);
+    }
+    stage.electrum().misbehave(ElectrumFault::RefusesPopular(2));
+    stage.wait(AT_LEISURE);
+    world.customer_pays(&other, other.payment.amount_sats);
+    world.pass_ms(HALF_AN_HOUR_MS + 60_000).await;
+    world.look().await;
+    assert_eq!((world.state(&popular), world.state(&other)), (New, Unconfirmed));
+    stage.electrum().misbehave(None);
+    world.mine(1).await;
+    world.look().await;
+    assert_ne!(world.state(&popular), New, "its time was up, and now it is known what came");
+}

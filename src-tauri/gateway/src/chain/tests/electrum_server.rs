@@ -1,0 +1,350 @@
+//! What is an Electrum server's alone: what a look costs, being notified, connections that break, certificates, versions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{Network, ScriptBuf, Transaction, Txid, WPubkeyHash};
+use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
+use tillgate_nodes::{ElectrumFault, ElectrumNode};
+use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::stage::{AT_LEISURE, Backend, Stage};
+use crate::chain::electrum::{BadServer, ElectrumChain, ElectrumOptions, Fingerprint};
+use crate::chain::hot::Urgency;
+use crate::chain::{Chain, ChainDown, HotScripts, Identity, LookRequest, Scripts, View, WatchList, no_scripts};
+use crate::machine::outgoing::Proxy;
+use crate::testing::World;
+
+/// A server over TLS for a world's chain.
+fn secure(world: &World) -> ElectrumNode {
+    let clock = Arc::clone(&world.gateway.clock);
+    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    ElectrumNode::start_tls(sandbox, Box::new(move || clock.now().ms())).unwrap()
+}
+
+fn asking(url: &str, proxy: Option<Proxy>, pinned: Vec<Fingerprint>) -> Result<ElectrumChain, BadServer> {
+    let options = ElectrumOptions {
+        url: url.to_owned(),
+        pinned,
+        proxy,
+        network: Network::Regtest,
+        answered_within: AT_LEISURE,
+        wake: Arc::new(Notify::new()),
+    };
+    ElectrumChain::new(options, Handle::current())
+}
+
+/// Asks a server what chain it shows, believing these certificates.
+async fn identity(url: String, pinned: Vec<Fingerprint>) -> Result<Identity, ChainDown> {
+    let chain = asking(&url, None, pinned).unwrap();
+    tokio::task::spawn_blocking(move || chain.identity()).await.unwrap()
+}
+
+/// The fingerprint that a sentence names.
+fn fingerprint(sentence: &str) -> Fingerprint {
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(sentence.rsplit(' ').next().unwrap(), &mut bytes).unwrap();
+    Fingerprint::from(bytes)
+}
+
+#[tokio::test]
+async fn a_certificate_of_no_authority_is_refused_with_the_command_that_pins_it_and_believed_when_pinned() {
+    let stage = Stage::unlooked(Backend::Sandbox).await;
+    let server = secure(stage.world());
+    let sentence = identity(server.url(), Vec::new()).await.unwrap_err().to_string();
+    assert!(sentence.contains("is of no public authority"), "{sentence}");
+    assert!(sentence.contains("tillgate settings set backendCertificate "), "{sentence}");
+    assert_eq!(server.calls(), 0, "nothing was said over a connection that nobody vouches for");
+    let pinned = fingerprint(&sentence);
+    identity(server.url(), vec![pinned]).await.unwrap();
+
+    // The server comes back with another certificate, or somebody in its place.
+    let other = secure(stage.world());
+    let sentence = identity(other.url(), vec![pinned]).await.unwrap_err().to_string();
+    assert!(sentence.contains("is not the pinned one"), "{sentence}");
+    assert_eq!(other.calls(), 0);
+    identity(other.url(), vec![pinned, fingerprint(&sentence)]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_url_that_names_no_server_and_a_server_that_is_not_there_are_told_apart() {
+    for url in ["http://127.0.0.1:1", "tcp://", "tcp://user:word@host:1", "nonsense"] {
+        let refused = asking(url, None, Vec::new()).err().map(|error| error.to_string());
+        assert!(refused.is_some_and(|why| why.contains("is no address of an Electrum server")), "{url}");
+    }
+    let closed = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("tcp://{}", listener.local_addr().unwrap())
+    };
+    let sentence = identity(closed, Vec::new()).await.unwrap_err().to_string();
+    assert!(sentence.contains("no connection to the server at 127.0.0.1:"), "{sentence}");
+}
+
+/// A SOCKS5 proxy that leads every connection to one address. Answers the name that it was given.
+async fn lead(listener: TcpListener, to: String) -> String {
+    let (mut stream, _) = listener.accept().await.unwrap();
+    let mut greeting = [0; 3];
+    stream.read_exact(&mut greeting).await.unwrap();
+    stream.write_all(&[5, 0]).await.unwrap();
+    let mut request = [0; 5];
+    stream.read_exact(&mut request).await.unwrap();
+    assert_eq!(request[..4], [5, 1, 0, 3], "a connection to a name");
+    let mut name = vec![0; usize::from(request[4]) + 2];
+    stream.read_exact(&mut name).await.unwrap();
+    stream.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).await.unwrap();
+    name.truncate(name.len() - 2);
+    let mut server = TcpStream::connect(to).await.unwrap();
+    tokio::spawn(async move { tokio::io::copy_bidirectional(&mut stream, &mut server).await });
+    String::from_utf8(name).unwrap()
+}
+
+#[tokio::test]
+async fn through_a_proxy_the_servers_name_is_resolved_there() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let proxy = format!("socks5h://{}", listener.local_addr().unwrap()).parse().unwrap();
+    let leading = tokio::spawn(lead(listener, stage.electrum().url().replace("tcp://", "")));
+    let chain = asking("tcp://electrum.onion:50001", Some(proxy), Vec::new()).unwrap();
+    let tip = tokio::task::spawn_blocking(move || chain.tip()).await.unwrap().unwrap();
+    assert_eq!(tip.height, stage.world().sandbox().tip().unwrap().height);
+    assert_eq!(leading.await.unwrap(), "electrum.onion");
+
+    let gone: Proxy = {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        format!("socks5h://{}", listener.local_addr().unwrap()).parse().unwrap()
+    };
+    let chain = asking("tcp://electrum.onion:50001", Some(gone), Vec::new()).unwrap();
+    let sentence = tokio::task::spawn_blocking(move || chain.tip()).await.unwrap().unwrap_err().to_string();
+    assert!(sentence.contains("the proxy socks5h://127.0.0.1:"), "nobody goes round it: {sentence}");
+}
+
+#[tokio::test]
+async fn an_idle_look_costs_the_same_however_many_payments_there_are() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let mut costs = Vec::new();
+    for payments in [2, 60] {
+        let mut last = world.payment().await;
+        for _ in 1..payments {
+            last = world.payment().await;
+        }
+        world.look().await;
+        world.look().await;
+        let before = server.calls();
+        world.look().await;
+        let idle = server.calls() - before;
+        world.pay(&last, last.payment.amount_sats).await;
+        costs.push(idle);
+        world.mine(1).await;
+    }
+    assert!(costs.iter().all(|cost| *cost <= 8), "{costs:?}");
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_broken_connection_is_made_anew_and_only_what_changed_meanwhile_is_read() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let (first, second) = (world.payment().await, world.payment().await);
+    world.pay(&first, first.payment.amount_sats).await;
+    let read = server.asked("blockchain.scripthash.get_history");
+    server.misbehave(ElectrumFault::Closed);
+    world.app.watcher.look().await.unwrap_err();
+    server.misbehave(None);
+    world.customer_pays(&second, second.payment.amount_sats);
+    world.look().await;
+    assert_eq!((world.state(&first), world.state(&second)), (Unconfirmed, Unconfirmed));
+    assert_eq!(server.connections(), 2);
+    let read = server.asked("blockchain.scripthash.get_history") - read;
+    assert!(read <= 2, "the one that changed, and the one that moves: {read}");
+}
+
+#[tokio::test]
+async fn a_server_that_keeps_failing_is_asked_less_and_less() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    server.misbehave(ElectrumFault::Closed);
+    for _ in 0..20 {
+        let sentence = world.app.watcher.look().await.unwrap_err().to_string();
+        assert!(sentence.contains("hung up"), "{sentence}");
+    }
+    assert!(server.connections() <= 4, "{}", server.connections());
+}
+
+#[tokio::test]
+async fn the_gateway_is_woken_by_what_the_server_notices() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    world.look().await;
+    let wake = world.gateway.chain.wake().unwrap();
+    // What the looks so far have told.
+    let _ = tokio::time::timeout(Duration::from_millis(50), wake.notified()).await;
+    world.customer_pays(&payment, payment.payment.amount_sats);
+    tokio::time::timeout(AT_LEISURE, wake.notified()).await.expect("nobody was woken");
+    world.look().await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+}
+
+#[tokio::test]
+async fn every_version_of_the_protocol_does() {
+    for version in ["1.4", "1.4.2", "1.6"] {
+        let stage = Stage::unlooked(Backend::Electrum).await;
+        let world = stage.world();
+        stage.electrum().speak(version);
+        world.look().await;
+        let payment = world.payment().await;
+        world.pay(&payment, payment.payment.amount_sats).await;
+        assert_eq!(world.state(&payment), Unconfirmed, "{version}");
+        world.sandbox().mine(30, false, world.now_ms()).unwrap();
+        world.look().await;
+        assert_eq!(world.state(&payment), Confirmed, "{version}");
+        assert_eq!(world.gateway.fee_rate_now().await.unwrap(), bitcoin::FeeRate::from_sat_per_vb_u32(2), "{version}");
+    }
+}
+
+#[tokio::test]
+async fn without_an_estimate_there_is_none() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let chain = Arc::clone(&world.gateway.chain);
+    for (estimate, rate) in [(Some(37), Some(37)), (Some(0), None), (None, Some(2))] {
+        world.sandbox().set_faults(FaultsPatch { fee_rate_sat_vb: Some(estimate), ..FaultsPatch::default() }).unwrap();
+        let chain = Arc::clone(&chain);
+        let named = tokio::task::spawn_blocking(move || chain.fee_rate(6)).await.unwrap().unwrap();
+        assert_eq!(named, rate.map(bitcoin::FeeRate::from_sat_per_vb_u32));
+    }
+}
+
+#[tokio::test]
+async fn what_was_replaced_or_dropped_while_the_gateway_was_off_is_told_by_the_first_look() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let (replaced, dropped) = (world.payment().await, world.payment().await);
+    let first = world.pay(&replaced, replaced.payment.amount_sats).await;
+    let second = world.pay(&dropped, dropped.payment.amount_sats).await;
+    let stage = stage
+        .restart(|world| {
+            let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+            world.sandbox().replace(first, replace, world.now_ms()).unwrap();
+            world.sandbox().evict(second, world.now_ms()).unwrap();
+        })
+        .await;
+    let world = stage.world();
+    world.look().await;
+    assert_eq!((world.state(&replaced), world.state(&dropped)), (New, Unconfirmed));
+    let receipts = world.gateway.store.read(|reader| reader.receipts(dropped.seq)).unwrap();
+    assert!(receipts[0].position.is_absent(), "it counts, and is missing");
+}
+
+#[tokio::test]
+async fn a_block_that_replaces_another_with_the_same_transactions_is_proved_anew() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(1).await;
+    let proofs = server.asked("blockchain.transaction.get_merkle");
+    world.sandbox().reorg(1, true, world.now_ms()).unwrap();
+    world.look().await;
+    world.mine(1).await;
+    world.look().await;
+    assert!(server.asked("blockchain.transaction.get_merkle") > proofs);
+    assert_eq!(world.state(&payment), Confirmed);
+}
+
+/// Everything is ours.
+struct All;
+
+impl WatchList for All {
+    fn concerns(&self, _: &Transaction) -> bool {
+        true
+    }
+
+    fn txids(&self) -> &[Txid] {
+        &[]
+    }
+
+    fn unsettled(&self, _: u32) -> Vec<Transaction> {
+        Vec::new()
+    }
+}
+
+fn script(number: u32) -> ScriptBuf {
+    let mut hash = [7; 20];
+    hash[..4].copy_from_slice(&number.to_be_bytes());
+    ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(hash))
+}
+
+/// What a look cost.
+#[derive(Debug)]
+struct Cost {
+    calls: u64,
+    bytes: u64,
+    /// For people alone.
+    took: Duration,
+}
+
+/// The first look at so many scripts, an idle one, and one that finds a payment.
+async fn costs(count: u32) -> [Cost; 3] {
+    let stage = Stage::unlooked(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let hot = HotScripts::default();
+    (0..count).for_each(|number| hot.add(script(number), Urgency::Awaited));
+    let mut token: Option<Vec<u8>> = None;
+    let mut look = |expected: usize| {
+        let (calls, (sent, came), began) = (server.calls(), server.bytes(), Instant::now());
+        let mut found = 0;
+        loop {
+            let scripts = Scripts { hot: &hot, ..no_scripts() };
+            let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
+            let view: View = tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
+            found += view.txs.len();
+            token = Some(view.token);
+            if !view.more {
+                break;
+            }
+        }
+        assert_eq!(found, expected);
+        let (sent_now, came_now) = server.bytes();
+        Cost { calls: server.calls() - calls, bytes: sent_now - sent + came_now - came, took: began.elapsed() }
+    };
+    let first = look(0);
+    let idle = look(0);
+    let payment = tillgate_sandbox::Pay {
+        script: script(count / 2),
+        amount_sats: 10_000,
+        parts: 1,
+        fee_rate_sat_vb: None,
+        confirmations: 0,
+    };
+    world.sandbox().pay(payment, world.now_ms()).unwrap();
+    [first, idle, look(1)]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_asks_as_little_about_thousands_of_scripts_as_about_a_few() {
+    let (few, many) = (costs(10).await, costs(3_000).await);
+    for (few, many) in few.iter().zip(&many).skip(1) {
+        assert_eq!(few.calls, many.calls);
+        assert!(many.bytes < few.bytes + 1_000, "{few:?} {many:?}");
+    }
+    assert!(many[1].calls <= 3 && many[2].calls <= 6, "{many:?}");
+}
+
+/// Run it with `--release -- --ignored --nocapture`.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "prints figures"]
+async fn what_a_look_costs() {
+    for count in [100, 10_000, 100_000] {
+        for (look, cost) in ["the first", "an idle one", "one that finds a payment"].iter().zip(costs(count).await) {
+            println!("{count} scripts, {look}: {} calls, {} bytes, {:?}", cost.calls, cost.bytes, cost.took);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Somebody who pays with a key that the tests hold, so that a transaction can be signed, changed and signed again in
+//! every way that the network knows; and what the tests of a chain's turns have in common.
+
+use bitcoin::absolute::LockTime;
+use bitcoin::key::{Keypair, Secp256k1};
+use bitcoin::script::{Builder, PushBytesBuf};
+use bitcoin::secp256k1::{All, Message, SecretKey, ecdsa as bare};
+use bitcoin::sighash::SighashCache;
+use bitcoin::{
+    Amount, CompressedPublicKey, EcdsaSighashType, OutPoint, PubkeyHash, ScriptBuf, Sequence, Transaction, TxIn, TxOut,
+    Witness, ecdsa, transaction,
+};
+use tillgate_domain::anomaly::{AnomalyKind, Resolution};
+use tillgate_domain::receipt::Receipt;
+use tillgate_sandbox::{BroadcastFault, FaultsPatch};
+
+use super::stage::{Backend, Stage};
+use crate::store::payments::PaymentRow;
+use crate::testing::World;
+
+/// What a coin of the payer's is worth.
+const COIN_SATS: u64 = 10_000_000;
+
+/// Enough for any transaction here, and for none a fortune.
+const FEE_SATS: u64 = 2_000;
+
+/// So many looks until a backend that asks about old addresses at a slow pace must have come round.
+const LOOKS_MAX: usize = 60;
+
+/// The kinds of coins that a payer spends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The signature is a part of what the transaction's id is made of.
+    Legacy,
+    /// It is none.
+    Segwit,
+}
+
+/// Holds one key and one confirmed coin.
+pub struct Payer {
+    secp: Secp256k1<All>,
+    keypair: Keypair,
+    kind: Kind,
+    coin: OutPoint,
+}
+
+impl Payer {
+    /// With a coin that the sandbox's customer sent, in a block.
+    pub async fn with_coin(world: &World, kind: Kind) -> Self {
+        let secp = Secp256k1::new();
+        let keypair = SecretKey::from_slice(&[9; 32]).unwrap().keypair(&secp);
+        let script = script(&keypair, kind);
+        let txid = world.sandbox().send(script.clone(), COIN_SATS, world.now_ms()).unwrap();
+        world.mine(1).await;
+        let tx = world.sandbox().transaction(txid).unwrap().unwrap().tx;
+        let vout = tx.output.iter().position(|output| output.script_pubkey == script).unwrap();
+        Self { secp, keypair, kind, coin: OutPoint { txid, vout: u32::try_from(vout).unwrap() } }
+    }
+
+    /// Pays these sums; what is left, but for the fee, is the payer's again. `sequence` tells two of them apart, too.
+    pub fn pays(&self, outputs: &[(&ScriptBuf, u64)], fees: u64, sequence: Sequence) -> Transaction {
+        let paid: u64 = outputs.iter().map(|(_, sats)| sats).sum();
+        let own = script(&self.keypair, self.kind);
+        let change = (&own, COIN_SATS - paid - fees * FEE_SATS);
+        let output = |(script, sats): &(&ScriptBuf, u64)| TxOut {
+            value: Amount::from_sat(*sats),
+            script_pubkey: (*script).clone(),
+        };
+        let input =
+            TxIn { previous_output: self.coin, script_sig: ScriptBuf::new(), sequence, witness: Witness::new() };
+        let mut tx = Transaction {
+            version: transaction::Version::TWO,
+            lock_time: LockTime::ZERO,
+            input: vec![input],
+            output: outputs.iter().chain([&change]).map(output).collect(),
+        };
+        let signature = self.signature(&tx);
+        self.put(&mut tx, signature);
+        tx
+    }
+
+    /// The same transaction under the other signature that is as good for each of this key: whoever sees the one can write
+    /// the other.
+    pub fn malleated(&self, tx: &Transaction) -> Transaction {
+        let compact = self.signature(tx).serialize_compact();
+        let high = SecretKey::from_slice(&compact[32..]).unwrap().negate();
+        let both = [&compact[..32], high.secret_bytes().as_slice()].concat();
+        let mut other = tx.clone();
+        self.put(&mut other, bare::Signature::from_compact(&both).unwrap());
+        other
+    }
+
+    fn signature(&self, tx: &Transaction) -> bare::Signature {
+        let (own, cache) = (script(&self.keypair, self.kind), SighashCache::new(tx));
+        let message = match self.kind {
+            Kind::Legacy => {
+                Message::from(cache.legacy_signature_hash(0, &own, EcdsaSighashType::All.to_u32()).unwrap())
+            }
+            Kind::Segwit => {
+                let mut cache = cache;
+                let (value, all) = (Amount::from_sat(COIN_SATS), EcdsaSighashType::All);
+                Message::from(cache.p2wpkh_signature_hash(0, &own, value, all).unwrap())
+            }
+        };
+        self.secp.sign_ecdsa_low_r(&message, &self.keypair.secret_key())
+    }
+
+    fn put(&self, tx: &mut Transaction, signature: bare::Signature) {
+        let signature = ecdsa::Signature { signature, sighash_type: EcdsaSighashType::All };
+        match self.kind {
+            Kind::Legacy => {
+                let signature = PushBytesBuf::try_from(signature.to_vec()).unwrap();
+                let key = self.keypair.public_key().serialize();
+                tx.input[0].script_sig = Builder::new().push_slice(signature).push_slice(key).into_script();
+            }
+            Kind::Segwit => tx.input[0].witness = Witness::p2wpkh(&signature, &self.keypair.public_key()),
+        }
+    }
+}
+
+fn script(keypair: &Keypair, kind: Kind) -> ScriptBuf {
+    let key = CompressedPublicKey(keypair.public_key());
+    match kind {
+        Kind::Legacy => ScriptBuf::new_p2pkh(&PubkeyHash::from(key)),
+        Kind::Segwit => ScriptBuf::new_p2wpkh(&key.wpubkey_hash()),
+    }
+}
+
+/// Tells a story of a fresh gateway through each backend.
+pub async fn through_every_backend(story: impl AsyncFn(Stage)) {
+    for backend in [Backend::Sandbox].iter().chain(Backend::OTHERS) {
+        println!("through {backend:?}");
+        story(Stage::new(*backend).await).await;
+    }
+}
+
+impl World {
+    /// Somebody offers a transaction to the network, and the gateway looks.
+    pub async fn hears(&self, tx: &Transaction) {
+        self.sandbox().broadcast(tx, self.now_ms()).unwrap();
+        self.look().await;
+    }
+
+    /// A miner mines exactly these transactions, and the gateway looks.
+    pub async fn finds_mined(&self, txs: &[Transaction]) {
+        self.sandbox().mine_transactions(txs, self.now_ms()).unwrap();
+        self.look().await;
+    }
+
+    /// Takes no broadcast of the gateway's from now on, or takes them again.
+    pub fn takes_broadcasts(&self, takes: bool) {
+        let broadcast = Some(if takes { BroadcastFault::Ok } else { BroadcastFault::Reject });
+        self.sandbox().set_faults(FaultsPatch { broadcast, ..FaultsPatch::default() }).unwrap();
+    }
+
+    /// Looks, and lets the sender work; what came of its broadcasts is seen, too.
+    pub async fn work_on(&self) {
+        for _ in 0..2 {
+            self.look().await;
+            self.app.sender.pass(&self.app.watcher).await.unwrap();
+        }
+        self.look().await;
+    }
+
+    /// Looks until it is so: later is allowed.
+    pub async fn looks_until(&self, what: &str, is_so: impl Fn() -> bool) {
+        for _ in 0..LOOKS_MAX {
+            if is_so() {
+                return;
+            }
+            self.pass_ms(1_000).await;
+        }
+        panic!("looked in vain: {what}");
+    }
+
+    pub fn receipts_of(&self, payment: &PaymentRow) -> Vec<Receipt> {
+        self.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap()
+    }
+
+    /// Kind, resolution and satoshis of each anomaly of a payment, the oldest first.
+    pub fn anomalies_of(&self, payment: &PaymentRow) -> Vec<(AnomalyKind, Resolution, u64)> {
+        let rows = self.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
+        rows.iter().map(|row| (row.anomaly.kind, row.anomaly.resolution, row.anomaly.paid_sats)).collect()
+    }
+
+    /// The ledger, the reckoned balance and the chain say one sum, while nothing of ours is on its way.
+    pub fn check_money(&self) {
+        self.check_ledger();
+        let booked = self.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
+        assert_eq!(u64::try_from(booked).unwrap(), self.chain_balance(), "the ledger and the coins in blocks");
+    }
+}

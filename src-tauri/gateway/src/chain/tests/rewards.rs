@@ -1,0 +1,204 @@
+//! What blocks that were thought settled may do, told through every backend: many of them taken back, and a block's
+//! reward that pays a payment.
+
+use bitcoin::Sequence;
+use tillgate_domain::anomaly::{AnomalyKind, Resolution};
+use tillgate_domain::payment::PaymentState::{Confirmed, Invalid, New, Unconfirmed};
+use tillgate_domain::payout::PayoutState;
+
+use super::payer::{Kind, Payer, through_every_backend};
+use crate::testing::World;
+
+/// Far beyond what is taken for final anywhere.
+const DEEP: u32 = 14;
+
+/// A wallet with one confirmed payment of a hundredth of a bitcoin, from the sandbox's customer.
+async fn with_one_coin(world: &World) -> crate::store::payments::PaymentRow {
+    world.make_wallet().await;
+    let payment = world.payment_to_wallet().await;
+    world.customer_pays(&payment, 1_000_000);
+    world.mine(2).await;
+    payment
+}
+
+#[tokio::test]
+async fn blocks_that_were_final_and_are_taken_back_change_nothing_where_they_are_made_up_for() {
+    through_every_backend(async |stage| {
+        let world = stage.world();
+        let payment = with_one_coin(world).await;
+        let payout = world.approved_payout(300_000).await;
+        world.send().await;
+        world.mine_and_pass(DEEP - 2).await;
+        let before = (world.notified(&payment.payment.id).len(), world.notified(&payout).len());
+        assert_eq!((world.state(&payment), world.payout_state(&payout)), (Confirmed, PayoutState::Sent));
+
+        world.sandbox().reorg(DEEP, true, world.now_ms()).unwrap();
+        world.work_on().await;
+        assert_eq!((world.state(&payment), world.payout_state(&payout)), (Confirmed, PayoutState::Sent));
+        assert!(world.receipts_of(&payment).iter().all(|receipt| !receipt.is_in_block()));
+        assert_eq!(world.sandbox().status().unwrap().mempool.len(), 2, "both wait for a block again");
+        world.check_ledger();
+        world.mine_and_pass(6).await;
+        assert_eq!((world.state(&payment), world.payout_state(&payout)), (Confirmed, PayoutState::Sent));
+        assert_eq!(world.outputs_of(&payout), 1);
+        let after = (world.notified(&payment.payment.id).len(), world.notified(&payout).len());
+        assert_eq!(after, before, "it is no news");
+        world.check_money();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn blocks_that_are_taken_back_by_the_dozen_while_the_gateway_is_down_are_seen_by_its_first_look() {
+    through_every_backend(async |mut stage| {
+        for depth in [DEEP, 130] {
+            let world = stage.world();
+            let payment = with_one_coin(world).await;
+            let kept = world.payment_to_wallet().await;
+            world.customer_pays(&kept, 400_000);
+            world.mine(depth - 2).await;
+            stage = stage.restart(|world| drop(world.sandbox().reorg(depth, true, world.now_ms()).unwrap())).await;
+            let world = stage.world();
+            world.work_on().await;
+            for payment in [&payment, &kept] {
+                assert_eq!(world.state(payment), Confirmed, "{depth} blocks");
+                assert!(world.receipts_of(payment).iter().all(|receipt| !receipt.is_in_block()), "{depth} blocks");
+            }
+            world.check_money();
+            world.mine_and_pass(depth).await;
+            // What they held is spent elsewhere on the chain that the gateway finds when it is back.
+            stage = stage.restart(|world| drop(world.sandbox().reorg(depth, false, world.now_ms()).unwrap())).await;
+            let world = stage.world();
+            world.work_on().await;
+            assert_eq!((world.state(&payment), world.state(&kept)), (Invalid, Invalid), "{depth} blocks");
+            world.check_money();
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn blocks_that_were_final_and_give_way_to_a_double_spend_reverse_the_payment_and_fail_what_was_paid_of_it() {
+    through_every_backend(async |stage| {
+        let world = stage.world();
+        let payment = with_one_coin(world).await;
+        let payout = world.approved_payout(300_000).await;
+        world.send().await;
+        world.mine_and_pass(DEEP - 2).await;
+
+        world.sandbox().reorg(DEEP, false, world.now_ms()).unwrap();
+        world.work_on().await;
+        assert_eq!(world.state(&payment), Invalid);
+        assert_eq!(
+            world.anomalies_of(&payment),
+            [
+                (AnomalyKind::Overpayment, Resolution::DismissedBySystem, 984_615),
+                (AnomalyKind::ReversedPayment, Resolution::Open, 1_000_000)
+            ]
+        );
+        world.mine_and_pass(6).await;
+        assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Failed, 0));
+        assert_eq!(world.notified_field(&payout, "status"), ["SENT", "FAILED"]);
+        world.check_money();
+
+        // The wallet goes on with the next coin.
+        let next = world.payment_to_wallet().await;
+        world.customer_pays(&next, 1_000_000);
+        world.mine(2).await;
+        let again = world.approved_payout(300_000).await;
+        world.send().await;
+        world.mine_and_pass(1).await;
+        assert_eq!((world.payout_state(&again), world.outputs_of(&again)), (PayoutState::Sent, 1));
+        world.check_money();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_payout_of_a_coin_that_is_malleated_when_blocks_are_taken_back_fails_and_the_coin_pays_the_next() {
+    through_every_backend(async |stage| {
+        let world = stage.world();
+        world.make_wallet().await;
+        let payer = Payer::with_coin(world, Kind::Legacy).await;
+        let payment = world.payment_to_wallet().await;
+        let tx = payer.pays(&[(&payment.script, 1_000_000)], 1, Sequence::ENABLE_RBF_NO_LOCKTIME);
+        world.hears(&tx).await;
+        world.mine(2).await;
+        let payout = world.approved_payout(300_000).await;
+        world.send().await;
+        assert_eq!(world.payout_state(&payout), PayoutState::Sent);
+
+        world.sandbox().reorg(2, true, world.now_ms()).unwrap();
+        world.finds_mined(&[payer.malleated(&tx)]).await;
+        world.work_on().await;
+        assert_eq!(world.state(&payment), Confirmed, "its coins are there, under another id");
+        assert_eq!(world.payout_state(&payout), PayoutState::Sent, "the block may be taken back");
+        world.mine_and_pass(5).await;
+        assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Failed, 0));
+        let again = world.approved_payout(900_000).await;
+        world.send().await;
+        world.mine_and_pass(1).await;
+        assert_eq!((world.payout_state(&again), world.outputs_of(&again)), (PayoutState::Sent, 1));
+        assert_eq!(
+            (world.state(&payment), world.now_of(&payment.payment.id).payment.paid_sats),
+            (Confirmed, 1_000_000)
+        );
+        world.check_money();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_blocks_reward_pays_a_payment_at_once_and_a_payout_after_a_hundred_blocks() {
+    through_every_backend(async |stage| {
+        let world = stage.world();
+        world.make_wallet().await;
+        let payment = world.payment_to_wallet().await;
+        world.sandbox().mine_to(payment.script.clone(), world.now_ms()).unwrap();
+        world.look().await;
+        assert_eq!(world.state(&payment), Confirmed);
+        world.mine(1).await;
+        world.looks_until("it was far too much", || world.anomalies_of(&payment).len() == 1).await;
+        world.check_money();
+        let payout = world.approved_payout(300_000).await;
+        world.send().await;
+        world.mine_and_pass(97).await;
+        assert_eq!(world.payout_state(&payout), PayoutState::Queued, "no block may hold it yet");
+        world.mine_and_pass(1).await;
+        world.mine_and_pass(1).await;
+        assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
+        world.check_money();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_blocks_reward_is_gone_with_its_block_for_no_other_can_hold_it_and_back_with_it() {
+    through_every_backend(async |mut stage| {
+        let world = stage.world();
+        let payment = world.payment().await;
+        world.sandbox().mine_to(payment.script.clone(), world.now_ms()).unwrap();
+        world.look().await;
+        assert_eq!(world.state(&payment), Confirmed);
+        world.sandbox().reorg(1, true, world.now_ms()).unwrap();
+        world.work_on().await;
+        assert_eq!(world.state(&payment), Invalid);
+        let reversed = world.anomalies_of(&payment);
+        assert!(matches!(reversed[..], [(AnomalyKind::ReversedPayment, Resolution::Open, _)]), "{reversed:?}");
+        assert_eq!(world.gateway.last_look.status().error, None, "the chain is watched on");
+        world.check_money();
+        // Before it counted, too, and over a restart.
+        let other = world.payment().await;
+        world.sandbox().mine_to(other.script.clone(), world.now_ms()).unwrap();
+        stage = stage.restart(|world| drop(world.sandbox().reorg(1, true, world.now_ms()).unwrap())).await;
+        let world = stage.world();
+        world.work_on().await;
+        assert_eq!((world.state(&other), world.receipts_of(&other)), (New, vec![]));
+        world.pay(&other, other.payment.amount_sats).await;
+        assert_eq!(world.state(&other), Unconfirmed);
+        world.mine(3).await;
+        assert_eq!((world.state(&other), world.state(&payment)), (Confirmed, Invalid));
+        world.check_money();
+    })
+    .await;
+}

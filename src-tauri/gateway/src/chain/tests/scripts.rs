@@ -1,0 +1,131 @@
+//! A backend that asks about single scripts: what it is told to ask about, what it costs, and what becomes of what it did
+//! not ask about.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
+
+use super::by_script::ByScript;
+use crate::store::payments::PaymentRow;
+use crate::testing::{HALF_AN_HOUR_MS, World};
+
+const HOUR_MS: i64 = 3_600_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
+
+async fn world() -> (World, Arc<ByScript>) {
+    let world = World::new().await;
+    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    let mut made = None;
+    let world = world.with_chain(|chain| {
+        let by_script = Arc::new(ByScript::new(chain, sandbox));
+        made = Some(Arc::clone(&by_script));
+        by_script
+    });
+    (world, made.unwrap())
+}
+
+/// So many payments that nobody paid, closed long ago.
+async fn old_payments(world: &World, count: usize) -> Vec<PaymentRow> {
+    let mut payments = Vec::new();
+    for _ in 0..count {
+        payments.push(world.payment().await);
+    }
+    world.pass_ms(2 * DAY_MS).await;
+    // What is hot is read anew.
+    world.pass_ms(61_000).await;
+    assert!(payments.iter().all(|payment| world.state(payment) == Expired));
+    payments
+}
+
+#[tokio::test]
+async fn a_payment_is_asked_about_from_the_look_on_that_follows_its_making() {
+    let (world, _) = world().await;
+    world.look().await;
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), Confirmed);
+}
+
+#[tokio::test]
+async fn a_payment_that_is_due_stays_open_until_its_address_was_asked_about() {
+    let (world, backend) = world().await;
+    let (paid, unpaid) = (world.payment().await, world.payment().await);
+    world.customer_pays(&paid, paid.payment.amount_sats);
+    backend.asks.store(0, Ordering::SeqCst);
+    world.advance_clock_ms(HALF_AN_HOUR_MS + 20 * 60_000);
+    world.look().await;
+    world.look().await;
+    assert_eq!((world.state(&paid), world.state(&unpaid)), (New, New), "late, and not wrong");
+    // One is asked about, the longest due first.
+    backend.asks.store(1, Ordering::SeqCst);
+    world.look().await;
+    assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, New));
+    backend.asks.store(2, Ordering::SeqCst);
+    world.look().await;
+    assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, Expired));
+}
+
+#[tokio::test]
+async fn a_look_asks_about_no_more_scripts_however_many_old_payments_there_are() {
+    let mut asked = Vec::new();
+    for count in [20, 300] {
+        let (world, backend) = world().await;
+        old_payments(&world, count).await;
+        let open = world.payment().await;
+        world.look().await;
+        asked.push(backend.asked.load(Ordering::SeqCst).saturating_sub(count));
+        assert!(backend.asked.load(Ordering::SeqCst) <= 101, "the open one, and a hundred of the round");
+        assert_eq!(world.state(&open), New);
+    }
+    assert!(asked.iter().all(|more| *more <= 1), "{asked:?}");
+}
+
+#[tokio::test]
+async fn coins_that_come_years_later_are_found_by_the_round_over_all_addresses() {
+    let (world, _) = world().await;
+    let payments = old_payments(&world, 250).await;
+    let late = &payments[249];
+    world.customer_pays(late, 50_000);
+    let mut looks = 0;
+    while world.gateway.store.read(|reader| reader.receipts(late.seq)).unwrap().is_empty() {
+        world.look().await;
+        looks += 1;
+        assert!(looks <= 8, "each look takes a hundred");
+    }
+    world.mine(2).await;
+    let raised = world.gateway.store.read(|reader| reader.anomalies_of_payment(late.seq)).unwrap();
+    assert_eq!(raised.len(), 1);
+}
+
+#[tokio::test]
+async fn the_round_goes_on_after_a_restart_where_it_was() {
+    let (world, _) = world().await;
+    old_payments(&world, 250).await;
+    let place = |world: &World| world.gateway.store.read(|reader| reader.round_place()).unwrap();
+    let before = place(&world);
+    world.look().await;
+    world.pass_ms(61_000).await;
+    let stored = place(&world);
+    assert_ne!(stored, before, "it is stored once a minute");
+    let world = world.reopen().await;
+    assert_eq!(place(&world), stored);
+}
+
+#[tokio::test]
+async fn what_a_script_is_remembered_by_is_stored_with_what_was_told_of_it_or_not_at_all() {
+    let (world, _) = world().await;
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    let state = |world: &World| {
+        let script = payment.script.clone();
+        world.gateway.store.read(move |reader| reader.script_state(&script)).unwrap()
+    };
+    let before = state(&world).expect("a transaction was told of");
+    world.look().await;
+    assert_eq!(state(&world), Some(before.clone()), "nothing changed");
+    world.mine(1).await;
+    assert_ne!(state(&world), Some(before));
+}

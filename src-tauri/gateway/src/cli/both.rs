@@ -1,0 +1,141 @@
+//! `tillgate serve` of both environments in one process, strictly apart: each has threads of its own, and whatever ends one
+//! leaves the other. The one that fails is tried again; when none serves, the program ends.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime::{self, Runtime};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+use super::args::{CommonArgs, ServeArgs};
+use super::{Failure, LEFTOVERS_WITHIN, serve};
+use crate::app::App;
+use crate::gateway::Served;
+use crate::machine::environment::Environment;
+use crate::machine::threads;
+
+/// After how long one that failed is tried again; doubled up to [`AGAIN_AT_MOST`].
+const AGAIN: Duration = Duration::from_secs(2);
+
+const AGAIN_AT_MOST: Duration = Duration::from_secs(60);
+
+/// How one environment does.
+enum Told {
+    Serves,
+    /// Why it does not.
+    Failed(String),
+}
+
+/// Serves these environments until SIGTERM or Ctrl-C, or until none of them can be served.
+pub(super) fn run(common: &CommonArgs, args: &ServeArgs, environments: &[Environment]) -> Result<(), Failure> {
+    let signals = runtime::Builder::new_current_thread().enable_all().build()?;
+    let shutdown = signals.block_on(async { serve::on_signal() })?;
+    let (tell, told) = unbounded_channel();
+    let mut running = Vec::new();
+    for &environment in environments {
+        let (common, args, stop) = (common.of(environment), args.clone(), shutdown.clone());
+        let tell = tell.clone();
+        let gateways = environments.len();
+        let run = move || {
+            threads::works_for(Some(environment));
+            match runtime_of(environment) {
+                Ok(runtime) => {
+                    runtime.block_on(keep_serving(common, args, gateways, &tell, &stop));
+                    runtime.shutdown_timeout(LEFTOVERS_WITHIN);
+                }
+                Err(error) => {
+                    let why = format!("the system gives no threads: {error}");
+                    // Nobody hears it once the program ends.
+                    let _ = tell.send((environment, Told::Failed(why)));
+                }
+            }
+        };
+        running.push(thread::Builder::new().name(environment.as_str().to_owned()).spawn(run)?);
+    }
+    drop(tell);
+    let ended = signals.block_on(until_none_serves(environments, told, &shutdown));
+    shutdown.cancel();
+    for one in running {
+        if one.join().is_err() {
+            tracing::error!("the threads of an environment failed");
+        }
+    }
+    ended
+}
+
+/// Threads for one environment alone: work that hangs in one holds up nothing of the other.
+///
+/// # Errors
+/// When the system gives none.
+pub(super) fn runtime_of(environment: Environment) -> std::io::Result<Runtime> {
+    let mark = move || threads::works_for(Some(environment));
+    runtime::Builder::new_multi_thread().thread_name(environment.as_str()).on_thread_start(mark).enable_all().build()
+}
+
+/// Serves until `stop`, and begins again after each failure.
+async fn keep_serving(
+    common: super::args::Common,
+    args: ServeArgs,
+    gateways: usize,
+    tell: &UnboundedSender<(Environment, Told)>,
+    stop: &CancellationToken,
+) {
+    let (environment, common) = (common.environment, Arc::new(common));
+    let mut again = AGAIN;
+    loop {
+        let (common, args, stopped) = (Arc::clone(&common), args.clone(), stop.clone());
+        let serves = tell.clone();
+        let ready = move |app: &Arc<App>, served: &Served| {
+            serve::print_ready(app, served);
+            let _ = serves.send((environment, Told::Serves));
+        };
+        // A task of its own: a panic in it is one more reason why this environment is not served.
+        let work = async move { serve::until_stopped(&common, args, gateways, ready, stopped).await };
+        let began = tokio::time::Instant::now();
+        let why = match tokio::spawn(work).await {
+            Ok(Ok(())) => return,
+            Ok(Err(Failure(why))) => why,
+            Err(error) => format!("it broke off: {error}"),
+        };
+        if stop.is_cancelled() {
+            return;
+        }
+        if began.elapsed() > AGAIN_AT_MOST {
+            again = AGAIN;
+        }
+        tracing::error!(%why, again_in_seconds = again.as_secs(), "not served");
+        let _ = tell.send((environment, Told::Failed(why)));
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(again) => {}
+        }
+        again = AGAIN_AT_MOST.min(again * 2);
+    }
+}
+
+/// Waits for the signal, or until the last of them failed.
+async fn until_none_serves(
+    environments: &[Environment],
+    mut told: UnboundedReceiver<(Environment, Told)>,
+    shutdown: &CancellationToken,
+) -> Result<(), Failure> {
+    let mut failed = BTreeMap::new();
+    loop {
+        let heard = tokio::select! {
+            () = shutdown.cancelled() => return Ok(()),
+            heard = told.recv() => heard,
+        };
+        match heard {
+            Some((environment, Told::Serves)) => drop(failed.remove(environment.as_str())),
+            Some((environment, Told::Failed(why))) => drop(failed.insert(environment.as_str(), why)),
+            None => return Err(Failure("nothing is served any more: the log says why".to_owned())),
+        }
+        if failed.len() == environments.len() {
+            let all: Vec<String> = failed.iter().map(|(environment, why)| format!("{environment}: {why}")).collect();
+            return Err(Failure(format!("nothing is served. {}", all.join("; "))));
+        }
+    }
+}

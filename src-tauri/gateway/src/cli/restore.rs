@@ -1,0 +1,50 @@
+//! `tillgate restore`: no gateway is asked, because there is none yet.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::args::{Common, Form, Restore};
+use super::{Failure, options, passphrase, print};
+use crate::backup::{self, Restored};
+use crate::console::Actor;
+use crate::machine::data_dir;
+
+/// Restores the backup and says what comes next.
+pub(super) fn run(common: &Common, asked: &Restore, form: Form) -> Result<ExitCode, Failure> {
+    let base = data_dir::base(common.data_dir.as_deref())?;
+    // Refused before anybody types a passphrase.
+    backup::check_free(&base, common.environment)?;
+    let restored = backup::restore(&backup::Restore {
+        file: std::path::absolute(&asked.file)?,
+        passphrase: passphrase::of_backup(common)?,
+        base,
+        environment: common.environment,
+        secrets: options(common)?.secrets,
+        actor: Actor::command_line().as_str().to_owned(),
+    })?;
+    print(&shown(common, &restored, form))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn shown(common: &Common, restored: &Restored, form: Form) -> String {
+    let Restored { env_dir, made_at, has_wallet } = restored;
+    match form {
+        Form::Json => {
+            let view = json!({
+                "environment": common.environment.as_str(),
+                "folder": env_dir.display().to_string(),
+                "madeAt": made_at.iso_seconds(),
+                "wallet": has_wallet,
+            });
+            format!("{view}\n")
+        }
+        Form::Text | Form::Csv => format!(
+            "Restored to {}, from a backup of {}.\n\
+             What came later it does not know: it gives no address and sends nothing before it has looked through the chain.\n\
+             Start it with `tillgate serve`, and never again start the copy that was saved.\n",
+            env_dir.display(),
+            made_at.iso_seconds()
+        ),
+    }
+}

@@ -1,0 +1,131 @@
+//! Which environment a line means that names none (docs/decisions/both-environments.md).
+
+use std::net::SocketAddr;
+
+use super::args::{CommonArgs, ServeArgs};
+use crate::machine::data_dir::{self, DataDirError};
+use crate::machine::environment::Environment;
+use crate::machine::wallet_mark;
+
+/// The environment that one command acts on.
+pub(super) struct Chosen {
+    pub(super) environment: Environment,
+    /// Whether to say which it was: nobody named it, and there is another.
+    pub(super) is_told: bool,
+}
+
+/// The environment that a command acts on: the one that is named; else production once it has a wallet, test before.
+///
+/// # Errors
+/// When nobody can be sure, because another user may have prepared what is there.
+pub(super) fn of_command(common: &CommonArgs) -> Result<Chosen, DataDirError> {
+    if let Some(environment) = common.environment {
+        return Ok(Chosen { environment, is_told: false });
+    }
+    let environment = if is_live(common)? { Environment::Production } else { Environment::Test };
+    let base = data_dir::base(common.data_dir.as_deref())?;
+    Ok(Chosen { environment, is_told: data_dir::exists(&base, Environment::Production)? })
+}
+
+/// The environments that `tillgate serve` serves: the one that is named; else test, and production too once it has a wallet.
+pub(super) fn to_serve(common: &CommonArgs) -> Vec<Environment> {
+    match common.environment {
+        Some(environment) => vec![environment],
+        None => match is_live(common) {
+            Ok(false) => vec![Environment::Test],
+            Ok(true) => Environment::ALL.to_vec(),
+            Err(error) => {
+                // Tried, it says what is wrong; left out, shops would find nobody and nothing would say why.
+                tracing::error!(%error, "whether production has a wallet cannot be told; it is served");
+                Environment::ALL.to_vec()
+            }
+        },
+    }
+}
+
+/// Whether production has a wallet.
+///
+/// # Errors
+/// When nobody can be sure.
+pub(super) fn is_live(common: &CommonArgs) -> Result<bool, DataDirError> {
+    wallet_mark::is_there(&data_dir::base(common.data_dir.as_deref())?, Environment::Production)
+}
+
+/// What is given that is good for one environment alone, and why two gateways cannot both have it: `variables` are those that
+/// give settings. Two take the same address where the system chooses the port.
+pub(super) fn for_one_alone(common: &CommonArgs, serve: &ServeArgs, variables: &[String]) -> Option<String> {
+    let is_fixed = |address: Option<SocketAddr>| address.is_some_and(|address| address.port() != 0);
+    let given = [
+        ("--listen (TILLGATE_LISTEN)", is_fixed(serve.listen)),
+        ("--pages-listen (TILLGATE_PAGES_LISTEN)", is_fixed(serve.pages_listen)),
+        ("--public-url", serve.public_url.is_some()),
+        ("--secrets-file (TILLGATE_SECRETS_FILE)", common.secrets_file.is_some()),
+    ];
+    let flag = given.into_iter().find_map(|(name, is_given)| is_given.then(|| name.to_owned()));
+    let what = flag.or_else(|| variables.first().cloned())?;
+    Some(format!(
+        "{what} is for one environment, and two would be served, test and production: name one with --environment (a second \
+         process may serve the other)"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::args::{Act, Tillgate};
+    use crate::machine::data_dir::{DataDir, WhereNone};
+
+    fn line(line: &str) -> (CommonArgs, ServeArgs) {
+        let words = std::iter::once("tillgate").chain(line.split(' '));
+        let Tillgate { common, act } = Tillgate::try_parse_from(words).unwrap();
+        let Act::Serve(serve) = act else { panic!("{line} does not serve") };
+        (common, serve)
+    }
+
+    #[test]
+    fn production_is_meant_once_it_has_a_wallet_and_test_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |more: &str| line(&format!("serve --data-dir {}{more}", folder.path().display())).0;
+        let command = |more: &str| of_command(&at(more)).unwrap().environment;
+        assert_eq!((command(""), to_serve(&at(""))), (Environment::Test, vec![Environment::Test]));
+        let production = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
+        assert_eq!((command(""), to_serve(&at(""))), (Environment::Test, vec![Environment::Test]), "an empty folder");
+        production.mark_wallet().unwrap();
+        assert_eq!((command(""), to_serve(&at(""))), (Environment::Production, Environment::ALL.to_vec()));
+        assert_eq!(command(" --environment test"), Environment::Test);
+        assert_eq!(to_serve(&at(" --environment test")), [Environment::Test]);
+    }
+
+    #[test]
+    fn the_environment_is_told_where_it_was_not_named_and_there_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |more: &str| line(&format!("serve --data-dir {}{more}", folder.path().display())).0;
+        let is_told = |more: &str| of_command(&at(more)).unwrap().is_told;
+        assert!(!is_told(""), "there is only one");
+        let production = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
+        std::fs::write(production.database(), "").unwrap();
+        assert!(is_told("") && !is_told(" --environment test"));
+    }
+
+    #[test]
+    fn what_is_good_for_one_environment_is_refused_for_two() {
+        let refused = |more: &str, variables: &[&str]| {
+            let (common, serve) = line(&format!("serve{more}"));
+            let variables: Vec<String> = variables.iter().map(|&name| name.to_owned()).collect();
+            for_one_alone(&common, &serve, &variables)
+        };
+        for (more, names) in [
+            (" --listen 127.0.0.1:7500", "--listen"),
+            (" --pages-listen 127.0.0.1:7500", "--pages-listen"),
+            (" --public-url https://a.example", "--public-url"),
+            (" --secrets-file /s", "--secrets-file"),
+        ] {
+            assert!(refused(more, &[]).is_some_and(|why| why.starts_with(names)), "{more}");
+        }
+        let limit = refused("", &["TILLGATE_DAILY_LIMIT_BTC"]);
+        assert!(limit.is_some_and(|why| why.starts_with("TILLGATE_DAILY_LIMIT_BTC")));
+        assert_eq!(refused(" --listen 127.0.0.1:0 --tls-self-signed --data-dir /d", &[]), None);
+    }
+}

@@ -1,0 +1,255 @@
+//! Asking a Bitcoin backend what it is before it is saved. Nothing is stored, and nothing is asked that a look would ask.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::time::Timestamp;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+use ts_rs::TS;
+use zeroize::Zeroize as _;
+
+use super::ask::{Ask, Asker};
+use super::doctor::{answers, reaches_back};
+use super::error::CommandError;
+use crate::chain::chosen::{BackendOptions, open_one};
+use crate::chain::{Chain, ChainDown};
+use crate::gateway::{Gateway, TypedBackend};
+use crate::machine::secrets::Secret;
+use crate::settings::{Fingerprint, SettingError};
+
+/// A server that takes longer for all of it is taken for silent.
+const TESTED_WITHIN: Duration = Duration::from_secs(30);
+
+/// A server that takes longer for one request is.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Without a block for so long a server of the real network is more likely cut off than the network unlucky: that happens
+/// once in a thousand years.
+const STALE_MS: i64 = 3 * 3_600_000;
+
+/// What stands before the fingerprint of a certificate that nobody vouches for.
+const PIN: &str = "tillgate settings set backendCertificate ";
+
+/// The password of a backend: wiped when it is dropped, and never printed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export, type = "string")]
+pub struct BackendPassword(String);
+
+/// Asks servers what they are, as a form has them before they are saved. Nothing is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct TestBackend {
+    /// `core`, `electrum` or `esplora`.
+    pub backend: String,
+    /// Its URLs, as the setting of this name has them.
+    pub backend_url: String,
+    /// The node's cookie file, if it signs in by that.
+    #[serde(default)]
+    pub backend_cookie_file: Option<String>,
+    /// Its user, if it signs in by a password.
+    #[serde(default)]
+    pub backend_user: Option<String>,
+    /// The password; absent for the one that lies with the secrets.
+    #[serde(default)]
+    pub backend_password: Option<BackendPassword>,
+    /// Pinned certificates, as the setting has them.
+    #[serde(default)]
+    pub backend_certificate: Option<String>,
+    /// The proxy, as the setting has it.
+    #[serde(default)]
+    pub proxy: Option<String>,
+}
+
+/// What became of asking.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct BackendTestView {
+    /// Whether all servers can be used.
+    pub ok: bool,
+    /// One item for each server, in the order of the URLs.
+    pub servers: Vec<ServerTestItem>,
+}
+
+/// What one server answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerTestItem {
+    /// Its URL.
+    pub url: String,
+    /// Whether it can be used.
+    pub ok: bool,
+    /// What was found, and what to do.
+    pub message: String,
+    /// `bitcoin`, `testnet4`, `signet` or `regtest`.
+    pub network: Option<String>,
+    /// The height of its best block.
+    pub height: Option<u32>,
+    /// The time in that block's header, ISO 8601.
+    pub tip_time: Option<String>,
+    /// The first block that it still has; absent where it has all.
+    pub pruned_from: Option<u32>,
+    /// What it says that it is.
+    pub software: Option<String>,
+    /// The SHA-256 of a certificate that nobody vouches for: to be pinned if it is the merchant's own server.
+    pub fingerprint: Option<String>,
+}
+
+/// What a server that can be asked told.
+struct Told {
+    height: u32,
+    time: Timestamp,
+    pruned_from: u32,
+    software: Option<String>,
+    /// What is wrong with it all the same.
+    wrong: Option<String>,
+}
+
+impl fmt::Debug for BackendPassword {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[REDACTED]")
+    }
+}
+
+impl Drop for BackendPassword {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl Ask for TestBackend {
+    type Answer = BackendTestView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<BackendTestView, CommandError> {
+        let gateway = Arc::clone(by.gateway());
+        let options = self.options(&gateway).await?;
+        let asked: Vec<_> = options.urls.iter().map(|url| ask_one(&gateway, &options, url.clone())).collect();
+        let mut servers = Vec::with_capacity(asked.len());
+        for (url, asked) in options.urls.iter().zip(asked) {
+            servers.push(item(&gateway, &options, url, asked.await));
+        }
+        Ok(BackendTestView { ok: servers.iter().all(|server| server.ok), servers })
+    }
+}
+
+impl TestBackend {
+    /// The form as a backend is made of it, with the same bounds as the settings.
+    async fn options(&self, gateway: &Arc<Gateway>) -> Result<BackendOptions, CommandError> {
+        let typed = [
+            ("backend", Some(self.backend.as_str())),
+            ("backendUrl", Some(self.backend_url.as_str())),
+            ("backendCookieFile", self.backend_cookie_file.as_deref()),
+            ("backendUser", self.backend_user.as_deref()),
+            ("backendCertificate", self.backend_certificate.as_deref()),
+            ("proxy", self.proxy.as_deref()),
+        ];
+        let settings = gateway.settings.with(&typed).map_err(|(name, error)| match error {
+            SettingError::BackendUrl { .. } => CommandError::at("backendUrl", &error),
+            error => CommandError::at(name, &error),
+        })?;
+        if settings.backend_urls.is_empty() {
+            return Err(CommandError::invalid(
+                "backendUrl",
+                &format_args!("must name a server, like {}", settings.backend.example()),
+            ));
+        }
+        let password = self.backend_password.as_ref().map(|password| Secret::new(password.0.clone()));
+        let backend = TypedBackend { settings, password, answered_within: ANSWERED_WITHIN };
+        let gateway = Arc::clone(gateway);
+        let options = tokio::task::spawn_blocking(move || gateway.backend_options(&backend)).await;
+        let options = options.map_err(|_| CommandError::internal())?;
+        options.map_err(|why| CommandError::of("CHAIN_NOT_READY", &why))
+    }
+}
+
+/// Asks one server, beside the others.
+fn ask_one(
+    gateway: &Arc<Gateway>,
+    options: &BackendOptions,
+    url: String,
+) -> impl Future<Output = Result<Told, ChainDown>> + Send + use<> {
+    let (gateway, options, runtime) = (Arc::clone(gateway), options.clone(), Handle::current());
+    let asked = tokio::task::spawn_blocking(move || {
+        let chain = open_one(&options, &url, runtime, &Arc::default())?;
+        told_by(&gateway, chain.as_ref())
+    });
+    async move {
+        // The thread ends by itself: each request has its own bound.
+        match timeout(TESTED_WITHIN, asked).await {
+            Ok(Ok(told)) => told,
+            Ok(Err(_)) => Err(ChainDown("asking it failed: see the log".to_owned())),
+            Err(_) => Err(ChainDown(format!(
+                "it did not answer within {} s: see that it runs, and that nothing keeps this machine from it",
+                TESTED_WITHIN.as_secs()
+            ))),
+        }
+    }
+}
+
+fn told_by(gateway: &Gateway, chain: &dyn Chain) -> Result<Told, ChainDown> {
+    chain.identity()?;
+    let tip = chain.tip()?;
+    Ok(Told {
+        height: tip.height,
+        time: tip.time,
+        pruned_from: chain.first_block()?,
+        // Not every server tells, and none need.
+        software: chain.software().unwrap_or_default(),
+        wrong: reaches_back(gateway, chain).err(),
+    })
+}
+
+fn item(gateway: &Gateway, options: &BackendOptions, url: &str, asked: Result<Told, ChainDown>) -> ServerTestItem {
+    let told = match asked {
+        Ok(told) => told,
+        Err(down) => {
+            return ServerTestItem {
+                url: url.to_owned(),
+                ok: false,
+                message: down.to_string(),
+                network: None,
+                height: None,
+                tip_time: None,
+                pruned_from: None,
+                software: None,
+                fingerprint: fingerprint(&down.0),
+            };
+        }
+    };
+    let age_ms = gateway.clock.now().ms().saturating_sub(told.time.ms());
+    let stale = options.network == bitcoin::Network::Bitcoin && age_ms > STALE_MS;
+    let message = match told.wrong.clone() {
+        Some(wrong) => wrong,
+        None if stale => format!(
+            "{}, and that is {} h old: see that the server is connected to others, and that this machine's clock is right",
+            answers(told.height),
+            age_ms / 3_600_000
+        ),
+        None => answers(told.height),
+    };
+    ServerTestItem {
+        url: url.to_owned(),
+        ok: told.wrong.is_none() && !stale,
+        message,
+        network: Some(options.network.to_string()),
+        height: Some(told.height),
+        tip_time: Some(told.time.iso_seconds()),
+        pruned_from: Some(told.pruned_from).filter(|first| *first > 0),
+        software: told.software,
+        fingerprint: None,
+    }
+}
+
+/// The certificate that a sentence names as one to pin.
+fn fingerprint(why: &str) -> Option<String> {
+    let (_, named) = why.rsplit_once(PIN)?;
+    let read: Fingerprint = named.parse().ok()?;
+    Some(read.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+//! Making the wallet, and proving what would restore it: its words are told once, and heard.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+use zeroize::Zeroize as _;
+
+use super::{WalletDescriptorView, wallet};
+use crate::console::ask::{Ask, Asker};
+use crate::console::error::CommandError;
+use crate::setup::{self, DraftError, Fit, SetupError};
+use crate::wallet::words::{self, WordCount};
+
+/// Words of a wallet on their way to or from a person: never printed by a log, wiped when dropped.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(type = "string")]
+pub struct Words(String);
+
+impl Words {
+    /// Takes over a text.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The text itself.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[REDACTED]")
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// Puts new words with the secrets and tells them: the wallet is made of them by the next command, once they were told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct CreateWallet {
+    /// How many words: 12 or 24; 12 where it is absent.
+    #[serde(default)]
+    pub words: Option<u32>,
+}
+
+/// Makes the wallet of the words that `createWallet` told; they are told no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct MakeWallet {}
+
+/// Shows new words, which are kept in memory for 15 minutes: the wallet is made of them once two are told back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct DraftWallet {
+    /// How many words: 12 or 24; 12 where it is absent.
+    #[serde(default)]
+    pub words: Option<u32>,
+}
+
+/// Makes the wallet of words that were shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfirmWallet {
+    /// Which words: as they were shown with.
+    pub draft_id: String,
+    /// The words that were asked back, in that order.
+    pub told: [Words; 2],
+}
+
+/// Forgets words that were shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct DiscardDraft {
+    /// Which words: as they were shown with.
+    pub draft_id: String,
+}
+
+/// Tells whether words would restore this wallet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct VerifyWords {
+    /// The words.
+    pub words: Words,
+}
+
+/// A wallet's words, told this once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct NewWordsView {
+    /// With a space between.
+    pub words: Words,
+}
+
+/// New words that no wallet is made of yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct WalletDraftView {
+    /// Tells these words from others.
+    pub draft_id: String,
+    /// With a space between.
+    pub words: Words,
+    /// The places, from 1, of the two that are asked back.
+    pub asked: [u32; 2],
+}
+
+/// What was forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct DraftDiscardedView {}
+
+/// Whether words would restore this wallet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct WordsVerifiedView {
+    /// They would.
+    pub fits: bool,
+    /// The same as a sentence, with the reason where they would not.
+    pub message: String,
+}
+
+impl Ask for CreateWallet {
+    type Answer = NewWordsView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<NewWordsView, CommandError> {
+        let words = setup::keep_words(by.gateway(), count(self.words)?).await?;
+        Ok(NewWordsView { words: Words::new(words.reveal().to_owned()) })
+    }
+}
+
+impl Ask for MakeWallet {
+    type Answer = WalletDescriptorView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<WalletDescriptorView, CommandError> {
+        setup::make(by.gateway(), by.actor).await?;
+        Ok(WalletDescriptorView::of(wallet(by.gateway())?.keychains.descriptors()))
+    }
+}
+
+impl Ask for DraftWallet {
+    type Answer = WalletDraftView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<WalletDraftView, CommandError> {
+        let draft = setup::draft(by.gateway(), count(self.words)?).await?;
+        Ok(WalletDraftView {
+            words: Words::new(draft.words.reveal().to_owned()),
+            asked: draft.asked.map(|place| u32::try_from(place).unwrap_or(u32::MAX)),
+            draft_id: draft.id,
+        })
+    }
+}
+
+impl Ask for ConfirmWallet {
+    type Answer = WalletDescriptorView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<WalletDescriptorView, CommandError> {
+        let told = [self.told[0].reveal(), self.told[1].reveal()];
+        setup::confirm(by.gateway(), &self.draft_id, told, by.actor).await?;
+        Ok(WalletDescriptorView::of(wallet(by.gateway())?.keychains.descriptors()))
+    }
+}
+
+impl Ask for DiscardDraft {
+    type Answer = DraftDiscardedView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<DraftDiscardedView, CommandError> {
+        setup::discard(by.gateway(), &self.draft_id);
+        Ok(DraftDiscardedView {})
+    }
+}
+
+impl Ask for VerifyWords {
+    type Answer = WordsVerifiedView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<WordsVerifiedView, CommandError> {
+        let fit = match words::read(self.words.reveal()) {
+            Ok(words) => setup::fit(by.gateway(), &words).map_err(SetupError::from)?,
+            Err(why) => return Ok(WordsVerifiedView { fits: false, message: why.to_string() }),
+        };
+        let (fits, message) = match fit {
+            Fit::Fits => (true, "these words restore this wallet"),
+            Fit::Other => (false, "these words are another wallet's"),
+            Fit::NoWallet => (false, "there is no wallet here that they could restore"),
+        };
+        Ok(WordsVerifiedView { fits, message: message.to_owned() })
+    }
+}
+
+impl From<SetupError> for CommandError {
+    fn from(error: SetupError) -> Self {
+        match error {
+            SetupError::Exists | SetupError::OtherWallet | SetupError::OtherWords(_) => {
+                Self::of("WALLET_EXISTS", &error)
+            }
+            SetupError::Words(_) => Self::at("words", &error),
+            SetupError::Birthday | SetupError::Pruned { .. } => Self::at("birthday", &error),
+            SetupError::Gap(_) => Self::at("gap", &error),
+            SetupError::NoHeight(_) => Self::of("CHAIN_NOT_READY", &error),
+            SetupError::NoWords | SetupError::NotLooking => Self::of("NOT_FOUND", &error),
+            SetupError::Secret(_) => Self::of("SECRETS_UNAVAILABLE", &error),
+            SetupError::DataDir(_) => Self::of("STORAGE_UNAVAILABLE", &error),
+            SetupError::Store(error) => error.into(),
+            SetupError::Wallet(_) | SetupError::Entropy(_) | SetupError::BrokenOff => {
+                Self::of("INTERNAL_ERROR", &error)
+            }
+        }
+    }
+}
+
+impl From<DraftError> for CommandError {
+    fn from(error: DraftError) -> Self {
+        match error {
+            DraftError::Gone => Self::of("NOT_FOUND", &error),
+            DraftError::Wrong(_) => Self::at("told", &error),
+            DraftError::Setup(error) => error.into(),
+        }
+    }
+}
+
+fn count(words: Option<u32>) -> Result<WordCount, CommandError> {
+    match words {
+        None => Ok(WordCount::default()),
+        Some(count) => WordCount::of(count).ok_or_else(|| CommandError::invalid("words", &"must be 12 or 24")),
+    }
+}

@@ -1,0 +1,231 @@
+//! Restoring the wallet from its words, and how far its look through the chain has come.
+
+use serde::{Deserialize, Serialize};
+use tillgate_domain::restore;
+use ts_rs::TS;
+
+use super::making::Words;
+use crate::console::ask::{Ask, Asker};
+use crate::console::error::CommandError;
+use crate::gateway::Gateway;
+use crate::setup::{self, Birthday, RestoreRequest, Restored, SetupError};
+use crate::store::restore::{Restore, RestoreSource};
+use crate::wallet::words;
+
+/// Restores the wallet from its words; where it is there already they are put back with the secrets, and with a birthday or
+/// a gap it looks through the chain once more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct RestoreWallet {
+    /// The words.
+    pub words: Words,
+    /// When it got its first coin at the earliest: a block's height, or a date like 2024-05-31; absent for the network's first
+    /// block that can hold one.
+    #[serde(default)]
+    pub birthday: Option<String>,
+    /// How many addresses in a row may be without a coin; absent for the setting `restoreSkip`.
+    #[serde(default)]
+    pub gap: Option<u32>,
+}
+
+/// Tells how far a restored wallet has looked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct ShowRestore {}
+
+/// Stops the look of a restored wallet: it gives no address until it goes on or is restored once more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct StopRestore {}
+
+/// Lets the look of a restored wallet go on where it stood.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct ContinueRestore {}
+
+/// What became of restoring.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct RestoredView {
+    /// Whether the wallet was not there before.
+    pub made: bool,
+    /// How far it has looked; absent where it need not, because its words alone were put back.
+    pub restore: Option<RestoreView>,
+}
+
+/// Whether this wallet was restored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+pub struct RestoreShownView {
+    /// How far it has looked; absent where it never was.
+    pub restore: Option<RestoreView>,
+}
+
+/// How far a restored wallet has looked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct RestoreView {
+    /// `words` or `backup`.
+    pub source: String,
+    /// Where it stands.
+    pub state: RestoreState,
+    /// Its look begins above this block.
+    pub birth_height: u32,
+    /// How many addresses in a row may be without a coin.
+    pub gap: u32,
+    /// The block up to which it has looked; absent before its first.
+    pub scanned_height: Option<u32>,
+    /// The best block, as far as it is known.
+    pub chain_height: Option<u32>,
+    /// How many addresses and change addresses were asked about; 0 where the backend shows whole blocks.
+    pub asked: u32,
+    /// How much of the chain was looked through, in percent, rounded down.
+    pub percent: u32,
+    /// Transactions of the wallet that were found and that this database did not know.
+    pub found: u32,
+    /// When it began, ISO 8601.
+    pub begun_time: String,
+    /// When it had come to the best block.
+    pub looked_time: Option<String>,
+    /// The index of the first address that is given since.
+    pub first_given: Option<u32>,
+}
+
+/// Where a restored wallet stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RestoreState {
+    /// Its look is about to begin.
+    Awaited,
+    /// It looks.
+    Scanning,
+    /// Its look was stopped.
+    Stopped,
+    /// It has looked.
+    Looked,
+}
+
+impl Ask for RestoreWallet {
+    type Answer = RestoredView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<RestoredView, CommandError> {
+        let read = |text: &str| Birthday::read(text.trim()).ok_or(SetupError::Birthday);
+        let birthday = self.birthday.as_deref().map(read).transpose()?;
+        let words = words::read(self.words.reveal()).map_err(SetupError::from)?;
+        let request = RestoreRequest { words, birthday, gap: self.gap };
+        let restored = setup::restore(by.gateway(), request, by.actor).await?;
+        let view = |restore: &Restore| RestoreView::of(by.gateway(), restore);
+        Ok(match restored {
+            Restored::Made(restore) => RestoredView { made: true, restore: Some(view(&restore)) },
+            Restored::Again(restore) => RestoredView { made: false, restore: Some(view(&restore)) },
+            Restored::WordsKept => RestoredView { made: false, restore: None },
+        })
+    }
+}
+
+impl Ask for ShowRestore {
+    type Answer = RestoreShownView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<RestoreShownView, CommandError> {
+        let restore = by.read(|_, reader| reader.restore()).await?;
+        Ok(RestoreShownView { restore: restore.map(|restore| RestoreView::of(by.gateway(), &restore)) })
+    }
+}
+
+impl Ask for StopRestore {
+    type Answer = RestoreView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<RestoreView, CommandError> {
+        Ok(RestoreView::of(by.gateway(), &setup::stop(by.gateway(), by.actor).await?))
+    }
+}
+
+impl Ask for ContinueRestore {
+    type Answer = RestoreView;
+
+    async fn answer(self, by: &Asker<'_>) -> Result<RestoreView, CommandError> {
+        Ok(RestoreView::of(by.gateway(), &setup::go_on(by.gateway(), by.actor).await?))
+    }
+}
+
+impl RestoreView {
+    /// How it stands beside the chain as the gateway knows it.
+    pub(crate) fn of(gateway: &Gateway, restore: &Restore) -> Self {
+        let chain_height = gateway.last_look.status().tip.map(|tip| tip.height);
+        Self {
+            source: match restore.source {
+                RestoreSource::Words => "words",
+                RestoreSource::Backup => "backup",
+            }
+            .to_owned(),
+            state: restore.state.into(),
+            birth_height: restore.birth_height,
+            gap: restore.gap,
+            scanned_height: restore.scanned_height,
+            chain_height,
+            asked: restore.asked.addresses.saturating_add(restore.asked.change),
+            percent: percent(restore, chain_height),
+            found: restore.unknown,
+            begun_time: restore.begun_at.iso_seconds(),
+            looked_time: restore.looked_at.map(|at| at.iso_seconds()),
+            first_given: restore.first_given,
+        }
+    }
+}
+
+/// Of the blocks from the birth to the best one; never 100 before the look has ended.
+fn percent(restore: &Restore, chain_height: Option<u32>) -> u32 {
+    if !restore.is_dangerous() {
+        return 100;
+    }
+    let (Some(scanned), Some(tip)) = (restore.scanned_height, chain_height) else { return 0 };
+    let all = u64::from(tip.saturating_sub(restore.birth_height)).max(1);
+    let done = u64::from(scanned.saturating_sub(restore.birth_height));
+    u32::try_from((done * 100 / all).min(99)).unwrap_or(99)
+}
+
+impl From<restore::RestoreState> for RestoreState {
+    fn from(state: restore::RestoreState) -> Self {
+        match state {
+            restore::RestoreState::Awaited => Self::Awaited,
+            restore::RestoreState::Scanning => Self::Scanning,
+            restore::RestoreState::Stopped => Self::Stopped,
+            restore::RestoreState::Looked => Self::Looked,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tillgate_domain::time::Timestamp;
+
+    use super::*;
+    use crate::store::restore::AskedIndices;
+
+    #[test]
+    fn a_look_is_never_told_as_whole_before_it_is() {
+        let at = |state, scanned_height| Restore {
+            source: RestoreSource::Words,
+            state,
+            begun_at: Timestamp::from_ms(0),
+            birth_height: 100,
+            gap: 20,
+            scanned_height,
+            asked: AskedIndices::default(),
+            unknown: 0,
+            looked_at: None,
+            first_given: None,
+        };
+        use restore::RestoreState::{Looked, Scanning};
+        for (scanned, tip, told) in
+            [(None, Some(300), 0), (Some(100), Some(300), 0), (Some(201), Some(300), 50), (Some(300), Some(300), 99)]
+        {
+            assert_eq!(percent(&at(Scanning, scanned), tip), told, "{scanned:?}");
+        }
+        assert_eq!(percent(&at(Scanning, Some(50)), Some(60)), 0, "a chain that ends below the birth");
+        assert_eq!(percent(&at(Scanning, Some(50)), None), 0);
+        assert_eq!(percent(&at(Looked, Some(300)), Some(400)), 100);
+    }
+}

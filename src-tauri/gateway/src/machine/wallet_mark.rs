@@ -1,0 +1,114 @@
+//! A file in an environment's folder that says that the environment has a wallet, so that a command can choose its
+//! environment without opening a database that another process may have.
+//!
+//! It is put before the wallet is committed, and made to agree with the database by each opening: a crash between the two
+//! leaves at most a mark without a wallet, by which a command is told that there is none.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::machine::data_dir::{self, DataDir, DataDirError};
+use crate::machine::environment::Environment;
+use crate::machine::trust;
+
+const NAME: &str = "wallet.made";
+
+/// For people who look into the folder.
+const ABOUT: &[u8] = b"This environment has a wallet. The file says no more than that: Tillgate makes it anew.\n";
+
+impl DataDir {
+    /// Says that this environment has a wallet, durably. Called before the wallet is committed.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn mark_wallet(&self) -> Result<(), DataDirError> {
+        let file = self.path().join(NAME);
+        let failed = |source| DataDirError::Io { action: "writing", path: file.clone(), source };
+        put(&file).map_err(failed)
+    }
+
+    /// Makes the mark agree with what the database holds.
+    ///
+    /// # Errors
+    /// When the file can be neither written nor removed.
+    pub(crate) fn set_wallet_mark(&self, has_wallet: bool) -> Result<(), DataDirError> {
+        let file = self.path().join(NAME);
+        if has_wallet {
+            return if file.exists() { Ok(()) } else { self.mark_wallet() };
+        }
+        match fs::remove_file(&file) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(DataDirError::Io { action: "removing", path: file, source })
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+}
+
+/// Whether the environment below `base` has a wallet, by its mark.
+///
+/// # Errors
+/// When another user may have prepared what is there.
+pub(crate) fn is_there(base: &Path, environment: Environment) -> Result<bool, DataDirError> {
+    let folder: PathBuf = data_dir::env_dir(base, environment);
+    trust::may_hold_ours(base)?;
+    Ok(trust::is_ours(&folder)? && trust::is_ours(&folder.join(NAME))?)
+}
+
+fn put(file: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut open = options.open(file)?;
+    open.write_all(ABOUT)?;
+    open.sync_all()?;
+    // Its name is durable once its folder is.
+    #[cfg(unix)]
+    if let Some(folder) = file.parent() {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::data_dir::WhereNone;
+
+    #[test]
+    fn a_wallet_is_known_without_its_database() {
+        let folder = tempfile::tempdir().unwrap();
+        let has = |environment| is_there(folder.path(), environment).unwrap();
+        assert!(!has(Environment::Production), "where there is no folder");
+        let dir = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
+        assert!(!has(Environment::Production));
+        dir.mark_wallet().unwrap();
+        dir.mark_wallet().unwrap();
+        assert!(has(Environment::Production) && !has(Environment::Test));
+        drop(dir);
+        DataDir::open(folder.path(), Environment::Production, WhereNone::Refuse).map(|_| ()).unwrap_err();
+        assert!(has(Environment::Production), "the database is not looked at");
+    }
+
+    #[test]
+    fn an_opening_makes_the_mark_agree_with_the_database() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
+        for has_wallet in [true, true, false, false, true] {
+            dir.set_wallet_mark(has_wallet).unwrap();
+            assert_eq!(is_there(folder.path(), Environment::Production).unwrap(), has_wallet);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_prepared_mark_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", dir.path().join(NAME)).unwrap();
+        let refused = is_there(folder.path(), Environment::Production).unwrap_err().to_string();
+        assert!(refused.contains("symbolic link"), "{refused}");
+    }
+}

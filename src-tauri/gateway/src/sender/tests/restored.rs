@@ -1,0 +1,204 @@
+//! An older copy of the database is restored beside the chain on which another went on: until it has looked through the whole
+//! chain it gives no address and sends nothing, and then it goes on without doing again what the other did.
+
+use tempfile::TempDir;
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::restore::RestoreState;
+use tillgate_sandbox::FaultsPatch;
+
+use super::copies::{copied, customer_pays_coin, put_beside};
+use super::support::world_with_coins;
+use crate::gateway::Cause;
+use crate::sender::ReleaseError;
+use crate::store::Store;
+use crate::store::keychains::Keychain;
+use crate::store::restore::{NewRestore, Restore, RestoreSource};
+use crate::store::sender_hold::HoldCause;
+use crate::testing::World;
+use crate::wallet::{NotReady, WalletError};
+use crate::watcher::WatchError;
+
+const SKIP: u32 = 1_000;
+
+/// Marks the database of a folder as restored, before a gateway opens it. It has not looked.
+async fn restored(folder: TempDir) -> World {
+    let store = Store::open(&folder.path().join("test").join("tillgate.db")).unwrap();
+    let now = tillgate_domain::time::Timestamp::from_ms(1_768_219_580_000);
+    let new = NewRestore { source: RestoreSource::Backup, at: now, birth_height: None, gap: 200 };
+    store.write(move |tx| tx.begin_restore(&new)).await.unwrap();
+    drop(store);
+    World::opened(folder).await
+}
+
+fn stands(world: &World) -> Restore {
+    world.gateway.store.read(|reader| reader.restore()).unwrap().unwrap()
+}
+
+fn next_index(world: &World, keychain: Keychain) -> u32 {
+    world.gateway.store.read(|reader| reader.keychain(keychain)).unwrap().unwrap().1
+}
+
+fn chain_is_down(world: &World, down: bool) {
+    world.sandbox().set_faults(FaultsPatch { chain_down: Some(down), ..FaultsPatch::default() }).unwrap();
+}
+
+fn held_for(world: &World) -> Option<HoldCause> {
+    world.gateway.store.read(|reader| reader.sender_hold()).unwrap().map(|hold| hold.cause)
+}
+
+#[tokio::test]
+async fn before_it_has_looked_a_restored_copy_gives_no_address_and_sends_nothing_and_nobody_can_release_it() {
+    let world = world_with_coins(2).await;
+    let stored = world.approved_payout(300_000).await;
+    world.broadcasts(tillgate_sandbox::BroadcastFault::Forget);
+    world.send().await;
+    world.broadcasts(tillgate_sandbox::BroadcastFault::Ok);
+    let waiting = world.approved_payout(200_000).await;
+    let (world, copy) = copied(world).await;
+    let world = restored(put_beside(world, copy)).await;
+    chain_is_down(&world, true);
+    for _ in 0..3 {
+        world.advance_clock_ms(48 * 3_600_000);
+        world.app.watcher.look().await.unwrap_err();
+        world.app.sender.pass(&world.app.watcher).await.unwrap();
+        chain_is_down(&world, false);
+        world.app.sender.pass(&world.app.watcher).await.unwrap();
+        chain_is_down(&world, true);
+    }
+    assert_eq!((world.outputs_of(&stored), world.outputs_of(&waiting)), (0, 0), "something was sent");
+    assert_eq!(world.payout_state(&waiting), PayoutState::Queued, "it timed out");
+    assert_eq!(world.gateway.sending.waits_for().unwrap().cause, Cause::Restored);
+    let wallet = world.gateway.wallet.get().unwrap();
+    assert!(matches!(wallet.addresses.give(), Err(WalletError::NotReady(NotReady::NotLooked))));
+    assert_eq!(world.gateway.ready_wallet().err(), Some(NotReady::NotLooked));
+    let refused = world.app.sender.release("cli:ann", None).await;
+    assert!(matches!(refused, Err(ReleaseError::NotLooked(_))), "{refused:?}");
+    chain_is_down(&world, false);
+    let refused = world.app.sender.bump(stored, None, "cli:ann").await.unwrap_err();
+    assert!(refused.to_string().contains("restored"), "{refused}");
+    assert_eq!(held_for(&world), Some(HoldCause::Restored));
+}
+
+#[tokio::test]
+async fn what_another_copy_did_meanwhile_is_found_before_anything_is_given_or_sent_and_left_to_people() {
+    let world = world_with_coins(1).await;
+    let paid = world.approved_payout(300_000).await;
+    let waiting = world.approved_payout(200_000).await;
+    let (world, copy) = copied(world).await;
+    // The other copy goes on: its customers pay, and it sends one of the payouts.
+    customer_pays_coin(&world).await;
+    world.send().await;
+    world.mine_and_pass(1).await;
+    let (_, late) = (world.payment_to_wallet().await, world.payment_to_wallet().await);
+    world.customer_pays(&late, 500_000);
+    world.mine(2).await;
+    let unpaid = world.payment_to_wallet().await;
+    let outputs = (world.outputs_of(&paid), world.outputs_of(&waiting));
+    assert_eq!(outputs, (1, 1));
+
+    let world = restored(put_beside(world, copy)).await;
+    world.look().await;
+    let restore = stands(&world);
+    assert_eq!(restore.state, RestoreState::Looked);
+    assert_eq!(restore.unknown, 3, "two customers' transactions and one payout's");
+    assert_eq!((world.payout_state(&paid), world.payout_state(&waiting)), (PayoutState::Sent, PayoutState::Sent));
+    assert_eq!(held_for(&world), Some(HoldCause::OtherCopy), "nobody has read of it");
+    let given = world.payment_to_wallet().await;
+    assert_eq!(given.derivation_index, late.derivation_index + 1 + SKIP);
+    assert_eq!(restore.first_given, Some(given.derivation_index));
+    assert!(next_index(&world, Keychain::Internal) > SKIP);
+    world.customer_pays(&unpaid, 400_000);
+    world.mine(2).await;
+    let told = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason;
+    assert!(!told.contains("address"), "a customer of the time before is no other copy: {told}");
+    world.check_ledger();
+    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
+    customer_pays_coin(&world).await;
+    let next = world.approved_payout(100_000).await;
+    world.send().await;
+    world.mine_and_pass(6).await;
+    assert_eq!((world.outputs_of(&paid), world.outputs_of(&waiting), world.outputs_of(&next)), (1, 1, 1));
+    world.check_ledger();
+    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
+    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+}
+
+#[tokio::test]
+async fn where_nothing_unknown_is_found_the_sender_goes_on_by_itself() {
+    let world = world_with_coins(1).await;
+    let waiting = world.approved_payout(300_000).await;
+    let payment = world.payment_to_wallet().await;
+    let (world, copy) = copied(world).await;
+    // A customer pays an address that the copy knows: no other copy is needed for that.
+    world.customer_pays(&payment, 700_000);
+    world.mine(2).await;
+    let world = restored(put_beside(world, copy)).await;
+    world.look().await;
+    assert_eq!((stands(&world).unknown, held_for(&world)), (0, None));
+    world.send().await;
+    assert_eq!(world.outputs_of(&waiting), 1);
+    let given = world.payment_to_wallet().await;
+    assert_eq!(given.derivation_index, payment.derivation_index + 1 + SKIP);
+    let world = world.reopen().await;
+    let next = world.gateway.wallet.get().unwrap().addresses.give().unwrap();
+    assert_eq!(next.index, given.derivation_index + 1, "the jump is made once");
+}
+
+#[tokio::test]
+async fn an_address_beyond_those_that_are_skipped_is_another_copys() {
+    let world = world_with_coins(0).await;
+    let (world, copy) = copied(world).await;
+    let world = restored(put_beside(world, copy)).await;
+    world.look().await;
+    let beyond = {
+        let wallet = world.gateway.wallet.get().unwrap();
+        (0..4).for_each(|_| drop(wallet.addresses.give().unwrap()));
+        wallet.addresses.give().unwrap()
+    };
+    let world = world.reopen().await;
+    world.look().await;
+    assert_eq!(held_for(&world), None);
+    let pay = tillgate_sandbox::Pay {
+        script: beyond.script,
+        amount_sats: 5_000,
+        parts: 1,
+        fee_rate_sat_vb: None,
+        confirmations: 0,
+    };
+    world.sandbox().pay(pay, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!(held_for(&world), Some(HoldCause::OtherCopy));
+}
+
+#[tokio::test]
+async fn a_stopped_look_goes_on_only_when_it_is_let_and_a_restart_changes_nothing() {
+    let world = world_with_coins(1).await;
+    let (world, copy) = copied(world).await;
+    let world = restored(put_beside(world, copy)).await;
+    assert!(world.gateway.store.write(|tx| tx.stop_restore(true)).await.unwrap());
+    let world = world.reopen().await;
+    for _ in 0..2 {
+        assert!(matches!(world.app.watcher.look().await, Err(WatchError::Stopped)));
+    }
+    assert_eq!(stands(&world).state, RestoreState::Stopped);
+    assert_eq!(world.gateway.ready_wallet().err(), Some(NotReady::NotLooked));
+    assert!(world.gateway.store.write(|tx| tx.stop_restore(false)).await.unwrap());
+    world.look().await;
+    assert_eq!(stands(&world).state, RestoreState::Looked);
+    assert!(world.gateway.ready_wallet().is_ok());
+}
+
+#[tokio::test]
+async fn a_gateway_that_runs_looks_again_from_the_birth_once_its_wallet_is_restored() {
+    let world = world_with_coins(1).await;
+    let before = next_index(&world, Keychain::External);
+    let now = world.gateway.clock.now();
+    let new = NewRestore { source: RestoreSource::Backup, at: now, birth_height: Some(0), gap: 30 };
+    world.gateway.store.write(move |tx| tx.begin_restore(&new)).await.unwrap();
+    world.look().await;
+    let restore = stands(&world);
+    assert_eq!((restore.state, restore.unknown), (RestoreState::Looked, 0));
+    assert_eq!(next_index(&world, Keychain::External), before + SKIP);
+    let begun_anew = world.gateway.last_look.status().begun_anew_at;
+    assert_eq!(begun_anew, None, "people are not told of another chain");
+}

@@ -1,0 +1,46 @@
+//! The kinds of backends that a setting names, and the URLs by which each speaks.
+
+/// What tells of a chain that is not the sandbox's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackendKind {
+    /// A node of Bitcoin Core.
+    Core,
+    /// Electrum servers.
+    Electrum,
+    /// Esplora servers.
+    Esplora,
+}
+
+impl BackendKind {
+    /// Every one.
+    pub(crate) const ALL: [Self; 3] = [Self::Core, Self::Electrum, Self::Esplora];
+
+    /// Its name as a setting.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Electrum => "electrum",
+            Self::Esplora => "esplora",
+        }
+    }
+
+    /// A URL of such a server.
+    #[must_use]
+    pub const fn example(self) -> &'static str {
+        match self {
+            Self::Core => "http://127.0.0.1:8332",
+            Self::Electrum => "ssl://electrum.example:50002",
+            Self::Esplora => "https://esplora.example/api",
+        }
+    }
+
+    /// Whether such a server may answer at a URL.
+    pub(super) fn answers_at(self, url: &str) -> bool {
+        let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+        match self {
+            Self::Core | Self::Esplora => matches!(scheme, Some("http" | "https")),
+            Self::Electrum => matches!(scheme, Some("tcp" | "ssl")),
+        }
+    }
+}

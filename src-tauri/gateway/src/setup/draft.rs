@@ -1,0 +1,83 @@
+//! A wallet of which the words were shown and nothing else was done: they are in memory alone until whoever wrote them down
+//! has told two of them back.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::{SetupError, Words, adopt, refuse_second};
+use crate::gateway::Gateway;
+use crate::machine::secrets::Purpose;
+use crate::wallet::words::{self as mnemonic, WordCount};
+use crate::wallet::{DRAFT_KEPT_FOR, Draft};
+
+/// Why the wallet of a draft was not made.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DraftError {
+    /// It is there no more, or never was.
+    #[error(
+        "these words are no longer kept: they were used, replaced by others, or shown more than 15 minutes ago; begin again, and write down the new ones"
+    )]
+    Gone,
+    /// A word is not the one that was shown at its place.
+    #[error("word {0} is another one: look at what you wrote down")]
+    Wrong(usize),
+    /// It cannot be made.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+}
+
+/// Makes new words and keeps them for 15 minutes, in memory alone. A draft before is forgotten. Words that lie with the secrets,
+/// of a making that was cut short, are shown in their place.
+///
+/// # Errors
+/// When there is a wallet, no random bytes, or the secret store refuses.
+pub(crate) async fn draft(gateway: &Arc<Gateway>, count: WordCount) -> Result<Draft, SetupError> {
+    refuse_second(gateway)?;
+    let asking = Arc::clone(gateway);
+    let kept = move || asking.secrets.get(Purpose::WalletMnemonic);
+    let kept = tokio::task::spawn_blocking(kept).await.map_err(|_| SetupError::BrokenOff)??;
+    let words = match kept {
+        Some(words) => words,
+        None => mnemonic::new(gateway.entropy.as_ref(), count)?,
+    };
+    let id = gateway.entropy.id()?;
+    let many = words.reveal().split(' ').count();
+    // Two different places, spread over the words by the id's own randomness.
+    let [first, second, ..] = *id.as_bytes();
+    let first = usize::from(first) % many;
+    let second = (first + 1 + usize::from(second) % (many - 1)) % many;
+    let asked = [first.min(second) + 1, first.max(second) + 1];
+    let draft = Draft { id: id.to_string(), words, asked };
+    gateway.wallet_drafts.put(draft.clone(), Instant::now());
+    let (wiping, id) = (Arc::downgrade(gateway), draft.id.clone());
+    tokio::spawn(async move {
+        tokio::time::sleep(DRAFT_KEPT_FOR).await;
+        if let Some(gateway) = wiping.upgrade() {
+            gateway.wallet_drafts.forget(&id);
+        }
+    });
+    Ok(draft)
+}
+
+/// Makes the wallet of a draft, once the words that were asked back are told as they were shown.
+///
+/// # Errors
+/// Why not; after a wrong word the draft stays.
+pub(crate) async fn confirm(gateway: &Arc<Gateway>, id: &str, told: [&str; 2], actor: &str) -> Result<(), DraftError> {
+    let draft = gateway.wallet_drafts.get(id, Instant::now()).ok_or(DraftError::Gone)?;
+    for (place, told) in draft.asked.into_iter().zip(told) {
+        let word = draft.words.reveal().split(' ').nth(place.saturating_sub(1));
+        if word.is_none_or(|word| !word.eq_ignore_ascii_case(told.trim())) {
+            return Err(DraftError::Wrong(place));
+        }
+    }
+    adopt(gateway, Words::Known(draft.words), None, actor).await?;
+    gateway.wallet_drafts.forget(id);
+    Ok(())
+}
+
+/// Wipes the words of a draft that nobody wants.
+pub(crate) fn discard(gateway: &Gateway, id: &str) {
+    gateway.wallet_drafts.forget(id);
+}

@@ -1,0 +1,192 @@
+//! Restoring a wallet from its words: it is there at once, and gives addresses and sends only after it has looked through
+//! the chain.
+
+use std::sync::Arc;
+
+use bitcoin::Network;
+use tillgate_domain::time::Timestamp;
+
+use super::{SetupError, Words, adopt};
+use crate::gateway::Gateway;
+use crate::machine::secrets::{Purpose, Secret};
+use crate::settings::AddressType;
+use crate::store::StoreError;
+use crate::store::restore::{NewRestore, Restore, RestoreSource};
+use crate::wallet::Descriptors;
+
+/// The most indices that may be known ahead: a script backend asks about each, and each is derived.
+pub(crate) const GAP_MAX: u32 = 100_000;
+
+/// The first blocks of the main network that can hold an output to these kinds of address: segwit's and taproot's.
+const FIRST_SEGWIT: u32 = 481_824;
+const FIRST_TAPROOT: u32 = 709_632;
+
+/// When the wallet got its first coin, at the earliest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Birthday {
+    /// In the block of this height.
+    Height(u32),
+    /// On the day that begins then.
+    Date(Timestamp),
+}
+
+/// What is to be restored, and how it is looked for.
+pub(crate) struct RestoreRequest {
+    pub words: Secret,
+    /// `None`: it is looked for from the first block on that can hold a coin of it.
+    pub birthday: Option<Birthday>,
+    /// How many addresses in a row may be without a coin; `None`: as many as the setting `restoreSkip` says.
+    pub gap: Option<u32>,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Restored {
+    /// The wallet was made, and is looked for.
+    Made(Restore),
+    /// It was there, and is looked for once more.
+    Again(Restore),
+    /// It was there, and its words are with the secrets again.
+    WordsKept,
+}
+
+impl Birthday {
+    /// A height, or a date.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        if let Ok(height) = text.parse() {
+            return text.bytes().all(|byte| byte.is_ascii_digit()).then_some(Self::Height(height));
+        }
+        Timestamp::parse_iso(&format!("{text}T00:00:00Z")).ok().map(Self::Date)
+    }
+}
+
+/// Restores a wallet from its words. Where it is there already they are put back with the secrets, and with a birthday or a
+/// gap it looks through the chain once more.
+///
+/// # Errors
+/// Why not; nothing was changed then.
+pub(crate) async fn restore(
+    gateway: &Arc<Gateway>,
+    request: RestoreRequest,
+    actor: &str,
+) -> Result<Restored, SetupError> {
+    let RestoreRequest { words, birthday, gap } = request;
+    let looks_again = birthday.is_some() || gap.is_some();
+    let gap = gap.unwrap_or_else(|| gateway.settings.snapshot().restore_skip.max(1));
+    if !(1..=GAP_MAX).contains(&gap) {
+        return Err(SetupError::Gap(GAP_MAX));
+    }
+    let is_there = gateway.store.read(|reader| reader.has_wallet())?;
+    let new = if !is_there || looks_again {
+        let asking = Arc::clone(gateway);
+        let birth = move || birth_height(&asking, birthday);
+        let birth_height = tokio::task::spawn_blocking(birth).await.map_err(|_| SetupError::BrokenOff)??;
+        let (source, at) = (RestoreSource::Words, gateway.clock.now());
+        Some(NewRestore { source, at, birth_height: Some(birth_height), gap })
+    } else {
+        None
+    };
+    if is_there {
+        return again(gateway, words, new, actor).await;
+    }
+    let made = adopt(gateway, Words::Known(words), new, actor).await?;
+    made.map(Restored::Made).ok_or(SetupError::BrokenOff)
+}
+
+/// The wallet is there: nothing of it changes but where its words lie, and how far it has looked.
+async fn again(
+    gateway: &Arc<Gateway>,
+    words: Secret,
+    new: Option<NewRestore>,
+    actor: &str,
+) -> Result<Restored, SetupError> {
+    let _one_at_a_time = gateway.wallet_setup.lock().await;
+    let Some(wallet) = gateway.wallet.get() else { return Err(SetupError::Exists) };
+    let derived = Descriptors::derive(&words, gateway.network, wallet.keychains.address_type())?;
+    if derived != *wallet.keychains.descriptors() {
+        return Err(SetupError::OtherWallet);
+    }
+    let keeping = Arc::clone(gateway);
+    let keep = move || match keeping.secrets.get(Purpose::WalletMnemonic)? {
+        Some(there) if there.reveal() == words.reveal() => Ok(()),
+        // Whatever lay there fits no coin of this wallet.
+        Some(_) | None => keeping.secrets.set(Purpose::WalletMnemonic, &words),
+    };
+    tokio::task::spawn_blocking(keep).await.map_err(|_| SetupError::BrokenOff)??;
+    gateway.sending.note_keys_refused(None);
+    let (now, actor) = (gateway.clock.now(), actor.to_owned());
+    let was_withheld = wallet.addresses.is_withheld();
+    if new.is_some() {
+        // Before the look begins of which these would be unknown.
+        wallet.withhold(true);
+    }
+    let begun = gateway
+        .store
+        .write(move |tx| {
+            tx.audit(now, &actor, "wallet restore", "wallet")?;
+            new.map(|new| tx.begin_restore(&new)).transpose()
+        })
+        .await
+        .inspect_err(|_: &StoreError| wallet.withhold(was_withheld))?;
+    if let Some(restore) = &begun {
+        wallet.follow(restore, 0, 0)?;
+    }
+    gateway.sender_wake.notify_one();
+    gateway.note_change();
+    Ok(begun.map_or(Restored::WordsKept, Restored::Again))
+}
+
+/// Blocks up to this height hold nothing of the wallet's. Asks the backend, where there is one. Blocks.
+fn birth_height(gateway: &Gateway, birthday: Option<Birthday>) -> Result<u32, SetupError> {
+    let first = match (gateway.network, gateway.settings.snapshot().address_type) {
+        (Network::Bitcoin, AddressType::Bip84) => FIRST_SEGWIT,
+        (Network::Bitcoin, AddressType::Bip86) => FIRST_TAPROOT,
+        _ => 0,
+    };
+    let from = match birthday {
+        None => first,
+        Some(Birthday::Height(height)) => height.max(first),
+        Some(Birthday::Date(at)) if at > gateway.clock.now() => return Err(SetupError::Birthday),
+        Some(Birthday::Date(at)) => gateway.chain.height_before(at).map_err(SetupError::NoHeight)?.max(first),
+    };
+    match (gateway.chain.first_block(), gateway.chain.tip()) {
+        (Ok(kept_from), _) if kept_from > from => return Err(SetupError::Pruned { first: kept_from, from }),
+        (_, Ok(tip)) if from > tip.height => return Err(SetupError::Birthday),
+        // A backend that is not there yet is looked at once it is: what it lacks is told then.
+        (Ok(_) | Err(_), _) => {}
+    }
+    Ok(from.saturating_sub(1))
+}
+
+/// Stops the look of a restored wallet. It stays as it is, and gives no address, until it is let go on or restored once more.
+///
+/// # Errors
+/// When none looks.
+pub(crate) async fn stop(gateway: &Arc<Gateway>, actor: &str) -> Result<Restore, SetupError> {
+    set_stopped(gateway, true, actor).await
+}
+
+/// Lets the look of a restored wallet go on where it stood.
+///
+/// # Errors
+/// When none was stopped.
+pub(crate) async fn go_on(gateway: &Arc<Gateway>, actor: &str) -> Result<Restore, SetupError> {
+    set_stopped(gateway, false, actor).await
+}
+
+async fn set_stopped(gateway: &Arc<Gateway>, stopped: bool, actor: &str) -> Result<Restore, SetupError> {
+    let (now, actor) = (gateway.clock.now(), actor.to_owned());
+    let act = if stopped { "wallet restore stop" } else { "wallet restore continue" };
+    let changed = gateway
+        .store
+        .write(move |tx| {
+            let changed = tx.stop_restore(stopped)?;
+            if changed {
+                tx.audit(now, &actor, act, "wallet")?;
+            }
+            Ok::<_, SetupError>(if changed { tx.restore()? } else { None })
+        })
+        .await?;
+    gateway.note_change();
+    changed.ok_or(SetupError::NotLooking)
+}

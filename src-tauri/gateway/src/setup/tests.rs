@@ -1,0 +1,427 @@
+//! Wallets are made and restored beside real chains: what is cut short is found again, and what another copy received is
+//! found by the words alone.
+
+use std::sync::Arc;
+
+use bitcoin::{FeeRate, Transaction};
+use tillgate_domain::restore::RestoreState;
+use tillgate_domain::time::Timestamp;
+
+use super::*;
+use crate::chain::tests::by_script::ByScript;
+use crate::chain::{Broadcast, Chain, Identity, LookRequest, Tip, View};
+use crate::console::wallet::WalletInfo;
+use crate::console::{Actor, ask};
+use crate::store::sender_hold::HoldCause;
+use crate::testing::World;
+
+const BY: &str = "cli:ann";
+
+fn words_of(world: &World) -> Secret {
+    world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap()
+}
+
+fn others() -> Secret {
+    mnemonic::read("zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong").unwrap()
+}
+
+fn has_wallet(world: &World) -> bool {
+    world.gateway.store.read(|reader| reader.has_wallet()).unwrap()
+}
+
+fn request(words: &Secret, gap: u32) -> RestoreRequest {
+    RestoreRequest { words: words.clone(), birthday: None, gap: Some(gap) }
+}
+
+/// A gateway of its own, without a wallet, beside the chain of another that is gone.
+async fn beside(world: World) -> World {
+    let fresh = World::opened(tempfile::tempdir().unwrap()).await;
+    let (gateway, folder) = fresh.into_gateway();
+    drop(gateway);
+    let (gateway, old) = world.into_gateway();
+    drop(gateway);
+    for name in ["sandbox.db", "sandbox.db-wal", "sandbox.db-shm"] {
+        let (from, to) = (old.path().join("test").join(name), folder.path().join("test").join(name));
+        let _ = std::fs::remove_file(&to);
+        if from.exists() {
+            std::fs::copy(from, to).unwrap();
+        }
+    }
+    World::opened(folder).await
+}
+
+fn stands(world: &World) -> Restore {
+    world.gateway.store.read(|reader| reader.restore()).unwrap().unwrap()
+}
+
+async fn pays_index(world: &World, index: u32) {
+    let payment = loop {
+        let payment = world.payment_to_wallet().await;
+        if payment.derivation_index >= index {
+            break payment;
+        }
+    };
+    assert_eq!(payment.derivation_index, index);
+    world.customer_pays(&payment, 1_000_000);
+    world.mine(1).await;
+}
+
+async fn world_with_wallet() -> World {
+    let world = World::new().await;
+    world.make_wallet().await;
+    world.look().await;
+    world
+}
+
+#[tokio::test]
+async fn the_words_alone_bring_back_the_coins_and_addresses_go_on_beyond_all_that_were_given() {
+    let world = world_with_wallet().await;
+    for index in [0, 1, 40] {
+        pays_index(&world, index).await;
+    }
+    world.mine(2).await;
+    world.approved_payout(400_000).await;
+    world.send().await;
+    world.mine_and_pass(1).await;
+    let (words, coins) = (words_of(&world), world.chain_balance());
+    let descriptors = world.gateway.wallet.get().unwrap().keychains.descriptors().clone();
+
+    let world = beside(world).await;
+    let restored = restore(&world.gateway, request(&words, 60), BY).await.unwrap();
+    assert!(matches!(restored, Restored::Made(Restore { state: RestoreState::Awaited, birth_height: 0, .. })));
+    assert_eq!(*world.gateway.wallet.get().unwrap().keychains.descriptors(), descriptors);
+    assert!(world.gateway.ready_wallet().is_err(), "it has not looked");
+    world.look().await;
+    assert_eq!(stands(&world).state, RestoreState::Looked);
+    assert_eq!((world.chain_balance(), stands(&world).unknown), (coins, 4));
+    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
+    assert_eq!(u64::try_from(balance).unwrap(), coins);
+    world.check_ledger();
+    assert_eq!(world.payment_to_wallet().await.derivation_index, 41 + 1_000);
+    let info = ask(&world.app, WalletInfo {}, &Actor::panel()).await.unwrap();
+    assert_eq!((info.longest_unused, info.gap_limit), (38, 39));
+
+    // Released by people, it spends what was found.
+    let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
+    assert!(hold.cause == HoldCause::OtherCopy && hold.reason.contains("4 transactions"), "{}", hold.reason);
+    world.app.sender.release(BY, None).await.unwrap();
+    let payout = world.approved_payout(1_500_000).await;
+    world.mine(2).await;
+    world.send().await;
+    assert_eq!(world.outputs_of(&payout), 1);
+}
+
+#[tokio::test]
+async fn what_is_known_ahead_grows_with_what_is_found_in_both_keychains() {
+    let world = world_with_wallet().await;
+    for index in [190, 380, 570] {
+        pays_index(&world, index).await;
+    }
+    let wallet = world.gateway.wallet.get().unwrap();
+    for index in [150, 300] {
+        // As after many replacements, of which one each was mined.
+        let script = wallet.change.script(index).unwrap();
+        world.sandbox().send(script, 60_000, world.now_ms()).unwrap();
+        world.sandbox().mine(1, false, world.now_ms()).unwrap();
+    }
+    let words = words_of(&world);
+    let world = beside(world).await;
+    restore(&world.gateway, request(&words, 200), BY).await.unwrap();
+    world.look().await;
+    assert_eq!(world.chain_balance(), 3_000_000 + 120_000);
+}
+
+#[tokio::test]
+async fn coins_beyond_the_gap_are_found_by_restoring_once_more_with_a_larger_one() {
+    let world = world_with_wallet().await;
+    pays_index(&world, 0).await;
+    pays_index(&world, 900).await;
+    let words = words_of(&world);
+    let world = beside(world).await;
+    restore(&world.gateway, request(&words, 300), BY).await.unwrap();
+    world.look().await;
+    assert_eq!(world.chain_balance(), 1_000_000);
+    let again = restore(&world.gateway, request(&words, 2_000), BY).await.unwrap();
+    assert!(matches!(again, Restored::Again(_)), "{again:?}");
+    assert!(world.gateway.ready_wallet().is_err(), "addresses are given while it looks");
+    world.look().await;
+    assert_eq!(world.chain_balance(), 2_000_000);
+    assert!(world.payment_to_wallet().await.derivation_index > 1_900);
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn an_index_found_after_the_jump_is_no_longer_found_twice_when_the_program_is_started_again() {
+    let world = world_with_wallet().await;
+    pays_index(&world, 3).await;
+    let words = words_of(&world);
+    let world = beside(world).await;
+    restore(&world.gateway, request(&words, 100), BY).await.unwrap();
+    let world = world.reopen().await;
+    assert!(world.gateway.ready_wallet().is_err(), "a restart forgets that it has not looked");
+    world.look().await;
+    let first = world.payment_to_wallet().await.derivation_index;
+    let world = world.reopen().await;
+    assert_eq!(world.payment_to_wallet().await.derivation_index, first + 1);
+    assert_eq!(world.chain_balance(), 1_000_000);
+}
+
+#[tokio::test]
+async fn words_of_a_making_that_was_cut_short_are_taken_into_use_and_never_overwritten() {
+    let world = World::new().await;
+    assert!(matches!(make(&world.gateway, BY).await, Err(SetupError::NoWords)));
+    let left = mnemonic::new(world.gateway.entropy.as_ref(), WordCount::Twelve).unwrap();
+    world.gateway.secrets.set(Purpose::WalletMnemonic, &left).unwrap();
+    let refused = restore(&world.gateway, request(&others(), 10), BY).await.unwrap_err();
+    assert!(matches!(refused, SetupError::OtherWords(_)), "{refused}");
+    assert!(!has_wallet(&world) && words_of(&world).reveal() == left.reveal());
+    assert_eq!(draft(&world.gateway, WordCount::TwentyFour).await.unwrap().words.reveal(), left.reveal());
+    let told = keep_words(&world.gateway, WordCount::TwentyFour).await.unwrap();
+    assert_eq!(told.reveal(), left.reveal());
+    make(&world.gateway, BY).await.unwrap();
+    assert_eq!(fit(&world.gateway, &left).unwrap(), Fit::Fits);
+}
+
+#[tokio::test]
+async fn where_a_wallet_is_none_is_made_and_its_own_words_are_put_back() {
+    let world = world_with_wallet().await;
+    let words = words_of(&world);
+    assert!(matches!(keep_words(&world.gateway, WordCount::Twelve).await, Err(SetupError::Exists)));
+    assert!(matches!(make(&world.gateway, BY).await, Err(SetupError::Exists)));
+    assert!(matches!(draft(&world.gateway, WordCount::Twelve).await, Err(SetupError::Exists)));
+    let refused = restore(&world.gateway, request(&others(), 10), BY).await;
+    assert!(matches!(refused, Err(SetupError::OtherWallet)));
+    assert_eq!(words_of(&world).reveal(), words.reveal());
+    assert!(world.gateway.ready_wallet().is_ok(), "a refusal withholds addresses");
+
+    world.gateway.secrets.set(Purpose::WalletMnemonic, &others()).unwrap();
+    assert_eq!(secrets_fit(&world.gateway).unwrap(), Some(Fit::Other));
+    let repaired = RestoreRequest { words: words.clone(), birthday: None, gap: None };
+    assert_eq!(restore(&world.gateway, repaired, BY).await.unwrap(), Restored::WordsKept);
+    assert_eq!(secrets_fit(&world.gateway).unwrap(), Some(Fit::Fits));
+    assert!(world.gateway.ready_wallet().is_ok(), "nothing need be looked for");
+}
+
+#[tokio::test]
+async fn words_that_were_changed_behind_our_back_sign_nothing_and_the_doctor_says_so() {
+    let world = world_with_wallet().await;
+    for index in [0, 1] {
+        pays_index(&world, index).await;
+    }
+    world.mine(2).await;
+    let words = words_of(&world);
+    world.gateway.secrets.set(Purpose::WalletMnemonic, &others()).unwrap();
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    assert_eq!(world.outputs_of(&payout), 0);
+    assert_eq!(world.gateway.sending.waits_for().unwrap().cause, crate::gateway::Cause::Keyring);
+    let doctor = ask(&world.app, crate::console::doctor::Doctor {}, &Actor::panel()).await.unwrap();
+    let keyring = doctor.checks.iter().find(|check| check.name == "keyring").unwrap();
+    assert!(!keyring.ok && keyring.message.contains("wallet restore"), "{}", keyring.message);
+    let back = RestoreRequest { words, birthday: None, gap: None };
+    restore(&world.gateway, back, BY).await.unwrap();
+    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    assert_eq!(world.outputs_of(&payout), 1, "it goes on at once");
+}
+
+#[tokio::test]
+async fn a_draft_is_a_wallet_once_two_of_its_words_are_told_back() {
+    let world = World::new().await;
+    let shown = draft(&world.gateway, WordCount::TwentyFour).await.unwrap();
+    let all: Vec<&str> = shown.words.reveal().split(' ').collect();
+    assert!(all.len() == 24 && shown.asked[0] < shown.asked[1] && shown.asked[1] <= 24 && shown.asked[0] >= 1);
+    let told = shown.asked.map(|place| all[place - 1]);
+    let wrong = confirm(&world.gateway, &shown.id, [told[0], "wrong"], BY).await.unwrap_err();
+    assert!(matches!(wrong, DraftError::Wrong(place) if place == shown.asked[1]), "{wrong}");
+    assert!(!has_wallet(&world) && world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().is_none());
+    assert!(matches!(confirm(&world.gateway, "another", told, BY).await, Err(DraftError::Gone)));
+    confirm(&world.gateway, &shown.id, told, BY).await.unwrap();
+    assert_eq!(words_of(&world).reveal(), shown.words.reveal());
+    assert_eq!(world.gateway.wallet.get().unwrap().addresses.give().unwrap().index, 0);
+    assert!(matches!(confirm(&world.gateway, &shown.id, told, BY).await, Err(DraftError::Gone)), "words are kept");
+}
+
+#[tokio::test]
+async fn a_discarded_draft_is_gone_and_drafts_are_asked_for_at_all_places() {
+    let world = World::new().await;
+    let mut asked = std::collections::BTreeSet::new();
+    for _ in 0..300 {
+        let shown = draft(&world.gateway, WordCount::Twelve).await.unwrap();
+        assert_ne!(shown.asked[0], shown.asked[1]);
+        asked.extend(shown.asked);
+    }
+    assert!(asked.into_iter().eq(1..=12));
+    let shown = draft(&world.gateway, WordCount::Twelve).await.unwrap();
+    discard(&world.gateway, &shown.id);
+    let told = shown.asked.map(|place| shown.words.reveal().split(' ').nth(place - 1).unwrap());
+    assert!(matches!(confirm(&world.gateway, &shown.id, told, BY).await, Err(DraftError::Gone)));
+}
+
+#[tokio::test]
+async fn a_backend_that_asks_about_single_scripts_finds_the_same_range_by_range() {
+    let world = world_with_wallet().await;
+    for index in [0, 700, 1_500] {
+        pays_index(&world, index).await;
+    }
+    world.mine(2).await;
+    world.approved_payout(400_000).await;
+    world.send().await;
+    world.mine_and_pass(1).await;
+    let (words, coins) = (words_of(&world), world.chain_balance());
+    let world = beside(world).await;
+    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    let world = world.with_chain(|chain| Arc::new(ByScript::new(chain, sandbox)));
+    restore(&world.gateway, request(&words, 900), BY).await.unwrap();
+    let mut looks = 0;
+    while stands(&world).state != RestoreState::Looked {
+        assert!(world.gateway.ready_wallet().is_err() && looks < 20);
+        if looks == 2 {
+            stop(&world.gateway, BY).await.unwrap();
+            let asked = stands(&world).asked;
+            world.app.watcher.look().await.unwrap_err();
+            assert_eq!(go_on(&world.gateway, BY).await.unwrap().asked, asked, "it goes on where it stood");
+        }
+        world.look().await;
+        looks += 1;
+    }
+    assert!(looks > 2, "{looks}");
+    let asked = stands(&world).asked;
+    assert!(asked.addresses > 2_400 && asked.change > 900, "{asked:?}");
+    assert_eq!((world.chain_balance(), stands(&world).unknown), (coins, 4));
+    world.check_ledger();
+    assert_eq!(world.payment_to_wallet().await.derivation_index, 1_501 + 1_000);
+}
+
+/// Stops the look once its first answer was given.
+struct StopsAfterOne(Arc<dyn Chain>, Arc<crate::store::Store>);
+
+impl Chain for StopsAfterOne {
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        self.0.identity()
+    }
+
+    fn tip(&self) -> Result<Tip, ChainDown> {
+        self.0.tip()
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        let view = self.0.look(request)?;
+        let runtime = tokio::runtime::Handle::current();
+        runtime.block_on(self.1.write(|tx| tx.stop_restore(true))).unwrap();
+        Ok(view)
+    }
+
+    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+        self.0.broadcast(package)
+    }
+
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+        self.0.fee_rate(blocks)
+    }
+
+    fn has_mempool(&self) -> bool {
+        self.0.has_mempool()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_that_is_stopped_is_broken_off_at_its_next_answer() {
+    let world = world_with_wallet().await;
+    // More transactions than one answer holds.
+    world.sandbox().mine(600, true, world.now_ms()).unwrap();
+    let words = words_of(&world);
+    restore(&world.gateway, request(&words, 20), BY).await.unwrap();
+    let store = Arc::clone(&world.gateway.store);
+    let world = world.with_chain(|chain| Arc::new(StopsAfterOne(chain, store)));
+    let stopped = world.app.watcher.look().await.unwrap_err();
+    assert!(matches!(stopped, crate::watcher::WatchError::Stopped), "{stopped}");
+    assert_eq!(stands(&world).state, RestoreState::Stopped);
+}
+
+/// The sandbox as a node that pruned its first blocks and knows when a block was.
+struct Pruned(Arc<dyn Chain>);
+
+impl Chain for Pruned {
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        self.0.identity()
+    }
+
+    fn tip(&self) -> Result<Tip, ChainDown> {
+        self.0.tip()
+    }
+
+    fn first_block(&self) -> Result<u32, ChainDown> {
+        Ok(50)
+    }
+
+    fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
+        if at.ms() > 1_000_000 { Ok(60) } else { Err(ChainDown("it is asked no more".to_owned())) }
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        self.0.look(request)
+    }
+
+    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+        self.0.broadcast(package)
+    }
+
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+        self.0.fee_rate(blocks)
+    }
+
+    fn has_mempool(&self) -> bool {
+        self.0.has_mempool()
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_looked_for_is_refused_with_the_remedy_before_anything_is_kept() {
+    let world = World::new().await.with_chain(|chain| Arc::new(Pruned(chain)));
+    world.mine(100).await;
+    let born = |birthday: Option<&str>| RestoreRequest {
+        words: others(),
+        birthday: birthday.map(|text| Birthday::read(text).unwrap()),
+        gap: Some(20),
+    };
+    for (birthday, part) in [
+        (None, "pruned all blocks below 50"),
+        (Some("49"), "from block 49 on"),
+        (Some("100000"), "not lie ahead"),
+        (Some("2999-01-01"), "not lie ahead"),
+        (Some("1970-01-01"), "name a height"),
+    ] {
+        let refused = restore(&world.gateway, born(birthday), BY).await.unwrap_err().to_string();
+        assert!(refused.contains(part), "{birthday:?}: {refused}");
+    }
+    let gap = RestoreRequest { gap: Some(0), ..born(Some("60")) };
+    assert!(matches!(restore(&world.gateway, gap, BY).await, Err(SetupError::Gap(_))));
+    assert!(!has_wallet(&world) && world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().is_none());
+    let restored = restore(&world.gateway, born(Some("2024-05-31")), BY).await.unwrap();
+    assert!(matches!(restored, Restored::Made(Restore { birth_height: 59, gap: 20, .. })), "{restored:?}");
+}
+
+#[test]
+fn a_birthday_is_a_height_or_a_date() {
+    assert_eq!(Birthday::read("0"), Some(Birthday::Height(0)));
+    assert_eq!(Birthday::read("840000"), Some(Birthday::Height(840_000)));
+    let date = Timestamp::parse_iso("2024-05-31T00:00:00Z").unwrap();
+    assert_eq!(Birthday::read("2024-05-31"), Some(Birthday::Date(date)));
+    for wrong in ["", "-1", "+5", "99999999999", "2024-13-01", "yesterday", "2024-05-31T00:00:00Z"] {
+        assert_eq!(Birthday::read(wrong), None, "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn a_look_is_stopped_and_goes_on_and_nothing_else_is() {
+    let world = world_with_wallet().await;
+    assert!(matches!(stop(&world.gateway, BY).await, Err(SetupError::NotLooking)));
+    let words = words_of(&world);
+    restore(&world.gateway, request(&words, 20), BY).await.unwrap();
+    assert_eq!(stop(&world.gateway, BY).await.unwrap().state, RestoreState::Stopped);
+    assert!(matches!(stop(&world.gateway, BY).await, Err(SetupError::NotLooking)));
+    assert!(world.app.watcher.look().await.is_err());
+    assert_eq!(go_on(&world.gateway, BY).await.unwrap().state, RestoreState::Awaited);
+    world.look().await;
+    assert!(world.gateway.ready_wallet().is_ok());
+}

@@ -1,0 +1,268 @@
+//! Backups that this installation made, each with its file's id: of those alone the old ones are ever removed. Times are the
+//! machine's own.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rusqlite::{OptionalExtension as _, Row, params};
+use tillgate_domain::time::Timestamp;
+
+use super::{Reader, StoreError, Tx, values};
+
+/// Rows of removed files that are kept, so that the table does not grow for ever.
+const REMOVED_KEPT: u32 = 100;
+
+/// What becomes of a backup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackupState {
+    /// Its file may be there, whole or not.
+    Writing,
+    /// Its file was whole, and was read back.
+    Good,
+    /// There is no file.
+    Failed,
+    /// Its file was removed: newer ones took its place.
+    Removed,
+}
+
+/// What may become of what.
+const TRANSITIONS: &[(BackupState, BackupState)] = {
+    use BackupState::{Failed, Good, Removed, Writing};
+    &[(Writing, Good), (Writing, Failed), (Good, Removed)]
+};
+
+/// A text that is no stored state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no state of a backup")]
+pub struct NotABackupState;
+
+impl BackupState {
+    const ALL: [Self; 4] = [Self::Writing, Self::Good, Self::Failed, Self::Removed];
+
+    /// Its name in the database.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Writing => "WRITING",
+            Self::Good => "GOOD",
+            Self::Failed => "FAILED",
+            Self::Removed => "REMOVED",
+        }
+    }
+}
+
+impl fmt::Display for BackupState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for BackupState {
+    type Err = NotABackupState;
+
+    fn from_str(text: &str) -> Result<Self, NotABackupState> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text).ok_or(NotABackupState)
+    }
+}
+
+/// A backup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackupRow {
+    pub seq: i64,
+    pub file_id: [u8; 32],
+    /// Where it was written to.
+    pub path: String,
+    /// Whether it lies in the folder of nightly ones and is kept by their rule.
+    pub nightly: bool,
+    pub state: BackupState,
+    pub begun_at: Timestamp,
+    /// When it became what it is; for one that was removed, when it was made.
+    pub done_at: Option<Timestamp>,
+    pub size_bytes: Option<u64>,
+    /// When its file was last read from end to end.
+    pub checked_at: Option<Timestamp>,
+    /// Why there is none.
+    pub failure: Option<String>,
+}
+
+const COLUMNS: &str = "seq, file_id, path, nightly, state, begun_at, done_at, size_bytes, checked_at, failure";
+
+impl Reader<'_> {
+    /// The newest backup in this state.
+    pub fn last_backup(&self, state: BackupState) -> Result<Option<BackupRow>, StoreError> {
+        self.backup_rows("state = ?1 ORDER BY seq DESC LIMIT 1", state).map(|rows| rows.into_iter().next())
+    }
+
+    /// The newest nightly backup in this state.
+    pub fn last_nightly_backup(&self, state: BackupState) -> Result<Option<BackupRow>, StoreError> {
+        self.backup_rows("state = ?1 AND nightly = 1 ORDER BY seq DESC LIMIT 1", state)
+            .map(|rows| rows.into_iter().next())
+    }
+
+    /// The nightly backups whose files should be there, the newest first.
+    pub fn nightly_backups(&self) -> Result<Vec<BackupRow>, StoreError> {
+        self.backup_rows("state = ?1 AND nightly = 1 ORDER BY seq DESC", BackupState::Good)
+    }
+
+    /// Those of which nobody knows whether they were finished.
+    pub fn backups_being_written(&self) -> Result<Vec<BackupRow>, StoreError> {
+        self.backup_rows("state = ?1 ORDER BY seq", BackupState::Writing)
+    }
+
+    /// Since when a key for nightly backups lies with the secrets.
+    pub fn backup_passphrase_set_at(&self) -> Result<Option<Timestamp>, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT set_at FROM backup_passphrase")?;
+        Ok(query.query_row([], |row| row.get(0)).optional()?.map(Timestamp::from_ms))
+    }
+
+    fn backup_rows(&self, condition: &str, state: BackupState) -> Result<Vec<BackupRow>, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM backups WHERE {condition}"))?;
+        query.query_and_then([state.as_str()], row_of)?.collect()
+    }
+
+    fn backup_state(&self, file_id: &[u8; 32]) -> Result<Option<BackupState>, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT state FROM backups WHERE file_id = ?1")?;
+        query.query_and_then([file_id], |row| values::parsed(row, "state"))?.next().transpose()
+    }
+}
+
+impl Tx<'_> {
+    /// Notes a backup that is about to be written.
+    pub fn begin_backup(&self, file_id: &[u8; 32], path: &str, nightly: bool, at: Timestamp) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(
+                "INSERT INTO backups (file_id, path, nightly, state, begun_at) VALUES (?1, ?2, ?3, 'WRITING', ?4)",
+            )?
+            .execute(params![file_id, path, nightly, at.ms()])?;
+        Ok(())
+    }
+
+    /// Notes that its file is whole and was read back.
+    pub fn finish_backup(&self, file_id: &[u8; 32], size_bytes: u64, at: Timestamp) -> Result<(), StoreError> {
+        if !self.may_become(file_id, BackupState::Good)? {
+            return Ok(());
+        }
+        let size = i64::try_from(size_bytes).unwrap_or(i64::MAX);
+        self.connection
+            .prepare_cached(
+                "UPDATE backups SET state = 'GOOD', done_at = ?2, checked_at = ?2, size_bytes = ?3 WHERE file_id = ?1",
+            )?
+            .execute(params![file_id, at.ms(), size])?;
+        self.connection
+            .prepare_cached(
+                "DELETE FROM backups WHERE state = 'REMOVED' AND seq NOT IN \
+                 (SELECT seq FROM backups WHERE state = 'REMOVED' ORDER BY seq DESC LIMIT ?1)",
+            )?
+            .execute([REMOVED_KEPT])?;
+        Ok(())
+    }
+
+    /// Notes why there is none. Of failures the last one is kept.
+    pub fn fail_backup(&self, file_id: &[u8; 32], failure: &str, at: Timestamp) -> Result<(), StoreError> {
+        if !self.may_become(file_id, BackupState::Failed)? {
+            return Ok(());
+        }
+        self.connection.prepare_cached("DELETE FROM backups WHERE state = 'FAILED'")?.execute([])?;
+        self.connection
+            .prepare_cached("UPDATE backups SET state = 'FAILED', done_at = ?2, failure = ?3 WHERE file_id = ?1")?
+            .execute(params![file_id, at.ms(), failure])?;
+        Ok(())
+    }
+
+    /// Notes that the file of a good one is gone.
+    pub fn remove_backup(&self, file_id: &[u8; 32]) -> Result<(), StoreError> {
+        if self.may_become(file_id, BackupState::Removed)? {
+            self.connection
+                .prepare_cached("UPDATE backups SET state = 'REMOVED' WHERE file_id = ?1")?
+                .execute([file_id])?;
+        }
+        Ok(())
+    }
+
+    /// Forgets a backup that came to nothing, and of which who asked for it heard why.
+    pub fn forget_backup(&self, file_id: &[u8; 32]) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("DELETE FROM backups WHERE file_id = ?1 AND state = 'WRITING'")?
+            .execute([file_id])?;
+        Ok(())
+    }
+
+    /// Forgets all: a restored copy removes no file that another wrote.
+    pub fn forget_all_backups(&self) -> Result<(), StoreError> {
+        self.connection.prepare_cached("DELETE FROM backups")?.execute([])?;
+        Ok(())
+    }
+
+    /// Notes that the file of a backup was read from end to end again.
+    pub fn note_backup_checked(&self, file_id: &[u8; 32], at: Timestamp) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE backups SET checked_at = ?2 WHERE file_id = ?1 AND state = 'GOOD'")?
+            .execute(params![file_id, at.ms()])?;
+        Ok(())
+    }
+
+    /// Notes that a key for nightly backups lies with the secrets.
+    pub fn set_backup_passphrase_at(&self, at: Timestamp) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("INSERT OR REPLACE INTO backup_passphrase (one, set_at) VALUES (1, ?1)")?
+            .execute([at.ms()])?;
+        Ok(())
+    }
+
+    fn may_become(&self, file_id: &[u8; 32], next: BackupState) -> Result<bool, StoreError> {
+        Ok(self.backup_state(file_id)?.is_some_and(|state| TRANSITIONS.contains(&(state, next))))
+    }
+}
+
+fn row_of(row: &Row<'_>) -> Result<BackupRow, StoreError> {
+    let size_bytes: Option<i64> = row.get("size_bytes")?;
+    Ok(BackupRow {
+        seq: row.get("seq")?,
+        file_id: row.get("file_id")?,
+        path: row.get("path")?,
+        nightly: row.get("nightly")?,
+        state: values::parsed(row, "state")?,
+        begun_at: values::time(row, "begun_at")?,
+        done_at: values::optional_time(row, "done_at")?,
+        size_bytes: size_bytes.map(u64::try_from).transpose().map_err(|_| StoreError::BadValue("size_bytes"))?,
+        checked_at: values::optional_time(row, "checked_at")?,
+        failure: row.get("failure")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    #[tokio::test]
+    async fn a_backup_that_failed_or_was_removed_stays_so_and_of_failures_the_last_one_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("gateway.db")).unwrap();
+        let at = Timestamp::from_ms(1_000);
+        let step = store.write(move |tx| -> Result<(), StoreError> {
+            for number in 1..=3 {
+                tx.begin_backup(&[number; 32], "/backups/one", true, at)?;
+                tx.fail_backup(&[number; 32], "the disk is full", at)?;
+            }
+            tx.finish_backup(&[3; 32], 7, at)?;
+            tx.begin_backup(&[4; 32], "/backups/two", true, at)?;
+            tx.remove_backup(&[4; 32])?;
+            tx.finish_backup(&[4; 32], 7, at)?;
+            tx.fail_backup(&[4; 32], "never", at)?;
+            tx.begin_backup(&[5; 32], "/backups/three", true, at)?;
+            tx.finish_backup(&[5; 32], 7, at)?;
+            tx.remove_backup(&[5; 32])?;
+            tx.finish_backup(&[5; 32], 8, at)
+        });
+        step.await.unwrap();
+        let states = store.read(|reader| {
+            let rows = BackupState::ALL.map(|state| reader.backup_rows("state = ?1 ORDER BY seq", state));
+            rows.into_iter().collect::<Result<Vec<_>, StoreError>>()
+        });
+        let ids: Vec<Vec<u8>> =
+            states.unwrap().iter().map(|rows| rows.iter().map(|row| row.file_id[0]).collect()).collect();
+        // Being written, good, failed, removed.
+        assert_eq!(ids, [vec![], vec![4], vec![3], vec![5]]);
+    }
+}

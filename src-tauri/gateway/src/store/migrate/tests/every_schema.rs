@@ -1,0 +1,285 @@
+//! A database of each schema that was released, as its program left it, opened by this one: nothing of it is lost, and the
+//! money adds up.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use tillgate_domain::anomaly::{AnomalyKind, Resolution};
+use tillgate_domain::notification::NotificationState;
+use tillgate_domain::payment::PaymentState::{self, Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::time::Timestamp;
+
+use super::super::{MIGRATIONS, migrate_by};
+use crate::rates::certificate;
+use crate::store::anomalies::AnomalyFilter;
+use crate::store::coins::Coin;
+use crate::store::keychains::Keychain;
+use crate::store::payment_lists::PaymentFilter;
+use crate::store::payments::PaymentRow;
+use crate::store::payout_lists::PayoutFilter;
+use crate::store::{Store, StoreError};
+use crate::testing::World;
+
+/// The last schema of which databases are out there: the rows below are a shop's under it and all before it.
+const RELEASED: i64 = 14;
+
+/// Under which schemas a program wrote which rows, in the order of the files that they stand in.
+const ROWS: &[(i64, i64, &str)] = &[
+    (1, RELEASED, include_str!("../fixtures/from-01.sql")),
+    (1, 2, include_str!("../fixtures/in-01-to-02.sql")),
+    (1, 5, include_str!("../fixtures/in-01-to-05.sql")),
+    (2, RELEASED, include_str!("../fixtures/from-02.sql")),
+    (3, RELEASED, include_str!("../fixtures/from-03.sql")),
+    (4, RELEASED, include_str!("../fixtures/from-04.sql")),
+    (5, RELEASED, include_str!("../fixtures/from-05.sql")),
+    (6, RELEASED, include_str!("../fixtures/from-06.sql")),
+    (7, RELEASED, include_str!("../fixtures/from-07.sql")),
+    (8, RELEASED, include_str!("../fixtures/from-08.sql")),
+    (9, RELEASED, include_str!("../fixtures/from-09.sql")),
+    (10, RELEASED, include_str!("../fixtures/from-10.sql")),
+    (11, RELEASED, include_str!("../fixtures/from-11.sql")),
+    (12, RELEASED, include_str!("../fixtures/from-12.sql")),
+    (13, RELEASED, include_str!("../fixtures/from-13.sql")),
+    (14, RELEASED, include_str!("../fixtures/from-14.sql")),
+];
+
+/// The first schema that knows payouts.
+const PAYOUTS: i64 = 9;
+
+/// What blocks hold of customers' coins.
+const CUSTOMERS_SATS: i64 = 938_155;
+
+/// The same less what was paid out, and what that cost.
+const BALANCE_SATS: i64 = 857_280;
+
+/// A moment before everything that the rows tell of.
+const BEFORE_ALL: Timestamp = Timestamp::from_ms(1_795_000_000_000);
+
+/// Makes the database of a schema, with rows in each of its tables.
+fn make(schema: i64, file: &Path) {
+    let connection = crate::store::open::for_writing(file).unwrap();
+    let migrations = &MIGRATIONS[..usize::try_from(schema).unwrap()];
+    migrate_by(migrations, &connection, file, 0).unwrap();
+    for (_, _, rows) in ROWS.iter().filter(|(first, last, _)| (*first..=*last).contains(&schema)) {
+        connection.execute_batch(&format!("BEGIN; PRAGMA defer_foreign_keys = 1; {rows} COMMIT;")).unwrap();
+    }
+    let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+    let mut tables = connection.prepare(tables).unwrap();
+    let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    for table in tables {
+        let rows: i64 = connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap();
+        assert!(rows > 0, "schema {schema}: there are no rows in {table}");
+    }
+}
+
+/// A database in a folder of its own.
+struct Old {
+    _folder: tempfile::TempDir,
+    file: PathBuf,
+}
+
+fn old(schema: i64) -> Old {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.db");
+    make(schema, &file);
+    Old { _folder: folder, file }
+}
+
+/// What every schema holds, as the program's own readers tell it.
+#[derive(Debug, PartialEq)]
+struct Told {
+    payments: Vec<PaymentRow>,
+    history: Vec<String>,
+    receipts: Vec<String>,
+    anomalies: Vec<(AnomalyKind, u64, String)>,
+    deliveries: Vec<(String, u32, Option<u16>, NotificationState)>,
+    coins: Vec<Coin>,
+    keys: Vec<(String, [u8; 32], bool, bool)>,
+    rates: Vec<(String, Vec<(String, String)>)>,
+    rest: Vec<String>,
+}
+
+fn told(store: &Store) -> Told {
+    store
+        .read(|reader| {
+            let payments = reader.payments(&PaymentFilter::default(), 100, 0)?;
+            let (mut history, mut receipts, mut rates) = (Vec::new(), Vec::new(), Vec::new());
+            for payment in &payments {
+                history.push(format!("{:?}", reader.payment_history(payment.seq)?));
+                for receipt in reader.receipts(payment.seq)? {
+                    let (txid, in_block) = (receipt.txid, receipt.is_in_block());
+                    let (sats, counted, gone) = (receipt.amount_sats, receipt.counted_sats, receipt.gone);
+                    let rivals = &receipt.conflicts_with;
+                    receipts.push(format!("{txid} {sats} {counted} {in_block} {gone} {rivals:?}"));
+                    assert!(reader.stored_transaction(&txid)?.is_some_and(|tx| tx.compute_txid() == txid));
+                }
+                let rate = reader.rate_of_payment(payment.seq)?.expect("each payment has its rate");
+                let parts = certificate::read(&rate.sources);
+                let parts = parts.into_iter().map(|part| (part.name, part.rate)).collect();
+                rates.push((rate.rate.format(), parts));
+            }
+            let anomalies = reader.anomalies(&AnomalyFilter::default(), 100, 0)?;
+            let anomalies =
+                anomalies.iter().map(|row| (row.anomaly.kind, row.anomaly.paid_sats, row.anomaly.id.to_string()));
+            let news = reader.deliveries(false, 500, 0)?;
+            let of_payments = news.iter().filter(|row| payments.iter().any(|one| one.payment.id == row.subject_id));
+            let deliveries =
+                of_payments.map(|row| (row.url.clone(), row.attempt, row.status_code, row.notification_state));
+            let keys = reader.api_keys()?;
+            let keys = keys.iter().map(|key| {
+                (key.name.clone(), key.secret_sha256, key.revoked_at.is_some(), key.notification_url_optional)
+            });
+            let coins = reader.coins()?.into_iter().map(|coin| coin.coin).filter(|coin| coin.payment_seq.is_some());
+            let rest = vec![
+                format!("{:?}", reader.installation()?),
+                format!("{:?}", reader.settings()?),
+                format!("{:?}", reader.hmac_key_id()?),
+                format!("{:?}", reader.keychain(Keychain::External)?),
+                format!("{:?}", reader.stored_answer(1, "/v2/payments/new", "order-1", BEFORE_ALL)?),
+                format!("{:?}", reader.watched_chain()?.map(|chain| (chain.tip.height, chain.looked_at))),
+            ];
+            Ok::<_, StoreError>(Told {
+                history,
+                receipts,
+                anomalies: anomalies.collect(),
+                deliveries: deliveries.collect(),
+                coins: coins.collect(),
+                keys: keys.collect(),
+                rates,
+                rest,
+                payments,
+            })
+        })
+        .unwrap()
+}
+
+/// The states of payouts, the newest first; what was sent is there with its transactions.
+fn payouts(store: &Store) -> Vec<PayoutState> {
+    store
+        .read(|reader| {
+            let rows = reader.payouts(&PayoutFilter::default(), 100, 0)?;
+            for row in rows.iter().filter(|row| row.state == PayoutState::Sent) {
+                let versions = reader.versions(row.batch_seq.expect("it was sent"))?;
+                assert!(versions.iter().any(|version| Some(version.txid) == row.txid));
+                assert!(reader.rate_of_payout(row.seq)?.is_some());
+            }
+            Ok::<_, StoreError>(rows.iter().map(|row| row.state).collect())
+        })
+        .unwrap()
+}
+
+#[test]
+fn a_database_of_every_schema_opens_with_all_that_it_held() {
+    let newest = old(RELEASED);
+    let newest = told(&Store::open(&newest.file).unwrap());
+    let states: Vec<PaymentState> = newest.payments.iter().map(|row| row.payment.state).collect();
+    assert_eq!(
+        states,
+        [New, Unconfirmed, Underpaid, New, Confirmed, Expired, Invalid, Confirmed, Confirmed, Confirmed]
+    );
+    assert_eq!((newest.receipts.len(), newest.coins.len(), newest.anomalies.len(), newest.keys.len()), (10, 10, 3, 2));
+    assert!(newest.deliveries.len() > 10 && newest.history.iter().any(|changes| changes.contains("Confirmed")));
+    assert!(newest.rates.iter().all(|(_, parts)| parts.len() == 1), "{:?}", newest.rates);
+    for schema in 1..=RELEASED {
+        let old = old(schema);
+        let store = Store::open(&old.file).unwrap();
+        assert_eq!(told(&store), newest, "schema {schema}");
+        let expected: &[PayoutState] = if schema < PAYOUTS {
+            &[]
+        } else {
+            use PayoutState::{Expired, Failed, New, Queued, Sent};
+            &[New, Queued, New, Expired, Failed, Expired, Sent, Sent]
+        };
+        assert_eq!(payouts(&store), expected, "schema {schema}");
+    }
+}
+
+#[test]
+fn money_adds_up_in_a_database_of_every_schema() {
+    for schema in 1..=RELEASED {
+        let old = old(schema);
+        let store = Store::open(&old.file).unwrap();
+        let sums = store.read(|reader| {
+            let booked = (reader.ledger_sats()?, reader.added_up_ledger_sats()?);
+            Ok::<_, StoreError>((booked, reader.reckoned_balance_sats()?, reader.coin_sums()?.pending_sats))
+        });
+        let balance = if schema < PAYOUTS { CUSTOMERS_SATS } else { BALANCE_SATS };
+        assert_eq!(sums.unwrap(), ((balance, balance), balance, 32_616), "schema {schema}");
+        let unbooked = store.read(|reader| {
+            let seqs = reader.payments(&PaymentFilter::default(), 100, 0)?.into_iter().map(|row| row.seq);
+            seqs.map(|seq| reader.unbooked_receipts(seq)).collect::<Result<Vec<_>, StoreError>>()
+        });
+        assert!(unbooked.unwrap().iter().all(Vec::is_empty), "schema {schema}: a look would book something again");
+    }
+}
+
+#[test]
+fn before_a_database_of_any_schema_is_changed_it_is_copied_as_it_was() {
+    for schema in 1..=RELEASED {
+        let old = old(schema);
+        let rows = |file: &Path| -> BTreeMap<String, i64> {
+            let connection = Connection::open(file).unwrap();
+            let mut tables = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
+            let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+            let count = |table: &String| {
+                connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+            };
+            tables.iter().map(|table| (table.clone(), count(table))).collect()
+        };
+        let before = rows(&old.file);
+        drop(Store::open(&old.file).unwrap());
+        let copy = PathBuf::from(format!("{}.before-schema-{}", old.file.display(), schema + 1));
+        if schema == MIGRATIONS.len() as i64 {
+            assert!(!copy.exists(), "nothing was to be changed");
+            continue;
+        }
+        assert_eq!(rows(&copy), before, "schema {schema}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(std::fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        // Where the new program is not wanted after all, the copy is what the old one goes on with.
+        let connection = Connection::open(&copy).unwrap();
+        let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!((pragma("user_version"), pragma("application_id")), (schema, super::super::APPLICATION_ID));
+    }
+}
+
+/// The gateway of a fresh folder whose database is this one.
+async fn gateway_with(schema: i64) -> World {
+    let (gateway, folder) = World::opened(tempfile::tempdir().unwrap()).await.into_gateway();
+    let file = gateway.data_dir.database();
+    drop(gateway);
+    std::fs::remove_file(&file).unwrap();
+    make(schema, &file);
+    World::opened(folder).await
+}
+
+#[tokio::test]
+async fn a_gateway_goes_on_with_a_database_of_every_schema() {
+    for schema in 1..=RELEASED {
+        let world = gateway_with(schema).await;
+        world.look().await;
+        world.look().await;
+        let listed = world.gateway.store.read(|reader| reader.payments(&PaymentFilter::default(), 100, 0)).unwrap();
+        let confirmed: Vec<&PaymentRow> = listed.iter().filter(|row| row.payment.state == Confirmed).collect();
+        assert_eq!(confirmed.len(), 4, "schema {schema}: what was paid stays paid");
+        world.check_ledger();
+
+        // Addresses that were given are given no more, and are watched.
+        let next = world.payment_to_wallet().await;
+        assert!(next.derivation_index >= 10, "schema {schema}");
+        world.pay(&next, next.payment.amount_sats).await;
+        world.customer_pays(confirmed[0], 20_000);
+        world.mine(2).await;
+        assert_eq!(world.state(&next), Confirmed, "schema {schema}");
+        let anomalies = world.gateway.store.read(|reader| reader.anomalies_of_payment(confirmed[0].seq)).unwrap();
+        let extra = anomalies.iter().find(|row| row.anomaly.kind == AnomalyKind::ExtraPayment).unwrap();
+        assert_eq!((extra.anomaly.resolution, extra.anomaly.paid_sats), (Resolution::Open, 20_000));
+        assert_eq!(world.notified_field(&extra.anomaly.id, "resolution"), ["OPEN"]);
+        world.check_ledger();
+    }
+}

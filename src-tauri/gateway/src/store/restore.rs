@@ -1,0 +1,233 @@
+//! Whether this copy of the wallet was restored, and how far it has looked since: one row.
+
+use rusqlite::{OptionalExtension as _, params};
+use tillgate_domain::restore::RestoreState;
+use tillgate_domain::time::Timestamp;
+
+use super::keychains::Keychain;
+use super::{Reader, StoreError, Tx, values};
+
+/// What a copy was restored from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestoreSource {
+    /// The wallet's words alone: all that it ever received is strange to this database.
+    Words,
+    /// A backup of the database: what came after it is strange.
+    Backup,
+}
+
+/// What a copy that is restored is to look through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewRestore {
+    pub source: RestoreSource,
+    pub at: Timestamp,
+    /// Blocks up to this height hold nothing of the wallet's; `None` where the database knows it better.
+    pub birth_height: Option<u32>,
+    /// How many indices of either keychain are known beyond the highest that was seen in use.
+    pub gap: u32,
+}
+
+/// A restored copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restore {
+    pub source: RestoreSource,
+    pub state: RestoreState,
+    pub begun_at: Timestamp,
+    /// Where its look begins.
+    pub birth_height: u32,
+    /// How many indices of either keychain are known beyond the highest that was seen in use.
+    pub gap: u32,
+    /// The block up to which was looked; `None` before that, and while single scripts are asked about.
+    pub scanned_height: Option<u32>,
+    /// The first indices that were not asked about, where the backend asks about single scripts.
+    pub asked: AskedIndices,
+    /// Transactions of the wallet that were found and that this database did not know.
+    pub unknown: u32,
+    /// When the look had come to the best block.
+    pub looked_at: Option<Timestamp>,
+    /// The first receive index that is given since then: customers of another copy may still pay those below.
+    pub first_given: Option<u32>,
+}
+
+/// The first index of either keychain that was not asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AskedIndices {
+    /// Of addresses for customers.
+    pub addresses: u32,
+    /// Of our change.
+    pub change: u32,
+}
+
+impl RestoreSource {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::Backup => "backup",
+        }
+    }
+
+    /// The column has no other values.
+    fn of_column(text: &str) -> Self {
+        if text == "words" { Self::Words } else { Self::Backup }
+    }
+}
+
+impl Restore {
+    /// Whether it must not give addresses or send anything yet.
+    #[must_use]
+    pub const fn is_dangerous(&self) -> bool {
+        self.state.is_dangerous()
+    }
+
+    /// Whether it is to look for the same, from the same block: it was not restored once more meanwhile.
+    #[must_use]
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        (self.begun_at, self.birth_height, self.gap) == (other.begun_at, other.birth_height, other.gap)
+    }
+}
+
+impl Reader<'_> {
+    /// How a restored copy stands; `None` where this one was never restored.
+    pub fn restore(&self) -> Result<Option<Restore>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT source, state, begun_at, birth_height, gap, scanned_height, next_address, next_change, \
+             unknown, looked_at, first_given FROM restore",
+        )?;
+        let mut rows = query.query([])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let (source, state): (String, String) = (row.get("source")?, row.get("state")?);
+        Ok(Some(Restore {
+            source: RestoreSource::of_column(&source),
+            state: state.parse().map_err(|_| StoreError::BadValue("state"))?,
+            begun_at: values::time(row, "begun_at")?,
+            birth_height: values::number(row, "birth_height")?,
+            gap: values::number(row, "gap")?,
+            scanned_height: row.get("scanned_height")?,
+            asked: AskedIndices {
+                addresses: values::number(row, "next_address")?,
+                change: values::number(row, "next_change")?,
+            },
+            unknown: values::number(row, "unknown")?,
+            looked_at: values::optional_time(row, "looked_at")?,
+            first_given: row.get("first_given")?,
+        }))
+    }
+
+    /// The same while it must not give addresses or send anything.
+    pub fn dangerous_restore(&self) -> Result<Option<Restore>, StoreError> {
+        Ok(self.restore()?.filter(Restore::is_dangerous))
+    }
+}
+
+impl Tx<'_> {
+    /// Notes that this copy was restored: from now on it gives no address and sends nothing, until a look has come from the
+    /// wallet's birth to the best block, wherever the last one ended. The keychains are stored already.
+    ///
+    /// # Errors
+    /// When there is no wallet, or it cannot be stored.
+    pub fn begin_restore(&self, new: &NewRestore) -> Result<Restore, StoreError> {
+        self.connection
+            .prepare_cached(
+                "UPDATE keychains SET birth_height = coalesce(?1, birth_height, (SELECT tip_height FROM chain), 0)",
+            )?
+            .execute([new.birth_height])?;
+        let birth_height = self.birth_height()?.ok_or(StoreError::BadValue("birth_height"))?;
+        self.connection.prepare_cached("UPDATE chain SET token = x'' WHERE token IS NOT NULL")?.execute([])?;
+        self.connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO restore (one, source, state, begun_at, birth_height, gap) VALUES (1, ?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![
+                new.source.as_str(),
+                RestoreState::Awaited.as_str(),
+                new.at.ms(),
+                birth_height,
+                new.gap.max(1)
+            ])?;
+        self.restore()?.ok_or(StoreError::BadValue("restore"))
+    }
+
+    /// Notes that a look is stored that began at the wallet's birth, or went on from where such a one stood.
+    pub fn scan_restore(&self) -> Result<(), StoreError> {
+        self.move_restore(RestoreState::Scanning)
+    }
+
+    /// Notes up to which block it looked.
+    pub fn note_scanned_blocks(&self, height: u32) -> Result<(), StoreError> {
+        self.connection.prepare_cached("UPDATE restore SET scanned_height = ?1")?.execute([height])?;
+        Ok(())
+    }
+
+    /// Notes up to which indices it asked.
+    pub fn note_asked_indices(&self, asked: AskedIndices) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE restore SET next_address = ?1, next_change = ?2")?
+            .execute([asked.addresses, asked.change])?;
+        Ok(())
+    }
+
+    /// Stops the look, or lets it go on where it stood. Answers whether that changed anything.
+    pub fn stop_restore(&self, stopped: bool) -> Result<bool, StoreError> {
+        let Some(restore) = self.dangerous_restore()? else { return Ok(false) };
+        if (restore.state == RestoreState::Stopped) == stopped {
+            return Ok(false);
+        }
+        let has_begun = restore.scanned_height.is_some() || restore.asked != AskedIndices::default();
+        let next = match (stopped, has_begun) {
+            (true, _) => RestoreState::Stopped,
+            (false, true) => RestoreState::Scanning,
+            (false, false) => RestoreState::Awaited,
+        };
+        self.move_restore(next)?;
+        Ok(true)
+    }
+
+    /// Counts a transaction of the wallet that this database did not know, at its first sight. Answers whether it was one of
+    /// a restored copy that has not looked yet; else nothing is counted.
+    pub fn count_unknown(&self) -> Result<bool, StoreError> {
+        if self.dangerous_restore()?.is_none() {
+            return Ok(false);
+        }
+        self.connection.prepare_cached("UPDATE restore SET unknown = unknown + 1")?.execute([])?;
+        Ok(true)
+    }
+
+    /// Notes that a look has come from the wallet's birth to the best block: the indices of both keychains go on `skip`
+    /// beyond the highest that was given or seen in use, for customers of another copy may still pay those between.
+    pub fn finish_restore(&self, at: Timestamp, skip: u32) -> Result<Restore, StoreError> {
+        let next_address = self.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
+        let next_change = self.keychain(Keychain::Internal)?.map_or(0, |(_, next_index)| next_index);
+        if skip > 0 {
+            self.skip_addresses_to(next_address.saturating_add(skip).saturating_sub(1))?;
+            self.use_change_index(next_change.saturating_add(skip).saturating_sub(1))?;
+        }
+        let first_given = self.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
+        self.check_transition(RestoreState::Looked)?;
+        self.connection
+            .prepare_cached("UPDATE restore SET state = ?1, looked_at = ?2, first_given = ?3")?
+            .execute(params![RestoreState::Looked.as_str(), at.ms(), first_given])?;
+        self.restore()?.ok_or(StoreError::BadValue("restore"))
+    }
+
+    fn move_restore(&self, next: RestoreState) -> Result<(), StoreError> {
+        if self.check_transition(next)? {
+            self.connection.prepare_cached("UPDATE restore SET state = ?1")?.execute([next.as_str()])?;
+        }
+        Ok(())
+    }
+
+    /// Whether the state changes at all.
+    fn check_transition(&self, next: RestoreState) -> Result<bool, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT state FROM restore")?;
+        let state: Option<String> = query.query_row([], |row| row.get(0)).optional()?;
+        let state: Option<RestoreState> = state.and_then(|state| state.parse().ok());
+        match state {
+            Some(state) if state == next => Ok(false),
+            Some(state) if state.may_become(next) => Ok(true),
+            Some(_) | None => Err(StoreError::BadValue("state")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+use bitcoin::BlockHash;
+use bitcoin::hashes::Hash as _;
+
+use super::*;
+use crate::chain::{Identity, Tip};
+use crate::store::Store;
+use crate::store::chain::{Cursor, WatchedChain};
+
+const AT: Timestamp = Timestamp::from_ms(1_768_219_580_000);
+
+fn new(birth_height: Option<u32>) -> NewRestore {
+    NewRestore { source: RestoreSource::Words, at: AT, birth_height, gap: 50 }
+}
+
+fn scanned(tx: &Tx<'_>, height: u32) -> Result<(), StoreError> {
+    tx.scan_restore()?;
+    tx.note_scanned_blocks(height)
+}
+
+/// A database with a wallet that was watched up to block 700.
+async fn store() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("tillgate.db")).unwrap();
+    let hash = BlockHash::from_byte_array([7; 32]);
+    let watched = WatchedChain {
+        cursor: Some(Cursor { chain: Identity { genesis: hash, instance: None }, token: vec![1, 2, 3] }),
+        tip: Tip { height: 700, hash, time: AT },
+        looked_at: AT,
+        begun_anew_at: None,
+    };
+    store
+        .write(move |tx| {
+            tx.save_watched_chain(&watched)?;
+            tx.insert_keychain(Keychain::External, "wpkh(external)")?;
+            tx.insert_keychain(Keychain::Internal, "wpkh(internal)")
+        })
+        .await
+        .unwrap();
+    (folder, store)
+}
+
+#[tokio::test]
+async fn a_restored_copy_begins_at_its_birth_and_stays_on_its_network() {
+    let (_folder, store) = store().await;
+    let restore = store.write(|tx| tx.begin_restore(&new(Some(300)))).await.unwrap();
+    assert_eq!((restore.state, restore.birth_height, restore.gap), (RestoreState::Awaited, 300, 50));
+    assert_eq!(store.read(|reader| reader.birth_height()).unwrap(), Some(300));
+    let cursor = store.read(|reader| reader.watched_chain()).unwrap().unwrap().cursor.unwrap();
+    assert!(cursor.token.is_empty(), "a look would go on where the last one ended");
+    assert_eq!(cursor.chain.genesis, BlockHash::from_byte_array([7; 32]));
+}
+
+#[tokio::test]
+async fn a_backup_that_never_gave_an_address_is_looked_through_from_where_it_had_looked() {
+    let (_folder, store) = store().await;
+    assert_eq!(store.write(|tx| tx.begin_restore(&new(None))).await.unwrap().birth_height, 700);
+    store.write(|tx| tx.begin_restore(&new(Some(20)))).await.unwrap();
+    assert_eq!(store.write(|tx| tx.begin_restore(&new(None))).await.unwrap().birth_height, 20, "it is known");
+}
+
+#[tokio::test]
+async fn it_is_dangerous_until_a_look_from_the_birth_ended() {
+    let (_folder, store) = store().await;
+    assert_eq!(store.read(|reader| reader.restore()).unwrap(), None);
+    store.write(|tx| tx.begin_restore(&new(Some(0)))).await.unwrap();
+    assert!(store.write(|tx| tx.finish_restore(AT, 10)).await.is_err(), "it has not begun to look");
+    assert_eq!(store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1, 0, "half of it stayed");
+    store.write(|tx| scanned(tx, 100)).await.unwrap();
+    store.write(|tx| scanned(tx, 200)).await.unwrap();
+    let scanning = store.read(|reader| reader.dangerous_restore()).unwrap().unwrap();
+    assert_eq!((scanning.state, scanning.scanned_height), (RestoreState::Scanning, Some(200)));
+    let looked = store.write(|tx| tx.finish_restore(AT, 10)).await.unwrap();
+    assert_eq!((looked.state, looked.first_given), (RestoreState::Looked, Some(10)));
+    assert_eq!(store.read(|reader| reader.dangerous_restore()).unwrap(), None);
+    assert_eq!(store.read(|reader| reader.sender_hold()).unwrap(), None);
+    assert_eq!(store.read(|reader| reader.skipped_addresses()).unwrap(), [(0, 9)]);
+    assert!(!store.write(|tx| tx.count_unknown()).await.unwrap(), "what comes now is no find of its look");
+}
+
+#[tokio::test]
+async fn a_reason_to_hold_that_was_stored_is_told_again_once_it_has_looked() {
+    let (_folder, store) = store().await;
+    store.write(|tx| tx.hold_sender(AT, "a twin")).await.unwrap();
+    store.write(|tx| tx.begin_restore(&new(Some(0)))).await.unwrap();
+    store.write(|tx| tx.hold_sender(AT, "a second twin")).await.unwrap();
+    let held = store.read(|reader| reader.sender_hold()).unwrap().unwrap();
+    assert_eq!(held.cause, crate::store::sender_hold::HoldCause::Restored);
+    store.write(|tx| scanned(tx, 1)).await.unwrap();
+    store.write(|tx| tx.finish_restore(AT, 0)).await.unwrap();
+    assert_eq!(store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason, "a twin; a second twin");
+}
+
+#[tokio::test]
+async fn a_look_that_was_stopped_goes_on_where_it_stood() {
+    let (_folder, store) = store().await;
+    assert!(!store.write(|tx| tx.stop_restore(true)).await.unwrap(), "nothing is restored");
+    store.write(|tx| tx.begin_restore(&new(Some(0)))).await.unwrap();
+    for (height, goes_on) in [(None, RestoreState::Awaited), (Some(5), RestoreState::Scanning)] {
+        if let Some(height) = height {
+            store.write(move |tx| scanned(tx, height)).await.unwrap();
+        }
+        assert!(store.write(|tx| tx.stop_restore(true)).await.unwrap());
+        assert!(!store.write(|tx| tx.stop_restore(true)).await.unwrap(), "it is stopped already");
+        assert!(store.write(|tx| tx.stop_restore(false)).await.unwrap());
+        assert_eq!(store.read(|reader| reader.restore()).unwrap().unwrap().state, goes_on);
+    }
+}
+
+#[tokio::test]
+async fn ranges_of_skipped_addresses_that_touch_are_one() {
+    let (_folder, store) = store().await;
+    for index in [0, 1, 5, 6] {
+        store.write(move |tx| tx.skip_addresses_to(index)).await.unwrap();
+    }
+    assert_eq!(store.read(|reader| reader.skipped_addresses()).unwrap(), [(0, 6)]);
+}

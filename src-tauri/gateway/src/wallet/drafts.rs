@@ -1,0 +1,82 @@
+//! The words of a wallet that is to be made, while a person writes them down: in memory alone.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::machine::secrets::Secret;
+
+/// So long the words are kept in memory.
+pub(crate) const DRAFT_KEPT_FOR: Duration = Duration::from_secs(15 * 60);
+
+/// A wallet that is to be made.
+#[derive(Debug, Clone)]
+pub(crate) struct Draft {
+    /// Tells this draft from one that was made later.
+    pub id: String,
+    /// To be written down.
+    pub words: Secret,
+    /// The places, from 1, of the words that are asked back.
+    pub asked: [usize; 2],
+}
+
+/// The draft of a gateway; there is one at most.
+#[derive(Default)]
+pub(crate) struct Drafts {
+    kept: Mutex<Option<(Draft, Instant)>>,
+}
+
+impl Drafts {
+    /// Keeps it in the place of any before.
+    pub(crate) fn put(&self, draft: Draft, now: Instant) {
+        *self.kept.lock() = Some((draft, now));
+    }
+
+    /// The draft of this id, if it is kept still.
+    pub(crate) fn get(&self, id: &str, now: Instant) -> Option<Draft> {
+        let mut kept = self.kept.lock();
+        if kept.as_ref().is_some_and(|(_, at)| now.saturating_duration_since(*at) >= DRAFT_KEPT_FOR) {
+            *kept = None;
+        }
+        kept.as_ref().filter(|(draft, _)| draft.id == id).map(|(draft, _)| draft.clone())
+    }
+
+    /// Wipes it.
+    pub(crate) fn forget(&self, id: &str) {
+        let mut kept = self.kept.lock();
+        if kept.as_ref().is_some_and(|(draft, _)| draft.id == id) {
+            *kept = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(id: &str) -> Draft {
+        Draft { id: id.to_owned(), words: Secret::new("some words".to_owned()), asked: [1, 2] }
+    }
+
+    #[test]
+    fn words_are_kept_for_15_minutes_or_until_they_are_used_or_others_are_made() {
+        let (drafts, now) = (Drafts::default(), Instant::now());
+        drafts.put(draft("a"), now);
+        assert!(drafts.get("a", now).is_some() && drafts.get("b", now).is_none());
+        drafts.put(draft("b"), now);
+        assert!(drafts.get("a", now).is_none() && drafts.get("b", now).is_some());
+        drafts.forget("a");
+        assert!(drafts.get("b", now).is_some(), "another is forgotten with it");
+        assert!(drafts.get("b", now + DRAFT_KEPT_FOR - Duration::from_secs(1)).is_some());
+        assert!(drafts.get("b", now + DRAFT_KEPT_FOR).is_none() && drafts.kept.lock().is_none(), "they are wiped");
+        drafts.put(draft("c"), now);
+        drafts.forget("c");
+        assert!(drafts.kept.lock().is_none());
+    }
+
+    #[test]
+    fn a_draft_does_not_tell_its_words() {
+        assert!(!format!("{:?}", draft("a")).contains("some"));
+    }
+}

@@ -1,0 +1,124 @@
+//! The words of a wallet (BIP39): made, and read as people type them. They are never printed here, and no error repeats
+//! one: which is wrong is told by its place.
+
+use bip39::{Language, Mnemonic};
+use zeroize::Zeroizing;
+
+use super::WalletError;
+use crate::machine::entropy::Entropy;
+use crate::machine::secrets::Secret;
+
+/// How many words a mnemonic may have.
+const COUNTS: [usize; 5] = [12, 15, 18, 21, 24];
+
+/// How many words a new wallet has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum WordCount {
+    /// 128 bits.
+    #[default]
+    Twelve,
+    /// 256 bits.
+    TwentyFour,
+}
+
+/// Why a text is no wallet's words. A word itself is never told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadWords {
+    /// There are too few or too many.
+    #[error("a wallet has 12, 15, 18, 21 or 24 words, and {0} were given")]
+    Count(usize),
+    /// One of them is no word of the list.
+    #[error("word {0} is not in the list of BIP39's English words: look at its spelling")]
+    NotInList(usize),
+    /// All are words, but not these together, or not in this order.
+    #[error(
+        "each word is in the list, but together they are no wallet's (the checksum is wrong): one was written down wrong, or two changed places"
+    )]
+    Checksum,
+}
+
+impl WordCount {
+    /// Of a number of words.
+    pub(crate) const fn of(count: u32) -> Option<Self> {
+        match count {
+            12 => Some(Self::Twelve),
+            24 => Some(Self::TwentyFour),
+            _ => None,
+        }
+    }
+
+    const fn entropy_bytes(self) -> usize {
+        match self {
+            Self::Twelve => 16,
+            Self::TwentyFour => 32,
+        }
+    }
+}
+
+/// The words of a new wallet.
+///
+/// # Errors
+/// When there are no random bytes.
+pub(crate) fn new(entropy: &dyn Entropy, count: WordCount) -> Result<Secret, WalletError> {
+    let mut bytes = Zeroizing::new([0u8; 32]);
+    let bytes = bytes.get_mut(..count.entropy_bytes()).ok_or(WalletError::BadMnemonic)?;
+    entropy.fill(bytes)?;
+    let mnemonic = Mnemonic::from_entropy(bytes).map_err(|_| WalletError::BadMnemonic)?;
+    Ok(Secret::new(mnemonic.to_string()))
+}
+
+/// Words as people type them: in any case, with any space between. Answers them as they are kept.
+///
+/// # Errors
+/// What is wrong, without any of the words.
+pub(crate) fn read(text: &str) -> Result<Secret, BadWords> {
+    let text = Zeroizing::new(text.to_lowercase());
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if !COUNTS.contains(&words.len()) {
+        return Err(BadWords::Count(words.len()));
+    }
+    let wrong = words.iter().position(|word| Language::English.find_word(word).is_none());
+    if let Some(place) = wrong {
+        return Err(BadWords::NotInList(place.saturating_add(1)));
+    }
+    let words = Zeroizing::new(words.join(" "));
+    Mnemonic::parse_in_normalized(Language::English, &words).map_err(|_| BadWords::Checksum)?;
+    Ok(Secret::new(words.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::entropy::SystemEntropy;
+
+    const WORDS: &str = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
+
+    #[test]
+    fn new_words_are_as_many_as_were_wanted_are_read_back_and_have_no_twin() {
+        for (count, many) in [(WordCount::Twelve, 12), (WordCount::TwentyFour, 24)] {
+            let one = new(&SystemEntropy, count).unwrap();
+            assert_eq!(one.reveal().split(' ').count(), many);
+            assert_eq!(read(one.reveal()).unwrap().reveal(), one.reveal());
+            assert_ne!(one.reveal(), new(&SystemEntropy, count).unwrap().reveal());
+        }
+    }
+
+    #[test]
+    fn words_are_read_however_they_are_spaced_and_written() {
+        let typed = format!("  {}\r\n", WORDS.replacen(' ', "\n\t ", 3).to_uppercase());
+        assert_eq!(read(&typed).unwrap().reveal(), WORDS);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_by_its_place_and_no_word_is_repeated() {
+        assert_eq!(read("").unwrap_err(), BadWords::Count(0));
+        assert_eq!(read(&WORDS.replacen("abandon ", "", 1)).unwrap_err(), BadWords::Count(11));
+        assert_eq!(read(&format!("{WORDS} {WORDS} about")).unwrap_err(), BadWords::Count(25));
+        let misspelt = WORDS.replacen("abandon abandon abandon", "abandon abandon abandom", 1);
+        let refused = read(&misspelt).unwrap_err();
+        assert_eq!(refused, BadWords::NotInList(3));
+        assert!(!refused.to_string().contains("abando"), "{refused}");
+        let exchanged = WORDS.replace("abandon about", "about abandon");
+        assert_eq!(read(&exchanged).unwrap_err(), BadWords::Checksum);
+    }
+}

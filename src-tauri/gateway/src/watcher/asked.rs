@@ -1,0 +1,238 @@
+//! Which scripts a look asks about, for a backend that is shown no whole blocks: what is due now, what matters now, and the
+//! next ones of a round over all others that never ends. Reads; writes nothing.
+
+use std::collections::HashMap;
+
+use bitcoin::ScriptBuf;
+use tillgate_domain::time::Timestamp;
+
+use crate::chain::hot::Urgency;
+use crate::chain::{HotScripts, KnownScripts, Scripts};
+use crate::gateway::Gateway;
+use crate::store::keychains::Keychain;
+use crate::store::scripts::{RoundPart, RoundPlace, ScriptOf};
+use crate::store::{Reader, StoreError};
+use crate::wallet::Wallet;
+
+/// Payments that are due in one look at most; those beyond have their turn in the next, the longest overdue first.
+const MUST_MAX: u32 = 1_000;
+
+/// Scripts of pending batches among these.
+const OF_BATCHES_MAX: u32 = 500;
+
+/// Scripts of the round over all that one look may take.
+const COLD_MAX: usize = 100;
+
+/// Rows that are read for these: most of a young shop's scripts are hot, and left out.
+const COLD_READ_MAX: u32 = 1_000;
+
+/// What came is settled after so many blocks: no reorganisation that is not a catastrophe takes it back.
+const SETTLED_AFTER: u32 = 10;
+
+/// A payment that was made since then matters, whatever became of it: customers pay late, or twice.
+const RECENT_MS: i64 = 24 * 3_600_000;
+
+/// Indices of our change that matter though they were given.
+const CHANGE_BEHIND: u32 = 50;
+
+/// What matters now is read again after so long: what is new is added as it is made.
+const HOT_READ_EVERY_MS: i64 = 60_000;
+
+/// The same where the looks since found something of ours.
+const HOT_READ_EVERY_MS_WHEN_MOVED: i64 = 10_000;
+
+/// What a look asks about.
+pub(super) struct Asked {
+    must: Vec<ScriptBuf>,
+    /// Of these the scripts of pending batches.
+    of_batches: Vec<ScriptBuf>,
+    cold: Vec<ScriptBuf>,
+    /// Where the round stands before the first of `cold`, and after each.
+    places: Vec<RoundPlace>,
+}
+
+/// When what matters now was last read.
+#[derive(Debug, Default)]
+pub(super) struct HotRead {
+    at: Option<Timestamp>,
+    has_moved: bool,
+}
+
+impl HotRead {
+    /// Something of ours moved.
+    pub(super) const fn note_move(&mut self) {
+        self.has_moved = true;
+    }
+
+    /// Whether it is to be read again; notes that it is.
+    pub(super) fn is_due(&mut self, now: Timestamp) -> bool {
+        let every_ms = if self.has_moved { HOT_READ_EVERY_MS_WHEN_MOVED } else { HOT_READ_EVERY_MS };
+        // A clock that was set back is no reason to wait for it.
+        let is_due = self.at.is_none_or(|at| now >= at.plus_ms(every_ms) || now < at);
+        if is_due {
+            *self = Self { at: Some(now), has_moved: false };
+        }
+        is_due
+    }
+}
+
+impl Asked {
+    /// Nothing: the backend sees all.
+    pub(super) const fn nothing() -> Self {
+        Self { must: Vec::new(), of_batches: Vec::new(), cold: Vec::new(), places: Vec::new() }
+    }
+
+    /// These, and nothing else: a restored wallet is looked for.
+    pub(super) const fn all_of(scripts: Vec<ScriptBuf>) -> Self {
+        Self { must: scripts, of_batches: Vec::new(), cold: Vec::new(), places: Vec::new() }
+    }
+
+    /// What is due at `at` under the last tip, and the next of the round from `place` on.
+    pub(super) fn read(gateway: &Gateway, at: Timestamp, place: RoundPlace) -> Result<Self, StoreError> {
+        let wallet = gateway.wallet.get().map(AsRef::as_ref);
+        gateway.store.read(|reader| {
+            let mut due = reader.payments_due_by_time(at, MUST_MAX)?;
+            due.extend(reader.payments_due_by_height(reader.tip_height()?, MUST_MAX)?);
+            let mut of_batches = scripts(wallet, reader.scripts_of_pending_batches(OF_BATCHES_MAX)?);
+            dedup(&mut of_batches);
+            let mut must = Vec::with_capacity(due.len() + of_batches.len());
+            for seq in due {
+                must.extend(reader.script_of_payment(seq)?);
+            }
+            must.extend(of_batches.iter().cloned());
+            dedup(&mut must);
+            let (cold, places) = cold(reader, wallet, &gateway.hot, place)?;
+            Ok(Self { must, of_batches, cold, places })
+        })
+    }
+
+    /// As the backend is asked.
+    pub(super) fn scripts<'a>(&'a self, hot: &'a HotScripts, known: &'a dyn KnownScripts) -> Scripts<'a> {
+        Scripts { must: &self.must, hot, cold: &self.cold, known }
+    }
+
+    /// The scripts on which pending batches rest.
+    pub(super) fn of_batches(&self) -> &[ScriptBuf] {
+        &self.of_batches
+    }
+
+    /// Where the round stands when so many of its scripts were taken.
+    pub(super) fn place_after(&self, cold_taken: usize) -> Option<RoundPlace> {
+        self.places.get(cold_taken).or(self.places.last()).copied()
+    }
+}
+
+/// Reads anew which scripts matter now.
+pub(super) fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), StoreError> {
+    let mark = gateway.hot.mark();
+    let wallet = gateway.wallet.get().map(AsRef::as_ref);
+    let mut hot: HashMap<ScriptBuf, Urgency> = HashMap::new();
+    gateway.store.read(|reader| {
+        let settled_height = reader.tip_height()?.saturating_sub(SETTLED_AFTER);
+        let coins = scripts(wallet, reader.hot_coins(settled_height)?);
+        let next_change = reader.keychain(Keychain::Internal)?.map_or(0, |(_, next)| next);
+        let ahead = wallet.map_or_else(Vec::new, |wallet| scripts_ahead(wallet, next_change));
+        let possible = coins.into_iter().chain(ahead).map(|script| (script, Urgency::Possible));
+        for (script, urgency) in possible.chain(reader.hot_payments(settled_height, now.plus_ms(-RECENT_MS))?) {
+            let known = hot.entry(script).or_insert(urgency);
+            *known = urgency.min(*known);
+        }
+        Ok::<_, StoreError>(())
+    })?;
+    gateway.hot.replace(hot, mark);
+    Ok(())
+}
+
+/// The wallet's scripts that nobody was given yet, or that our transactions make: another copy of the wallet may use them, and a
+/// restored one finds itself by them.
+fn scripts_ahead(wallet: &Wallet, next_change: u32) -> Vec<ScriptBuf> {
+    let mut ahead = wallet.addresses.scripts_ahead();
+    ahead.extend(wallet.change.known_from(next_change.saturating_sub(CHANGE_BEHIND)));
+    ahead
+}
+
+/// The scripts themselves; those of the wallet need one.
+fn scripts(wallet: Option<&Wallet>, of: Vec<ScriptOf>) -> Vec<ScriptBuf> {
+    let script = |of| match (of, wallet) {
+        (ScriptOf::Payment(script), _) => Some(script),
+        (ScriptOf::Wallet(keychain, index), Some(wallet)) => script_at(wallet, keychain, index),
+        (ScriptOf::Wallet(..), None) => None,
+    };
+    of.into_iter().filter_map(script).collect()
+}
+
+fn script_at(wallet: &Wallet, keychain: Keychain, index: u32) -> Option<ScriptBuf> {
+    // There is one at every index that was ever stored.
+    match keychain {
+        Keychain::External => wallet.addresses.script(index).ok(),
+        Keychain::Internal => wallet.change.script(index).ok(),
+    }
+}
+
+/// The next scripts of the round, without those that are hot, and where it stands before the first and after each. What is
+/// passed over stands before the next that is not.
+fn cold(
+    reader: &Reader<'_>,
+    wallet: Option<&Wallet>,
+    hot: &HotScripts,
+    place: RoundPlace,
+) -> Result<(Vec<ScriptBuf>, Vec<RoundPlace>), StoreError> {
+    let (mut cold, mut places) = (Vec::new(), vec![place]);
+    let mut passed = place;
+    for (script, after) in next_of_round(reader, wallet, place)? {
+        if cold.len() == COLD_MAX {
+            return Ok((cold, places));
+        }
+        passed = after;
+        if !hot.contains(&script) {
+            cold.push(script);
+            places.push(after);
+        }
+    }
+    // All that was read is behind: the end of a part, or a thousand that are hot.
+    if let Some(last) = places.last_mut() {
+        *last = if passed == place { next_part(place) } else { passed };
+    }
+    Ok((cold, places))
+}
+
+/// The scripts from a place on, within one part, each with the place behind it.
+fn next_of_round(
+    reader: &Reader<'_>,
+    wallet: Option<&Wallet>,
+    place: RoundPlace,
+) -> Result<Vec<(ScriptBuf, RoundPlace)>, StoreError> {
+    let behind = |number: u32| RoundPlace { next: number.saturating_add(1), ..place };
+    let of_indices = |keychain, indices: Vec<u32>| {
+        let script = |index| Some((script_at(wallet?, keychain, index)?, behind(index)));
+        indices.into_iter().take(COLD_MAX).filter_map(script).collect()
+    };
+    match place.part {
+        RoundPart::Payments => {
+            let rows = reader.payment_scripts_from(place.next, COLD_READ_MAX)?;
+            Ok(rows.into_iter().map(|(seq, script)| (script, behind(seq))).collect())
+        }
+        RoundPart::Change => {
+            let given = reader.keychain(Keychain::Internal)?.map_or(0, |(_, next)| next);
+            Ok(of_indices(Keychain::Internal, (place.next..given).take(COLD_MAX).collect()))
+        }
+        RoundPart::Skipped => {
+            let ranges = reader.skipped_addresses()?.into_iter().map(|(first, last)| first.max(place.next)..=last);
+            Ok(of_indices(Keychain::External, ranges.flatten().take(COLD_MAX).collect()))
+        }
+    }
+}
+
+const fn next_part(place: RoundPlace) -> RoundPlace {
+    let part = match place.part {
+        RoundPart::Payments => RoundPart::Change,
+        RoundPart::Change => RoundPart::Skipped,
+        RoundPart::Skipped => RoundPart::Payments,
+    };
+    RoundPlace { part, next: 0 }
+}
+
+fn dedup(scripts: &mut Vec<ScriptBuf>) {
+    let mut seen = std::collections::HashSet::new();
+    scripts.retain(|script| seen.insert(script.clone()));
+}

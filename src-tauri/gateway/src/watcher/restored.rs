@@ -1,0 +1,190 @@
+//! A restored copy of the wallet: it looks from the wallet's birth, whatever was looked at before, and becomes a wallet like
+//! any other once such a look has come to the best block.
+
+use bitcoin::ScriptBuf;
+use tillgate_domain::restore::RestoreState;
+use tillgate_domain::time::Timestamp;
+
+use super::WatchError;
+use crate::chain::{Covered, Sees};
+use crate::gateway::Gateway;
+use crate::store::keychains::Keychain;
+use crate::store::restore::{AskedIndices, Restore, RestoreSource};
+use crate::store::{Reader, StoreError, Tx};
+
+/// Scripts that one look asks about: as many as a backend takes at once.
+const ASKED_MAX: u32 = 1_000;
+
+/// What a look has come to, for a restored copy.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scanned {
+    /// The view begins with the first block that is looked at.
+    pub from_start: bool,
+    /// The look is not at its end.
+    pub more: bool,
+    /// The copy as it stood when the look began.
+    pub restore: Option<Restore>,
+    /// What was asked, where the backend asks about single scripts; `None` where it sees every block up to the best one.
+    pub asked: Option<Asking>,
+    /// The block up to which was looked.
+    pub height: u32,
+    /// When the look began.
+    pub at: Timestamp,
+    /// The setting `restoreSkip`.
+    pub skip: u32,
+}
+
+/// The next scripts of a restored wallet that are asked about.
+pub(super) struct Scan {
+    pub scripts: Vec<ScriptBuf>,
+    next: AskedIndices,
+}
+
+/// What came of asking.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asking {
+    /// The first indices that were not asked about.
+    next: AskedIndices,
+    /// The backend answered about all.
+    is_answered: bool,
+}
+
+impl Scan {
+    /// The next scripts of both keychains, as far as they are known ahead; `None` where the backend sees every block.
+    pub(super) fn of(gateway: &Gateway, restore: &Restore) -> Result<Option<Self>, WatchError> {
+        let (Sees::Scripts, Some(wallet)) = (gateway.chain.sees(), gateway.wallet.get()) else { return Ok(None) };
+        let end = gateway.store.read(|reader| ends(reader, restore))?;
+        let asked = restore.asked;
+        let change_left = end.change.saturating_sub(asked.change);
+        let addresses = end.addresses.saturating_sub(asked.addresses).min(ASKED_MAX - change_left.min(ASKED_MAX / 2));
+        let change = change_left.min(ASKED_MAX - addresses);
+        let next = AskedIndices {
+            addresses: asked.addresses.saturating_add(addresses),
+            change: asked.change.saturating_add(change),
+        };
+        let derive = |keychain, index| wallet.keychains.script(keychain, index).ok();
+        // A keychain that has no more is asked about to its end.
+        let addresses = (asked.addresses..next.addresses).filter_map(|index| derive(Keychain::External, index));
+        let change = (asked.change..next.change).filter_map(|index| derive(Keychain::Internal, index));
+        Ok(Some(Self { scripts: addresses.chain(change).collect(), next }))
+    }
+
+    /// What came of it, under what the look covered.
+    pub(super) fn asking(&self, covered: &Covered) -> Asking {
+        Asking { next: self.next, is_answered: self.scripts.iter().all(|script| covered.holds(script)) }
+    }
+}
+
+/// Where asking ends: as far beyond the highest index that was given or seen in use as the gap goes, in either keychain.
+fn ends(reader: &Reader<'_>, restore: &Restore) -> Result<AskedIndices, StoreError> {
+    let end = |keychain| {
+        let next_index = reader.keychain(keychain)?.map_or(0, |(_, next_index)| next_index);
+        Ok::<_, StoreError>(next_index.saturating_add(restore.gap))
+    };
+    Ok(AskedIndices { addresses: end(Keychain::External)?, change: end(Keychain::Internal)? })
+}
+
+/// Whether the next look begins at the wallet's birth, wherever the last one ended.
+pub(super) const fn begins_at_birth(restore: Option<&Restore>) -> bool {
+    match restore {
+        Some(Restore { state: RestoreState::Awaited, .. }) => true,
+        Some(_) | None => false,
+    }
+}
+
+/// Breaks off a look under way where staff stopped it.
+pub(super) fn goes_on(gateway: &Gateway) -> Result<(), WatchError> {
+    match gateway.store.read(|reader| reader.dangerous_restore())? {
+        Some(Restore { state: RestoreState::Stopped, .. }) => Err(WatchError::Stopped),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Takes over how far a look has come, in the transaction that stores it. Once it has come from the birth to the best block
+/// the danger is over: what was found that this database did not know is left to people.
+pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
+    let (Some(restore), Some(known)) = (tx.dangerous_restore()?, scanned.restore) else { return Ok(()) };
+    // A look that was under way when it was restored, or restored once more, was another's.
+    if !restore.is_same_as(&known) {
+        return Ok(());
+    }
+    match restore.state {
+        RestoreState::Awaited if !scanned.from_start => return Ok(()),
+        RestoreState::Awaited | RestoreState::Scanning => {}
+        // It was stopped while the look was under way: it goes on from here.
+        RestoreState::Stopped | RestoreState::Looked => return Ok(()),
+    }
+    tx.scan_restore()?;
+    if scanned.more {
+        // A crash goes on from here. What was asked about counts once all of it was answered.
+        return if scanned.asked.is_none() { tx.note_scanned_blocks(scanned.height) } else { Ok(()) };
+    }
+    match scanned.asked {
+        None => tx.note_scanned_blocks(scanned.height)?,
+        // Another chain: what was asked of the one before counts for nothing.
+        Some(_) if scanned.from_start && restore.state == RestoreState::Scanning => {
+            return tx.note_asked_indices(AskedIndices::default());
+        }
+        Some(Asking { is_answered: false, .. }) => return Ok(()),
+        Some(Asking { next, is_answered: true }) => {
+            tx.note_asked_indices(next)?;
+            let end = ends(tx, &restore)?;
+            if next.addresses < end.addresses || next.change < end.change {
+                return Ok(());
+            }
+            tx.note_scanned_blocks(scanned.height)?;
+        }
+    }
+    let looked = tx.finish_restore(scanned.at, scanned.skip)?;
+    if looked.unknown > 0 {
+        tx.hold_sender(scanned.at, &hold(&looked))?;
+    }
+    Ok(())
+}
+
+/// Gives addresses again once the look is stored that ended the danger. To be called after its commit.
+pub(super) fn follow(gateway: &Gateway) -> Result<(), StoreError> {
+    let Some(wallet) = gateway.wallet.get().filter(|wallet| wallet.addresses.is_withheld()) else { return Ok(()) };
+    let (restore, external, internal) = gateway.store.read(|reader| {
+        Ok::<_, StoreError>((
+            reader.restore()?,
+            reader.keychain(Keychain::External)?,
+            reader.keychain(Keychain::Internal)?,
+        ))
+    })?;
+    let (Some(restore), Some((_, next_address)), Some((_, next_change))) = (restore, external, internal) else {
+        return Ok(());
+    };
+    if restore.is_dangerous() {
+        return Ok(());
+    }
+    match wallet.follow(&restore, next_address, next_change) {
+        Ok(()) => {
+            tracing::info!(
+                unknown = restore.unknown,
+                first_given = restore.first_given,
+                "the restored wallet has looked through the whole chain"
+            );
+            gateway.sender_wake.notify_one();
+            gateway.note_change();
+        }
+        Err(error) => tracing::error!(%error, "the restored wallet gives no addresses"),
+    }
+    Ok(())
+}
+
+fn hold(restore: &Restore) -> String {
+    let Restore { unknown, source, .. } = restore;
+    let (found, what) = match unknown {
+        1 => ("1 transaction".to_owned(), "was found that this copy did not know"),
+        unknown => (format!("{unknown} transactions"), "were found that this copy did not know"),
+    };
+    match source {
+        RestoreSource::Words => format!(
+            "the wallet was restored from its words, and {found} of it {what}: make sure that no other copy of it works any more"
+        ),
+        RestoreSource::Backup => format!(
+            "the wallet was restored from a backup, and {found} of it {what}: find the other copy that made them and stop it"
+        ),
+    }
+}

@@ -1,0 +1,111 @@
+//! Storing what a look found, in commits of bounded size.
+
+use std::sync::Arc;
+
+use bitcoin::Txid;
+use tillgate_domain::time::Timestamp;
+
+use super::batches::Touched;
+use super::coins::{self, Move};
+use super::findings::{AffectedPayment, Findings};
+use super::restored::{self, Scanned};
+use super::{LookPermit, WatchError, advance};
+use crate::notifications::outbox::{self, Outbox};
+use crate::store::chain::WatchedChain;
+
+/// Payments, or transactions that move our coins, in one commit: the writer is never held for long.
+pub(super) const PIECES_PER_COMMIT: usize = 200;
+
+/// What a look stores at one stroke.
+enum Piece {
+    /// A payment, by its number.
+    Payment(i64, AffectedPayment),
+    /// The change that a transaction makes.
+    Change(Txid, Arc<Move>),
+    /// What a transaction does to our coins otherwise.
+    Move(Txid, Arc<Move>),
+    /// A transaction of ours of which this chain knows nothing.
+    Unknown(Txid),
+}
+
+impl LookPermit<'_> {
+    /// Stores the look in commits of bounded size. How far the chain was watched comes with the
+    /// last: after a crash in between the same look is made again, and finds done what was done. Answers whether a
+    /// payment is to be looked at again at once.
+    pub(super) async fn store(
+        &mut self,
+        findings: Findings,
+        watched: WatchedChain,
+        looked_at: Timestamp,
+        is_new_tip: bool,
+    ) -> Result<bool, WatchError> {
+        let mut context = self.context(looked_at, &watched.tip, false);
+        context.fee_rate = findings.fee_rate;
+        context.look.time_decides = !findings.more;
+        let tip_height = watched.tip.height;
+        let scanned = Scanned {
+            from_start: findings.from_start,
+            more: findings.more,
+            restore: findings.restore,
+            asked: findings.scan,
+            height: findings.seen_height,
+            at: looked_at,
+            skip: self.gateway.settings.snapshot().restore_skip,
+        };
+        let (from_start, place, watched_at) = (findings.from_start, findings.place, watched.looked_at);
+        // With each block, as soon as all is known on which they rest.
+        let settles = (is_new_tip || self.progress.owes_settling) && findings.covers_batches && !findings.more;
+        let mut states = findings.states;
+        // Coins are stored with the payments, and as change, before they are spent.
+        let payments = findings.payments.into_iter().map(|(seq, affected)| Piece::Payment(seq, affected));
+        let moves: Vec<_> = findings.moves.into_iter().map(|(txid, moved)| (txid, Arc::new(moved))).collect();
+        let changes = moves.clone().into_iter().map(|(txid, moved)| Piece::Change(txid, moved));
+        let moves = moves.into_iter().map(|(txid, moved)| Piece::Move(txid, moved));
+        let mut pieces: Vec<Piece> =
+            payments.chain(changes).chain(moves).chain(findings.unknown.into_iter().map(Piece::Unknown)).collect();
+        let mut is_due_at_once = false;
+        loop {
+            let rest = pieces.split_off(pieces.len().min(PIECES_PER_COMMIT));
+            let is_last = rest.is_empty();
+            let (context, watched) = (context.clone(), watched.clone());
+            // After all that they rest on.
+            let states = if is_last { std::mem::take(&mut states) } else { Vec::new() };
+            let change = move |outbox: &Outbox<'_>| {
+                let (mut warnings, mut is_due_at_once, mut touched) = (Vec::new(), false, Touched::default());
+                for piece in &pieces {
+                    match piece {
+                        Piece::Payment(seq, affected) => {
+                            let (advance, of_payment) = advance::payment(outbox, &context, *seq, affected)?;
+                            warnings.extend(of_payment);
+                            is_due_at_once |= advance.next_due_at.is_some_and(|due| due <= looked_at);
+                        }
+                        Piece::Change(txid, moved) => warnings.extend(coins::make(outbox, txid, moved)?),
+                        Piece::Move(txid, moved) => warnings.extend(coins::take(outbox, txid, moved, &mut touched)?),
+                        Piece::Unknown(txid) => coins::take_unknown(outbox, txid, &mut touched)?,
+                    }
+                }
+                warnings.extend(coins::settle(outbox, touched, is_last && settles, tip_height)?);
+                if is_last {
+                    if from_start {
+                        outbox.tx.forget_script_states()?;
+                    }
+                    outbox.tx.save_script_states(&states)?;
+                    place.map_or(Ok(()), |place| outbox.tx.save_round_place(place))?;
+                    outbox.tx.save_watched_chain(&watched)?;
+                    restored::note(outbox.tx, &scanned)?;
+                }
+                Ok::<_, WatchError>((warnings, is_due_at_once))
+            };
+            let (warnings, some_are_due) = outbox::commit(self.gateway, Some(tip_height), change).await?;
+            self.warn(warnings);
+            is_due_at_once |= some_are_due;
+            if is_last {
+                self.progress.stored_looked_at = Some(watched_at);
+                restored::follow(self.gateway)?;
+                self.progress.owes_settling = (is_new_tip || self.progress.owes_settling) && !settles;
+                return Ok(is_due_at_once);
+            }
+            pieces = rest;
+        }
+    }
+}

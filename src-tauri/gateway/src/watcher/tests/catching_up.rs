@@ -1,0 +1,114 @@
+//! More than one answer holds: parts are stored as they come.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bitcoin::{FeeRate, Transaction};
+use tillgate_domain::payment::PaymentState::{Expired, New, Unconfirmed};
+
+use super::watched;
+use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View};
+use crate::gateway::NotWatched;
+use crate::payments::{Author, CreateError, Draft, create};
+use crate::store::notify_hosts::NotifyHosts;
+use crate::testing::{HALF_AN_HOUR_MS, World};
+
+/// The sandbox's chain, of which an answer tells so many changes, cut off after some answers.
+struct Parts {
+    chain: Arc<dyn Chain>,
+    answers: Arc<AtomicU32>,
+    asked: Arc<AtomicU32>,
+}
+
+impl Chain for Parts {
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        self.chain.identity()
+    }
+
+    fn tip(&self) -> Result<Tip, ChainDown> {
+        self.chain.tip()
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        let cut_off = |left: u32| left.checked_sub(1);
+        if self.answers.fetch_update(Ordering::SeqCst, Ordering::SeqCst, cut_off).is_err() {
+            return Err(ChainDown("it was cut off".to_owned()));
+        }
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.chain.look(request)
+    }
+
+    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+        self.chain.broadcast(package)
+    }
+
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+        self.chain.fee_rate(blocks)
+    }
+
+    fn has_mempool(&self) -> bool {
+        self.chain.has_mempool()
+    }
+
+    fn sees(&self) -> Sees {
+        self.chain.sees()
+    }
+}
+
+fn in_parts(world: World) -> (World, Arc<AtomicU32>, Arc<AtomicU32>) {
+    let (answers, asked) = (Arc::new(AtomicU32::new(u32::MAX)), Arc::new(AtomicU32::new(0)));
+    let (left, counted) = (Arc::clone(&answers), Arc::clone(&asked));
+    let world = world.with_chain(|chain| Arc::new(Parts { chain, answers: left, asked: counted }));
+    (world, answers, asked)
+}
+
+async fn create_payment(world: &World) -> Result<(), CreateError> {
+    world.gateway.refresh_rates().await.unwrap();
+    let author = Author {
+        key_id: None,
+        label: "shop".to_owned(),
+        notification_url_optional: true,
+        notify_hosts: NotifyHosts::default(),
+    };
+    let draft = Draft {
+        amount: Some("10.00".into()),
+        currency: Some("USD".into()),
+        message: Some("".into()),
+        merchant_transaction_id: Some("".into()),
+        ..Draft::default()
+    };
+    create(&world.gateway, author, draft, None).await.map(|_| ())
+}
+
+#[tokio::test]
+async fn a_long_look_is_stored_part_by_part_and_goes_on_after_a_crash_where_it_was() {
+    let (world, answers, asked) = in_parts(World::new().await);
+    world.make_wallet().await;
+    let (paid, unpaid) = (world.payment().await, world.payment().await);
+    let before = watched(&world);
+    world.customer_pays(&paid, paid.payment.amount_sats);
+    // Each block is a change at least, and an answer holds 500.
+    world.sandbox().mine(1_000, true, world.now_ms()).unwrap();
+    world.sandbox().mine(1_000, true, world.now_ms()).unwrap();
+    world.advance_clock_ms(HALF_AN_HOUR_MS + 20 * 60_000);
+
+    answers.store(2, Ordering::SeqCst);
+    assert!(world.app.watcher.look().await.is_err());
+    assert_eq!(world.state(&paid), Unconfirmed, "the first part told of it");
+    assert_eq!(world.state(&unpaid), New, "time decides nothing before the last part");
+    let part = watched(&world);
+    assert_ne!(part.cursor, before.cursor);
+    assert_eq!(part.looked_at, before.looked_at, "no look has ended");
+    let status = world.gateway.last_look.status();
+    assert!(status.catching_up.is_some_and(|it| it.to_string().contains("catches up")));
+    assert!(matches!(create_payment(&world).await, Err(CreateError::NotWatched(NotWatched::Behind(_)))));
+
+    let world = world.reopen().await;
+    let (world, _, asked_again) = in_parts(world);
+    asked.store(0, Ordering::SeqCst);
+    world.look().await;
+    assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, Expired));
+    assert!(asked_again.load(Ordering::SeqCst) >= 2, "the rest, and not all of it");
+    assert_eq!(world.gateway.last_look.status().catching_up, None);
+    assert!(create_payment(&world).await.is_ok());
+}

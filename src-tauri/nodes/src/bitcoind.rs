@@ -1,0 +1,270 @@
+//! A real Bitcoin Core, started as a process of its own, that follows a sandbox's chain: it is given each block and each
+//! transaction of the mempool, and judges them by its own rules. What it refuses is a fault of the sandbox, or of this
+//! module: both are for the test to see.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bitcoin::consensus::encode::serialize_hex;
+use bitcoin::{BlockHash, Txid};
+use serde_json::{Value, json};
+use tillgate_sandbox::Sandbox;
+
+/// The node is asked again after so long while it starts or ends.
+const TRY_EVERY: Duration = Duration::from_millis(20);
+
+/// And so often: a minute and more.
+const TRIES: u32 = 3_000;
+
+/// The node takes a chain whose last block is so old for one that is still downloaded: ten years, in seconds.
+const TIP_AGE_S: u32 = 315_360_000;
+
+/// A node that runs until it is dropped.
+pub struct Bitcoind {
+    program: PathBuf,
+    folder: PathBuf,
+    rpc_port: u16,
+    /// How often it was started.
+    starts: AtomicU64,
+    process: Mutex<Child>,
+}
+
+impl Bitcoind {
+    /// The program that the environment variable `BITCOIND_EXE` names, if it names one.
+    #[must_use]
+    pub fn program() -> Option<PathBuf> {
+        std::env::var_os("BITCOIND_EXE").filter(|name| !name.is_empty()).map(PathBuf::from)
+    }
+
+    /// Starts `program` with an empty chain of regtest in `folder`.
+    ///
+    /// # Errors
+    /// When it does not start, or does not answer.
+    pub fn start(program: &Path, folder: &Path) -> io::Result<Self> {
+        let rpc_port = free_port()?;
+        let process = Mutex::new(spawn(program, folder, rpc_port)?);
+        let starts = AtomicU64::new(1);
+        let node = Self { program: program.to_owned(), folder: folder.to_owned(), rpc_port, starts, process };
+        node.answers()?;
+        Ok(node)
+    }
+
+    /// Where it is reached.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.rpc_port)
+    }
+
+    /// How often it was started: whoever is connected to it must begin anew.
+    pub(crate) fn starts(&self) -> u64 {
+        self.starts.load(Ordering::SeqCst)
+    }
+
+    pub(crate) const fn rpc_port(&self) -> u16 {
+        self.rpc_port
+    }
+
+    /// The file with its cookie.
+    #[must_use]
+    pub fn cookie_file(&self) -> PathBuf {
+        self.folder.join("regtest").join(".cookie")
+    }
+
+    /// Brings the node to the sandbox's chain, mempool and time.
+    ///
+    /// # Errors
+    /// When it does not answer, or refuses a block or a transaction that the sandbox took.
+    pub fn follow(&self, sandbox: &Sandbox, now_ms: i64) -> io::Result<()> {
+        let time = json!([now_ms.div_euclid(1_000)]);
+        let mut told = self.calls(&[("setmocktime", time.clone()), ("getblockcount", json!([]))])?;
+        let count = told.pop().and_then(|count| count.as_u64()).and_then(|count| u32::try_from(count).ok());
+        self.follow_blocks(sandbox, count.unwrap_or(0))?;
+        let wanted: Vec<Txid> = sandbox.status().map_err(io::Error::other)?.mempool;
+        let has = self.mempool()?;
+        let missing: Vec<Txid> = wanted.iter().copied().filter(|txid| !has.contains(txid)).collect();
+        // A replacement rules out what it replaces; nothing else takes a single transaction out of a node's mempool.
+        let sent = self.send(sandbox, &missing);
+        if has.len() + missing.len() == wanted.len()
+            || (sent.is_ok() && self.mempool()? == wanted.iter().copied().collect())
+        {
+            return sent;
+        }
+        self.restart()?;
+        self.call("setmocktime", &time)?;
+        self.send(sandbox, &wanted)
+    }
+
+    /// Ends the node and starts it again; it keeps its chain and loses its mempool.
+    ///
+    /// # Errors
+    /// When it does not end, or does not start.
+    pub fn restart(&self) -> io::Result<()> {
+        let mut process = self.lock();
+        end(&mut process)?;
+        *process = spawn(&self.program, &self.folder, self.rpc_port)?;
+        drop(process);
+        self.starts.fetch_add(1, Ordering::SeqCst);
+        self.answers()
+    }
+
+    /// Puts one call to the node and answers its result.
+    ///
+    /// # Errors
+    /// When it cannot be reached, or refuses.
+    pub fn call(&self, method: &str, params: &Value) -> io::Result<Value> {
+        Ok(self.calls(&[(method, params.clone())])?.pop().unwrap_or_default())
+    }
+
+    /// Puts calls to the node in one request, because each costs a round of its HTTP server, and answers their results.
+    ///
+    /// # Errors
+    /// When it cannot be reached, or refuses one of them: the first is told.
+    pub fn calls(&self, calls: &[(&str, Value)]) -> io::Result<Vec<Value>> {
+        let batch = calls.iter().zip(0u32..);
+        let batch = batch.map(|((method, params), id)| json!({"id": id, "method": method, "params": params}));
+        let body = Value::Array(batch.collect()).to_string();
+        let cookie = std::fs::read_to_string(self.cookie_file())?;
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.rpc_port))?;
+        let head = format!(
+            "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            STANDARD.encode(cookie.trim()),
+            body.len()
+        );
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(body.as_bytes())?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        let start = answer.windows(4).position(|four| four == b"\r\n\r\n").map_or(answer.len(), |at| at + 4);
+        let replies: Vec<Value> = serde_json::from_slice(answer.get(start..).unwrap_or_default())?;
+        let results = calls.iter().zip(replies).map(|((method, _), mut reply)| match reply["error"].take() {
+            Value::Null => Ok(reply["result"].take()),
+            error => Err(io::Error::other(format!("{method}: {error}"))),
+        });
+        results.collect()
+    }
+
+    fn follow_blocks(&self, sandbox: &Sandbox, count: u32) -> io::Result<()> {
+        let tip = sandbox.tip().map_err(io::Error::other)?;
+        let mut common = count.min(tip.height);
+        while common > 0 && self.hash_at(common)? != block(sandbox, common)?.block_hash() {
+            common -= 1;
+        }
+        let missing = (common + 1..=tip.height).map(|height| {
+            let block = block(sandbox, height)?;
+            Ok(("submitblock", json!([serialize_hex(&block)])))
+        });
+        let missing = missing.collect::<io::Result<Vec<_>>>()?;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        for (verdict, height) in self.calls(&missing)?.into_iter().zip(common + 1..) {
+            // On a branch that has not more work yet it is not judged at once.
+            if !matches!(verdict.as_str(), None | Some("inconclusive" | "duplicate" | "duplicate-inconclusive")) {
+                return Err(io::Error::other(format!("the node refuses block {height}: {verdict}")));
+            }
+        }
+        if self.hash_at(tip.height)? == tip.hash {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!("the node does not go over to block {}", tip.height)))
+        }
+    }
+
+    fn hash_at(&self, height: u32) -> io::Result<BlockHash> {
+        Ok(serde_json::from_value(self.call("getblockhash", &json!([height]))?)?)
+    }
+
+    fn mempool(&self) -> io::Result<HashSet<Txid>> {
+        Ok(serde_json::from_value(self.call("getrawmempool", &json!([]))?)?)
+    }
+
+    /// Sends transactions of the sandbox's mempool, parents before children.
+    fn send(&self, sandbox: &Sandbox, txids: &[Txid]) -> io::Result<()> {
+        let calls = txids.iter().map(|txid| {
+            let view = sandbox.transaction(*txid).map_err(io::Error::other)?;
+            let view = view.ok_or_else(|| io::Error::other(format!("the sandbox does not know {txid}")))?;
+            // Without a bound on the fee: the customer may pay what it likes.
+            Ok(("sendrawtransaction", json!([serialize_hex(&view.tx), 0])))
+        });
+        let calls = calls.collect::<io::Result<Vec<_>>>()?;
+        if calls.is_empty() { Ok(()) } else { self.calls(&calls).map(|_| ()) }
+    }
+
+    /// Waits until the node answers.
+    fn answers(&self) -> io::Result<()> {
+        let mut answer = Ok(Value::Null);
+        for _ in 0..TRIES {
+            answer = self.call("getblockcount", &json!([]));
+            if answer.is_ok() {
+                break;
+            }
+            // Another program may have taken its port for a moment.
+            let mut process = self.lock();
+            if process.try_wait()?.is_some() {
+                *process = spawn(&self.program, &self.folder, self.rpc_port)?;
+            }
+            drop(process);
+            std::thread::sleep(TRY_EVERY);
+        }
+        answer.map(|_| ())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Child> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Bitcoind {
+    fn drop(&mut self) {
+        let mut process = self.lock();
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+}
+
+fn block(sandbox: &Sandbox, height: u32) -> io::Result<bitcoin::Block> {
+    let block = sandbox.block(height).map_err(io::Error::other)?;
+    block.ok_or_else(|| io::Error::other(format!("the sandbox has no block {height}")))
+}
+
+/// Nobody else listens there now; another program may take it before the node does, which then says so.
+pub(crate) fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+fn spawn(program: &Path, folder: &Path, rpc_port: u16) -> io::Result<Child> {
+    let options: HashMap<&str, String> = HashMap::from([
+        ("datadir", folder.display().to_string()),
+        ("rpcport", rpc_port.to_string()),
+        ("maxtipage", TIP_AGE_S.to_string()),
+        ("persistmempool", "0".to_owned()),
+        ("acceptnonstdtxn", "0".to_owned()),
+        ("listen", "0".to_owned()),
+        ("dbcache", "8".to_owned()),
+        ("rest", "1".to_owned()),
+    ]);
+    let options = options.into_iter().map(|(name, value)| format!("-{name}={value}"));
+    let output = Stdio::null;
+    Command::new(program).arg("-regtest").args(options).stdin(output()).stdout(output()).stderr(output()).spawn()
+}
+
+/// Ends a node as its owner would, so that it writes what it holds.
+fn end(process: &mut Child) -> io::Result<()> {
+    let pid = process.id().to_string();
+    Command::new("kill").arg(&pid).status()?;
+    for _ in 0..TRIES {
+        if process.try_wait()?.is_some() {
+            return Ok(());
+        }
+        std::thread::sleep(TRY_EVERY);
+    }
+    Err(io::Error::other("the node does not end"))
+}

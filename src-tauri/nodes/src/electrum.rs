@@ -1,0 +1,157 @@
+//! The Electrum protocol over a sandbox's chain and mempool: lines of JSON-RPC over TCP or TLS, subscriptions with
+//! notifications, batches, the versions 1.4 to 1.6.
+//!
+//! Written by the protocol's own description (spesmilo/electrum-protocol, docs/, of 2026-03).
+
+mod calls;
+mod connection;
+mod fault;
+mod index;
+mod tls;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tillgate_sandbox::Sandbox;
+
+use crate::Clock;
+use crate::listener::Listener;
+use connection::Connection;
+pub use fault::ElectrumFault;
+use index::Index;
+use tls::Tls;
+
+/// A server that runs until it is dropped.
+pub struct ElectrumNode {
+    shared: Arc<Shared>,
+    listener: Listener,
+    is_secure: bool,
+}
+
+/// What all connections of a server share.
+struct Shared {
+    clock: Clock,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    sandbox: Arc<Sandbox>,
+    index: Index,
+    fault: Option<ElectrumFault>,
+    /// The newest version that is spoken.
+    newest: &'static str,
+    asked: BTreeMap<String, u64>,
+    /// Bytes that were sent, and those that came.
+    sent: u64,
+    came: u64,
+    connections: u64,
+}
+
+impl ElectrumNode {
+    /// Shows the chain of `sandbox` over TCP; what is broadcast enters its mempool at `clock`'s time.
+    ///
+    /// # Errors
+    /// When there is no port.
+    pub fn start(sandbox: Arc<Sandbox>, clock: Clock) -> io::Result<Self> {
+        Self::listen(sandbox, clock, None)
+    }
+
+    /// The same over TLS, with a certificate that it makes for itself.
+    ///
+    /// # Errors
+    /// When there is no port, or no certificate can be made.
+    pub fn start_tls(sandbox: Arc<Sandbox>, clock: Clock) -> io::Result<Self> {
+        Self::listen(sandbox, clock, Some(Tls::new()?))
+    }
+
+    fn listen(sandbox: Arc<Sandbox>, clock: Clock, tls: Option<Tls>) -> io::Result<Self> {
+        let inner = Inner {
+            sandbox,
+            index: Index::default(),
+            fault: None,
+            newest: "1.6",
+            asked: BTreeMap::new(),
+            sent: 0,
+            came: 0,
+            connections: 0,
+        };
+        let shared = Arc::new(Shared { clock, inner: Mutex::new(inner) });
+        let (serving, is_secure) = (Arc::clone(&shared), tls.is_some());
+        let listener = Listener::start(move |stream, stop| {
+            let opened = match &tls {
+                Some(tls) => Connection::open(&serving, stream, Some(tls)),
+                None => Connection::open(&serving, stream, None),
+            };
+            if let Ok(connection) = opened {
+                connection.serve(stop);
+            }
+        })?;
+        Ok(Self { shared, listener, is_secure })
+    }
+
+    /// Where it is reached.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.is_secure { "ssl" } else { "tcp" };
+        format!("{scheme}://{}", self.listener.address())
+    }
+
+    /// Misbehaves in this way until told otherwise; `None` is well-behaved.
+    pub fn misbehave(&self, fault: impl Into<Option<ElectrumFault>>) {
+        self.shared.lock().fault = fault.into();
+    }
+
+    /// Speaks no newer version than this from now on.
+    pub fn speak(&self, newest: &'static str) {
+        self.shared.lock().newest = newest;
+    }
+
+    /// Shows the chain of this sandbox from now on.
+    pub fn show(&self, sandbox: Arc<Sandbox>) {
+        let mut inner = self.shared.lock();
+        inner.sandbox = sandbox;
+        inner.index = Index::default();
+    }
+
+    /// How often a call was asked since the start.
+    #[must_use]
+    pub fn asked(&self, method: &str) -> u64 {
+        self.shared.lock().asked.get(method).copied().unwrap_or(0)
+    }
+
+    /// Calls since the start.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.shared.lock().asked.values().fold(0, |sum: u64, count| sum.saturating_add(*count))
+    }
+
+    /// Bytes that were sent and bytes that came since the start.
+    #[must_use]
+    pub fn bytes(&self) -> (u64, u64) {
+        let inner = self.shared.lock();
+        (inner.sent, inner.came)
+    }
+
+    /// Connections since the start.
+    #[must_use]
+    pub fn connections(&self) -> u64 {
+        self.shared.lock().connections
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// Takes over what changed, unless it is told to stand still.
+    fn refresh(&mut self) {
+        if self.fault != Some(ElectrumFault::StandsStill) {
+            // What cannot be read now is read the next time.
+            let _ = self.index.refresh(&self.sandbox);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The calls, as an Electrum server answers them: the protocol's versions 1.4 to 1.6, errors in ElectrumX's words.
+
+use bitcoin::consensus::encode::{deserialize_hex, serialize_hex};
+use bitcoin::hashes::Hash as _;
+use bitcoin::{Amount, Block, BlockHash, Network, Target, Transaction, Txid};
+use serde_json::{Value, json};
+use tillgate_sandbox::{BroadcastRefusal, Sandbox, SandboxError, TxPosition};
+
+use super::fault::ElectrumFault;
+use super::index::{Entry, Index, merkle_branch, status};
+
+/// The versions that it can speak.
+pub(super) const VERSIONS: [&str; 3] = ["1.4", "1.4.2", "1.6"];
+
+/// Headers in one answer at most.
+const HEADERS_MAX: u64 = 2_016;
+
+/// What a server shows, and how it is bent.
+pub(super) struct Shown<'a> {
+    pub sandbox: &'a Sandbox,
+    pub index: &'a Index,
+    pub fault: Option<&'a ElectrumFault>,
+    /// The version that was agreed on.
+    pub version: &'a str,
+    pub now_ms: i64,
+}
+
+/// Why a call failed.
+pub(super) struct Refusal {
+    pub code: i32,
+    pub message: String,
+}
+
+pub(super) type Answer = Result<Value, Refusal>;
+
+impl Refusal {
+    pub(super) fn new(code: i32, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+impl From<SandboxError> for Refusal {
+    fn from(error: SandboxError) -> Self {
+        Self::new(-32_603, error.to_string())
+    }
+}
+
+impl Shown<'_> {
+    /// The height above which nothing is shown, where there is one.
+    fn top(&self) -> Option<u32> {
+        match self.fault {
+            Some(ElectrumFault::OlderTip(top)) => Some(*top),
+            _ => None,
+        }
+    }
+
+    fn height(&self) -> u32 {
+        self.top().map_or(self.index.height, |top| top.min(self.index.height))
+    }
+
+    fn block(&self, height: u32) -> Result<Block, Refusal> {
+        let none = || Refusal::new(1, format!("height {height} out of range"));
+        if height > self.height() {
+            return Err(none());
+        }
+        let mut block = self.sandbox.block(height)?.ok_or_else(none)?;
+        match self.fault {
+            Some(ElectrumFault::OtherNetwork(network)) if height == 0 => {
+                block = bitcoin::constants::genesis_block(network);
+            }
+            Some(ElectrumFault::NoProofOfWork) if height == self.height() => {
+                while has_work(&block) {
+                    block.header.nonce = block.header.nonce.wrapping_add(1);
+                }
+            }
+            Some(ElectrumFault::BrokenLink) if height == self.height() => {
+                block.header.prev_blockhash = BlockHash::from_byte_array([7; 32]);
+                while !has_work(&block) {
+                    block.header.nonce = block.header.nonce.wrapping_add(1);
+                }
+            }
+            _ => {}
+        }
+        Ok(block)
+    }
+
+    /// The best block's header, as it is told to whoever subscribed.
+    pub(super) fn tip(&self) -> Answer {
+        let height = self.height();
+        Ok(json!({ "height": height, "hex": serialize_hex(&self.block(height)?.header) }))
+    }
+
+    /// A script's history as it is told, `Err` where there is too much of it.
+    fn history(&self, hash: &str) -> Result<Vec<Entry>, Refusal> {
+        let mut history = self.index.history(hash, self.top());
+        match self.fault {
+            Some(ElectrumFault::RefusesPopular(max)) if history.len() > *max => {
+                return Err(Refusal::new(1, "history too large"));
+            }
+            Some(ElectrumFault::ForgedConfirmations) => {
+                for entry in history.iter_mut().filter(|entry| entry.height <= 0) {
+                    entry.height = i64::from(self.height());
+                    entry.fee_sats = None;
+                }
+            }
+            _ => {}
+        }
+        Ok(history)
+    }
+
+    /// A script's status.
+    pub(super) fn status(&self, hash: &str) -> Answer {
+        Ok(json!(status(&self.history(hash)?)))
+    }
+}
+
+/// Answers one call that needs nothing of the connection.
+pub(super) fn answer(method: &str, params: &[Value], shown: &Shown<'_>) -> Answer {
+    match method {
+        "server.ping" => Ok(Value::Null),
+        "server.features" => features(shown),
+        "blockchain.block.header" => Ok(json!(serialize_hex(&shown.block(height(params, 0)?)?.header))),
+        "blockchain.block.headers" => headers(shown, params),
+        "blockchain.scripthash.get_history" => get_history(shown, params, false),
+        "blockchain.scripthash.get_mempool" => get_history(shown, params, true),
+        "blockchain.transaction.get" => transaction(shown, params),
+        "blockchain.transaction.get_merkle" => merkle(shown, params),
+        "blockchain.transaction.id_from_pos" => id_from_pos(shown, params),
+        "blockchain.transaction.broadcast" => broadcast(shown, params),
+        "blockchain.transaction.broadcast_package" if shown.version == "1.6" => broadcast_package(shown, params),
+        "blockchain.estimatefee" => estimate(shown),
+        "blockchain.relayfee" if shown.version != "1.6" => number("0.00001000"),
+        "mempool.get_info" if shown.version == "1.6" => Ok(json!({
+            "mempoolminfee": number("0.00001000")?,
+            "minrelaytxfee": number("0.00001000")?,
+            "incrementalrelayfee": number("0.00001000")?,
+        })),
+        _ => Err(Refusal::new(-32_601, format!("unknown method \"{method}\""))),
+    }
+}
+
+pub(super) fn at(params: &[Value], index: usize) -> &Value {
+    params.get(index).unwrap_or(&Value::Null)
+}
+
+/// The script hash that a call names.
+pub(super) fn script_hash(params: &[Value]) -> Result<&str, Refusal> {
+    let hash = at(params, 0).as_str().filter(|text| text.len() == 64 && hex::decode(text).is_ok());
+    hash.ok_or_else(|| Refusal::new(1, "that is no valid script hash"))
+}
+
+fn height(params: &[Value], index: usize) -> Result<u32, Refusal> {
+    let height = at(params, index).as_u64().and_then(|height| u32::try_from(height).ok());
+    height.ok_or_else(|| Refusal::new(1, "that should be a non-negative integer"))
+}
+
+fn txid(params: &[Value]) -> Result<Txid, Refusal> {
+    let txid = at(params, 0).as_str().and_then(|text| text.parse().ok());
+    txid.ok_or_else(|| Refusal::new(1, "that should be a transaction hash"))
+}
+
+fn number(text: &str) -> Answer {
+    serde_json::from_str(text).map_err(|error| Refusal::new(-32_603, error.to_string()))
+}
+
+fn has_work(block: &Block) -> bool {
+    block.header.validate_pow(Target::MAX_ATTAINABLE_REGTEST).is_ok()
+}
+
+fn features(shown: &Shown<'_>) -> Answer {
+    let network = match shown.fault {
+        Some(ElectrumFault::OtherNetwork(network)) => *network,
+        _ => Network::Regtest,
+    };
+    Ok(json!({
+        "genesis_hash": bitcoin::constants::genesis_block(network).block_hash(),
+        "hosts": {},
+        "protocol_max": VERSIONS.last(),
+        "protocol_min": VERSIONS.first(),
+        "pruning": null,
+        "server_version": "TillgateTest 1.0",
+        "hash_function": "sha256",
+    }))
+}
+
+fn headers(shown: &Shown<'_>, params: &[Value]) -> Answer {
+    let start = height(params, 0)?;
+    let count = at(params, 1).as_u64().ok_or_else(|| Refusal::new(1, "that should be a non-negative integer"))?;
+    let count = u32::try_from(count.min(HEADERS_MAX)).unwrap_or(0);
+    let end = start.saturating_add(count).min(shown.height().saturating_add(1));
+    let headers = (start..end).map(|height| Ok(serialize_hex(&shown.block(height)?.header)));
+    let headers: Vec<String> = headers.collect::<Result<_, Refusal>>()?;
+    let mut told = json!({ "count": headers.len(), "max": HEADERS_MAX });
+    if let Some(fields) = told.as_object_mut() {
+        match shown.version {
+            "1.6" => fields.insert("headers".to_owned(), json!(headers)),
+            _ => fields.insert("hex".to_owned(), json!(headers.concat())),
+        };
+    }
+    Ok(told)
+}
+
+fn get_history(shown: &Shown<'_>, params: &[Value], waiting_only: bool) -> Answer {
+    let mut history = shown.history(script_hash(params)?)?;
+    if shown.fault == Some(&ElectrumFault::MissingHistory) {
+        history.clear();
+    }
+    history.retain(|entry| !waiting_only || entry.height <= 0);
+    let told = history.iter().map(|entry| match entry.fee_sats {
+        Some(fee) => json!({ "tx_hash": entry.txid, "height": entry.height, "fee": fee }),
+        None => json!({ "tx_hash": entry.txid, "height": entry.height }),
+    });
+    Ok(Value::Array(told.collect()))
+}
+
+fn transaction(shown: &Shown<'_>, params: &[Value]) -> Answer {
+    let found = shown.index.transaction(&txid(params)?, shown.top());
+    let (tx, _) = found.ok_or_else(|| {
+        Refusal::new(
+            2,
+            "daemon error: DaemonError({'code': -5, 'message': 'No such mempool or blockchain transaction. Use gettransaction for wallet transactions.'})",
+        )
+    })?;
+    let mut tx = tx.clone();
+    if let Some(ElectrumFault::ForgedTransactions) = shown.fault {
+        for output in &mut tx.output {
+            output.value = output.value.checked_add(Amount::from_sat(1_000_000)).unwrap_or(output.value);
+        }
+    }
+    Ok(json!(serialize_hex(&tx)))
+}
+
+fn txids(block: &Block) -> Vec<Txid> {
+    block.txdata.iter().map(Transaction::compute_txid).collect()
+}
+
+fn merkle(shown: &Shown<'_>, params: &[Value]) -> Answer {
+    let (txid, height) = (txid(params)?, height(params, 1)?);
+    let txids = txids(&shown.block(height)?);
+    let place = txids.iter().position(|found| *found == txid);
+    if place.is_none() && shown.fault == Some(&ElectrumFault::ForgedConfirmations) {
+        // It knows the block's own hashes, and hopes that nobody reckons.
+        return Ok(json!({ "block_height": height, "merkle": merkle_branch(&txids, 0), "pos": 0 }));
+    }
+    let place = place.ok_or_else(|| Refusal::new(1, format!("tx {txid} not in block at height {height}")))?;
+    let mut branch = merkle_branch(&txids, place);
+    if shown.fault == Some(&ElectrumFault::ForgedMerkle) {
+        branch.push(Txid::from_byte_array([9; 32]).to_string());
+    }
+    Ok(json!({ "block_height": height, "merkle": branch, "pos": place }))
+}
+
+fn id_from_pos(shown: &Shown<'_>, params: &[Value]) -> Answer {
+    let txids = txids(&shown.block(height(params, 0)?)?);
+    let place = usize::try_from(height(params, 1)?).unwrap_or(usize::MAX);
+    let txid = txids.get(place).ok_or_else(|| Refusal::new(1, "no tx at that position"))?;
+    if at(params, 2).as_bool() == Some(true) {
+        return Ok(json!({ "tx_hash": txid, "merkle": merkle_branch(&txids, place) }));
+    }
+    Ok(json!(txid))
+}
+
+fn broadcast(shown: &Shown<'_>, params: &[Value]) -> Answer {
+    let tx = at(params, 0).as_str().and_then(|hex| deserialize_hex::<Transaction>(hex).ok());
+    let tx = tx.ok_or_else(|| rejected("TX decode failed. Make sure the tx has at least one input."))?;
+    let txid = tx.compute_txid();
+    if let Some((_, TxPosition::Block { .. })) = shown.index.transaction(&txid, None) {
+        return Err(rejected("Transaction outputs already in utxo set"));
+    }
+    match shown.sandbox.broadcast(&tx, shown.now_ms) {
+        Ok(_) => Ok(json!(txid)),
+        Err(BroadcastRefusal::Unanswered) => Err(unanswered()),
+        Err(refusal) => Err(rejected(&words(&refusal))),
+    }
+}
+
+fn broadcast_package(shown: &Shown<'_>, params: &[Value]) -> Answer {
+    let none = Vec::new();
+    let raw = at(params, 0).as_array().unwrap_or(&none).iter();
+    let package: Option<Vec<Transaction>> =
+        raw.map(|raw| raw.as_str().and_then(|hex| deserialize_hex(hex).ok())).collect();
+    let package = package.ok_or_else(|| Refusal::new(1, "TX decode failed"))?;
+    let last = package.last().map(Transaction::compute_txid);
+    match shown.sandbox.broadcast_package(&package, shown.now_ms) {
+        Ok(_) => Ok(json!({ "success": true })),
+        Err(BroadcastRefusal::Unanswered) => Err(unanswered()),
+        Err(refusal) => Ok(json!({ "success": false, "errors": [{ "txid": last, "error": words(&refusal) }] })),
+    }
+}
+
+fn rejected(why: &str) -> Refusal {
+    Refusal::new(1, format!("the transaction was rejected by network rules.\n\n{why}\n"))
+}
+
+/// No code of the protocol's: the sandbox took a broadcast and was told to be silent about it.
+pub(super) const UNANSWERED: i32 = i32::MAX;
+
+fn unanswered() -> Refusal {
+    Refusal::new(UNANSWERED, "unanswered")
+}
+
+fn words(refusal: &BroadcastRefusal) -> String {
+    match refusal {
+        BroadcastRefusal::MissingInputs(_) | BroadcastRefusal::InputSpent { .. } => {
+            "bad-txns-inputs-missingorspent".to_owned()
+        }
+        BroadcastRefusal::ImmatureCoinbase { .. } => "bad-txns-premature-spend-of-coinbase".to_owned(),
+        BroadcastRefusal::ReplacementFeeTooLow { .. } => {
+            "insufficient fee, rejecting replacement, less fees than conflicting txs".to_owned()
+        }
+        BroadcastRefusal::Conflict(_) => "bad-txns-spends-conflicting-tx".to_owned(),
+        BroadcastRefusal::Policy(why) => format!("min relay fee not met, {why}"),
+        BroadcastRefusal::Locked(_) => "non-final".to_owned(),
+        BroadcastRefusal::ScriptInvalid { .. } => "mempool-script-verify-flag-failed".to_owned(),
+        BroadcastRefusal::Invalid(why) | BroadcastRefusal::Refused(why) => why.to_string(),
+        BroadcastRefusal::Unanswered | BroadcastRefusal::Storage(_) => refusal.to_string(),
+    }
+}
+
+fn estimate(shown: &Shown<'_>) -> Answer {
+    let sats = shown.sandbox.faults()?.fee_estimate_sat_vb().saturating_mul(1_000);
+    if sats == 0 {
+        return Ok(json!(-1));
+    }
+    number(&format!("{}.{:08}", sats / 100_000_000, sats % 100_000_000))
+}

@@ -1,0 +1,264 @@
+//! One connection: its lines, its subscriptions, what it is notified of.
+
+use std::collections::HashMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::calls::{self, Answer, Refusal, Shown};
+use super::fault::ElectrumFault;
+use super::tls::Tls;
+use super::{Inner, Shared};
+use crate::listener::Stop;
+
+/// How long it waits for a line before it looks whether there is something to notify of.
+const LOOKS_EVERY: Duration = Duration::from_millis(5);
+
+/// Bytes of a client's line at most.
+const LINE_MAX: usize = 16 * 1_024 * 1_024;
+
+/// A stream of bytes, secure or not.
+trait Bytes: Read + Write {}
+impl<T: Read + Write> Bytes for T {}
+
+/// One connection.
+pub(super) struct Connection {
+    shared: Arc<Shared>,
+    stream: Box<dyn Bytes>,
+    buffer: Vec<u8>,
+    /// The version that was agreed on.
+    version: Option<&'static str>,
+    /// Each script hash with the status that was last told.
+    scripts: HashMap<String, Value>,
+    /// The best block that was last told, where somebody wants to know.
+    tip: Option<Value>,
+    /// How many of the index's touched script hashes were looked at.
+    seen: usize,
+    calls: u64,
+}
+
+impl Connection {
+    pub(super) fn open(shared: &Arc<Shared>, stream: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
+        stream.set_read_timeout(Some(LOOKS_EVERY))?;
+        let stream: Box<dyn Bytes> = match tls {
+            Some(tls) => Box::new(tls.accept(stream)?),
+            None => Box::new(stream),
+        };
+        let mut inner = shared.lock();
+        inner.connections = inner.connections.saturating_add(1);
+        drop(inner);
+        Ok(Self {
+            shared: Arc::clone(shared),
+            stream,
+            buffer: Vec::new(),
+            version: None,
+            scripts: HashMap::new(),
+            tip: None,
+            seen: 0,
+            calls: 0,
+        })
+    }
+
+    /// Serves it to its end.
+    pub(super) fn serve(mut self, stop: &Stop) {
+        let mut chunk = vec![0; 64 * 1_024];
+        loop {
+            while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
+                let rest = self.buffer.split_off(end.saturating_add(1));
+                let line = std::mem::replace(&mut self.buffer, rest);
+                if self.take(&line, stop).is_none() {
+                    return;
+                }
+            }
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return,
+                Ok(count) => {
+                    self.buffer.extend_from_slice(chunk.get(..count).unwrap_or_default());
+                    let mut inner = self.shared.lock();
+                    inner.came = inner.came.saturating_add(u64::try_from(count).unwrap_or(0));
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    if stop.within(Duration::ZERO) || self.notify(stop).is_none() {
+                        return;
+                    }
+                }
+                Err(_) => return,
+            }
+            if self.buffer.len() > LINE_MAX {
+                return;
+            }
+        }
+    }
+
+    /// Answers one line; `None` ends the connection.
+    fn take(&mut self, line: &[u8], stop: &Stop) -> Option<()> {
+        let fault = self.shared.lock().fault.clone();
+        match fault {
+            Some(ElectrumFault::Silent) => return Some(()),
+            Some(ElectrumFault::Closed) => return None,
+            Some(ElectrumFault::Slow(wait)) if stop.within(wait) => return None,
+            Some(ElectrumFault::EndlessLine) => {
+                while !stop.within(Duration::ZERO) {
+                    self.write(&[b' '; 64 * 1_024])?;
+                }
+                return None;
+            }
+            Some(ElectrumFault::Flood) => {
+                let note = json!({ "jsonrpc": "2.0", "method": "blockchain.scripthash.subscribe", "params": ["00".repeat(32), "11".repeat(32)] });
+                let notes = format!("{note}\n").repeat(1_000);
+                while !stop.within(Duration::ZERO) {
+                    self.write(notes.as_bytes())?;
+                }
+                return None;
+            }
+            Some(ElectrumFault::NotJson) => return self.write(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+            _ => {}
+        }
+        self.notify(stop)?;
+        let request: Value = serde_json::from_slice(line).ok()?;
+        let answer = match &request {
+            Value::Array(batch) => {
+                let answers: Option<Vec<Value>> = batch.iter().map(|one| self.reply(one)).collect();
+                Value::Array(answers?)
+            }
+            one => self.reply(one)?,
+        };
+        let line = format!("{answer}\n").into_bytes();
+        if fault == Some(ElectrumFault::CutOff) {
+            self.write(line.get(..line.len() / 2).unwrap_or_default())?;
+            return None;
+        }
+        self.write(&line)?;
+        match fault {
+            Some(ElectrumFault::HangsUpAfter(calls)) if self.calls >= calls => None,
+            _ => Some(()),
+        }
+    }
+
+    /// The reply to one call; `None` where there is none and the connection ends.
+    fn reply(&mut self, request: &Value) -> Option<Value> {
+        self.calls = self.calls.saturating_add(1);
+        let method = request["method"].as_str().unwrap_or_default();
+        let none = Vec::new();
+        let params = request["params"].as_array().unwrap_or(&none);
+        let shared = Arc::clone(&self.shared);
+        let mut inner = shared.lock();
+        let asked = inner.asked.entry(method.to_owned()).or_default();
+        *asked = asked.saturating_add(1);
+        let id = match inner.fault {
+            Some(ElectrumFault::WrongIds) => json!(4_000_000),
+            _ => request["id"].clone(),
+        };
+        let outcome = match inner.fault {
+            Some(ElectrumFault::WrongTypes) if method != "server.version" => Ok(json!({ "surprise": [1, null, "x"] })),
+            Some(ElectrumFault::RefusesAll) => Err(Refusal::new(-32_603, "internal error: try another server")),
+            _ => self.call(method, params, &inner, (shared.clock)()),
+        };
+        match outcome {
+            Ok(result) => Some(json!({ "jsonrpc": "2.0", "result": result, "id": id })),
+            Err(Refusal { code: calls::UNANSWERED, .. }) => None,
+            Err(Refusal { code, message }) => {
+                Some(json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message }, "id": id }))
+            }
+        }
+    }
+
+    fn call(&mut self, method: &str, params: &[Value], inner: &Inner, now_ms: i64) -> Answer {
+        if method == "server.version" {
+            return self.agree(params, inner);
+        }
+        let version = self.version.ok_or_else(|| Refusal::new(1, "server.version must be sent first"))?;
+        let shown = shown(inner, version, now_ms);
+        match method {
+            "blockchain.headers.subscribe" => {
+                let tip = shown.tip()?;
+                self.tip = Some(tip.clone());
+                Ok(tip)
+            }
+            "blockchain.scripthash.subscribe" => {
+                let hash = calls::script_hash(params)?;
+                let status = shown.status(hash)?;
+                self.scripts.insert(hash.to_owned(), status.clone());
+                Ok(status)
+            }
+            "blockchain.scripthash.unsubscribe" if version != "1.4" => {
+                Ok(json!(self.scripts.remove(calls::script_hash(params)?).is_some()))
+            }
+            _ => calls::answer(method, params, &shown),
+        }
+    }
+
+    /// The newest version that both speak.
+    fn agree(&mut self, params: &[Value], inner: &Inner) -> Answer {
+        if self.version.is_some() {
+            return Err(Refusal::new(1, "server.version already sent"));
+        }
+        let (oldest, newest) = match calls::at(params, 1) {
+            Value::Array(range) => (calls::at(range, 0), calls::at(range, 1)),
+            one => (one, one),
+        };
+        let (oldest, newest) = (oldest.as_str().unwrap_or("1.4"), newest.as_str().unwrap_or("1.4"));
+        let spoken: &[&'static str] = match inner.fault {
+            Some(ElectrumFault::OldProtocol) => &["1.2"],
+            _ => &calls::VERSIONS,
+        };
+        // One digit each: the order of texts is that of versions.
+        let fits = |version: &&&'static str| (oldest..=newest).contains(*version) && **version <= inner.newest;
+        let agreed = spoken.iter().rfind(fits);
+        let agreed = agreed.ok_or_else(|| Refusal::new(1, format!("unsupported protocol version: {newest}")))?;
+        self.version = Some(agreed);
+        Ok(json!(["TillgateTest 1.0", agreed]))
+    }
+
+    /// Sends what changed of what somebody subscribed to.
+    fn notify(&mut self, stop: &Stop) -> Option<()> {
+        let shared = Arc::clone(&self.shared);
+        let mut inner = shared.lock();
+        inner.refresh();
+        if stop.within(Duration::ZERO) {
+            return None;
+        }
+        if inner.fault == Some(ElectrumFault::NoNotifications) {
+            return Some(());
+        }
+        let Some(version) = self.version else { return Some(()) };
+        let shown = shown(&inner, version, (shared.clock)());
+        let mut lines = String::new();
+        if let Some(told) = &mut self.tip
+            && let Ok(tip) = shown.tip()
+            && *told != tip
+        {
+            let note = json!({ "jsonrpc": "2.0", "method": "blockchain.headers.subscribe", "params": [tip] });
+            lines.push_str(&format!("{note}\n"));
+            *told = tip;
+        }
+        let touched = inner.index.touched.get(self.seen..).unwrap_or(&inner.index.touched);
+        for hash in touched {
+            let Some(told) = self.scripts.get_mut(hash) else { continue };
+            let Ok(status) = shown.status(hash) else { continue };
+            if *told != status {
+                let params = json!([hash, status]);
+                let note = json!({ "jsonrpc": "2.0", "method": "blockchain.scripthash.subscribe", "params": params });
+                lines.push_str(&format!("{note}\n"));
+                *told = status;
+            }
+        }
+        self.seen = inner.index.touched.len();
+        drop(inner);
+        if lines.is_empty() { Some(()) } else { self.write(lines.as_bytes()) }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Option<()> {
+        self.stream.write_all(bytes).and_then(|()| self.stream.flush()).ok()?;
+        let mut inner = self.shared.lock();
+        inner.sent = inner.sent.saturating_add(u64::try_from(bytes.len()).unwrap_or(0));
+        Some(())
+    }
+}
+
+fn shown<'a>(inner: &'a Inner, version: &'a str, now_ms: i64) -> Shown<'a> {
+    Shown { sandbox: &inner.sandbox, index: &inner.index, fault: inner.fault.as_ref(), version, now_ms }
+}

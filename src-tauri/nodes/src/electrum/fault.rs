@@ -1,0 +1,54 @@
+//! The ways in which an Electrum server misbehaves.
+
+use std::time::Duration;
+
+/// A way to misbehave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ElectrumFault {
+    /// Each answer comes after a while.
+    Slow(Duration),
+    /// The connection is closed in the middle of each line.
+    CutOff,
+    /// Calls are taken, and never answered.
+    Silent,
+    /// Connections are closed as soon as something is asked.
+    Closed,
+    /// Each answer is a line without an end.
+    EndlessLine,
+    /// Notifications of what nobody subscribed to, without an end.
+    Flood,
+    /// Something else answers.
+    NotJson,
+    /// Every result has another type than it should.
+    WrongTypes,
+    /// Answers name other calls than those that were made.
+    WrongIds,
+    /// It speaks only versions that are too old.
+    OldProtocol,
+    /// Every call is refused.
+    RefusesAll,
+    /// The connection is closed after each so many calls.
+    HangsUpAfter(u64),
+    /// Its chain belongs to another network.
+    OtherNetwork(bitcoin::Network),
+    /// The chain ends with this height, and the mempool is empty: it lost what came later.
+    OlderTip(u32),
+    /// Chain and mempool stay as they were when this began.
+    StandsStill,
+    /// For each transaction one that pays more.
+    ForgedTransactions,
+    /// The best block has no proof of work.
+    NoProofOfWork,
+    /// The best block follows on a block that is not the one before it.
+    BrokenLink,
+    /// What waits in the mempool is told as confirmed by the best block.
+    ForgedConfirmations,
+    /// The proofs that transactions are in their blocks are those of others.
+    ForgedMerkle,
+    /// Histories are empty, whatever their status says.
+    MissingHistory,
+    /// Nobody is notified of anything.
+    NoNotifications,
+    /// Scripts with more transactions than this have no history and no status.
+    RefusesPopular(usize),
+}

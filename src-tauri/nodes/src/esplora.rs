@@ -1,0 +1,209 @@
+//! The HTTP interface of Esplora over a sandbox's chain and mempool, as Blockstream's `electrs` describes it (`API.md` of
+//! `Blockstream/esplora`) and mempool.space's answers it (`src/rest.rs` of `mempool/electrs`).
+
+mod calls;
+mod fault;
+mod index;
+mod shown;
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use tillgate_sandbox::Sandbox;
+
+use crate::Clock;
+use crate::http::{self, Answer, Manner, Request};
+use crate::listener::{Listener, Stop};
+pub use fault::EsploraFault;
+use index::Index;
+use shown::Shown;
+
+/// Bytes of an answer that claims to be compressed.
+const BOMB: usize = 4_096;
+
+/// A server that runs until it is dropped.
+pub struct EsploraServer {
+    shared: Arc<Shared>,
+    listener: Listener,
+    scheme: &'static str,
+}
+
+/// What all connections share.
+struct Shared {
+    clock: Clock,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    sandbox: Arc<Sandbox>,
+    index: Index,
+    fault: Option<EsploraFault>,
+    /// By the first word of the path, and the last where there are more than two.
+    asked: BTreeMap<String, u64>,
+    requests: u64,
+}
+
+impl EsploraServer {
+    /// Shows the chain of `sandbox` over HTTP; what is broadcast enters its mempool at `clock`'s time.
+    ///
+    /// # Errors
+    /// When there is no port.
+    pub fn start(sandbox: Arc<Sandbox>, clock: Clock) -> io::Result<Self> {
+        let shared = Arc::new(Shared::new(sandbox, clock));
+        let serving = Arc::clone(&shared);
+        let listener = Listener::start(move |mut stream, stop| serving.serve(&mut stream, stop))?;
+        Ok(Self { shared, listener, scheme: "http" })
+    }
+
+    /// The same over TLS, with a certificate that nobody vouches for.
+    ///
+    /// # Errors
+    /// When there is no port or no certificate.
+    pub fn start_tls(sandbox: Arc<Sandbox>, clock: Clock) -> io::Result<Self> {
+        let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).map_err(io::Error::other)?;
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .and_then(|config| config.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key))
+            .map_err(io::Error::other)?;
+        let config = Arc::new(config);
+        let shared = Arc::new(Shared::new(sandbox, clock));
+        let serving = Arc::clone(&shared);
+        let listener = Listener::start(move |stream: TcpStream, stop| {
+            if let Ok(tls) = ServerConnection::new(Arc::clone(&config)) {
+                serving.serve(&mut StreamOwned::new(tls, stream), stop);
+            }
+        })?;
+        Ok(Self { shared, listener, scheme: "https" })
+    }
+
+    /// Where it is reached.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("{}://{}", self.scheme, self.listener.address())
+    }
+
+    /// Misbehaves in this way until told otherwise; `None` is well-behaved.
+    pub fn misbehave(&self, fault: impl Into<Option<EsploraFault>>) {
+        let mut inner = self.shared.lock();
+        let mut fault = fault.into();
+        if let Some(EsploraFault::BusyAfter { questions, .. }) = &mut fault {
+            *questions = questions.saturating_add(inner.requests);
+        }
+        inner.fault = fault;
+    }
+
+    /// Shows the chain of this sandbox from now on.
+    pub fn show(&self, sandbox: Arc<Sandbox>) {
+        self.shared.lock().sandbox = sandbox;
+    }
+
+    /// How often something was asked since the start, by the first word of its path and the last where there are more than
+    /// two: `scripthash/txs`, `tx`.
+    #[must_use]
+    pub fn asked(&self, what: &str) -> u64 {
+        self.shared.lock().asked.get(what).copied().unwrap_or(0)
+    }
+
+    /// Requests since the start.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.shared.lock().requests
+    }
+}
+
+impl Shared {
+    fn new(sandbox: Arc<Sandbox>, clock: Clock) -> Self {
+        let inner = Inner { sandbox, index: Index::default(), fault: None, asked: BTreeMap::new(), requests: 0 };
+        Self { clock, inner: Mutex::new(inner) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Serves one connection to its end.
+    fn serve(&self, stream: &mut (impl Read + Write), stop: &Stop) {
+        while let Some(request) = http::read(stream, stop) {
+            let (fault, number) = self.note(&request);
+            let Some(mut answer) = self.answer(&request, fault.as_ref(), number) else { return };
+            let mut manner = Manner::Whole;
+            match fault {
+                Some(EsploraFault::Slow(wait)) => manner = Manner::After(wait),
+                Some(EsploraFault::Dripping(between)) => manner = Manner::Dripping(between),
+                Some(EsploraFault::CutOff) => manner = Manner::CutOff,
+                Some(EsploraFault::Flood) => manner = Manner::Endless,
+                Some(EsploraFault::Closed) => return,
+                Some(EsploraFault::Silent) => {
+                    while !stop.within(Duration::from_millis(50)) {}
+                    return;
+                }
+                Some(EsploraFault::GzipBomb) => {
+                    answer.headers.push(("Content-Encoding", "gzip".to_owned()));
+                    answer.body = vec![0; BOMB];
+                }
+                Some(EsploraFault::Html) => {
+                    answer.status = "200 OK";
+                    answer.body = b"<html><body>Checking your browser</body></html>".to_vec();
+                }
+                Some(EsploraFault::Busy(after)) => {
+                    answer.status = "429 Too Many Requests";
+                    answer.headers.extend(after.map(|after| ("Retry-After", after)));
+                }
+                Some(EsploraFault::BusyAfter { questions, for_s }) if number > questions => {
+                    answer.status = "429 Too Many Requests";
+                    answer.headers.push(("Retry-After", for_s.to_string()));
+                }
+                Some(EsploraFault::Broken) => answer.status = "500 Internal Server Error",
+                Some(EsploraFault::Redirect(to)) => {
+                    answer.status = "302 Found";
+                    answer.headers.push(("Location", to));
+                }
+                _ => {}
+            }
+            if http::write(stream, stop, &answer, manner).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Counts a question; answers the fault in force and its number.
+    fn note(&self, request: &Request) -> (Option<EsploraFault>, u64) {
+        let words: Vec<&str> = request.path.split('/').skip(1).collect();
+        let what = match words.as_slice() {
+            [first, _, third, ..] => format!("{first}/{third}"),
+            [first, ..] => (*first).to_owned(),
+            [] => String::new(),
+        };
+        let mut inner = self.lock();
+        inner.requests = inner.requests.saturating_add(1);
+        let asked = inner.asked.entry(what).or_default();
+        *asked = asked.saturating_add(1);
+        (inner.fault.clone(), inner.requests)
+    }
+
+    /// `None` is silence.
+    fn answer(&self, request: &Request, fault: Option<&EsploraFault>, number: u64) -> Option<Answer> {
+        let mut inner = self.lock();
+        let sandbox = Arc::clone(&inner.sandbox);
+        if let Err(error) = inner.index.refresh(&sandbox) {
+            return Some(calls::broken(&error));
+        }
+        let tip = u32::try_from(inner.index.blocks.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let is_about_tip = request.path.starts_with("/block");
+        let ends_at = match fault {
+            Some(EsploraFault::OlderTip(height)) => Some(*height),
+            Some(EsploraFault::TwoServers(behind)) if number.is_multiple_of(2) => Some(tip.saturating_sub(*behind)),
+            Some(EsploraFault::BehindBut { behind }) if !is_about_tip => Some(tip.saturating_sub(*behind)),
+            _ => None,
+        };
+        let shown = Shown { index: &inner.index, fault, ends_at };
+        calls::answer((&request.method, &request.path), &request.body, &shown, &sandbox, (self.clock)())
+    }
+}

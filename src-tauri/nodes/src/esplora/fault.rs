@@ -1,0 +1,66 @@
+//! The ways in which a server misbehaves.
+
+use std::time::Duration;
+
+/// A way to misbehave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EsploraFault {
+    /// Each answer comes after a while.
+    Slow(Duration),
+    /// Each answer comes a byte at a time, with this between them.
+    Dripping(Duration),
+    /// The connection is closed in the middle of each answer.
+    CutOff,
+    /// Requests are taken, and never answered.
+    Silent,
+    /// The connection is closed without an answer.
+    Closed,
+    /// Each answer goes on without an end.
+    Flood,
+    /// Each answer is compressed, and a thousand times as long as it looks.
+    GzipBomb,
+    /// Something else answers, with status 200.
+    Html,
+    /// Every question is one too many; the text is that of `Retry-After`.
+    Busy(Option<String>),
+    /// The same from the so-manieth question on, for as many seconds.
+    BusyAfter {
+        /// Questions that are still answered.
+        questions: u64,
+        /// Seconds.
+        for_s: u64,
+    },
+    /// It fails.
+    Broken,
+    /// It leads elsewhere.
+    Redirect(String),
+    /// Every JSON answer has another form than it should.
+    WrongTypes,
+    /// Its chain belongs to another network.
+    OtherNetwork(bitcoin::Network),
+    /// The chain ends with this height, and the mempool is empty: the server stands still.
+    OlderTip(u32),
+    /// Behind the name stand two servers in turn, of which one is so many blocks behind, without a mempool.
+    TwoServers(u32),
+    /// The same, but only questions about the tip are answered by the one that is up to date.
+    BehindBut {
+        /// How many blocks the other is behind.
+        behind: u32,
+    },
+    /// For each transaction one is told that pays more.
+    ForgedTransactions,
+    /// Transactions of the mempool are told as if the best block held them.
+    InventedConfirmations,
+    /// Each output is said to be spent by what made the best block's coins.
+    InventedSpends,
+    /// Proofs that do not lead to their block.
+    ForgedProofs,
+    /// There are no proofs.
+    NoProofs,
+    /// The best block has no proof of work.
+    NoProofOfWork,
+    /// The best block follows on a block that is not the one before it.
+    BrokenLink,
+    /// Nothing is known of any script or transaction.
+    MissingHistory,
+}

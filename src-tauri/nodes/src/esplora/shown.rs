@@ -1,0 +1,124 @@
+//! Chain and mempool as a server shows them: the index, bent by a fault.
+
+use bitcoin::block::Header;
+use bitcoin::constants::genesis_block;
+use bitcoin::hashes::Hash as _;
+use bitcoin::{Amount, BlockHash, OutPoint, Target, Transaction, Txid};
+
+use super::fault::EsploraFault;
+use super::index::{Index, ScriptHash};
+
+/// What a server shows in one answer.
+pub(super) struct Shown<'a> {
+    pub index: &'a Index,
+    pub fault: Option<&'a EsploraFault>,
+    /// The last block that it has; `None` where it is up to date.
+    pub ends_at: Option<u32>,
+}
+
+impl Shown<'_> {
+    /// Height of the best block.
+    pub(super) fn height(&self) -> u32 {
+        let height = u32::try_from(self.index.blocks.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        self.ends_at.map_or(height, |end| height.min(end))
+    }
+
+    /// The header at a height.
+    pub(super) fn header(&self, height: u32) -> Option<Header> {
+        if height > self.height() {
+            return None;
+        }
+        let mut header = self.index.blocks.get(height as usize)?.header;
+        match self.fault {
+            Some(EsploraFault::OtherNetwork(network)) if height == 0 => header = genesis_block(network).header,
+            Some(EsploraFault::NoProofOfWork) if height == self.height() => {
+                while has_work(&header) {
+                    header.nonce = header.nonce.wrapping_add(1);
+                }
+            }
+            Some(EsploraFault::BrokenLink) if height == self.height() => {
+                header.prev_blockhash = BlockHash::from_byte_array([7; 32]);
+                while !has_work(&header) {
+                    header.nonce = header.nonce.wrapping_add(1);
+                }
+            }
+            _ => {}
+        }
+        Some(header)
+    }
+
+    /// The height of a block that is shown.
+    pub(super) fn height_of(&self, hash: BlockHash) -> Option<u32> {
+        (0..=self.height()).rev().find(|height| self.header(*height).is_some_and(|it| it.block_hash() == hash))
+    }
+
+    /// A transaction, and the height of the block that it is said to be in.
+    pub(super) fn tx(&self, txid: &Txid) -> Option<(Transaction, Option<u32>)> {
+        if self.fault == Some(&EsploraFault::MissingHistory) {
+            return None;
+        }
+        let (tx, height) = self.index.tx(txid)?;
+        // A server that is behind has nothing unconfirmed.
+        if self.ends_at.is_some_and(|end| height.is_none_or(|height| height > end)) {
+            return None;
+        }
+        let mut tx = tx.clone();
+        if self.fault == Some(&EsploraFault::ForgedTransactions) {
+            for output in &mut tx.output {
+                output.value = output.value.checked_add(Amount::from_sat(1_000_000)).unwrap_or(output.value);
+            }
+        }
+        let invented = (self.fault == Some(&EsploraFault::InventedConfirmations)).then(|| self.height());
+        Some((tx, height.or(invented)))
+    }
+
+    /// What is told of a script: the transactions of the mempool, and those of the chain, the newest first.
+    pub(super) fn history(&self, script: &ScriptHash) -> (Vec<Txid>, Vec<Txid>) {
+        let is_shown = |txid: &Txid| self.tx(txid).is_some();
+        let mempool = self.index.in_mempool(script).into_iter().filter(is_shown).collect();
+        (mempool, self.index.history(script).filter(is_shown).collect())
+    }
+
+    /// What spends an output, with which input, and the height of its block.
+    pub(super) fn spender(&self, outpoint: &OutPoint) -> Option<(Txid, u32, Option<u32>)> {
+        if self.fault == Some(&EsploraFault::InventedSpends) {
+            let height = self.height();
+            let coinbase = self.index.blocks.get(height as usize)?.txids.first()?;
+            return Some((*coinbase, 0, Some(height)));
+        }
+        let (txid, vin, _) = self.index.spender(outpoint)?;
+        let (_, height) = self.tx(&txid)?;
+        Some((txid, vin, height))
+    }
+
+    /// The way from a transaction to the root of its block, and its place in there.
+    pub(super) fn proof(&self, txid: &Txid) -> Option<(u32, Vec<Txid>, usize)> {
+        let (_, height) = self.tx(txid)?;
+        let height = height?;
+        let txids = &self.index.blocks.get(height as usize)?.txids;
+        // One that is invented has the first place.
+        let place = txids.iter().position(|one| one == txid).unwrap_or(0);
+        let (mut level, mut at, mut path) = (txids.clone(), place, Vec::new());
+        while level.len() > 1 {
+            if level.len() % 2 == 1 {
+                level.extend(level.last().copied());
+            }
+            path.extend(level.get(at ^ 1).copied());
+            level = level.chunks(2).map(join).collect();
+            at /= 2;
+        }
+        if self.fault == Some(&EsploraFault::ForgedProofs) {
+            path.push(Txid::from_byte_array([9; 32]));
+        }
+        Some((height, path, place))
+    }
+}
+
+fn join(pair: &[Txid]) -> Txid {
+    let bytes: Vec<u8> = pair.iter().flat_map(|txid| txid.to_byte_array()).collect();
+    Txid::from_raw_hash(bitcoin::hashes::sha256d::Hash::hash(&bytes))
+}
+
+fn has_work(header: &Header) -> bool {
+    header.validate_pow(Target::MAX_ATTAINABLE_REGTEST).is_ok()
+}

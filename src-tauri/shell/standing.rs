@@ -1,0 +1,99 @@
+//! What the window, the tray and lists of windows say of both environments: which one the window shows, and what waits for a
+//! person in each. One text for all of it, so that no word stands without the environment that it is of.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use tauri::{AppHandle, Manager};
+use tillgate_gateway::Environment;
+
+use crate::{tray, window};
+
+/// What is said, kept by the program.
+#[derive(Debug, Default)]
+pub struct Standing(Mutex<Said>);
+
+/// What is said.
+#[derive(Debug, Default)]
+struct Said {
+    /// The environment that the window shows; absent until it says so.
+    shown: Option<Environment>,
+    /// What waits for a person, by the environment's name.
+    waiting: BTreeMap<&'static str, String>,
+}
+
+/// How an environment is called in front of a sentence.
+pub const fn name_of(environment: Environment) -> &'static str {
+    match environment {
+        Environment::Test => "Test",
+        Environment::Production => "Production",
+    }
+}
+
+/// The window shows this environment now.
+pub fn shows(app: &AppHandle, environment: Environment) {
+    change(app, |said| said.shown = Some(environment));
+}
+
+/// This waits for a person in one environment; `None` where nothing does.
+pub fn waits(app: &AppHandle, environment: Environment, words: Option<String>) {
+    change(app, |said| match words {
+        Some(words) => drop(said.waiting.insert(environment.as_str(), words)),
+        None => drop(said.waiting.remove(environment.as_str())),
+    });
+}
+
+fn change(app: &AppHandle, act: impl FnOnce(&mut Said)) {
+    let Some(standing) = app.try_state::<Standing>() else { return };
+    // No holder of the lock leaves anything half done; kept while it is told, so that the newest is told last.
+    let mut said = standing.0.lock().unwrap_or_else(PoisonError::into_inner);
+    act(&mut said);
+    tray::tell(app, said.waiting().as_deref(), said.is_production_waiting());
+    window::tell(app, &said.title());
+}
+
+impl Said {
+    /// What waits, the real money first.
+    fn waiting(&self) -> Option<String> {
+        let of = |environment: &Environment| {
+            let words = self.waiting.get(environment.as_str())?;
+            Some(format!("{}: {words}", name_of(*environment)))
+        };
+        let all: Vec<String> = [Environment::Production, Environment::Test].iter().filter_map(of).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    fn is_production_waiting(&self) -> bool {
+        self.waiting.contains_key(Environment::Production.as_str())
+    }
+
+    fn title(&self) -> String {
+        let shown = match self.shown {
+            None => "Tillgate",
+            Some(Environment::Test) => "Tillgate (test environment)",
+            Some(Environment::Production) => "Tillgate (production)",
+        };
+        self.waiting().map_or_else(|| shown.to_owned(), |words| format!("{shown} – {words}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_is_never_told_without_its_environment() {
+        let mut said = Said::default();
+        assert_eq!((said.title().as_str(), said.waiting()), ("Tillgate", None));
+        said.shown = Some(Environment::Test);
+        assert_eq!(said.title(), "Tillgate (test environment)");
+        said.waiting.insert("test", "2 payouts wait for approval".to_owned());
+        assert_eq!(said.title(), "Tillgate (test environment) – Test: 2 payouts wait for approval");
+        assert!(!said.is_production_waiting());
+        said.waiting.insert("production", "1 payment reversed".to_owned());
+        said.shown = Some(Environment::Production);
+        let both = "Tillgate (production) – Production: 1 payment reversed; Test: 2 payouts wait for approval";
+        assert_eq!(said.title(), both);
+        assert!(said.is_production_waiting());
+    }
+}

@@ -1,0 +1,126 @@
+//! The disk is full while money is on its way out and while something falls due: nothing is sent that is not stored, what
+//! fell due waits, and all of it happens once when there is room again.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use axum::http::Method;
+use rustix::process::getuid;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::check;
+use crate::harness::client::{payment_request, text};
+use crate::harness::wait_for;
+use crate::site::Site;
+
+/// An address of nobody here.
+const ADDRESS: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
+
+/// Past the half minute for which others may share a payout's transaction.
+const PAST_THE_BATCH_MS: i64 = 60_000;
+
+const HALF_AN_HOUR_MS: i64 = 30 * 60_000;
+
+/// Starts the gateway on a small disk of its own, with what it has, as `prepare` changes the command. Gives the disk as the
+/// gateway sees it; `None` where this machine permits no such disk.
+pub fn on_a_small_disk(site: &mut Site, prepare: impl FnOnce(&mut Command)) -> Option<(TempDir, PathBuf)> {
+    if !Command::new("unshare").args(namespace()).arg("true").status().is_ok_and(|status| status.success()) {
+        println!("skipped: this machine permits no mount of a small disk");
+        return None;
+    }
+    let small = TempDir::new().unwrap();
+    let (data, disk) = (site.program.data_dir().display().to_string(), small.path().display().to_string());
+    let script = format!("set -e; mount -t tmpfs -o size=640m tmpfs {disk}; cp -a {data} {disk}/data; exec \"$@\"");
+    let mut command = Command::new("unshare");
+    command.args(namespace()).args(["sh", "-c", &script, "sh", env!("CARGO_BIN_EXE_tillgate"), "serve"]);
+    command.args(["--listen", "127.0.0.1:0", "--data-dir", &format!("{disk}/data")]);
+    site.program.isolate(&mut command);
+    prepare(&mut command);
+    site.launch(command).unwrap_or_else(|ended| panic!("{}", ended.log));
+    let disk = PathBuf::from(format!("/proc/{}/root{disk}", site.pid().as_raw_nonzero()));
+    Some((small, disk))
+}
+
+/// A mount namespace of its own; an ordinary user becomes root of a user namespace for it.
+pub fn namespace() -> &'static [&'static str] {
+    if getuid().is_root() { &["--mount"] } else { &["--mount", "--user", "--map-root-user"] }
+}
+
+/// Takes all the room that is left.
+pub fn fill(filler: &Path) {
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(filler).unwrap();
+    for size in [1 << 20, 1 << 12] {
+        while file.write_all(&vec![0; size]).is_ok() {}
+    }
+}
+
+async fn payout(site: &Site, query: &str) -> crate::harness::Answer {
+    let body = json!({
+        "btcAmount": "0.00400000", "currency": "USD", "address": ADDRESS, "notificationUrl": format!("{}/payout", site.shop.url()),
+    });
+    site.client.send_json(Method::POST, &format!("/v2/payouts{query}"), &body).await
+}
+
+/// Waits until a payment is refused for want of storage, and not for want of the look that follows a jump of the clock.
+async fn nothing_is_stored(site: &Site) {
+    let request = payment_request("10.00", site.shop.url());
+    let refused = async || {
+        let answer = site.client.post("/v2/payments/new", &request).await;
+        (answer.status != 200 && answer.field_errors(503)[0].0 == "STORAGE_UNAVAILABLE").then_some(())
+    };
+    wait_for("a refusal", refused).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_is_full_while_a_payout_is_due_and_a_deadline_passes_delays_both_and_doubles_neither() {
+    let mut site = Site::prepare().await;
+    let injected = TempDir::new().unwrap();
+    let faults = |command: &mut Command| {
+        command.env("TILLGATE_INJECTED_FAULTS", injected.path());
+    };
+    let Some((_small, disk)) = on_a_small_disk(&mut site, faults) else { return };
+    let passes = |ms: i64| {
+        fs::write(injected.path().join("boot-step-ms"), ms.to_string()).unwrap();
+        fs::write(injected.path().join("wall-step-ms"), ms.to_string()).unwrap();
+    };
+    let coin = site.client.new_payment("10.00", site.shop.url()).await;
+    site.client.pay_sats(&text(&coin["paymentId"]), 1_000_000).await;
+    site.client.mine(2).await;
+    let unpaid = text(&site.client.new_payment("10.00", site.shop.url()).await["paymentId"]);
+    let approved = text(&payout(&site, "?autoApprove=true").await.ok()["payoutId"]);
+    let offered = text(&payout(&site, "").await.ok()["payoutId"]);
+
+    let filler = disk.join("filler");
+    fill(&filler);
+    nothing_is_stored(&site).await;
+    fill(&filler);
+    passes(PAST_THE_BATCH_MS);
+    nothing_is_stored(&site).await;
+    fill(&filler);
+    assert_eq!(payout(&site, "?autoApprove=true").await.field_errors(503)[0].0, "STORAGE_UNAVAILABLE");
+    passes(HALF_AN_HOUR_MS + PAST_THE_BATCH_MS);
+    nothing_is_stored(&site).await;
+    // The room of the log that is there may hold a commit; what is on its way is stored in any case.
+    let record = async |id: &str| -> Value { site.client.get(&format!("/v2/payouts/{id}")).await.ok() };
+    let on_its_way = site.client.sandbox().await["mempool"].clone();
+    if on_its_way != json!([]) {
+        assert_eq!(json!([record(&approved).await["btcTxId"]]), on_its_way);
+    }
+
+    fs::remove_file(&filler).unwrap();
+    let sent = async || (record(&approved).await["status"] == "SENT").then_some(());
+    wait_for("the payout", sent).await;
+    wait_for("the expiry", async || (site.state_of(&unpaid).await == "EXPIRED").then_some(())).await;
+    wait_for("the offer's end", async || (record(&offered).await["status"] == "EXPIRED").then_some(())).await;
+    site.client.mine(3).await;
+    let outputs = site.client.outputs_to(ADDRESS).await;
+    assert_eq!(outputs.len(), 1, "{outputs:?}");
+    assert_eq!(outputs[0]["btcTxId"], record(&approved).await["btcTxId"]);
+    site.shop.hears_of(&approved, "the payout", |record| record["status"] == "SENT").await;
+    site.shop.hears(&unpaid, &["EXPIRED"]).await;
+    check::every_change_was_heard(&site, &disk.join("data/test")).await;
+    site.kill();
+}

@@ -1,0 +1,202 @@
+//! A laptop's life: it sleeps over deadlines, its network is gone for a day, somebody sets its clock by a day.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::check;
+use crate::harness::client::{payment_request, text};
+use crate::harness::{Behaviour, wait_for};
+use crate::injected_faults::{BELIEVED_AFTER_MS, HOUR_MS, clock_ms, status_and_doctor, with_injected_faults};
+use crate::site::Site;
+
+const DAY_MS: i64 = 24 * HOUR_MS;
+
+/// Says by how much the machine's wall clock and its boot-time clock are ahead.
+fn tell(injected: &Path, wall_ms: i64, boot_ms: i64) {
+    fs::write(injected.join("boot-step-ms"), boot_ms.to_string()).unwrap();
+    fs::write(injected.join("wall-step-ms"), wall_ms.to_string()).unwrap();
+}
+
+async fn bill(site: &Site) -> String {
+    text(&site.client.new_payment("10.00", site.shop.url()).await["paymentId"])
+}
+
+async fn becomes(site: &Site, bill: &str, state: &str) {
+    let what = format!("{bill} is {state}");
+    wait_for(&what, async || (site.state_of(bill).await == state).then_some(())).await;
+}
+
+/// Waits until payments are taken.
+async fn takes_payments(site: &Site) {
+    let request = payment_request("10.00", site.shop.url());
+    wait_for("a payment that is taken", async || {
+        (site.client.post("/v2/payments/new", &request).await.status == 200).then_some(())
+    })
+    .await;
+}
+
+/// What a doctor says of one thing.
+fn check_of(doctor: &Value, name: &str) -> Value {
+    let checks = doctor["checks"].as_array().unwrap_or_else(|| panic!("no checks: {doctor}"));
+    let found = checks.iter().find(|check| check["name"] == name);
+    found.unwrap_or_else(|| panic!("no check of {name}: {doctor}")).clone()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_that_slept_over_a_deadline_wakes_to_all_that_is_due() {
+    let mut site = Site::prepare().await;
+    let injected = with_injected_faults(&mut site);
+    tell(injected.path(), 0, 0);
+    let (paid, unpaid) = (bill(&site).await, bill(&site).await);
+    site.client.pay(&paid).await;
+    site.shop.hears(&paid, &["UNCONFIRMED"]).await;
+    // The shop is down when something is to be told: the next attempt is due while the machine sleeps.
+    site.shop.behave(Behaviour::Status(503));
+    let early = bill(&site).await;
+    site.client.pay(&early).await;
+    wait_for("the attempt", async || (!site.shop.states_of(&early).is_empty()).then_some(())).await;
+    site.shop.behave(Behaviour::Take);
+    let before_ms = clock_ms(&site).await;
+
+    // Two hours that every clock of the machine counts; the timers of the program stood still.
+    tell(injected.path(), 2 * HOUR_MS, 2 * HOUR_MS);
+    becomes(&site, &unpaid, "EXPIRED").await;
+    let slept_ms = clock_ms(&site).await - before_ms;
+    assert!((2 * HOUR_MS..2 * HOUR_MS + 120_000).contains(&slept_ms), "{slept_ms}");
+    site.shop.hears(&unpaid, &["EXPIRED"]).await;
+    wait_for("the second attempt", async || {
+        site.shop.received().iter().any(|it| it.taken && it.json()["paymentId"] == early.as_str()).then_some(())
+    })
+    .await;
+    assert_eq!(site.state_of(&paid).await, "UNCONFIRMED", "it was paid in time");
+    takes_payments(&site).await;
+    let (_, doctor) = status_and_doctor(&site, site.program.data_dir());
+    assert_eq!(check_of(&doctor, "clock")["ok"], true, "sleep is no step of the clock: {doctor}");
+    site.client.pay(&unpaid).await;
+    site.client.mine(2).await;
+    assert_eq!(site.state_of(&paid).await, "CONFIRMED");
+    assert_eq!(site.client.anomalies(&unpaid).await[0]["anomalyType"], "LATE_PAYMENT");
+    check::every_change_was_heard(&site, &check::folder(&site)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_network_that_was_gone_for_a_day_takes_its_chain_its_rates_and_its_shop_and_no_payment() {
+    let mut site = Site::prepare().await;
+    site.start();
+    let (mined, seen_late, paid_late, never) =
+        (bill(&site).await, bill(&site).await, bill(&site).await, bill(&site).await);
+    let currencies = ["AUD", "CAD", "EUR", "GBP", "JPY", "USD"];
+    let rates = site.client.sandbox().await["rates"].clone();
+    let none: Value =
+        currencies.iter().map(|code| ((*code).to_owned(), Value::Null)).collect::<serde_json::Map<_, _>>().into();
+    let back: Value = currencies
+        .iter()
+        .map(|code| ((*code).to_owned(), rates[code].clone()))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    site.client.faults(json!({ "chainDown": true })).await;
+    site.client.rates(none).await;
+    site.shop.behave(Behaviour::Status(503));
+
+    // The customers' network is there: one pays at once and is mined, one just before the deadline.
+    site.client.pay(&mined).await;
+    site.client.mine(1).await;
+    site.client.advance_clock(29 * 60).await;
+    site.client.pay(&seen_late).await;
+    site.client.advance_clock(12 * 3_600).await;
+    let refused = site.client.post("/v2/payments/new", &payment_request("10.00", site.shop.url())).await;
+    let refused: Vec<String> = refused.field_errors(503).into_iter().map(|(kind, _)| kind).collect();
+    assert!(refused.iter().all(|kind| ["CHAIN_NOT_READY", "RATE_UNAVAILABLE"].contains(&kind.as_str())), "{refused:?}");
+    site.client.advance_clock(12 * 3_600).await;
+    site.client.pay(&paid_late).await;
+    for unsettled in [&mined, &seen_late, &paid_late, &never] {
+        assert_eq!(site.state_of(unsettled).await, "NEW", "nobody knows better yet");
+    }
+    let (_, doctor) = status_and_doctor(&site, site.program.data_dir());
+    for name in ["chain", "rates"] {
+        assert_eq!(check_of(&doctor, name)["ok"], false, "{doctor}");
+    }
+
+    // The chain comes back first: what is decided waits for no rate, and what is new does.
+    site.client.faults(json!({ "chainDown": false })).await;
+    for (bill, state) in
+        [(&mined, "CONFIRMED"), (&seen_late, "UNCONFIRMED"), (&paid_late, "EXPIRED"), (&never, "EXPIRED")]
+    {
+        assert_eq!(site.state_of(bill).await, state);
+    }
+    site.client.mine(2).await;
+    assert_eq!(site.state_of(&seen_late).await, "CONFIRMED");
+    let late = site.client.anomalies(&paid_late).await;
+    assert_eq!((late.len(), &late[0]["anomalyType"]), (1, &json!("LATE_PAYMENT")));
+    let refused = site.client.post("/v2/payments/new", &payment_request("10.00", site.shop.url())).await;
+    assert_eq!(refused.field_errors(503)[0].0, "RATE_UNAVAILABLE");
+    site.client.rates(back).await;
+    takes_payments(&site).await;
+
+    // The shop hears of each when it answers again: what it missed is superseded by what is true now.
+    site.shop.behave(Behaviour::Take);
+    site.client.advance_clock(6 * 3_600).await;
+    for (bill, state) in
+        [(&mined, "CONFIRMED"), (&seen_late, "CONFIRMED"), (&paid_late, "EXPIRED"), (&never, "EXPIRED")]
+    {
+        site.shop.hears_of(bill, state, |record| record["status"] == state).await;
+    }
+    check::every_change_was_heard(&site, &check::folder(&site)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_is_set_by_a_day_and_back_expires_nothing_at_once_and_undoes_nothing_ever() {
+    let mut site = Site::prepare().await;
+    let injected = with_injected_faults(&mut site);
+    let waiting = bill(&site).await;
+    let before_ms = clock_ms(&site).await;
+    for wall_ms in [DAY_MS, 0, -DAY_MS, 0] {
+        tell(injected.path(), wall_ms, 0);
+        site.client.advance_clock(0).await;
+        assert!(
+            (clock_ms(&site).await - before_ms).abs() < HOUR_MS / 2,
+            "a step by {wall_ms} ms is not believed at once"
+        );
+        assert_eq!(site.state_of(&waiting).await, "NEW");
+    }
+    let paid = bill(&site).await;
+    site.client.pay_with(&paid, json!({ "confirmations": 1 })).await;
+
+    // A day ahead for so long that it is believed.
+    tell(injected.path(), DAY_MS, 0);
+    clock_ms(&site).await;
+    tell(injected.path(), DAY_MS + BELIEVED_AFTER_MS, BELIEVED_AFTER_MS);
+    wait_for("the clock to follow", async || (clock_ms(&site).await - before_ms > DAY_MS).then_some(())).await;
+    becomes(&site, &waiting, "EXPIRED").await;
+    takes_payments(&site).await;
+    let ahead_ms = clock_ms(&site).await;
+
+    // And back: no time runs backwards, and it goes at half speed until both agree.
+    tell(injected.path(), BELIEVED_AFTER_MS, BELIEVED_AFTER_MS);
+    clock_ms(&site).await;
+    tell(injected.path(), 2 * BELIEVED_AFTER_MS, 2 * BELIEVED_AFTER_MS);
+    let believed_ms = clock_ms(&site).await;
+    assert!(believed_ms >= ahead_ms);
+    let open = bill(&site).await;
+    let later_ms = 2 * BELIEVED_AFTER_MS + 40 * 60_000;
+    tell(injected.path(), later_ms, later_ms);
+    let gone_ms = clock_ms(&site).await - believed_ms;
+    assert!((20 * 60_000..22 * 60_000).contains(&gone_ms), "{gone_ms} of 40 minutes");
+    site.client.pay_with(&open, json!({ "confirmations": 1 })).await;
+    for (bill, state) in [(&waiting, "EXPIRED"), (&paid, "CONFIRMED"), (&open, "CONFIRMED")] {
+        assert_eq!(site.state_of(bill).await, state);
+        site.shop.hears_of(bill, state, |record| record["status"] == state).await;
+    }
+    // What a start makes of a wall clock that is a day behind what was decided.
+    site.kill();
+    site.start_with(|command| {
+        command.env("TILLGATE_INJECTED_FAULTS", injected.path());
+    })
+    .unwrap();
+    assert!(clock_ms(&site).await >= ahead_ms);
+    assert_eq!(site.state_of(&waiting).await, "EXPIRED");
+    assert_eq!(site.state_of(&bill(&site).await).await, "NEW");
+    check::every_change_was_heard(&site, &check::folder(&site)).await;
+}

@@ -1,0 +1,288 @@
+//! Backups and restores as a merchant lives them: with the real program, its files, and a twin that went on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::harness::client::text;
+use crate::harness::sandbox::btc;
+use crate::harness::scene::Bill;
+use crate::harness::signature::webhook_signature_is_by;
+use crate::harness::{Program, Scene, Tillgate, wait_for};
+
+const PASSPHRASE: &str = "correct horse battery";
+
+/// An address of somebody else's.
+const RENT: &str = "bcrt1qqyqszqgpqyqszqgpqyqszqgpqyqszqgpvxat9t";
+
+/// Runs a command with a passphrase in its environment.
+fn with_passphrase(program: &Program, passphrase: &str, args: &[&str]) -> Output {
+    program.command(args).env("TILLGATE_PASSPHRASE", passphrase).output().unwrap()
+}
+
+/// The same, which must succeed, and the JSON that it prints.
+fn done(program: &Program, args: &[&str]) -> Value {
+    let output = with_passphrase(program, PASSPHRASE, &[args, &["--json"]].concat());
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The same, which must be refused with one line.
+fn refused(program: &Program, passphrase: &str, args: &[&str]) -> String {
+    let output = with_passphrase(program, passphrase, &[args, &["--json"]].concat());
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), line.lines().count()), (Some(1), 1), "{args:?}: {line}");
+    line
+}
+
+fn backup(program: &Program, file: &Path) {
+    let made = done(program, &["backup", file.to_str().unwrap()]);
+    assert_eq!(made["file"], file.to_str().unwrap());
+    assert_eq!(made["sizeBytes"].as_u64().unwrap(), fs::metadata(file).unwrap().len());
+}
+
+/// A file beside the data directory of a program.
+fn beside(program: &Program, name: &str) -> PathBuf {
+    program.data_dir().with_file_name(name)
+}
+
+fn balance(program: &Program) -> Value {
+    program.json(&["wallet", "info"])["balanceBtc"].clone()
+}
+
+async fn approved(scene: &Scene, sats: u64) -> String {
+    let request = json!({"btcAmount": btc(sats), "currency": "EUR", "address": RENT});
+    let payout = scene.post("/v2/payouts?autoApprove=true", &request).await.ok();
+    assert_eq!(payout["status"], "QUEUED", "{payout}");
+    text(&payout["payoutId"])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_made_beside_a_running_gateway_brings_all_back_on_a_bare_machine() {
+    let mut scene = Scene::open_with(&[("merchantName", "Café"), ("restoreSkip", "20")]).await;
+    let hmac_key = text(&scene.gateway.program().json(&["hmac-key", "rotate"])["key"]);
+    let bill = scene.confirmed_bill().await;
+    let open = scene.bill("20.00").await;
+    let file = beside(scene.gateway.program(), "till.backup");
+    backup(scene.gateway.program(), &file);
+    let (payments, funds) = (scene.gateway.program().json(&["payments", "list"]), balance(scene.gateway.program()));
+    scene.gateway.kill();
+
+    let bare = Program::new();
+    let restored = done(&bare, &["restore", file.to_str().unwrap()]);
+    assert_eq!((&restored["environment"], &restored["wallet"]), (&json!("test"), &json!(true)));
+    assert_eq!(bare.json(&["payments", "list"]), payments);
+    assert_eq!(balance(&bare), funds);
+    assert_eq!(bare.json(&["settings", "get", "merchantName"])["value"], "Café");
+    let not_ready = bare.json(&["status"]);
+    assert!(not_ready.to_string().contains("restored"), "{not_ready}");
+
+    // The shop's key opens the restored one.
+    let mut gateway = Tillgate::start_with_key(bare, scene.key().clone());
+    let client = &gateway.client;
+    assert_eq!(client.payment(&bill.id).await["status"], "CONFIRMED");
+    // What was open is paid there, and told with the key that the shop knows.
+    client.pay_with(&open.id, json!({"confirmations": 3})).await;
+    assert_eq!(client.payment(&open.id).await["status"], "CONFIRMED");
+    let told = wait_for("a notification of the restored gateway", async || {
+        let heard = scene.shop.received();
+        heard
+            .into_iter()
+            .rev()
+            .find(|one| one.json()["paymentId"] == open.id.as_str() && one.json()["status"] == "CONFIRMED")
+    });
+    assert!(webhook_signature_is_by(&told.await, &hmac_key));
+    let proof = done(gateway.program(), &["wallet", "verify-backup", file.to_str().unwrap()]);
+    assert_eq!(proof["ok"], true);
+    assert!(gateway.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_old_backup_beside_the_living_chain_sends_nothing_twice_and_gives_no_address_again() {
+    const SKIP: &str = "25";
+    let mut scene = Scene::open_with(&[("restoreSkip", SKIP), ("batchSeconds", "0")]).await;
+    for _ in 0..3 {
+        let bill = scene.bill("10.00").await;
+        scene.pay_sats(&bill.id, 1_000_000).await;
+    }
+    scene.mine(2).await;
+    // It waits, because the network takes nothing just now.
+    scene.faults(json!({"keysLocked": true})).await;
+    let payout = approved(&scene, 300_000).await;
+    let file = beside(scene.gateway.program(), "old.backup");
+    backup(scene.gateway.program(), &file);
+
+    // The twin goes on: it sends the payout, takes further customers, and one of them pays.
+    scene.faults(json!({"keysLocked": false})).await;
+    scene.gateway.program().output(&["payouts", "retry"]);
+    scene.mine(1).await;
+    let sent = scene.get(&format!("/v2/payouts/{payout}")).await.ok();
+    let txid = text(&sent["btcTxId"]);
+    let mut given: Vec<Bill> = Vec::new();
+    for _ in 0..10 {
+        given.push(scene.bill("10.00").await);
+    }
+    scene.pay_sats(&given[7].id, 700_000).await;
+    scene.mine(6).await;
+    let of_twin = balance(scene.gateway.program());
+    assert!(scene.gateway.stop().await.success());
+
+    // The backup is restored, beside the chain as the twin left it.
+    let bare = Program::new();
+    done(&bare, &["restore", file.to_str().unwrap()]);
+    fs::copy(scene.gateway.program().env_dir().join("sandbox.db"), bare.env_dir().join("sandbox.db")).unwrap();
+    let gateway = Tillgate::start_with_key(bare, scene.key().clone());
+    let client = &gateway.client;
+    client.advance_clock(60).await;
+    client.mine(1).await;
+
+    let record = client.get(&format!("/v2/payouts/{payout}")).await.ok();
+    assert_eq!(
+        (&record["status"], text(&record["btcTxId"])),
+        (&json!("SENT"), txid),
+        "the twin's transaction: {record}"
+    );
+    assert_eq!(client.outputs_to(RENT).await.len(), 1, "nothing is sent twice");
+    assert_eq!(gateway.program().json(&["wallet", "info"])["balanceBtc"], of_twin, "the coins are right");
+    let statement = gateway.program().json(&["statement", "--currency", "USD"]);
+    let kinds: Vec<&str> =
+        statement["items"].as_array().unwrap().iter().filter_map(|item| item["kind"].as_str()).collect();
+    assert!(kinds.iter().any(|kind| kind.contains("PAYOUT")), "{statement}");
+    // Another copy was there: the sender holds until somebody says that it runs no more.
+    let status = gateway.program().json(&["status"]);
+    assert!(status["senderHold"].as_str().is_some_and(|why| !why.is_empty()), "{status}");
+    let request = json!({"btcAmount": btc(100_000), "currency": "EUR", "address": RENT});
+    let later = client.post("/v2/payouts?autoApprove=true", &request).await.ok();
+    assert_eq!(later["status"], "QUEUED", "{later}");
+    client.mine(1).await;
+    assert_eq!(client.outputs_to(RENT).await.len(), 1, "it holds");
+
+    // None of the addresses that the twin gave is given again, paid or not.
+    let shop = scene.shop.url();
+    for _ in 0..3 {
+        let address = text(&client.new_payment("10.00", shop).await["address"]);
+        assert!(given.iter().all(|bill| bill.address != address), "{address} was given before");
+    }
+    gateway.program().json(&["payouts", "release"]);
+    client.advance_clock(60).await;
+    client.mine(1).await;
+    assert_eq!(client.outputs_to(RENT).await.len(), 2, "released, it goes on");
+}
+
+#[test]
+fn a_backup_and_a_restore_say_what_they_need_and_never_ask_a_script() {
+    let program = Program::new();
+    let file = beside(&program, "till.backup");
+    let name = file.to_str().unwrap();
+    let missing = refused(&program, PASSPHRASE, &["backup", name]);
+    assert!(missing.contains(&program.env_dir().display().to_string()) && !program.data_dir().exists(), "{missing}");
+    program.make();
+    for args in [&["backup", name][..], &["backup", "--set-passphrase"], &["restore", name]] {
+        let line = program.refusal(&[args, &["--json"]].concat());
+        assert!(line.contains("TILLGATE_PASSPHRASE") || line.contains("holds this environment"), "{args:?}: {line}");
+    }
+    let short = refused(&program, "short", &["backup", name]);
+    assert!(short.contains("at least 8 characters"), "{short}");
+    assert!(!file.exists());
+    assert!(refused(&program, PASSPHRASE, &["backup"]).contains("backupFolder"));
+    // A relative path is the caller's, and the passphrase may come from a descriptor.
+    let folder = program.data_dir().parent().unwrap();
+    fs::write(folder.join("passphrase"), format!("{PASSPHRASE}\n")).unwrap();
+    let mut by_descriptor = std::process::Command::new("sh");
+    let backup = program.command(&["backup", "here.backup", "--passphrase-fd", "3"]);
+    by_descriptor.args(["-c", r#"exec "$@" 3<passphrase"#, "sh"]).arg(backup.get_program()).args(backup.get_args());
+    program.isolate(&mut by_descriptor);
+    let output = by_descriptor.current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let bare = Program::new();
+    let here = folder.join("here.backup");
+    let wrong = refused(&bare, "another passphrase", &["restore", here.to_str().unwrap()]);
+    assert!(wrong.contains("passphrase is wrong") && !bare.data_dir().exists(), "{wrong}");
+    done(&bare, &["restore", here.to_str().unwrap()]);
+    let twice = refused(&bare, PASSPHRASE, &["restore", here.to_str().unwrap()]);
+    assert!(twice.contains("holds this environment already"), "{twice}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restore_that_is_killed_at_any_step_leaves_nothing_that_the_same_command_does_not_complete() {
+    let scene = Scene::open().await;
+    scene.confirmed_bill().await;
+    let file = beside(scene.gateway.program(), "till.backup");
+    backup(scene.gateway.program(), &file);
+    let funds = balance(scene.gateway.program());
+    let mut killed = 0;
+    for point in [
+        "restore.before:1",
+        "restore.after:1",
+        "restore.before:2",
+        "restore.after:2",
+        "restore.before:3",
+        "restore.after:3",
+    ] {
+        let bare = Program::new();
+        let mut command = bare.command(&["restore", file.to_str().unwrap(), "--json"]);
+        command.env("TILLGATE_PASSPHRASE", PASSPHRASE).env("TILLGATE_FAIL_POINT", point);
+        assert_eq!(command.output().unwrap().status.code(), None, "{point} was not passed");
+        if !bare.env_dir().exists() {
+            killed += 1;
+            assert!(bare.refusal(&["status"]).contains("there is no data directory"), "{point}");
+            done(&bare, &["restore", file.to_str().unwrap()]);
+        }
+        assert_eq!(balance(&bare), funds, "{point}");
+        assert_eq!(fs::read_dir(bare.data_dir()).unwrap().count(), 1, "{point} left something beside it");
+    }
+    assert_eq!(killed, 5, "all but the last leave no environment");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_that_is_killed_leaves_no_file_or_a_whole_one_and_the_next_start_tidies_up() {
+    for (point, is_there) in [("backup.before:1", false), ("backup.after:1", true)] {
+        let program = Program::new();
+        program.make();
+        let file = beside(&program, "till.backup");
+        let mut command = program.command(&["backup", file.to_str().unwrap()]);
+        command.env("TILLGATE_PASSPHRASE", PASSPHRASE).env("TILLGATE_FAIL_POINT", point);
+        assert_eq!(command.output().unwrap().status.code(), None, "{point} was not passed");
+        assert_eq!(file.exists(), is_there, "{point}");
+        backup(&program, &beside(&program, "next.backup"));
+        let hidden = fs::read_dir(file.parent().unwrap())
+            .unwrap()
+            .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part"));
+        assert_eq!(hidden.count(), 0, "{point}");
+        assert!(
+            !fs::read_dir(program.env_dir())
+                .unwrap()
+                .any(|entry| { entry.unwrap().file_name().to_string_lossy().starts_with("backing-up") })
+        );
+        if is_there {
+            done(&Program::new(), &["restore", file.to_str().unwrap()]);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_gateway_makes_its_nightly_backup_once_it_may_and_says_how_they_stand() {
+    let scene = Scene::open().await;
+    let program = scene.gateway.program();
+    let folder = beside(program, "backups");
+    fs::create_dir(&folder).unwrap();
+    program.set("backupFolder", folder.to_str().unwrap());
+    let warned = program.json(&["status"])["warnings"].to_string();
+    assert!(warned.contains("--set-passphrase"), "{warned}");
+    let state = done(program, &["backup", "--set-passphrase"]);
+    assert!(state["passphraseSetAt"].is_string(), "{state}");
+    let file = wait_for("the first nightly backup", async || {
+        program.json(&["backup", "--show"])["last"]["file"].as_str().map(PathBuf::from)
+    });
+    let file = file.await;
+    assert!(file.starts_with(&folder) && file.to_string_lossy().contains("tillgate-test-"), "{}", file.display());
+    // Without a passphrase it is proved with the stored key; on another machine the passphrase opens it.
+    assert_eq!(program.json(&["wallet", "verify-backup", file.to_str().unwrap()])["ok"], true);
+    done(&Program::new(), &["restore", file.to_str().unwrap()]);
+    let other = Scene::open().await;
+    let why = refused(other.gateway.program(), PASSPHRASE, &["wallet", "verify-backup", file.to_str().unwrap()]);
+    assert!(why.contains("another wallet"), "{why}");
+}

@@ -1,0 +1,92 @@
+//! What the command line does where there are two environments and none is named.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::harness::{Program, wait_for};
+
+/// A data directory whose production has a wallet, as commands see it; gives production's folder.
+fn live(program: &Program) -> PathBuf {
+    let folder = program.data_dir().join("production");
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).unwrap();
+    fs::write(folder.join("wallet.made"), "").unwrap();
+    folder
+}
+
+/// Makes the folder of production, which cannot be opened here: there is no keyring.
+fn tries_production(program: &Program) {
+    program.refusal(&["serve", "--environment", "production", "--listen", "127.0.0.1:0"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn production_that_cannot_be_served_leaves_test_alone_and_says_why() {
+    let program = Program::new();
+    live(&program);
+    let mut command = program.command(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut ready = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&ready).unwrap()["environment"], "test", "{ready}");
+    // It is tried again and again, and test serves meanwhile.
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut failures = log.by_ref().map(Result::unwrap).filter(|line| line.contains("not served"));
+    for _ in 0..2 {
+        let line = failures.next().unwrap();
+        assert!(line.starts_with("[production]") && line.contains("keyring"), "{line}");
+    }
+    std::thread::spawn(move || log.for_each(drop));
+    assert_eq!(program.json(&["status", "--environment", "test"])["serving"], true);
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    let status = wait_for("its end", async || child.try_wait().unwrap()).await;
+    assert!(status.success(), "{status}");
+}
+
+#[test]
+fn where_neither_can_be_served_the_program_ends_with_both_reasons() {
+    let program = Program::new();
+    program.make();
+    live(&program);
+    fs::write(program.env_dir().join("tillgate.db"), "no database at all, but long enough to be looked at").unwrap();
+    let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
+    let last = line.lines().last().unwrap();
+    assert!(last.starts_with("tillgate: nothing is served. production: ") && last.contains("; test: "), "{line}");
+}
+
+#[test]
+fn an_address_for_two_gateways_is_wrong_usage() {
+    let program = Program::new();
+    live(&program);
+    let output = program.output(&["serve", "--listen", "127.0.0.1:7499"]);
+    let line = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert!(line.contains("--environment"), "{line}");
+    let mut command = program.command(&["serve", "--listen", "127.0.0.1:0"]);
+    let output = command.env("TILLGATE_DAILY_LIMIT_BTC", "5").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("TILLGATE_DAILY_LIMIT_BTC"));
+}
+
+#[test]
+fn a_command_that_names_no_environment_says_which_it_was_where_there_are_two() {
+    let program = Program::new();
+    program.make();
+    assert_eq!(program.output(&["keys", "list"]).stderr, b"", "there is only one");
+    tries_production(&program);
+    let told = program.output(&["keys", "list", "--json"]);
+    assert!(told.status.success() && serde_json::from_slice::<Value>(&told.stdout).is_ok());
+    assert_eq!(told.stderr, b"tillgate: this was test (--environment names another)\n");
+    assert_eq!(program.output(&["keys", "list", "--environment", "test"]).stderr, b"", "it was named");
+
+    // Once production has a wallet it is meant, and what cannot be done there is not done in test instead.
+    live(&program);
+    let refusal = program.refusal(&["keys", "create", "shop"]);
+    assert!(refusal.contains("keyring") && refusal.contains("(this was production"), "{refusal}");
+    assert_eq!(refusal.lines().count(), 1, "{refusal}");
+    assert_eq!(program.json(&["keys", "list", "--environment", "test"])["items"], serde_json::json!([]));
+}

@@ -1,0 +1,261 @@
+//! The wallet at the command line: made, restored from its words, verified; before the first start, beside a gateway that
+//! runs, and cut short at each point.
+
+use std::io::{Read, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::harness::client::text;
+use crate::harness::program::serve;
+use crate::harness::{Program, Scene, Tillgate};
+
+const ZOO: &str = "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong";
+
+/// Runs a command that reads words, and gives its exit status, what it printed and its line on stderr.
+fn with_words(program: &Program, args: &[&str], words: &str) -> (Option<i32>, String, String) {
+    let output = program.output_of(program.command(args), &format!("{words}\n"));
+    let read = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), read(output.stdout), read(output.stderr))
+}
+
+fn restore(program: &Program, args: &[&str], words: &str) -> Value {
+    let (code, stdout, stderr) = with_words(program, &[&["wallet", "restore", "--json"], args].concat(), words);
+    assert_eq!(code, Some(0), "{stderr}");
+    serde_json::from_str(&stdout).unwrap()
+}
+
+fn verifies(program: &Program, words: &str) -> bool {
+    let (code, stdout, stderr) = with_words(program, &["wallet", "verify-backup", "--json"], words);
+    let told: Value = serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}{stderr}"));
+    assert_eq!(told["fits"], Value::Bool(code == Some(0)), "{stdout}");
+    assert!(!stdout.contains("zoo") && !stderr.contains("zoo"), "words are repeated");
+    code == Some(0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wallet_that_is_made_before_the_first_start_is_the_one_that_serves() {
+    let program = Program::new();
+    let made = program.json(&["wallet", "create", "--words", "24"]);
+    assert_eq!(made.as_object().unwrap().keys().collect::<Vec<_>>(), ["words"]);
+    let words = text(&made["words"]);
+    assert_eq!(words.split(' ').count(), 24);
+    assert!(program.refusal(&["wallet", "create", "--json"]).contains("there is a wallet already"));
+    let descriptors = program.json(&["wallet", "descriptor"]);
+    let mut gateway = Tillgate::start_on(program).await;
+    let payment = gateway.client.new_payment("10.00", "http://127.0.0.1:9/").await;
+    let program = gateway.program();
+    assert_eq!(program.json(&["wallet", "descriptor"]), descriptors);
+    let shown = program.json(&["payments", "show", &text(&payment["paymentId"])]);
+    assert_eq!((&shown["addressPath"], &shown["addressIndex"]), (&"m/84'/1'/0'/0/0".into(), &0.into()));
+    assert!(verifies(program, &words), "its own words, beside a gateway that runs");
+    assert!(!verifies(program, ZOO));
+    assert!(!verifies(program, &words.replacen(' ', " nonsense ", 1)));
+    assert!(gateway.stop().await.success());
+    assert!(verifies(gateway.program(), &words), "and without one");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn words_restore_the_same_wallet_elsewhere_and_its_addresses_go_on_beyond_the_skipped_ones() {
+    let old = Program::new();
+    let words = text(&old.json(&["wallet", "create"])["words"]);
+    let descriptors = old.json(&["wallet", "descriptor"]);
+    let program = Program::new();
+    program.set("restoreSkip", "70");
+    let restored = restore(&program, &["--birthday", "0"], &words);
+    assert_eq!((&restored["made"], &restored["restore"]["state"]), (&true.into(), &"AWAITED".into()));
+    assert_eq!(restored["restore"]["gap"], 70);
+    assert_eq!(program.json(&["wallet", "descriptor"]), descriptors);
+    assert_eq!(program.json(&["wallet", "info"])["looked"], false);
+    let gateway = Tillgate::start_on(program).await;
+    let payment = gateway.client.new_payment("10.00", "http://127.0.0.1:9/").await;
+    let program = gateway.program();
+    let shown = program.json(&["payments", "show", &text(&payment["paymentId"])]);
+    assert_eq!(shown["addressPath"], "m/84'/1'/0'/0/70");
+    assert_eq!(program.json(&["wallet", "info"])["looked"], true);
+    assert_eq!(program.json(&["wallet", "restore", "--show"])["restore"]["state"], "LOOKED");
+    assert_eq!(program.json(&["status"])["senderHold"], Value::Null, "nothing was found");
+}
+
+#[test]
+fn words_that_are_none_are_refused_by_their_place_and_nothing_is_made_for_them() {
+    let program = Program::new();
+    for (words, part) in [
+        ("zoo zoo zoo", "3 were given"),
+        ("zoo zoo zoo zoo zzz zoo zoo zoo zoo zoo zoo wrong", "word 5"),
+        ("zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong zoo", "checksum"),
+    ] {
+        for args in [&["wallet", "restore"][..], &["wallet", "restore", "--json"]] {
+            let (code, stdout, stderr) = with_words(&program, args, words);
+            assert_eq!(
+                (code, stdout.as_str(), stderr.lines().last().unwrap().contains(part)),
+                (Some(1), "", true),
+                "{stderr}"
+            );
+            assert!(!stderr.contains("zoo") && !stderr.contains("zzz"), "{stderr}");
+        }
+    }
+    assert!(!program.data_dir().exists());
+}
+
+/// Reads until the text ends with this, and gives what came before.
+fn until(stream: &mut impl Read, end: &str) -> String {
+    let (mut text, mut byte) = (String::new(), [0]);
+    while !text.ends_with(end) {
+        assert_eq!(stream.read(&mut byte).unwrap(), 1, "it ended with {text:?}");
+        text.push(char::from(byte[0]));
+    }
+    text
+}
+
+#[test]
+fn a_person_is_shown_the_words_once_and_the_wallet_is_made_when_two_were_told_back() {
+    let program = Program::new();
+    let nobody = program.output(&["wallet", "create"]);
+    assert_eq!(nobody.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&nobody.stderr).contains("nothing was made"));
+
+    assert!(!is_there(&program));
+    let (mut stdin, mut child) = {
+        let mut command = program.command(&["wallet", "create"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        (child.stdin.take().unwrap(), child)
+    };
+    let shown = until(child.stdout.as_mut().unwrap(), "\n\n   1  ") + &until(child.stdout.as_mut().unwrap(), "\n\n");
+    let words: Vec<&str> =
+        shown.split("\n\n").nth(1).unwrap().lines().map(|line| line.split_whitespace().last().unwrap()).collect();
+    assert_eq!(words.len(), 12, "{shown}");
+    for _ in 0..2 {
+        let asked = until(child.stderr.as_mut().unwrap(), ": ");
+        let place: usize = asked.trim_start_matches("Word ").trim_end_matches(": ").parse().unwrap();
+        writeln!(stdin, "{}", words[place - 1]).unwrap();
+    }
+    assert!(child.wait().unwrap().success());
+    assert!(verifies(&program, &words.join(" ")));
+}
+
+/// Whether there is a wallet. A command that holds the data directory is waited for.
+fn is_there(program: &Program) -> bool {
+    program.output(&["wallet", "descriptor", "--json"]).status.success()
+}
+
+/// A gateway of the production environment, whose secrets are in a file.
+struct Production {
+    program: Program,
+    child: Option<Child>,
+    api: String,
+}
+
+impl Production {
+    fn command(program: &Program, args: &[&str]) -> Command {
+        let file = program.data_dir().parent().unwrap().join("secrets");
+        let mut command = program.command(&[args, &["--environment", "production"]].concat());
+        command.env("TILLGATE_SECRETS_FILE", file).env("TILLGATE_PASSPHRASE", "a passphrase of the test");
+        command
+    }
+
+    fn start(program: Program) -> Self {
+        let (child, api) = serve(Self::command(&program, &["serve", "--listen", "127.0.0.1:0"]));
+        Self { program, child: Some(child), api }
+    }
+
+    fn json(&self, args: &[&str], typed: &str) -> Value {
+        let output = self.program.output_of(Self::command(&self.program, &[args, &["--json"]].concat()), typed);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    fn stop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            drop(child.kill());
+            drop(child.wait());
+        }
+    }
+}
+
+impl Drop for Production {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+#[test]
+fn production_starts_without_a_wallet_and_one_that_is_made_beside_it_is_in_use_at_once() {
+    let mut gateway = Production::start(Program::new());
+    assert!(gateway.api.starts_with("http://127.0.0.1:"));
+    let refused =
+        gateway.program.output_of(Production::command(&gateway.program, &["wallet", "descriptor", "--json"]), "");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("no wallet yet"));
+    let words = text(&gateway.json(&["wallet", "create"], "")["words"]);
+    let descriptors = gateway.json(&["wallet", "descriptor"], "");
+    assert!(text(&descriptors["external"]).contains("84'/0'/0'/0]xpub"), "{descriptors}");
+    assert_eq!(gateway.json(&["wallet", "info"], "")["network"], "bitcoin");
+    gateway.stop();
+    assert_eq!(gateway.json(&["wallet", "descriptor"], ""), descriptors, "without a gateway too");
+
+    let elsewhere = Production::start(Program::new());
+    let restored = elsewhere.json(&["wallet", "restore"], &format!("{words}\n"));
+    assert_eq!(restored["restore"]["birthHeight"], 481_823, "the first block that can hold a coin of it");
+    assert_eq!(elsewhere.json(&["wallet", "descriptor"], ""), descriptors);
+    assert_eq!(elsewhere.json(&["wallet", "info"], "")["looked"], false);
+    let status = elsewhere.json(&["status"], "");
+    assert_eq!(status["senderHoldCause"], "RESTORED");
+    assert_eq!(elsewhere.json(&["wallet", "restore", "--stop"], "")["state"], "STOPPED");
+    assert_eq!(elsewhere.json(&["wallet", "restore", "--continue"], "")["state"], "AWAITED");
+}
+
+#[test]
+fn production_without_a_keyring_and_without_a_secrets_file_does_not_start() {
+    let program = Program::new();
+    let output = program.output(&["serve", "--environment", "production", "--listen", "127.0.0.1:0"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said.contains("--secrets-file"), "{said}");
+    let made = program.output(&["wallet", "create", "--environment", "production", "--json"]);
+    assert!(!made.status.success() && made.stdout.is_empty(), "words that are kept nowhere were told");
+}
+
+#[test]
+fn a_making_that_is_cut_short_anywhere_leaves_nothing_or_what_the_next_one_takes_into_use() {
+    for restores in [false, true] {
+        for point in ["commit.before", "commit.after", "wallet.before", "wallet.after"] {
+            for count in 1..=3 {
+                let program = Program::new();
+                program.make();
+                let args: &[&str] =
+                    if restores { &["wallet", "restore", "--json"] } else { &["wallet", "create", "--json"] };
+                let mut command = program.command(args);
+                command.env("TILLGATE_FAIL_POINT", format!("{point}:{count}"));
+                let cut = program.output_of(command, &format!("{ZOO}\n"));
+                let case = format!("{point}:{count}, restores: {restores}");
+                assert!(cut.status.success() || cut.status.signal().is_some(), "{case}");
+                assert!(count > 1 || cut.status.signal().is_some(), "{case}: it was not cut short");
+                let told = serde_json::from_slice::<Value>(&cut.stdout).ok();
+                let words = if restores {
+                    restore(&program, &[], ZOO);
+                    ZOO.to_owned()
+                } else if is_there(&program) {
+                    text(&told.expect("nobody was told the words of a wallet that is there")["words"])
+                } else {
+                    text(&program.json(&["wallet", "create"])["words"])
+                };
+                assert!(verifies(&program, &words), "{case}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn info_tells_how_far_another_program_must_look() {
+    let scene = Scene::open().await;
+    for _ in 0..3 {
+        scene.bill("10.00").await;
+    }
+    let paid = scene.bill("10.00").await;
+    scene.gateway.client.pay(&paid.id).await;
+    scene.gateway.client.mine(1).await;
+    let info = scene.gateway.program().json(&["wallet", "info"]);
+    assert_eq!((&info["longestUnused"], &info["gapLimit"], &info["nextIndex"]), (&3.into(), &20.into(), &4.into()));
+}

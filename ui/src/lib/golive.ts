@@ -1,0 +1,270 @@
+// Going live, step by step: which steps there are, and which are done. What was done is read off the gateway, so that a
+// window that is closed in between loses nothing.
+import type { BackupsView } from "./bindings/BackupsView";
+import type { SettingItem } from "./bindings/SettingItem";
+import type { StatusView } from "./bindings/StatusView";
+import { count } from "./format";
+
+export type Step = "wallet" | "words" | "chain" | "rates" | "limits" | "backup" | "done";
+
+/** The steps in their order, as people call them. */
+export const STEPS: readonly { step: Step; name: string }[] = [
+  { step: "wallet", name: "Wallet" },
+  { step: "words", name: "Words" },
+  { step: "chain", name: "Bitcoin network" },
+  { step: "rates", name: "Exchange rates" },
+  { step: "limits", name: "Limits" },
+  { step: "backup", name: "First backup" },
+  { step: "done", name: "Done" },
+];
+
+/** What the gateway tells that decides which steps are done. */
+export interface Facts {
+  hasWallet: boolean;
+  /** Whether servers are named that tell of the chain. */
+  backendSet: boolean;
+  /** Whether the last look at the chain succeeded. */
+  chainSeen: boolean;
+  /** Whether there is a rate for any currency. */
+  ratesFresh: boolean;
+  /** Whether a good backup was ever made. */
+  backedUp: boolean;
+  /** The steps that a person went through in this window and that have a default besides. */
+  seen: readonly Step[];
+}
+
+export function factsOf(
+  status: StatusView,
+  settings: readonly SettingItem[],
+  backups: BackupsView | undefined,
+  seen: readonly Step[],
+): Facts {
+  return {
+    hasWallet: status.hasWallet,
+    backendSet: valueOf(settings, "backendUrl") !== "",
+    chainSeen: status.chainError === null && status.chainLookedAt !== null,
+    ratesFresh: status.rates.some((rate) => rate.fresh && status.currencies.includes(rate.currency)),
+    backedUp: (backups?.last ?? null) !== null,
+    seen,
+  };
+}
+
+/** The value of a setting; empty where it is not known. */
+export function valueOf(settings: readonly SettingItem[], name: string): string {
+  return settings.find((setting) => setting.name === name)?.value ?? "";
+}
+
+export function isDone(step: Step, facts: Facts): boolean {
+  switch (step) {
+    case "wallet":
+    case "words":
+      return facts.hasWallet;
+    case "chain":
+      return facts.backendSet && facts.chainSeen;
+    case "rates":
+      return facts.ratesFresh && facts.seen.includes(step);
+    case "limits":
+      return facts.seen.includes(step);
+    case "backup":
+      return facts.backedUp;
+    case "done":
+      return false;
+  }
+}
+
+/** Where somebody goes on who comes back. */
+export function firstOpen(facts: Facts): Step {
+  return STEPS.find(({ step }) => !isDone(step, facts))?.step ?? "done";
+}
+
+export function nextOf(step: Step): Step {
+  const index = STEPS.findIndex((one) => one.step === step);
+  return STEPS[index + 1]?.step ?? "done";
+}
+
+/** Whether a step can be opened out of its turn: the words belong to a choice, and what follows needs a wallet. The network
+ * does not, and the date of a restored wallet's first coin is looked up there. */
+export function canOpen(step: Step, facts: Facts): boolean {
+  if (step === "wallet" || step === "chain") return true;
+  return step !== "words" && facts.hasWallet;
+}
+
+/** What is wrong with a passphrase of backups, or how good it is. */
+export interface Strength {
+  enough: boolean;
+  sentence: string;
+}
+
+/** Characters that a passphrase must have, as the gateway wants it. */
+export const PASSPHRASE_MIN = { test: 8, production: 12 };
+const PASSPHRASE_LONG = 24;
+const WORDS_GOOD = 5;
+const FEW_CHARACTERS = 5;
+
+/** How good a passphrase is, in words. Whoever has the file can try passphrases for years. */
+export function strengthOf(passphrase: string, least: number): Strength {
+  const characters = [...passphrase];
+  const missing = least - characters.length;
+  if (characters.length === 0) {
+    return {
+      enough: false,
+      sentence: `At least ${least} characters. Best are ${WORDS_GOOD} or more words picked blindly from a book.`,
+    };
+  }
+  if (missing > 0) return { enough: false, sentence: `Too short: ${count(missing, "more character")}.` };
+  if (new Set(characters).size <= FEW_CHARACTERS) {
+    return { enough: false, sentence: "Too easy to guess: it repeats a few characters." };
+  }
+  const words = passphrase.trim().split(/\s+/).length;
+  if (words >= WORDS_GOOD || characters.length >= PASSPHRASE_LONG) {
+    return {
+      enough: true,
+      sentence: "Good: long enough that guessing it is hopeless, if nobody can know it.",
+    };
+  }
+  return {
+    enough: true,
+    sentence: "Enough, if it is random. A name with a number is guessed: take several words.",
+  };
+}
+
+/** The words of a text that was typed or pasted, however they were set apart. */
+export function wordsIn(text: string): string[] {
+  return text
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .filter((word) => word !== "");
+}
+
+/** How many words wallets of ours and others have. */
+const COUNTS = [12, 15, 18, 21, 24];
+
+/** What a person should know of the words typed so far, before the gateway judges them. */
+export function aboutWords(text: string): string {
+  const { length } = wordsIn(text);
+  if (length === 0) return "12 or 24 words, with a space between; numbers are passed over.";
+  return COUNTS.includes(length)
+    ? `${length} words.`
+    : `${count(length, "word")} so far; a wallet has 12 or 24.`;
+}
+
+export type BackendKind = "core" | "electrum" | "esplora";
+
+/** A kind of backend, and what its owner learns of the shop. */
+export interface BackendWords {
+  kind: BackendKind;
+  name: string;
+  learns: string;
+  example: string;
+  where: string;
+}
+
+export const BACKENDS: readonly BackendWords[] = [
+  {
+    kind: "core",
+    name: "Bitcoin Core (recommended)",
+    learns:
+      "Your own node. Tillgate reads whole blocks from it, so that nobody learns which addresses are yours.",
+    example: "http://127.0.0.1:8332",
+    where: "Address of the node",
+  },
+  {
+    kind: "electrum",
+    name: "Electrum server",
+    learns:
+      "Its owner learns every address of yours, what each was paid and when, and, unless you ask through Tor, where you are. It can keep a payment from you; it cannot take coins or make up a confirmed payment.",
+    example: "ssl://electrum.example:50002",
+    where: "Address of the server",
+  },
+  {
+    kind: "esplora",
+    name: "Esplora server",
+    learns:
+      "Its owner learns the addresses that Tillgate asks about, what each was paid and when, and, unless you ask through Tor, where you are. It can keep a payment from you; it cannot take coins or make up a confirmed payment.",
+    example: "https://esplora.example/api",
+    where: "Address of the server",
+  },
+];
+
+/** What stands in the form of the backend. The password is that of the form alone: what is stored is never told. */
+export interface BackendForm {
+  kind: BackendKind;
+  url: string;
+  signIn: "cookie" | "password";
+  cookieFile: string;
+  user: string;
+  password: string;
+  certificate: string;
+  proxy: string;
+}
+
+/** The form as the settings have it. */
+export function formOf(settings: readonly SettingItem[]): BackendForm {
+  const of = (name: string) => valueOf(settings, name);
+  const kind = BACKENDS.find((backend) => backend.kind === of("backend"))?.kind ?? "core";
+  const unset = of("backendUrl") === "";
+  return {
+    kind,
+    url: unset && kind === "core" ? "http://127.0.0.1:8332" : of("backendUrl"),
+    signIn: of("backendUser") === "" ? "cookie" : "password",
+    cookieFile: of("backendCookieFile"),
+    user: of("backendUser"),
+    password: "",
+    certificate: of("backendCertificate"),
+    proxy: of("proxy"),
+  };
+}
+
+/** What `testBackend` is asked for this form. */
+export function testOf(form: BackendForm) {
+  const byPassword = form.kind === "core" && form.signIn === "password";
+  const text = (value: string, asked: boolean) => (asked && value.trim() !== "" ? value.trim() : null);
+  return {
+    command: "testBackend" as const,
+    backend: form.kind,
+    backendUrl: form.url.trim(),
+    backendCookieFile: text(form.cookieFile, form.kind === "core" && !byPassword),
+    backendUser: text(form.user, byPassword),
+    backendPassword: byPassword && form.password !== "" ? form.password : null,
+    backendCertificate: text(form.certificate, form.kind === "electrum"),
+    proxy: text(form.proxy, true),
+  };
+}
+
+/** The settings to change, one after the other: `null` returns one to its default. The servers come last, and go first where
+ * others are asked now, so that never a half of this form is asked with a half of the former. */
+export function changesOf(
+  form: BackendForm,
+  settings: readonly SettingItem[],
+): { name: string; value: string | null }[] {
+  const asked = testOf(form);
+  const wanted: [string, string | null][] = [
+    ["backend", asked.backend],
+    ["backendCertificate", form.kind === "electrum" ? asked.backendCertificate : null],
+    ["proxy", asked.proxy],
+    ["backendUser", asked.backendUser],
+  ];
+  if (asked.backendCookieFile) wanted.push(["backendCookieFile", asked.backendCookieFile]);
+  const changed = wanted.filter(([name, value]) => (value ?? "") !== valueOf(settings, name));
+  const changes = changed.map(([name, value]) => ({ name, value }));
+  if (asked.backendPassword) changes.push({ name: "backendPassword", value: asked.backendPassword });
+  const urlNow = valueOf(settings, "backendUrl");
+  if (changes.length === 0 && asked.backendUrl === urlNow) return [];
+  const first = urlNow === "" ? [] : [{ name: "backendUrl", value: null }];
+  return [...first, ...changes, { name: "backendUrl", value: asked.backendUrl }];
+}
+
+/** A path as one word of a command line. */
+export function shellWord(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}
+
+/** How a backup is brought back into this environment, whose folder the window has made already. */
+export function restoreLines(folder: string, environment: string): string[] {
+  const base = folder.replace(/[\\/][^\\/]*$/, "");
+  const moved = `${folder}.before`;
+  return [
+    `mv ${shellWord(folder)} ${shellWord(moved)}`,
+    `tillgate restore /media/usb/till.backup --environment ${environment} --data-dir ${shellWord(base)}`,
+  ];
+}

@@ -1,0 +1,196 @@
+import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { describe, expect, test } from "vitest";
+import type { PaymentView } from "../src/lib/bindings/PaymentView";
+import { payment, production, status } from "./fixture";
+import { host, open } from "./panel";
+
+const frame = () => document.querySelector("[data-environment]")?.getAttribute("data-environment");
+
+async function switchTo(name: "Test" | "Production") {
+  const link = within(screen.getByRole("navigation", { name: "Environment" })).getByRole("link", {
+    name: new RegExp(`^${name}`),
+  });
+  location.hash = (link as HTMLAnchorElement).hash;
+  window.dispatchEvent(new HashChangeEvent("hashchange"));
+  await waitFor(() => expect(frame()).toBe(name.toLowerCase()));
+}
+
+/** A promise that a test answers when it likes. */
+function later<T>() {
+  let answer: (value: T) => void = () => {};
+  const promise = new Promise<T>((resolve) => (answer = resolve));
+  return { promise, answer };
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+describe("the two environments", () => {
+  test("the one that is shown is named by word, colour and the title's act", async () => {
+    open("#/test/payments");
+    expect(await screen.findByText("Test environment")).toBeTruthy();
+    expect(frame()).toBe("test");
+    await switchTo("Production");
+    expect(await screen.findByText("Production environment")).toBeTruthy();
+    expect(screen.getByText("real money")).toBeTruthy();
+    expect(screen.queryByText("Test environment")).toBeNull();
+    expect(host.actsIn).toEqual(["shown test", "shown production"]);
+  });
+
+  test("a slow answer of one is not rendered under the other, and is there when one comes back", async () => {
+    const slow = later<PaymentView>();
+    host.reply("showPayment", () => slow.promise);
+    open(`#/test/payment/${"p".repeat(40)}`);
+    await waitFor(() => expect(host.askedFor("showPayment")).toHaveLength(1));
+    await switchTo("Production");
+    slow.answer(payment({ message: "Two coffees of the sandbox" }));
+    await settled();
+    expect(document.body.textContent).not.toContain("Two coffees of the sandbox");
+    host.reply("showPayment", payment({ message: "Two coffees of the sandbox" }));
+    await switchTo("Test");
+    expect((await screen.findAllByText(/Two coffees of the sandbox/)).length).toBeGreaterThan(0);
+    expect(host.askedOfProduction.map((one) => one.command)).not.toContain("showPayment");
+  });
+
+  test("what follows a slow answer waits until its environment is shown: a screen, and a secret", async () => {
+    const slow = later<{ name: string; secret: string; permissions: string[] }>();
+    host.reply("createKey", () => slow.promise as never);
+    open("#/test/keys");
+    await fireEvent.click(await screen.findByRole("button", { name: "Create an API key" }));
+    await fireEvent.input(screen.getByLabelText("Name"), { target: { value: "webshop" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Create the key" }));
+    await switchTo("Production");
+    slow.answer({ name: "webshop", secret: "s3cret", permissions: [] });
+    await settled();
+    expect(document.body.textContent).not.toContain("s3cret");
+    await switchTo("Test");
+    expect(await screen.findByText("s3cret")).toBeTruthy();
+  });
+
+  test("a payment that is made slowly does not lead the other environment to its screen", async () => {
+    const slow = later<PaymentView>();
+    host.reply("createPayment", () => slow.promise);
+    open("#/test/new");
+    await fireEvent.input(await screen.findByLabelText(/Price|Amount/), { target: { value: "10.00" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
+    await waitFor(() => expect(host.askedFor("createPayment")).toHaveLength(1));
+    await switchTo("Production");
+    slow.answer(payment());
+    await settled();
+    expect(location.hash).toBe("#/production/payments");
+    expect(host.askedOfProduction.map((one) => one.command)).not.toContain("showPayment");
+  });
+
+  test("each keeps its screen and what was searched in it", async () => {
+    open("#/test/payments");
+    host.reply("listPayments", { items: [payment()], itemsCount: 1 });
+    host.replyIn("production", "listPayments", { items: [payment()], itemsCount: 1 });
+    host.emit("changed");
+    await fireEvent.input(await screen.findByRole("searchbox"), { target: { value: "order-7" } });
+    await waitFor(() => expect(JSON.stringify(host.asked)).toContain("order-7"));
+    await switchTo("Production");
+    expect(((await screen.findByRole("searchbox")) as HTMLInputElement).value).toBe("");
+    expect(JSON.stringify(host.askedOfProduction)).not.toContain("order-7");
+    location.hash = "#/production/keys";
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    await switchTo("Test");
+    expect(((await screen.findByRole("searchbox")) as HTMLInputElement).value).toBe("order-7");
+    await switchTo("Production");
+    expect(location.hash).toBe("#/production/keys");
+  });
+
+  test("an address of one opens it, so that Back leads to where one was", async () => {
+    open("#/production/keys");
+    await waitFor(() => expect(frame()).toBe("production"));
+    location.hash = `#/test/payment/${"p".repeat(40)}`;
+    window.dispatchEvent(new HashChangeEvent("hashchange"));
+    await waitFor(() => expect(host.askedFor("showPayment")).toHaveLength(1));
+    expect(frame()).toBe("test");
+    expect(host.askedOfProduction.map((one) => one.command)).not.toContain("showPayment");
+  });
+
+  test("what does not run is told in its own part, with a way to try again, and the other goes on", async () => {
+    const down = { errorType: "GATEWAY_DOWN", message: "The port 7420 is in use: stop it.", field: null };
+    host.replyIn("production", "status", down);
+    open("#/test/payments");
+    expect(await screen.findByText("No payments yet")).toBeTruthy();
+    expect(await screen.findByLabelText("not running")).toBeTruthy();
+    expect(document.body.textContent).not.toContain("7420");
+    await switchTo("Production");
+    expect((await screen.findByRole("alert")).textContent).toContain("The port 7420 is in use");
+    expect(screen.getByText("Production is not running")).toBeTruthy();
+    await fireEvent.click(screen.getByRole("button", { name: "Try again" }));
+    expect(host.actsIn).toContain("reopen production");
+    expect(host.actsIn).not.toContain("reopen test");
+    await switchTo("Test");
+    expect(await screen.findByText("No payments yet")).toBeTruthy();
+  });
+
+  test("what waits in the other is counted at its name", async () => {
+    host.replyIn("production", "status", { ...production, offersWaiting: 2 });
+    open("#/test/payments");
+    expect(await screen.findByLabelText("2 payouts wait for approval")).toBeTruthy();
+    host.replyIn("production", "status", { ...production, offersWaiting: 2, openReversals: 1 });
+    host.emit("changed", "production");
+    expect(await screen.findByLabelText("1 alarm")).toBeTruthy();
+  });
+
+  test("the one that was shown is remembered", async () => {
+    open("#/test/payments");
+    await screen.findByText("Test environment");
+    await switchTo("Production");
+    expect(localStorage.getItem("tillgate.environment")).toBe("production");
+  });
+
+  test("a window that is opened anew shows the one that was shown last", async () => {
+    localStorage.setItem("tillgate.environment", "production");
+    open("");
+    expect(await screen.findByText("Production environment")).toBeTruthy();
+    expect(host.actsIn).toEqual(["shown production"]);
+  });
+
+  test("the keyboard switches, and not under an open dialog", async () => {
+    open("#/test/payments");
+    await screen.findByText("Test environment");
+    await fireEvent.keyDown(window, { key: "q", ctrlKey: true });
+    await screen.findByRole("dialog", { name: "Quit Tillgate?" });
+    await fireEvent.keyDown(window, { key: "2", ctrlKey: true });
+    expect(location.hash).toBe("#/test/payments");
+    await fireEvent.click(screen.getByRole("button", { name: "Keep running" }));
+    await fireEvent.keyDown(window, { key: "2", ctrlKey: true });
+    await waitFor(() => expect(location.hash).toMatch(/^#\/production\//));
+  });
+
+  test("a click on a notification leads to the offers of its environment", async () => {
+    open("#/test/keys");
+    await screen.findByText("Test environment");
+    host.emit("offers", "production");
+    await waitFor(() => expect(location.hash).toBe("#/production/payouts"));
+    expect(frame()).toBe("production");
+    await waitFor(() => expect(JSON.stringify(host.askedOfProduction)).toContain('"states":["NEW"]'));
+  });
+
+  test("production without a wallet says how to go live, and makes no payment", async () => {
+    host.replyIn("production", "status", { ...production, hasWallet: false });
+    open("#/production/payments");
+    expect(await screen.findByRole("heading", { name: "Take real money" })).toBeTruthy();
+    expect(screen.getByRole("link", { name: "Go live" })).toBeTruthy();
+    expect(screen.queryByRole("link", { name: /Payouts/ })).toBeNull();
+    await fireEvent.keyDown(window, { key: "n" });
+    expect(location.hash).toBe("#/production/payments");
+    host.replyIn("production", "status", production);
+    host.emit("changed", "production");
+    expect(await screen.findByText("No payments yet")).toBeTruthy();
+  });
+
+  test("nothing that changes in one makes the other's screen be read again", async () => {
+    open("#/test/payments");
+    await screen.findByText("No payments yet");
+    const before = host.askedFor("listPayments").length;
+    host.emit("changed", "production");
+    await settled();
+    expect(host.askedFor("listPayments")).toHaveLength(before);
+    host.reply("status", status);
+    host.emit("changed", "test");
+    await waitFor(() => expect(host.askedFor("listPayments").length).toBeGreaterThan(before));
+  });
+});

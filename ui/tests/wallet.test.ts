@@ -1,0 +1,124 @@
+import { fireEvent, screen, waitFor } from "@testing-library/svelte";
+import { describe, expect, test } from "vitest";
+import { backup, backups, restoring, status, wallet } from "./fixture";
+import { host, open } from "./panel";
+
+const sum = (name: string) => document.querySelector(`[data-sum="${name}"]`);
+
+describe("the wallet", () => {
+  test("shows every sum apart, right-aligned", async () => {
+    open("#/test/wallet");
+    await screen.findByRole("table", { name: "What the wallet holds" });
+    expect(sum("balance")?.textContent).toBe("1.50000000 BTC");
+    expect(sum("spendable")?.textContent).toBe("1.40000000 BTC");
+    expect(sum("locked")?.textContent).toBe("0.10000000 BTC");
+    expect(sum("pending")?.textContent).toBe("0.00007787 BTC");
+    expect(sum("immature")?.textContent).toBe("0.00000000 BTC");
+    expect(sum("balance")?.className).toContain("number");
+  });
+
+  test("says which gap limit another wallet's program needs", async () => {
+    open("#/test/wallet");
+    await screen.findByText(/every usual program finds all your money/);
+    host.reply("walletInfo", wallet({ longestUnused: 57, gapLimit: 58 }));
+    host.emit("changed");
+    expect(
+      await screen.findByText(/57 in a row were not paid: set the other program's gap limit to 58/),
+    ).toBeTruthy();
+  });
+
+  test("asks for the descriptors only when somebody wants them, and says what they give away", async () => {
+    open("#/test/wallet");
+    await screen.findByText(/Whoever has them sees every payment/);
+    expect(host.askedFor("walletDescriptor")).toHaveLength(0);
+    host.reply("walletDescriptor", {
+      external: "wpkh([aa/84h]xpub/0/*)#c",
+      internal: "wpkh([aa/84h]xpub/1/*)#d",
+    });
+    await fireEvent.click(screen.getByRole("button", { name: "Show the descriptors" }));
+    expect(await screen.findByText("wpkh([aa/84h]xpub/0/*)#c")).toBeTruthy();
+    await fireEvent.click(screen.getByRole("button", { name: "Hide the descriptors" }));
+    expect(screen.queryByText("wpkh([aa/84h]xpub/0/*)#c")).toBeNull();
+  });
+
+  test("teaches where there is nothing", async () => {
+    const none = { sats: 0, text: "0.00000000", shown: "0.00000000" };
+    host.reply("walletInfo", wallet({ balance: none, spendable: none, locked: none, pending: none }));
+    open("#/test/wallet");
+    expect(await screen.findByText(/Nothing came yet/)).toBeTruthy();
+    expect(screen.getByText(/No backup was made yet/)).toBeTruthy();
+  });
+
+  test("without one leads to where it is made", async () => {
+    host.reply("status", { ...status, sandbox: false });
+    host.reply("walletInfo", {
+      errorType: "WALLET_NOT_READY",
+      message: "there is no wallet yet",
+      field: null,
+    });
+    open("#/test/wallet");
+    const link = await screen.findByRole("link", { name: "Make one, step by step" });
+    expect((link as HTMLAnchorElement).hash).toBe("#/test/go-live");
+  });
+
+  test("of a restored copy shows how far it has looked, and stops and goes on", async () => {
+    host.reply("showRestore", { restore: restoring() });
+    open("#/test/wallet");
+    const bar = await screen.findByRole("progressbar");
+    expect(bar.getAttribute("value")).toBe("50");
+    expect(screen.getByText("850000 of 900000")).toBeTruthy();
+    expect(screen.getByText("3 transactions")).toBeTruthy();
+    host.reply("stopRestore", () => {
+      host.reply("showRestore", { restore: restoring({ state: "STOPPED" }) });
+      return restoring({ state: "STOPPED" });
+    });
+    await fireEvent.click(screen.getByRole("button", { name: "Stop looking" }));
+    host.reply("continueRestore", () => {
+      host.reply("showRestore", { restore: restoring({ state: "LOOKED", percent: 100, firstGiven: 1041 }) });
+      return restoring();
+    });
+    await fireEvent.click(await screen.findByRole("button", { name: "Go on looking" }));
+    expect(await screen.findByText(/from number 1041 on/)).toBeTruthy();
+    expect(screen.queryByRole("progressbar")).toBeNull();
+  });
+});
+
+describe("its backups", () => {
+  test("are told with where, when and whether they were read back, and trouble with them", async () => {
+    host.reply(
+      "showBackups",
+      backups({ last: backup, folder: "/media/usb/tillgate", trouble: "the folder is gone" }),
+    );
+    open("#/test/wallet");
+    expect(await screen.findByText(backup.file)).toBeTruthy();
+    expect(screen.getByText("Read back whole")).toBeTruthy();
+    expect(screen.getByRole("alert").textContent).toContain("The folder is gone");
+  });
+
+  test("are proved by their file, and a wrong passphrase is told at its field", async () => {
+    host.reply("showBackups", backups({ last: backup }));
+    open("#/test/wallet");
+    await fireEvent.click(await screen.findByRole("button", { name: "Verify a backup file…" }));
+    expect((screen.getByLabelText("File") as HTMLInputElement).value).toBe(backup.file);
+    await fireEvent.input(screen.getByLabelText("Passphrase"), { target: { value: "wrong one" } });
+    const message = "the backup does not open: the passphrase is wrong, or the file was changed";
+    host.reply("verifyBackup", { errorType: "VALIDATION_FAILED", message, field: "passphrase" });
+    await fireEvent.click(screen.getByRole("button", { name: "Verify" }));
+    expect(await screen.findByText(/The backup does not open/)).toBeTruthy();
+    host.reply("verifyBackup", { ok: true, madeAt: backup.madeAt, program: "0.1.0" });
+    await fireEvent.input(screen.getByLabelText("Passphrase"), { target: { value: "right one" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Verify" }));
+    expect(await screen.findByText(/It would restore this wallet/)).toBeTruthy();
+    expect((screen.getByLabelText("Passphrase") as HTMLInputElement).value).toBe("");
+  });
+
+  test("stop at night only once that was confirmed", async () => {
+    host.reply("showBackups", backups({ last: backup, folder: "/media/usb/tillgate" }));
+    open("#/test/wallet");
+    await fireEvent.click(await screen.findByRole("button", { name: "Stop the nightly ones…" }));
+    expect(host.askedFor("unsetSetting")).toHaveLength(0);
+    host.reply("unsetSetting", { name: "backupFolder", value: "", default: "", about: "" });
+    await fireEvent.click(screen.getByRole("button", { name: "Stop them" }));
+    await waitFor(() => expect(host.askedFor("unsetSetting")).toHaveLength(1));
+  });
+});

@@ -91,7 +91,9 @@ fn free_name(folder: &Path, environment: Environment, date: Timestamp) -> PathBu
         count => folder.join(format!("tillgate-{environment}-{day}-{count}.backup")),
     };
     // Where all are taken the last one is refused, with its name.
-    (1..=OF_ONE_DAY_MAX).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(OF_ONE_DAY_MAX))
+    // A link that leads nowhere takes its name all the same.
+    let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
+    (1..=OF_ONE_DAY_MAX).map(name).find(is_free).unwrap_or_else(|| name(OF_ONE_DAY_MAX))
 }
 
 /// Whether a file has the name of one that [`in_folder`] would make.
@@ -183,6 +185,11 @@ mod tests {
             assert_eq!(next(), folder.path().join(name));
             assert!(is_name_of_ours(&next(), Environment::Test) && !is_name_of_ours(&next(), Environment::Production));
             fs::write(next(), "").unwrap();
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("/nowhere", next()).unwrap();
+            assert_eq!(next(), folder.path().join("tillgate-test-2026-01-12-4.backup"), "a link takes a name, too");
         }
         for other in
             ["tillgate-test-.backup", "tillgate-test-2026-01-12.backup.old", "letter.txt", "tillgate-test-x.backup"]

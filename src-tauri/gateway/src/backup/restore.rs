@@ -22,7 +22,7 @@ use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{self, Purpose, Secret, SecretsLocation};
 use crate::settings::RESTORE_SKIP_DEFAULT;
 use crate::store::copy::change_copy;
-use crate::store::restore::{NewRestore, RestoreSource};
+use crate::store::restore::{NewRestore, RestoreSource, usual_gap};
 use crate::store::{StoreError, Tx};
 
 /// Keeps the new installation's id from one attempt to the next, so that no entry is left in a keyring that nobody looks for.
@@ -176,7 +176,7 @@ fn make_it_a_copy(
         tx.move_to_installation(&installation)?;
         tx.forget_all_backups()?;
         if has_wallet {
-            let gap = restore_skip(tx)?;
+            let gap = usual_gap(restore_skip(tx)?);
             tx.begin_restore(&NewRestore { source: RestoreSource::Backup, at, birth_height: None, gap })?;
         }
         tx.audit(at, &restore.actor, "restore", &made_at.iso_seconds())

@@ -11,7 +11,7 @@ use crate::gateway::Gateway;
 use crate::machine::secrets::{Purpose, Secret};
 use crate::settings::AddressType;
 use crate::store::StoreError;
-use crate::store::restore::{NewRestore, Restore, RestoreSource};
+use crate::store::restore::{NewRestore, Restore, RestoreSource, usual_gap};
 use crate::wallet::Descriptors;
 
 /// The most indices that may be known ahead: a script backend asks about each, and each is derived.
@@ -72,7 +72,7 @@ pub(crate) async fn restore(
 ) -> Result<Restored, SetupError> {
     let RestoreRequest { words, birthday, gap } = request;
     let looks_again = birthday.is_some() || gap.is_some();
-    let gap = gap.unwrap_or_else(|| gateway.settings.snapshot().restore_skip.max(1));
+    let gap = gap.unwrap_or_else(|| usual_gap(gateway.settings.snapshot().restore_skip).min(GAP_MAX));
     if !(1..=GAP_MAX).contains(&gap) {
         return Err(SetupError::Gap(GAP_MAX));
     }

@@ -58,6 +58,16 @@ pub struct AskedIndices {
     pub change: u32,
 }
 
+/// Addresses that a copy which was restored before is reckoned to have given since.
+const GIVEN_SINCE: u32 = 500;
+
+/// How far a restored copy looks beyond the highest index in use where nobody says how far: what another one gave that was
+/// restored before begins `skip` beyond that, and its customers may have left a run of that length unpaid as well.
+#[must_use]
+pub(crate) const fn usual_gap(skip: u32) -> u32 {
+    skip.saturating_mul(2).saturating_add(GIVEN_SINCE)
+}
+
 impl RestoreSource {
     const fn as_str(self) -> &'static str {
         match self {
@@ -128,9 +138,11 @@ impl Tx<'_> {
     pub fn begin_restore(&self, new: &NewRestore) -> Result<Restore, StoreError> {
         self.connection
             .prepare_cached(
-                "UPDATE keychains SET birth_height = coalesce(?1, birth_height, (SELECT tip_height FROM chain), 0)",
+                "UPDATE keychains SET birth_height = coalesce(min(?1, birth_height), ?1, birth_height, \
+                 (SELECT tip_height FROM chain), 0)",
             )?
             .execute([new.birth_height])?;
+        self.begin_below_coins()?;
         let birth_height = self.birth_height()?.ok_or(StoreError::BadValue("birth_height"))?;
         self.connection.prepare_cached("UPDATE chain SET token = x'' WHERE token IS NOT NULL")?.execute([])?;
         self.connection
@@ -202,11 +214,26 @@ impl Tx<'_> {
             self.use_change_index(next_change.saturating_add(skip).saturating_sub(1))?;
         }
         let first_given = self.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
+        // A backend that asks about scripts finds coins of blocks below.
+        self.begin_below_coins()?;
         self.check_transition(RestoreState::Looked)?;
         self.connection
             .prepare_cached("UPDATE restore SET state = ?1, looked_at = ?2, first_given = ?3")?
             .execute(params![RestoreState::Looked.as_str(), at.ms(), first_given])?;
         self.restore()?.ok_or(StoreError::BadValue("restore"))
+    }
+
+    /// Has the wallet begin below the blocks that hold its coins, whatever a person said: a look that begins above them takes
+    /// them for gone.
+    fn begin_below_coins(&self) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(
+                "UPDATE keychains SET birth_height = min(birth_height, \
+                 ifnull((SELECT max(min(block_height) - 1, 0) FROM coins), birth_height), \
+                 ifnull((SELECT max(min(block_height) - 1, 0) FROM receipts), birth_height))",
+            )?
+            .execute([])?;
+        Ok(())
     }
 
     fn move_restore(&self, next: RestoreState) -> Result<(), StoreError> {

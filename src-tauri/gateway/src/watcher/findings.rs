@@ -309,7 +309,7 @@ impl Findings {
 
     /// Whether something is to be noted all the same: of scripts, or how far a restored wallet was looked for.
     pub(super) fn is_to_be_noted(&self) -> bool {
-        !self.states.is_empty() || self.scan.is_some()
+        !self.states.is_empty() || self.restore.is_some()
     }
 }
 

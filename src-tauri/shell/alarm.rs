@@ -1,13 +1,16 @@
 //! Tells who looks away from the panel of what cannot wait: confirmed payments that were reversed, until somebody decided
-//! on them, and payouts that a shop asks for, until they are approved or lapse. Both stand at the tray and in lists of
-//! windows; of each offer the desktop is notified once, and of each payout that a shop's program approved itself.
+//! on them, payouts that a shop asks for, until they are approved or lapse, and nightly backups that fail, until one is good.
+//! All stand at the tray and in lists of windows; of each offer the desktop is notified once, of each payout that a shop's
+//! program approved itself, and of backups each time that they begin to fail.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tauri::AppHandle;
-use tillgate_gateway::{Actor, App, CommandError, Environment, ListPayouts, PayoutItem, PayoutState, Status, ask};
+use tillgate_gateway::{
+    Actor, App, CommandError, Environment, ListPayouts, PayoutItem, PayoutState, ShowBackups, Status, ask,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::desktop::Note;
@@ -31,6 +34,8 @@ struct Waiting {
     reversals: u64,
     /// Those made by shops: whoever made one at the panel knows of it.
     offers: u64,
+    /// Nightly backups are wanted, and the last one failed or was not made.
+    no_backup: bool,
 }
 
 /// Keeps tray, window title and notifications in step as long as the gateway of one environment runs.
@@ -44,13 +49,15 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
         let Some(gateway) = app.upgrade() else { return };
         let read = read(gateway).await;
         match read {
-            Ok(Read { waiting, offers, by_keys }) => {
+            Ok(Read { waiting, offers, by_keys, backup_trouble }) => {
+                let of_backup = note_of_backup(told, backup_trouble);
                 if waiting != told {
                     told = waiting;
                     standing::waits(&shell, environment, words(waiting));
                 }
-                let of_offers = notes(&news(&mut known, offers));
-                for note in of_offers.into_iter().chain(notes_of_approved(&approved.news(by_keys))) {
+                let of_payouts = notes(&news(&mut known, offers)).into_iter();
+                let of_payouts = of_payouts.chain(notes_of_approved(&approved.news(by_keys)));
+                for note in of_payouts.chain(of_backup) {
                     desktop::notify(&shell, environment, note.of(environment));
                 }
             }
@@ -64,11 +71,12 @@ pub async fn follow(shell: AppHandle, app: Weak<App>, stop: CancellationToken) {
     }
 }
 
-/// What waits, the offers of shops among it, and what keys approved.
+/// What waits, the offers of shops among it, what keys approved, and what is wrong with nightly backups.
 struct Read {
     waiting: Waiting,
     offers: Vec<PayoutItem>,
     by_keys: Vec<PayoutItem>,
+    backup_trouble: Option<String>,
 }
 
 /// Payouts that keys approved, as far as the desktop was notified of them.
@@ -82,7 +90,12 @@ struct Approved {
 
 async fn read(app: Arc<App>) -> Result<Read, CommandError> {
     let status = ask(&app, Status {}, &Actor::panel()).await?;
-    let waiting = Waiting { reversals: status.open_reversals, offers: status.offers_waiting };
+    let backup_trouble = ask(&app, ShowBackups {}, &Actor::panel()).await?.trouble;
+    let waiting = Waiting {
+        reversals: status.open_reversals,
+        offers: status.offers_waiting,
+        no_backup: backup_trouble.is_some(),
+    };
     let list = |limit, states| ask_list(&app, limit, states);
     let mut by_keys = list(APPROVED_READ, vec![PayoutState::Queued, PayoutState::Sent]).await?;
     by_keys.retain(is_approved_by_key);
@@ -91,7 +104,7 @@ async fn read(app: Arc<App>) -> Result<Read, CommandError> {
         offers = list(OFFERS_READ, vec![PayoutState::New]).await?;
         offers.retain(|offer| offer.requested_by_shop);
     }
-    Ok(Read { waiting, offers, by_keys })
+    Ok(Read { waiting, offers, by_keys, backup_trouble })
 }
 
 async fn ask_list(app: &Arc<App>, limit: u32, states: Vec<PayoutState>) -> Result<Vec<PayoutItem>, CommandError> {
@@ -164,6 +177,12 @@ fn notes_of_approved(news: &[PayoutItem]) -> Vec<Note> {
     news.iter().map(note).collect()
 }
 
+/// Tells of a backup that failed, unless that was told already: it is tried each hour, and fails for the same reason.
+fn note_of_backup(told: Waiting, trouble: Option<String>) -> Option<Note> {
+    let body = trouble.filter(|_| !told.no_backup)?;
+    Some(Note { title: "No nightly backup is made".to_owned(), body })
+}
+
 fn words(waiting: Waiting) -> Option<String> {
     let reversals = match waiting.reversals {
         0 => None,
@@ -175,7 +194,8 @@ fn words(waiting: Waiting) -> Option<String> {
         1 => Some("1 payout waits for approval".to_owned()),
         many => Some(format!("{many} payouts wait for approval")),
     };
-    let all: Vec<String> = reversals.into_iter().chain(offers).collect();
+    let backups = waiting.no_backup.then(|| "no nightly backup is made".to_owned());
+    let all: Vec<String> = reversals.into_iter().chain(offers).chain(backups).collect();
     (!all.is_empty()).then(|| all.join(", "))
 }
 
@@ -227,10 +247,22 @@ mod tests {
 
     #[test]
     fn what_waits_is_counted_and_nothing_says_nothing() {
-        let said = |reversals, offers| words(Waiting { reversals, offers });
+        let said = |reversals, offers| words(Waiting { reversals, offers, no_backup: false });
         assert_eq!(said(0, 0), None);
         assert_eq!(said(1, 0).as_deref(), Some("1 payment reversed"));
         assert_eq!(said(12, 1).as_deref(), Some("12 payments reversed, 1 payout waits for approval"));
         assert_eq!(said(0, 2).as_deref(), Some("2 payouts wait for approval"));
+        let both = Waiting { reversals: 1, offers: 0, no_backup: true };
+        assert_eq!(words(both).as_deref(), Some("1 payment reversed, no nightly backup is made"));
+    }
+
+    #[test]
+    fn a_nightly_backup_that_fails_is_told_once_until_one_is_good_again() {
+        let why = || Some("the last nightly backup failed: the disk is full".to_owned());
+        let (well, failing) = (Waiting::default(), Waiting { no_backup: true, ..Waiting::default() });
+        let note = note_of_backup(well, why()).unwrap();
+        assert!(note.title.contains("backup") && note.body.contains("the disk is full"), "{}", note.body);
+        assert!(note_of_backup(failing, why()).is_none(), "each hour anew");
+        assert!(note_of_backup(failing, None).is_none() && note_of_backup(well, None).is_none());
     }
 }

@@ -99,6 +99,42 @@ async fn a_backup_made_beside_a_running_gateway_brings_all_back_on_a_bare_machin
     assert!(gateway.stop().await.success());
 }
 
+/// What was printed on standard error of a command that must succeed, with these variables.
+fn told(program: &Program, variables: &[(&str, &str)], args: &[&str]) -> String {
+    let output = program.command(args).envs(variables.iter().copied()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{args:?}: {said}");
+    said
+}
+
+#[test]
+fn a_secrets_file_and_a_backup_have_a_passphrase_each_or_it_is_told_that_one_opens_both() {
+    let (program, bare, other) = (Program::new(), Program::new(), Program::new());
+    let secrets = beside(&program, "secrets");
+    let (file, shared) = (beside(&program, "own.backup"), beside(&program, "shared.backup"));
+    let (file, shared) = (file.to_str().unwrap(), shared.to_str().unwrap());
+    let of_file = ("TILLGATE_PASSPHRASE", "of the secrets file");
+    let of_backup = ("TILLGATE_BACKUP_PASSPHRASE", "of the backup");
+    let at = |secrets: &Path| ("TILLGATE_SECRETS_FILE", secrets.to_str().unwrap().to_owned());
+    let run = |program: &Program, secrets: &Path, variables: &[(&str, &str)], args: &[&str]| {
+        let (name, value) = at(secrets);
+        told(program, &[variables, &[(name, &value)]].concat(), args)
+    };
+    run(&program, &secrets, &[of_file], &["wallet", "create", "--json"]);
+    assert_eq!(run(&program, &secrets, &[of_file, of_backup], &["backup", file, "--json"]), "");
+    let notice = run(&program, &secrets, &[of_file], &["backup", shared, "--json"]);
+    assert!(notice.contains("opens with the secrets file's passphrase") && notice.contains(of_backup.0), "{notice}");
+
+    // Each opens with its own, and the new secrets file with the one that was given for it.
+    let wrong = refused(&bare, of_file.1, &["restore", file]);
+    assert!(wrong.contains("passphrase is wrong"), "{wrong}");
+    let (new, anew) = (beside(&bare, "secrets"), ("TILLGATE_PASSPHRASE", "of the new secrets file"));
+    assert_eq!(run(&bare, &new, &[anew, of_backup], &["restore", file, "--json"]), "");
+    run(&bare, &new, &[anew], &["wallet", "info"]);
+    let notice = run(&other, &beside(&other, "secrets"), &[of_file], &["restore", shared, "--json"]);
+    assert!(notice.contains("the new secrets file opens with the backup's passphrase"), "{notice}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_old_backup_beside_the_living_chain_sends_nothing_twice_and_gives_no_address_again() {
     const SKIP: &str = "25";
@@ -187,6 +223,9 @@ fn a_backup_and_a_restore_say_what_they_need_and_never_ask_a_script() {
     assert!(short.contains("at least 8 characters"), "{short}");
     assert!(!file.exists());
     assert!(refused(&program, PASSPHRASE, &["backup"]).contains("backupFolder"));
+    let nowhere = beside(&program, "nowhere").join("till.backup");
+    let nowhere = refused(&program, PASSPHRASE, &["backup", nowhere.to_str().unwrap()]);
+    assert!(nowhere.contains("there is no folder") && nowhere.contains("make it"), "{nowhere}");
     // A relative path is the caller's, and the passphrase may come from a descriptor.
     let folder = program.data_dir().parent().unwrap();
     fs::write(folder.join("passphrase"), format!("{PASSPHRASE}\n")).unwrap();
@@ -285,4 +324,31 @@ async fn a_running_gateway_makes_its_nightly_backup_once_it_may_and_says_how_the
     let other = Scene::open().await;
     let why = refused(other.gateway.program(), PASSPHRASE, &["wallet", "verify-backup", file.to_str().unwrap()]);
     assert!(why.contains("another wallet"), "{why}");
+}
+
+#[test]
+fn a_passphrase_of_backups_that_is_empty_or_unreadable_is_refused_and_no_other_taken() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let program = Program::new();
+    program.make();
+    let file = beside(&program, "till.backup");
+    let asked = || {
+        let mut command = program.command(&["backup", file.to_str().unwrap()]);
+        command.env("TILLGATE_PASSPHRASE", PASSPHRASE);
+        command
+    };
+    let mut empty = asked();
+    empty.env("TILLGATE_BACKUP_PASSPHRASE", "");
+    let mut no_text = asked();
+    no_text.env("TILLGATE_BACKUP_PASSPHRASE", std::ffi::OsStr::from_bytes(b"correct \xff horse"));
+    let mut nothing = asked();
+    // What a test is given to read from is empty.
+    nothing.args(["--backup-passphrase-fd", "0"]);
+    for (mut command, why) in [(empty, "is empty"), (no_text, "UTF-8"), (nothing, "is empty")] {
+        let refused = command.output().unwrap();
+        let complaint = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1), "{complaint}");
+        assert!(complaint.contains(why) && !file.exists(), "{complaint}");
+    }
 }

@@ -19,9 +19,11 @@ fn live(program: &Program) -> PathBuf {
     folder
 }
 
-/// Makes the folder of production, which cannot be opened here: there is no keyring.
-fn tries_production(program: &Program) {
-    program.refusal(&["serve", "--environment", "production", "--listen", "127.0.0.1:0"]);
+/// Makes the folder of production. It cannot be opened again without the secrets file: there is no keyring.
+fn make_production(program: &Program) {
+    let mut command = program.command(&["settings", "set", "batchSeconds", "9", "--environment", "production"]);
+    command.env("TILLGATE_SECRETS_FILE", program.data_dir().with_file_name("secrets"));
+    assert!(command.env("TILLGATE_PASSPHRASE", "a passphrase of the test").output().unwrap().status.success());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -77,7 +79,7 @@ fn a_command_that_names_no_environment_says_which_it_was_where_there_are_two() {
     let program = Program::new();
     program.make();
     assert_eq!(program.output(&["keys", "list"]).stderr, b"", "there is only one");
-    tries_production(&program);
+    make_production(&program);
     let told = program.output(&["keys", "list", "--json"]);
     assert!(told.status.success() && serde_json::from_slice::<Value>(&told.stdout).is_ok());
     assert_eq!(told.stderr, b"tillgate: this was test (--environment names another)\n");

@@ -253,3 +253,43 @@ fn the_backends_password_is_read_from_the_standard_input_and_shown_to_nobody() {
     }
     assert!(listed.contains("backendPassword"));
 }
+
+/// What the file that stands in for the keyring holds.
+fn kept(program: &Program) -> String {
+    std::fs::read_to_string(program.env_dir().join("secrets.json")).unwrap_or_default()
+}
+
+#[test]
+fn a_password_that_is_none_leaves_the_former_and_one_in_the_line_is_wrong_usage() {
+    let program = Program::new();
+    program.make();
+    let set = |pair: &str, typed: &str| program.output_of(program.command(&["settings", "set", pair]), typed);
+    assert!(set("backendPassword=-", "correct horse\n").status.success());
+    for (typed, why) in [("", "settings unset"), ("\n", "settings unset"), (&"x".repeat(9_000), "at most")] {
+        let refused = set("backendPassword=-", typed);
+        let complaint = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1), "{complaint}");
+        assert!(complaint.contains(why), "{complaint}");
+    }
+    let in_the_line = set("backendPassword=battery", "");
+    assert_eq!(in_the_line.status.code(), Some(2));
+    assert!(kept(&program).contains("correct horse"));
+    program.json(&["settings", "unset", "backendPassword"]);
+    assert!(!kept(&program).contains("correct horse"));
+}
+
+#[test]
+fn a_password_is_not_kept_where_the_settings_beside_it_cannot_be_stored() {
+    let program = Program::new();
+    program.make();
+    let set = || {
+        let command = program.command(&["settings", "set", "batchSeconds=7", "backendPassword=-"]);
+        program.output_of(command, "correct horse\n").status.success()
+    };
+    let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON settings BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    let disk = rusqlite::Connection::open(program.database()).unwrap();
+    disk.execute_batch(refuse).unwrap();
+    assert!(!set() && !kept(&program).contains("correct horse"));
+    disk.execute_batch("DROP TRIGGER refuse").unwrap();
+    assert!(set() && kept(&program).contains("correct horse"));
+}

@@ -27,5 +27,6 @@ mod power_cuts;
 mod rates;
 mod serving;
 mod story;
+mod terminal;
 mod transitions;
 mod wallet;

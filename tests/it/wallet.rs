@@ -116,6 +116,8 @@ fn a_person_is_shown_the_words_once_and_the_wallet_is_made_when_two_were_told_ba
     assert_eq!(nobody.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&nobody.stderr).contains("nothing was made"));
 
+    assert!(!program.data_dir().exists(), "a restore finds no folder in its way");
+    program.make();
     assert!(!is_there(&program));
     let (mut stdin, mut child) = {
         let mut command = program.command(&["wallet", "create"]);
@@ -215,6 +217,7 @@ fn production_without_a_keyring_and_without_a_secrets_file_does_not_start() {
     assert!(said.contains("--secrets-file"), "{said}");
     let made = program.output(&["wallet", "create", "--environment", "production", "--json"]);
     assert!(!made.status.success() && made.stdout.is_empty(), "words that are kept nowhere were told");
+    assert!(!program.data_dir().join("production").exists(), "it is in the way of a restore");
 }
 
 #[test]
@@ -258,4 +261,26 @@ async fn info_tells_how_far_another_program_must_look() {
     scene.gateway.client.mine(1).await;
     let info = scene.gateway.program().json(&["wallet", "info"]);
     assert_eq!((&info["longestUnused"], &info["gapLimit"], &info["nextIndex"]), (&3.into(), &20.into(), &4.into()));
+}
+
+#[test]
+fn a_date_is_refused_before_the_words_where_no_backend_is_set_and_nothing_is_left_of_it() {
+    let program = Program::new();
+    let secrets = program.data_dir().with_file_name("secrets");
+    let restore = |birthday: &str, more: &[(&str, &str)]| {
+        let mut command = Production::command(&program, &["wallet", "restore", "--birthday", birthday]);
+        command.envs(more.iter().copied());
+        let output = program.output_of(command, &format!("{}wrong\n", "zoo ".repeat(11)));
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let refused = restore("2024-05-31", &[]);
+    assert!(refused.contains("set backendUrl first") && !refused.contains("made the data directory"), "{refused}");
+    assert!(restore("yesterday", &[]).contains("the height of a block, or a date"));
+    assert!(!program.data_dir().exists() && !secrets.exists());
+    // Nobody listens at port 1: that is known only once there is a gateway to ask it.
+    let backend = [("TILLGATE_BACKEND_URL", "http://127.0.0.1:1"), ("TILLGATE_BACKEND_USER", "ada")];
+    let refused = restore("2024-05-31", &backend);
+    assert!(refused.contains("name a height"), "{refused}");
+    assert!(!program.data_dir().exists() && !secrets.exists(), "{refused}");
 }

@@ -1,4 +1,5 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { tick } from "svelte";
 import { describe, expect, test } from "vitest";
 import type { PaymentView } from "../src/lib/bindings/PaymentView";
 import { payment, production, status } from "./fixture";
@@ -22,7 +23,14 @@ function later<T>() {
   return { promise, answer };
 }
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+/** More turns than whatever follows an answer takes: that nothing follows has no sign to wait for. */
+const TURNS = 100;
+
+/** All that follows an answer that was given has happened. */
+async function settled() {
+  for (let turn = 0; turn < TURNS; turn += 1) await Promise.resolve();
+  await tick();
+}
 
 describe("the two environments", () => {
   test("the one that is shown is named by word, colour and the title's act", async () => {

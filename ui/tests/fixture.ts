@@ -304,6 +304,7 @@ export function settings(over: Record<string, string> = {}): { items: SettingIte
     backendCookieFile: "",
     backendUser: "",
     backendPassword: "",
+    backendZmq: "",
     backendCertificate: "",
     proxy: "",
     rateSources: "kraken,coinbase,bitstamp,coingecko,mempool",

@@ -235,18 +235,23 @@ describe("the network's step", () => {
     expect(screen.queryByRole("button", { name: "Save and continue" })).toBeNull();
     await click("Test the connection");
     expect(await screen.findByText("from 880000 on")).toBeTruthy();
+    // Below the fold of a low window: whoever asked is led there.
+    const answers = screen.getByRole("group", { name: "What the servers answered" });
+    await waitFor(() => expect(document.activeElement).toBe(answers));
     expect(screen.getByText("/Satoshi:31.99.0/")).toBeTruthy();
-    expect(host.askedOfProductionFor("setSetting")).toHaveLength(0);
+    expect(host.askedOfProductionFor("changeSettings")).toHaveLength(0);
     // What is typed afterwards was not tried.
     await type("Cookie file", "/home/ada/.bitcoin/cookie");
     expect(screen.queryByRole("button", { name: "Save and continue" })).toBeNull();
     await type("Cookie file", "/home/ada/.bitcoin/.cookie");
-    host.replyIn("production", "setSetting", { name: "", value: "", default: "", about: "" });
+    host.replyIn("production", "changeSettings", { items: [], itemsCount: 0 });
     await click("Save and continue");
     await screen.findByRole("heading", { name: "Exchange rates" });
-    expect(host.askedOfProductionFor("setSetting").map(({ name, value }) => [name, value])).toEqual([
-      ["backendCookieFile", "/home/ada/.bitcoin/.cookie"],
-      ["backendUrl", "http://127.0.0.1:8332"],
+    expect(host.askedOfProductionFor("changeSettings").map(({ changes }) => changes)).toEqual([
+      [
+        { name: "backendUrl", value: "http://127.0.0.1:8332" },
+        { name: "backendCookieFile", value: "/home/ada/.bitcoin/.cookie" },
+      ],
     ]);
   });
 
@@ -297,16 +302,23 @@ describe("the network's step", () => {
     });
   });
 
-  test("never has a half of the new servers asked with a half of the former", () => {
+  test("changes all that differs at once, and nothing else", () => {
     const before = settings({ backendUrl: "http://127.0.0.1:8332", backendUser: "ada" }).items;
     const form = { ...formOf(before), kind: "esplora" as const, url: "https://esplora.example/api" };
     expect(changesOf(form, before)).toEqual([
-      { name: "backendUrl", value: null },
       { name: "backend", value: "esplora" },
-      { name: "backendUser", value: null },
       { name: "backendUrl", value: "https://esplora.example/api" },
+      { name: "backendUser", value: null },
     ]);
     expect(changesOf(formOf(before), before)).toEqual([]);
+  });
+
+  test("asks for a node's notices where their address is given, and of no other kind of server", () => {
+    const before = settings({ backendUrl: "http://127.0.0.1:8332", backendCookieFile: "/c" }).items;
+    const form = { ...formOf(before), zmq: " tcp://127.0.0.1:28332 " };
+    expect(testOf(form)).toMatchObject({ backendZmq: "tcp://127.0.0.1:28332" });
+    expect(changesOf(form, before)).toEqual([{ name: "backendZmq", value: "tcp://127.0.0.1:28332" }]);
+    expect(testOf({ ...form, kind: "electrum" })).toMatchObject({ backendZmq: null });
   });
 
   test("keeps the stored password where none is typed, and sends none that is of no use", () => {

@@ -9,6 +9,8 @@ HTMLDialogElement.prototype.close = function () {
   this.open = false;
 };
 
+Element.prototype.scrollIntoView = () => undefined;
+
 afterEach(() => {
   cleanup();
   location.hash = "";

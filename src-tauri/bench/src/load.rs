@@ -66,6 +66,17 @@ pub fn quantile_ms(sorted_us: &[u32], per_mille: usize) -> f64 {
     sorted_us.get(index).map_or(0.0, |us| f64::from(*us) / 1_000.0)
 }
 
+/// A time in whole microseconds.
+pub fn micros(time: Duration) -> u32 {
+    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
+}
+
+/// The median of these times and the one within which 99 of 100 lie; sorts them.
+pub fn spread_ms(times_us: &mut [u32]) -> String {
+    times_us.sort_unstable();
+    format!("p50 {:.1} ms, p99 {:.1} ms", quantile_ms(times_us, 500), quantile_ms(times_us, 990))
+}
+
 /// When a run ends.
 #[derive(Debug, Clone, Copy)]
 pub enum Until {

@@ -1,20 +1,29 @@
 //! Measures Tillgate from outside, with the machine's own limits beside each figure; and `seed` writes the
 //! database and the sandbox chain of a busy merchant. None of it is part of the shipped program.
 
+mod arrivals;
+mod backups;
+mod both;
 mod client;
 mod idle;
 mod limits;
 mod load;
+mod looks;
+mod merchant;
 mod million;
 mod notify;
 mod payouts;
 mod process;
 mod report;
+mod restores;
+mod scene;
 mod seed;
+mod servers;
+mod shop;
 mod spine;
 mod sweep;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -35,7 +44,7 @@ struct Args {
     /// Writes the table as a page of the documentation.
     #[arg(long)]
     page: Option<PathBuf>,
-    /// Measures the part `million` on a database that `seed` wrote before, less than half an hour ago.
+    /// Measures the parts `million` and `backups` on a database that `seed` wrote before, less than half an hour ago.
     #[arg(long)]
     seeded: Option<PathBuf>,
 }
@@ -52,8 +61,18 @@ enum Part {
     Spine,
     /// From the mempool to the shop.
     Notify,
+    /// From the mempool to the shop through each kind of server, and starts, with 110,000 payments.
+    Arrivals,
+    /// Looks with few and with many payments through each kind of server.
+    Looks,
+    /// A wallet of 10,000 used addresses, from its words, through each kind of server.
+    Restores,
+    /// Both environments in one process.
+    Both,
     /// With a million payments in the database.
     Million,
+    /// Backup and restore of that database.
+    Backups,
     /// Offers, lists of payouts, and sending them.
     Payouts,
     /// Doing nothing.
@@ -75,6 +94,23 @@ fn main() -> ExitCode {
     }
 }
 
+/// What is measured on a large database: that of `seeded`, or a new one.
+fn large(only: &[Part], seeded: Option<&Path>, report: &mut Report) -> Fallible<()> {
+    let wanted = |part| only.is_empty() || only.contains(&part);
+    let folder = process::data_dir()?;
+    let data_dir = seeded.unwrap_or(folder.path());
+    if seeded.is_none() {
+        seed::run(&seed::Plan::million(data_dir))?;
+    }
+    if wanted(Part::Million) {
+        million::measure(report, data_dir)?;
+    }
+    if wanted(Part::Backups) {
+        backups::measure(report, data_dir)?;
+    }
+    Ok(())
+}
+
 fn measure(args: &Args) -> Fallible<()> {
     let wanted = |part| args.only.is_empty() || args.only.contains(&part);
     let machine = report::machine();
@@ -93,8 +129,20 @@ fn measure(args: &Args) -> Fallible<()> {
     if wanted(Part::Payouts) {
         payouts::measure(&mut report)?;
     }
-    if wanted(Part::Million) {
-        million::measure(&mut report, args.seeded.as_deref())?;
+    if wanted(Part::Arrivals) {
+        arrivals::measure(&mut report)?;
+    }
+    if wanted(Part::Looks) {
+        looks::measure(&mut report)?;
+    }
+    if wanted(Part::Restores) {
+        restores::measure(&mut report)?;
+    }
+    if wanted(Part::Both) {
+        both::measure(&mut report)?;
+    }
+    if wanted(Part::Million) || wanted(Part::Backups) {
+        large(&args.only, args.seeded.as_deref(), &mut report)?;
     }
     if let Some(page) = &args.page {
         std::fs::write(page, report.page(&machine))?;

@@ -8,7 +8,6 @@ use crate::client::Client;
 use crate::load::{self, Until};
 use crate::process::{self, Served};
 use crate::report::Report;
-use crate::seed::{self, Plan};
 use crate::spine;
 
 /// Starts of which the slowest counts.
@@ -23,17 +22,8 @@ const SAMPLES: u64 = 40;
 /// Sustained load lasts this long.
 const SPAN: Duration = Duration::from_secs(5);
 
-/// Adds the figures, on the database in `seeded` or a new one.
-pub fn measure(report: &mut Report, seeded: Option<&Path>) -> Fallible<()> {
-    if let Some(data_dir) = seeded {
-        return measure_on(report, data_dir);
-    }
-    let folder = process::data_dir()?;
-    seed::run(&Plan::million(folder.path()))?;
-    measure_on(report, folder.path())
-}
-
-fn measure_on(report: &mut Report, data_dir: &Path) -> Fallible<()> {
+/// Adds the figures, on a database that is there.
+pub fn measure(report: &mut Report, data_dir: &Path) -> Fallible<()> {
     let mut slowest = Duration::ZERO;
     for _ in 0..STARTS {
         slowest = slowest.max(Served::start(data_dir)?.ready_after);

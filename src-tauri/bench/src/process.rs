@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use serde_json::Value;
+use tillgate_gateway::bench::machine_now;
 
 /// A running `tillgate serve`; killed when dropped.
 pub struct Served {
@@ -24,6 +25,32 @@ pub fn program() -> io::Result<PathBuf> {
     Ok(std::env::current_exe()?.with_file_name("tillgate"))
 }
 
+/// It, under these settings, by name.
+pub fn command(settings: &[(&str, String)]) -> io::Result<Command> {
+    let mut command = Command::new(program()?);
+    command.envs(settings.iter().map(|(name, value)| (variable(name), value)));
+    Ok(command)
+}
+
+/// The variable that gives a setting: `backendUrl` by `TILLGATE_BACKEND_URL`.
+fn variable(name: &str) -> String {
+    let mut variable = "TILLGATE_".to_owned();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() {
+            variable.push('_');
+        }
+        variable.push(letter.to_ascii_uppercase());
+    }
+    variable
+}
+
+/// A line of what the kernel tells of a process's memory, in megabytes.
+pub fn memory_mb(pid: u32, line: &str) -> io::Result<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let kb = status.lines().find_map(|found| found.strip_prefix(line)?.split_whitespace().next()?.parse().ok());
+    kb.map(|kb: f64| kb / 1024.0).ok_or_else(|| io::Error::other(format!("no {line} of process {pid}")))
+}
+
 /// A data directory that is thrown away, on the disk that the programs are on: the durable figures are the disk's,
 /// and the system's folder for temporary files is memory on many machines.
 pub fn data_dir() -> io::Result<tempfile::TempDir> {
@@ -35,8 +62,13 @@ pub fn data_dir() -> io::Result<tempfile::TempDir> {
 impl Served {
     /// Starts it on `data_dir`, on a free port, and waits until it is ready.
     pub fn start(data_dir: &Path) -> io::Result<Self> {
+        Self::start_under(data_dir, &[])
+    }
+
+    /// The same under these settings, by name.
+    pub fn start_under(data_dir: &Path, settings: &[(&str, String)]) -> io::Result<Self> {
         let started = Instant::now();
-        let mut child = Command::new(program()?)
+        let mut child = command(settings)?
             .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(data_dir)
             .stdout(Stdio::piped())
@@ -54,9 +86,17 @@ impl Served {
 
     /// Resident memory of the process, as the kernel tells it.
     pub fn resident_mb(&self) -> io::Result<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid))?;
-        let kb = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok());
-        kb.map(|kb: f64| kb / 1024.0).ok_or_else(|| io::Error::other("no VmRSS"))
+        memory_mb(self.pid, "VmRSS:")
+    }
+
+    /// The most resident memory since its start, or since [`Self::forget_peak`].
+    pub fn peak_mb(&self) -> io::Result<f64> {
+        memory_mb(self.pid, "VmHWM:")
+    }
+
+    /// Reckons the most resident memory from now on.
+    pub fn forget_peak(&self) -> io::Result<()> {
+        std::fs::write(format!("/proc/{}/clear_refs", self.pid), "5")
     }
 
     /// Processor time used so far, in milliseconds; the kernel tells it in hundredths of a second.
@@ -79,10 +119,15 @@ impl Drop for Served {
 
 /// Makes an API key and gives the `Authorization` header of its requests.
 pub fn authorization(data_dir: &Path) -> io::Result<String> {
-    let output = Command::new(program()?)
-        .args(["keys", "create", "bench", "--permissions", "full", "--json", "--data-dir"])
+    // Another part may have made one in the same folder.
+    let name = format!("bench_{}", machine_now().ms());
+    let output = command(&[])?
+        .args(["keys", "create", &name, "--permissions", "full", "--json", "--data-dir"])
         .arg(data_dir)
         .output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
     let key: Value = serde_json::from_slice(&output.stdout)?;
     let pair = format!("{}:{}", key["name"].as_str().unwrap_or_default(), key["secret"].as_str().unwrap_or_default());
     Ok(format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)))

@@ -38,8 +38,9 @@ pub fn machine() -> String {
             .map_or("?".to_owned(), |rest| rest.trim_start_matches([' ', '\t', ':']).to_owned())
     };
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let load = read("/proc/loadavg").split(' ').next().unwrap_or("?").to_owned();
     format!(
-        "{cores} cores ({}), memory {}, Linux {}.",
+        "{cores} cores ({}), memory {}, Linux {}; load {load} before.",
         field(&read("/proc/cpuinfo"), "model name"),
         field(&read("/proc/meminfo"), "MemTotal"),
         read("/proc/sys/kernel/osrelease").trim(),

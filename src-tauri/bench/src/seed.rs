@@ -3,19 +3,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bitcoin::{OutPoint, ScriptBuf};
-use tillgate_gateway::bench::{
-    Author, Created, DataDir, Draft, Environment, NotifyHosts, Options, PaymentFilter, PaymentRow, SecretsLocation,
-    StoreError, WhereNone, create, ensure_wallet, machine_now, open,
-};
-use tillgate_gateway::{App, Gateway};
+use tillgate_gateway::bench::{DataDir, Environment, PaymentRow, WhereNone, machine_now};
 use tillgate_sandbox::Sandbox;
-use tokio::task::JoinSet;
 
 use crate::Fallible;
+use crate::merchant::Merchant;
 use crate::sweep::{self, Coin};
 
 /// Payments that are made at one moment of the history. All of them wait for the writer at once.
@@ -82,28 +77,27 @@ async fn write(plan: &Plan) -> Fallible<()> {
         };
         let paid = usize::try_from(share(batch + 1) - share(batch))?;
         at_ms += STEP_MS;
-        history.look_at(at_ms).await?;
-        let ids = history.make(count, batch * BATCH).await?;
+        history.merchant.look_at(at_ms).await?;
+        let ids = history.merchant.make(count, batch * BATCH).await?;
         coins.extend(history.pay(&ids[..paid], at_ms).await?);
         if batch % 25 == 24 {
             println!("seed: {} payments after {:.0} s", (batch + 1) * BATCH, started.elapsed().as_secs_f64());
         }
     }
     // The open ones are of this moment.
-    history.look_at(machine_now().ms()).await?;
+    history.merchant.look_at(machine_now().ms()).await?;
     let spent = coins.len().saturating_sub(usize::try_from(plan.unspent)?);
-    sweep::spend(&history.gateway, &history.sandbox, &coins[..spent])?;
-    history.look_at(machine_now().ms()).await?;
-    history.make(plan.open, closed).await?;
+    sweep::spend(&history.merchant.gateway, &history.sandbox, &coins[..spent])?;
+    history.merchant.look_at(machine_now().ms()).await?;
+    history.merchant.make(plan.open, closed).await?;
     history.check(plan)?;
     println!("seed: done after {:.0} s", started.elapsed().as_secs_f64());
     Ok(())
 }
 
-/// A gateway whose clock is led.
+/// A merchant, and the chain of its customers.
 struct History {
-    app: Arc<App>,
-    gateway: Arc<Gateway>,
+    merchant: Merchant,
     sandbox: Arc<Sandbox>,
 }
 
@@ -117,65 +111,11 @@ impl History {
             // The gateway would make a chain that ends now.
             Sandbox::open(&data_dir.sandbox(), begins_at_ms)?;
         }
-        let app = open(Options {
-            environment: Environment::Test,
-            data_dir: Some(plan.data_dir.clone()),
-            where_none: WhereNone::Make,
-            overrides: std::collections::BTreeMap::new(),
-            secrets: SecretsLocation::Keyring,
-        })
-        .await?;
-        let gateway = Arc::clone(&app.gateway);
-        ensure_wallet(&gateway).await?;
-        let sandbox = gateway.sandbox.clone().ok_or("the test environment has no sandbox")?;
-        let history = Self { app, gateway, sandbox };
-        history.set_clock(begins_at_ms);
-        history.gateway.refresh_rates().await?;
-        Ok(history)
-    }
-
-    fn set_clock(&self, at_ms: i64) {
-        self.gateway.clock_offset_ms.store(at_ms - machine_now().ms(), Ordering::SeqCst);
-    }
-
-    async fn look_at(&self, at_ms: i64) -> Fallible<()> {
-        self.set_clock(at_ms);
-        Ok(self.app.watcher.look().await?)
-    }
-
-    /// Makes payments and gives their rows; `first` numbers the orders.
-    async fn make(&self, count: u32, first: u32) -> Fallible<Vec<PaymentRow>> {
-        let mut under_way = JoinSet::new();
-        for number in first..first + count {
-            let gateway = Arc::clone(&self.gateway);
-            under_way.spawn(async move {
-                let author = Author {
-                    key_id: None,
-                    label: "Merchant".to_owned(),
-                    notification_url_optional: true,
-                    notify_hosts: NotifyHosts::default(),
-                };
-                let draft = Draft {
-                    amount: Some(format!("{}.{:02}", 5 + number % 95, number % 100).into()),
-                    currency: Some("USD".into()),
-                    message: Some("Thank you for your order".into()),
-                    merchant_transaction_id: Some(format!("order-{number}").into()),
-                    ..Draft::default()
-                };
-                create(&gateway, author, draft, None).await
-            });
-        }
-        let mut ids = Vec::new();
-        while let Some(made) = under_way.join_next().await {
-            match made?? {
-                Created::New { payment_id, .. } => ids.push(payment_id),
-                Created::Again(_) => return Err("a payment was made before".into()),
-            }
-        }
-        let rows = self.gateway.store.read(|reader| {
-            ids.iter().map(|id| reader.payment(id)).collect::<Result<Vec<Option<PaymentRow>>, StoreError>>()
-        })?;
-        Ok(rows.into_iter().flatten().collect())
+        let merchant = Merchant::open(&plan.data_dir, &[]).await?;
+        let sandbox = merchant.gateway.sandbox.clone().ok_or("the test environment has no sandbox")?;
+        merchant.set_clock(begins_at_ms);
+        merchant.gateway.refresh_rates().await?;
+        Ok(Self { merchant, sandbox })
     }
 
     /// The customer pays these, a block confirms them, and the gateway looks.
@@ -192,19 +132,14 @@ impl History {
             }));
         }
         self.sandbox.mine(1, false, made_at_ms + MINED_AFTER_MS)?;
-        self.look_at(made_at_ms + MINED_AFTER_MS).await?;
+        self.merchant.look_at(made_at_ms + MINED_AFTER_MS).await?;
         Ok(coins)
     }
 
     /// Whether the database holds what was planned.
     fn check(&self, plan: &Plan) -> Fallible<()> {
-        let count = |states: &[&str]| -> Fallible<u64> {
-            let states = states.iter().map(|state| state.parse()).collect::<Result<_, _>>();
-            let states = states.map_err(|_| "no such state")?;
-            let filter = PaymentFilter { states, ..PaymentFilter::default() };
-            Ok(self.gateway.store.read(|reader| reader.payments_count(&filter))?)
-        };
-        let (all, paid, open) = (count(&[])?, count(&["CONFIRMED"])?, count(&["NEW"])?);
+        let (all, paid, open) =
+            (self.merchant.count(&[])?, self.merchant.count(&["CONFIRMED"])?, self.merchant.count(&["NEW"])?);
         if (all, paid, open) != (plan.payments.into(), plan.paid.into(), plan.open.into()) {
             return Err(format!("{all} payments, {paid} paid and {open} open came out, other than planned").into());
         }

@@ -120,13 +120,17 @@ fn read(report: &mut Report, served: &Served, authorization: &str, folder: &Path
 pub fn create(served: &Served, authorization: &str, connections: usize, until: Until) -> Fallible<Run> {
     let authorization = authorization.to_owned();
     measured(served, connections, until, move |number| {
-        let body = format!(
-            r#"{{"amount":"{}.{:02}","currency":"USD","notificationUrl":"http://127.0.0.1:9/shop","message":"Thank you","merchantTransactionId":"order-{number}"}}"#,
-            5 + number % 95,
-            number % 100,
-        );
-        load::request("POST", "/v2/payments/new", &authorization, &body)
+        load::request("POST", "/v2/payments/new", &authorization, &order(number))
     })
+}
+
+/// The body of a request for a payment of a shop that takes no notification.
+pub fn order(number: u64) -> String {
+    format!(
+        r#"{{"amount":"{}.{:02}","currency":"USD","notificationUrl":"http://127.0.0.1:9/shop","message":"Thank you","merchantTransactionId":"order-{number}"}}"#,
+        5 + number % 95,
+        number % 100,
+    )
 }
 
 /// Reads these payments by id, again and again.

@@ -8,7 +8,7 @@ pub mod advance;
 pub mod anomaly;
 pub mod batch;
 pub mod bip21;
-pub mod block_clock;
+pub mod checked_clock;
 pub mod id;
 pub mod money;
 pub mod notification;

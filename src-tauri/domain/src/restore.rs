@@ -17,7 +17,7 @@ pub enum RestoreState {
     Looked,
 }
 
-/// Every change of its state.
+/// Every change of the state of one restore. One that is begun anew stands in the place of the one before, whatever became of it.
 pub const TRANSITIONS: &[(RestoreState, RestoreState)] = {
     use RestoreState::{Awaited, Looked, Scanning, Stopped};
     &[
@@ -28,9 +28,6 @@ pub const TRANSITIONS: &[(RestoreState, RestoreState)] = {
         // It goes on where it stood.
         (Stopped, Awaited),
         (Stopped, Scanning),
-        // It is to look from another height, or once more.
-        (Scanning, Awaited),
-        (Looked, Awaited),
     ]
 };
 
@@ -101,7 +98,6 @@ mod tests {
         for state in RestoreState::ALL.into_iter().filter(|state| state.may_become(RestoreState::Looked)) {
             assert_eq!(state, RestoreState::Scanning);
         }
-        assert!(RestoreState::ALL.into_iter().all(|state| state.is_dangerous() == (state != RestoreState::Looked)));
     }
 
     #[test]

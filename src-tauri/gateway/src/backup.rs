@@ -103,6 +103,11 @@ pub(crate) enum BackupError {
     /// The folder of nightly backups is not set.
     #[error("no folder for backups is set: name a file, or set one with `tillgate settings set backupFolder FOLDER`")]
     NoFolder,
+    /// The folder is not there.
+    #[error(
+        "there is no folder {}: make it, or put the disk in that it is on, or name another one; of nightly backups it is the setting backupFolder", .0.display()
+    )]
+    NoSuchFolder(PathBuf),
     /// Too little room for it.
     #[error("a backup needs {needed_mb} MB on the disk of {folder}, and {free_mb} MB are free: make room")]
     NoRoom { folder: PathBuf, needed_mb: u64, free_mb: u64 },

@@ -13,12 +13,16 @@ pub(crate) mod chosen;
 pub(crate) mod core;
 pub(crate) mod electrum;
 pub(crate) mod esplora;
+mod headers;
 pub(crate) mod hot;
 pub(crate) mod open;
+mod proof;
+mod refusals;
 pub(crate) mod sandbox;
 mod several;
 #[cfg(test)]
 pub(crate) mod tests;
+mod token;
 
 use std::collections::HashSet;
 
@@ -150,6 +154,8 @@ pub struct Scripts<'a> {
     /// The next ones of a round over all others that never ends, a hundred at most. Of these the backend takes as many as its
     /// pace allows, from the first on, and answers how many it took ([`View::cold_taken`]).
     pub cold: &'a [ScriptBuf],
+    /// That round has come to its end since the last look that was stored: each script was asked about since it began.
+    pub round_ended: bool,
     /// What the database has of them.
     pub known: &'a dyn KnownScripts,
 }
@@ -189,7 +195,7 @@ pub enum Covered {
     Everything,
     /// These at least: the server was asked about each after the look had started, or tells of each by itself and has
     /// answered something since. Scripts that are not of [`Scripts::must`] may be left out. Of an answer after which there is
-    /// more it does not matter.
+    /// more it does not matter. None, where a backend that [`Sees::Everything`] goes by what it was told until a moment ago.
     Scripts(HashSet<ScriptBuf>),
 }
 
@@ -287,7 +293,15 @@ pub trait Chain: Send + Sync {
         Ok(None)
     }
 
-    /// The height of a block that was surely there before this time; 0 where the backend cannot tell cheaply.
+    /// The SHA-256 of the certificate by which the server was refused last, where no certificate is pinned yet that could have
+    /// been its own: its owner may pin it.
+    fn certificate_to_pin(&self) -> Option<String> {
+        None
+    }
+
+    /// The height of a block that was surely there before this time; 0 where the backend cannot tell. One that is asked about
+    /// scripts reads their histories whole wherever it begins, so that it says 0: were its word on times of blocks taken, a
+    /// server that lies could have a node pass over coins later.
     fn height_before(&self, _at: Timestamp) -> Result<u32, ChainDown> {
         Ok(0)
     }
@@ -299,8 +313,8 @@ pub trait Chain: Send + Sync {
     /// The answer is about the last, or about the first that was not taken.
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown>;
 
-    /// The estimated fee rate for a confirmation within so many blocks, no lower than what is relayed; `None` where there is
-    /// no estimate.
+    /// The estimated fee rate for a confirmation within so many blocks, no lower than what the server says that it relays;
+    /// `None` where there is no estimate, and no such word.
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown>;
 
     /// Whether the backend shows a mempool.
@@ -314,6 +328,16 @@ pub trait Chain: Send + Sync {
     /// Told (`notify_one`) when the backend saw something, so that a look follows at once; `None` where it never does.
     fn wake(&self) -> Option<&Notify> {
         None
+    }
+
+    /// What does not work of it although the chain can be looked at, a sentence with its remedy.
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
+    /// The same, once everything was tried for the first time. Blocks until then.
+    fn trouble_once_tried(&self) -> Option<String> {
+        self.trouble()
     }
 }
 
@@ -331,5 +355,5 @@ pub fn no_scripts() -> Scripts<'static> {
         }
     }
     let hot: &'static HotScripts = Box::leak(Box::default());
-    Scripts { must: &[], hot, cold: &[], known: &None }
+    Scripts { must: &[], hot, cold: &[], round_ended: false, known: &None }
 }

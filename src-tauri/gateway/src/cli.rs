@@ -5,12 +5,15 @@ mod asked;
 mod both;
 mod call;
 mod csv;
+mod hidden;
 mod hosted;
 mod image;
 mod json;
 mod labels;
 mod log;
+mod made;
 mod passphrase;
+mod password;
 mod render;
 mod restore;
 mod serve;
@@ -60,6 +63,7 @@ pub fn main() -> ExitCode {
     match run(arguments) {
         Ok(code) => code,
         Err(Failure(line)) => {
+            hidden::end_if_broken_off();
             let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
             let _ = writeln!(std::io::stderr(), "tillgate: {}", table::plain(&line));
             ExitCode::FAILURE
@@ -125,7 +129,12 @@ fn ask(common: &CommonArgs, mut command: Command, form: Form) -> Result<ExitCode
     let Chosen { environment, is_told } = which::of_command(common)?;
     let common = common.of(environment);
     passphrase::fill(&common, &mut command)?;
+    password::fill(&mut command)?;
+    let notice = passphrase::notice(&common, &command)?;
     let answered = on_runtime(call::run(&common, command, form));
+    if let (Ok(_), Some(notice)) = (&answered, notice) {
+        let _ = writeln!(std::io::stderr(), "tillgate: {notice}");
+    }
     match answered {
         Ok(code) if is_told => {
             let _ = writeln!(std::io::stderr(), "tillgate: this was {environment} (--environment names another)");

@@ -28,6 +28,7 @@ pub(crate) mod sums;
 pub(crate) mod wallet;
 
 pub use actor::Actor;
+pub use backups::ShowBackups;
 pub use command::{Command, ask, dispatch};
 pub use error::CommandError;
 pub use payouts::{ListPayouts, PayoutItem};

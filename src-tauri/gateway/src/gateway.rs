@@ -39,7 +39,7 @@ pub(crate) use last_look::{FailedLook, LastLook, NotWatched, StaffWarning};
 pub(crate) use sending::{Cannot, Cause, KeysRefused, Sending};
 
 /// How long those wait for exchange rates who can go on without them.
-const RATES_WITHIN: Duration = Duration::from_secs(2);
+const RATES_WITHIN: Duration = Duration::from_secs(1);
 
 /// Everything the use cases and loops of one environment share. There are no globals: a desktop
 /// runs one of these for each environment.
@@ -141,7 +141,7 @@ impl Gateway {
         self.rates.refresh_once(&self.store, self.clock.now()).await
     }
 
-    /// The same, but waits for no source that takes longer than two seconds: the loop asks it again. Payments are refused
+    /// The same, but waits for no source that takes longer than a second: the loop asks it again. Payments are refused
     /// without a rate, and all else goes on.
     pub async fn refresh_rates_soon(&self) {
         match tokio::time::timeout(RATES_WITHIN, self.refresh_rates()).await {

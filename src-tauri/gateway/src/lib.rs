@@ -40,7 +40,9 @@ mod watcher;
 
 pub use app::App;
 pub use cli::{Hosted, NotServing, main};
-pub use console::{Actor, Command, CommandError, ListPayouts, PayoutItem, PayoutState, Status, ask, dispatch};
+pub use console::{
+    Actor, Command, CommandError, ListPayouts, PayoutItem, PayoutState, ShowBackups, Status, ask, dispatch,
+};
 pub use gateway::Gateway;
 pub use machine::environment::Environment;
 
@@ -53,6 +55,7 @@ pub mod bench {
     pub use crate::machine::environment::Environment;
     pub use crate::machine::secrets::{Purpose, SecretsLocation};
     pub use crate::payments::{Author, Created, Draft, create};
+    pub use crate::settings::Override;
     pub use crate::store::StoreError;
     pub use crate::store::notify_hosts::NotifyHosts;
     pub use crate::store::payment_lists::PaymentFilter;

@@ -57,6 +57,21 @@ pub struct Question<'a> {
     pub rules: &'a RateRules,
 }
 
+/// What a source answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answered {
+    /// Its quotes. A currency that is not among them has none.
+    pub said: Vec<Said>,
+    /// When it answered, by its own clock, where it has one.
+    pub server_time: Option<Timestamp>,
+}
+
+impl From<Vec<Said>> for Answered {
+    fn from(said: Vec<Said>) -> Self {
+        Self { said, server_time: None }
+    }
+}
+
 /// What a source says of one currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Said {
@@ -77,8 +92,8 @@ pub struct Failed {
     pub kind: NoAnswer,
 }
 
-/// The answer of a source, on its way. A currency that is not in it has no quote.
-pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Said>, Failed>> + Send + 'a>>;
+/// The answer of a source, on its way.
+pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Result<Answered, Failed>> + Send + 'a>>;
 
 /// A source of quotes, in units of each currency for one Bitcoin.
 pub trait RateSource: Send + Sync {

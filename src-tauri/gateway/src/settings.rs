@@ -3,6 +3,7 @@
 //! [`LiveSettings::snapshot`].
 
 mod backend_kind;
+mod changing;
 mod forms;
 mod table;
 
@@ -92,6 +93,8 @@ pub struct Settings {
     pub backend_cookie_file: Option<String>,
     /// `backendUser`: the same by a password, which lies with the secrets.
     pub backend_user: Option<String>,
+    /// `backendZmq`: where the first node tells by itself.
+    pub backend_zmq: Option<String>,
     /// `backupFolder`: where nightly backups go; where there is none, none is made.
     pub backup_folder: Option<String>,
     /// `backupKeep`: how many of them are kept.
@@ -134,11 +137,13 @@ pub enum SettingError {
         form: &'static str,
     },
     /// The floor and the cap of fee rates leave nothing between them.
-    #[error("feeFloorSatVb may not be above feeCapSatVb, and would be {floor} above {cap}: change the other one first")]
+    #[error(
+        "feeFloorSatVb may not be above feeCapSatVb, and would be {floor} above {cap}: change both at once, like feeFloorSatVb=5 feeCapSatVb=50"
+    )]
     FloorAboveCap { floor: u32, cap: u32 },
     /// The backend does not speak by such a URL.
     #[error(
-        "backend is {backend}, and no {backend} server answers at {url}: set backendUrl to one like {example}, or to nothing before you set backend"
+        "backend is {backend}, and no {backend} server answers at {url}: set both at once, like backend={backend} backendUrl={example}"
     )]
     BackendUrl {
         backend: &'static str,
@@ -146,6 +151,9 @@ pub enum SettingError {
         /// A URL as it may be.
         example: &'static str,
     },
+    /// It would have two values.
+    #[error("{0} is named twice: name each setting once")]
+    Twice(&'static str),
     /// Real money is not to be taken at an invented rate.
     #[error("fixedRates must be empty in production: rates come from rateSources there")]
     FixedRatesInProduction,
@@ -192,6 +200,8 @@ pub struct LiveSettings {
     now: RwLock<Arc<Settings>>,
     /// Held from a change's validation to its refresh, so that the newest commit is the one in effect.
     changing: Mutex<()>,
+    /// Held while a value changes that lies with the secrets: it and those beside it are one change.
+    pub(crate) changing_secrets: Mutex<()>,
 }
 
 /// Who changes a setting, and when: for the audit.
@@ -307,6 +317,7 @@ impl LiveSettings {
             overrides: named,
             now: RwLock::new(Arc::new(Settings::defaults(environment))),
             changing: Mutex::new(()),
+            changing_secrets: Mutex::new(()),
         };
         live.refresh(store)?;
         Ok(live)
@@ -351,7 +362,7 @@ impl LiveSettings {
     /// What the settings would be with these values, each by its name; `None` for a default. Nothing changes.
     ///
     /// # Errors
-    /// With the name of the one that is wrong.
+    /// With the name of the one that is wrong; of several that rule each other out the one that says so.
     pub fn with<'a>(&self, values: &[(&'a str, Option<&str>)]) -> Result<Settings, (&'a str, SettingError)> {
         let defaults = Settings::defaults(self.environment);
         let mut settings = Settings::clone(&self.snapshot());
@@ -362,60 +373,11 @@ impl LiveSettings {
             setting.apply(&mut settings, value.unwrap_or(&default)).map_err(wrong)?;
         }
         let last = values.last().map_or("", |(name, _)| *name);
-        settings.agree(self.environment).map_err(|error| (last, error))?;
+        settings.agree(self.environment).map_err(|error| match error {
+            SettingError::BackendUrl { .. } => ("backendUrl", error),
+            error => (last, error),
+        })?;
         Ok(settings)
-    }
-
-    /// Stores a value, in effect at once.
-    ///
-    /// # Errors
-    /// When the name is unknown, the value is out of bounds or may not change, or nothing could be stored.
-    pub async fn set(&self, store: &Store, name: &str, value: &str, act: Act<'_>) -> Result<SettingNow, SettingError> {
-        let mut settings = Settings::defaults(self.environment);
-        let setting = Setting::named(name)?;
-        setting.apply(&mut settings, value)?;
-        self.change(store, setting, Some((setting.text)(&settings)), act).await
-    }
-
-    /// Returns a setting to its default, at once.
-    ///
-    /// # Errors
-    /// As [`Self::set`].
-    pub async fn unset(&self, store: &Store, name: &str, act: Act<'_>) -> Result<SettingNow, SettingError> {
-        self.change(store, Setting::named(name)?, None, act).await
-    }
-
-    async fn change(
-        &self,
-        store: &Store,
-        setting: &'static Setting,
-        value: Option<String>,
-        act: Act<'_>,
-    ) -> Result<SettingNow, SettingError> {
-        if let Some(given) = self.overrides.get(setting.name) {
-            return Err(SettingError::Overridden { name: setting.name, by: given.by.clone() });
-        }
-        let _one_at_a_time = self.changing.lock().await;
-        let mut changed = Settings::clone(&self.snapshot());
-        let default = (setting.text)(&Settings::defaults(self.environment));
-        setting.apply(&mut changed, value.as_ref().unwrap_or(&default))?;
-        changed.agree(self.environment)?;
-        let (actor, at) = (act.actor.to_owned(), act.at);
-        store
-            .write(move |tx| {
-                if ["addressType", "network"].contains(&setting.name) && tx.has_wallet()? {
-                    return Err(SettingError::Fixed(setting.name));
-                }
-                match &value {
-                    Some(value) => tx.put_setting(setting.name, value)?,
-                    None => tx.remove_setting(setting.name)?,
-                }
-                let act = if value.is_some() { "settings set" } else { "settings unset" };
-                Ok(tx.audit(at, &actor, act, setting.name)?)
-            })
-            .await?;
-        self.refresh(store)?;
-        self.show(setting.name)
     }
 
     fn refresh(&self, store: &Store) -> Result<(), SettingError> {

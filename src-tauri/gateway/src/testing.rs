@@ -1,6 +1,8 @@
 //! A gateway on its sandbox in a folder of its own, for the tests of this crate. It runs no loop:
 //! a test calls the `*_once` functions and never sleeps.
 
+pub mod socks;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

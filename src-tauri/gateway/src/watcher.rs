@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use bitcoin::BlockHash;
 use tillgate_domain::advance::Look;
-use tillgate_domain::block_clock::BlockClock;
+use tillgate_domain::checked_clock::CheckedClock;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use tokio::sync::{Mutex, MutexGuard};
@@ -36,13 +36,12 @@ use crate::gateway::{FailedLook, Gateway, StaffWarning};
 use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::store::chain::WatchedChain;
-use crate::store::scripts::RoundPlace;
 use crate::store::{StoreError, Tx};
 
 pub(crate) use accept::AcceptError;
 
 use advance::Context;
-use asked::HotRead;
+use asked::{HotRead, Round};
 use findings::Findings;
 
 /// Time between looks: what a customer at a counter waits for. So short that a timer which stands still while the machine
@@ -115,12 +114,12 @@ pub(crate) struct Progress {
     missing: broadcast::Missing,
     /// When what matters now was last read, for a backend that asks about scripts.
     hot_read: HotRead,
-    /// How far its round over all others has come; `None` before the database was asked.
-    place: Option<RoundPlace>,
+    /// Its round over all others.
+    round: Round,
     /// A block came since pending batches were last settled.
     owes_settling: bool,
-    /// What the times of blocks say of the clock; `None` where blocks come only when somebody makes them.
-    clock: Option<BlockClock>,
+    /// What is known of the clock; `None` where blocks come only when somebody makes them.
+    clock: Option<CheckedClock>,
 }
 
 /// The right to look at the chain: while somebody has it, nobody else looks.
@@ -140,7 +139,7 @@ impl Watcher {
             watched,
             missing: broadcast::Missing::default(),
             hot_read: HotRead::default(),
-            place: None,
+            round: Round::default(),
             // Nobody knows whether the last run came to it.
             owes_settling: true,
             clock: None,
@@ -172,9 +171,14 @@ impl Watcher {
 
     /// Looks at the chain until `shutdown`. A look under way is finished first, or the part of a long one.
     pub async fn run(&self, shutdown: CancellationToken) {
+        self.run_every(LOOK_EVERY, shutdown).await;
+    }
+
+    /// The same, so often where the backend wakes nobody.
+    pub(crate) async fn run_every(&self, every: Duration, shutdown: CancellationToken) {
         // It runs once.
         let _ = self.shutdown.set(shutdown.clone());
-        let mut tick = interval(LOOK_EVERY);
+        let mut tick = interval(every);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -241,13 +245,20 @@ impl LookPermit<'_> {
     /// Asks the backend and the database.
     async fn take(&mut self, at: Timestamp) -> Result<Findings, WatchError> {
         let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
-        let reads_hot = gateway.chain.sees() == Sees::Scripts && self.progress.hot_read.is_due(at);
-        let (place, clock) = (self.progress.place, self.progress.clock.unwrap_or_default());
+        let reads_hot = match gateway.chain.sees() {
+            Sees::Scripts => self.progress.hot_read.is_due(at),
+            // What is made meanwhile is noted nowhere: it is read at once when another kind of backend is set.
+            Sees::Everything => {
+                self.progress.hot_read = HotRead::default();
+                false
+            }
+        };
+        let (round, clock) = (self.progress.round, self.progress.clock.unwrap_or_default());
         let take = move || {
             if reads_hot {
                 asked::read_hot(&gateway, at)?;
             }
-            findings::take(&gateway, before.as_ref(), at, place, clock)
+            findings::take(&gateway, before.as_ref(), at, round, clock)
         };
         tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
     }
@@ -276,7 +287,9 @@ impl LookPermit<'_> {
             self.progress.stored_looked_at = Some(watched.looked_at);
         }
         self.progress.watched = Some(watched);
-        self.progress.place = place.or(self.progress.place);
+        if let Some(place) = place {
+            self.progress.round.go_on(place);
+        }
         if affects_us || is_new_tip || self.progress.missing.is_owed() {
             self.progress.missing.broadcast(self.gateway, is_new_tip).await?;
         }

@@ -32,6 +32,8 @@ pub struct Bitcoind {
     program: PathBuf,
     folder: PathBuf,
     rpc_port: u16,
+    /// Where it publishes over ZeroMQ, if it does.
+    zmq_port: Option<u16>,
     /// How often it was started.
     starts: AtomicU64,
     process: Mutex<Child>,
@@ -49,12 +51,39 @@ impl Bitcoind {
     /// # Errors
     /// When it does not start, or does not answer.
     pub fn start(program: &Path, folder: &Path) -> io::Result<Self> {
+        Self::start_with(program, folder, None)
+    }
+
+    /// The same, and it publishes over ZeroMQ.
+    ///
+    /// # Errors
+    /// When it does not start, which a program without ZeroMQ does not, or does not answer.
+    pub fn start_publishing(program: &Path, folder: &Path) -> io::Result<Self> {
+        Self::start_with(program, folder, Some(free_port()?))
+    }
+
+    fn start_with(program: &Path, folder: &Path, zmq_port: Option<u16>) -> io::Result<Self> {
         let rpc_port = free_port()?;
-        let process = Mutex::new(spawn(program, folder, rpc_port)?);
+        let process = Mutex::new(spawn(program, folder, rpc_port, zmq_port)?);
         let starts = AtomicU64::new(1);
-        let node = Self { program: program.to_owned(), folder: folder.to_owned(), rpc_port, starts, process };
+        let node = Self { program: program.to_owned(), folder: folder.to_owned(), rpc_port, zmq_port, starts, process };
         node.answers()?;
         Ok(node)
+    }
+
+    /// Whether a program was built with ZeroMQ.
+    ///
+    /// # Errors
+    /// When it cannot be run.
+    pub fn can_publish(program: &Path) -> io::Result<bool> {
+        let help = Command::new(program).arg("-help").output()?;
+        Ok(String::from_utf8_lossy(&help.stdout).contains("-zmqpubsequence"))
+    }
+
+    /// Where it publishes over ZeroMQ, if it does.
+    #[must_use]
+    pub fn zmq_url(&self) -> Option<String> {
+        self.zmq_port.map(zmq_url)
     }
 
     /// Where it is reached.
@@ -109,7 +138,7 @@ impl Bitcoind {
     pub fn restart(&self) -> io::Result<()> {
         let mut process = self.lock();
         end(&mut process)?;
-        *process = spawn(&self.program, &self.folder, self.rpc_port)?;
+        *process = spawn(&self.program, &self.folder, self.rpc_port, self.zmq_port)?;
         drop(process);
         self.starts.fetch_add(1, Ordering::SeqCst);
         self.answers()
@@ -209,7 +238,7 @@ impl Bitcoind {
             // Another program may have taken its port for a moment.
             let mut process = self.lock();
             if process.try_wait()?.is_some() {
-                *process = spawn(&self.program, &self.folder, self.rpc_port)?;
+                *process = spawn(&self.program, &self.folder, self.rpc_port, self.zmq_port)?;
             }
             drop(process);
             std::thread::sleep(TRY_EVERY);
@@ -240,8 +269,12 @@ pub(crate) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
-fn spawn(program: &Path, folder: &Path, rpc_port: u16) -> io::Result<Child> {
-    let options: HashMap<&str, String> = HashMap::from([
+fn zmq_url(port: u16) -> String {
+    format!("tcp://127.0.0.1:{port}")
+}
+
+fn spawn(program: &Path, folder: &Path, rpc_port: u16, zmq_port: Option<u16>) -> io::Result<Child> {
+    let mut options: HashMap<&str, String> = HashMap::from([
         ("datadir", folder.display().to_string()),
         ("rpcport", rpc_port.to_string()),
         ("maxtipage", TIP_AGE_S.to_string()),
@@ -251,6 +284,7 @@ fn spawn(program: &Path, folder: &Path, rpc_port: u16) -> io::Result<Child> {
         ("dbcache", "8".to_owned()),
         ("rest", "1".to_owned()),
     ]);
+    options.extend(zmq_port.map(|port| ("zmqpubsequence", zmq_url(port))));
     let options = options.into_iter().map(|(name, value)| format!("-{name}={value}"));
     let output = Stdio::null;
     Command::new(program).arg("-regtest").args(options).stdin(output()).stdout(output()).stderr(output()).spawn()

@@ -1,11 +1,12 @@
 //! Bitcoin Core's JSON-RPC over a sandbox's chain and mempool, with its names, its error codes, batches, and its two ways
-//! to sign in: the cookie file, and a user with a password.
+//! to sign in: the cookie file, and a user with a password; and what it publishes over ZeroMQ.
 
 pub(crate) mod calls;
 mod fault;
 mod shown;
+mod zmq;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -14,14 +15,16 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bitcoin::{Transaction, Txid};
 use serde_json::{Value, json};
-use tillgate_sandbox::Sandbox;
+use tillgate_sandbox::{Sandbox, SandboxError};
 
 use crate::Clock;
 use crate::http::{self, Answer, Manner};
 use crate::listener::{Listener, Stop};
 use calls::Refusal;
-pub use fault::CoreFault;
+pub use fault::{CoreFault, ZmqFault};
+use zmq::Told;
 
 /// The user that may sign in beside the cookie.
 pub const USER: &str = "gateway";
@@ -33,6 +36,7 @@ pub const PASSWORD: &str = "correct horse";
 pub struct CoreNode {
     shared: Arc<Shared>,
     listener: Listener,
+    publisher: Listener,
 }
 
 /// What all connections of a node share.
@@ -40,15 +44,20 @@ struct Shared {
     clock: Clock,
     cookie_file: PathBuf,
     inner: Mutex<Inner>,
+    told: Mutex<Told>,
 }
 
 struct Inner {
     sandbox: Arc<Sandbox>,
     cookie: String,
     fault: Option<CoreFault>,
+    zmq_fault: Option<ZmqFault>,
+    crowd: Arc<HashMap<Txid, Transaction>>,
     asked: BTreeMap<String, u64>,
     /// Requests over HTTP, however many calls each held.
     requests: u64,
+    /// Bytes of requests and of answers.
+    bytes: u64,
 }
 
 impl CoreNode {
@@ -58,18 +67,52 @@ impl CoreNode {
     /// When there is no port, or the cookie cannot be written.
     pub fn start(sandbox: Arc<Sandbox>, folder: &Path, clock: Clock) -> io::Result<Self> {
         let cookie_file = folder.join(".cookie");
-        let inner = Inner { sandbox, cookie: String::new(), fault: None, asked: BTreeMap::new(), requests: 0 };
-        let shared = Arc::new(Shared { clock, cookie_file, inner: Mutex::new(inner) });
+        let inner = Inner {
+            sandbox,
+            cookie: String::new(),
+            fault: None,
+            zmq_fault: None,
+            crowd: Arc::default(),
+            asked: BTreeMap::new(),
+            requests: 0,
+            bytes: 0,
+        };
+        let shared = Arc::new(Shared { clock, cookie_file, inner: Mutex::new(inner), told: Mutex::default() });
         shared.renew_cookie()?;
         let serving = Arc::clone(&shared);
         let listener = Listener::start(move |stream, stop| serving.serve(stream, stop))?;
-        Ok(Self { shared, listener })
+        let publishing = Arc::clone(&shared);
+        let publisher = Listener::start(move |stream, stop| publishing.publish(stream, stop))?;
+        Ok(Self { shared, listener, publisher })
     }
 
     /// Where it is reached.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.listener.address())
+    }
+
+    /// Where it publishes over ZeroMQ.
+    #[must_use]
+    pub fn zmq_url(&self) -> String {
+        format!("tcp://{}", self.publisher.address())
+    }
+
+    /// Misbehaves there in this way until told otherwise; `None` is well-behaved.
+    pub fn misbehave_over_zmq(&self, fault: impl Into<Option<ZmqFault>>) {
+        self.shared.lock().zmq_fault = fault.into();
+    }
+
+    /// How often somebody subscribed to it there, and the publisher's count of the last message for the last who did, as of
+    /// now.
+    ///
+    /// # Errors
+    /// When the chain cannot be read.
+    pub fn published(&self) -> io::Result<(u64, Option<u32>)> {
+        let mut published = (0, None);
+        let lent = self.shared.tell(&mut |told| published = (told.subscriptions, told.last_count()));
+        lent.map_err(io::Error::other)?;
+        Ok(published)
     }
 
     /// The file with its cookie.
@@ -86,6 +129,11 @@ impl CoreNode {
     /// Shows the chain of this sandbox from now on.
     pub fn show(&self, sandbox: Arc<Sandbox>) {
         self.shared.lock().sandbox = sandbox;
+    }
+
+    /// Has so many transactions of strangers in its mempool besides.
+    pub fn crowd(&self, count: u32) {
+        self.shared.lock().crowd = Arc::new(shown::crowd(count));
     }
 
     /// Makes a new cookie, as each start of a node does; the one before is refused.
@@ -107,6 +155,12 @@ impl CoreNode {
     pub fn requests(&self) -> u64 {
         self.shared.lock().requests
     }
+
+    /// Bytes of requests and answers since the start.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.shared.lock().bytes
+    }
 }
 
 impl Shared {
@@ -121,6 +175,22 @@ impl Shared {
         std::fs::write(&self.cookie_file, &cookie)?;
         self.lock().cookie = cookie;
         Ok(())
+    }
+
+    /// Lends what was told, brought up to date.
+    fn tell(&self, use_it: &mut dyn FnMut(&mut Told)) -> Result<(), SandboxError> {
+        let sandbox = Arc::clone(&self.lock().sandbox);
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let followed = told.follow(&sandbox);
+        use_it(&mut told);
+        followed
+    }
+
+    /// Serves one subscriber to its end.
+    fn publish(&self, stream: TcpStream, stop: &Stop) {
+        // What cannot be read now is told later.
+        let tell = |use_it: &mut dyn FnMut(&mut Told)| drop(self.tell(use_it));
+        zmq::serve(stream, stop, tell, || self.lock().zmq_fault);
     }
 
     /// Serves one connection to its end.
@@ -152,9 +222,9 @@ impl Shared {
                 Some(CoreFault::NotJson) => ("200 OK", b"<html><body>It works!</body></html>".to_vec()),
                 _ => (status, body),
             };
-            if http::write(&mut stream, stop, &Answer::json(status, body), manner).is_err() {
-                return;
-            }
+            let Ok(written) = http::write(&mut stream, stop, &Answer::json(status, body), manner) else { return };
+            let mut inner = self.lock();
+            inner.bytes = inner.bytes.saturating_add(request.bytes).saturating_add(written);
         }
     }
 
@@ -202,18 +272,19 @@ impl Shared {
 
     fn call(&self, request: &Value) -> Result<Value, Refusal> {
         let method = request["method"].as_str().unwrap_or_default();
-        let (sandbox, fault) = {
+        let (sandbox, fault, crowd) = {
             let mut inner = self.lock();
             let asked = inner.asked.entry(method.to_owned()).or_default();
             *asked = asked.saturating_add(1);
-            (Arc::clone(&inner.sandbox), inner.fault.clone())
+            (Arc::clone(&inner.sandbox), inner.fault.clone(), Arc::clone(&inner.crowd))
         };
         let none = Vec::new();
         let params = request["params"].as_array().unwrap_or(&none);
         if let Some(CoreFault::WrongTypes) = fault {
             return Ok(json!({ "surprise": [1, null, "x"] }));
         }
-        calls::answer(method, params, &shown::Shown { sandbox: &sandbox, fault: fault.as_ref() }, (self.clock)())
+        let shown = shown::Shown { sandbox: &sandbox, fault: fault.as_ref(), told: &self.told, crowd: &crowd };
+        calls::answer(method, params, &shown, (self.clock)())
     }
 }
 

@@ -7,7 +7,6 @@ mod calls;
 mod connection;
 mod fault;
 mod index;
-mod tls;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,10 +16,10 @@ use tillgate_sandbox::Sandbox;
 
 use crate::Clock;
 use crate::listener::Listener;
+use crate::tls::Tls;
 use connection::Connection;
 pub use fault::ElectrumFault;
 use index::Index;
-use tls::Tls;
 
 /// A server that runs until it is dropped.
 pub struct ElectrumNode {

@@ -12,13 +12,12 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tillgate_sandbox::Sandbox;
 
 use crate::Clock;
 use crate::http::{self, Answer, Manner, Request};
 use crate::listener::{Listener, Stop};
+use crate::tls::Tls;
 pub use fault::EsploraFault;
 use index::Index;
 use shown::Shown;
@@ -31,6 +30,7 @@ pub struct EsploraServer {
     shared: Arc<Shared>,
     listener: Listener,
     scheme: &'static str,
+    certificate: Vec<u8>,
 }
 
 /// What all connections share.
@@ -46,6 +46,8 @@ struct Inner {
     /// By the first word of the path, and the last where there are more than two.
     asked: BTreeMap<String, u64>,
     requests: u64,
+    /// Bytes of requests and of answers.
+    bytes: u64,
 }
 
 impl EsploraServer {
@@ -57,7 +59,7 @@ impl EsploraServer {
         let shared = Arc::new(Shared::new(sandbox, clock));
         let serving = Arc::clone(&shared);
         let listener = Listener::start(move |mut stream, stop| serving.serve(&mut stream, stop))?;
-        Ok(Self { shared, listener, scheme: "http" })
+        Ok(Self { shared, listener, scheme: "http", certificate: Vec::new() })
     }
 
     /// The same over TLS, with a certificate that nobody vouches for.
@@ -65,22 +67,22 @@ impl EsploraServer {
     /// # Errors
     /// When there is no port or no certificate.
     pub fn start_tls(sandbox: Arc<Sandbox>, clock: Clock) -> io::Result<Self> {
-        let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).map_err(io::Error::other)?;
-        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .and_then(|config| config.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key))
-            .map_err(io::Error::other)?;
-        let config = Arc::new(config);
+        let tls = Tls::new()?;
+        let certificate = tls.certificate().to_vec();
         let shared = Arc::new(Shared::new(sandbox, clock));
         let serving = Arc::clone(&shared);
         let listener = Listener::start(move |stream: TcpStream, stop| {
-            if let Ok(tls) = ServerConnection::new(Arc::clone(&config)) {
-                serving.serve(&mut StreamOwned::new(tls, stream), stop);
+            if let Ok(mut stream) = tls.accept(stream) {
+                serving.serve(&mut stream, stop);
             }
         })?;
-        Ok(Self { shared, listener, scheme: "https" })
+        Ok(Self { shared, listener, scheme: "https", certificate })
+    }
+
+    /// Its certificate as DER; nothing over HTTP.
+    #[must_use]
+    pub fn certificate(&self) -> &[u8] {
+        &self.certificate
     }
 
     /// Where it is reached.
@@ -101,7 +103,9 @@ impl EsploraServer {
 
     /// Shows the chain of this sandbox from now on.
     pub fn show(&self, sandbox: Arc<Sandbox>) {
-        self.shared.lock().sandbox = sandbox;
+        let mut inner = self.shared.lock();
+        inner.sandbox = sandbox;
+        inner.index = Index::default();
     }
 
     /// How often something was asked since the start, by the first word of its path and the last where there are more than
@@ -116,11 +120,18 @@ impl EsploraServer {
     pub fn requests(&self) -> u64 {
         self.shared.lock().requests
     }
+
+    /// Bytes of requests and answers since the start.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.shared.lock().bytes
+    }
 }
 
 impl Shared {
     fn new(sandbox: Arc<Sandbox>, clock: Clock) -> Self {
-        let inner = Inner { sandbox, index: Index::default(), fault: None, asked: BTreeMap::new(), requests: 0 };
+        let inner =
+            Inner { sandbox, index: Index::default(), fault: None, asked: BTreeMap::new(), requests: 0, bytes: 0 };
         Self { clock, inner: Mutex::new(inner) }
     }
 
@@ -167,9 +178,9 @@ impl Shared {
                 }
                 _ => {}
             }
-            if http::write(stream, stop, &answer, manner).is_err() {
-                return;
-            }
+            let Ok(written) = http::write(stream, stop, &answer, manner) else { return };
+            let mut inner = self.lock();
+            inner.bytes = inner.bytes.saturating_add(request.bytes).saturating_add(written);
         }
     }
 

@@ -21,6 +21,8 @@ pub(crate) struct Request {
     /// The header `Authorization`, if there is one.
     pub authorization: Option<String>,
     pub body: Vec<u8>,
+    /// Its bytes, head and body.
+    pub bytes: u64,
 }
 
 /// How an answer comes.
@@ -84,7 +86,8 @@ pub(crate) fn read(stream: &mut impl Read, stop: &Stop) -> Option<Request> {
     }
     let mut words = head.lines().next()?.split(' ').map(str::to_owned);
     let (method, path) = (words.next()?, words.next()?);
-    Some(Request { method, path, authorization: header("authorization"), body })
+    let bytes = u64::try_from(head_end.saturating_add(body.len())).unwrap_or(0);
+    Some(Request { method, path, authorization: header("authorization"), body, bytes })
 }
 
 fn read_some(stream: &mut impl Read, stop: &Stop, into: &mut Vec<u8>) -> Option<()> {
@@ -106,19 +109,20 @@ fn read_some(stream: &mut impl Read, stop: &Stop, into: &mut Vec<u8>) -> Option<
     }
 }
 
-/// Answers; an error means that the connection is of no more use.
-pub(crate) fn write(stream: &mut impl Write, stop: &Stop, answer: &Answer, manner: Manner) -> io::Result<()> {
+/// Answers, and tells how many bytes a whole answer has; an error means that the connection is of no more use.
+pub(crate) fn write(stream: &mut impl Write, stop: &Stop, answer: &Answer, manner: Manner) -> io::Result<u64> {
     let Answer { status, headers, body } = answer;
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = body.len();
     let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n");
+    let bytes = u64::try_from(head.len().saturating_add(length)).unwrap_or(0);
     match manner {
-        Manner::Whole => all(stream, &[head.as_bytes(), body].concat()),
+        Manner::Whole => all(stream, &[head.as_bytes(), body].concat())?,
         Manner::After(wait) => {
             if stop.within(wait) {
                 return Err(ErrorKind::ConnectionAborted.into());
             }
-            all(stream, &[head.as_bytes(), body].concat())
+            all(stream, &[head.as_bytes(), body].concat())?;
         }
         Manner::Dripping(between) => {
             all(stream, head.as_bytes())?;
@@ -128,12 +132,11 @@ pub(crate) fn write(stream: &mut impl Write, stop: &Stop, answer: &Answer, manne
                     return Err(ErrorKind::ConnectionAborted.into());
                 }
             }
-            Ok(())
         }
         Manner::CutOff => {
             all(stream, head.as_bytes())?;
             all(stream, body.get(..length / 2).unwrap_or(body))?;
-            Err(ErrorKind::ConnectionAborted.into())
+            return Err(ErrorKind::ConnectionAborted.into());
         }
         Manner::Endless => {
             all(stream, format!("HTTP/1.1 {status}\r\n{headers}Transfer-Encoding: chunked\r\n\r\n").as_bytes())?;
@@ -141,9 +144,10 @@ pub(crate) fn write(stream: &mut impl Write, stop: &Stop, answer: &Answer, manne
             while !stop.within(Duration::ZERO) {
                 all(stream, chunk.as_bytes())?;
             }
-            Err(ErrorKind::ConnectionAborted.into())
+            return Err(ErrorKind::ConnectionAborted.into());
         }
     }
+    Ok(bytes)
 }
 
 /// Over TLS what is written waits until it is flushed.

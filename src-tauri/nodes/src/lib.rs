@@ -1,7 +1,9 @@
 //! Servers that speak the protocols of Bitcoin nodes over a sandbox's chain, well-behaved and hostile, for tests. They are
-//! never shipped. One file for each protocol; [`core`] is Bitcoin Core's JSON-RPC, [`electrum`] the Electrum protocol,
+//! never shipped. One file for each protocol; [`core`] is Bitcoin Core's JSON-RPC
+//! and what it publishes over ZeroMQ, [`electrum`] the Electrum protocol,
 //! [`esplora`] the HTTP interface of Esplora. Beside them [`bitcoind`] and [`electrs`], real programs.
 
+mod bent;
 pub mod bitcoind;
 pub mod core;
 pub mod electrs;
@@ -9,9 +11,10 @@ pub mod electrum;
 pub mod esplora;
 mod http;
 mod listener;
+mod tls;
 
 pub use bitcoind::Bitcoind;
-pub use core::{CoreFault, CoreNode};
+pub use core::{CoreFault, CoreNode, ZmqFault};
 pub use electrs::Electrs;
 pub use electrum::{ElectrumFault, ElectrumNode};
 pub use esplora::{EsploraFault, EsploraServer};

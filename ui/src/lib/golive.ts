@@ -194,6 +194,8 @@ export interface BackendForm {
   cookieFile: string;
   user: string;
   password: string;
+  /** Where the node tells by itself. */
+  zmq: string;
   certificate: string;
   proxy: string;
 }
@@ -210,6 +212,7 @@ export function formOf(settings: readonly SettingItem[]): BackendForm {
     cookieFile: of("backendCookieFile"),
     user: of("backendUser"),
     password: "",
+    zmq: of("backendZmq"),
     certificate: of("backendCertificate"),
     proxy: of("proxy"),
   };
@@ -226,13 +229,13 @@ export function testOf(form: BackendForm) {
     backendCookieFile: text(form.cookieFile, form.kind === "core" && !byPassword),
     backendUser: text(form.user, byPassword),
     backendPassword: byPassword && form.password !== "" ? form.password : null,
+    backendZmq: text(form.zmq, form.kind === "core"),
     backendCertificate: text(form.certificate, form.kind === "electrum"),
     proxy: text(form.proxy, true),
   };
 }
 
-/** The settings to change, one after the other: `null` returns one to its default. The servers come last, and go first where
- * others are asked now, so that never a half of this form is asked with a half of the former. */
+/** The settings to change, all at once: `null` returns one to its default. */
 export function changesOf(
   form: BackendForm,
   settings: readonly SettingItem[],
@@ -240,6 +243,8 @@ export function changesOf(
   const asked = testOf(form);
   const wanted: [string, string | null][] = [
     ["backend", asked.backend],
+    ["backendUrl", asked.backendUrl],
+    ["backendZmq", asked.backendZmq],
     ["backendCertificate", form.kind === "electrum" ? asked.backendCertificate : null],
     ["proxy", asked.proxy],
     ["backendUser", asked.backendUser],
@@ -248,10 +253,7 @@ export function changesOf(
   const changed = wanted.filter(([name, value]) => (value ?? "") !== valueOf(settings, name));
   const changes = changed.map(([name, value]) => ({ name, value }));
   if (asked.backendPassword) changes.push({ name: "backendPassword", value: asked.backendPassword });
-  const urlNow = valueOf(settings, "backendUrl");
-  if (changes.length === 0 && asked.backendUrl === urlNow) return [];
-  const first = urlNow === "" ? [] : [{ name: "backendUrl", value: null }];
-  return [...first, ...changes, { name: "backendUrl", value: asked.backendUrl }];
+  return changes;
 }
 
 /** A path as one word of a command line. */

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::contents::{self, DATABASE, Manifest, Part, SANDBOX, Secrets};
 use super::examine::{self, GoesOn, SealedFile};
 use super::key::BackupKey;
-use super::place::{self, Scratch};
+use super::place::{self, Scratch, on_disk};
 use super::sealed::{FILE_ID_BYTES, FileId, Sealing};
 use super::{BackupError, tidy};
 use crate::gateway::Gateway;
@@ -75,7 +75,10 @@ pub(crate) async fn make(
     tidy::settle_cut_short(gateway).await?;
     let (path, is_nightly) = match place {
         Place::File(path) => (place::checked(path)?, false),
-        Place::Folder => (place::in_folder(gateway)?, true),
+        Place::Folder => {
+            let worker = Arc::clone(gateway);
+            (on_disk(move || place::in_folder(&worker)).await?, true)
+        }
     };
     let mut file_id = [0; FILE_ID_BYTES];
     gateway.entropy.fill(&mut file_id)?;

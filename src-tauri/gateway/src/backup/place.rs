@@ -82,6 +82,13 @@ pub(super) fn in_folder(gateway: &Gateway) -> Result<PathBuf, BackupError> {
     Ok(free_name(&folder, gateway.environment, date))
 }
 
+/// Does something to files of backups, whose disk may be far away and silent, beside all else.
+pub(super) async fn on_disk<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, BackupError> + Send + 'static,
+) -> Result<T, BackupError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(BackupError::Panicked))
+}
+
 /// `tillgate-test-2026-11-22.backup`, with `-2` and so on where there is one of that day.
 fn free_name(folder: &Path, environment: Environment, date: Timestamp) -> PathBuf {
     let iso = date.iso_seconds();
@@ -107,7 +114,10 @@ pub(super) fn is_name_of_ours(path: &Path, environment: Environment) -> bool {
 /// The folder that a file is to lie in, which must be there.
 pub(super) fn folder_of(path: &Path) -> Result<&Path, BackupError> {
     let folder = path.parent().ok_or_else(|| BackupError::NotAFile(path.to_owned()))?;
-    let found = fs::metadata(folder).map_err(BackupError::at("looking at the folder", folder))?;
+    let found = fs::metadata(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => BackupError::NoSuchFolder(folder.to_owned()),
+        _ => BackupError::at("looking at the folder", folder)(error),
+    })?;
     if found.is_dir() { Ok(folder) } else { Err(BackupError::NotAFile(path.to_owned())) }
 }
 

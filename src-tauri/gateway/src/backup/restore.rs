@@ -22,7 +22,7 @@ use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{self, Purpose, Secret, SecretsLocation};
 use crate::settings::RESTORE_SKIP_DEFAULT;
 use crate::store::copy::change_copy;
-use crate::store::restore::{NewRestore, RestoreSource, usual_gap};
+use crate::store::restore::{NewRestore, RestoreSource, gap_for, usual_run};
 use crate::store::{StoreError, Tx};
 
 /// Keeps the new installation's id from one attempt to the next, so that no entry is left in a keyring that nobody looks for.
@@ -56,6 +56,13 @@ pub(crate) struct Restored {
     pub has_wallet: bool,
 }
 
+/// What lies ready in the folder beside the place that it will have, but for the secrets.
+struct LaidOut {
+    restored: Restored,
+    kept: Secrets,
+    installation: Id,
+}
+
 /// Restores a backup. Blocks.
 ///
 /// # Errors
@@ -68,9 +75,13 @@ pub(crate) fn restore(restore: &Restore) -> Result<Restored, BackupError> {
     let manifest = file.read_through(&|| true)?;
     examine::check_environment(&manifest, *environment)?;
     let had_base = base.exists();
-    let folder = DataDir::restoring(base, *environment)?;
+    let mut folder = DataDir::restoring(base, *environment)?;
     let path = folder.path().to_owned();
-    let restored = lay_out(restore, &file, &path).and_then(|restored| {
+    let laid_out = lay_out(restore, &file, &path);
+    let keeps_secrets = laid_out.is_ok();
+    let restored = laid_out.and_then(|LaidOut { restored, kept, installation }| {
+        keep_secrets(restore, &kept, &installation, &path)?;
+        fail_points::pass(Point::RestoreBefore);
         folder.set_wallet_mark(restored.has_wallet)?;
         check_free(base, *environment)?;
         let env_dir = folder.settle(base, *environment)?;
@@ -80,8 +91,13 @@ pub(crate) fn restore(restore: &Restore) -> Result<Restored, BackupError> {
         Ok(Restored { env_dir, ..restored })
     });
     if restored.is_err() && path.exists() {
-        // A failed attempt leaves nothing in the clear. The lock is held until it is gone.
-        let _ = fs::remove_dir_all(&path);
+        // A failed attempt leaves nothing in the clear. The lock is held until it is gone. Where secrets may lie in a keyring the
+        // id by which they are found stays, for the next attempt.
+        if keeps_secrets {
+            let _ = remove_but_installation(&path);
+        } else {
+            let _ = fs::remove_dir_all(&path);
+        }
         if !had_base {
             let _ = fs::remove_dir(base);
         }
@@ -110,7 +126,7 @@ pub(crate) fn check_free(base: &Path, environment: Environment) -> Result<(), Ba
 }
 
 /// Makes in `folder` all that the environment's folder is to hold.
-fn lay_out(restore: &Restore, file: &SealedFile<'_>, folder: &Path) -> Result<Restored, BackupError> {
+fn lay_out(restore: &Restore, file: &SealedFile<'_>, folder: &Path) -> Result<LaidOut, BackupError> {
     let installation = installation_of_attempt(folder)?;
     fail_points::pass(Point::RestoreBefore);
     let (manifest, kept) = file.unpack(folder, &|| true)?;
@@ -120,25 +136,18 @@ fn lay_out(restore: &Restore, file: &SealedFile<'_>, folder: &Path) -> Result<Re
     fail_points::pass(Point::RestoreBefore);
     make_it_a_copy(restore, &manifest, &folder.join(DATABASE), installation, wallet.is_some())?;
     fail_points::pass(Point::RestoreAfter);
-    keep_secrets(restore, &kept, &installation, folder)?;
-    fail_points::pass(Point::RestoreBefore);
-    Ok(Restored {
+    let restored = Restored {
         env_dir: folder.to_owned(),
         made_at: Timestamp::from_ms(manifest.made_at_ms),
         has_wallet: wallet.is_some(),
-    })
+    };
+    Ok(LaidOut { restored, kept, installation })
 }
 
 /// The id of the new installation: the one of an attempt that was cut short, all else of which is removed, else a new one.
 fn installation_of_attempt(folder: &Path) -> Result<Id, BackupError> {
     let path = folder.join(INSTALLATION);
-    for entry in fs::read_dir(folder).map_err(BackupError::at("reading the folder", folder))? {
-        let entry = entry.map_err(BackupError::at("reading the folder", folder))?.path();
-        if entry != path && entry != folder.join(LOCK) {
-            let removed = if entry.is_dir() { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
-            removed.map_err(BackupError::at("removing", &entry))?;
-        }
-    }
+    remove_but_installation(folder)?;
     if let Some(id) = fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()) {
         return Ok(id);
     }
@@ -149,6 +158,18 @@ fn installation_of_attempt(folder: &Path) -> Result<Id, BackupError> {
     written.map_err(BackupError::at("writing", &path))?;
     place::sync_folder(&path).map_err(BackupError::at("writing", &path))?;
     Ok(id)
+}
+
+/// Removes what an attempt left but the id of its installation.
+fn remove_but_installation(folder: &Path) -> Result<(), BackupError> {
+    for entry in fs::read_dir(folder).map_err(BackupError::at("reading the folder", folder))? {
+        let entry = entry.map_err(BackupError::at("reading the folder", folder))?.path();
+        if entry != folder.join(INSTALLATION) && entry != folder.join(LOCK) {
+            let removed = if entry.is_dir() { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
+            removed.map_err(BackupError::at("removing", &entry))?;
+        }
+    }
+    Ok(())
 }
 
 /// The restored database stands for itself: what an older schema left beside it is the backup's own content.
@@ -176,8 +197,9 @@ fn make_it_a_copy(
         tx.move_to_installation(&installation)?;
         tx.forget_all_backups()?;
         if has_wallet {
-            let gap = usual_gap(restore_skip(tx)?);
-            tx.begin_restore(&NewRestore { source: RestoreSource::Backup, at, birth_height: None, gap })?;
+            let skip = restore_skip(tx)?;
+            let (source, gap) = (RestoreSource::Backup, gap_for(usual_run(skip), skip));
+            tx.begin_restore(&NewRestore { source, at, birth_height: None, gap, skip, beside_another: false })?;
         }
         tx.audit(at, &restore.actor, "restore", &made_at.iso_seconds())
     })?;

@@ -1,10 +1,12 @@
 //! What is removed: old nightly backups once a newer one is good, and what a backup that was cut short left behind.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::sealed::FileId;
 use super::{BackupError, examine, place};
 use crate::gateway::Gateway;
+use crate::machine::environment::Environment;
 
 /// Removes the oldest of the nightly backups beyond those that are kept: files that we wrote, as their ids show, and that have
 /// the name that we gave them.
@@ -12,30 +14,37 @@ pub(super) async fn remove_old(gateway: &Arc<Gateway>) -> Result<(), BackupError
     let keep = usize::try_from(gateway.settings.snapshot().backup_keep).unwrap_or(usize::MAX);
     let rows = gateway.store.read(|reader| reader.nightly_backups())?;
     for row in rows.into_iter().skip(keep) {
-        let path = Path::new(&row.path);
-        let is_ours = place::is_name_of_ours(path, gateway.environment)
-            && examine::file_id(path).is_ok_and(|file_id| file_id == row.file_id);
-        if is_ours && let Err(error) = std::fs::remove_file(path) {
-            tracing::warn!(file = row.path, %error, "an old backup could not be removed");
-            continue;
-        }
-        // What was moved away or replaced meanwhile is not ours to remove; a folder that is not there just now may come back.
-        if is_ours || path.parent().is_some_and(Path::is_dir) {
+        let (path, environment, file_id) = (PathBuf::from(&row.path), gateway.environment, row.file_id);
+        if place::on_disk(move || Ok(is_gone(&path, environment, &file_id))).await? {
             gateway.store.write(move |tx| tx.remove_backup(&row.file_id)).await?;
         }
     }
     Ok(())
 }
 
+/// Removes a file if it is the one that we wrote; answers whether it need not be known any more.
+fn is_gone(path: &Path, environment: Environment, file_id: &FileId) -> bool {
+    let is_ours = place::is_name_of_ours(path, environment) && examine::file_id(path).is_ok_and(|id| id == *file_id);
+    if is_ours && let Err(error) = std::fs::remove_file(path) {
+        tracing::warn!(file = %path.display(), %error, "an old backup could not be removed");
+        return false;
+    }
+    // What was moved away or replaced meanwhile is not ours to remove; a folder that is not there just now may come back.
+    is_ours || path.parent().is_some_and(Path::is_dir)
+}
+
 /// Finds out what became of backups that a crash cut short, and removes what it left in the clear. The caller has the turn.
 pub(super) async fn settle_cut_short(gateway: &Arc<Gateway>) -> Result<(), BackupError> {
     place::remove_scratches(gateway.data_dir.path())?;
     for row in gateway.store.read(|reader| reader.backups_being_written())? {
-        let path = Path::new(&row.path);
-        let is_whole = examine::file_id(path).is_ok_and(|file_id| file_id == row.file_id);
-        let size_bytes = std::fs::metadata(path).map_or(0, |found| found.len());
-        // It was read back before it got its name; the other name is ours alone.
-        let _ = std::fs::remove_file(place::part_of(path, &row.file_id));
+        let (path, file_id) = (PathBuf::from(&row.path), row.file_id);
+        let found = place::on_disk(move || {
+            let is_whole = examine::file_id(&path).is_ok_and(|id| id == file_id);
+            // It was read back before it got its name; the other name is ours alone.
+            let _ = std::fs::remove_file(place::part_of(&path, &file_id));
+            Ok((is_whole, std::fs::metadata(&path).map_or(0, |found| found.len())))
+        });
+        let (is_whole, size_bytes) = found.await?;
         let ended = gateway.store.write(move |tx| match (is_whole, row.nightly) {
             (true, _) => tx.finish_backup(&row.file_id, size_bytes, row.begun_at),
             (false, true) => tx.fail_backup(&row.file_id, "Tillgate was stopped meanwhile", row.begun_at),

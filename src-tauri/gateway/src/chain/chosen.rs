@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use url::{Host, Url};
 
-use super::core::{CoreChain, CoreOptions, SignIn};
+use super::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
 use super::electrum::{ElectrumChain, ElectrumOptions, Fingerprint};
 use super::esplora::{EsploraChain, EsploraOptions, Pace};
 use super::several::Several;
@@ -20,8 +20,8 @@ use crate::machine::outgoing::Proxy;
 /// How a server that tells of the chain is asked, and what for that.
 #[derive(Debug, Clone)]
 pub(crate) enum Protocol {
-    /// JSON-RPC of a node of Bitcoin Core.
-    Core(SignIn),
+    /// JSON-RPC of a node of Bitcoin Core; `notices` is where the first one tells by itself, by ZeroMQ.
+    Core { sign_in: SignIn, notices: Option<String> },
     /// The Electrum protocol. Of servers whose certificates no public authority vouches for these are taken: the SHA-256 of
     /// each.
     Electrum { certificates: Vec<[u8; 32]> },
@@ -54,6 +54,8 @@ pub(crate) struct ServerOptions {
     pub runtime: Handle,
     /// To be told when the server says something that a look should follow on.
     pub wake: Arc<Notify>,
+    /// Where a node tells by itself.
+    pub notices: Option<NoticesOptions>,
 }
 
 /// The backend that the settings name.
@@ -112,7 +114,16 @@ pub(crate) fn open_one(
     runtime: Handle,
     wake: &Arc<Notify>,
 ) -> Result<Arc<dyn Chain>, ChainDown> {
+    let notices = match &options.protocol {
+        // It belongs to one node.
+        Protocol::Core { notices: Some(notices), .. } if options.urls.first().is_some_and(|first| first == url) => {
+            let proxy = options.proxy.clone().filter(|_| !is_on_this_machine(notices));
+            Some(NoticesOptions { url: notices.clone(), proxy, pace: NoticesPace::USUAL, wake: Arc::clone(wake) })
+        }
+        Protocol::Core { .. } | Protocol::Electrum { .. } | Protocol::Esplora => None,
+    };
     let server = ServerOptions {
+        notices,
         url: url.to_owned(),
         proxy: options.proxy.clone().filter(|_| !is_on_this_machine(url)),
         network: options.network,
@@ -126,13 +137,14 @@ pub(crate) fn open_one(
 /// The backend that asks one server.
 fn open_server(protocol: &Protocol, server: ServerOptions) -> Result<Arc<dyn Chain>, ChainDown> {
     match protocol {
-        Protocol::Core(sign_in) => {
+        Protocol::Core { sign_in, .. } => {
             let options = CoreOptions {
                 url: server.url,
                 sign_in: sign_in.clone(),
                 network: server.network,
                 answered_within: server.answered_within,
                 proxy: server.proxy,
+                notices: server.notices,
             };
             let chain = CoreChain::new(&options, server.runtime).map_err(|error| ChainDown(error.to_string()))?;
             Ok(Arc::new(chain))
@@ -220,6 +232,14 @@ impl Chain for Chosen {
 
     fn wake(&self) -> Option<&Notify> {
         Some(&self.wake)
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.chain().ok()?.trouble()
+    }
+
+    fn trouble_once_tried(&self) -> Option<String> {
+        self.chain().ok()?.trouble_once_tried()
     }
 }
 

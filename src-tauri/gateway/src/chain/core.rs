@@ -1,5 +1,6 @@
 //! Bitcoin Core as a backend, by its JSON-RPC: blocks one after the other, and the mempool by polling. It asks about no
-//! address, so that the node learns nothing of them, and a look costs the same however many there are.
+//! address, so that the node learns nothing of them, and a look costs the same however many there are. Where the node tells
+//! of what it does by ZeroMQ, looks follow on that at once.
 //!
 //! What is remembered between looks belongs to the token that the last answer gave. With any other token, and after
 //! every failure, it is thrown away, and what may have moved since is told again.
@@ -8,13 +9,16 @@ pub(super) mod blocks;
 pub(super) mod broadcast;
 mod facts;
 mod fees;
+mod heard;
 mod look;
 pub(super) mod mempool;
+mod notices;
+mod pool;
 mod read;
 pub(super) mod rpc;
 mod sign_in;
 pub(super) mod state;
-pub(super) mod token;
+mod zmtp;
 
 use std::time::Duration;
 
@@ -24,15 +28,17 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
 
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Tip, View};
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Tip, View, refusals};
 use crate::machine::outgoing::Proxy;
 
-use rpc::BadUrl;
+pub(crate) use notices::{NoticesOptions, NoticesPace};
 pub(crate) use sign_in::SignIn;
 
+use notices::{BadAddress, Notices};
 use read::NetworkInfo;
-use rpc::{Rpc, call};
+use rpc::{BadUrl, Rpc, call};
 use state::State;
 
 /// Where a node is, and how to sign in.
@@ -47,6 +53,19 @@ pub(crate) struct CoreOptions {
     pub answered_within: Duration,
     /// Through which it is asked.
     pub proxy: Option<Proxy>,
+    /// Where it tells by itself, if it does.
+    pub notices: Option<NoticesOptions>,
+}
+
+/// Addresses under which there can be no node.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BadNode {
+    #[error(transparent)]
+    Url(#[from] BadUrl),
+    #[error(transparent)]
+    Notices(#[from] BadAddress),
+    #[error("the certificates that this system trusts cannot be read: {0}")]
+    Certificates(String),
 }
 
 /// What a block of the largest size takes a slow node, and more.
@@ -57,15 +76,32 @@ pub(crate) struct CoreChain {
     rpc: Rpc,
     network: Network,
     state: Mutex<State>,
+    /// What the node tells by itself.
+    notices: Option<Notices>,
 }
 
 impl CoreChain {
     /// Asks the node that `options` name. Its connections live on `runtime`, so that its calls may not be made from there.
     ///
     /// # Errors
-    /// When the URL is none.
-    pub(crate) fn new(options: &CoreOptions, runtime: Handle) -> Result<Self, BadUrl> {
-        Ok(Self { rpc: Rpc::new(options, runtime)?, network: options.network, state: Mutex::default() })
+    /// When a URL is none.
+    pub(crate) fn new(options: &CoreOptions, runtime: Handle) -> Result<Self, BadNode> {
+        let notices = options.notices.clone().map(|options| Notices::listen(options, runtime.clone())).transpose()?;
+        Ok(Self { rpc: Rpc::new(options, runtime)?, network: options.network, state: Mutex::default(), notices })
+    }
+
+    /// The next look asks for the whole mempool, as one does that nobody woke.
+    #[cfg(test)]
+    pub(super) fn list_next(&self) {
+        if let Some(pool) = &mut self.state.lock().pool {
+            pool.age();
+        }
+    }
+
+    /// The count that the node's last notice had.
+    #[cfg(test)]
+    pub(super) fn last_notice(&self) -> Option<u32> {
+        self.notices.as_ref()?.count()
     }
 }
 
@@ -76,13 +112,7 @@ impl Chain for CoreChain {
         if genesis == wanted {
             return Ok(Identity { genesis, instance: None });
         }
-        let all = [Network::Bitcoin, Network::Testnet4, Network::Signet, Network::Regtest, Network::Testnet];
-        let found = all.into_iter().find(|network| genesis_block(network).block_hash() == genesis);
-        let found = found.map_or_else(|| format!("a network that begins with block {genesis}"), |it| it.to_string());
-        Err(ChainDown(format!(
-            "the node is on {found}, and the setting network says {}: set backendUrl to a node of that network",
-            self.network
-        )))
+        Err(refusals::other_network("node", "node", genesis, self.network))
     }
 
     fn tip(&self) -> Result<Tip, ChainDown> {
@@ -108,7 +138,7 @@ impl Chain for CoreChain {
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
         let mut kept = self.state.lock();
         let mut state = std::mem::take(&mut *kept);
-        let looked = look::look(&self.rpc, self.network, &mut state, request);
+        let looked = look::look(&self.rpc, self.network, &mut state, request, self.notices.as_ref());
         if looked.is_err() {
             state = state.failed();
         }
@@ -126,5 +156,17 @@ impl Chain for CoreChain {
 
     fn has_mempool(&self) -> bool {
         true
+    }
+
+    fn wake(&self) -> Option<&Notify> {
+        self.notices.as_ref().map(Notices::wake)
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.notices.as_ref()?.trouble()
+    }
+
+    fn trouble_once_tried(&self) -> Option<String> {
+        self.notices.as_ref()?.trouble_once_tried()
     }
 }

@@ -17,11 +17,9 @@ mod fees;
 mod headers;
 mod history;
 mod look;
-mod proof;
 mod scripts;
 mod session;
 mod state;
-mod token;
 mod transactions;
 
 use std::sync::Arc;
@@ -96,11 +94,16 @@ impl Chain for ElectrumChain {
         let connection = self.client.connection()?;
         Asker { client: &self.client, connection: &connection }.one::<Value>(subscribe_tip())?;
         let tip = connection.session.tip().ok_or_else(tip_changed)?;
+        headers::check_told(self.network, &tip)?;
         Ok(Tip { height: tip.height, hash: tip.id().hash, time: tip.time() })
     }
 
     fn software(&self) -> Result<Option<String>, ChainDown> {
         Ok(Some(self.client.connection()?.software.clone()))
+    }
+
+    fn certificate_to_pin(&self) -> Option<String> {
+        self.client.certificate_to_pin()
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {

@@ -13,7 +13,6 @@ mod history;
 mod look;
 mod pace;
 mod positions;
-mod proof;
 mod questions;
 mod server;
 mod state;
@@ -26,7 +25,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View};
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View, refusals};
 use crate::machine::outgoing::Proxy;
 
 pub(crate) use pace::Pace;
@@ -82,7 +81,11 @@ impl Asking<'_> {
 
     /// Takes a question on which others of this look rest: it is waited for, as long as the look is not late.
     fn may_ask(&self) -> bool {
-        !self.is_late() && self.server.bucket.wait()
+        let is_late = self.is_late();
+        if !is_late {
+            self.server.bucket.wait();
+        }
+        !is_late
     }
 }
 
@@ -93,6 +96,15 @@ impl EsploraChain {
     /// When the URL is none, or nobody can be trusted.
     pub(crate) fn new(options: &EsploraOptions, runtime: Handle) -> Result<Self, BadServer> {
         let server = Server::new(options, runtime)?;
+        Ok(Self { server, network: options.network, state: Mutex::default(), identity: Mutex::default() })
+    }
+}
+
+#[cfg(test)]
+impl EsploraChain {
+    /// The same, which trusts this certificate, as DER, and no other.
+    pub(crate) fn trusting(options: &EsploraOptions, certificate: &[u8], runtime: Handle) -> Result<Self, BadServer> {
+        let server = Server::trusting(options, certificate, runtime)?;
         Ok(Self { server, network: options.network, state: Mutex::default(), identity: Mutex::default() })
     }
 }
@@ -110,18 +122,13 @@ impl Chain for EsploraChain {
             *self.identity.lock() = Some(identity);
             return Ok(identity);
         }
-        let all = [Network::Bitcoin, Network::Testnet4, Network::Signet, Network::Regtest, Network::Testnet];
-        let found = all.into_iter().find(|network| genesis_block(network).block_hash() == genesis);
-        let found = found.map_or_else(|| format!("a network that begins with block {genesis}"), |it| it.to_string());
-        Err(ChainDown(format!(
-            "the server is on {found}, and the setting network says {}: set backendUrl to a server of that network",
-            self.network
-        )))
+        Err(refusals::other_network("server", "server", genesis, self.network))
     }
 
     fn tip(&self) -> Result<Tip, ChainDown> {
         let hash = headers::tip_hash(&self.server)?;
         let (height, known) = headers::block(&self.server, self.network, hash)?;
+        headers::check_floor(self.network, height, &known)?;
         Ok(Tip { height, hash, time: known.time() })
     }
 

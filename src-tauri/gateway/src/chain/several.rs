@@ -160,6 +160,14 @@ impl Chain for Several {
     fn wake(&self) -> Option<&Notify> {
         Some(&self.wake)
     }
+
+    fn trouble(&self) -> Option<String> {
+        self.servers.iter().find_map(|server| server.chain.trouble())
+    }
+
+    fn trouble_once_tried(&self) -> Option<String> {
+        self.servers.iter().find_map(|server| server.chain.trouble_once_tried())
+    }
 }
 
 #[cfg(test)]

@@ -33,6 +33,7 @@ Examples:
   tillgate payouts approve ID                 send what a shop's program asked for
   tillgate statement --currency USD           what came and went, and its worth
   tillgate settings set merchantName 'Café'   what customers read
+  tillgate settings set backend=electrum backendUrl=ssl://electrum.example:50002    several at once
   tillgate backup /media/usb/till.backup      all that there is, in one encrypted file
   tillgate doctor                             what is wrong, and what to do
   tillgate serve --environment production     the other environment, which shares nothing with the first
@@ -72,9 +73,13 @@ pub(super) struct CommonArgs {
     /// Keep secrets in this file, encrypted with a passphrase, instead of the OS keyring.
     #[arg(long, global = true, env = "TILLGATE_SECRETS_FILE", value_name = "FILE")]
     pub secrets_file: Option<PathBuf>,
-    /// Read the passphrase of --secrets-file, and of backups, from this file descriptor, not from TILLGATE_PASSPHRASE.
+    /// Read the passphrase of --secrets-file, and of backups without one of their own, from this file descriptor, not from
+    /// TILLGATE_PASSPHRASE.
     #[arg(long, global = true, value_name = "FD")]
     pub passphrase_fd: Option<i32>,
+    /// Read the passphrase of backups from this file descriptor, not from TILLGATE_BACKUP_PASSPHRASE.
+    #[arg(long, global = true, value_name = "FD")]
+    pub backup_passphrase_fd: Option<i32>,
 }
 
 /// The same, once it is decided which environment is meant.
@@ -84,10 +89,13 @@ pub(super) struct Common {
     pub data_dir: Option<PathBuf>,
     pub secrets_file: Option<PathBuf>,
     pub passphrase_fd: Option<i32>,
+    pub backup_passphrase_fd: Option<i32>,
     /// Whether nothing may be asked of a person.
     pub json: bool,
     /// What was given of the passphrase: a descriptor is read once.
     pub passphrase: OnceLock<Secret>,
+    /// The same of backups' own.
+    pub backup_passphrase: OnceLock<Secret>,
 }
 
 /// The form of the log.
@@ -145,8 +153,8 @@ pub(super) enum Act {
     Deliveries(Deliveries),
     /// Save all that there is in one encrypted file, while payments go on: database, secrets, on the sandbox its chain.
     ///
-    /// The passphrase comes from TILLGATE_PASSPHRASE or --passphrase-fd, else it is asked for; it has at least 8 characters, in
-    /// production 12. Who has file and passphrase has the coins; without the passphrase the file is worth nothing, to you too.
+    /// The passphrase comes from TILLGATE_BACKUP_PASSPHRASE or --backup-passphrase-fd, else from TILLGATE_PASSPHRASE or
+    /// --passphrase-fd, else it is asked for; it has at least 8 characters, in production 12. Who has file and passphrase has the coins; without the passphrase the file is worth nothing, to you too.
     /// JSON: {"file", "madeAt", "sizeBytes", "checkedAt"}.
     Backup(Backup),
     /// Restore a backup where there is none of this environment: the same payments, keys and balance.
@@ -214,13 +222,23 @@ pub(super) enum Meaning {
 impl CommonArgs {
     /// The same, for this environment.
     pub(super) fn of(&self, environment: Environment) -> Common {
-        let Self { data_dir, secrets_file, passphrase_fd, json, .. } = self.clone();
-        Common { environment, data_dir, secrets_file, passphrase_fd, json, passphrase: OnceLock::new() }
+        let Self { data_dir, secrets_file, passphrase_fd, backup_passphrase_fd, json, .. } = self.clone();
+        let (passphrase, backup_passphrase) = (OnceLock::new(), OnceLock::new());
+        Common {
+            environment,
+            data_dir,
+            secrets_file,
+            passphrase_fd,
+            backup_passphrase_fd,
+            json,
+            passphrase,
+            backup_passphrase,
+        }
     }
 }
 
 impl Tillgate {
-    /// The line, unless it asks for two forms at once.
+    /// The line, unless it asks for two forms at once, or names settings without their values.
     ///
     /// # Errors
     /// As wrong usage.
@@ -228,6 +246,11 @@ impl Tillgate {
         if self.common.json && self.form() == Form::Csv {
             let why = "--format csv and --json ask for two forms: leave one of them out";
             return Err(Self::command().error(clap::error::ErrorKind::ArgumentConflict, why));
+        }
+        if let Act::Settings(settings) = &self.act
+            && let Some(why) = settings.wrong_usage()
+        {
+            return Err(Self::command().error(clap::error::ErrorKind::WrongNumberOfValues, why));
         }
         Ok(self)
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::args::Common;
+use super::made::Made;
 use super::render::read;
 use super::{Failure, options};
 use crate::app::App;
@@ -27,6 +28,8 @@ pub(super) struct Asked<'a> {
     pub(super) common: &'a Common,
     /// A gateway that was opened because none ran; it stays for what is asked next.
     pub(super) opened: Option<Arc<App>>,
+    /// What was made for it.
+    pub(super) made: Option<Made>,
 }
 
 /// A setting may be chosen and a wallet made before the first start; any other command on a folder that is not there is a
@@ -34,7 +37,11 @@ pub(super) struct Asked<'a> {
 fn where_none(command: &Command) -> WhereNone {
     let makes = matches!(
         command,
-        Command::SetSetting(_) | Command::CreateWallet(_) | Command::DraftWallet(_) | Command::RestoreWallet(_)
+        Command::SetSetting(_)
+            | Command::ChangeSettings(_)
+            | Command::CreateWallet(_)
+            | Command::DraftWallet(_)
+            | Command::RestoreWallet(_)
     );
     if makes { WhereNone::Make } else { WhereNone::Refuse }
 }
@@ -42,7 +49,19 @@ fn where_none(command: &Command) -> WhereNone {
 /// What the gateway answers, unless none can be opened.
 pub(super) type Answer = Result<Result<Value, CommandError>, OpenError>;
 
-impl Asked<'_> {
+impl<'a> Asked<'a> {
+    /// Nobody was asked yet.
+    pub(super) const fn new(common: &'a Common) -> Self {
+        Self { common, opened: None, made: None }
+    }
+
+    /// Takes away what was made for a command that came to nothing.
+    pub(super) fn take_back(&self, command: &Command) {
+        if let (Some(made), Some(app)) = (&self.made, &self.opened) {
+            made.take_back(command, app);
+        }
+    }
+
     /// What the gateway answers.
     ///
     /// # Errors
@@ -66,6 +85,7 @@ impl Asked<'_> {
             return Ok(Ok(answer));
         }
         let options = Options { where_none: where_none(command), ..options(self.common)? };
+        let made = Made::by(self.common)?;
         let mut waited = Duration::ZERO;
         loop {
             match daemon::open(options.clone()).await {
@@ -73,6 +93,7 @@ impl Asked<'_> {
                     if !is_there {
                         let _ = writeln!(std::io::stderr(), "tillgate: made the data directory {}", env_dir.display());
                     }
+                    self.made = made;
                     let app = self.opened.insert(app);
                     return Ok(Ok(dispatch(app, command.clone(), &Actor::command_line()).await));
                 }

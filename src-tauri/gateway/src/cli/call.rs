@@ -15,23 +15,35 @@ use crate::machine::data_dir;
 
 /// Runs the command and prints its answer in this form.
 pub(super) async fn run(common: &Common, mut command: Command, form: Form) -> Result<ExitCode, Failure> {
+    let mut gateway = Asked::new(common);
     match &mut command {
-        Command::RestoreWallet(asked) => asked.words = wallet::read_valid()?,
+        Command::RestoreWallet(asked) => {
+            wallet::check_birthday(asked, &mut gateway).await?;
+            asked.words = wallet::read_valid()?;
+        }
         Command::VerifyWords(asked) => asked.words = wallet::read()?,
         _ => {}
     }
-    let mut gateway = Asked { common, opened: None };
-    if let Command::Statement(asked) = &command {
-        return statement::run(asked, form, &mut gateway).await.map(|()| ExitCode::SUCCESS);
+    let done = ask(&mut gateway, &command, form).await;
+    if done.is_err() {
+        gateway.take_back(&command);
     }
-    if let Command::WalletLabels(asked) = &command {
-        return labels::run(asked, form, &mut gateway).await.map(|()| ExitCode::SUCCESS);
+    done
+}
+
+async fn ask(gateway: &mut Asked<'_>, command: &Command, form: Form) -> Result<ExitCode, Failure> {
+    let common = gateway.common;
+    if let Command::Statement(asked) = command {
+        return statement::run(asked, form, gateway).await.map(|()| ExitCode::SUCCESS);
     }
-    if let Command::CreateWallet(asked) = &command {
-        return wallet::create(asked, form, &mut gateway).await.map(|()| ExitCode::SUCCESS);
+    if let Command::WalletLabels(asked) = command {
+        return labels::run(asked, form, gateway).await.map(|()| ExitCode::SUCCESS);
+    }
+    if let Command::CreateWallet(asked) = command {
+        return wallet::create(asked, form, gateway).await.map(|()| ExitCode::SUCCESS);
     }
     let is_doctor = matches!(command, Command::Doctor(_));
-    let view = match gateway.answer(&command).await? {
+    let view = match gateway.answer(command).await? {
         Ok(answer) => answer.map_err(refused)?,
         // What keeps the gateway from opening is just what a doctor is asked about.
         Err(error) if is_doctor => {
@@ -42,15 +54,15 @@ pub(super) async fn run(common: &Common, mut command: Command, form: Form) -> Re
         }
         Err(error) => return Err(error.into()),
     };
-    let is_ill = match &command {
+    let is_ill = match command {
         Command::Doctor(_) => view["ok"] != Value::Bool(true),
         Command::VerifyWords(_) => view["fits"] != Value::Bool(true),
         _ => false,
     };
     let text = match form {
-        Form::Json => json::document(&command, view)? + "\n",
+        Form::Json => json::document(command, view)? + "\n",
         // Only the statement is a table.
-        Form::Text | Form::Csv => render(&command, view)?,
+        Form::Text | Form::Csv => render(command, view)?,
     };
     print(&text)?;
     Ok(if is_ill { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -67,6 +67,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::GetSetting(_)
         | Command::SetSetting(_)
         | Command::UnsetSetting(_)
+        | Command::ChangeSettings(_)
         | Command::TestBackend(_)
         | Command::Doctor(_)
         | Command::Sandbox(_) => view.to_string(),

@@ -1,33 +1,38 @@
-//! The passphrase that a person or a script gives: from a descriptor, from TILLGATE_PASSPHRASE, or asked for at a terminal.
+//! The passphrases that a person or a script gives: from a descriptor, from the environment, or asked for at a terminal. Those of
+//! the secrets file and of backups may be two, or one where only one is given.
 
-use std::fs::File;
 use std::io::{self, IsTerminal as _};
+use std::sync::OnceLock;
 
 use zeroize::Zeroizing;
 
 use super::Failure;
 use super::args::Common;
+use super::hidden;
 use crate::console::Command;
 use crate::console::backups::Passphrase;
 use crate::machine::secrets::Secret;
 
-/// How a script gives one.
+/// How a script gives the one of the secrets file, and of backups where they have none of their own.
 const HOW: &str = "in TILLGATE_PASSPHRASE or from --passphrase-fd";
 
-/// A line of a terminal has no more.
-const LINE_MAX: usize = 4_096;
+/// How it gives the one of backups.
+const HOW_OF_BACKUP: &str = "in TILLGATE_BACKUP_PASSPHRASE or TILLGATE_PASSPHRASE, or from --backup-passphrase-fd";
+
+/// The longest passphrase, in bytes.
+const PASSPHRASE_MAX: usize = 4_096;
 
 /// The passphrase of `--secrets-file`.
 pub(super) fn of_secrets_file(common: &Common) -> Result<Secret, Failure> {
-    given(common)?.ok_or_else(|| Failure(format!("--secrets-file needs its passphrase {HOW}")))
+    of_gateway(common)?.ok_or_else(|| Failure(format!("--secrets-file needs its passphrase {HOW}")))
 }
 
 /// The passphrase of the backup that is to be restored.
 pub(super) fn of_backup(common: &Common) -> Result<Secret, Failure> {
     match given(common)? {
         Some(passphrase) => Ok(passphrase),
-        None if may_ask(common) => asked("Passphrase of the backup: "),
-        None => Err(Failure(format!("a backup is opened with its passphrase {HOW}"))),
+        None if may_ask(common) => hidden::line("Passphrase of the backup: "),
+        None => Err(Failure(format!("a backup is opened with its passphrase {HOW_OF_BACKUP}"))),
     }
 }
 
@@ -39,7 +44,7 @@ pub(super) fn fill(common: &Common, command: &mut Command) -> Result<(), Failure
         Command::VerifyBackup(verify) => {
             verify.passphrase = match given(common)? {
                 Some(passphrase) => Some(Passphrase::of(&passphrase)),
-                None if may_ask(common) => Some(Passphrase::of(&asked("Passphrase of the backup: ")?)),
+                None if may_ask(common) => Some(Passphrase::of(&hidden::line("Passphrase of the backup: ")?)),
                 // The key that is stored for nightly backups.
                 None => None,
             };
@@ -49,16 +54,39 @@ pub(super) fn fill(common: &Common, command: &mut Command) -> Result<(), Failure
     Ok(())
 }
 
+/// What is to be told of a command that sealed something: that one passphrase opens the secrets file and the backup, where it does.
+pub(super) fn notice(common: &Common, command: &Command) -> Result<Option<&'static str>, Failure> {
+    let seals = match command {
+        Command::BackUp(asked) => asked.file.is_some(),
+        Command::SetBackupPassphrase(_) => true,
+        _ => false,
+    };
+    let shared = "the backup opens with the secrets file's passphrase: TILLGATE_BACKUP_PASSPHRASE or --backup-passphrase-fd gives backups one of their own";
+    Ok(if seals && is_shared(common)? { Some(shared) } else { None })
+}
+
+/// The same of a restore, which makes the secrets file anew.
+pub(super) fn notice_of_restore(common: &Common) -> Result<Option<&'static str>, Failure> {
+    let shared = "the new secrets file opens with the backup's passphrase, for one was given for both: TILLGATE_BACKUP_PASSPHRASE or --backup-passphrase-fd gives backups one of their own";
+    Ok(if is_shared(common)? { Some(shared) } else { None })
+}
+
+/// Whether there is a secrets file and its passphrase is taken for backups.
+fn is_shared(common: &Common) -> Result<bool, Failure> {
+    Ok(common.secrets_file.is_some() && of_backups_alone(common)?.is_none() && of_gateway(common)?.is_some())
+}
+
 /// A passphrase for something new: who types it, types it twice.
 fn new(common: &Common) -> Result<Secret, Failure> {
     if let Some(passphrase) = given(common)? {
         return Ok(passphrase);
     }
     if !may_ask(common) {
-        return Err(Failure(format!("a backup needs a passphrase {HOW}")));
+        return Err(Failure(format!("a backup needs a passphrase {HOW_OF_BACKUP}")));
     }
-    let first = asked("New passphrase of the backup: ")?;
-    let second = asked("The same once more: ")?;
+    let mut terminal = hidden::Terminal::hide()?;
+    let first = terminal.line("New passphrase of the backup: ")?;
+    let second = terminal.line("The same once more: ")?;
     if first.reveal() == second.reveal() {
         Ok(first)
     } else {
@@ -66,25 +94,69 @@ fn new(common: &Common) -> Result<Secret, Failure> {
     }
 }
 
-/// What a script gave; `None` where it gave nothing.
+/// What a script gave for backups: their own, else the one that there is. `None` where it gave nothing.
 fn given(common: &Common) -> Result<Option<Secret>, Failure> {
-    if let Some(known) = common.passphrase.get() {
+    Ok(match of_backups_alone(common)? {
+        Some(passphrase) => Some(passphrase),
+        None => of_gateway(common)?,
+    })
+}
+
+fn of_backups_alone(common: &Common) -> Result<Option<Secret>, Failure> {
+    read_once(&common.backup_passphrase, common.backup_passphrase_fd, "TILLGATE_BACKUP_PASSPHRASE")
+}
+
+fn of_gateway(common: &Common) -> Result<Option<Secret>, Failure> {
+    read_once(&common.passphrase, common.passphrase_fd, "TILLGATE_PASSPHRASE")
+}
+
+/// From the descriptor, which gives it once, else from the variable. What was given and cannot be used is no passphrase that was
+/// not given: another would be taken in its place.
+fn read_once(known: &OnceLock<Secret>, fd: Option<i32>, variable: &str) -> Result<Option<Secret>, Failure> {
+    if let Some(known) = known.get() {
         return Ok(Some(known.clone()));
     }
-    let given = Zeroizing::new(match common.passphrase_fd {
+    let passphrase = match fd {
         #[cfg(unix)]
-        Some(fd) => std::fs::read_to_string(format!("/dev/fd/{fd}"))
-            .map_err(|error| Failure(format!("the passphrase cannot be read from file descriptor {fd}: {error}")))?,
+        Some(fd) => {
+            let place = format!("file descriptor {fd}");
+            let opened = std::fs::File::open(format!("/dev/fd/{fd}")).and_then(bounded);
+            usable(
+                &place,
+                opened.map_err(|error| Failure(format!("the passphrase cannot be read from {place}: {error}")))?,
+            )?
+        }
         #[cfg(not(unix))]
-        Some(_) => return Err(Failure("--passphrase-fd works on Unix only: use TILLGATE_PASSPHRASE".to_owned())),
-        None => std::env::var("TILLGATE_PASSPHRASE").unwrap_or_default(),
-    });
-    let passphrase = given.trim_end_matches(['\r', '\n']);
-    if passphrase.is_empty() {
-        return Ok(None);
+        Some(_) => return Err(Failure(format!("descriptors of passphrases work on Unix only: use {variable}"))),
+        None => match std::env::var_os(variable) {
+            Some(given) => usable(variable, Zeroizing::new(given.into_encoded_bytes()))?,
+            None => return Ok(None),
+        },
+    };
+    Ok(Some(known.get_or_init(|| passphrase).clone()))
+}
+
+/// All that is there, and of what has no end a little more than is taken.
+#[cfg(unix)]
+fn bounded(given: impl io::Read) -> io::Result<Zeroizing<Vec<u8>>> {
+    use io::Read as _;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(PASSPHRASE_MAX + 3));
+    given.take(PASSPHRASE_MAX as u64 + 3).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The passphrase that was given at a place.
+fn usable(place: &str, given: Zeroizing<Vec<u8>>) -> Result<Secret, Failure> {
+    let Ok(text) = std::str::from_utf8(&given) else {
+        return Err(Failure(format!("the passphrase in {place} is no text in UTF-8")));
+    };
+    match text.trim_end_matches(['\r', '\n']) {
+        "" => Err(Failure(format!("the passphrase in {place} is empty: give one there, or leave it out"))),
+        long if long.len() > PASSPHRASE_MAX => {
+            Err(Failure(format!("the passphrase in {place} is too long: {PASSPHRASE_MAX} bytes are the most")))
+        }
+        passphrase => Ok(Secret::new(passphrase.to_owned())),
     }
-    // A descriptor gives it once, and it may be the secrets file's and the backup's.
-    Ok(Some(common.passphrase.get_or_init(|| Secret::new(passphrase.to_owned())).clone()))
 }
 
 /// Whether a person sits there who expects to be asked.
@@ -92,49 +164,26 @@ fn may_ask(common: &Common) -> bool {
     !common.json && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-#[cfg(unix)]
-fn asked(question: &str) -> Result<Secret, Failure> {
-    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-    use std::io::Write as _;
-
-    let failed = |error: io::Error| Failure(format!("the passphrase cannot be asked for: {error}"));
-    let mut terminal = File::options().read(true).write(true).open("/dev/tty").map_err(failed)?;
-    terminal.write_all(question.as_bytes()).map_err(failed)?;
-    let shown = tcgetattr(&terminal).map_err(|error| failed(error.into()))?;
-    let mut hidden = shown.clone();
-    hidden.local_modes.remove(LocalModes::ECHO);
-    hidden.local_modes.insert(LocalModes::ECHONL);
-    tcsetattr(&terminal, OptionalActions::Flush, &hidden).map_err(|error| failed(error.into()))?;
-    let line = line_of(&mut terminal);
-    tcsetattr(&terminal, OptionalActions::Flush, &shown).map_err(|error| failed(error.into()))?;
-    line.map_err(failed)
-}
-
-#[cfg(not(unix))]
-fn asked(_question: &str) -> Result<Secret, Failure> {
-    Err(Failure(format!("give the passphrase {HOW}")))
-}
-
-/// One line, a byte at a time, so that nothing of it is left in a buffer.
-fn line_of(from: &mut impl io::Read) -> io::Result<Secret> {
-    let mut line = Zeroizing::new(Vec::with_capacity(LINE_MAX));
-    let mut byte = [0];
-    while line.len() < LINE_MAX && from.read(&mut byte)? == 1 && byte != [b'\n'] {
-        line.extend(byte);
-    }
-    let text = std::str::from_utf8(&line).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
-    Ok(Secret::new(text.trim_end_matches('\r').to_owned()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_line_ends_with_its_end_and_what_follows_is_left() {
-        let mut typed = &b"correct horse\r\nbattery\n"[..];
-        assert_eq!(line_of(&mut typed).unwrap().reveal(), "correct horse");
-        assert_eq!(line_of(&mut typed).unwrap().reveal(), "battery");
-        assert_eq!(line_of(&mut typed).unwrap().reveal(), "");
+    fn a_passphrase_that_is_given_is_used_or_refused_and_never_passed_over() {
+        let read = |given: &[u8]| {
+            let read = usable("here", Zeroizing::new(given.to_vec()));
+            read.map(|passphrase| passphrase.reveal().to_owned()).map_err(|Failure(why)| why)
+        };
+        assert_eq!(read(b"correct horse\r\n").as_deref(), Ok("correct horse"));
+        assert!(read(b"").unwrap_err().contains("in here is empty"));
+        assert!(read(b"\n").unwrap_err().contains("in here is empty"));
+        assert!(read(b"correct \xff\n").unwrap_err().contains("UTF-8"));
+        assert!(read(&vec![b'x'; PASSPHRASE_MAX + 1]).unwrap_err().contains("too long"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_descriptor_without_an_end_is_not_read_without_one() {
+        assert!(usable("here", bounded(io::repeat(b'x')).unwrap()).unwrap_err().0.contains("too long"));
     }
 }

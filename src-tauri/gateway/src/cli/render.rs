@@ -88,6 +88,7 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::GetSetting(asked) => format!("{}\n", plain(&read(asked, view)?.value)),
         Command::SetSetting(asked) => setting(&read(asked, view)?),
         Command::UnsetSetting(asked) => setting(&read(asked, view)?),
+        Command::ChangeSettings(asked) => read(asked, view)?.items.iter().map(setting).collect(),
         Command::TestBackend(asked) => servers(&read(asked, view)?),
         Command::Doctor(asked) => doctor(&read(asked, view)?),
         // Of the statement and the labels a page: the whole is written as its pages come.

@@ -1,5 +1,6 @@
 //! `tillgate restore`: no gateway is asked, because there is none yet.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -23,6 +24,9 @@ pub(super) fn run(common: &Common, asked: &Restore, form: Form) -> Result<ExitCo
         secrets: options(common)?.secrets,
         actor: Actor::command_line().as_str().to_owned(),
     })?;
+    if let Some(notice) = passphrase::notice_of_restore(common)? {
+        let _ = writeln!(std::io::stderr(), "tillgate: {notice}");
+    }
     print(&shown(common, &restored, form))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -18,20 +18,17 @@ use crate::chain::chosen::{BackendOptions, open_one};
 use crate::chain::{Chain, ChainDown};
 use crate::gateway::{Gateway, TypedBackend};
 use crate::machine::secrets::Secret;
-use crate::settings::{Fingerprint, SettingError};
+use crate::settings::SettingError;
 
 /// A server that takes longer for all of it is taken for silent.
 const TESTED_WITHIN: Duration = Duration::from_secs(30);
 
-/// A server that takes longer for one request is.
+/// The same for one request.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Without a block for so long a server of the real network is more likely cut off than the network unlucky: that happens
 /// once in a thousand years.
 const STALE_MS: i64 = 3 * 3_600_000;
-
-/// What stands before the fingerprint of a certificate that nobody vouches for.
-const PIN: &str = "tillgate settings set backendCertificate ";
 
 /// The password of a backend: wiped when it is dropped, and never printed.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -56,6 +53,9 @@ pub struct TestBackend {
     /// The password; absent for the one that lies with the secrets.
     #[serde(default)]
     pub backend_password: Option<BackendPassword>,
+    /// Where a node tells by itself, as the setting has it.
+    #[serde(default)]
+    pub backend_zmq: Option<String>,
     /// Pinned certificates, as the setting has them.
     #[serde(default)]
     pub backend_certificate: Option<String>,
@@ -109,6 +109,19 @@ struct Told {
     wrong: Option<String>,
 }
 
+/// Why a server cannot be used.
+struct Refused {
+    why: String,
+    /// The certificate that its owner may pin, where that is all that is wrong.
+    certificate_to_pin: Option<String>,
+}
+
+impl Refused {
+    const fn new(why: String) -> Self {
+        Self { why, certificate_to_pin: None }
+    }
+}
+
 impl fmt::Debug for BackendPassword {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[REDACTED]")
@@ -144,6 +157,7 @@ impl TestBackend {
             ("backendUrl", Some(self.backend_url.as_str())),
             ("backendCookieFile", self.backend_cookie_file.as_deref()),
             ("backendUser", self.backend_user.as_deref()),
+            ("backendZmq", self.backend_zmq.as_deref()),
             ("backendCertificate", self.backend_certificate.as_deref()),
             ("proxy", self.proxy.as_deref()),
         ];
@@ -171,18 +185,20 @@ fn ask_one(
     gateway: &Arc<Gateway>,
     options: &BackendOptions,
     url: String,
-) -> impl Future<Output = Result<Told, ChainDown>> + Send + use<> {
+) -> impl Future<Output = Result<Told, Refused>> + Send + use<> {
     let (gateway, options, runtime) = (Arc::clone(gateway), options.clone(), Handle::current());
     let asked = tokio::task::spawn_blocking(move || {
-        let chain = open_one(&options, &url, runtime, &Arc::default())?;
+        let chain =
+            open_one(&options, &url, runtime, &Arc::default()).map_err(|down| Refused::new(down.to_string()))?;
         told_by(&gateway, chain.as_ref())
+            .map_err(|down| Refused { why: down.to_string(), certificate_to_pin: chain.certificate_to_pin() })
     });
     async move {
         // The thread ends by itself: each request has its own bound.
         match timeout(TESTED_WITHIN, asked).await {
             Ok(Ok(told)) => told,
-            Ok(Err(_)) => Err(ChainDown("asking it failed: see the log".to_owned())),
-            Err(_) => Err(ChainDown(format!(
+            Ok(Err(_)) => Err(Refused::new("asking it failed: see the log".to_owned())),
+            Err(_) => Err(Refused::new(format!(
                 "it did not answer within {} s: see that it runs, and that nothing keeps this machine from it",
                 TESTED_WITHIN.as_secs()
             ))),
@@ -199,24 +215,24 @@ fn told_by(gateway: &Gateway, chain: &dyn Chain) -> Result<Told, ChainDown> {
         pruned_from: chain.first_block()?,
         // Not every server tells, and none need.
         software: chain.software().unwrap_or_default(),
-        wrong: reaches_back(gateway, chain).err(),
+        wrong: reaches_back(gateway, chain).err().or_else(|| chain.trouble_once_tried()),
     })
 }
 
-fn item(gateway: &Gateway, options: &BackendOptions, url: &str, asked: Result<Told, ChainDown>) -> ServerTestItem {
+fn item(gateway: &Gateway, options: &BackendOptions, url: &str, asked: Result<Told, Refused>) -> ServerTestItem {
     let told = match asked {
         Ok(told) => told,
-        Err(down) => {
+        Err(Refused { why, certificate_to_pin }) => {
             return ServerTestItem {
                 url: url.to_owned(),
                 ok: false,
-                message: down.to_string(),
+                message: why,
                 network: None,
                 height: None,
                 tip_time: None,
                 pruned_from: None,
                 software: None,
-                fingerprint: fingerprint(&down.0),
+                fingerprint: certificate_to_pin,
             };
         }
     };
@@ -242,13 +258,6 @@ fn item(gateway: &Gateway, options: &BackendOptions, url: &str, asked: Result<To
         software: told.software,
         fingerprint: None,
     }
-}
-
-/// The certificate that a sentence names as one to pin.
-fn fingerprint(why: &str) -> Option<String> {
-    let (_, named) = why.rsplit_once(PIN)?;
-    let read: Fingerprint = named.parse().ok()?;
-    Some(read.to_string())
 }
 
 #[cfg(test)]

@@ -195,6 +195,7 @@ impl From<BackupError> for CommandError {
             | E::Key(_)
             | E::DamagedSource(_)
             | E::NoRoom { .. }
+            | E::NoSuchFolder(_)
             | E::Occupied(_)
             | E::BrokenOff
             | E::File { .. }

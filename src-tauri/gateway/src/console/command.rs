@@ -23,7 +23,7 @@ use super::payouts::{
     RetrySender, ShowPayout,
 };
 use super::sandbox::Sandbox;
-use super::settings::{GetSetting, ListSettings, SetSetting, UnsetSetting};
+use super::settings::{ChangeSettings, GetSetting, ListSettings, SetSetting, UnsetSetting};
 use super::statement::Statement;
 use super::status::Status;
 use super::wallet::{
@@ -124,6 +124,7 @@ commands! {
     get_setting: GetSetting,
     set_setting: SetSetting,
     unset_setting: UnsetSetting,
+    change_settings: ChangeSettings,
     test_backend: TestBackend,
     doctor: Doctor,
     sandbox: Sandbox,

@@ -29,7 +29,7 @@ use crate::store::{Reader, StoreError};
 /// A wall clock that differs by more than this was set, or runs wrong.
 const CLOCK_OFF_MAX_MS: i64 = 60_000;
 
-/// Checks keyring, backend, rates, clock, disk, ports, permissions, database, notifications and payouts.
+/// Checks all that the gateway needs, and says what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
 pub struct Doctor {}
@@ -161,10 +161,13 @@ fn chain(gateway: &Gateway) -> Finding {
             return Err("another chain is there than the one that was watched: the next look begins with its first block; if it should not be there, stop the gateway and put the former back".to_owned());
         }
         if tip.height < watched.height {
-            return Err(format!(
-                "the chain ends with block {}, and was watched up to block {}: it may be an older copy; if it should not be there, stop the gateway and put the newer back",
-                tip.height, watched.height
-            ));
+            let remedy = if gateway.chosen.is_some() {
+                "the backend is behind, or lost blocks: wait until it has caught up, or set another one; payments are late meanwhile"
+            } else {
+                "it may be an older copy; if it should not be there, stop the gateway and put the newer back"
+            };
+            let (ends, watched) = (tip.height, watched.height);
+            return Err(format!("the chain ends with block {ends}, and was watched up to block {watched}: {remedy}"));
         }
     }
     if gateway.chosen.is_some() {
@@ -180,6 +183,9 @@ fn chain(gateway: &Gateway) -> Finding {
     if gateway.served.get().is_some() && gateway.last_look.watched_lately(now).is_err() {
         let why = status.error.unwrap_or_else(|| "the log says more".to_owned());
         return Err(format!("the chain has not been watched for 10 minutes: {why}"));
+    }
+    if let Some(trouble) = gateway.chain.trouble_once_tried() {
+        return Err(trouble);
     }
     Ok(answers(tip.height))
 }

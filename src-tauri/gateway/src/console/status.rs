@@ -188,6 +188,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
     warnings.extend(backup::trouble(gateway, reader, machine_now())?);
     warnings.extend(watched.catching_up.map(|catching_up| catching_up.to_string()));
     warnings.extend(watched.clock_warning());
+    warnings.extend(gateway.chain.trouble());
     let (rates, currencies) = (gateway.rates.rows(now), &gateway.settings.snapshot().currencies);
     let sources = gateway.rates.source_rows();
     warnings.extend(sources.iter().filter_map(silent));

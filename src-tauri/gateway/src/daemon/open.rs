@@ -257,6 +257,10 @@ pub async fn ensure_wallet(gateway: &Arc<Gateway>) -> Result<(), OpenError> {
 
 fn open_files(options: &Options) -> Result<(DataDir, Store), OpenError> {
     let base = data_dir::base(options.data_dir.as_deref())?;
+    if options.where_none == WhereNone::Make && !data_dir::exists(&base, options.environment)? {
+        // A folder that was made before a refusal would be in the way of a restore.
+        secrets::check_for_new(&options.secrets, options.environment, &SystemEntropy.id()?)?;
+    }
     let data_dir = DataDir::open(&base, options.environment, options.where_none)?;
     let store = Store::open(&data_dir.database())?;
     Ok((data_dir, store))

@@ -23,6 +23,10 @@ use crate::machine::{clock, descriptors};
 /// machine takes to close the databases comes on top.
 const STOP_WITHIN: Duration = Duration::from_secs(3);
 
+/// How long the first look may keep a gateway from being ready: what was missed for a month takes longer, and whoever asks
+/// about a payment need not wait for it.
+const FIRST_LOOK_WITHIN: Duration = Duration::from_secs(1);
+
 /// How often to see whether there is a wallet now, where no change was told of.
 const LOOK_FOR_WALLET_EVERY: Duration = Duration::from_secs(5);
 
@@ -70,13 +74,21 @@ pub(crate) async fn run(
         biased;
         // A backend that takes its time keeps nobody from stopping; nothing was promised yet.
         () = shutdown.cancelled() => return Ok(()),
-        () = start_up(&app) => {}
+        () = first_rates(gateway) => {}
     }
-
     // A child: a part that ends by itself stops the others, not what the caller runs beside the gateway.
     let stop = shutdown.child_token();
     let mut parts = Parts::default();
     parts.start("the watcher", watch(Arc::clone(&app), stop.clone()));
+    tokio::select! {
+        biased;
+        () = shutdown.cancelled() => {
+            parts.end(&stop).await;
+            return Ok(());
+        }
+        part = parts.next_to_end() => return Err(RunError::Ended(part.unwrap_or("the watcher"))),
+        () = first_look(gateway) => {}
+    }
     parts.start("the sender of payouts", send(Arc::clone(&app), stop.clone()));
     parts.start("the rates' refresh", refresh_rates(Arc::clone(gateway), stop.clone()));
     parts.start("the nightly backups", backup::run(Arc::clone(gateway), stop.clone()));
@@ -99,11 +111,7 @@ pub(crate) async fn run(
         part = parts.next_to_end() => part,
         thread = end_of_a_thread(gateway) => Some(thread),
     };
-    stop.cancel();
-    if tokio::time::timeout(STOP_WITHIN, async { while parts.next_to_end().await.is_some() {} }).await.is_err() {
-        tracing::warn!("some work did not end in time and is broken off; the next start takes it up again");
-        parts.running.shutdown().await;
-    }
+    parts.end(&stop).await;
     match ended {
         Some(part) if !shutdown.is_cancelled() => Err(RunError::Ended(part)),
         Some(_) | None => Ok(()),
@@ -133,15 +141,32 @@ impl Parts {
         };
         Some(self.names.get(&id).copied().unwrap_or("a part of the gateway"))
     }
+
+    /// Has them end, and waits for it, but not for ever.
+    async fn end(&mut self, stop: &CancellationToken) {
+        stop.cancel();
+        if tokio::time::timeout(STOP_WITHIN, async { while self.next_to_end().await.is_some() {} }).await.is_err() {
+            tracing::warn!("some work did not end in time and is broken off; the next start takes it up again");
+            self.running.shutdown().await;
+        }
+    }
 }
 
-/// Rates and one look, so that a gateway that says it is ready can take payments.
-async fn start_up(app: &App) {
-    if takes_payments(&app.gateway) {
-        app.gateway.refresh_rates_soon().await;
+/// So that a gateway that says it is ready can take payments.
+async fn first_rates(gateway: &Gateway) {
+    if takes_payments(gateway) {
+        gateway.refresh_rates_soon().await;
     }
-    // The last look remembers the reason of a failure, logs it once, and the loop looks again.
-    let _ = app.watcher.look().await;
+}
+
+/// Waits for the end of the first look, for the same reason: the sandbox's in any case, a server's only for so long.
+async fn first_look(gateway: &Gateway) {
+    let ended = gateway.last_look.ended_once();
+    if gateway.sandbox.is_some() {
+        ended.await;
+    } else if tokio::time::timeout(FIRST_LOOK_WITHIN, ended).await.is_err() {
+        tracing::info!("ready before the first look at the chain has ended");
+    }
 }
 
 async fn watch(app: Arc<App>, shutdown: CancellationToken) {

@@ -80,7 +80,9 @@ fn options(
         return Ok(None);
     }
     let protocol = match settings.backend {
-        BackendKind::Core => Protocol::Core(sign_in(settings, password)?),
+        BackendKind::Core => {
+            Protocol::Core { sign_in: sign_in(settings, password)?, notices: settings.backend_zmq.clone() }
+        }
         BackendKind::Electrum => Protocol::Electrum {
             certificates: settings.backend_certificates.iter().map(|fingerprint| fingerprint.0).collect(),
         },

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use bitcoin::Txid;
 use parking_lot::{Mutex, MutexGuard};
-use tillgate_domain::block_clock::ClockDoubt;
+use tillgate_domain::checked_clock::ClockDoubt;
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
+use tokio::sync::watch;
 
 use crate::chain::Tip;
 use crate::store::chain::WatchedChain;
@@ -115,7 +116,7 @@ pub struct WatchStatus {
     pub warnings: Vec<StaffWarning>,
     /// How far a look has come that does not fit into one answer.
     pub catching_up: Option<CatchingUp>,
-    /// What the times of blocks say against the clock.
+    /// What speaks against the clock.
     pub clock_doubt: Option<ClockDoubt>,
 }
 
@@ -149,8 +150,12 @@ impl WatchStatus {
                 "the best block is {} minutes old by this machine's clock, and none was young since the gateway started or the machine woke: if the clock is ahead, set it right; payments are not closed by it before the blocks are past their deadline, or a day after it",
                 by_ms / 60_000
             ),
+            ClockDoubt::IsAhead { by_ms } => format!(
+                "this machine's clock is {} minutes ahead of the servers that tell exchange rates: set it right; payments are closed by those servers' time meanwhile",
+                by_ms / 60_000
+            ),
             ClockDoubt::IsBehind { by_ms } => format!(
-                "this machine's clock is behind the times of blocks by {} minutes or more: set it right, or payments are closed too late",
+                "this machine's clock is behind the times of blocks or servers by {} minutes or more: set it right, or payments are closed too late",
                 by_ms / 60_000
             ),
         })
@@ -193,6 +198,8 @@ pub enum NotWatched {
 /// The last look at the chain, as all of the gateway may ask for it.
 pub struct LastLook {
     inner: Mutex<Inner>,
+    /// Whether a look has ended since the start.
+    has_looked: watch::Sender<bool>,
 }
 
 #[derive(Default)]
@@ -208,7 +215,13 @@ impl LastLook {
     /// Goes on where the database says that the chain was watched to.
     pub fn load(store: &Store) -> Result<Self, StoreError> {
         let watched = store.read(|reader| reader.watched_chain())?;
-        Ok(Self { inner: Mutex::new(Inner { watched, ..Inner::default() }) })
+        Ok(Self { inner: Mutex::new(Inner { watched, ..Inner::default() }), has_looked: watch::Sender::new(false) })
+    }
+
+    /// Waits until a look has ended since the start, well or not.
+    pub(crate) async fn ended_once(&self) {
+        // Whoever waits has what holds the other end.
+        let _ = self.has_looked.subscribe().wait_for(|has_looked| *has_looked).await;
     }
 
     /// How the watching goes.
@@ -265,6 +278,8 @@ impl LastLook {
             _ => {}
         }
         inner.failed = failed;
+        drop(inner);
+        self.has_looked.send_replace(true);
     }
 
     /// Notes how far a look has come that is not at its end; the height at which it began stays.
@@ -278,7 +293,7 @@ impl LastLook {
         inner.catching_up = Some(catching_up);
     }
 
-    /// Notes what the times of blocks say against the clock, and logs it once.
+    /// Notes what speaks against the clock, and logs it once.
     pub(crate) fn note_clock(&self, doubt: Option<ClockDoubt>) {
         let mut inner = self.lock();
         let is_new = inner.clock_doubt.is_none() && doubt.is_some();
@@ -313,7 +328,7 @@ mod tests {
 
     #[test]
     fn who_asks_for_a_payment_hears_whether_the_chain_is_silent_or_the_disk_is_full() {
-        let look = LastLook { inner: Mutex::default() };
+        let look = LastLook { inner: Mutex::default(), has_looked: watch::Sender::new(false) };
         let now = Timestamp::from_ms(0);
         assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
         let failed = |is_for_storage| FailedLook { reason: "why".to_owned(), is_for_storage };

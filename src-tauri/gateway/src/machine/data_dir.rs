@@ -11,8 +11,8 @@ use crate::machine::trust::{self, Untrusted};
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    /// Unlocked when it is closed, also by a crash.
-    _lock: File,
+    /// Unlocked when it is closed, also by a crash. Absent only while the folder moves, where files must be closed for that.
+    held: Option<File>,
 }
 
 /// Why the data directory cannot be used.
@@ -78,8 +78,8 @@ impl DataDir {
         // Nobody else can put anything there from now on; what was put there before is looked at.
         trust::is_ours(&path)?;
         trust::holds_ours_alone(&path)?;
-        let lock = lock(&path)?;
-        Ok(Self { path, _lock: lock })
+        let lock = Some(lock(&path)?);
+        Ok(Self { path, held: lock })
     }
 
     /// Takes the folder in which an environment is restored, beside the place that it will have: a new one, or the one that a
@@ -93,24 +93,36 @@ impl DataDir {
         trust::is_ours(&path)?;
         create_private(&path)?;
         trust::holds_ours_alone(&path)?;
-        let lock = lock(&path)?;
-        Ok(Self { path, _lock: lock })
+        let lock = Some(lock(&path)?);
+        Ok(Self { path, held: lock })
     }
 
     /// Puts a restored environment in its place, whole, at once and durably, and answers where that is. Nobody else opens it
     /// as long as this value lives.
     ///
+    /// Windows moves no folder in which a file is open, and over no folder at all. So the lock is let go for that moment there:
+    /// another restore that takes it hinders the move, and neither makes an environment then.
+    ///
     /// # Errors
     /// When something is there already, or the folder cannot be moved.
-    pub(crate) fn settle(&self, base: &Path, environment: Environment) -> Result<PathBuf, DataDirError> {
+    pub(crate) fn settle(&mut self, base: &Path, environment: Environment) -> Result<PathBuf, DataDirError> {
         let settled = env_dir(base, environment);
         let failed = |action, path: &Path| {
             let path = path.to_owned();
             move |source| DataDirError::Io { action, path, source }
         };
         sync_folder(&self.path).map_err(failed("writing the folder", &self.path))?;
+        if cfg!(windows) {
+            self.held = None;
+            // One that is not empty stays.
+            let _ = std::fs::remove_dir(&settled);
+        }
         // An empty folder makes room, any other does not.
         std::fs::rename(&self.path, &settled).map_err(failed("moving what was restored to", &settled))?;
+        if cfg!(windows) {
+            // Whoever has it already opens what is whole.
+            self.held = lock(&settled).ok();
+        }
         sync_folder(base).map_err(failed("writing the folder", base))?;
         Ok(settled)
     }

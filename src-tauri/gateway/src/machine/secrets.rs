@@ -11,7 +11,7 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 pub use location::SecretsLocation;
-pub(crate) use location::open;
+pub(crate) use location::{check_for_new, open};
 
 /// What a secret is for; part of its entry's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

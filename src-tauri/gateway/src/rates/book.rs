@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::quotes::Quotes;
-use super::{Failed, Question, RateRules, RateSource, RateUnavailable, RatesRow, Said, SourceRow};
+use super::{Answered, Failed, Question, RateRules, RateSource, RateUnavailable, RatesRow, SourceRow};
 use crate::machine::entropy::{SystemEntropy, jitter_per_mille};
 use crate::store::rates::StoredRate;
 use crate::store::{Store, StoreError};
@@ -156,6 +156,12 @@ impl Rates {
         Ok(id)
     }
 
+    /// By how much the sources that answered lately are ahead of the clock that shows `now`, where they agree.
+    #[must_use]
+    pub fn servers_ahead_ms(&self, now: Timestamp) -> Option<i64> {
+        self.quotes.read().servers_ahead_ms(now)
+    }
+
     /// Every currency that ever had a rate.
     #[must_use]
     pub fn rows(&self, now: Timestamp) -> Vec<RatesRow> {
@@ -190,7 +196,7 @@ impl Rates {
     }
 
     /// Starts one question for each source that is due. Dropped, all are broken off.
-    fn ask_due(&self, rules: &Arc<RateRules>, now: Timestamp) -> JoinSet<(usize, Result<Vec<Said>, Failed>)> {
+    fn ask_due(&self, rules: &Arc<RateRules>, now: Timestamp) -> JoinSet<(usize, Result<Answered, Failed>)> {
         let due: Vec<usize> = {
             let quotes = self.quotes.read();
             let is_due = |source: &dyn RateSource| {
@@ -216,7 +222,7 @@ impl Rates {
     fn take(
         &self,
         source: &dyn RateSource,
-        answer: Result<Vec<Said>, Failed>,
+        answer: Result<Answered, Failed>,
         rules: &Arc<RateRules>,
         now: Timestamp,
     ) -> Vec<(Currency, StoredRate)> {
@@ -227,7 +233,7 @@ impl Rates {
             return Vec::new();
         }
         match answer {
-            Ok(said) => quotes.take(source.name(), source.never_stale(), said, now),
+            Ok(answered) => quotes.take(source.name(), source.never_stale(), answered, now),
             Err(failed) => quotes.fail(source.name(), failed, now, jitter_per_mille(&SystemEntropy)),
         }
         quotes.follow_last_known(now, current.min_fresh_sources)

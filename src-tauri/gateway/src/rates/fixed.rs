@@ -12,8 +12,8 @@ impl RateSource for Fixed {
 
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
         let said = |(currency, price): &(_, _)| Said { currency: *currency, price: *price, at: question.at };
-        let all = question.rules.fixed.iter().map(said).collect();
-        Box::pin(async { Ok(all) })
+        let all: Vec<Said> = question.rules.fixed.iter().map(said).collect();
+        Box::pin(async { Ok(all.into()) })
     }
 
     fn is_chosen(&self, rules: &RateRules) -> bool {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tillgate_domain::money::Currency;
 use tillgate_domain::rates::NoAnswer;
 
-use super::{Answer, Failed, Question, RateRules, RateSource, Said};
+use super::{Answer, Answered, Failed, Question, RateRules, RateSource, Said};
 use answer::{Quoted, Unreadable};
 use fetch::{Fetched, Fetcher};
 
@@ -65,12 +65,13 @@ impl RateSource for Live {
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
         Box::pin(async move {
             let rules = question.rules;
-            let Some(path) = (self.site.path)(&rules.currencies) else { return Ok(Vec::new()) };
+            let Some(path) = (self.site.path)(&rules.currencies) else { return Ok(Answered::default()) };
             let fetched = self.fetcher.get(&format!("{}{path}", self.base), rules.proxy.as_ref()).await?;
             let quoted = fetched.text().and_then(|text| (self.site.read)(text, &rules.currencies));
             let quoted =
                 quoted.map_err(|unreadable| Failed { why: unreadable.to_string(), kind: NoAnswer::Refused })?;
-            Ok(quoted.into_iter().map(|quoted| said(quoted, &fetched, question)).collect())
+            let said = quoted.into_iter().map(|quoted| said(quoted, &fetched, question)).collect();
+            Ok(Answered { said, server_time: fetched.date.map(|date| date.plus_ms(fetched.cached_ms)) })
         })
     }
 

@@ -3,15 +3,19 @@
 use std::collections::BTreeMap;
 
 use rust_decimal::Decimal;
+use tillgate_domain::checked_clock::servers_ahead_ms;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::rates::{self, ASKED_EVERY_MS, Judged, Known, Quote, Verdict, asked_again_after_ms};
 use tillgate_domain::time::Timestamp;
 
-use super::{Failed, RateUnavailable, Said, certificate};
+use super::{Answered, Failed, RateUnavailable, Said, certificate};
 use crate::store::rates::StoredRate;
 
 /// A rate that nothing used is stored at most this often, for the time after a restart.
 const LAST_KNOWN_STORED_EVERY_MS: i64 = 10 * 60_000;
+
+/// What servers told of the time is heard for so long: three rounds.
+const TIME_TOLD_WITHIN_MS: i64 = 3 * ASKED_EVERY_MS;
 
 #[derive(Default)]
 pub(super) struct Quotes {
@@ -32,6 +36,8 @@ struct LastKnown {
 #[derive(Default)]
 struct SourceState {
     answered_at: Option<Timestamp>,
+    /// By how much its clock was ahead of ours then.
+    ahead_ms: Option<i64>,
     /// Since its last answer.
     failures: u32,
     failed: Option<String>,
@@ -120,13 +126,14 @@ impl Quotes {
     }
 
     /// Takes what a source answered to the question of `asked_at`. What it does not tell of any more has no quote of its.
-    pub(super) fn take(&mut self, name: &'static str, never_stale: bool, said: Vec<Said>, asked_at: Timestamp) {
+    pub(super) fn take(&mut self, name: &'static str, never_stale: bool, answered: Answered, asked_at: Timestamp) {
         let state = self.sources.entry(name).or_default();
         if state.failed.take().is_some() {
             tracing::info!(source = name, "the source of exchange rates answers again");
         }
         state.failures = 0;
         state.answered_at = Some(asked_at);
+        state.ahead_ms = answered.server_time.map(|time| time.ms().saturating_sub(asked_at.ms()));
         state.due_at = Some(asked_at.plus_ms(ASKED_EVERY_MS));
         let mut before = BTreeMap::new();
         for (currency, quotes) in &mut self.by_currency {
@@ -134,7 +141,7 @@ impl Quotes {
                 before.insert(*currency, known);
             }
         }
-        for Said { currency, price, at } in said {
+        for Said { currency, price, at } in answered.said {
             if !price.is_sign_positive() || price.is_zero() {
                 continue;
             }
@@ -209,6 +216,14 @@ impl Quotes {
             failed: state.and_then(|state| state.failed.clone()),
             due_at: state.and_then(|state| state.due_at),
         }
+    }
+
+    /// By how much the sources are ahead of the clock that shows `now`, where they agree. What was answered by another
+    /// clock's time than this moment's says nothing: the clock was set since.
+    pub(super) fn servers_ahead_ms(&self, now: Timestamp) -> Option<i64> {
+        let is_lately = |at: Timestamp| at <= now && now <= at.plus_ms(TIME_TOLD_WITHIN_MS);
+        let lately = self.sources.values().filter(|state| state.answered_at.is_some_and(is_lately));
+        servers_ahead_ms(lately.filter_map(|state| state.ahead_ms).collect())
     }
 
     /// Remembers each rate of this moment, and answers those that are to be stored.

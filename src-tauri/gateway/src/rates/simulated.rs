@@ -36,7 +36,7 @@ impl RateSource for Simulated {
             let said = |(code, price): (String, String)| {
                 Some(Said { currency: Currency::from_code(&code)?, price: price.parse().ok()?, at: question.at })
             };
-            Ok(rates.into_iter().filter_map(said).collect())
+            Ok(rates.into_iter().filter_map(said).collect::<Vec<_>>().into())
         })
     }
 

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use bitcoin::{Transaction, Txid};
 
 use crate::funds::{self, Unconfirmed};
-use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 use crate::watcher::batches;
 
@@ -39,19 +38,12 @@ fn rests_on_one(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) 
 
 /// Whether another copy pays a payout of a batch, wherever its transaction stands, as long as that may be mined.
 pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
-    for payout in reader.payouts_of_batch(batch_seq)? {
-        if pays_otherwise(reader, &payout)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-fn pays_otherwise(reader: &Reader<'_>, payout: &PayoutRow) -> Result<bool, StoreError> {
     let tip_height = reader.tip_height()?;
-    for twin in reader.twins_of_payout(payout.seq)? {
-        if !batches::twin_facts(reader, &twin)?.is_ruled_out(tip_height) {
-            return Ok(true);
+    for payout in reader.payouts_of_batch(batch_seq)? {
+        for twin in reader.twins_of_payout(payout.seq)? {
+            if !batches::twin_facts(reader, &twin)?.is_ruled_out(tip_height) {
+                return Ok(true);
+            }
         }
     }
     Ok(false)

@@ -187,18 +187,27 @@ pub(super) fn backend_urls(text: &str) -> Option<Vec<String>> {
 fn backend_url(text: &str) -> Option<String> {
     let url = Url::parse(text).ok().filter(|_| text.len() <= URL_MAX)?;
     match url.scheme() {
-        "tcp" | "ssl" => {
-            let plain = url.username().is_empty()
-                && url.password().is_none()
-                && matches!(url.path(), "" | "/")
-                && url.query().is_none()
-                && url.fragment().is_none();
-            let host = url.host_str().filter(|host| plain && !host.is_empty() && !host.contains('%'))?;
-            let port = url.port().filter(|port| *port != 0)?;
-            Some(format!("{}://{}:{port}", url.scheme(), host.to_ascii_lowercase()))
-        }
+        "tcp" | "ssl" => socket_url(&url),
         _ => public_url(text),
     }
+}
+
+/// Where a node publishes, as its option `-zmqpubsequence` has it, but for the star that means each of its addresses.
+pub(super) fn zmq_address(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok().filter(|url| text.len() <= URL_MAX && url.scheme() == "tcp")?;
+    socket_url(&url).filter(|address| !address.contains('*'))
+}
+
+/// A URL of a scheme, a host and a port.
+fn socket_url(url: &Url) -> Option<String> {
+    let plain = url.username().is_empty()
+        && url.password().is_none()
+        && matches!(url.path(), "" | "/")
+        && url.query().is_none()
+        && url.fragment().is_none();
+    let host = url.host_str().filter(|host| plain && !host.is_empty() && !host.contains('%'))?;
+    let port = url.port().filter(|port| *port != 0)?;
+    Some(format!("{}://{}:{port}", url.scheme(), host.to_ascii_lowercase()))
 }
 
 /// The absolute path of a file, which need not be there.

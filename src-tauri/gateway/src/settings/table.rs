@@ -5,7 +5,7 @@ use tillgate_domain::policy::{PolicySettings, parse_usd};
 
 use super::forms::{
     backend_urls, backend_user, btc, btc_text, color, currencies, file, fixed_rates, fixed_rates_text, joined, list,
-    logo, name, optional, public_url, rate_sources, whole,
+    logo, name, optional, public_url, rate_sources, whole, zmq_address,
 };
 use super::{AddressType, BackendKind, ChainNetwork, SettingError, Settings};
 use crate::machine::environment::Environment;
@@ -79,6 +79,7 @@ impl Settings {
             backend_certificates: Vec::new(),
             backend_cookie_file: None,
             backend_user: None,
+            backend_zmq: None,
             backup_folder: None,
             backup_keep: 14,
         }
@@ -390,6 +391,13 @@ pub(crate) const SETTINGS: &[Setting] = &[
         // Whoever sets it puts it with the secrets; here it is always empty.
         set: |_, text| text.is_empty().then_some(()),
         text: |_| String::new(),
+    },
+    Setting {
+        name: "backendZmq",
+        form: "an address like tcp://127.0.0.1:28332 (tcp, a host and a port), or empty",
+        about: "Where the node tells of blocks and transactions by itself (its option -zmqpubsequence), so that payments are seen at once and not within a second; of several nodes the first one's.",
+        set: |to, text| optional(text, zmq_address).map(|value| to.backend_zmq = value),
+        text: |of| of.backend_zmq.clone().unwrap_or_default(),
     },
     Setting {
         name: "backupFolder",

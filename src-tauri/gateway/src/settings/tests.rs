@@ -81,6 +81,22 @@ fn bounds_are_included_and_kept() {
         ("feeFloorSatVb", &["1", "1000"], &["0", "1001", "1.5"]),
         ("feeCapSatVb", &["1", "10000"], &["0", "10001"]),
         ("spendConfirmations", &["1", "100"], &["0", "101"]),
+        (
+            "backendZmq",
+            &["", "tcp://127.0.0.1:28332", "tcp://[::1]:28332", "tcp://node.lan:28332"],
+            &[
+                "127.0.0.1:28332",
+                "tcp://127.0.0.1",
+                "tcp://127.0.0.1:0",
+                "tcp://*:28332",
+                "ipc:///tmp/zmq",
+                "ssl://127.0.0.1:28332",
+                "http://127.0.0.1:28332",
+                "tcp://user@127.0.0.1:28332",
+                "tcp://127.0.0.1:28332/topic",
+                "tcp://127.0.0.1:28332,tcp://127.0.0.1:28333",
+            ],
+        ),
     ] {
         let setting = Setting::named(name).unwrap();
         let mut settings = Settings::defaults(Environment::Test);
@@ -199,4 +215,37 @@ fn a_block_of_addresses_holds_its_own_and_no_other() {
             "{network} {address}"
         );
     }
+}
+
+#[tokio::test]
+async fn several_values_are_judged_together_and_stored_together_or_not_at_all() {
+    let (_folder, store) = store();
+    let live = live(&store);
+    let act = Act { actor: "cli:ann", at: Timestamp::from_ms(1) };
+    live.set(&store, "backendUrl", "http://127.0.0.1:8332", act).await.unwrap();
+    let electrum = "ssl://electrum.example:50002";
+    let alone = live.set(&store, "backend", "electrum", act).await.unwrap_err().to_string();
+    assert!(alone.contains("backend=electrum backendUrl=ssl://"), "{alone}");
+    let both = [("backend", Some("electrum")), ("backendUrl", Some(electrum))];
+    let shown = live.change(&store, &both, act).await.unwrap();
+    assert_eq!(shown.iter().map(|one| one.value.as_str()).collect::<Vec<_>>(), ["electrum", electrum]);
+    let now = live.snapshot();
+
+    for (changes, wrong, part) in [
+        (&[("batchSeconds", Some("7")), ("backend", Some("core"))][..], "backendUrl", "set both at once"),
+        (&[("batchSeconds", Some("7")), ("tolerancePerMille", Some("-1"))], "tolerancePerMille", "must be"),
+        (&[("batchSeconds", Some("7")), ("bogus", None)], "bogus", "no setting"),
+        (&[("batchSeconds", Some("7")), ("batchSeconds", None)], "batchSeconds", "named twice"),
+        (&[("feeFloorSatVb", Some("300")), ("batchSeconds", Some("7"))], "batchSeconds", "feeCapSatVb"),
+    ] {
+        let (name, error) = live.change(&store, changes, act).await.unwrap_err();
+        assert_eq!(name, wrong, "{error}");
+        assert!(error.to_string().contains(part), "{error}");
+        assert_eq!(live.snapshot(), now, "a part of it is in effect");
+    }
+    let stored = store.read(|reader| reader.settings()).unwrap();
+    assert_eq!(stored.len(), 2, "{stored:?}");
+    let fees = [("feeFloorSatVb", Some("300")), ("feeCapSatVb", Some("400")), ("backendUrl", None)];
+    live.change(&store, &fees, act).await.unwrap();
+    assert!(live.snapshot().backend_urls.is_empty() && live.snapshot().fee_floor_sat_vb == 300);
 }

@@ -11,7 +11,8 @@ use crate::gateway::Gateway;
 use crate::machine::secrets::{Purpose, Secret};
 use crate::settings::AddressType;
 use crate::store::StoreError;
-use crate::store::restore::{NewRestore, Restore, RestoreSource, usual_gap};
+use crate::store::keychains::Keychain;
+use crate::store::restore::{NewRestore, Restore, RestoreSource, gap_for, usual_run};
 use crate::wallet::Descriptors;
 
 /// The most indices that may be known ahead: a script backend asks about each, and each is derived.
@@ -35,8 +36,11 @@ pub(crate) struct RestoreRequest {
     pub words: Secret,
     /// `None`: it is looked for from the first block on that can hold a coin of it.
     pub birthday: Option<Birthday>,
-    /// How many addresses in a row may be without a coin; `None`: as many as the setting `restoreSkip` says.
+    /// How many addresses that were given may be without a coin in a row; `None`: the usual run. As many as the setting
+    /// `restoreSkip` says are looked at besides.
     pub gap: Option<u32>,
+    /// Another copy went on giving addresses from where this one stood: it has an unknown past again.
+    pub beside_another: bool,
 }
 
 /// What became of it.
@@ -70,10 +74,11 @@ pub(crate) async fn restore(
     request: RestoreRequest,
     actor: &str,
 ) -> Result<Restored, SetupError> {
-    let RestoreRequest { words, birthday, gap } = request;
-    let looks_again = birthday.is_some() || gap.is_some();
-    let gap = gap.unwrap_or_else(|| usual_gap(gateway.settings.snapshot().restore_skip).min(GAP_MAX));
-    if !(1..=GAP_MAX).contains(&gap) {
+    let RestoreRequest { words, birthday, gap, beside_another } = request;
+    let looks_again = birthday.is_some() || gap.is_some() || beside_another;
+    let skip = gateway.settings.snapshot().restore_skip;
+    let run = gap.unwrap_or_else(|| usual_run(skip).min(GAP_MAX));
+    if !(1..=GAP_MAX).contains(&run) {
         return Err(SetupError::Gap(GAP_MAX));
     }
     let is_there = gateway.store.read(|reader| reader.has_wallet())?;
@@ -82,7 +87,7 @@ pub(crate) async fn restore(
         let birth = move || birth_height(&asking, birthday);
         let birth_height = tokio::task::spawn_blocking(birth).await.map_err(|_| SetupError::BrokenOff)??;
         let (source, at) = (RestoreSource::Words, gateway.clock.now());
-        Some(NewRestore { source, at, birth_height: Some(birth_height), gap })
+        Some(NewRestore { source, at, birth_height: Some(birth_height), gap: gap_for(run, skip), skip, beside_another })
     } else {
         None
     };
@@ -124,16 +129,19 @@ async fn again(
         .store
         .write(move |tx| {
             tx.audit(now, &actor, "wallet restore", "wallet")?;
-            new.map(|new| tx.begin_restore(&new)).transpose()
+            let Some(new) = new else { return Ok(None) };
+            let begun = tx.begin_restore(&new)?;
+            let next_index = |keychain| Ok::<_, StoreError>(tx.keychain(keychain)?.map_or(0, |(_, next)| next));
+            Ok(Some((begun, next_index(Keychain::External)?, next_index(Keychain::Internal)?)))
         })
         .await
         .inspect_err(|_: &StoreError| wallet.withhold(was_withheld))?;
-    if let Some(restore) = &begun {
-        wallet.follow(restore, 0, 0)?;
+    if let Some((restore, next_address, next_change)) = &begun {
+        wallet.follow(restore, *next_address, *next_change)?;
     }
     gateway.sender_wake.notify_one();
     gateway.note_change();
-    Ok(begun.map_or(Restored::WordsKept, Restored::Again))
+    Ok(begun.map_or(Restored::WordsKept, |(restore, ..)| Restored::Again(restore)))
 }
 
 /// Blocks up to this height hold nothing of the wallet's. Asks the backend, where there is one. Blocks.

@@ -1,6 +1,9 @@
 //! Wallets are made and restored beside real chains: what is cut short is found again, and what another copy received is
 //! found by the words alone.
 
+mod again;
+mod backends;
+
 use std::sync::Arc;
 
 use bitcoin::{FeeRate, Transaction};
@@ -30,7 +33,7 @@ fn has_wallet(world: &World) -> bool {
 }
 
 fn request(words: &Secret, gap: u32) -> RestoreRequest {
-    RestoreRequest { words: words.clone(), birthday: None, gap: Some(gap) }
+    RestoreRequest { words: words.clone(), birthday: None, gap: Some(gap), beside_another: false }
 }
 
 /// A gateway of its own, without a wallet, beside the chain of another that is gone.
@@ -66,6 +69,24 @@ async fn pays_index(world: &World, index: u32) {
     world.mine(1).await;
 }
 
+/// Customers pay these indices, and a payout leaves change. Answers the words and what is left.
+async fn has_worked(world: &World, indices: [u32; 3]) -> (Secret, u64) {
+    for index in indices {
+        pays_index(world, index).await;
+    }
+    world.mine(2).await;
+    world.approved_payout(400_000).await;
+    world.send().await;
+    world.mine_and_pass(1).await;
+    (words_of(world), world.chain_balance())
+}
+
+/// The same world with a backend that is asked about single scripts.
+fn asked_by_script(world: World) -> World {
+    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    world.with_chain(|chain| Arc::new(ByScript::new(chain, sandbox)))
+}
+
 async fn world_with_wallet() -> World {
     let world = World::new().await;
     world.make_wallet().await;
@@ -76,14 +97,7 @@ async fn world_with_wallet() -> World {
 #[tokio::test]
 async fn the_words_alone_bring_back_the_coins_and_addresses_go_on_beyond_all_that_were_given() {
     let world = world_with_wallet().await;
-    for index in [0, 1, 40] {
-        pays_index(&world, index).await;
-    }
-    world.mine(2).await;
-    world.approved_payout(400_000).await;
-    world.send().await;
-    world.mine_and_pass(1).await;
-    let (words, coins) = (words_of(&world), world.chain_balance());
+    let (words, coins) = has_worked(&world, [0, 1, 40]).await;
     let descriptors = world.gateway.wallet.get().unwrap().keychains.descriptors().clone();
 
     let world = beside(world).await;
@@ -132,26 +146,6 @@ async fn what_is_known_ahead_grows_with_what_is_found_in_both_keychains() {
 }
 
 #[tokio::test]
-async fn coins_beyond_the_gap_are_found_by_restoring_once_more_with_a_larger_one() {
-    let world = world_with_wallet().await;
-    pays_index(&world, 0).await;
-    pays_index(&world, 900).await;
-    let words = words_of(&world);
-    let world = beside(world).await;
-    restore(&world.gateway, request(&words, 300), BY).await.unwrap();
-    world.look().await;
-    // More is found where more happened to be derived by then.
-    assert!(world.chain_balance() >= 1_000_000);
-    let again = restore(&world.gateway, request(&words, 2_000), BY).await.unwrap();
-    assert!(matches!(again, Restored::Again(_)), "{again:?}");
-    assert!(world.gateway.ready_wallet().is_err(), "addresses are given while it looks");
-    world.look().await;
-    assert_eq!(world.chain_balance(), 2_000_000);
-    assert!(world.payment_to_wallet().await.derivation_index > 1_900);
-    world.check_ledger();
-}
-
-#[tokio::test]
 async fn an_index_found_after_the_jump_is_no_longer_found_twice_when_the_program_is_started_again() {
     let world = world_with_wallet().await;
     pays_index(&world, 3).await;
@@ -197,7 +191,7 @@ async fn where_a_wallet_is_none_is_made_and_its_own_words_are_put_back() {
 
     world.gateway.secrets.set(Purpose::WalletMnemonic, &others()).unwrap();
     assert_eq!(secrets_fit(&world.gateway).unwrap(), Some(Fit::Other));
-    let repaired = RestoreRequest { words: words.clone(), birthday: None, gap: None };
+    let repaired = RestoreRequest { words: words.clone(), birthday: None, gap: None, beside_another: false };
     assert_eq!(restore(&world.gateway, repaired, BY).await.unwrap(), Restored::WordsKept);
     assert_eq!(secrets_fit(&world.gateway).unwrap(), Some(Fit::Fits));
     assert!(world.gateway.ready_wallet().is_ok(), "nothing need be looked for");
@@ -219,7 +213,7 @@ async fn words_that_were_changed_behind_our_back_sign_nothing_and_the_doctor_say
     let doctor = ask(&world.app, crate::console::doctor::Doctor {}, &Actor::panel()).await.unwrap();
     let keyring = doctor.checks.iter().find(|check| check.name == "keyring").unwrap();
     assert!(!keyring.ok && keyring.message.contains("wallet restore"), "{}", keyring.message);
-    let back = RestoreRequest { words, birthday: None, gap: None };
+    let back = RestoreRequest { words, birthday: None, gap: None, beside_another: false };
     restore(&world.gateway, back, BY).await.unwrap();
     world.app.sender.pass(&world.app.watcher).await.unwrap();
     assert_eq!(world.outputs_of(&payout), 1, "it goes on at once");
@@ -261,17 +255,9 @@ async fn a_discarded_draft_is_gone_and_drafts_are_asked_for_at_all_places() {
 #[tokio::test]
 async fn a_backend_that_asks_about_single_scripts_finds_the_same_range_by_range() {
     let world = world_with_wallet().await;
-    for index in [0, 700, 1_500] {
-        pays_index(&world, index).await;
-    }
-    world.mine(2).await;
-    world.approved_payout(400_000).await;
-    world.send().await;
-    world.mine_and_pass(1).await;
-    let (words, coins) = (words_of(&world), world.chain_balance());
+    let (words, coins) = has_worked(&world, [0, 700, 1_500]).await;
     let world = beside(world).await;
-    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
-    let world = world.with_chain(|chain| Arc::new(ByScript::new(chain, sandbox)));
+    let world = asked_by_script(world);
     restore(&world.gateway, request(&words, 900), BY).await.unwrap();
     let mut looks = 0;
     while stands(&world).state != RestoreState::Looked {
@@ -384,6 +370,7 @@ async fn what_cannot_be_looked_for_is_refused_with_the_remedy_before_anything_is
         words: others(),
         birthday: birthday.map(|text| Birthday::read(text).unwrap()),
         gap: Some(20),
+        beside_another: false,
     };
     for (birthday, part) in [
         (None, "pruned all blocks below 50"),
@@ -399,7 +386,7 @@ async fn what_cannot_be_looked_for_is_refused_with_the_remedy_before_anything_is
     assert!(matches!(restore(&world.gateway, gap, BY).await, Err(SetupError::Gap(_))));
     assert!(!has_wallet(&world) && world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().is_none());
     let restored = restore(&world.gateway, born(Some("2024-05-31")), BY).await.unwrap();
-    assert!(matches!(restored, Restored::Made(Restore { birth_height: 59, gap: 20, .. })), "{restored:?}");
+    assert!(matches!(restored, Restored::Made(Restore { birth_height: 59, gap: 1_020, .. })), "{restored:?}");
 }
 
 #[test]
@@ -425,41 +412,4 @@ async fn a_look_is_stopped_and_goes_on_and_nothing_else_is() {
     assert_eq!(go_on(&world.gateway, BY).await.unwrap().state, RestoreState::Awaited);
     world.look().await;
     assert!(world.gateway.ready_wallet().is_ok());
-}
-
-#[tokio::test]
-async fn a_birthday_above_the_coins_takes_none_of_them_back() {
-    let world = world_with_wallet().await;
-    pays_index(&world, 0).await;
-    world.mine(5).await;
-    let tip = world.sandbox().tip().unwrap().height;
-    let request = RestoreRequest { words: words_of(&world), birthday: Some(Birthday::Height(tip)), gap: Some(20) };
-    restore(&world.gateway, request, BY).await.unwrap();
-    assert_eq!(stands(&world).birth_height, tip - 6, "below the block of its coin");
-    world.look().await;
-    assert_eq!((stands(&world).state, world.chain_balance()), (RestoreState::Looked, 1_000_000));
-    world.check_ledger();
-}
-
-#[tokio::test]
-async fn what_a_copy_gave_that_was_restored_before_is_found_by_the_next_and_given_to_nobody() {
-    let world = world_with_wallet().await;
-    pays_index(&world, 0).await;
-    let words = words_of(&world);
-    let usual = || RestoreRequest { words: words.clone(), birthday: None, gap: None };
-    let first = beside(world).await;
-    restore(&first.gateway, usual(), BY).await.unwrap();
-    first.look().await;
-    pays_index(&first, 1 + 1_000).await;
-
-    let sandbox = |world: &World| Arc::clone(world.gateway.sandbox.as_ref().unwrap());
-    let next = beside(first).await;
-    let shown = sandbox(&next);
-    let next = next.with_chain(|chain| Arc::new(ByScript::new(chain, shown)));
-    restore(&next.gateway, usual(), BY).await.unwrap();
-    for _ in 0..20 {
-        next.look().await;
-    }
-    assert_eq!((stands(&next).state, stands(&next).unknown), (RestoreState::Looked, 2));
-    assert_eq!(next.payment_to_wallet().await.derivation_index, 1_002 + 1_000);
 }

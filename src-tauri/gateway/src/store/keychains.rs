@@ -56,6 +56,16 @@ impl Reader<'_> {
         Ok(query.exists([index])?)
     }
 
+    /// The highest index that got a coin and that nothing stored here ever used: another copy of the wallet did, or this one
+    /// before it was restored.
+    pub fn highest_strange_index(&self, keychain: Keychain) -> Result<Option<u32>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT max(c.derivation_index) FROM coins AS c WHERE c.keychain = ?1 AND c.payment_seq IS NULL \
+             AND NOT EXISTS (SELECT 1 FROM versions AS v WHERE v.txid = c.txid AND c.keychain = 1)",
+        )?;
+        Ok(query.query_row([keychain.column()], |row| row.get(0))?)
+    }
+
     /// The longest run of indices without a coin below one that has one in the chain or the mempool.
     pub fn longest_unused_run(&self, keychain: Keychain) -> Result<u32, StoreError> {
         // Counted from index 0, which need not have one.

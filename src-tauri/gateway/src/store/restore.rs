@@ -25,6 +25,10 @@ pub struct NewRestore {
     pub birth_height: Option<u32>,
     /// How many indices of either keychain are known beyond the highest that was seen in use.
     pub gap: u32,
+    /// How many addresses in a row another copy may have given that nobody paid.
+    pub skip: u32,
+    /// Another copy went on from where this one stands, whatever this one knows of its past.
+    pub beside_another: bool,
 }
 
 /// A restored copy.
@@ -61,11 +65,18 @@ pub struct AskedIndices {
 /// Addresses that a copy which was restored before is reckoned to have given since.
 const GIVEN_SINCE: u32 = 500;
 
-/// How far a restored copy looks beyond the highest index in use where nobody says how far: what another one gave that was
-/// restored before begins `skip` beyond that, and its customers may have left a run of that length unpaid as well.
+/// How many addresses that were given may be without a coin in a row, where nobody says it: as long a run as `skip` reckons
+/// with, and what a copy that was restored before gave since.
 #[must_use]
-pub(crate) const fn usual_gap(skip: u32) -> u32 {
-    skip.saturating_mul(2).saturating_add(GIVEN_SINCE)
+pub(crate) const fn usual_run(skip: u32) -> u32 {
+    skip.saturating_add(GIVEN_SINCE)
+}
+
+/// How far a restored copy looks beyond the highest index in use, where `run` addresses that were given may be without a coin
+/// in a row: another copy that was restored before gave none of the next `skip`, and left a run unpaid only behind them.
+#[must_use]
+pub(crate) const fn gap_for(run: u32, skip: u32) -> u32 {
+    run.saturating_add(skip)
 }
 
 impl RestoreSource {
@@ -136,6 +147,10 @@ impl Tx<'_> {
     /// # Errors
     /// When there is no wallet, or it cannot be stored.
     pub fn begin_restore(&self, new: &NewRestore) -> Result<Restore, StoreError> {
+        let knows_its_past = new.source == RestoreSource::Words && !new.beside_another && self.restore()?.is_some();
+        if !knows_its_past {
+            self.skip_unknown_past(new.skip)?;
+        }
         self.connection
             .prepare_cached(
                 "UPDATE keychains SET birth_height = coalesce(min(?1, birth_height), ?1, birth_height, \
@@ -204,14 +219,19 @@ impl Tx<'_> {
         Ok(true)
     }
 
-    /// Notes that a look has come from the wallet's birth to the best block: the indices of both keychains go on `skip`
-    /// beyond the highest that was given or seen in use, for customers of another copy may still pay those between.
+    /// Notes that a look has come from the wallet's birth to the best block: the indices of both keychains go on at least `skip`
+    /// beyond the highest that another copy was seen to use, for its customers may still pay those between. What this copy
+    /// gave itself, and what it skipped before, is skipped no second time.
     pub fn finish_restore(&self, at: Timestamp, skip: u32) -> Result<Restore, StoreError> {
-        let next_address = self.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
-        let next_change = self.keychain(Keychain::Internal)?.map_or(0, |(_, next_index)| next_index);
-        if skip > 0 {
-            self.skip_addresses_to(next_address.saturating_add(skip).saturating_sub(1))?;
-            self.use_change_index(next_change.saturating_add(skip).saturating_sub(1))?;
+        let last_skipped = |keychain| {
+            let strangers = self.highest_strange_index(keychain)?.map_or(0, |index| index.saturating_add(1));
+            Ok::<_, StoreError>(strangers.saturating_add(skip).checked_sub(1))
+        };
+        if let Some(last) = last_skipped(Keychain::External)? {
+            self.skip_addresses_to(last)?;
+        }
+        if let Some(last) = last_skipped(Keychain::Internal)? {
+            self.use_change_index(last)?;
         }
         let first_given = self.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
         // A backend that asks about scripts finds coins of blocks below.
@@ -221,6 +241,23 @@ impl Tx<'_> {
             .prepare_cached("UPDATE restore SET state = ?1, looked_at = ?2, first_given = ?3")?
             .execute(params![RestoreState::Looked.as_str(), at.ms(), first_given])?;
         self.restore()?.ok_or(StoreError::BadValue("restore"))
+    }
+
+    /// Skips the indices that another copy may have given since this database was written, and of which no coin may ever tell.
+    /// A wallet that gave none yet has no such past: the look alone tells where its indices go on.
+    fn skip_unknown_past(&self, skip: u32) -> Result<(), StoreError> {
+        let last = |keychain| {
+            let next_index = self.keychain(keychain)?.map_or(0, |(_, next_index)| next_index);
+            let is_any = next_index > 0 && skip > 0;
+            Ok::<_, StoreError>(is_any.then(|| next_index.saturating_add(skip).saturating_sub(1)))
+        };
+        if let Some(last) = last(Keychain::External)? {
+            self.skip_addresses_to(last)?;
+        }
+        if let Some(last) = last(Keychain::Internal)? {
+            self.use_change_index(last)?;
+        }
+        Ok(())
     }
 
     /// Has the wallet begin below the blocks that hold its coins, whatever a person said: a look that begins above them takes

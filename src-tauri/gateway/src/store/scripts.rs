@@ -45,6 +45,11 @@ pub enum ScriptOf {
     Wallet(Keychain, u32),
 }
 
+impl RoundPlace {
+    /// Before the first script.
+    pub const START: Self = Self { part: RoundPart::Payments, next: 0 };
+}
+
 impl RoundPart {
     const fn as_str(self) -> &'static str {
         match self {
@@ -73,7 +78,7 @@ impl Reader<'_> {
         let place: Option<(String, u32)> = query.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         match place {
             Some((part, next)) => Ok(RoundPlace { part: RoundPart::of_column(&part)?, next }),
-            None => Ok(RoundPlace { part: RoundPart::Payments, next: 0 }),
+            None => Ok(RoundPlace::START),
         }
     }
 
@@ -188,17 +193,11 @@ impl Tx<'_> {
 }
 
 /// Queries for scripts that matter now, each with its bound. Each goes by an index of its own, so that what is settled costs
-/// nothing.
-fn hot_queries(settled_height: u32, since: Timestamp) -> [(String, i64, Urgency); 10] {
+/// nothing; payments that are not indexed yet are looked through, and judged as the others are.
+fn hot_queries(settled_height: u32, since: Timestamp) -> Vec<(String, i64, Urgency)> {
     let of_receipts = "SELECT p.script FROM receipts AS r JOIN payments AS p ON p.seq = r.payment_seq";
-    [
-        (
-            format!("SELECT script FROM {INDEXED_PAYMENTS} AND created_at >= ?1 ORDER BY created_at DESC"),
-            since.ms(),
-            Urgency::Possible,
-        ),
+    let mut queries = vec![
         ("SELECT script FROM payments WHERE next_due_height >= ?1".to_owned(), 0, Urgency::Moving),
-        (format!("SELECT script FROM {INDEXED_PAYMENTS} AND next_due_at >= ?1"), 0, Urgency::Moving),
         (format!("{of_receipts} WHERE r.block_height > ?1"), i64::from(settled_height), Urgency::Moving),
         (
             format!("{of_receipts} WHERE r.block_height IS NULL AND r.position = 'mempool' AND ?1 IS NOT NULL"),
@@ -206,19 +205,18 @@ fn hot_queries(settled_height: u32, since: Timestamp) -> [(String, i64, Urgency)
             Urgency::Moving,
         ),
         (format!("{of_receipts} WHERE r.missing = 1 AND ?1 IS NOT NULL"), 0, Urgency::Moving),
-        (
-            format!("SELECT script FROM {INDEXED_PAYMENTS} AND state = 'UNCONFIRMED' AND ?1 IS NOT NULL"),
-            0,
-            Urgency::Moving,
-        ),
-        (
-            format!("SELECT script FROM {INDEXED_PAYMENTS} AND state = 'UNDERPAID' AND ?1 IS NOT NULL"),
-            0,
-            Urgency::Awaited,
-        ),
-        (format!("SELECT script FROM {INDEXED_PAYMENTS} AND state = 'NEW' AND ?1 IS NOT NULL"), 0, Urgency::Awaited),
-        (format!("SELECT script FROM {UNINDEXED_PAYMENTS} AND ?1 IS NOT NULL"), 0, Urgency::Awaited),
-    ]
+    ];
+    for payments in [INDEXED_PAYMENTS, UNINDEXED_PAYMENTS] {
+        let of = |condition: &str| format!("SELECT script FROM {payments} AND {condition}");
+        queries.extend([
+            (of("created_at >= ?1 ORDER BY created_at DESC"), since.ms(), Urgency::Possible),
+            (of("next_due_at >= ?1"), 0, Urgency::Moving),
+            (of("state = 'UNCONFIRMED' AND ?1 IS NOT NULL"), 0, Urgency::Moving),
+            (of("state = 'UNDERPAID' AND ?1 IS NOT NULL"), 0, Urgency::Awaited),
+            (of("state = 'NEW' AND ?1 IS NOT NULL"), 0, Urgency::Awaited),
+        ]);
+    }
+    queries
 }
 
 /// The same for coins, above one height. CROSS keeps SQLite from beginning with the coins, which are many.

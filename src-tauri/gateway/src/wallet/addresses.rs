@@ -55,6 +55,14 @@ struct Shared {
     withheld: AtomicBool,
 }
 
+/// Which addresses are to be derived next.
+enum Wanted {
+    /// Those that customers are given next.
+    Ahead,
+    /// Those that another copy gave.
+    Skipped,
+}
+
 #[derive(Default)]
 struct Ahead {
     /// In the order of their indices, without a gap.
@@ -63,6 +71,8 @@ struct Ahead {
     scripts: HashMap<ScriptBuf, u32>,
     /// The highest index that is given to nobody, though it may not be derived yet.
     skipped_to: Option<u32>,
+    /// Of the indices that another copy gave before this gateway was opened, some are not derived yet.
+    is_skipped_left: bool,
     /// So many are to be ready before a look asks about any.
     known_ahead: usize,
     /// Counts what was given.
@@ -76,7 +86,8 @@ struct Ahead {
 
 impl AddressPool {
     /// Reads a public descriptor and starts to derive from `next_index`, the first that was never given. `skipped` are ranges
-    /// of indices before it, both ends included, that another copy of the wallet gave.
+    /// of indices before it, both ends included, that another copy of the wallet gave: they may be very many, and are known
+    /// only when [`Self::wait_until_known_ahead`] has returned.
     ///
     /// # Errors
     /// When it is no ranged public descriptor, or the thread cannot be started.
@@ -84,22 +95,20 @@ impl AddressPool {
         descriptor: &str,
         network: Network,
         next_index: u32,
-        skipped: &[(u32, u32)],
+        skipped: Vec<(u32, u32)>,
     ) -> Result<Self, WalletError> {
         let keychain = KeychainAddresses::of(descriptor, network)?;
         let first = keychain.derive(next_index)?;
         let dust_limit_sats = first.script.minimal_non_dust().to_sat();
         let mut ahead = Ahead { known_ahead: KNOWN_AHEAD as usize, ..Ahead::default() };
-        for index in skipped.iter().flat_map(|(first, last)| *first..=*last) {
-            ahead.scripts.insert(keychain.derive(index)?.script, index);
-        }
         ahead.push(first);
-        let ahead = Mutex::new(Ahead { filling: true, ..ahead });
+        let ahead = Mutex::new(Ahead { filling: true, is_skipped_left: !skipped.is_empty(), ..ahead });
         let (wanted, derived, withheld) = (Condvar::new(), Condvar::new(), AtomicBool::new(false));
         let shared = Arc::new(Shared { keychain, ahead, wanted, derived, withheld });
         let worker = Arc::clone(&shared);
         let threads = Threads::default();
-        let work = move || worker.derive_ahead(next_index.saturating_add(1));
+        let skipped = skipped.into_iter().flat_map(|(first, last)| first..=last);
+        let work = move || worker.derive_ahead(next_index.saturating_add(1), skipped);
         let thread = threads.start("the derivation of addresses", "addresses", work).map_err(WalletError::Thread)?;
         Ok(Self { shared, dust_limit_sats, thread, threads })
     }
@@ -172,12 +181,12 @@ impl AddressPool {
         Ok(self.shared.keychain.derive(index)?.script)
     }
 
-    /// Waits until so many are derived ahead that what another copy of the wallet gave is known (a few milliseconds, once).
-    /// Answers whether it is: not where the thread that derives has ended.
+    /// Waits until so many are derived ahead that what another copy of the wallet gave is known, and all that was skipped (a few
+    /// milliseconds, once; seconds for a hundred thousand that were skipped). Answers whether it is: not where the thread that derives has ended.
     #[must_use]
     pub fn wait_until_known_ahead(&self) -> bool {
         let mut ahead = self.shared.lock();
-        while ahead.ready.len() < ahead.known_ahead && ahead.exhausted_at.is_none() {
+        while ahead.is_skipped_left || (ahead.ready.len() < ahead.known_ahead && ahead.exhausted_at.is_none()) {
             if ahead.stopping || self.threads.has_ended() {
                 return false;
             }
@@ -224,51 +233,70 @@ impl Shared {
         self.ahead.lock()
     }
 
-    fn derive_ahead(&self, mut next_index: u32) {
+    fn derive_ahead(&self, mut next_index: u32, mut skipped: impl Iterator<Item = u32>) {
         let mut given_before = None;
         let mut batch = Vec::with_capacity(BATCH);
-        while self.wait_until_wanted(&mut given_before) {
-            while batch.len() < BATCH
-                && let Ok(address) = self.keychain.derive(next_index)
-            {
-                batch.push(address);
-                next_index = next_index.saturating_add(1);
-                // A thread that answers requests waits for the processor no longer than one address takes; without
-                // this, for what is left of a time slice: two milliseconds.
-                thread::yield_now();
-            }
-            let exhausted = batch.len() < BATCH;
-            let mut ahead = self.lock();
-            batch.drain(..).for_each(|address| ahead.push(address));
-            ahead.exhausted_at = exhausted.then_some(next_index);
-            self.derived.notify_all();
-            if exhausted {
-                tracing::error!(next_index, "the keychain has no more addresses");
-                // Nothing is left to do, and a thread that ends counts as failed.
-                while !ahead.stopping {
-                    self.wanted.wait(&mut ahead);
+        while let Some(wanted) = self.wait_until_wanted(&mut given_before) {
+            match wanted {
+                Wanted::Ahead => {
+                    self.derive(&mut batch, || {
+                        let index = next_index;
+                        next_index = next_index.saturating_add(1);
+                        Some(index)
+                    });
+                    let exhausted = batch.len() < BATCH;
+                    let mut ahead = self.lock();
+                    batch.drain(..).for_each(|address| ahead.push(address));
+                    if exhausted {
+                        let at = next_index.saturating_sub(1);
+                        ahead.exhausted_at = Some(at);
+                        tracing::error!(next_index = at, "the keychain has no more addresses");
+                    }
                 }
-                return;
+                Wanted::Skipped => {
+                    self.derive(&mut batch, || skipped.next());
+                    let mut ahead = self.lock();
+                    ahead.is_skipped_left = batch.len() == BATCH;
+                    ahead.scripts.extend(batch.drain(..).map(|address| (address.script, address.index)));
+                }
             }
+            self.derived.notify_all();
         }
     }
 
-    /// Waits until more addresses are wanted; false when the pool is dropped. `given_before` is how many had been given
-    /// before the last wait.
-    fn wait_until_wanted(&self, given_before: &mut Option<u64>) -> bool {
+    /// Derives a batch, or fewer where there are no more indices or the keychain has none of them.
+    fn derive(&self, batch: &mut Vec<Address>, mut next: impl FnMut() -> Option<u32>) {
+        while batch.len() < BATCH
+            && let Some(Ok(address)) = next().map(|index| self.keychain.derive(index))
+        {
+            batch.push(address);
+            // A thread that answers requests waits for the processor no longer than one address takes; without
+            // this, for what is left of a time slice: two milliseconds.
+            thread::yield_now();
+        }
+    }
+
+    /// Waits until addresses are wanted, and tells which; `None` when the pool is dropped. Those for customers go first while
+    /// few are ready. `given_before` is how many had been given before the last wait.
+    fn wait_until_wanted(&self, given_before: &mut Option<u64>) -> Option<Wanted> {
         let mut ahead = self.lock();
         while !ahead.stopping {
-            if ahead.ready.len() >= ahead.wanted() {
+            let is_exhausted = ahead.exhausted_at.is_some();
+            if ahead.is_skipped_left && (is_exhausted || ahead.ready.len() >= ENOUGH) {
+                return Some(Wanted::Skipped);
+            }
+            if is_exhausted || ahead.ready.len() >= ahead.wanted() {
+                // A thread that ends counts as failed, so it waits though nothing may be left to do.
                 ahead.filling = false;
                 self.wanted.wait(&mut ahead);
             } else if ahead.ready.len() < ENOUGH.max(ahead.known_ahead) || *given_before == Some(ahead.given) {
-                return true;
+                return Some(Wanted::Ahead);
             } else {
                 *given_before = Some(ahead.given);
                 self.wanted.wait_for(&mut ahead, QUIET);
             }
         }
-        false
+        None
     }
 }
 
@@ -308,6 +336,10 @@ mod tests {
     const NETWORK: Network = Network::Regtest;
 
     fn pool(address_type: AddressType, next_index: u32) -> (AddressPool, Wallet) {
+        skipping(address_type, next_index, Vec::new())
+    }
+
+    fn skipping(address_type: AddressType, next_index: u32, skipped: Vec<(u32, u32)>) -> (AddressPool, Wallet) {
         let words = bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
         let descriptors = Descriptors::derive(&Secret::new(words.to_string()), NETWORK, address_type).unwrap();
         let master = Xpriv::new_master(NETWORK, &words.to_seed("")).unwrap();
@@ -315,7 +347,7 @@ mod tests {
             AddressType::Bip84 => wallet(|keychain| Bip84(master, keychain)),
             AddressType::Bip86 => wallet(|keychain| Bip86(master, keychain)),
         };
-        (AddressPool::start(&descriptors.external, NETWORK, next_index, &[]).unwrap(), wallet)
+        (AddressPool::start(&descriptors.external, NETWORK, next_index, skipped).unwrap(), wallet)
     }
 
     fn wallet<T: DescriptorTemplate + Clone + Send + 'static>(template: impl Fn(KeychainKind) -> T) -> Wallet {
@@ -375,6 +407,30 @@ mod tests {
         for index in [0, 1, far / 2, far] {
             let script = wallet.peek_address(KeychainKind::External, index).address.script_pubkey();
             assert_eq!(pool.index_ahead(&script), Some(index));
+        }
+    }
+
+    #[test]
+    fn what_was_skipped_before_the_start_is_known_to_a_look() {
+        let (pool, wallet) = skipping(AddressType::Bip84, 7_000, vec![(3, 3), (500, 6_999)]);
+        assert_eq!(pool.give().unwrap().index, 7_000);
+        let script = |index| wallet.peek_address(KeychainKind::External, index).address.script_pubkey();
+        assert!(pool.wait_until_known_ahead());
+        for index in [3, 500, 501, 6_998, 6_999, 7_001] {
+            assert_eq!(pool.index_ahead(&script(index)), Some(index));
+        }
+        for index in [2, 4, 499, 7_000] {
+            assert_eq!(pool.index_ahead(&script(index)), None, "{index} was given to a payment");
+        }
+    }
+
+    #[test]
+    fn however_much_was_skipped_before_the_start_customers_are_given_addresses_at_once() {
+        // Nobody lives to see all of these derived.
+        let many = 1 << 30;
+        let (pool, _) = skipping(AddressType::Bip84, many, vec![(0, many - 1)]);
+        for index in many..many + u32::try_from(ENOUGH).unwrap() + 100 {
+            assert_eq!(pool.give().unwrap().index, index);
         }
     }
 

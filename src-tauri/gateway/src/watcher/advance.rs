@@ -4,7 +4,7 @@
 use bitcoin::{FeeRate, OutPoint};
 use tillgate_domain::advance::{self, Advance, Look, Warning};
 use tillgate_domain::anomaly::{Anomaly, AnomalyChange, Coins, Resolution};
-use tillgate_domain::block_clock::BlockClock;
+use tillgate_domain::checked_clock::CheckedClock;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::Rate;
 use tillgate_domain::payment::{Cause, Payment};
@@ -32,8 +32,8 @@ pub(super) struct Context {
     pub looked_before: Option<Timestamp>,
     /// The estimated rate for a confirmation soon, where a transaction waits for one.
     pub fee_rate: Option<FeeRate>,
-    /// What the times of blocks say of the clock; `None` where blocks do not come by the clock.
-    pub clock: Option<BlockClock>,
+    /// What is known of the clock; `None` where blocks do not come by it.
+    pub clock: Option<CheckedClock>,
 }
 
 impl Context {

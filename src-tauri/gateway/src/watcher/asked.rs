@@ -49,6 +49,17 @@ pub(super) struct Asked {
     cold: Vec<ScriptBuf>,
     /// Where the round stands before the first of `cold`, and after each.
     places: Vec<RoundPlace>,
+    /// It came to its end with the last look.
+    round_ended: bool,
+}
+
+/// The round over all scripts that do not matter now.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Round {
+    /// How far it has come; `None` before the database was asked.
+    place: Option<RoundPlace>,
+    /// It came to its end with the last look, so that each script was asked about since it began.
+    has_ended: bool,
 }
 
 /// When what matters now was last read.
@@ -76,19 +87,28 @@ impl HotRead {
     }
 }
 
+impl Round {
+    /// Notes where it stands behind a look that asked about it.
+    pub(super) fn go_on(&mut self, place: RoundPlace) {
+        let went_on = self.place.is_some_and(|before| before != RoundPlace::START);
+        *self = Self { place: Some(place), has_ended: went_on && place == RoundPlace::START };
+    }
+}
+
 impl Asked {
     /// Nothing: the backend sees all.
     pub(super) const fn nothing() -> Self {
-        Self { must: Vec::new(), of_batches: Vec::new(), cold: Vec::new(), places: Vec::new() }
+        Self { must: Vec::new(), of_batches: Vec::new(), cold: Vec::new(), places: Vec::new(), round_ended: false }
     }
 
     /// These, and nothing else: a restored wallet is looked for.
-    pub(super) const fn all_of(scripts: Vec<ScriptBuf>) -> Self {
-        Self { must: scripts, of_batches: Vec::new(), cold: Vec::new(), places: Vec::new() }
+    pub(super) fn all_of(scripts: Vec<ScriptBuf>) -> Self {
+        Self { must: scripts, ..Self::nothing() }
     }
 
-    /// What is due at `at` under the last tip, and the next of the round from `place` on.
-    pub(super) fn read(gateway: &Gateway, at: Timestamp, place: RoundPlace) -> Result<Self, StoreError> {
+    /// What is due at `at` under the last tip, and the next of the round from where it stands.
+    pub(super) fn read(gateway: &Gateway, at: Timestamp, round: Round) -> Result<Self, StoreError> {
+        let place = round.place.map_or_else(|| gateway.store.read(|reader| reader.round_place()), Ok)?;
         let wallet = gateway.wallet.get().map(AsRef::as_ref);
         gateway.store.read(|reader| {
             let mut due = reader.payments_due_by_time(at, MUST_MAX)?;
@@ -102,13 +122,13 @@ impl Asked {
             must.extend(of_batches.iter().cloned());
             dedup(&mut must);
             let (cold, places) = cold(reader, wallet, &gateway.hot, place)?;
-            Ok(Self { must, of_batches, cold, places })
+            Ok(Self { must, of_batches, cold, places, round_ended: round.has_ended })
         })
     }
 
     /// As the backend is asked.
     pub(super) fn scripts<'a>(&'a self, hot: &'a HotScripts, known: &'a dyn KnownScripts) -> Scripts<'a> {
-        Scripts { must: &self.must, hot, cold: &self.cold, known }
+        Scripts { must: &self.must, hot, cold: &self.cold, round_ended: self.round_ended, known }
     }
 
     /// The scripts on which pending batches rest.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use bitcoin::constants::genesis_block;
 use bitcoin::script::{Instruction, read_scriptint};
 use bitcoin::{FeeRate, Network, Transaction, Txid};
-use tillgate_domain::block_clock::{BlockClock, ClockDoubt};
+use tillgate_domain::checked_clock::{CheckedClock, ClockDoubt};
 use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 
 use super::WatchError;
-use super::asked::Asked;
+use super::asked::{Asked, Round};
 use super::coins::Move;
 use super::ours::Ours;
 use super::restored::{self, Asking, Scan};
@@ -36,7 +36,7 @@ pub(super) struct Findings {
     /// The blocks up to this height were looked at.
     pub seen_height: u32,
     /// What the times of blocks say of the clock, and against it; `None` where blocks come only when somebody makes them.
-    pub clock: Option<(BlockClock, Option<ClockDoubt>)>,
+    pub clock: Option<(CheckedClock, Option<ClockDoubt>)>,
     /// The view begins with the chain's first block.
     pub from_start: bool,
     /// The restored copy that has not looked yet, as it stood when this answer was asked for.
@@ -83,14 +83,14 @@ pub(super) struct IncomingTransaction {
 }
 
 /// Asks the backend for what changed since the look `watched`, as much as one answer holds, and with the last answer the
-/// database for what is due. `place` is how far the
-/// round over all scripts has come.
+/// database for what is due. `round` is the one
+/// over all scripts.
 pub(super) fn take(
     gateway: &Gateway,
     watched: Option<&WatchedChain>,
     at: Timestamp,
-    place: Option<RoundPlace>,
-    clock: BlockClock,
+    round: Round,
+    clock: CheckedClock,
 ) -> Result<Findings, WatchError> {
     let chain = gateway.chain.identity()?;
     let cursor = watched.and_then(|watched| watched.cursor.as_ref());
@@ -109,7 +109,7 @@ pub(super) fn take(
     let scan = restore.as_ref().map(|restore| Scan::of(gateway, restore)).transpose()?.flatten();
     let asked = match &scan {
         Some(scan) => Asked::all_of(scan.scripts.clone()),
-        None => asked(gateway, at, place)?,
+        None => asked(gateway, at, round)?,
     };
     let (mut view, ours) = first_view(gateway, token, birth_height, &asked)?;
     let from_start = view.from_start;
@@ -140,7 +140,7 @@ pub(super) fn take(
     let is_regular = chain.genesis != genesis_block(Network::Regtest).block_hash();
     let clock = is_regular.then(|| {
         let mut clock = clock;
-        let doubt = clock.look(at, view.tip.time, view.median_time);
+        let doubt = clock.look(at, view.tip.time, view.median_time, gateway.rates.servers_ahead_ms(at));
         (clock, doubt)
     });
     if !view.more {
@@ -169,19 +169,17 @@ pub(super) fn take(
         moves,
         unknown: view.unknown,
         states,
-        place: asked.place_after(view.cold_taken),
+        // What a look that is cut off did not come to has its turn again.
+        place: if view.more { None } else { asked.place_after(view.cold_taken) },
         covers_batches,
     })
 }
 
 /// What a backend is to ask about that is shown no whole blocks.
-fn asked(gateway: &Gateway, at: Timestamp, place: Option<RoundPlace>) -> Result<Asked, StoreError> {
+fn asked(gateway: &Gateway, at: Timestamp, round: Round) -> Result<Asked, StoreError> {
     match gateway.chain.sees() {
         Sees::Everything => Ok(Asked::nothing()),
-        Sees::Scripts => {
-            let place = place.map_or_else(|| gateway.store.read(|reader| reader.round_place()), Ok)?;
-            Asked::read(gateway, at, place)
-        }
+        Sees::Scripts => Asked::read(gateway, at, round),
     }
 }
 

@@ -156,7 +156,8 @@ fn mempool_info(shown: &Shown<'_>) -> Answer {
 
 /// Always as with `verbose` false and `mempool_sequence` true, which is how the gateway asks.
 fn raw_mempool(shown: &Shown<'_>) -> Answer {
-    Ok(json!({ "txids": shown.mempool()?, "mempool_sequence": shown.sandbox.last_change()? }))
+    let (txids, next) = shown.numbered_mempool()?;
+    Ok(json!({ "txids": txids, "mempool_sequence": next }))
 }
 
 fn txid(params: &[Value]) -> Result<Txid, Refusal> {

@@ -49,6 +49,37 @@ pub enum CoreFault {
     ShortBatches,
 }
 
+/// A way to misbehave of what is published over ZeroMQ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ZmqFault {
+    /// Connections are taken, and never greeted.
+    Mute,
+    /// A mechanism of signing in is asked for that nobody knows here.
+    Curve,
+    /// Nothing is published.
+    Silent,
+    /// Every second message is lost, as with a subscriber that is too slow; the publisher's count shows it.
+    Lossy,
+    /// Every second change of the mempool is left out, and the publisher's count does not show it.
+    LossyAndHidesIt,
+    /// What is published is no frame.
+    Garbage,
+    /// What is published is a frame that says to be an exabyte long.
+    HugeFrame,
+    /// The connection is closed with each message.
+    Closes,
+    /// Messages are of another topic than the one that was subscribed to.
+    WrongTopic,
+    /// Made-up transactions enter the mempool without an end.
+    Flood,
+    /// So many made-up transactions enter the mempool, once.
+    Invents(u64),
+    /// The numbers are those of another node's mempool.
+    OtherNode,
+    /// What entered is said to have left; what left, or was mined, to have entered.
+    Lies,
+}
+
 impl CoreFault {
     pub(super) const fn is_refusal_to_sign_in(&self) -> bool {
         matches!(self, Self::SignInRefused)

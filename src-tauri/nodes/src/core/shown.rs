@@ -1,15 +1,22 @@
 //! The chain and the mempool as a node shows them: the sandbox's, bent by a fault.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Amount, Block, BlockHash, Target, Transaction, Txid};
 use tillgate_sandbox::{Sandbox, SandboxError, TxPosition, TxView};
 
 use super::fault::CoreFault;
+use super::zmq::Told;
 
 /// What a node shows.
 pub(super) struct Shown<'a> {
     pub sandbox: &'a Sandbox,
     pub fault: Option<&'a CoreFault>,
+    pub told: &'a Mutex<Told>,
+    /// Strangers' transactions that are in the mempool besides.
+    pub crowd: &'a HashMap<Txid, Transaction>,
 }
 
 impl Shown<'_> {
@@ -76,10 +83,23 @@ impl Shown<'_> {
         }
     }
 
+    /// The same, with the number that its next change has: all before was published, or is about to be.
+    pub(super) fn numbered_mempool(&self) -> Result<(Vec<Txid>, u64), SandboxError> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.follow(self.sandbox)?;
+        match self.fault {
+            Some(CoreFault::OlderTip(_)) => Ok((Vec::new(), told.next)),
+            _ => Ok((told.mempool.iter().chain(self.crowd.keys()).copied().collect(), told.next)),
+        }
+    }
+
     /// A transaction of the mempool; `None` where it holds none such.
     pub(super) fn in_mempool(&self, txid: Txid) -> Result<Option<Transaction>, SandboxError> {
         if let Some(CoreFault::OlderTip(_)) = self.fault {
             return Ok(None);
+        }
+        if let Some(tx) = self.crowd.get(&txid) {
+            return Ok(Some(tx.clone()));
         }
         let Some(TxView { mut tx, position: TxPosition::Mempool { .. }, .. }) = self.sandbox.transaction(txid)? else {
             return Ok(None);
@@ -89,6 +109,20 @@ impl Shown<'_> {
         }
         Ok(Some(tx))
     }
+}
+
+/// So many transactions that pay nobody.
+pub(super) fn crowd(count: u32) -> HashMap<Txid, Transaction> {
+    let transactions = (0..count).map(|number| Transaction {
+        version: bitcoin::transaction::Version::TWO,
+        lock_time: bitcoin::absolute::LockTime::from_consensus(number),
+        input: vec![bitcoin::TxIn {
+            previous_output: bitcoin::OutPoint { txid: Txid::from_byte_array([5; 32]), vout: number },
+            ..bitcoin::TxIn::default()
+        }],
+        output: vec![bitcoin::TxOut { value: Amount::from_sat(1_000), script_pubkey: bitcoin::ScriptBuf::new() }],
+    });
+    transactions.map(|tx| (tx.compute_txid(), tx)).collect()
 }
 
 fn has_work(block: &Block) -> bool {

@@ -2,12 +2,13 @@
 
 use bitcoin::consensus::encode::{deserialize_hex, serialize_hex};
 use bitcoin::hashes::Hash as _;
-use bitcoin::{Amount, Block, BlockHash, Network, Target, Transaction, Txid};
+use bitcoin::{Amount, Block, Network, Transaction, Txid};
 use serde_json::{Value, json};
 use tillgate_sandbox::{BroadcastRefusal, Sandbox, SandboxError, TxPosition};
 
 use super::fault::ElectrumFault;
-use super::index::{Entry, Index, merkle_branch, status};
+use super::index::{Entry, Index, status};
+use crate::bent::{self, merkle_branch};
 
 /// The versions that it can speak.
 pub(super) const VERSIONS: [&str; 3] = ["1.4", "1.4.2", "1.6"];
@@ -68,17 +69,8 @@ impl Shown<'_> {
             Some(ElectrumFault::OtherNetwork(network)) if height == 0 => {
                 block = bitcoin::constants::genesis_block(network);
             }
-            Some(ElectrumFault::NoProofOfWork) if height == self.height() => {
-                while has_work(&block) {
-                    block.header.nonce = block.header.nonce.wrapping_add(1);
-                }
-            }
-            Some(ElectrumFault::BrokenLink) if height == self.height() => {
-                block.header.prev_blockhash = BlockHash::from_byte_array([7; 32]);
-                while !has_work(&block) {
-                    block.header.nonce = block.header.nonce.wrapping_add(1);
-                }
-            }
+            Some(ElectrumFault::NoProofOfWork) if height == self.height() => bent::take_work(&mut block.header),
+            Some(ElectrumFault::BrokenLink) if height == self.height() => bent::break_link(&mut block.header),
             _ => {}
         }
         Ok(block)
@@ -163,10 +155,6 @@ fn number(text: &str) -> Answer {
     serde_json::from_str(text).map_err(|error| Refusal::new(-32_603, error.to_string()))
 }
 
-fn has_work(block: &Block) -> bool {
-    block.header.validate_pow(Target::MAX_ATTAINABLE_REGTEST).is_ok()
-}
-
 fn features(shown: &Shown<'_>) -> Answer {
     let network = match shown.fault {
         Some(ElectrumFault::OtherNetwork(network)) => *network,
@@ -245,7 +233,7 @@ fn merkle(shown: &Shown<'_>, params: &[Value]) -> Answer {
     let place = place.ok_or_else(|| Refusal::new(1, format!("tx {txid} not in block at height {height}")))?;
     let mut branch = merkle_branch(&txids, place);
     if shown.fault == Some(&ElectrumFault::ForgedMerkle) {
-        branch.push(Txid::from_byte_array([9; 32]).to_string());
+        branch.push(Txid::from_byte_array([9; 32]));
     }
     Ok(json!({ "block_height": height, "merkle": branch, "pos": place }))
 }

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::calls::{self, Answer, Refusal, Shown};
 use super::fault::ElectrumFault;
-use super::tls::Tls;
 use super::{Inner, Shared};
 use crate::listener::Stop;
+use crate::tls::Tls;
 
 /// How long it waits for a line before it looks whether there is something to notify of.
 const LOOKS_EVERY: Duration = Duration::from_millis(5);

@@ -145,21 +145,3 @@ pub(super) fn status(history: &[Entry]) -> Option<String> {
     let text: String = history.iter().map(|entry| format!("{}:{}:", entry.txid, entry.height)).collect();
     Some(hex::encode(sha256::Hash::hash(text.as_bytes()).to_byte_array()))
 }
-
-/// The hashes beside the way from a leaf to the root, the deepest first.
-pub(super) fn merkle_branch(txids: &[Txid], place: usize) -> Vec<String> {
-    let mut level: Vec<[u8; 32]> = txids.iter().map(|txid| txid.to_byte_array()).collect();
-    let (mut place, mut branch) = (place, Vec::new());
-    while level.len() > 1 {
-        if level.len() % 2 == 1 {
-            level.extend(level.last().copied());
-        }
-        if let Some(beside) = level.get(place ^ 1) {
-            branch.push(Txid::from_byte_array(*beside).to_string());
-        }
-        level =
-            level.chunks(2).map(|pair| bitcoin::hashes::sha256d::Hash::hash(&pair.concat()).to_byte_array()).collect();
-        place /= 2;
-    }
-    branch
-}

@@ -34,11 +34,13 @@ pub(super) fn answer(
         ("POST", ["txs", "package"]) => return post_package(body, sandbox, now_ms),
         ("GET", ["fee-estimates"]) => sandbox.faults().ok().map(|faults| estimates(faults.fee_estimate_sat_vb())),
         ("GET", ["blocks", "tip", "hash"]) => shown.header(shown.height()).map(|it| text(it.block_hash().to_string())),
-        ("GET", ["blocks", "tip", "height"]) => Some(text(shown.height().to_string())),
+        ("GET", ["blocks", "tip", "height"]) => Some(text(shown.told_height().to_string())),
         ("GET", ["blocks", height]) => blocks(shown, height),
-        ("GET", ["block-height", height]) => {
-            height.parse().ok().and_then(|height| shown.header(height)).map(|it| text(it.block_hash().to_string()))
-        }
+        ("GET", ["block-height", height]) => height
+            .parse()
+            .ok()
+            .and_then(|told| shown.header(shown.meant(told)?))
+            .map(|it| text(it.block_hash().to_string())),
         ("GET", ["block", hash, rest @ ..]) => block(shown, hash, rest),
         ("GET", ["scripthash", hash, rest @ ..]) => script(shown, hash, rest),
         ("GET", ["tx", txid, rest @ ..]) => tx(shown, txid, rest),
@@ -62,7 +64,7 @@ fn block(shown: &Shown<'_>, hash: &str, rest: &[&str]) -> Option<Answer> {
 
 /// Ten blocks down from a height.
 fn blocks(shown: &Shown<'_>, height: &str) -> Option<Answer> {
-    let height: u32 = height.parse().ok()?;
+    let height: u32 = shown.meant(height.parse().ok()?)?;
     shown.header(height)?;
     let down = (height.saturating_sub(BLOCKS.saturating_sub(1))..=height).rev();
     let values: Vec<Value> = down.filter_map(|height| block_value(shown, height)).collect();
@@ -73,7 +75,7 @@ fn block_value(shown: &Shown<'_>, height: u32) -> Option<Value> {
     let header = shown.header(height)?;
     Some(json!({
         "id": header.block_hash(),
-        "height": height,
+        "height": shown.told(height),
         "version": header.version.to_consensus().cast_unsigned(),
         "timestamp": header.time,
         "tx_count": shown.index.blocks.get(height as usize)?.txids.len(),

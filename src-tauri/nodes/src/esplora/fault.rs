@@ -61,6 +61,13 @@ pub enum EsploraFault {
     NoProofOfWork,
     /// The best block follows on a block that is not the one before it.
     BrokenLink,
+    /// Every block above a height is told so many blocks higher than it is.
+    Higher {
+        /// The last block that stands where it is.
+        above: u32,
+        /// How much higher.
+        by: u32,
+    },
     /// Nothing is known of any script or transaction.
     MissingHistory,
 }

@@ -3,10 +3,11 @@
 use bitcoin::block::Header;
 use bitcoin::constants::genesis_block;
 use bitcoin::hashes::Hash as _;
-use bitcoin::{Amount, BlockHash, OutPoint, Target, Transaction, Txid};
+use bitcoin::{Amount, BlockHash, OutPoint, Transaction, Txid};
 
 use super::fault::EsploraFault;
 use super::index::{Index, ScriptHash};
+use crate::bent;
 
 /// What a server shows in one answer.
 pub(super) struct Shown<'a> {
@@ -23,6 +24,29 @@ impl Shown<'_> {
         self.ends_at.map_or(height, |end| height.min(end))
     }
 
+    /// Height of the best block as it is told.
+    pub(super) fn told_height(&self) -> u32 {
+        self.told(self.height())
+    }
+
+    /// The height that is told of a block.
+    pub(super) fn told(&self, height: u32) -> u32 {
+        match self.fault {
+            Some(EsploraFault::Higher { above, by }) if height > *above => height.saturating_add(*by),
+            _ => height,
+        }
+    }
+
+    /// The height of the block that is told to have this one; `None` where none has.
+    pub(super) fn meant(&self, told: u32) -> Option<u32> {
+        match self.fault {
+            Some(EsploraFault::Higher { above, by }) if told > *above => {
+                told.checked_sub(*by).filter(|height| height > above)
+            }
+            _ => Some(told),
+        }
+    }
+
     /// The header at a height.
     pub(super) fn header(&self, height: u32) -> Option<Header> {
         if height > self.height() {
@@ -31,17 +55,8 @@ impl Shown<'_> {
         let mut header = self.index.blocks.get(height as usize)?.header;
         match self.fault {
             Some(EsploraFault::OtherNetwork(network)) if height == 0 => header = genesis_block(network).header,
-            Some(EsploraFault::NoProofOfWork) if height == self.height() => {
-                while has_work(&header) {
-                    header.nonce = header.nonce.wrapping_add(1);
-                }
-            }
-            Some(EsploraFault::BrokenLink) if height == self.height() => {
-                header.prev_blockhash = BlockHash::from_byte_array([7; 32]);
-                while !has_work(&header) {
-                    header.nonce = header.nonce.wrapping_add(1);
-                }
-            }
+            Some(EsploraFault::NoProofOfWork) if height == self.height() => bent::take_work(&mut header),
+            Some(EsploraFault::BrokenLink) if height == self.height() => bent::break_link(&mut header),
             _ => {}
         }
         Some(header)
@@ -98,27 +113,10 @@ impl Shown<'_> {
         let txids = &self.index.blocks.get(height as usize)?.txids;
         // One that is invented has the first place.
         let place = txids.iter().position(|one| one == txid).unwrap_or(0);
-        let (mut level, mut at, mut path) = (txids.clone(), place, Vec::new());
-        while level.len() > 1 {
-            if level.len() % 2 == 1 {
-                level.extend(level.last().copied());
-            }
-            path.extend(level.get(at ^ 1).copied());
-            level = level.chunks(2).map(join).collect();
-            at /= 2;
-        }
+        let mut path = bent::merkle_branch(txids, place);
         if self.fault == Some(&EsploraFault::ForgedProofs) {
             path.push(Txid::from_byte_array([9; 32]));
         }
         Some((height, path, place))
     }
-}
-
-fn join(pair: &[Txid]) -> Txid {
-    let bytes: Vec<u8> = pair.iter().flat_map(|txid| txid.to_byte_array()).collect();
-    Txid::from_raw_hash(bitcoin::hashes::sha256d::Hash::hash(&bytes))
-}
-
-fn has_work(header: &Header) -> bool {
-    header.validate_pow(Target::MAX_ATTAINABLE_REGTEST).is_ok()
 }

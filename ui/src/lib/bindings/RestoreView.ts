@@ -18,7 +18,7 @@ state: RestoreState,
  */
 birthHeight: number, 
 /**
- * How many addresses in a row may be without a coin.
+ * How many addresses in a row may be without a coin, those included that a copy restored before passed over.
  */
 gap: number, 
 /**

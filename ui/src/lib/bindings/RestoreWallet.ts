@@ -16,6 +16,12 @@ words: Words,
  */
 birthday: string | null, 
 /**
- * How many addresses in a row may be without a coin; absent for the setting `restoreSkip`.
+ * How many addresses that were given may be without a coin in a row; absent for the setting `restoreSkip` and 500 more. The
+ * look goes as many further as `restoreSkip` says: a copy that was restored before passed over those.
  */
-gap: number | null, };
+gap: number | null, 
+/**
+ * Another copy of the wallet went on from where this one stands, as after a folder was put back by hand: as many indices as the
+ * setting `restoreSkip` says are passed over, and the chain is looked through.
+ */
+besideAnother: boolean, };

@@ -26,6 +26,10 @@ backendUser: string | null,
  */
 backendPassword: BackendPassword | null, 
 /**
+ * Where a node tells by itself, as the setting has it.
+ */
+backendZmq: string | null, 
+/**
  * Pinned certificates, as the setting has them.
  */
 backendCertificate: string | null, 

@@ -2,22 +2,18 @@
 //! checked before anything in it is believed.
 
 use bitcoin::block::Header;
-use bitcoin::consensus::Params;
 use bitcoin::consensus::encode::deserialize_hex;
-use bitcoin::{Block, BlockHash, CompactTarget, Network};
+use bitcoin::{Block, BlockHash, CompactTarget, Network, Work};
 use serde_json::{Value, json};
 use tillgate_domain::time::Timestamp;
 
-use super::read::{ChainInfo, MempoolInfo};
+use super::read::{ChainInfo, HeaderInfo, MempoolInfo};
 use super::rpc::{Refused, Rpc, call, typed};
-use super::token::BlockId;
-use crate::chain::ChainDown;
+use crate::chain::token::{BlockId, Weighed, counted};
+use crate::chain::{ChainDown, headers, refusals};
 
 /// Core's code for a height above the best block's.
 const OUT_OF_RANGE: i64 = -8;
-
-/// Blocks between two changes of the difficulty.
-const RETARGET_EVERY: u32 = 2_016;
 
 /// A chain that can be looked at.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +22,7 @@ pub(super) struct Synced {
     /// The lowest block that the node still holds.
     pub kept_from: u32,
     /// All the work of its blocks.
-    pub work: [u8; 32],
+    pub work: Work,
     /// The median time of its last eleven blocks, by the node's word.
     pub median_time: Option<Timestamp>,
 }
@@ -65,9 +61,7 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
         return down("the node is loading its mempool".to_owned());
     }
     let median_time = info.mediantime.map(|time| Timestamp::from_ms(i64::from(time).saturating_mul(1_000)));
-    let mut work = [0; 32];
-    hex::decode_to_slice(&info.chainwork, &mut work)
-        .map_err(|_| ChainDown("the work of the chain that the node names makes no sense".to_owned()))?;
+    let work = read_work(&info.chainwork)?;
     let tip = BlockId { height: info.blocks, hash: info.bestblockhash };
     Ok(Synced { tip, kept_from: info.pruneheight.unwrap_or(0), work, median_time })
 }
@@ -79,24 +73,13 @@ pub(super) fn header(rpc: &Rpc, block: BlockId) -> Result<Header, ChainDown> {
     if header.block_hash() == block.hash { Ok(header) } else { Err(forged(block.height, "its header is another's")) }
 }
 
-/// A block's header may name a time that is up to two hours ahead of its own; a day is left besides.
-const BEFORE_SECONDS: i64 = 26 * 3_600;
-
-/// The height of a block whose header's time is well before `at`: found by halving, with some twenty headers.
+/// The height of a block that was surely there before a time.
 pub(super) fn height_before(rpc: &Rpc, at: Timestamp) -> Result<u32, ChainDown> {
-    let until = (at.ms() / 1_000).saturating_sub(BEFORE_SECONDS);
-    let (mut before, mut after) = (0, info(rpc)?.blocks.saturating_add(1));
-    while after.saturating_sub(before) > 1 {
-        let height = before + (after - before) / 2;
+    headers::height_before(at, info(rpc)?.blocks, |height| {
         let hash = hashes(rpc, std::iter::once(height))?.pop().flatten();
         let hash = hash.ok_or_else(|| ChainDown("the node's chain became shorter: try again".to_owned()))?;
-        if i64::from(header(rpc, BlockId { height, hash })?.time) <= until {
-            before = height;
-        } else {
-            after = height;
-        }
-    }
-    Ok(before)
+        Ok(headers::time(&header(rpc, BlockId { height, hash })?))
+    })
 }
 
 /// The hashes that the best chain has at these heights; `None` above its end.
@@ -111,10 +94,29 @@ pub(super) fn hashes(rpc: &Rpc, heights: impl Iterator<Item = u32>) -> Result<Ve
 }
 
 /// Which of these blocks, the lowest first, is the last of the best chain.
-pub(super) fn last_common(rpc: &Rpc, blocks: &[BlockId]) -> Result<Option<BlockId>, ChainDown> {
-    let hashes = hashes(rpc, blocks.iter().map(|block| block.height))?;
+pub(super) fn last_common(rpc: &Rpc, blocks: &[Weighed]) -> Result<Option<Weighed>, ChainDown> {
+    let hashes = hashes(rpc, blocks.iter().map(|block| block.id.height))?;
     let pairs = blocks.iter().zip(hashes).rev();
-    Ok(pairs.filter(|(block, hash)| *hash == Some(block.hash)).map(|(block, _)| *block).next())
+    Ok(pairs.filter(|(block, hash)| *hash == Some(block.id.hash)).map(|(block, _)| *block).next())
+}
+
+/// All the work of the chain up to a block that the node knows.
+pub(super) fn work_up_to(rpc: &Rpc, hash: BlockHash) -> Result<Work, ChainDown> {
+    let header: HeaderInfo = rpc.ask(call("getblockheader", json!([hash, true])))?;
+    read_work(&header.chainwork)
+}
+
+/// The work that was done from one block of a chain to a later one, by the work up to each.
+pub(super) fn work_between(from: Work, to: Work) -> u128 {
+    // A node that says otherwise has done none.
+    if to > from { counted(to - from) } else { 0 }
+}
+
+fn read_work(hex: &str) -> Result<Work, ChainDown> {
+    let mut bytes = [0; 32];
+    let read = hex::decode_to_slice(hex, &mut bytes);
+    read.map_err(|_| ChainDown("the work of the chain that the node names makes no sense".to_owned()))?;
+    Ok(Work::from_be_bytes(bytes))
 }
 
 /// Reads a block and checks that it is the one, that it follows on the one before it, that work was done for it, and that
@@ -139,12 +141,9 @@ pub(super) fn block(rpc: &Rpc, network: Network, expected: &Expected) -> Result<
     if header.prev_blockhash != expected.previous {
         return Err(forged(height, "it does not follow on the block before it"));
     }
-    let target = header.target();
-    if target > Params::new(network).max_attainable_target || header.validate_pow(target).is_err() {
-        return Err(forged(height, "no work was done for it"));
-    }
-    if expected.bits.is_some_and(|before| !may_follow(network, height, before, header.bits)) {
-        return Err(forged(height, "its difficulty is not the one that must be"));
+    headers::check_work(network, header).map_err(|why| forged(height, why))?;
+    if let Some(before) = expected.bits {
+        headers::check_difficulty(network, height, before, header.bits).map_err(|why| forged(height, why))?;
     }
     if !block.check_merkle_root() || !block.check_witness_commitment() {
         return Err(forged(height, "its transactions are not its own"));
@@ -152,42 +151,6 @@ pub(super) fn block(rpc: &Rpc, network: Network, expected: &Expected) -> Result<
     Ok(block)
 }
 
-/// Whether the difficulty may be this after the one of the block before. Networks where a block may be found without much
-/// work after a pause are let off.
-pub(in crate::chain) fn may_follow(network: Network, height: u32, before: CompactTarget, bits: CompactTarget) -> bool {
-    let params = Params::new(network);
-    if params.allow_min_difficulty_blocks && !params.no_pow_retargeting {
-        return true;
-    }
-    if params.no_pow_retargeting || !height.is_multiple_of(RETARGET_EVERY) {
-        return before == bits;
-    }
-    let (before, now) = (bitcoin::Target::from_compact(before), bitcoin::Target::from_compact(bits));
-    now <= before.max_transition_threshold(&params) && now >= before.min_transition_threshold()
-}
-
 fn forged(height: u32, why: &str) -> ChainDown {
-    ChainDown(format!("the node tells a block {height} that is none: {why}; do not trust this node"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_difficulty_changes_by_four_at_most_and_every_two_weeks_alone() {
-        let bits = |hex: u32| CompactTarget::from_consensus(hex);
-        let (before, twice, eightfold) = (bits(0x1b04_04cb), bits(0x1b08_0996), bits(0x1b20_2658));
-        for (network, height, next, may) in [
-            (Network::Bitcoin, 2_017, before, true),
-            (Network::Bitcoin, 2_017, twice, false),
-            (Network::Bitcoin, 2_016, twice, true),
-            (Network::Bitcoin, 2_016, eightfold, false),
-            (Network::Testnet4, 2_017, eightfold, true),
-            (Network::Regtest, 2_016, twice, false),
-            (Network::Signet, 2_017, twice, false),
-        ] {
-            assert_eq!(may_follow(network, height, before, next), may, "{network} {height}");
-        }
-    }
+    refusals::forged("node", height, why)
 }

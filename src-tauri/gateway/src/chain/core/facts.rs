@@ -7,10 +7,11 @@ use serde_json::json;
 use tillgate_domain::time::Timestamp;
 
 use super::blocks::Synced;
-use super::mempool::{self, Pool};
+use super::mempool;
+use super::pool::Pool;
 use super::read::{self, Entry, Spending};
 use super::rpc::{Refused, Rpc, call, typed};
-use super::state::{Facts, Seen, State, Tracked, parents_first};
+use super::state::{Facts, Moment, Seen, State, Tracked, parents_first};
 use crate::chain::{ChainDown, Fact, TxFacts, TxPosition};
 
 /// Small questions in one request.
@@ -41,11 +42,13 @@ pub(super) fn changed(
     pool: &mut Pool,
     synced: &Synced,
 ) -> Result<Vec<TxFacts>, ChainDown> {
-    let moment = (pool.number, synced.tip);
-    if state.looked_at == Some(moment) && state.tracked.values().all(|tracked| tracked.told.is_some()) {
+    let moment = Moment { number: pool.number, tip: synced.tip, is_listed: pool.is_fresh };
+    if state.looked_at.is_some_and(|before| before.shows_what(&moment))
+        && state.tracked.values().all(|tracked| tracked.told.is_some())
+    {
         return Ok(Vec::new());
     }
-    let is_new_tip = state.looked_at.is_none_or(|(_, tip)| tip != synced.tip);
+    let is_new_tip = state.looked_at.is_none_or(|before| before.tip != synced.tip);
     read_entries(rpc, state, pool, is_new_tip)?;
     let outputs = outputs_of_absent(rpc, state, pool)?;
     let rivals = rivals(state);

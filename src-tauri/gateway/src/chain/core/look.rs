@@ -1,6 +1,6 @@
 //! One answer of a look: the blocks since the last, and behind the best one the mempool.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bitcoin::{Network, OutPoint, Transaction, Txid};
 use serde_json::json;
@@ -9,9 +9,11 @@ use tillgate_domain::time::Timestamp;
 use super::blocks::{self, Expected, Synced};
 use super::facts;
 use super::mempool::{self, tip_changed};
+use super::notices::Notices;
 use super::rpc::{Rpc, call};
-use super::state::{Facts, State, answer_number};
-use super::token::{BlockId, Token, thin};
+use super::state::{Facts, State};
+use crate::chain::refusals::behind;
+use crate::chain::token::{BlockId, Token, Weighed, answer_number, counted};
 use crate::chain::{ChainDown, Covered, LookRequest, Tip, TxFacts, TxPosition, View, WatchList};
 
 /// Blocks in one answer at most.
@@ -33,6 +35,7 @@ pub(super) fn look(
     network: Network,
     state: &mut State,
     request: &LookRequest<'_>,
+    notices: Option<&Notices>,
 ) -> Result<View, ChainDown> {
     let synced = blocks::synced(rpc)?;
     let from_start = if goes_on(rpc, state, request.token, &synced)? {
@@ -45,15 +48,21 @@ pub(super) fn look(
     let mut txs = read_blocks(rpc, network, state, request.watch, &synced)?;
     let last = state.last_block().ok_or_else(tip_changed)?;
     let mut more = last.height < synced.tip.height;
+    let mut covered = Covered::Everything;
     if !more {
         if last != synced.tip {
             return Err(tip_changed());
         }
-        let mut pool = mempool::read(rpc, state, request.watch, &synced)?;
+        let mut pool = mempool::read(rpc, state, request.watch, &synced, notices)?;
         more = pool.more;
+        if !pool.is_fresh {
+            // What was told may be a moment late, or not all: it decides nothing because its time has come.
+            covered = Covered::Scripts(HashSet::new());
+        }
         if !more {
             txs.extend(facts::changed(rpc, state, &mut pool, &synced)?);
         }
+        state.pool = pool.kept();
         if !txs.is_empty() && rpc.ask::<bitcoin::BlockHash>(call("getbestblockhash", json!([])))? != synced.tip.hash {
             return Err(tip_changed());
         }
@@ -70,7 +79,7 @@ pub(super) fn look(
         median_time: synced.median_time,
         txs,
         unknown,
-        covered: Covered::Everything,
+        covered,
         cold_taken: 0,
         states: Vec::new(),
     })
@@ -78,53 +87,91 @@ pub(super) fn look(
 
 /// Whether what is remembered is what the last answer left, and the node's chain still holds it.
 fn goes_on(rpc: &Rpc, state: &State, token: Option<&[u8]>, synced: &Synced) -> Result<bool, ChainDown> {
-    let (Some(known), Some(last)) = (&state.token, state.last_block()) else { return Ok(false) };
+    let Some((known, last)) = state.token.as_ref().and_then(|known| Some((known, known.last()?))) else {
+        return Ok(false);
+    };
     if token != Some(&known.write()) {
         return Ok(false);
     }
-    Ok(last == synced.tip || blocks::last_common(rpc, &[last])?.is_some())
+    Ok(last.id == synced.tip || blocks::last_common(rpc, &[last])?.is_some())
 }
 
 /// Begins anew where the token and the node's chain have a block in common; else where the wallet began, which is
 /// answered.
 fn resume(rpc: &Rpc, state: &mut State, request: &LookRequest<'_>, synced: &Synced) -> Result<bool, ChainDown> {
     let known = request.token.and_then(Token::read);
-    let fork = known.as_ref().map(|known| blocks::last_common(rpc, &known.blocks)).transpose()?.flatten();
-    if let Some(known) = &known
-        && synced.work < known.work
-    {
-        let watched = known.blocks.last().map_or(0, |block| block.height);
-        return Err(ChainDown(format!(
-            "the node's best block is {}, with less work behind it than block {watched} had that was looked at before: it is behind, or lost blocks, and must catch up first (for another chain on purpose, name another --data-dir)",
-            synced.tip.height
-        )));
+    let fork = known.as_ref().map(|known| blocks::last_common(rpc, known.blocks())).transpose()?.flatten();
+    if let Some(known) = &known {
+        owes_no_work(rpc, known, fork, synced)?;
     }
     let tip = synced.tip.height;
-    let first = known.as_ref().and_then(|known| known.blocks.first()).map_or(0, |block| block.height);
-    let start = match (fork, request.birth_height) {
-        (Some(fork), _) => fork.height.saturating_sub(READ_AGAIN).max(first).min(fork.height),
+    let first = known.as_ref().and_then(Token::first).map_or(0, |block| block.height);
+    let start = match (&known, fork, request.birth_height) {
+        (Some(known), Some(fork), birth) => {
+            let again = fork.id.height.saturating_sub(READ_AGAIN).max(first).min(fork.id.height);
+            // Of what another backend asked about single scripts, nobody knows what else there is. A node that has not all of
+            // those blocks any more goes by what a server said of all scripts.
+            let said = known.whole_up_to.min(synced.kept_from.saturating_sub(1));
+            again.min(known.read_up_to.max(said).max(birth.unwrap_or(u32::MAX)))
+        }
         // No deeper than the node still goes, as long as that is deep enough.
-        (None, Some(birth)) => {
+        (_, _, Some(birth)) => {
             let kept = synced.kept_from.saturating_sub(1).min(birth);
             birth.saturating_sub(BEFORE_BIRTH).max(kept).min(tip)
         }
-        (None, None) => tip,
+        (_, _, None) => tip,
     };
     let hash = blocks::hashes(rpc, std::iter::once(start))?.pop().flatten().ok_or_else(tip_changed)?;
     let start = BlockId { height: start, hash };
-    let mut kept = known.filter(|_| fork.is_some()).map_or_else(Vec::new, |known| known.blocks);
-    kept.retain(|block| block.height < start.height);
-    kept.push(start);
+    let mut token = match (known, fork) {
+        (Some(mut known), Some(fork)) => {
+            let ends = (blocks::work_up_to(rpc, start.hash)?, blocks::work_up_to(rpc, fork.id.hash)?);
+            known.cut(fork.id.height);
+            known.begin_at(start, fork, blocks::work_between(ends.0, ends.1));
+            known.answer = answer_number();
+            known
+        }
+        // A fork a little below the start is none of another chain.
+        (_, _) => fresh_token(rpc, start)?,
+    };
+    (token.whole_up_to, token.read_up_to, token.round_from) = (start.height, start.height, 0);
     let above = if fork.is_some() { start.height } else { u32::MAX };
     let strangers = if request.token.is_some() { std::mem::take(&mut state.strangers) } else { Default::default() };
-    *state = State {
-        token: Some(Token { answer: answer_number(), work: [0; 32], blocks: kept }),
-        bits: Some(blocks::header(rpc, start)?.bits),
-        strangers,
-        ..State::default()
-    };
+    let bits = Some(blocks::header(rpc, start)?.bits);
+    *state = State { token: Some(token), bits, strangers, ..State::default() };
     request.watch.unsettled(above).into_iter().for_each(|tx| state.track(tx));
     Ok(fork.is_none())
+}
+
+/// The token of a chain of which nothing is known, that is read from a block on.
+fn fresh_token(rpc: &Rpc, start: BlockId) -> Result<Token, ChainDown> {
+    let lower = start.height.saturating_sub(BEFORE_BIRTH);
+    let hash = blocks::hashes(rpc, std::iter::once(lower))?.pop().flatten().ok_or_else(tip_changed)?;
+    let mut token = Token::begin(BlockId { height: lower, hash });
+    if lower < start.height {
+        let ends = (blocks::work_up_to(rpc, hash)?, blocks::work_up_to(rpc, start.hash)?);
+        token.push(start, blocks::work_between(ends.0, ends.1));
+    }
+    Ok(token)
+}
+
+/// Refuses a chain that has less work above the fork than the one had that was looked at before.
+fn owes_no_work(rpc: &Rpc, known: &Token, fork: Option<Weighed>, synced: &Synced) -> Result<(), ChainDown> {
+    let from = match (fork, known.first()) {
+        (Some(fork), _) => Some((fork.id.hash, fork.work)),
+        // Another chain is weighed from the same height on.
+        (None, Some(first)) => {
+            let same_height = blocks::hashes(rpc, std::iter::once(first.height))?.pop().flatten();
+            same_height.map(|hash| (hash, 0))
+        }
+        (None, None) => None,
+    };
+    let work = match from {
+        Some((hash, work)) if hash == synced.tip.hash => work,
+        Some((hash, work)) => work.saturating_add(blocks::work_between(blocks::work_up_to(rpc, hash)?, synced.work)),
+        None => 0,
+    };
+    if work < known.most || from.is_none() { Err(behind("node", synced.tip.height, known)) } else { Ok(()) }
 }
 
 /// Reads blocks up to the best one, as far as they go into one answer, and answers what of them is ours.
@@ -154,8 +201,8 @@ fn read_blocks(
         }
         last = id;
         if let Some(token) = &mut state.token {
-            token.blocks.push(id);
-            thin(&mut token.blocks);
+            token.push(id, counted(block.header.work()));
+            (token.whole_up_to, token.read_up_to) = (id.height, id.height);
         }
         if txs.len() >= TXS_MAX {
             break;
@@ -227,9 +274,8 @@ fn unknown(state: &mut State, watch: &dyn WatchList, txs: &[TxFacts], more: bool
 /// The token of this answer; that of the last one where nothing is told.
 fn next_token(state: &mut State, synced: &Synced, is_new: bool) -> Result<Vec<u8>, ChainDown> {
     let token = state.token.as_mut().ok_or_else(tip_changed)?;
-    let is_at_tip = token.blocks.last() == Some(&synced.tip);
-    if is_at_tip && token.work != synced.work {
-        token.work = synced.work;
+    if token.last().map(|last| last.id) == Some(synced.tip) {
+        token.end();
     }
     if is_new {
         token.answer = answer_number();

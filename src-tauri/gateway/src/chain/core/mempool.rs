@@ -1,12 +1,17 @@
 //! The mempool as a node tells it: which transactions are in it, and those that were not read yet.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::Duration;
 
 use bitcoin::consensus::encode::deserialize_hex;
-use bitcoin::{Transaction, Txid};
+use bitcoin::{BlockHash, Transaction, Txid};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::blocks::Synced;
+use super::heard::{Change, Listed};
+use super::notices::Notices;
+use super::pool::{Listing, Pool};
 use super::read::RawMempool;
 use super::rpc::{Refused, Rpc, call, typed};
 use super::state::{State, parents_first};
@@ -21,17 +26,50 @@ const BATCH: usize = 50;
 /// Core's code for what it does not have.
 const NOT_FOUND: i64 = -5;
 
-/// The mempool at one moment.
-pub(super) struct Pool {
-    pub txids: HashSet<Txid>,
-    /// Core's number of that moment.
-    pub number: u64,
-    /// Not all of it was read yet.
-    pub more: bool,
+/// Because something of the node's notices is missing, the whole list is asked for no sooner than this after the last one:
+/// whoever sends nonsense has no list of a full mempool made and read twenty times a second.
+const LISTED_AGAIN_AFTER: Duration = Duration::from_millis(200);
+
+/// So many transactions told of, of which the node has none, are no chance: others tell of them.
+const UNFOUND_MAX: usize = 20;
+
+/// Reads what is new, as of a moment at which the best block is that of `synced`: from the whole list, or by what the
+/// node told since the last one.
+pub(super) fn read(
+    rpc: &Rpc,
+    state: &mut State,
+    watch: &dyn WatchList,
+    synced: &Synced,
+    notices: Option<&Notices>,
+) -> Result<Pool, ChainDown> {
+    let Some(notices) = notices else { return list(rpc, state, watch, synced) };
+    let before = state.pool.take().and_then(|pool| Some((pool.listing?, pool)));
+    let before = match before {
+        Some((listing, pool)) if listing.tip == synced.tip.hash && listing.at.elapsed() < notices.listed_every() => {
+            let changes = notices.since(&listing.mark, pool.number);
+            if changes.is_some() || listing.at.elapsed() < LISTED_AGAIN_AFTER {
+                return follow(rpc, state, watch, pool, &changes.unwrap_or_default(), notices);
+            }
+            Some((listing, pool))
+        }
+        before => before,
+    };
+    let (at, mark) = (Instant::now(), notices.mark());
+    let pool = list(rpc, state, watch, synced)?;
+    notices.compare(&Listed {
+        mark,
+        number: pool.number,
+        before: before.as_ref().map(|(listing, before)| (listing.mark, before.number)),
+        is_same_tip: before.as_ref().is_some_and(|(listing, _)| listing.tip == synced.tip.hash),
+    });
+    if before.is_some_and(|(listing, before)| listing.tip == synced.tip.hash && before.differs_from(&pool)) {
+        notices.distrust();
+    }
+    Ok(Pool { listing: Some(Listing { at, tip: synced.tip.hash, mark }), ..pool })
 }
 
-/// Reads what is new, as of a moment at which the best block is that of `synced`.
-pub(super) fn read(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) -> Result<Pool, ChainDown> {
+/// Asks for the whole list.
+fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) -> Result<Pool, ChainDown> {
     let calls = [call("getrawmempool", json!([false, true])), call("getbestblockhash", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter().zip(calls.iter().map(|call| call.method));
     let mut next = || {
@@ -39,7 +77,7 @@ pub(super) fn read(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: 
         reply.map_err(|refused| refused.down(method))
     };
     let raw: RawMempool = typed("getrawmempool", next()?)?;
-    let best: bitcoin::BlockHash = typed("getbestblockhash", next()?)?;
+    let best: BlockHash = typed("getbestblockhash", next()?)?;
     if best != synced.tip.hash {
         return Err(tip_changed());
     }
@@ -51,18 +89,88 @@ pub(super) fn read(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: 
             // It left in between.
             txids.remove(txid);
         }
-        for tx in parents_first(found, |tx| tx) {
-            if watch.concerns(&tx) {
-                state.track(tx);
-            } else {
-                state.fresh_strangers.insert(tx.compute_txid());
-            }
-        }
+        know(state, watch, found);
     }
     if state.strangers.len() > txids.len() {
         state.strangers.retain(|txid| txids.contains(txid));
     }
-    Ok(Pool { txids, number: raw.mempool_sequence, more: new.len() > READ_MAX })
+    let more = new.len() > READ_MAX;
+    Ok(Pool { txids, number: raw.mempool_sequence, more, is_fresh: true, listing: None })
+}
+
+/// Brings a list up to date by what the node told. Nothing of it is believed: what is said to have entered is asked for, and
+/// so is whether one of ours left that is said to have.
+fn follow(
+    rpc: &Rpc,
+    state: &mut State,
+    watch: &dyn WatchList,
+    mut pool: Pool,
+    changes: &[Change],
+    notices: &Notices,
+) -> Result<Pool, ChainDown> {
+    pool.is_fresh = false;
+    let mut entered = BTreeSet::new();
+    for change in changes {
+        pool.number = pool.number.saturating_add(1);
+        match change {
+            Change::Entered(txid) => {
+                entered.insert(*txid);
+            }
+            Change::Left(txid) => {
+                entered.remove(txid);
+                match state.tracked.get_mut(txid) {
+                    Some(tracked) => tracked.entry = None,
+                    None => {
+                        pool.txids.remove(txid);
+                    }
+                }
+            }
+        }
+    }
+    entered.retain(|txid| !pool.txids.contains(txid));
+    let there = in_mempool(rpc, &entered)?;
+    if there.is_empty() && entered.len() >= UNFOUND_MAX {
+        notices.distrust();
+    }
+    pool.txids.extend(there.iter());
+    let new: Vec<Txid> = there.into_iter().filter(|txid| !state.knows(txid)).collect();
+    for batch in new.chunks(BATCH) {
+        let found = transactions(rpc, batch)?;
+        for txid in batch.iter().filter(|txid| !found.contains_key(*txid)) {
+            pool.txids.remove(txid);
+        }
+        know(state, watch, found);
+    }
+    Ok(pool)
+}
+
+/// Notes of transactions that were read whether they are ours.
+fn know(state: &mut State, watch: &dyn WatchList, found: BTreeMap<Txid, Transaction>) {
+    for tx in parents_first(found, |tx| tx) {
+        if watch.concerns(&tx) {
+            state.track(tx);
+        } else {
+            state.fresh_strangers.insert(tx.compute_txid());
+        }
+    }
+}
+
+/// Which of these the mempool holds now. A node with an index of all transactions tells of those of blocks, too, where it is
+/// asked for a transaction.
+fn in_mempool(rpc: &Rpc, txids: &BTreeSet<Txid>) -> Result<Vec<Txid>, ChainDown> {
+    let txids: Vec<Txid> = txids.iter().copied().collect();
+    let mut there = Vec::new();
+    for batch in txids.chunks(BATCH) {
+        let calls: Vec<_> = batch.iter().map(|txid| call("getmempoolentry", json!([txid]))).collect();
+        for (reply, txid) in rpc.batch(&calls)?.into_iter().zip(batch) {
+            match reply {
+                Ok(_) => there.push(*txid),
+                Err(Refused { code: NOT_FOUND, .. }) => {}
+                Err(refused) => return Err(refused.down("getmempoolentry")),
+            }
+        }
+    }
+    Ok(there)
 }
 
 /// Those of these transactions that the mempool holds.

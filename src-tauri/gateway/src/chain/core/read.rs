@@ -21,6 +21,12 @@ pub(super) struct ChainInfo {
     pub pruneheight: Option<u32>,
 }
 
+/// `getblockheader`, verbose.
+#[derive(Debug, Deserialize)]
+pub(super) struct HeaderInfo {
+    pub chainwork: String,
+}
+
 /// `getnetworkinfo`.
 #[derive(Debug, Deserialize)]
 pub(super) struct NetworkInfo {

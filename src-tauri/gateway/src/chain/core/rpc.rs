@@ -17,8 +17,8 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
-use super::CoreOptions;
 use super::sign_in::SignIn;
+use super::{BadNode, CoreOptions};
 use crate::chain::ChainDown;
 use crate::machine::outgoing::{self, Outgoing};
 
@@ -104,7 +104,7 @@ pub(super) fn typed<T: DeserializeOwned>(method: &str, result: Value) -> Result<
 }
 
 impl Rpc {
-    pub(super) fn new(options: &CoreOptions, runtime: Handle) -> Result<Self, BadUrl> {
+    pub(super) fn new(options: &CoreOptions, runtime: Handle) -> Result<Self, BadNode> {
         let CoreOptions { url, sign_in, answered_within, proxy, .. } = options.clone();
         let bad = || BadUrl(url.clone());
         let parsed = url::Url::parse(&url).map_err(|_| bad())?;
@@ -113,7 +113,7 @@ impl Rpc {
             parsed.host_str().filter(|_| plain && matches!(parsed.scheme(), "http" | "https")).ok_or_else(bad)?;
         let host = parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let uri: Uri = parsed.as_str().parse().map_err(|_| bad())?;
-        let tls = outgoing::tls().map_err(|_| bad())?;
+        let tls = outgoing::tls().map_err(|error| BadNode::Certificates(error.to_string()))?;
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_FOR)

@@ -1,7 +1,8 @@
 //! How to sign in at a node.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +11,7 @@ use zeroize::Zeroizing;
 use crate::chain::ChainDown;
 
 /// Bytes of a cookie file at most: Core writes fewer than a hundred.
-const COOKIE_MAX: usize = 4_096;
+const COOKIE_MAX: u64 = 4_096;
 
 /// How to sign in.
 #[derive(Clone)]
@@ -26,16 +27,15 @@ impl SignIn {
     pub(super) fn authorization(&self) -> Result<Zeroizing<String>, ChainDown> {
         let credentials = match self {
             Self::CookieFile(file) => {
-                let read = std::fs::read(file).map_err(|error| {
+                let read = read_cookie(file).map_err(|error| {
                     ChainDown(format!(
                         "its cookie file {} cannot be read ({error}): start the node, or set backendCookieFile or backendUser",
                         file.display()
                     ))
                 })?;
-                let text = (read.len() <= COOKIE_MAX).then(|| String::from_utf8(read).ok()).flatten();
-                let cookie =
-                    text.filter(|text| text.contains(':') && !text.chars().any(|c| c.is_control() && c != '\n'));
-                let cookie = cookie.ok_or_else(|| {
+                let is_one = |text: &&str| text.contains(':') && !text.chars().any(|c| c.is_control() && c != '\n');
+                let text = read.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+                let cookie = text.filter(is_one).ok_or_else(|| {
                     ChainDown(format!(
                         "{} is no cookie file of Bitcoin Core: set backendCookieFile right",
                         file.display()
@@ -57,11 +57,52 @@ impl SignIn {
     }
 }
 
+/// The content of a file; `None` where it is none that a node wrote: too long, a folder, a device.
+fn read_cookie(file: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+    // Asked before it is opened: opening a pipe waits until somebody writes into it.
+    if !std::fs::metadata(file)?.is_file() {
+        return Ok(None);
+    }
+    let mut bytes = Zeroizing::new(Vec::new());
+    std::fs::File::open(file)?.take(COOKIE_MAX.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= COOKIE_MAX).then_some(bytes))
+}
+
 impl fmt::Debug for SignIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CookieFile(file) => f.debug_tuple("CookieFile").field(file).finish(),
             Self::Password { .. } => f.write_str("Password([REDACTED])"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signs_in_by(file: &Path) -> Result<String, String> {
+        let authorization = SignIn::CookieFile(file.to_owned()).authorization();
+        authorization.map(|header| header.to_string()).map_err(|down| down.to_string())
+    }
+
+    #[test]
+    fn a_cookie_is_taken_and_what_is_none_is_named_and_never_read_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(".cookie");
+        assert!(signs_in_by(&file).unwrap_err().contains("start the node"));
+        for (content, is_one) in
+            [("__cookie__:00ff", true), ("__cookie__:00ff\n", true), ("nothing", false), ("a:\u{7}", false)]
+        {
+            std::fs::write(&file, content).unwrap();
+            let signed_in = signs_in_by(&file);
+            assert_eq!(signed_in.is_ok(), is_one, "{content}: {signed_in:?}");
+        }
+        std::fs::write(&file, "a:".to_owned() + &"b".repeat(1 << 20)).unwrap();
+        assert!(signs_in_by(&file).unwrap_err().contains("no cookie file"));
+        for never_ends in ["/dev/zero", folder.path().to_str().unwrap()] {
+            let refused = signs_in_by(Path::new(never_ends)).unwrap_err();
+            assert!(refused.contains("backendCookieFile"), "{refused}");
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What is remembered from one answer to the next.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::hash::{BuildHasher as _, RandomState};
 
 use bitcoin::{CompactTarget, FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 
-use super::token::{BlockId, Token};
+use super::pool::Pool;
+use crate::chain::token::{BlockId, Token};
 use crate::chain::{Fact, TxFacts, TxPosition};
 
 /// What is remembered. It belongs to the answer whose token it holds.
@@ -29,8 +29,27 @@ pub(super) struct State {
     pub told: HashSet<Txid>,
     /// The best block that was last looked at, with its header's time.
     pub tip_time: Option<(BlockId, Timestamp)>,
-    /// The mempool's number when it was last looked at, and the best block.
-    pub looked_at: Option<(u64, BlockId)>,
+    /// What was last looked at.
+    pub looked_at: Option<Moment>,
+    /// The mempool as it was last looked at, where the node's notices may tell what became of it since.
+    pub pool: Option<Pool>,
+}
+
+/// A moment of the node that was looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    /// The mempool's number.
+    pub number: u64,
+    pub tip: BlockId,
+    /// By a list of the node's. Otherwise the number was told, and another moment may have it.
+    pub is_listed: bool,
+}
+
+impl Moment {
+    /// Whether nothing is to be seen in `now` that was not seen in this one. A list is believed before what was told.
+    pub(super) fn shows_what(&self, now: &Self) -> bool {
+        (self.number, self.tip) == (now.number, now.tip) && (self.is_listed || !now.is_listed)
+    }
 }
 
 /// A transaction of ours that no block holds.
@@ -77,7 +96,7 @@ impl State {
 
     /// The block up to which was looked.
     pub(super) fn last_block(&self) -> Option<BlockId> {
-        self.token.as_ref().and_then(|token| token.blocks.last()).copied()
+        self.token.as_ref().and_then(Token::last).map(|last| last.id)
     }
 
     /// Follows a transaction from now on.
@@ -153,10 +172,4 @@ pub(in crate::chain) fn parents_first<T>(mut items: BTreeMap<Txid, T>, tx: impl 
         }
     }
     ordered
-}
-
-/// A number that no other answer has, of this program or of one before.
-pub(in crate::chain) fn answer_number() -> u128 {
-    let [high, low] = [(); 2].map(|()| u128::from(RandomState::new().hash_one(0)));
-    high << 64 | low
 }

@@ -20,8 +20,8 @@ use tokio_rustls::TlsConnector;
 use super::BadServer;
 use super::call::{Answer, Call, Refused, call, shown, subscribe_tip, typed};
 use super::certificate::{Fingerprint, Seen, tls};
-use super::session::{Bytes, Session};
-use crate::chain::{ChainDown, Identity};
+use super::session::{Session, Stream};
+use crate::chain::{ChainDown, Identity, refusals};
 use crate::machine::outgoing::{Proxy, connect};
 
 /// The time to reach a server, its certificate included.
@@ -39,10 +39,6 @@ const WINDOW: usize = 100;
 /// The first pause after two failures in a row, and the longest; each is twice the one before.
 const PAUSE: Duration = Duration::from_secs(2);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
-
-/// Ports that are usual where a URL names none.
-const TCP_PORT: u16 = 50_001;
-const TLS_PORT: u16 = 50_002;
 
 /// Where a server is, and how it is asked.
 pub(crate) struct ElectrumOptions {
@@ -73,6 +69,7 @@ pub(super) struct Client {
     /// `None` where the connection is plain.
     tls: Option<TlsConnector>,
     seen: Seen,
+    to_pin: Mutex<Option<Fingerprint>>,
     link: Mutex<Link>,
 }
 
@@ -139,10 +136,10 @@ impl Client {
         };
         let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
         let host = url.host_str().filter(|host| is_plain && !host.is_empty()).ok_or_else(bad)?.to_owned();
-        let port = url.port().unwrap_or(if is_secure { TLS_PORT } else { TCP_PORT });
+        let port = url.port().ok_or_else(bad)?;
         let seen = Seen::default();
         let tls = if is_secure { Some(TlsConnector::from(Arc::new(tls(&options.pinned, &seen)?))) } else { None };
-        Ok(Self { options, runtime, host, port, tls, seen, link: Mutex::default() })
+        Ok(Self { options, runtime, host, port, tls, seen, to_pin: Mutex::default(), link: Mutex::default() })
     }
 
     /// The server, for people.
@@ -221,7 +218,7 @@ impl Client {
         Ok(connection)
     }
 
-    async fn reach(&self) -> Result<Box<dyn Bytes>, ChainDown> {
+    async fn reach(&self) -> Result<Box<dyn Stream>, ChainDown> {
         let stream = connect(&self.host, self.port, self.options.proxy.as_ref()).await;
         let stream = stream.map_err(|error| {
             ChainDown(format!(
@@ -238,10 +235,16 @@ impl Client {
         }
     }
 
+    /// The certificate that was refused last, in the form in which one is pinned; `None` where one is pinned.
+    pub(super) fn certificate_to_pin(&self) -> Option<String> {
+        self.to_pin.lock().filter(|_| self.options.pinned.is_empty()).map(|found| found.to_string())
+    }
+
     /// Why there is no secure connection, and the remedy where there may be one.
     fn insecure(&self, error: &std::io::Error) -> ChainDown {
-        let name = self.name();
-        ChainDown(match self.seen.take() {
+        let (name, found) = (self.name(), self.seen.take());
+        *self.to_pin.lock() = found;
+        ChainDown(match found {
             Some(found) if !self.options.pinned.is_empty() => format!(
                 "the server at {name} shows a certificate that is not the pinned one, nor of a public authority; somebody may be listening in. If you know that the server's certificate was renewed, pin the new one: tillgate settings set backendCertificate {found}"
             ),
@@ -301,14 +304,6 @@ impl Client {
     }
 
     fn other_network(&self, genesis: BlockHash) -> ChainDown {
-        use bitcoin::Network::{Bitcoin, Regtest, Signet, Testnet, Testnet4};
-        let all = [Bitcoin, Testnet4, Signet, Regtest, Testnet];
-        let found = all.into_iter().find(|network| genesis_block(network).block_hash() == genesis);
-        let found = found.map_or_else(|| format!("a network that begins with block {genesis}"), |it| it.to_string());
-        ChainDown(format!(
-            "the server at {} is on {found}, and the setting network says {}: set backendUrl to a server of that network",
-            self.name(),
-            self.options.network
-        ))
+        refusals::other_network(&format!("server at {}", self.name()), "server", genesis, self.options.network)
     }
 }

@@ -7,7 +7,6 @@ use bitcoin::{FeeRate, OutPoint, ScriptBuf, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 
 use super::call::ScriptHash;
-use super::headers;
 use super::history::Entry;
 use super::scripts::Look;
 use super::state::State;
@@ -164,7 +163,7 @@ fn tell_mined(look: &mut Look<'_>, mined: &[(Txid, u32)]) -> Result<Vec<TxFacts>
     let mut told = Vec::new();
     for (txid, height) in mined {
         let header = look.state.facts.headers.at(*height);
-        let time = header.map(headers::time);
+        let time = header.map(crate::chain::headers::time);
         let (Some(tracked), Some(time)) = (look.state.tracked.remove(txid), time) else { continue };
         told.push(Facts::undisputed(TxPosition::Block { height: *height, time }).of(tracked.tx));
     }

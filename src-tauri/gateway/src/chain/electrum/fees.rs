@@ -19,8 +19,8 @@ struct MempoolInfo {
     minrelaytxfee: Number,
 }
 
-/// The estimate for a confirmation within so many blocks, and not below what the server's node takes; `None` where there is
-/// no estimate.
+/// The estimate for a confirmation within so many blocks, and not below what the server's node takes; that where there is no
+/// estimate, as on a young chain. `None` where the server tells of neither.
 pub(super) fn fee_rate(asker: &Asker<'_>, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
     let estimate = call("blockchain.estimatefee", json!([blocks.clamp(1, BLOCKS_MAX)]));
     let is_new = asker.connection.version.is_at_least(&[1, 6]);
@@ -28,10 +28,11 @@ pub(super) fn fee_rate(asker: &Asker<'_>, blocks: u16) -> Result<Option<FeeRate>
     let calls = [estimate, floor];
     let methods = [calls[0].method, calls[1].method];
     let mut answers = asker.tries(&calls)?.into_iter();
-    // A server that does not tell either has no estimate.
-    let (Some(Ok(estimate)), Some(Ok(floor))) = (answers.next(), answers.next()) else { return Ok(None) };
     let [method, _] = methods;
-    let estimate: Number = typed(method, &estimate)?;
+    // A server that cannot estimate refuses, or answers -1.
+    let estimate: Option<Number> =
+        answers.next().and_then(Result::ok).map(|answer| typed(method, &answer)).transpose()?;
+    let Some(Ok(floor)) = answers.next() else { return Ok(None) };
     let [_, method] = methods;
     let floors = if is_new {
         let info: MempoolInfo = typed(method, &floor)?;
@@ -41,10 +42,9 @@ pub(super) fn fee_rate(asker: &Asker<'_>, blocks: u16) -> Result<Option<FeeRate>
     };
     let makes_none = || ChainDown(format!("the fee rates that the server names in {method} make no sense"));
     let floors: Vec<u64> = floors.iter().map(sats).collect::<Option<_>>().ok_or_else(makes_none)?;
-    // A server that cannot estimate answers -1.
-    let Some(estimate) = sats(&estimate).filter(|estimate| *estimate > 0) else { return Ok(None) };
-    let sat_kvb = floors.into_iter().fold(estimate, u64::max);
-    Ok(Some(of_sat_kvb(sat_kvb)))
+    let sat_kvb = floors.into_iter().chain(estimate.as_ref().and_then(sats)).max();
+    // Nothing is relayed for nothing: a server that says so knows no rate.
+    Ok(sat_kvb.filter(|rate| *rate > 0).map(of_sat_kvb))
 }
 
 /// From satoshis for 1,000 vB, which are 4,000 weight units; rounded up, so that what pays it is not below.

@@ -4,22 +4,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::block::Header;
-use bitcoin::consensus::Params;
 use bitcoin::consensus::encode::{deserialize, deserialize_hex};
-use bitcoin::{BlockHash, CompactTarget, Network, Target};
+use bitcoin::{BlockHash, Network};
 use serde::Deserialize;
 use serde_json::json;
 use tillgate_domain::time::Timestamp;
 
 use super::asker::Asker;
-use super::call::{call, shown};
+use super::call::call;
 use super::session::ToldTip;
-use super::token::{Token, Weighed};
 use crate::chain::ChainDown;
-use crate::chain::core::blocks::may_follow;
 use crate::chain::core::mempool::tip_changed;
-use crate::chain::core::state::answer_number;
-use crate::chain::core::token::BlockId;
+use crate::chain::headers::{self as rules, time};
+use crate::chain::refusals::{self, behind};
+use crate::chain::token::{BlockId, Token, counted};
 
 /// Headers in one answer: as many as servers give at most.
 const HEADERS_MAX: u32 = 2_016;
@@ -35,11 +33,6 @@ const REQUESTS_MAX: u32 = 1_000;
 
 /// Bytes of a header.
 const HEADER: usize = 80;
-
-/// From this block on Bitcoin's work was never easier than a sixth of that block's own, and this is it: whoever makes up a
-/// chain must do as much.
-const DEMANDING_FROM: u32 = 800_000;
-const DEMANDED: u32 = 0x1720_0000;
 
 /// Headers of the best chain, each of which is linked to the best block.
 #[derive(Default)]
@@ -68,31 +61,33 @@ pub(super) fn follow(
     known: Option<&Token>,
     tip: ToldTip,
 ) -> Result<Followed, ChainDown> {
+    check_told(network, &tip)?;
     let Some(known) = known else {
         let start = tip.height.saturating_sub(BEGINS_BELOW);
         return Ok(Followed { token: begin(asker, network, headers, start, tip)?, fork: None });
     };
-    let (Some(first), Some(last)) = (known.blocks.first().copied(), known.last()) else { return Err(tip_changed()) };
-    if last.id == tip.id() {
+    let (Some(first), Some(last)) = (known.first(), known.last()) else { return Err(tip_changed()) };
+    let mut token = known.clone();
+    let common = if last.id == tip.id() {
         headers.0.insert(tip.height, tip.header);
-        return Ok(Followed { token: known.clone(), fork: Some(last.id) });
-    }
-    let common = last_common(asker, known, tip.height)?;
-    let token = match common {
+        Some(last.id)
+    } else {
+        last_common(asker, known, tip.height)?
+    };
+    match common {
+        Some(common) if common == tip.id() => token.cut(common.height),
         Some(common) => {
-            let mut token = known.clone();
-            token.blocks.retain(|block| block.id.height <= common.height);
+            token.cut(common.height);
             headers.0.split_off(&common.height.saturating_add(1));
             extend(asker, network, headers, &mut token, tip)?;
-            token
         }
-        None if tip.height < first.id.height => return Err(behind(tip, last)),
-        None => begin(asker, network, headers, first.id.height, tip)?,
-    };
-    if token.last().is_none_or(|now| now.work < last.work) {
-        return Err(behind(tip, last));
+        None if tip.height < first.height => return Err(behind("server", tip.height, known)),
+        None => {
+            token = begin(asker, network, headers, first.height, tip)?;
+            token.most = known.most;
+        }
     }
-    Ok(Followed { token, fork: common })
+    if token.is_behind() { Err(behind("server", tip.height, known)) } else { Ok(Followed { token, fork: common }) }
 }
 
 /// A chain of which nothing is known, from a height on.
@@ -107,8 +102,7 @@ fn begin(
     let first = *fetch(asker, start, 1)?.first().ok_or_else(tip_changed)?;
     check(network, None, start, &first)?;
     headers.0.insert(start, first);
-    let id = BlockId { height: start, hash: first.block_hash() };
-    let mut token = Token { answer: answer_number(), blocks: vec![Weighed { id, work: 0 }] };
+    let mut token = Token::begin(BlockId { height: start, hash: first.block_hash() });
     extend(asker, network, headers, &mut token, tip)?;
     Ok(token)
 }
@@ -121,43 +115,42 @@ fn extend(
     token: &mut Token,
     tip: ToldTip,
 ) -> Result<(), ChainDown> {
-    let mut last = token.last().ok_or_else(tip_changed)?;
-    let mut before = match headers.0.get(&last.id.height).filter(|header| header.block_hash() == last.id.hash) {
+    let mut last = token.last().ok_or_else(tip_changed)?.id;
+    let mut before = match headers.0.get(&last.height).filter(|header| header.block_hash() == last.hash) {
         Some(header) => *header,
-        None => *fetch(asker, last.id.height, 1)?
+        None => *fetch(asker, last.height, 1)?
             .first()
-            .filter(|header| header.block_hash() == last.id.hash)
+            .filter(|header| header.block_hash() == last.hash)
             .ok_or_else(tip_changed)?,
     };
-    headers.0.insert(last.id.height, before);
+    headers.0.insert(last.height, before);
     for _ in 0..REQUESTS_MAX {
-        if last.id.height >= tip.height {
+        if last.height >= tip.height {
             break;
         }
-        let start = last.id.height.saturating_add(1);
-        let count = (tip.height - last.id.height).min(HEADERS_MAX);
+        let start = last.height.saturating_add(1);
+        let count = (tip.height - last.height).min(HEADERS_MAX);
         let told = fetch(asker, start, count)?;
         if told.is_empty() {
             return Err(tip_changed());
         }
         for (height, header) in (start..).zip(told) {
             check(network, Some(&before), height, &header)?;
-            let work = last.work.saturating_add(work(&header));
-            last = Weighed { id: BlockId { height, hash: header.block_hash() }, work };
-            token.push(last);
+            last = BlockId { height, hash: header.block_hash() };
+            token.push(last, counted(header.work()));
             headers.0.insert(height, header);
             before = header;
         }
-        let kept_from = last.id.height.saturating_sub(KEPT);
+        let kept_from = last.height.saturating_sub(KEPT);
         headers.0 = headers.0.split_off(&kept_from);
     }
-    if last.id == tip.id() { Ok(()) } else { Err(tip_changed()) }
+    if last == tip.id() { Ok(()) } else { Err(tip_changed()) }
 }
 
 /// The last block of a token that is still in the chain.
 fn last_common(asker: &Asker<'_>, known: &Token, top: u32) -> Result<Option<BlockId>, ChainDown> {
     let reachable: Vec<BlockId> =
-        known.blocks.iter().map(|block| block.id).filter(|id| id.height <= top).rev().collect();
+        known.blocks().iter().map(|block| block.id).filter(|id| id.height <= top).rev().collect();
     // Most reorganisations are short.
     for some in reachable.chunks(8) {
         let calls: Vec<_> = some.iter().map(|id| call("blockchain.block.header", json!([id.height]))).collect();
@@ -192,43 +185,22 @@ fn fetch(asker: &Asker<'_>, start: u32, count: u32) -> Result<Vec<Header>, Chain
     Err(ChainDown("the server answers more headers than it was asked for".to_owned()))
 }
 
-/// Whether work was done for a header, and it follows on the one before it.
+/// Whether a header follows on the one before it; where that is not known, whether it may be believed alone.
 fn check(network: Network, before: Option<&Header>, height: u32, header: &Header) -> Result<(), ChainDown> {
-    if before.is_some_and(|before| header.prev_blockhash != before.block_hash()) {
-        return Err(forged(height, "it does not follow on the block before it"));
-    }
-    let params = Params::new(network);
-    let easiest = match network {
-        Network::Bitcoin if height >= DEMANDING_FROM => Target::from_compact(CompactTarget::from_consensus(DEMANDED)),
-        _ => params.max_attainable_target,
+    let checked = match before {
+        Some(before) => rules::check_next(network, height, before, header),
+        None => rules::check_alone(network, height, header),
     };
-    let target = header.target();
-    if target > easiest || header.validate_pow(target).is_err() {
-        return Err(forged(height, "no work was done for it"));
-    }
-    if before.is_some_and(|before| !may_follow(network, height, before.bits, header.bits)) {
-        return Err(forged(height, "its difficulty is not the one that must be"));
-    }
-    Ok(())
+    checked.map_err(|why| forged(height, why))
 }
 
-/// The work that a header stands for. All of Bitcoin's so far is below a thousandth of a millionth of the bound.
-fn work(header: &Header) -> u128 {
-    let bytes = header.work().to_be_bytes();
-    let (high, low) = bytes.split_at(16);
-    let low = low.try_into().map_or(u128::MAX, u128::from_be_bytes);
-    if high.iter().all(|byte| *byte == 0) { low } else { u128::MAX }
-}
-
-fn behind(tip: ToldTip, last: Weighed) -> ChainDown {
-    ChainDown(format!(
-        "the server's best block is {}, with less work behind it than block {} had that was looked at before: it is behind, or lost blocks, and must catch up first (for another chain on purpose, name another --data-dir)",
-        tip.height, last.id.height
-    ))
+/// Whether a best block that was told may be believed, as far as it shows by itself.
+pub(super) fn check_told(network: Network, tip: &ToldTip) -> Result<(), ChainDown> {
+    check(network, None, tip.height, &tip.header)
 }
 
 pub(super) fn forged(height: u32, why: &str) -> ChainDown {
-    ChainDown(format!("the server tells a block {height} that is none: {}; do not trust this server", shown(why)))
+    refusals::forged("server", height, why)
 }
 
 impl ToldTip {
@@ -240,11 +212,6 @@ impl ToldTip {
     pub(super) fn time(&self) -> Timestamp {
         time(&self.header)
     }
-}
-
-/// The time of a header.
-pub(super) fn time(header: &Header) -> Timestamp {
-    Timestamp::from_ms(i64::from(header.time).saturating_mul(1_000))
 }
 
 impl Headers {
@@ -292,8 +259,33 @@ impl Headers {
     /// The median time of the best block and the ten before it, where they are known.
     pub(super) fn median_time(&self, tip_height: u32) -> Option<Timestamp> {
         let first = tip_height.checked_sub(10)?;
-        let mut times: Vec<u32> = (first..=tip_height).map(|at| Some(self.0.get(&at)?.time)).collect::<Option<_>>()?;
-        times.sort_unstable();
-        times.get(5).map(|time| Timestamp::from_ms(i64::from(*time).saturating_mul(1_000)))
+        rules::median_time((first..=tip_height).filter_map(|at| self.0.get(&at).map(time)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks 0 and 1 of the main network, as they are.
+    fn first_two() -> [Header; 2] {
+        let first = bitcoin::constants::genesis_block(Network::Bitcoin).header;
+        let second = "010000006fe28c0ab6f1b372c1a6a246ae63f74f931e8365e15a089c68d6190000000000982051fd1e4ba744bbbe680e1fee1\
+                      4677ba1a3c3540bf7b1cdb606e857233e0e61bc6649ffff001d01e36299";
+        [first, deserialize_hex(second).unwrap()]
+    }
+
+    #[test]
+    fn a_chain_of_the_main_network_that_ends_where_a_laptop_could_go_on_is_not_begun() {
+        let [first, second] = first_two();
+        for refused in [
+            check(Network::Bitcoin, None, 0, &first),
+            check(Network::Bitcoin, Some(&first), 1, &second),
+            check_told(Network::Bitcoin, &ToldTip { height: 1, header: second }),
+            check_told(Network::Bitcoin, &ToldTip { height: 900_000, header: second }),
+        ] {
+            let sentence = refused.unwrap_err().to_string();
+            assert!(sentence.contains("too little work was done for it"), "{sentence}");
+        }
     }
 }

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::asker::Asker;
 use super::call::{ScriptHash, call, subscribe_tip};
 use super::facts;
-use super::headers::{self, follow};
+use super::headers::follow;
 use super::scripts::Look;
 use super::state::{self, State, Watched};
-use super::token::Token;
 use super::transactions;
 use crate::chain::core::mempool::tip_changed;
 use crate::chain::core::state::{Facts, parents_first};
+use crate::chain::token::Token;
 use crate::chain::{ChainDown, Covered, KnownPosition, LookRequest, ScriptState, Tip, TxFacts, TxPosition, View};
 
 /// Histories that are read for one answer.
@@ -72,7 +72,16 @@ pub(super) fn look(
     let recent = (tip.height.saturating_sub(10)..=tip.height).collect();
     look.state.facts.headers.make_sure(&asker, network, &recent)?;
     let is_new = is_resumed || more || !txs.is_empty() || !states.is_empty() || last_known != Some(tip.id());
-    let token = look.state.next_token(followed.token, is_new, more);
+    let mut chain = followed.token;
+    if !more {
+        // What the server does not tell is not known of a round either.
+        let is_refused = |watched: &Watched| watched.is_ours && watched.is_refused;
+        if request.scripts.round_ended && look.state.scripts.values().any(is_refused) {
+            chain.round_from = 0;
+        }
+        chain.note_round(&request.scripts, cold.len(), &covered);
+    }
+    let token = look.state.next_token(chain, is_new, more);
     Ok(View {
         token,
         from_start: fork.is_none(),
@@ -260,7 +269,7 @@ impl Look<'_> {
                 continue;
             };
             let Some(header) = self.state.facts.headers.at(*height) else { continue };
-            let position = TxPosition::Block { height: *height, time: headers::time(header) };
+            let position = TxPosition::Block { height: *height, time: crate::chain::headers::time(header) };
             self.state.tracked.remove(&txid);
             let spent = tx.input.iter().filter_map(|input| rivals.get(&input.previous_output)).flatten();
             let conflicts: BTreeSet<Txid> =
@@ -306,6 +315,7 @@ impl Look<'_> {
             return Ok(());
         }
         self.state.is_anew = false;
+        self.state.asked.clear();
         self.state.sure_up_to = u32::MAX;
         for script in self.request.scripts.must.iter().chain(self.request.scripts.cold) {
             if !self.request.scripts.hot.contains(script)

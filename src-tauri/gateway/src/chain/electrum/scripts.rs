@@ -29,7 +29,9 @@ impl Look<'_> {
     pub(super) fn subscribe(&mut self) -> Result<(), ChainDown> {
         let session = &self.asker.connection.session;
         let state = &mut *self.state;
-        let mut asked: BTreeSet<ScriptHash> = self.request.scripts.must.iter().map(|it| ScriptHash::of(it)).collect();
+        let must = self.request.scripts.must.iter().map(|it| ScriptHash::of(it));
+        let mut asked: BTreeSet<ScriptHash> = must.filter(|hash| !state.asked.contains(hash)).collect();
+        state.asked.extend(&asked);
         let unheard = |hash: &ScriptHash| session.status(hash).is_none();
         if state.connection != self.asker.connection.number {
             state.pending.extend(state.scripts.keys());

@@ -28,13 +28,13 @@ const LINE_MAX: usize = 9 * 1_024 * 1_024;
 const BYTES_MAX: usize = 48 * 1_024 * 1_024;
 
 /// A stream of bytes, secure or not.
-pub(super) trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// A connection that ends when it is dropped.
 pub(super) struct Session {
     shared: Arc<Shared>,
-    writer: tokio::sync::Mutex<WriteHalf<Box<dyn Bytes>>>,
+    writer: tokio::sync::Mutex<WriteHalf<Box<dyn Stream>>>,
     reading: JoinHandle<()>,
     next_id: AtomicU64,
     answered_within: Duration,
@@ -95,7 +95,7 @@ struct TipNote {
 impl Session {
     /// Speaks over `stream`; `wake` is told of every notification.
     pub(super) fn over(
-        stream: Box<dyn Bytes>,
+        stream: Box<dyn Stream>,
         host: String,
         answered_within: Duration,
         wake: Arc<Notify>,
@@ -188,7 +188,7 @@ impl Drop for Session {
     }
 }
 
-async fn read(mut stream: ReadHalf<Box<dyn Bytes>>, shared: Arc<Shared>) {
+async fn read(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
     let mut buffer = Vec::new();
     let mut chunk = vec![0; 64 * 1_024];
     let why = 'reading: loop {

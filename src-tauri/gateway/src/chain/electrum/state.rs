@@ -7,10 +7,9 @@ use bitcoin::{OutPoint, ScriptBuf, Transaction, Txid};
 use super::call::{ScriptHash, Status};
 use super::headers::Headers;
 use super::history::{Entry, History};
-use super::token::Token;
-use crate::chain::core::state::{Facts, answer_number};
-use crate::chain::core::token::BlockId;
+use crate::chain::core::state::Facts;
 use crate::chain::hot::HotMark;
+use crate::chain::token::{BlockId, Token, answer_number};
 
 /// Transactions of others of which it is remembered what they spend.
 const OTHERS_MAX: usize = 50_000;
@@ -41,6 +40,8 @@ pub(super) struct State {
     pub tracked: BTreeMap<Txid, Tracked>,
     /// The connection over which scripts were last subscribed to.
     pub connection: u64,
+    /// Scripts that had to be asked about and were, in the look that is under way: its further answers need not ask again.
+    pub asked: BTreeSet<ScriptHash>,
     /// The script that was last asked about although its notifications should do.
     pub asked_last: Option<ScriptHash>,
     pub facts: Lasting,
@@ -99,14 +100,13 @@ impl State {
         if is_new {
             chain.answer = answer_number();
         }
-        let written = match (&self.before, more) {
-            (Some(before), true) => Token { answer: chain.answer, blocks: before.blocks.clone() },
-            (None, true) => Token { answer: chain.answer, blocks: Vec::new() },
-            (_, false) => chain.clone(),
-        };
-        if !more {
+        let written = if more {
+            chain.unended(self.before.as_ref())
+        } else {
+            chain.end();
             self.before = Some(chain.clone());
-        }
+            chain.clone()
+        };
         self.chain = Some(chain);
         let written = written.write();
         self.written = Some(written.clone());

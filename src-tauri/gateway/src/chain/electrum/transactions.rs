@@ -3,20 +3,30 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::consensus::encode::deserialize_hex;
-use bitcoin::{Network, Transaction, Txid};
+use bitcoin::{Network, Transaction, TxMerkleNode, Txid};
+use serde::Deserialize;
 use serde_json::json;
 
 use super::asker::Asker;
 use super::call::{call, typed};
 use super::headers::{Headers, forged};
-use super::proof::Proof;
 use super::state::Lasting;
 use crate::chain::ChainDown;
 use crate::chain::core::mempool::tip_changed;
-use crate::chain::core::token::BlockId;
+use crate::chain::proof::leads;
+use crate::chain::token::BlockId;
 
 /// Transactions in one go: at the largest that nodes relay, 400 kB each, they are less than may be read at a time.
 const BATCH: usize = 50;
+
+/// What a server tells for a proof.
+#[derive(Debug, Deserialize)]
+struct Proof {
+    block_height: u32,
+    /// The hashes beside the way, the deepest first.
+    merkle: Vec<TxMerkleNode>,
+    pos: u32,
+}
 
 /// Those of these transactions that the server has.
 pub(super) fn read(asker: &Asker<'_>, txids: &BTreeSet<Txid>) -> Result<BTreeMap<Txid, Transaction>, ChainDown> {
@@ -78,7 +88,7 @@ pub(super) fn prove<'a>(
         };
         let proof: Proof = typed(call.method, &answer.map_err(|_| unproved())?)?;
         let root = known.headers.at(block.height).ok_or_else(tip_changed)?.merkle_root;
-        if proof.block_height != block.height || !proof.leads_to(tx, root) {
+        if proof.block_height != block.height || !leads(tx, proof.pos, &proof.merkle, root) {
             return Err(unproved());
         }
         known.note_proved(txid, block);

@@ -1,11 +1,12 @@
 //! Following the server's chain: from the last answer, or anew from what the token says.
 
 use super::Asking;
-use super::headers::{self, Followed, Headers, LINKED_MAX, behind, changed, check_floor};
+use super::headers::{self, Followed, Headers, Known, LINKED_MAX, changed, check_floor};
 use super::server::NoAnswer;
 use super::state::{self, State};
-use crate::chain::core::state::answer_number;
-use crate::chain::core::token::{BlockId, Token};
+use crate::chain::headers as rules;
+use crate::chain::refusals::behind;
+use crate::chain::token::{BlockId, Token, Weighed, answer_number, counted};
 use crate::chain::{ChainDown, LookRequest};
 
 /// Blocks that are kept below the wallet's birth, for the chain that was there may have been another.
@@ -24,83 +25,118 @@ pub(super) fn follow(
     let from_start = !goes_on(state, request.token) && resume(asking, state, request)?;
     // Whatever fails on the way leaves the headers and the token as they fit each other.
     let mut moved = state.headers.clone().ok_or_else(changed)?;
-    match headers::follow(asking.server, asking.network, &mut moved)? {
-        Followed::To { fork, more } => {
-            if let Some(fork) = fork {
-                state.take_back(fork);
-                request.watch.unsettled(fork).into_iter().for_each(|tx| state.track(tx));
-            }
-            let token = state.token.as_mut().ok_or_else(changed)?;
-            state::advance(token, &moved, fork);
-            state.headers = Some(moved);
-            Ok((from_start, more))
-        }
-        Followed::Lost => {
-            *state = State::default();
-            Err(changed())
-        }
+    let Followed::To { fork, more } = headers::follow(asking.server, asking.network, &mut moved)? else {
+        *state = State::default();
+        return Err(changed());
+    };
+    if let Some(fork) = fork {
+        state.take_back(fork);
+        request.watch.unsettled(fork).into_iter().for_each(|tx| state.track(tx));
     }
+    let token = state.token.as_mut().ok_or_else(changed)?;
+    state::advance(token, &moved, fork);
+    if !more && token.is_behind() {
+        let before = state.before.as_ref().unwrap_or(token);
+        let down = behind("server", moved.height(), before);
+        *state = state.untold();
+        return Err(down);
+    }
+    state.headers = Some(moved);
+    Ok((from_start, more))
 }
 
 /// Whether what is remembered is what the last answer left.
 fn goes_on(state: &State, token: Option<&[u8]>) -> bool {
-    let known = state.token.as_ref().filter(|_| state.headers.is_some());
-    known.is_some_and(|known| token == Some(&state::write(known)))
+    let (Some((written, tip)), Some(chain), Some(_)) = (&state.written, &state.token, &state.headers) else {
+        return false;
+    };
+    token == Some(written) && chain.last().map(|last| last.id) == Some(*tip)
 }
 
 /// Begins anew where the token and the server's chain have a block in common; else where the wallet began, which is answered.
 fn resume(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> Result<bool, ChainDown> {
     let mut fresh = state.untold();
-    let known = request.token.and_then(state::read);
+    let known = request.token.and_then(Token::read);
     let tip = headers::tip_hash(asking.server)?;
     let (height, block) = headers::block(asking.server, asking.network, tip)?;
     check_floor(asking.network, height, &block)?;
-    let fork = known.as_ref().map(|known| last_common(asking, fresh.headers.as_ref(), &known.blocks, height));
+    let fork = known.as_ref().map(|known| last_common(asking, fresh.headers.as_ref(), known.blocks(), height));
     let fork = fork.transpose()?.flatten();
-    if let Some(last) = known.as_ref().and_then(|known| known.blocks.last())
-        && fork != Some(*last)
-        && height <= last.height
-    {
-        return Err(behind(height, last.height).into());
+    if let (Some(known), None) = (&known, fork) {
+        owes_no_work(known, height, &block)?;
     }
     let start = match (fork, request.birth_height) {
-        (Some(fork), _) => fork.height,
+        (Some(fork), _) => fork.id.height,
         (None, Some(birth)) => birth.saturating_sub(BEFORE_BIRTH).min(height),
-        (None, None) => height,
+        (None, None) => height.saturating_sub(BEFORE_BIRTH),
     };
-    // So many that the time by the blocks is known, and no more than are kept.
-    let start = start.min(height.saturating_sub(BEFORE_TIP)).max(height.saturating_sub(LINKED_MAX.saturating_sub(1)));
-    let is_there = |headers: &Headers| fork.is_some_and(|fork| headers.holds(&fork));
+    // So many that the time by the blocks is known, and no more than are kept, where what is left out need not be linked.
+    let mut start = start.min(height.saturating_sub(BEFORE_TIP));
+    let linked = height.saturating_sub(LINKED_MAX.saturating_sub(1));
+    if start < linked && may_leave_out(asking, fork, height, &block)? {
+        start = linked;
+    }
+    let is_there = |headers: &Headers| fork.is_some_and(|fork| headers.holds(&fork.id));
     if !fresh.headers.as_ref().is_some_and(is_there) {
         let (first, known) = begin(asking, start)?;
         fresh.headers = Some(Headers::new(first, known));
     }
-    let mut blocks = known.filter(|_| fork.is_some()).map_or_else(Vec::new, |known| known.blocks);
-    blocks.retain(|block| fork.is_some_and(|fork| block.height <= fork.height));
-    if let Some(headers) = &fresh.headers
-        && blocks.last().is_none_or(|last| last.height < headers.first())
-    {
-        let first = headers.at(headers.first()).ok_or_else(changed)?;
-        blocks.push(BlockId { height: headers.first(), hash: first.hash });
-    }
-    fresh.token = Some(Token { answer: answer_number(), work: [0; 32], blocks });
-    let above = fork.map_or(u32::MAX, |fork| fork.height);
+    let headers = fresh.headers.as_ref().ok_or_else(changed)?;
+    fresh.token = Some(begun(known.as_ref().zip(fork), headers)?);
+    fresh.before = known;
+    let above = fork.map_or(u32::MAX, |fork| fork.id.height);
     request.watch.unsettled(above).into_iter().for_each(|tx| fresh.track(tx));
     fresh.is_anew |= fork.is_none();
     *state = fresh;
     Ok(fork.is_none())
 }
 
+/// Whether the blocks between a fork and the server's best one may be left out: their times bear out that so many lie between. Without
+/// a fork nothing rests on how many there are.
+fn may_leave_out(asking: &Asking<'_>, fork: Option<Weighed>, height: u32, tip: &Known) -> Result<bool, NoAnswer> {
+    let Some(Weighed { id, .. }) = fork else { return Ok(true) };
+    let (_, known) = headers::block(asking.server, asking.network, id.hash)?;
+    Ok(rules::bears_out(asking.network, &known.header, &tip.header, height.saturating_sub(id.height)))
+}
+
+/// The chain up to a fork, as a token knows it, or from the first header on where there is none.
+fn begun(known: Option<(&Token, Weighed)>, headers: &Headers) -> Result<Token, ChainDown> {
+    let lowest = headers.at(headers.first()).ok_or_else(changed)?;
+    let id = BlockId { height: headers.first(), hash: lowest.hash };
+    let Some((known, fork)) = known else { return Ok(Token::begin(id)) };
+    let mut token = known.clone();
+    token.answer = answer_number();
+    token.cut(fork.id.height);
+    // What lies between was not looked at. Nobody owes its work: how much it is, the server alone says.
+    if id.height > fork.id.height {
+        token.push(id, 0);
+    }
+    // A token that is younger than the headers knows no fork below it. The work up to it is owed by nobody.
+    if token.first().is_some_and(|first| first.height > id.height) {
+        token.begin_at(id, fork, 0);
+    }
+    Ok(token)
+}
+
+/// Refuses another chain that has less work than the one that was looked at before, as far as that can be told by its best
+/// block: as if each had been as hard to find.
+fn owes_no_work(known: &Token, height: u32, tip: &Known) -> Result<(), ChainDown> {
+    let first = known.first().map_or(0, |first| first.height);
+    let work = u128::from(height.saturating_sub(first)).saturating_mul(counted(tip.header.work()));
+    if work < known.most { Err(behind("server", height, known)) } else { Ok(()) }
+}
+
 /// Which of these blocks, the lowest first, is the last of the chain that is known, or else of the server's.
 fn last_common(
     asking: &Asking<'_>,
     headers: Option<&Headers>,
-    blocks: &[BlockId],
+    blocks: &[Weighed],
     height: u32,
-) -> Result<Option<BlockId>, NoAnswer> {
+) -> Result<Option<Weighed>, NoAnswer> {
     for block in blocks.iter().rev() {
-        let is_known = headers.is_some_and(|headers| headers.holds(block));
-        if is_known || (block.height <= height && headers::hash_at(asking.server, block.height)? == Some(block.hash)) {
+        let id = block.id;
+        let is_known = headers.is_some_and(|headers| headers.holds(&id));
+        if is_known || (id.height <= height && headers::hash_at(asking.server, id.height)? == Some(id.hash)) {
             return Ok(Some(*block));
         }
     }
@@ -108,12 +144,8 @@ fn last_common(
 }
 
 /// The block at a height, checked as far as one alone can be.
-fn begin(asking: &Asking<'_>, height: u32) -> Result<(u32, headers::Known), NoAnswer> {
-    let hash = headers::hash_at(asking.server, height)?.ok_or_else(changed)?;
-    let (said, known) = headers::block(asking.server, asking.network, hash)?;
-    if said != height {
-        return Err(headers::forged(said, "it has another height"));
-    }
+fn begin(asking: &Asking<'_>, height: u32) -> Result<(u32, Known), NoAnswer> {
+    let known = headers::at(asking.server, asking.network, height)?;
     check_floor(asking.network, height, &known)?;
     Ok((height, known))
 }

@@ -4,31 +4,23 @@
 use std::collections::VecDeque;
 
 use bitcoin::block::Header;
-use bitcoin::consensus::Params;
-use bitcoin::{BlockHash, CompactTarget, Network, Target, Work};
+use bitcoin::{BlockHash, Network, Work};
 use tillgate_domain::time::Timestamp;
 
 use super::answers::BlockAnswer;
 use super::server::{NoAnswer, Server};
-use crate::chain::core::blocks::may_follow;
-use crate::chain::core::token::BlockId;
-use crate::chain::{ChainDown, Tip};
+use crate::chain::headers as rules;
+use crate::chain::token::BlockId;
+use crate::chain::{ChainDown, Tip, refusals};
 
 /// Headers that are kept, and that are linked one by one after a pause: two weeks and more. A server gives ten at a time.
 pub(super) const LINKED_MAX: u32 = 2_016;
-
-/// Blocks whose times make the median (Bitcoin's own number).
-pub(super) const MEDIAN_OF: usize = 11;
 
 /// Blocks that are asked for in one step upwards.
 const STEP: u32 = 10;
 
 /// Questions for headers in one answer of a look.
 const PAGES_MAX: u32 = 20;
-
-/// From these heights on no block of the main network was found with less work than this, by far. A chain of forged headers
-/// costs no less. Below the first nothing is ours: no output had a witness.
-const MAIN_FLOORS: [(u32, u32); 2] = [(600_000, 0x1720_0000), (481_824, 0x1802_0000)];
 
 /// A header that was checked, with its hash.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +49,7 @@ pub(super) enum Followed {
 impl Known {
     /// Its header's time.
     pub(super) fn time(&self) -> Timestamp {
-        Timestamp::from_ms(i64::from(self.header.time).saturating_mul(1_000))
+        rules::time(&self.header)
     }
 }
 
@@ -82,6 +74,11 @@ impl Headers {
         self.chain.get(usize::try_from(height.checked_sub(self.first)?).ok()?)
     }
 
+    /// Whether a block of this hash is in there, at whatever height.
+    pub(super) fn has(&self, hash: BlockHash) -> bool {
+        self.chain.iter().any(|known| known.hash == hash)
+    }
+
     /// Whether a block is in there.
     pub(super) fn holds(&self, block: &BlockId) -> bool {
         self.at(block.height).is_some_and(|known| known.hash == block.hash)
@@ -95,9 +92,7 @@ impl Headers {
 
     /// The middle one of the times of the last eleven blocks, where they are known.
     pub(super) fn median_time(&self) -> Option<Timestamp> {
-        let mut times: Vec<Timestamp> = self.chain.iter().rev().take(MEDIAN_OF).map(Known::time).collect();
-        times.sort_unstable();
-        times.get(MEDIAN_OF / 2).filter(|_| times.len() == MEDIAN_OF).copied()
+        rules::median_time(self.chain.iter().rev().map(Known::time))
     }
 
     fn work_above(&self, height: u32) -> Option<Work> {
@@ -139,6 +134,13 @@ pub(super) fn block(server: &Server, network: Network, hash: BlockHash) -> Resul
     if known.hash == hash { Ok((answer.height, known)) } else { Err(forged(answer.height, "it is another block")) }
 }
 
+/// The block that the server's best chain has at a height, of which only its work is checked.
+pub(super) fn at(server: &Server, network: Network, height: u32) -> Result<Known, NoAnswer> {
+    let hash = hash_at(server, height)?.ok_or_else(changed)?;
+    let (said, known) = block(server, network, hash)?;
+    if said == height { Ok(known) } else { Err(forged(said, "it has another height")) }
+}
+
 /// Follows the server's chain from what is known of it.
 pub(super) fn follow(server: &Server, network: Network, headers: &mut Headers) -> Result<Followed, NoAnswer> {
     let tip = tip_hash(server)?;
@@ -155,7 +157,11 @@ pub(super) fn follow(server: &Server, network: Network, headers: &mut Headers) -
         return Err(behind(height, headers.height()));
     }
     if height > headers.height().saturating_add(LINKED_MAX) {
-        return Ok(Followed::Lost);
+        let known = headers.chain.back().ok_or_else(changed)?.header;
+        // What no time bears out is linked block by block, however many there are.
+        if rules::bears_out(network, &known, &last.header, height.saturating_sub(headers.height())) {
+            return Ok(Followed::Lost);
+        }
     }
     if headers.tip().is_some_and(|tip| tip.hash == last.header.prev_blockhash) {
         let found = Branch { fork: headers.height(), blocks: vec![last] };
@@ -235,16 +241,12 @@ fn branch(
 /// Takes a branch over, if it has more work than what it replaces.
 fn take(network: Network, headers: &mut Headers, branch: Branch) -> Result<(), NoAnswer> {
     let Branch { fork, blocks } = branch;
-    let mut before = headers.at(fork).ok_or_else(changed)?.header.bits;
+    let mut before = headers.at(fork).ok_or_else(changed)?.header;
     let mut height = fork;
     for known in &blocks {
         height = height.saturating_add(1);
-        let bits = known.header.bits;
-        check_floor(network, height, known)?;
-        if !may_follow(network, height, before, bits) {
-            return Err(forged(height, "its difficulty is not the one that must be"));
-        }
-        before = bits;
+        rules::check_next(network, height, &before, &known.header).map_err(|why| forged(height, why))?;
+        before = known.header;
     }
     let work = blocks.iter().map(|known| known.header.work()).reduce(|sum, work| sum + work);
     if work <= headers.work_above(fork) {
@@ -256,22 +258,13 @@ fn take(network: Network, headers: &mut Headers, branch: Branch) -> Result<(), N
 
 fn known(network: Network, answer: &BlockAnswer) -> Result<Known, NoAnswer> {
     let header = answer.header().ok_or_else(|| forged(answer.height, "its header is another's"))?;
-    let target = header.target();
-    if target > Params::new(network).max_attainable_target || header.validate_pow(target).is_err() {
-        return Err(forged(answer.height, "no work was done for it"));
-    }
+    rules::check_work(network, &header).map_err(|why| forged(answer.height, why))?;
     Ok(Known { hash: header.block_hash(), header })
 }
 
-/// Whether so much work was done for a block as for every one of its height and later.
+/// Whether a block may be believed that is not linked to others.
 pub(super) fn check_floor(network: Network, height: u32, known: &Known) -> Result<(), NoAnswer> {
-    if network != Network::Bitcoin {
-        return Ok(());
-    }
-    let floor = MAIN_FLOORS.iter().find(|(from, _)| height >= *from);
-    let enough = floor
-        .is_some_and(|(_, bits)| known.header.target() <= Target::from_compact(CompactTarget::from_consensus(*bits)));
-    if enough { Ok(()) } else { Err(forged(height, "too little work was done for it")) }
+    rules::check_alone(network, height, &known.header).map_err(|why| forged(height, why))
 }
 
 /// The server's chain is not the one any more at which the look began.
@@ -289,7 +282,7 @@ pub(super) fn behind(height: u32, watched: u32) -> NoAnswer {
 
 /// The server tells what cannot be.
 pub(super) fn forged(height: u32, why: &str) -> NoAnswer {
-    ChainDown(format!("the server tells a block {height} that is none: {why}; do not trust this server")).into()
+    refusals::forged("server", height, why).into()
 }
 
 #[cfg(test)]
@@ -297,29 +290,6 @@ mod tests {
     use bitcoin::constants::genesis_block;
 
     use super::*;
-
-    fn of_main(bits: u32) -> Known {
-        let mut header = genesis_block(Network::Bitcoin).header;
-        header.bits = CompactTarget::from_consensus(bits);
-        Known { hash: header.block_hash(), header }
-    }
-
-    #[test]
-    fn no_block_of_the_main_network_is_believed_that_a_laptop_could_make() {
-        // The difficulties of blocks 900,000 and 500,000 as they were, and that of the first block.
-        for (height, bits, is_believed) in [
-            (900_000, 0x1702_3a04, true),
-            (900_000, 0x1800_9645, false),
-            (900_000, 0x1d00_ffff, false),
-            (500_000, 0x1800_9645, true),
-            (500_000, 0x1d00_ffff, false),
-            (100, 0x1d00_ffff, false),
-        ] {
-            let checked = check_floor(Network::Bitcoin, height, &of_main(bits));
-            assert_eq!(checked.is_ok(), is_believed, "{height} {bits:x}");
-        }
-        assert!(check_floor(Network::Regtest, 100, &of_main(0x207f_ffff)).is_ok());
-    }
 
     #[test]
     fn so_many_headers_are_kept_and_a_branch_takes_the_place_of_what_it_replaces() {

@@ -11,7 +11,8 @@ use super::questions::{self, About, Question};
 use super::server::NoAnswer;
 use super::state::{self, Seen, State};
 use super::{Asking, chain_of, facts, positions};
-use crate::chain::core::state::{Facts, answer_number, parents_first};
+use crate::chain::core::state::{Facts, parents_first};
+use crate::chain::token::answer_number;
 use crate::chain::{ChainDown, Covered, KnownScripts, LookRequest, ScriptState, TxFacts, TxPosition, View, WatchList};
 
 /// What one answer has found so far.
@@ -57,14 +58,12 @@ pub(super) fn look(asking: &Asking<'_>, state: &mut State, request: &LookRequest
     let cold_taken = found.cold_taken;
     let (covered, states) = covered_by(state, request.scripts.known, found);
     let is_new = !told.is_empty() || !states.is_empty() || from_start || more;
-    let token = state.token.as_mut().ok_or_else(changed)?;
-    if is_new {
-        token.answer = answer_number();
-    }
+    let covered = Covered::Scripts(covered);
+    let token = next_token(state, request, is_new, more, (cold_taken, &covered))?;
     let told = told.into_iter().map(|(txid, (tx, facts))| (txid, facts.of(tx))).collect();
     let txs: Vec<TxFacts> = parents_first(told, |facts: &TxFacts| &facts.tx);
     Ok(View {
-        token: state::write(token),
+        token,
         from_start,
         more,
         tip,
@@ -72,10 +71,36 @@ pub(super) fn look(asking: &Asking<'_>, state: &mut State, request: &LookRequest
         median_time,
         txs,
         unknown: Vec::new(),
-        covered: Covered::Scripts(covered),
+        covered,
         cold_taken,
         states,
     })
+}
+
+/// The token of this answer, by which the next one goes on; that of the last answer where nothing is new. `asked` is how far
+/// the round over all scripts has come.
+fn next_token(
+    state: &mut State,
+    request: &LookRequest<'_>,
+    is_new: bool,
+    more: bool,
+    asked: (usize, &Covered),
+) -> Result<Vec<u8>, ChainDown> {
+    let token = state.token.as_mut().ok_or_else(changed)?;
+    let tip = token.last().ok_or_else(changed)?.id;
+    if is_new {
+        token.answer = answer_number();
+    }
+    let written = if more {
+        token.unended(state.before.as_ref()).write()
+    } else {
+        token.end();
+        token.note_round(&request.scripts, asked.0, asked.1);
+        state.before = Some(token.clone());
+        token.write()
+    };
+    state.written = Some((written.clone(), tip));
+    Ok(written)
 }
 
 impl Found {
@@ -108,16 +133,19 @@ fn ask(
         return Ok(false);
     }
     // What is to be decided now is waited for, and what is asked in between.
-    let may = if question.is_patient { asking.server.bucket.wait() } else { asking.server.bucket.take() };
-    if !may {
+    let bucket = &asking.server.bucket;
+    if question.is_patient {
+        bucket.wait();
+    } else if !bucket.take() {
         return Ok(false);
     }
     match question.about {
         About::Script(script) => {
-            if question.is_cold {
+            ask_script(asking, state, request.scripts.known, script, found)?;
+            // A server that wants to be left alone has said nothing of it.
+            if question.is_cold && !found.is_over {
                 found.cold_taken = found.cold_taken.saturating_add(1);
             }
-            ask_script(asking, state, request.scripts.known, script, found)?;
         }
         About::Tx(txid) => ask_tracked(asking, state, txid, found)?,
     }

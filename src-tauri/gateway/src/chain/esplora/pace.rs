@@ -73,20 +73,19 @@ impl Bucket {
         inner.left = inner.left.saturating_sub(PARTS);
     }
 
-    /// Waits until a question may be asked, and takes it, which is answered.
-    pub(super) fn wait(&self) -> bool {
+    /// Waits until a question may be asked, and takes it.
+    pub(super) fn wait(&self) {
         while !self.take() {
             std::thread::sleep(Duration::from_millis(u64::from(1_000 / self.pace.per_second.clamp(1, 1_000))));
         }
-        true
     }
 
     /// Why the server may not be asked now.
-    pub(super) fn is_silent(&self, host: &str) -> Result<(), ChainDown> {
-        self.is_silent_at(Instant::now(), host)
+    pub(super) fn check_silence(&self, host: &str) -> Result<(), ChainDown> {
+        self.check_silence_at(Instant::now(), host)
     }
 
-    fn is_silent_at(&self, now: Instant, host: &str) -> Result<(), ChainDown> {
+    fn check_silence_at(&self, now: Instant, host: &str) -> Result<(), ChainDown> {
         let until = self.inner.lock().silent_until;
         let left = until.and_then(|until| until.checked_duration_since(now)).filter(|left| !left.is_zero());
         left.map_or(Ok(()), |left| {
@@ -142,7 +141,7 @@ mod tests {
             let bucket = Bucket::new(Pace::HERE);
             let began = Instant::now();
             bucket.be_silent(says_ms);
-            let is_silent = |after: u64| bucket.is_silent_at(began + Duration::from_secs(after), "here").is_err();
+            let is_silent = |after: u64| bucket.check_silence_at(began + Duration::from_secs(after), "here").is_err();
             assert!(is_silent(s - 1), "{says_ms:?}");
             assert!(!is_silent(s + 1), "{says_ms:?}");
         }

@@ -1,17 +1,22 @@
 //! Where our transactions stand. That a block holds one is proved by its header; that the mempool does is the server's word.
 
-use bitcoin::Txid;
+use bitcoin::block::Header;
 use bitcoin::hashes::Hash as _;
+use bitcoin::{Network, Txid};
 
 use super::Asking;
 use super::answers::ProofAnswer;
-use super::headers::{self, forged};
+use super::headers::{self, Known, forged};
 use super::history::{self, Sight};
-use super::proof;
 use super::server::NoAnswer;
 use super::state::{Proved, State};
 use crate::chain::ChainDown;
-use crate::chain::core::token::BlockId;
+use crate::chain::headers as rules;
+use crate::chain::proof;
+use crate::chain::token::BlockId;
+
+/// A header's time may be so far ahead of its block.
+const SLACK_S: u32 = 7_200;
 
 /// The height of the block that holds a transaction, as far as that is proved; `None` where the server says something else than our headers
 /// do, which the next look makes up for, and where no question is left.
@@ -62,8 +67,24 @@ fn is_in_chain(asking: &Asking<'_>, state: &mut State, block: BlockId) -> Result
         return Err(forged(height, "it has another height"));
     }
     headers::check_floor(asking.network, height, &known)?;
+    is_so_deep(asking, state, height, &known)?;
     state.keep_old(height, known);
     Ok(true)
+}
+
+/// Refuses a block that is said to lie deeper than it does: one of those that are linked, or one of which no time bears out how
+/// many lie above it. Where blocks come as one likes, it is older at least.
+fn is_so_deep(asking: &Asking<'_>, state: &State, height: u32, known: &Known) -> Result<(), NoAnswer> {
+    let linked = state.headers.as_ref().ok_or_else(headers::changed)?;
+    let first = linked.at(linked.first()).ok_or_else(headers::changed)?;
+    let between = linked.first().saturating_sub(height);
+    // Times of blocks do not rise from each to the next: none is off by more than this.
+    let later = Header { time: first.header.time.saturating_add(SLACK_S), ..first.header };
+    let is_old = match asking.network {
+        Network::Regtest => known.header.time <= later.time,
+        network => rules::bears_out(network, &known.header, &later, between),
+    };
+    if is_old && !linked.has(known.hash) { Ok(()) } else { Err(forged(height, "it does not lie so deep")) }
 }
 
 /// Why a proof is none: the chain changed meanwhile, or the server lies.

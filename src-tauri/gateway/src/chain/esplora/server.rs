@@ -9,6 +9,7 @@ use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, Hea
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::{self, Client};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::ClientConfig;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -79,6 +80,12 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn new(options: &EsploraOptions, runtime: Handle) -> Result<Self, BadServer> {
+        let tls = outgoing::tls().map_err(|error| BadServer::Certificates(error.to_string()))?;
+        Self::over(options, tls, runtime)
+    }
+
+    /// One that is reached over TLS by whom `tls` trusts.
+    fn over(options: &EsploraOptions, tls: ClientConfig, runtime: Handle) -> Result<Self, BadServer> {
         let bad = || BadServer::Url(options.url.clone());
         let parsed = url::Url::parse(&options.url).map_err(|_| bad())?;
         let plain = parsed.username().is_empty()
@@ -88,7 +95,6 @@ impl Server {
         let host =
             parsed.host_str().filter(|_| plain && matches!(parsed.scheme(), "http" | "https")).ok_or_else(bad)?;
         let host = parsed.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let tls = outgoing::tls().map_err(|error| BadServer::Certificates(error.to_string()))?;
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_FOR)
@@ -142,7 +148,7 @@ impl Server {
     }
 
     fn ask(&self, method: Method, path: &str, body: Bytes) -> Result<(StatusCode, Bytes), NoAnswer> {
-        self.bucket.is_silent(&self.host).map_err(NoAnswer::Busy)?;
+        self.bucket.check_silence(&self.host).map_err(NoAnswer::Busy)?;
         let request = self.request(method, path, body)?;
         let exchange = async {
             let response = self.client.request(request).await.map_err(|error| self.unreached(&error))?;
@@ -172,7 +178,7 @@ impl Server {
         let (status, headers) = (response.status(), response.headers());
         if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             self.bucket.be_silent(retry_after_ms(headers));
-            let silent = self.bucket.is_silent(&self.host).err();
+            let silent = self.bucket.check_silence(&self.host).err();
             let down = silent.unwrap_or_else(|| ChainDown(format!("the Esplora server at {} is busy", self.host)));
             return Err(NoAnswer::Busy(down));
         }
@@ -209,6 +215,20 @@ impl Server {
             cause = error.source();
         }
         ChainDown(format!("the Esplora server at {} broke off in the middle of an answer", self.host)).into()
+    }
+}
+
+#[cfg(test)]
+impl Server {
+    /// The same, which trusts this certificate and no other.
+    pub(super) fn trusting(options: &EsploraOptions, certificate: &[u8], runtime: Handle) -> Result<Self, BadServer> {
+        let unread = |error: rustls::Error| BadServer::Certificates(error.to_string());
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(certificate.to_vec().into()).map_err(unread)?;
+        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+        let tls =
+            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(unread)?;
+        Self::over(options, tls.with_root_certificates(roots).with_no_client_auth(), runtime)
     }
 }
 

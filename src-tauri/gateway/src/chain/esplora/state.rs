@@ -6,8 +6,8 @@ use bitcoin::{BlockHash, FeeRate, OutPoint, ScriptBuf, Transaction, Txid};
 
 use super::headers::{Headers, Known};
 use crate::chain::core::state::Facts;
-use crate::chain::core::token::{self, BlockId, Token, thin};
 use crate::chain::hot::{HotMark, Urgency};
+use crate::chain::token::{BlockId, Token, counted};
 use crate::chain::{HotScripts, KnownPosition};
 
 /// Proofs that are kept: beyond that all are made anew, which costs questions and nothing else.
@@ -16,17 +16,19 @@ const PROVED_MAX: usize = 200_000;
 /// Headers of blocks below those that are linked.
 const OLD_MAX: usize = 2_000;
 
-/// The form of the token of this backend. It begins with it, and goes on as Core's does behind its own.
-const FORM: u8 = 2;
-
-/// What the database remembers of a script of which the whole history was read once, and that is long.
-pub(super) const COMPLETE: &[u8] = &[FORM, 1];
+/// What the database remembers of a script of which the whole history was read once, and that is long. No other backend's
+/// state of a script begins with this number.
+pub(super) const COMPLETE: &[u8] = &[2, 1];
 
 /// What is remembered. Headers are true whoever asks; the rest belongs to the answer whose token it holds.
 #[derive(Default)]
 pub(super) struct State {
-    /// The last answer's; `None` at the start.
+    /// The chain as the last answer saw it; `None` at the start.
     pub token: Option<Token>,
+    /// The token as that answer told it, and the best block then; `None` where there was none.
+    pub written: Option<(Vec<u8>, BlockId)>,
+    /// The chain before the look that is under way.
+    pub before: Option<Token>,
     pub headers: Option<Headers>,
     /// Checked headers below those, by their heights.
     pub old: HashMap<u32, Known>,
@@ -218,47 +220,15 @@ impl Tracked {
     }
 }
 
-/// The token as it is stored.
-pub(super) fn write(token: &Token) -> Vec<u8> {
-    let mut bytes = token.write();
-    if let Some(form) = bytes.first_mut() {
-        *form = FORM;
-    }
-    bytes
-}
-
-/// A stored token; `None` where it is another backend's, which has not looked as this one does.
-pub(super) fn read(bytes: &[u8]) -> Option<Token> {
-    Token::read(&[&[token::FORM], bytes.strip_prefix(&[FORM])?].concat())
-}
-
 /// Takes the best chain over into the blocks of a token, of which those above `fork` are not there any more.
 pub(super) fn advance(token: &mut Token, headers: &Headers, fork: Option<u32>) {
     if let Some(fork) = fork {
-        token.blocks.retain(|block| block.height <= fork);
+        token.cut(fork);
     }
-    let from = token.blocks.last().map_or(headers.first(), |last| last.height.saturating_add(1).max(headers.first()));
+    let from = token.last().map_or(headers.first(), |last| last.id.height.saturating_add(1).max(headers.first()));
     for height in from..=headers.height() {
         if let Some(known) = headers.at(height) {
-            token.blocks.push(BlockId { height, hash: known.hash });
-            thin(&mut token.blocks);
+            token.push(BlockId { height, hash: known.hash }, counted(known.header.work()));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use bitcoin::hashes::Hash as _;
-
-    use super::*;
-
-    #[test]
-    fn a_token_is_read_as_it_was_written_and_one_of_another_backend_is_none() {
-        let block = BlockId { height: 7, hash: BlockHash::from_byte_array([3; 32]) };
-        let token = Token { answer: 9, work: [0; 32], blocks: vec![block] };
-        assert_eq!(read(&write(&token)), Some(token.clone()));
-        assert_eq!(read(&token.write()), None);
-        assert_eq!(Token::read(&write(&token)), None);
-        assert_eq!(read(&[]), None);
     }
 }

@@ -5,91 +5,12 @@ use std::ops::RangeInclusive;
 use bitcoin::Txid;
 use tillgate_domain::id::Id;
 use tillgate_domain::policy::PolicySettings;
-use tillgate_nodes::{Bitcoind, Electrs};
 use tillgate_sandbox::{Pay, Replace, ReplaceTo};
 
 use super::stage::{Backend, Stage};
+use super::steps::{Numbers, QUIET_SECONDS, STORY, Step};
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
-
-/// How long a payment must be quiet before it is accepted without a confirmation.
-const QUIET_SECONDS: u32 = 300;
-
-const PAST_THE_QUIET_TIME_MS: i64 = 301_000;
-
-/// Half an hour and a bit: a payment's deadline passes.
-const PAST_THE_DEADLINE_MS: i64 = 31 * 60_000;
-
-/// Beyond the grace for coins that come after the deadline.
-const PAST_THE_GRACE_MS: i64 = 2 * 3_600_000;
-
-/// What happens. Places are taken modulo what there is.
-#[derive(Debug, Clone, Copy)]
-enum Step {
-    /// A payment is made; it may be accepted without confirmation.
-    Payment {
-        at_once: bool,
-    },
-    /// The customer pays it this part of a hundred, in so many transactions.
-    Pay {
-        which: usize,
-        percent: u64,
-        parts: u32,
-    },
-    /// The same, mined before anybody looks.
-    PayMined {
-        which: usize,
-        percent: u64,
-    },
-    /// The customer takes a transaction back, or pays the same address this part of a hundred of the sum with it.
-    TakeBack {
-        which: usize,
-    },
-    PayAnew {
-        which: usize,
-        percent: u64,
-    },
-    Evict {
-        which: usize,
-    },
-    Mine {
-        count: u32,
-        empty: bool,
-    },
-    Reorganise {
-        depth: u32,
-        keep: bool,
-    },
-    Pass {
-        ms: i64,
-    },
-    /// A payout is approved, and half a minute passes.
-    PayOut {
-        sats: u64,
-    },
-    Bump {
-        which: usize,
-    },
-    /// The oldest version of a payout's batch is mined, whatever replaced it.
-    MineFirstVersion {
-        which: usize,
-    },
-    /// The gateway is restarted at once, or after this happened while nobody looked.
-    Restart,
-    RestartAfterTakeBack {
-        which: usize,
-    },
-    RestartAfterEvict {
-        which: usize,
-    },
-    RestartAfterMine {
-        count: u32,
-    },
-    RestartAfterReorganise {
-        depth: u32,
-        keep: bool,
-    },
-}
 
 /// What a history has made so far.
 struct History {
@@ -130,6 +51,10 @@ impl History {
     /// Takes a step, and answers whether it was possible.
     async fn take(mut self, step: Step) -> (Self, bool) {
         let possible = match step {
+            Step::Switch { to } => {
+                self.stage.switch(to);
+                true
+            }
             Step::Restart => {
                 self.stage = self.stage.restart(|_| {}).await;
                 true
@@ -169,6 +94,11 @@ impl History {
             }
             step => self.act(step).await,
         };
+        if self.stage.hears() {
+            // Woken, it decides nothing because its time has come; nobody wakes the next.
+            self.world().look().await;
+            self.stage.list_next();
+        }
         // The first look sees, and broadcasts; what came of that the second one sees, and the sender goes by it.
         for _ in 0..2 {
             self.world().look().await;
@@ -328,77 +258,12 @@ async fn are_alike(other: Backend, steps: &[Step]) -> Vec<bool> {
         let so_far = &steps[..=number];
         assert_eq!(own_possible, other_possible, "{other:?}, after {so_far:?}");
         assert_eq!(own.states(), others.states(), "{other:?}, after {so_far:?}");
+        let begun_anew = others.world().gateway.last_look.status().begun_anew_at;
+        assert_eq!(begun_anew, None, "{other:?} takes the chain for another, after {so_far:?}");
         possible.push(own_possible);
     }
     possible
 }
-
-/// What happens to a shop in its first week, and more.
-const STORY: &[Step] = {
-    use Step::*;
-    &[
-        // Paid at once, in parts, and too much.
-        Payment { at_once: false },
-        Pay { which: 4, percent: 100, parts: 1 },
-        Mine { count: 1, empty: false },
-        Payment { at_once: false },
-        Pay { which: 5, percent: 60, parts: 2 },
-        Pay { which: 5, percent: 40, parts: 1 },
-        Payment { at_once: false },
-        PayMined { which: 6, percent: 150 },
-        Mine { count: 2, empty: false },
-        // Replaced by the same sum, by less, and by nothing.
-        Payment { at_once: false },
-        Pay { which: 7, percent: 100, parts: 1 },
-        PayAnew { which: 5, percent: 100 },
-        PayAnew { which: 6, percent: 50 },
-        TakeBack { which: 7 },
-        Mine { count: 1, empty: false },
-        // Dropped, and back after a block.
-        Pay { which: 7, percent: 100, parts: 1 },
-        Evict { which: 9 },
-        Mine { count: 1, empty: true },
-        Mine { count: 1, empty: false },
-        // Taken off the chain with and without what it held.
-        Payment { at_once: true },
-        Pay { which: 8, percent: 100, parts: 1 },
-        Pass { ms: PAST_THE_QUIET_TIME_MS },
-        Mine { count: 1, empty: false },
-        Reorganise { depth: 1, keep: true },
-        Mine { count: 1, empty: false },
-        Reorganise { depth: 2, keep: false },
-        Mine { count: 7, empty: false },
-        // While nobody looked.
-        Payment { at_once: false },
-        Pay { which: 9, percent: 100, parts: 1 },
-        Restart,
-        RestartAfterTakeBack { which: 11 },
-        RestartAfterMine { count: 1 },
-        Pay { which: 9, percent: 100, parts: 1 },
-        RestartAfterEvict { which: 13 },
-        RestartAfterMine { count: 2 },
-        RestartAfterReorganise { depth: 2, keep: false },
-        RestartAfterMine { count: 7 },
-        // Nobody pays, or too late.
-        Payment { at_once: false },
-        Pass { ms: PAST_THE_DEADLINE_MS },
-        Pass { ms: PAST_THE_GRACE_MS },
-        Pay { which: 10, percent: 100, parts: 1 },
-        Mine { count: 2, empty: false },
-        // Sent, replaced by ourselves, mined in the older form, and taken off.
-        PayOut { sats: 300_000 },
-        Mine { count: 1, empty: false },
-        PayOut { sats: 200_000 },
-        Bump { which: 1 },
-        RestartAfterMine { count: 1 },
-        PayOut { sats: 150_000 },
-        Bump { which: 2 },
-        MineFirstVersion { which: 2 },
-        Reorganise { depth: 3, keep: true },
-        Restart,
-        Mine { count: 8, empty: false },
-    ]
-};
 
 #[tokio::test]
 async fn every_backend_tells_one_story_of_payments_anomalies_and_payouts() {
@@ -407,51 +272,10 @@ async fn every_backend_tells_one_story_of_payments_anomalies_and_payouts() {
     }
 }
 
-async fn tells_the_story(other: Backend) {
+pub(super) async fn tells_the_story(other: Backend) {
     let possible = are_alike(other, STORY).await;
     let not: Vec<_> = STORY.iter().enumerate().zip(possible).filter(|(_, possible)| !possible).collect();
     assert!(not.is_empty(), "not what the story is to tell: {not:?}");
-}
-
-/// The same numbers for the same seed.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: u64) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-
-    fn step(&mut self) -> Step {
-        let which = self.below(1_000) as usize;
-        let percent = [10, 50, 100, 100, 100, 101, 130][self.below(7) as usize];
-        let (depth, keep) = (1 + self.below(3) as u32, self.below(2) == 0);
-        match self.below(24) {
-            0..=2 => Step::Payment { at_once: self.below(2) == 0 },
-            3..=6 => Step::Pay { which, percent, parts: 1 + self.below(2) as u32 },
-            7 => Step::PayMined { which, percent },
-            8 => Step::TakeBack { which },
-            9 => Step::PayAnew { which, percent },
-            10 => Step::Evict { which },
-            11..=13 => Step::Mine { count: 1 + self.below(3) as u32, empty: self.below(4) == 0 },
-            14 => Step::Reorganise { depth, keep },
-            15 => Step::Pass {
-                ms: [PAST_THE_QUIET_TIME_MS, 600_000, PAST_THE_DEADLINE_MS, PAST_THE_GRACE_MS][self.below(4) as usize],
-            },
-            16 => Step::PayOut { sats: 50_000 + 10_000 * self.below(10) },
-            17 => Step::Bump { which },
-            18 => Step::MineFirstVersion { which },
-            19 => Step::Restart,
-            20 => Step::RestartAfterTakeBack { which },
-            21 => Step::RestartAfterEvict { which },
-            22 => Step::RestartAfterMine { count: 1 + self.below(12) as u32 },
-            _ => Step::RestartAfterReorganise { depth, keep },
-        }
-    }
 }
 
 #[tokio::test]
@@ -461,38 +285,32 @@ async fn every_backend_tells_the_same_of_any_history() {
     }
 }
 
-async fn tells_histories(other: Backend, seeds: RangeInclusive<u64>) {
+#[tokio::test]
+async fn a_backend_that_is_changed_for_another_kind_tells_the_same_story_and_histories() {
+    let kinds = [Backend::Core, Backend::Electrum, Backend::Esplora];
+    let switches = (0..).map(|number: usize| Step::Switch { to: kinds[(number * 7 / 4) % kinds.len()] });
+    let story: Vec<Step> = STORY.iter().zip(switches).flat_map(|(step, switch)| [*step, switch]).collect();
+    are_alike(Backend::Switched, &story).await;
+    tells_histories(Backend::Switched, 11..=11 + more_histories(3)).await;
+}
+
+#[tokio::test]
+async fn of_two_servers_of_which_one_or_the_other_hangs_up_the_same_is_told_as_of_one() {
+    tells_histories(Backend::Two, 21..=23).await;
+}
+
+pub(super) async fn tells_histories(other: Backend, seeds: RangeInclusive<u64>) {
     for seed in seeds {
         let mut numbers = Numbers(seed);
-        let steps: Vec<Step> = (0..30).map(|_| numbers.step()).collect();
+        let steps: Vec<Step> = (0..30).flat_map(|_| [numbers.switch(), Some(numbers.step())]).flatten().collect();
         let possible = are_alike(other, &steps).await;
         let count = possible.iter().filter(|possible| **possible).count();
         assert!(count > steps.len() / 2, "seed {seed}: hardly anything happened");
     }
 }
 
-/// The seeds of histories through real programs: more where `TILLGATE_REAL_HISTORIES` says how many.
-fn real_seeds() -> RangeInclusive<u64> {
+/// So many histories, or as many as `TILLGATE_REAL_HISTORIES` says.
+pub(super) fn more_histories(usual: u64) -> u64 {
     let count = std::env::var("TILLGATE_REAL_HISTORIES").ok().and_then(|count| count.parse().ok());
-    1..=count.unwrap_or(3)
-}
-
-#[tokio::test]
-async fn a_real_bitcoin_core_tells_the_same_story_and_histories() {
-    if Bitcoind::program().is_none() {
-        println!("not run: BITCOIND_EXE names no Bitcoin Core");
-        return;
-    }
-    tells_the_story(Backend::Bitcoind).await;
-    tells_histories(Backend::Bitcoind, real_seeds()).await;
-}
-
-#[tokio::test]
-async fn a_real_electrum_server_tells_the_same_story_and_histories() {
-    if Bitcoind::program().is_none() || Electrs::program().is_none() {
-        println!("not run: BITCOIND_EXE and ELECTRS_EXE do not name a Bitcoin Core and an electrs");
-        return;
-    }
-    tells_the_story(Backend::Electrs).await;
-    tells_histories(Backend::Electrs, real_seeds()).await;
+    count.unwrap_or(usual)
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 
 use bitcoin::{Transaction, Txid};
-use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
+use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
 use tillgate_nodes::{CoreFault, core as node};
 use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
 use tokio::runtime::Handle;
@@ -98,27 +98,6 @@ async fn a_look_costs_the_same_however_many_addresses_are_watched() {
     }
     assert_eq!(costs[0], costs[1]);
     assert!(costs[0].0 <= 3, "an idle look: {costs:?}");
-}
-
-#[tokio::test]
-async fn what_was_replaced_or_dropped_while_the_gateway_was_off_is_told_by_the_first_look() {
-    let stage = Stage::new(Backend::Core).await;
-    let world = stage.world();
-    let (replaced, dropped) = (world.payment().await, world.payment().await);
-    let first = world.pay(&replaced, replaced.payment.amount_sats).await;
-    let second = world.pay(&dropped, dropped.payment.amount_sats).await;
-    let stage = stage
-        .restart(|world| {
-            let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
-            world.sandbox().replace(first, replace, now(world)).unwrap();
-            world.sandbox().evict(second, now(world)).unwrap();
-        })
-        .await;
-    let world = stage.world();
-    world.look().await;
-    assert_eq!((world.state(&replaced), world.state(&dropped)), (New, Unconfirmed));
-    let receipts = world.gateway.store.read(|reader| reader.receipts(dropped.seq)).unwrap();
-    assert!(receipts[0].position.is_absent(), "it counts, and is missing");
 }
 
 #[tokio::test(flavor = "multi_thread")]

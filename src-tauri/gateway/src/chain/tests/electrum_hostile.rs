@@ -7,10 +7,9 @@ use bitcoin::Network;
 use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
 use tillgate_nodes::ElectrumFault;
 
+use super::misbehaving::{TOO_LATE, judges_nothing};
 use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::testing::HALF_AN_HOUR_MS;
-
-const TOO_LATE: &str = "did not answer in time";
 
 /// Every way, and words of the sentence.
 fn faults() -> Vec<(ElectrumFault, &'static str)> {
@@ -40,31 +39,14 @@ fn faults() -> Vec<(ElectrumFault, &'static str)> {
 #[tokio::test]
 async fn whatever_a_server_does_nothing_is_judged_by_it_and_the_next_look_makes_up_for_it() {
     for (fault, words) in faults() {
-        let stage = Stage::new(Backend::Electrum).await;
-        let (world, server) = (stage.world(), stage.electrum());
-        let (paid, unpaid) = (world.payment().await, world.payment().await);
-        world.pay(&paid, paid.payment.amount_sats).await;
-        assert_eq!(world.state(&paid), Unconfirmed, "{fault:?}");
-        let before = world.gateway.store.read(|reader| reader.watched_chain()).unwrap();
-
-        world.customer_pays(&unpaid, unpaid.payment.amount_sats);
-        world.sandbox().mine(1, false, world.now_ms()).unwrap();
-        server.misbehave(fault.clone());
-        world.advance_clock_ms(HALF_AN_HOUR_MS + 60_000);
-        // A new connection, for what shows at its beginning.
-        stage.wait(if words == TOO_LATE { Duration::from_millis(300) } else { AT_LEISURE });
-        let looked = world.app.watcher.look().await;
-        let sentence = looked.map_err(|error| error.to_string()).expect_err(&format!("{fault:?} was believed"));
-        assert!(sentence.contains(words), "{fault:?}: {sentence}");
-        assert_eq!(world.gateway.last_look.status().error, Some(sentence));
-        assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, New), "{fault:?}");
-        assert_eq!(world.gateway.store.read(|reader| reader.watched_chain()).unwrap(), before, "{fault:?}");
-
-        server.misbehave(None);
-        stage.wait(AT_LEISURE);
-        world.look().await;
-        world.look().await;
-        assert_eq!((world.state(&paid), world.state(&unpaid)), (Confirmed, Confirmed), "{fault:?}");
+        let what = format!("{fault:?}");
+        let begin = |stage: &Stage| {
+            stage.electrum().misbehave(fault.clone());
+            // A new connection, for what shows at its beginning.
+            stage.wait(AT_LEISURE);
+        };
+        let end = async |stage: &Stage| stage.electrum().misbehave(None);
+        judges_nothing(Backend::Electrum, &what, words, begin, end).await;
     }
 }
 

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Network, ScriptBuf, Transaction, Txid, WPubkeyHash};
-use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
+use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
+use tillgate_domain::policy::PolicySettings;
 use tillgate_nodes::{ElectrumFault, ElectrumNode};
-use tillgate_sandbox::{FaultsPatch, Replace, ReplaceTo};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tillgate_sandbox::FaultsPatch;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -21,6 +20,9 @@ use crate::chain::{Chain, ChainDown, HotScripts, Identity, LookRequest, Scripts,
 use crate::machine::outgoing::Proxy;
 use crate::testing::World;
 
+/// How long a payment must be quiet before it is accepted without a confirmation: longer than a busy machine takes.
+const QUIET_SECONDS: u32 = 300;
+
 /// A server over TLS for a world's chain.
 fn secure(world: &World) -> ElectrumNode {
     let clock = Arc::clone(&world.gateway.clock);
@@ -28,7 +30,7 @@ fn secure(world: &World) -> ElectrumNode {
     ElectrumNode::start_tls(sandbox, Box::new(move || clock.now().ms())).unwrap()
 }
 
-fn asking(url: &str, proxy: Option<Proxy>, pinned: Vec<Fingerprint>) -> Result<ElectrumChain, BadServer> {
+pub fn asking(url: &str, proxy: Option<Proxy>, pinned: Vec<Fingerprint>) -> Result<ElectrumChain, BadServer> {
     let options = ElectrumOptions {
         url: url.to_owned(),
         pinned,
@@ -84,44 +86,6 @@ async fn a_url_that_names_no_server_and_a_server_that_is_not_there_are_told_apar
     };
     let sentence = identity(closed, Vec::new()).await.unwrap_err().to_string();
     assert!(sentence.contains("no connection to the server at 127.0.0.1:"), "{sentence}");
-}
-
-/// A SOCKS5 proxy that leads every connection to one address. Answers the name that it was given.
-async fn lead(listener: TcpListener, to: String) -> String {
-    let (mut stream, _) = listener.accept().await.unwrap();
-    let mut greeting = [0; 3];
-    stream.read_exact(&mut greeting).await.unwrap();
-    stream.write_all(&[5, 0]).await.unwrap();
-    let mut request = [0; 5];
-    stream.read_exact(&mut request).await.unwrap();
-    assert_eq!(request[..4], [5, 1, 0, 3], "a connection to a name");
-    let mut name = vec![0; usize::from(request[4]) + 2];
-    stream.read_exact(&mut name).await.unwrap();
-    stream.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).await.unwrap();
-    name.truncate(name.len() - 2);
-    let mut server = TcpStream::connect(to).await.unwrap();
-    tokio::spawn(async move { tokio::io::copy_bidirectional(&mut stream, &mut server).await });
-    String::from_utf8(name).unwrap()
-}
-
-#[tokio::test]
-async fn through_a_proxy_the_servers_name_is_resolved_there() {
-    let stage = Stage::new(Backend::Electrum).await;
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let proxy = format!("socks5h://{}", listener.local_addr().unwrap()).parse().unwrap();
-    let leading = tokio::spawn(lead(listener, stage.electrum().url().replace("tcp://", "")));
-    let chain = asking("tcp://electrum.onion:50001", Some(proxy), Vec::new()).unwrap();
-    let tip = tokio::task::spawn_blocking(move || chain.tip()).await.unwrap().unwrap();
-    assert_eq!(tip.height, stage.world().sandbox().tip().unwrap().height);
-    assert_eq!(leading.await.unwrap(), "electrum.onion");
-
-    let gone: Proxy = {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        format!("socks5h://{}", listener.local_addr().unwrap()).parse().unwrap()
-    };
-    let chain = asking("tcp://electrum.onion:50001", Some(gone), Vec::new()).unwrap();
-    let sentence = tokio::task::spawn_blocking(move || chain.tip()).await.unwrap().unwrap_err().to_string();
-    assert!(sentence.contains("the proxy socks5h://127.0.0.1:"), "nobody goes round it: {sentence}");
 }
 
 #[tokio::test]
@@ -210,37 +174,33 @@ async fn every_version_of_the_protocol_does() {
 }
 
 #[tokio::test]
-async fn without_an_estimate_there_is_none() {
+async fn the_fee_rate_is_the_estimate_and_where_there_is_none_what_is_relayed() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let chain = Arc::clone(&world.gateway.chain);
-    for (estimate, rate) in [(Some(37), Some(37)), (Some(0), None), (None, Some(2))] {
+    for (estimate, rate) in [(Some(37), 37), (Some(0), 1), (None, 2)] {
         world.sandbox().set_faults(FaultsPatch { fee_rate_sat_vb: Some(estimate), ..FaultsPatch::default() }).unwrap();
         let chain = Arc::clone(&chain);
         let named = tokio::task::spawn_blocking(move || chain.fee_rate(6)).await.unwrap().unwrap();
-        assert_eq!(named, rate.map(bitcoin::FeeRate::from_sat_per_vb_u32));
+        assert_eq!(named, Some(bitcoin::FeeRate::from_sat_per_vb_u32(rate)));
     }
 }
 
 #[tokio::test]
-async fn what_was_replaced_or_dropped_while_the_gateway_was_off_is_told_by_the_first_look() {
+async fn a_payment_is_accepted_without_confirmation_by_what_is_relayed_where_there_is_no_estimate() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
-    let (replaced, dropped) = (world.payment().await, world.payment().await);
-    let first = world.pay(&replaced, replaced.payment.amount_sats).await;
-    let second = world.pay(&dropped, dropped.payment.amount_sats).await;
-    let stage = stage
-        .restart(|world| {
-            let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
-            world.sandbox().replace(first, replace, world.now_ms()).unwrap();
-            world.sandbox().evict(second, world.now_ms()).unwrap();
-        })
-        .await;
-    let world = stage.world();
-    world.look().await;
-    assert_eq!((world.state(&replaced), world.state(&dropped)), (New, Unconfirmed));
-    let receipts = world.gateway.store.read(|reader| reader.receipts(dropped.seq)).unwrap();
-    assert!(receipts[0].position.is_absent(), "it counts, and is missing");
+    world.sandbox().set_faults(FaultsPatch { fee_rate_sat_vb: Some(Some(0)), ..FaultsPatch::default() }).unwrap();
+    let policy = PolicySettings {
+        zero_conf_up_to: 100.into(),
+        zero_conf_quiet_seconds: QUIET_SECONDS,
+        ..PolicySettings::default()
+    };
+    let payment = world.payment_under(policy).await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    world.pass_ms(i64::from(QUIET_SECONDS + 1) * 1_000).await;
+    assert_eq!(world.state(&payment), Confirmed);
 }
 
 #[tokio::test]
@@ -336,6 +296,26 @@ async fn a_look_asks_as_little_about_thousands_of_scripts_as_about_a_few() {
         assert!(many.bytes < few.bytes + 1_000, "{few:?} {many:?}");
     }
     assert!(many[1].calls <= 3 && many[2].calls <= 6, "{many:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_in_several_answers_asks_about_each_script_once() {
+    let stage = Stage::unlooked(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let must: Vec<ScriptBuf> = (0..700).map(script).collect();
+    let (mut token, mut answers) = (None::<Vec<u8>>, 0);
+    loop {
+        let scripts = Scripts { must: &must, ..no_scripts() };
+        let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
+        let view: View = tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
+        (token, answers) = (Some(view.token), answers + 1);
+        if !view.more {
+            assert!(must.iter().all(|script| view.covered.holds(script)));
+            break;
+        }
+    }
+    let asked = server.asked("blockchain.scripthash.subscribe");
+    assert!(answers > 1 && (700..720).contains(&asked), "{answers} answers, {asked} questions");
 }
 
 /// Run it with `--release -- --ignored --nocapture`.

@@ -5,16 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bitcoin::Network;
-use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
+use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
 use tillgate_nodes::{EsploraFault, EsploraServer};
 use tokio::runtime::Handle;
 
+use super::misbehaving::{TOO_LATE, judges_nothing};
 use super::stage::{AT_LEISURE, Backend, Stage, esplora_options};
 use crate::chain::Chain as _;
 use crate::chain::esplora::EsploraChain;
-use crate::testing::{HALF_AN_HOUR_MS, World};
-
-const TOO_LATE: &str = "did not answer in time";
+use crate::testing::World;
 
 /// Every way in which nothing can be judged, and words of the sentence.
 fn faults() -> Vec<(EsploraFault, &'static str)> {
@@ -45,36 +44,18 @@ fn faults() -> Vec<(EsploraFault, &'static str)> {
 #[tokio::test]
 async fn whatever_a_server_does_nothing_is_judged_by_it_and_the_next_look_makes_up_for_it() {
     for (fault, words) in faults() {
-        let stage = Stage::new(Backend::Esplora).await;
-        let (world, server) = (stage.world(), stage.esplora());
-        let (paid, unpaid) = (world.payment().await, world.payment().await);
-        world.pay(&paid, paid.payment.amount_sats).await;
-        assert_eq!(world.state(&paid), Unconfirmed);
-        let before = world.gateway.store.read(|reader| reader.watched_chain()).unwrap();
-
-        world.customer_pays(&unpaid, unpaid.payment.amount_sats);
-        world.sandbox().mine(1, false, world.now_ms()).unwrap();
-        server.misbehave(fault.clone());
-        world.advance_clock_ms(HALF_AN_HOUR_MS + 60_000);
-        if words == TOO_LATE {
-            stage.wait(Duration::from_millis(300));
-        }
-        let looked = world.app.watcher.look().await;
-        let sentence = looked.map_err(|error| error.to_string()).expect_err(&format!("{fault:?} was believed"));
-        assert!(sentence.contains(words), "{fault:?}: {sentence}");
-        assert_eq!(world.gateway.last_look.status().error, Some(sentence));
-        assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, New), "{fault:?}");
-        assert_eq!(world.gateway.store.read(|reader| reader.watched_chain()).unwrap(), before, "{fault:?}");
-
-        server.misbehave(None);
-        if let EsploraFault::Busy(_) = fault {
-            let asked = server.requests();
-            assert!(world.app.watcher.look().await.is_err());
-            assert_eq!(server.requests(), asked, "{fault:?}: it is left alone");
-        }
-        stage.wait(AT_LEISURE);
-        world.look().await;
-        assert_eq!((world.state(&paid), world.state(&unpaid)), (Confirmed, Confirmed), "{fault:?}");
+        let what = format!("{fault:?}");
+        let begin = |stage: &Stage| stage.esplora().misbehave(fault.clone());
+        let end = async |stage: &Stage| {
+            let server = stage.esplora();
+            server.misbehave(None);
+            if let EsploraFault::Busy(_) = fault {
+                let asked = server.requests();
+                assert!(stage.world().app.watcher.look().await.is_err());
+                assert_eq!(server.requests(), asked, "{fault:?}: it is left alone");
+            }
+        };
+        judges_nothing(Backend::Esplora, &what, words, begin, end).await;
     }
 }
 

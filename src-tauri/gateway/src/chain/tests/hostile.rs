@@ -4,13 +4,11 @@
 use std::time::Duration;
 
 use bitcoin::Network;
-use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
+use tillgate_domain::payment::PaymentState::{Confirmed, New};
 use tillgate_nodes::CoreFault;
 
-use super::stage::{AT_LEISURE, Backend, Stage};
-use crate::testing::HALF_AN_HOUR_MS;
-
-const TOO_LATE: &str = "did not answer in time";
+use super::misbehaving::{TOO_LATE, judges_nothing};
+use super::stage::{Backend, Stage};
 
 /// Every way, and words of the sentence.
 fn faults() -> Vec<(CoreFault, &'static str)> {
@@ -42,33 +40,10 @@ fn faults() -> Vec<(CoreFault, &'static str)> {
 #[tokio::test]
 async fn whatever_a_node_does_nothing_is_judged_by_it_and_the_next_look_makes_up_for_it() {
     for (fault, words) in faults() {
-        let stage = Stage::new(Backend::Core).await;
-        let (world, node) = (stage.world(), stage.node());
-        let (paid, unpaid) = (world.payment().await, world.payment().await);
-        world.pay(&paid, paid.payment.amount_sats).await;
-        assert_eq!(world.state(&paid), Unconfirmed);
-        let before = world.gateway.store.read(|reader| reader.watched_chain()).unwrap();
-
-        world.customer_pays(&unpaid, unpaid.payment.amount_sats);
-        world.sandbox().mine(1, false, world.now_ms()).unwrap();
-        node.misbehave(fault.clone());
-        world.advance_clock_ms(HALF_AN_HOUR_MS + 60_000);
-        if words == TOO_LATE {
-            stage.wait(Duration::from_millis(300));
-        }
-        let looked = world.app.watcher.look().await;
-        let sentence = looked.map_err(|error| error.to_string()).expect_err(&format!("{fault:?} was believed"));
-        assert!(sentence.contains(words), "{fault:?}: {sentence}");
-        assert_eq!(world.gateway.last_look.status().error, Some(sentence));
-        assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, New), "{fault:?}");
-        assert_eq!(world.gateway.store.read(|reader| reader.watched_chain()).unwrap(), before, "{fault:?}");
-
-        node.misbehave(None);
-        if words == TOO_LATE {
-            stage.wait(AT_LEISURE);
-        }
-        world.look().await;
-        assert_eq!((world.state(&paid), world.state(&unpaid)), (Confirmed, Confirmed), "{fault:?}");
+        let what = format!("{fault:?}");
+        let begin = |stage: &Stage| stage.node().misbehave(fault.clone());
+        let end = async |stage: &Stage| stage.node().misbehave(None);
+        judges_nothing(Backend::Core, &what, words, begin, end).await;
     }
 }
 

@@ -21,6 +21,14 @@ async fn with_one_coin(world: &World) -> crate::store::payments::PaymentRow {
     payment
 }
 
+/// A payout of this amount is sent and mined.
+async fn pays_out(world: &World, sats: u64) {
+    let payout = world.approved_payout(sats).await;
+    world.send().await;
+    world.mine_and_pass(1).await;
+    assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
+}
+
 #[tokio::test]
 async fn blocks_that_were_final_and_are_taken_back_change_nothing_where_they_are_made_up_for() {
     through_every_backend(async |stage| {
@@ -105,10 +113,7 @@ async fn blocks_that_were_final_and_give_way_to_a_double_spend_reverse_the_payme
         let next = world.payment_to_wallet().await;
         world.customer_pays(&next, 1_000_000);
         world.mine(2).await;
-        let again = world.approved_payout(300_000).await;
-        world.send().await;
-        world.mine_and_pass(1).await;
-        assert_eq!((world.payout_state(&again), world.outputs_of(&again)), (PayoutState::Sent, 1));
+        pays_out(world, 300_000).await;
         world.check_money();
     })
     .await;
@@ -135,10 +140,7 @@ async fn a_payout_of_a_coin_that_is_malleated_when_blocks_are_taken_back_fails_a
         assert_eq!(world.payout_state(&payout), PayoutState::Sent, "the block may be taken back");
         world.mine_and_pass(5).await;
         assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Failed, 0));
-        let again = world.approved_payout(900_000).await;
-        world.send().await;
-        world.mine_and_pass(1).await;
-        assert_eq!((world.payout_state(&again), world.outputs_of(&again)), (PayoutState::Sent, 1));
+        pays_out(world, 900_000).await;
         assert_eq!(
             (world.state(&payment), world.now_of(&payment.payment.id).payment.paid_sats),
             (Confirmed, 1_000_000)

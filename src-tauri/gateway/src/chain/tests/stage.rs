@@ -5,15 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bitcoin::{FeeRate, Network, Transaction};
+use parking_lot::Mutex;
 use tempfile::TempDir;
-use tillgate_nodes::{Bitcoind, CoreNode, Electrs, ElectrumNode, EsploraServer};
+use tillgate_domain::time::Timestamp;
+use tillgate_nodes::{Bitcoind, CoreNode, Electrs, ElectrumFault, ElectrumNode, EsploraServer};
 use tillgate_sandbox::Sandbox;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::by_script::ByScript;
 use crate::chain::chosen::{BackendOptions, Chosen, Protocol};
-use crate::chain::core::{CoreOptions, SignIn};
+use crate::chain::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
 use crate::chain::esplora::{EsploraOptions, Pace};
 use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View};
 use crate::machine::clock::Clock;
@@ -27,21 +29,35 @@ pub const AT_LEISURE: Duration = Duration::from_secs(30);
 pub enum Backend {
     Sandbox,
     Core,
+    /// A node that tells of what it does over ZeroMQ.
+    CoreZmq,
     /// The sandbox's own, asked about single scripts.
     ByScript,
     Electrum,
     Esplora,
+    /// A node, an Electrum and an Esplora server over the same chain, of which one is asked, and then another.
+    Switched,
+    /// Two Electrum servers over the same chain, one for when the other is silent.
+    Two,
     /// A real Bitcoin Core, where `BITCOIND_EXE` names one.
     Bitcoind,
+    /// The same, and it tells over ZeroMQ.
+    BitcoindZmq,
     /// A real Electrum server over it, where `ELECTRS_EXE` names one too.
     Electrs,
 }
 
 /// A server that a backend asks.
 enum Server {
-    Core(CoreNode),
+    Core(Arc<CoreNode>),
     Electrum(ElectrumNode),
     Esplora(EsploraServer),
+    Two(ElectrumNode, ElectrumNode),
+    Each {
+        node: Arc<CoreNode>,
+        electrum: ElectrumNode,
+        esplora: EsploraServer,
+    },
     /// Real programs live on when the gateway is restarted.
     Real(Arc<Real>),
 }
@@ -54,7 +70,7 @@ struct Real {
 
 impl Backend {
     /// Every backend but the sandbox's own, which the others are compared with, and but real programs.
-    pub const OTHERS: &[Self] = &[Self::Core, Self::ByScript, Self::Electrum, Self::Esplora];
+    pub const OTHERS: &[Self] = &[Self::Core, Self::CoreZmq, Self::ByScript, Self::Electrum, Self::Esplora];
 }
 
 /// A gateway and what it looks through.
@@ -62,9 +78,15 @@ pub struct Stage {
     /// `None` only while the gateway is restarted.
     world: Option<World>,
     backend: Backend,
+    /// Which server is asked, where there is more than one.
+    asked: Backend,
     /// The server that the backend asks, where it asks one.
     server: Option<Server>,
     chosen: Option<Arc<Chosen>>,
+    /// Whoever hears what a node tells over ZeroMQ.
+    heard: Option<Arc<CoreChain>>,
+    /// Looks wait until all was heard that it told.
+    waits: bool,
     folder: TempDir,
 }
 
@@ -78,9 +100,57 @@ impl Stage {
 
     /// The same without that look.
     pub async fn unlooked(backend: Backend) -> Self {
+        Self::opened(backend, true).await
+    }
+
+    /// A new gateway that may hear what a node tells over ZeroMQ before it looks, or after, and has looked once.
+    pub async fn hearing(backend: Backend) -> Self {
+        let stage = Self::opened(backend, false).await;
+        stage.world().look().await;
+        stage
+    }
+
+    async fn opened(backend: Backend, waits: bool) -> Self {
         let world = World::opened(tempfile::tempdir().unwrap()).await;
         let folder = tempfile::tempdir().unwrap();
-        Self { world: None, backend, server: None, chosen: None, folder }.with(world)
+        let asked = match backend {
+            Backend::Switched => Backend::Core,
+            Backend::Electrs => Backend::Electrum,
+            other => other,
+        };
+        Self { world: None, backend, asked, server: None, chosen: None, heard: None, waits, folder }.with(world)
+    }
+
+    /// The same gateway, which nothing is done for before it looks; and the node that it hears.
+    pub fn alone(mut self) -> (Self, Arc<CoreChain>) {
+        let chain = Arc::clone(self.heard.as_ref().unwrap());
+        let world = self.world.take().unwrap();
+        let instance = Some(world.sandbox().identity());
+        let shown = Shown { chain: Arc::clone(&chain) as Arc<dyn Chain>, instance, followed: None, told: None };
+        self.world = Some(world.with_chain(|_| Arc::new(shown)));
+        (self, chain)
+    }
+
+    /// Whether what a node tells by itself is heard.
+    pub const fn hears(&self) -> bool {
+        self.heard.is_some()
+    }
+
+    /// The next look is one that nobody woke: it asks for all, whatever a node tells by itself.
+    pub fn list_next(&self) {
+        if let Some(heard) = &self.heard {
+            heard.list_next();
+        }
+    }
+
+    /// A gateway that was opened already, and has not looked.
+    pub async fn over(backend: Backend, world: World) -> Self {
+        Self::unlooked(backend).await.with(world)
+    }
+
+    /// The gateway without the server that it asked.
+    pub fn into_world(mut self) -> World {
+        self.world.take().unwrap()
     }
 
     pub fn world(&self) -> &World {
@@ -89,38 +159,67 @@ impl Stage {
 
     /// Waits so long for the server's answers from now on, and has forgotten what it knew between looks.
     pub fn wait(&self, answered_within: Duration) {
-        let core = |cookie_file: &std::path::Path| Protocol::Core(SignIn::CookieFile(cookie_file.to_owned()));
+        let core = |cookie_file: &std::path::Path| Protocol::Core {
+            sign_in: SignIn::CookieFile(cookie_file.to_owned()),
+            notices: None,
+        };
         let electrum = || Protocol::Electrum { certificates: Vec::new() };
-        let (protocol, url) = match self.server.as_ref().unwrap() {
-            Server::Core(node) => (core(node.cookie_file()), node.url()),
-            Server::Electrum(server) => (electrum(), server.url()),
-            Server::Esplora(server) => (Protocol::Esplora, server.url()),
-            Server::Real(real) => match &real.electrs {
-                None => (core(&real.node.cookie_file()), real.node.url()),
-                Some(electrs) => (electrum(), electrs.url()),
+        let (protocol, urls) = match (self.server.as_ref().unwrap(), self.asked) {
+            (Server::Core(node), _) | (Server::Each { node, .. }, Backend::Core) => {
+                (core(node.cookie_file()), vec![node.url()])
+            }
+            (Server::Electrum(server), _) | (Server::Each { electrum: server, .. }, Backend::Electrum) => {
+                (electrum(), vec![server.url()])
+            }
+            (Server::Two(first, second), _) => (electrum(), vec![first.url(), second.url()]),
+            (Server::Esplora(server) | Server::Each { esplora: server, .. }, _) => {
+                (Protocol::Esplora, vec![server.url()])
+            }
+            (Server::Real(real), asked) => match &real.electrs {
+                Some(electrs) if asked == Backend::Electrum => (electrum(), vec![electrs.url()]),
+                Some(_) | None => (core(&real.node.cookie_file()), vec![real.node.url()]),
             },
         };
         self.chosen.as_ref().unwrap().choose(Ok(Some(BackendOptions {
             protocol,
-            urls: vec![url],
+            urls,
             proxy: None,
             network: Network::Regtest,
             answered_within,
         })));
     }
 
+    /// Another server is set as the backend, where there are several: the one of this kind, or a real node for any that is not
+    /// there. Of two of one kind the first or the second hangs up from now on, or neither.
+    pub fn switch(&mut self, to: Backend) {
+        if matches!(self.backend, Backend::Switched | Backend::Electrs) {
+            self.asked = to;
+            self.wait(AT_LEISURE);
+        }
+        if let Some(Server::Two(first, second)) = &self.server {
+            first.misbehave((to == Backend::Core).then_some(ElectrumFault::Closed));
+            second.misbehave((to == Backend::Electrum).then_some(ElectrumFault::Closed));
+        }
+    }
+
     pub fn node(&self) -> &CoreNode {
-        let Some(Server::Core(node)) = &self.server else { panic!("it looks through no node") };
+        let Some(Server::Core(node) | Server::Each { node, .. }) = &self.server else {
+            panic!("it looks through no node")
+        };
         node
     }
 
     pub fn electrum(&self) -> &ElectrumNode {
-        let Some(Server::Electrum(server)) = &self.server else { panic!("it looks through no Electrum server") };
+        let Some(Server::Electrum(server) | Server::Each { electrum: server, .. }) = &self.server else {
+            panic!("it looks through no Electrum server")
+        };
         server
     }
 
     pub fn esplora(&self) -> &EsploraServer {
-        let Some(Server::Esplora(server)) = &self.server else { panic!("it looks through no Esplora server") };
+        let Some(Server::Esplora(server) | Server::Each { esplora: server, .. }) = &self.server else {
+            panic!("it looks through no Esplora server")
+        };
         server
     }
 
@@ -135,24 +234,27 @@ impl Stage {
     fn with(mut self, world: World) -> Self {
         let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
         let clock = Arc::clone(&world.gateway.clock);
-        let its_clock = {
+        let its_clock = || {
             let clock = Arc::clone(&clock);
             Box::new(move || clock.now().ms())
         };
+        let node = || Arc::new(CoreNode::start(Arc::clone(&sandbox), self.folder.path(), its_clock()).unwrap());
+        let electrum = || ElectrumNode::start(Arc::clone(&sandbox), its_clock()).unwrap();
+        let esplora = || EsploraServer::start(Arc::clone(&sandbox), its_clock()).unwrap();
         let mut followed = None;
         self.server = match self.backend {
             Backend::Sandbox | Backend::ByScript => None,
-            Backend::Core => {
-                let node = CoreNode::start(Arc::clone(&sandbox), self.folder.path(), its_clock);
-                Some(Server::Core(node.unwrap()))
-            }
-            Backend::Electrum => Some(Server::Electrum(ElectrumNode::start(Arc::clone(&sandbox), its_clock).unwrap())),
-            Backend::Esplora => Some(Server::Esplora(EsploraServer::start(Arc::clone(&sandbox), its_clock).unwrap())),
-            Backend::Bitcoind | Backend::Electrs => {
+            Backend::Core | Backend::CoreZmq => Some(Server::Core(node())),
+            Backend::Electrum => Some(Server::Electrum(electrum())),
+            Backend::Esplora => Some(Server::Esplora(esplora())),
+            Backend::Two => Some(Server::Two(electrum(), electrum())),
+            Backend::Switched => Some(Server::Each { node: node(), electrum: electrum(), esplora: esplora() }),
+            Backend::Bitcoind | Backend::BitcoindZmq | Backend::Electrs => {
                 let real = match self.server.take() {
                     Some(Server::Real(real)) => real,
                     _ => Arc::new(Real::start(self.backend, self.folder.path())),
                 };
+                let clock = Arc::clone(&clock);
                 followed = Some(Followed { real: Arc::clone(&real), sandbox: Arc::clone(&sandbox), clock });
                 Some(Server::Real(real))
             }
@@ -160,22 +262,48 @@ impl Stage {
         self.world = Some(match (self.backend, &self.server) {
             (Backend::ByScript, _) => world.with_chain(|chain| Arc::new(ByScript::new(chain, sandbox))),
             (_, None) => world,
+            (Backend::CoreZmq | Backend::BitcoindZmq, Some(server)) => {
+                let chain = Arc::new(CoreChain::new(&heard_options(server), Handle::current()).unwrap());
+                let told = self.waits.then(|| Told {
+                    chain: Arc::clone(&chain),
+                    by: server.node(),
+                    looked_at: Mutex::new(clock.now()),
+                    clock,
+                });
+                self.heard = Some(Arc::clone(&chain));
+                let instance = Some(sandbox.identity());
+                world.with_chain(|_| Arc::new(Shown { chain, instance, followed, told }))
+            }
             (_, Some(_)) => {
                 let chosen = Arc::new(Chosen::new(Network::Regtest, Handle::current()));
                 self.chosen = Some(Arc::clone(&chosen));
                 self.wait(AT_LEISURE);
                 let instance = Some(sandbox.identity());
-                world.with_chain(|_| Arc::new(Shown { chosen, instance, followed }))
+                world.with_chain(|_| Arc::new(Shown { chain: chosen, instance, followed, told: None }))
             }
         });
         self
     }
 }
 
+impl Server {
+    /// The node over the sandbox's chain, where it is one.
+    fn node(&self) -> Option<Arc<CoreNode>> {
+        match self {
+            Self::Core(node) => Some(Arc::clone(node)),
+            Self::Electrum(_) | Self::Esplora(_) | Self::Two(..) | Self::Each { .. } | Self::Real(_) => None,
+        }
+    }
+}
+
 impl Real {
     fn start(backend: Backend, folder: &std::path::Path) -> Self {
         let program = Bitcoind::program().expect("BITCOIND_EXE names no program");
-        let node = Bitcoind::start(&program, folder).unwrap();
+        let node = match backend {
+            Backend::BitcoindZmq => Bitcoind::start_publishing(&program, folder),
+            _ => Bitcoind::start(&program, folder),
+        };
+        let node = node.unwrap();
         let electrs = (backend == Backend::Electrs).then(|| {
             let program = Electrs::program().expect("ELECTRS_EXE names no program");
             Electrs::start(&program, folder, &node).unwrap()
@@ -186,10 +314,55 @@ impl Real {
 
 /// A node's chain, told from others as the sandbox's is that the node shows: it is opened as that again.
 struct Shown {
-    chosen: Arc<Chosen>,
+    chain: Arc<dyn Chain>,
     instance: Option<[u8; 32]>,
     /// The real node behind it, where it is one.
     followed: Option<Followed>,
+    /// Where looks wait until all was heard that a node told.
+    told: Option<Told>,
+}
+
+/// A node that tells over ZeroMQ, and who hears it.
+struct Told {
+    chain: Arc<CoreChain>,
+    /// `None` is a real one.
+    by: Option<Arc<CoreNode>>,
+    clock: Arc<dyn Clock>,
+    /// When it was last looked.
+    looked_at: Mutex<Timestamp>,
+}
+
+/// A test that moves the clock by so much means that looks came by themselves meanwhile.
+const MOVED_MS: i64 = 30_000;
+
+impl Told {
+    /// Waits until all was heard.
+    fn is_heard(&self) {
+        let now = self.clock.now();
+        let before = std::mem::replace(&mut *self.looked_at.lock(), now);
+        if now >= before.plus_ms(MOVED_MS) {
+            self.chain.list_next();
+        }
+        let is_heard = || match &self.by {
+            Some(node) => {
+                let (subscriptions, count) = node.published().unwrap();
+                subscriptions > 0 && self.chain.last_notice() == count
+            }
+            None => {
+                // A real one does not say how much it told: it is quiet for a while.
+                let before = self.chain.last_notice();
+                std::thread::sleep(Duration::from_millis(30));
+                before == self.chain.last_notice()
+            }
+        };
+        for _ in 0..5_000 {
+            if is_heard() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        panic!("what the node told was not heard: {:?}", self.chain.trouble());
+    }
 }
 
 /// A real node, and the sandbox that it follows.
@@ -202,12 +375,17 @@ struct Followed {
 impl Shown {
     /// Brings a real node to where the sandbox is.
     fn follow(&self) -> Result<(), ChainDown> {
-        let Some(Followed { real, sandbox, clock }) = &self.followed else { return Ok(()) };
-        let followed = real.node.follow(sandbox, clock.now().ms()).and_then(|()| match &real.electrs {
-            Some(electrs) => electrs.follow(sandbox, &real.node),
-            None => Ok(()),
-        });
-        followed.map_err(|error| ChainDown(error.to_string()))
+        if let Some(Followed { real, sandbox, clock }) = &self.followed {
+            let followed = real.node.follow(sandbox, clock.now().ms()).and_then(|()| match &real.electrs {
+                Some(electrs) => electrs.follow(sandbox, &real.node),
+                None => Ok(()),
+            });
+            followed.map_err(|error| ChainDown(error.to_string()))?;
+        }
+        if let Some(told) = &self.told {
+            told.is_heard();
+        }
+        Ok(())
     }
 
     /// What a real node took the sandbox must take too: its miner is the only one.
@@ -223,50 +401,77 @@ impl Shown {
 impl Chain for Shown {
     fn identity(&self) -> Result<Identity, ChainDown> {
         self.follow()?;
-        Ok(Identity { instance: self.instance, ..self.chosen.identity()? })
+        Ok(Identity { instance: self.instance, ..self.chain.identity()? })
     }
 
     fn tip(&self) -> Result<Tip, ChainDown> {
         self.follow()?;
-        self.chosen.tip()
+        self.chain.tip()
     }
 
     fn first_block(&self) -> Result<u32, ChainDown> {
-        self.chosen.first_block()
+        self.chain.first_block()
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
         self.follow()?;
-        self.chosen.look(request)
+        self.chain.look(request)
     }
 
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
         self.follow()?;
-        let answer = self.chosen.broadcast(package)?;
+        let answer = self.chain.broadcast(package)?;
         self.tell_the_sandbox(package, &answer)?;
         Ok(answer)
     }
 
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        self.chosen.fee_rate(blocks)
+        self.chain.fee_rate(blocks)
     }
 
     fn has_mempool(&self) -> bool {
-        self.chosen.has_mempool()
+        self.chain.has_mempool()
     }
 
     fn sees(&self) -> Sees {
-        self.chosen.sees()
+        self.chain.sees()
     }
 
     fn wake(&self) -> Option<&Notify> {
-        self.chosen.wake()
+        self.chain.wake()
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.chain.trouble()
+    }
+
+    fn trouble_once_tried(&self) -> Option<String> {
+        self.chain.trouble_once_tried()
+    }
+}
+
+/// How to ask a node that tells over ZeroMQ, too. All happens at once but for the lists, which a test asks for.
+fn heard_options(server: &Server) -> CoreOptions {
+    let (url, zmq_url, cookie_file) = match server {
+        Server::Core(node) => (node.url(), node.zmq_url(), node.cookie_file().to_owned()),
+        Server::Real(real) => (real.node.url(), real.node.zmq_url().unwrap(), real.node.cookie_file()),
+        _ => panic!("no node tells over ZeroMQ"),
+    };
+    let soon = Duration::from_millis(100);
+    let pace = NoticesPace { reached_within: soon, pause: soon, silent_after: soon, listed_every: AT_LEISURE };
+    CoreOptions {
+        url,
+        sign_in: SignIn::CookieFile(cookie_file),
+        network: Network::Regtest,
+        answered_within: AT_LEISURE,
+        proxy: None,
+        notices: Some(NoticesOptions { url: zmq_url, proxy: None, pace, wake: Arc::default() }),
     }
 }
 
 /// How to ask this node.
 pub fn options(node: &CoreNode, sign_in: SignIn, answered_within: Duration) -> CoreOptions {
-    CoreOptions { url: node.url(), sign_in, network: Network::Regtest, answered_within, proxy: None }
+    CoreOptions { url: node.url(), sign_in, network: Network::Regtest, answered_within, proxy: None, notices: None }
 }
 
 /// How to ask this server, as often as a test likes.

@@ -5,7 +5,7 @@ use bitcoin::{Sequence, Txid};
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::payment::PaymentState::{self, Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
 use tillgate_domain::payout::PayoutState;
-use tillgate_sandbox::Pay;
+use tillgate_sandbox::{Pay, Replace, ReplaceTo};
 
 use super::payer::{Kind, Payer, through_every_backend};
 use crate::store::payments::PaymentRow;
@@ -291,6 +291,28 @@ async fn an_address_that_is_paid_years_later_or_while_the_gateway_is_down_is_lat
         assert_eq!(stands(world, &paid), (Confirmed, price(&paid)));
         assert_eq!(stands(world, &old[0]), (Expired, 0));
         world.check_money();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_replaced_or_dropped_while_the_gateway_was_off_is_told_by_the_first_look() {
+    through_every_backend(async |stage| {
+        let world = stage.world();
+        let (replaced, dropped) = (world.payment().await, world.payment().await);
+        let first = world.pay(&replaced, price(&replaced)).await;
+        let second = world.pay(&dropped, price(&dropped)).await;
+        let stage = stage
+            .restart(|world| {
+                let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+                world.sandbox().replace(first, replace, world.now_ms()).unwrap();
+                world.sandbox().evict(second, world.now_ms()).unwrap();
+            })
+            .await;
+        let world = stage.world();
+        world.look().await;
+        assert_eq!((world.state(&replaced), world.state(&dropped)), (New, Unconfirmed));
+        assert!(world.receipts_of(&dropped)[0].position.is_absent(), "it counts, and is missing");
     })
     .await;
 }

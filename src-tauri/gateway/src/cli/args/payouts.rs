@@ -168,17 +168,22 @@ pub(in crate::cli) struct RestoreArgs {
     /// When it got its first coin at the earliest: a block's height, or a date like 2024-05-31 [default: the network's first block that can hold one].
     #[arg(long, value_name = "HEIGHT|DATE")]
     birthday: Option<String>,
-    /// How many addresses in a row may be without a coin [default: the setting restoreSkip].
+    /// How many addresses that were given may be without a coin in a row [default: the setting restoreSkip and 500 more].
+    ///
+    /// The look goes restoreSkip further: another copy that was restored before has passed over so many.
     #[arg(long, value_name = "N")]
     gap: Option<u32>,
+    /// Another copy went on from where this one stands, as after its folder was put back by hand: pass over restoreSkip addresses.
+    #[arg(long)]
+    beside_another: bool,
     /// Tell how far the look through the chain has come; no words are read.
-    #[arg(long, group = "look", conflicts_with_all = ["birthday", "gap"])]
+    #[arg(long, group = "look", conflicts_with_all = ["birthday", "gap", "beside_another"])]
     show: bool,
     /// Stop the look; no words are read.
-    #[arg(long, group = "look", conflicts_with_all = ["birthday", "gap"])]
+    #[arg(long, group = "look", conflicts_with_all = ["birthday", "gap", "beside_another"])]
     stop: bool,
     /// Let a look that was stopped go on; no words are read.
-    #[arg(long = "continue", group = "look", conflicts_with_all = ["birthday", "gap"])]
+    #[arg(long = "continue", group = "look", conflicts_with_all = ["birthday", "gap", "beside_another"])]
     go_on: bool,
 }
 
@@ -256,8 +261,8 @@ impl Wallet {
             Self::Restore(RestoreArgs { stop: true, .. }) => StopRestore {}.into(),
             Self::Restore(RestoreArgs { go_on: true, .. }) => ContinueRestore {}.into(),
             // The words are read once the line is understood.
-            Self::Restore(RestoreArgs { birthday, gap, .. }) => {
-                RestoreWallet { words: Words::new(String::new()), birthday, gap }.into()
+            Self::Restore(RestoreArgs { birthday, gap, beside_another, .. }) => {
+                RestoreWallet { words: Words::new(String::new()), birthday, gap, beside_another }.into()
             }
             Self::VerifyBackup { file: None } => VerifyWords { words: Words::new(String::new()) }.into(),
             Self::Info => WalletInfo {}.into(),

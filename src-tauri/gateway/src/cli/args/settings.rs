@@ -3,8 +3,14 @@
 use clap::Subcommand;
 
 use crate::cli::image;
+use crate::cli::password::PASSWORD_IS_READ;
 use crate::console::Command;
-use crate::console::settings::{BACKEND_PASSWORD, GetSetting, ListSettings, SetSetting, UnsetSetting};
+use crate::console::settings::{
+    BACKEND_PASSWORD, ChangeSettings, GetSetting, ListSettings, SetSetting, SettingChange, UnsetSetting,
+};
+
+/// Why a password in the line is wrong usage: whoever lists the machine's processes reads it there.
+const PASSWORD_SHOWN: &str = "backendPassword is not given in the line, where others can read it: say - for it, and it is read from the standard input";
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Settings {
@@ -15,15 +21,22 @@ pub(in crate::cli) enum Settings {
         /// The setting's name.
         name: String,
     },
-    /// Change a setting, at once.
+    /// Change a setting, or several at once as NAME=VALUE: all of them or none. JSON of several: {"items": […]} as of list.
+    #[command(
+        override_usage = "tillgate settings set NAME VALUE\n       tillgate settings set NAME --file FILE\n       tillgate settings set NAME=VALUE NAME=VALUE…"
+    )]
     Set {
-        /// The setting's name.
+        /// The setting's name, or NAME=VALUE.
+        #[arg(value_name = "NAME")]
         name: String,
         /// The value, in the form that `settings list` shows; for backendPassword -, which reads it from the standard input.
-        #[arg(allow_hyphen_values = true, required_unless_present = "file")]
+        #[arg(allow_hyphen_values = true)]
         value: Option<String>,
+        /// Further NAME=VALUE.
+        #[arg(value_name = "NAME=VALUE")]
+        more: Vec<String>,
         /// Take the value from an image file (PNG, JPEG, WebP or SVG), for merchantLogo.
-        #[arg(long, value_name = "FILE", conflicts_with = "value", value_parser = image::data_url)]
+        #[arg(long, value_name = "FILE", value_parser = image::data_url)]
         file: Option<String>,
     },
     /// Return a setting to its default.
@@ -39,23 +52,49 @@ impl Settings {
         match self {
             Self::List => ListSettings {}.into(),
             Self::Get { name } => GetSetting { name }.into(),
-            Self::Set { name, value, file } => {
-                // The grammar wants exactly one of them.
-                let value = match value.or(file) {
-                    Some(value) if value == "-" && name == BACKEND_PASSWORD => read_line(),
-                    value => value.unwrap_or_default(),
-                };
-                SetSetting { name, value }.into()
+            Self::Set { name, value, more, .. } if is_pair(&name) => {
+                let pairs = [name].into_iter().chain(value).chain(more);
+                let changes = pairs.filter_map(|pair| pair.split_once('=').map(change)).collect();
+                ChangeSettings { changes }.into()
+            }
+            // The line has exactly one of them.
+            Self::Set { name, value, file, .. } => {
+                SetSetting { name, value: value.or(file).unwrap_or_default() }.into()
             }
             Self::Unset { name } => UnsetSetting { name }.into(),
         }
     }
 }
 
-/// A line of the standard input without its end; what cannot be read is empty.
-fn read_line() -> String {
-    let mut line = String::new();
-    let _ = std::io::stdin().read_line(&mut line);
-    line.truncate(line.trim_end_matches(['\r', '\n']).len());
-    line
+impl Settings {
+    /// Why the line is wrong usage, where the grammar alone cannot say it.
+    pub(super) fn wrong_usage(&self) -> Option<&'static str> {
+        let Self::Set { name, value, more, file } = self else { return None };
+        let given = usize::from(value.is_some()) + usize::from(file.is_some());
+        let shown = format!("{BACKEND_PASSWORD}={PASSWORD_IS_READ}");
+        let is_shown_pair = |one: &String| one.starts_with(&format!("{BACKEND_PASSWORD}=")) && *one != shown;
+        let is_shown_value =
+            name == BACKEND_PASSWORD && value.as_ref().or(file.as_ref()).is_some_and(|value| value != PASSWORD_IS_READ);
+        if is_shown_value || (is_pair(name) && [name].into_iter().chain(value).chain(more).any(is_shown_pair)) {
+            return Some(PASSWORD_SHOWN);
+        }
+        match (is_pair(name), given, more.as_slice()) {
+            (true, _, _) if file.is_some() => Some("a value from a file is of one setting: NAME --file FILE"),
+            (true, _, more) if value.iter().chain(more).all(|one| is_pair(one)) => None,
+            (true, _, _) => Some("each of several settings is given as NAME=VALUE"),
+            (false, 1, []) => None,
+            (false, 0, _) => Some("the setting needs a value: NAME VALUE, NAME=VALUE, or NAME --file FILE"),
+            (false, _, []) => Some("a value is given in the line or by --file, not both"),
+            (false, _, _) => Some("one setting is given as NAME VALUE, several as NAME=VALUE NAME=VALUE"),
+        }
+    }
+}
+
+/// Whether this is a pair of name and value: no name has such a sign in it.
+fn is_pair(named: &str) -> bool {
+    named.contains('=')
+}
+
+fn change((name, value): (&str, &str)) -> SettingChange {
+    SettingChange { name: name.to_owned(), value: Some(value.to_owned()) }
 }

@@ -11,12 +11,12 @@ use crate::console::keys::CreateKey;
 use crate::console::limits::SetLimits;
 use crate::console::payments::ListPayments;
 use crate::console::payouts::{AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, ReleaseSender};
-use crate::console::settings::SetSetting;
+use crate::console::settings::{ChangeSettings, SetSetting, SettingChange};
 use crate::console::status::Status;
 
 fn parse(line: &str) -> Result<Command, clap::Error> {
     let words = std::iter::once("tillgate").chain(line.split(' '));
-    match Tillgate::try_parse_from(words)?.act.meaning() {
+    match Tillgate::try_parse_from(words).and_then(Tillgate::checked)?.act.meaning() {
         Meaning::Ask(command) => Ok(command),
         Meaning::Serve(_) | Meaning::Restore(_) => panic!("{line} asks nobody"),
     }
@@ -67,6 +67,54 @@ fn a_line_means_its_command() {
         SetSetting { name: "tolerancePerMille".to_owned(), value: "-1".to_owned() }.into(),
         "the table refuses it with the bounds"
     );
+}
+
+#[test]
+fn settings_are_set_one_by_name_and_value_or_several_as_pairs() {
+    let pair = |name: &str, value: &str| SettingChange { name: name.to_owned(), value: Some(value.to_owned()) };
+    for (line, changes) in [
+        ("settings set batchSeconds=7", vec![pair("batchSeconds", "7")]),
+        (
+            "settings set backend=esplora backendUrl=https://a.example/?x=y",
+            vec![pair("backend", "esplora"), pair("backendUrl", "https://a.example/?x=y")],
+        ),
+        ("settings set proxy= batchSeconds=-1", vec![pair("proxy", ""), pair("batchSeconds", "-1")]),
+    ] {
+        assert_eq!(parse(line).unwrap(), ChangeSettings { changes }.into(), "{line}");
+    }
+    let one = SetSetting { name: "merchantName".to_owned(), value: "a=b".to_owned() };
+    assert_eq!(parse("settings set merchantName a=b").unwrap(), one.into());
+    for line in [
+        "settings set",
+        "settings set batchSeconds",
+        "settings set batchSeconds 7 8",
+        "settings set backend=core backendUrl",
+        "settings set merchantName x merchantColor=#123456",
+    ] {
+        assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
+    }
+}
+
+#[test]
+fn a_password_in_the_line_is_wrong_usage_and_not_repeated() {
+    for line in [
+        "settings set backendPassword hunter2",
+        "settings set backendPassword=hunter2",
+        "settings set backendPassword=",
+        "settings set backendUser=bob backendPassword=hunter2",
+        "settings set backendPassword=hunter2 backendUser=bob",
+        "settings set backendUser=bob backendUrl=http://a.example:1 backendPassword=hunter2",
+    ] {
+        let refused = parse(line).unwrap_err();
+        let told = refused.to_string();
+        assert_eq!(refused.exit_code(), 2, "{line}");
+        assert!(told.contains("standard input") && !told.contains("hunter2"), "{told}");
+    }
+    for line in ["settings set backendPassword -", "settings set backendUser=bob backendPassword=-"] {
+        parse(line).unwrap();
+    }
+    let name = SetSetting { name: "merchantName".to_owned(), value: "backendPassword=a".to_owned() };
+    assert_eq!(parse("settings set merchantName backendPassword=a").unwrap(), name.into());
 }
 
 #[test]

@@ -67,9 +67,18 @@ pub(super) fn restore(view: &RestoreView) -> String {
         ("looked up to", blocks),
         (
             "found",
-            format!("{} that this database did not know", count(u64::from(view.found), "transaction", "transactions")),
+            format!(
+                "{} beside those of payments and payouts that are known here",
+                count(u64::from(view.found), "transaction", "transactions")
+            ),
         ),
-        ("gap", format!("{} addresses in a row without a coin", view.gap)),
+        (
+            "gap",
+            format!(
+                "{} addresses in a row without a coin: the longest unpaid run, and restoreSkip for a copy that was restored before",
+                view.gap
+            ),
+        ),
     ])
 }
 

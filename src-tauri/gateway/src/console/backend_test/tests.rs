@@ -65,6 +65,23 @@ async fn a_node_is_told_with_its_chain_and_nothing_is_saved() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_notices_are_not_heard_is_no_good_as_it_was_typed() {
+    let world = on_regtest().await;
+    let node = node(&world);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (zmq, ok) in [(node.zmq_url(), true), (format!("tcp://{closed}"), false)] {
+        let mut form = of_node(&node);
+        form["backendZmq"] = json!(zmq);
+        let told = tested(&world, form).await.unwrap();
+        assert_eq!(told["ok"], ok, "{told}");
+        assert_eq!(told["servers"][0]["message"].as_str().unwrap().contains("nothing is heard"), !ok, "{told}");
+    }
+    let mut form = of_node(&node);
+    form["backendZmq"] = json!("127.0.0.1:28332");
+    assert_eq!(tested(&world, form).await.unwrap_err().field.as_deref(), Some("backendZmq"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn each_of_several_servers_is_told_apart_with_what_to_do() {
     let world = on_regtest().await;
     let node = node(&world);
@@ -104,6 +121,10 @@ async fn a_certificate_that_nobody_vouches_for_is_shown_and_taken_once_it_is_pin
     assert_eq!(told["ok"], false);
     let fingerprint = told["servers"][0]["fingerprint"].as_str().unwrap().to_owned();
     assert_eq!(fingerprint.len(), 64);
+    form["backendCertificate"] = json!("ab".repeat(32));
+    let told = tested(&world, form.clone()).await.unwrap();
+    assert_eq!(told["servers"][0]["fingerprint"], Value::Null, "who listens in is not a click away: {told}");
+    assert!(told["servers"][0]["message"].as_str().unwrap().contains("listening in"), "{told}");
     form["backendCertificate"] = json!(fingerprint);
     let told = tested(&world, form).await.unwrap();
     assert_eq!(told["ok"], true, "{told}");

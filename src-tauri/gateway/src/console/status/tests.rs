@@ -23,8 +23,8 @@ impl RateSource for Quotes {
         let said = |(code, price): (&str, i64)| {
             Some(Said { currency: Currency::from_code(code)?, price: Decimal::from(price), at: question.at })
         };
-        let all = [("USD", self.1), ("ARS", self.2)].into_iter().filter_map(said).collect();
-        Box::pin(async { Ok(all) })
+        let all: Vec<Said> = [("USD", self.1), ("ARS", self.2)].into_iter().filter_map(said).collect();
+        Box::pin(async { Ok(all.into()) })
     }
 }
 

@@ -16,6 +16,7 @@ use crate::wallet::words;
 /// a gap it looks through the chain once more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export)]
+#[serde(rename_all = "camelCase")]
 pub struct RestoreWallet {
     /// The words.
     pub words: Words,
@@ -23,9 +24,14 @@ pub struct RestoreWallet {
     /// block that can hold one.
     #[serde(default)]
     pub birthday: Option<String>,
-    /// How many addresses in a row may be without a coin; absent for the setting `restoreSkip`.
+    /// How many addresses that were given may be without a coin in a row; absent for the setting `restoreSkip` and 500 more. The
+    /// look goes as many further as `restoreSkip` says: a copy that was restored before passed over those.
     #[serde(default)]
     pub gap: Option<u32>,
+    /// Another copy of the wallet went on from where this one stands, as after a folder was put back by hand: as many indices as the
+    /// setting `restoreSkip` says are passed over, and the chain is looked through.
+    #[serde(default)]
+    pub beside_another: bool,
 }
 
 /// Tells how far a restored wallet has looked.
@@ -72,7 +78,7 @@ pub struct RestoreView {
     pub state: RestoreState,
     /// Its look begins above this block.
     pub birth_height: u32,
-    /// How many addresses in a row may be without a coin.
+    /// How many addresses in a row may be without a coin, those included that a copy restored before passed over.
     pub gap: u32,
     /// The block up to which it has looked; absent before its first.
     pub scanned_height: Option<u32>,
@@ -114,7 +120,7 @@ impl Ask for RestoreWallet {
         let read = |text: &str| Birthday::read(text.trim()).ok_or(SetupError::Birthday);
         let birthday = self.birthday.as_deref().map(read).transpose()?;
         let words = words::read(self.words.reveal()).map_err(SetupError::from)?;
-        let request = RestoreRequest { words, birthday, gap: self.gap };
+        let request = RestoreRequest { words, birthday, gap: self.gap, beside_another: self.beside_another };
         let restored = setup::restore(by.gateway(), request, by.actor).await?;
         let view = |restore: &Restore| RestoreView::of(by.gateway(), restore);
         Ok(match restored {

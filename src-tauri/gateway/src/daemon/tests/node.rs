@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use tillgate_nodes::{CoreNode, core as node};
+use tillgate_nodes::{CoreNode, ElectrumFault, ElectrumNode, EsploraFault, EsploraServer, core as node};
 use tillgate_sandbox::Sandbox;
 
 use super::*;
 use crate::console::doctor::Doctor;
 use crate::console::settings::{GetSetting, UnsetSetting};
+use crate::console::status::Status;
 use crate::machine::clock::machine_now;
 use crate::machine::secrets::Secret;
 use crate::payments::{Author, CreateError, Draft, create};
@@ -78,6 +79,57 @@ async fn a_node_that_the_settings_name_is_asked_at_once() {
 }
 
 #[tokio::test]
+async fn what_is_refused_beside_a_password_leaves_the_former_one() {
+    use crate::console::settings::{ChangeSettings, SettingChange};
+    use crate::machine::secrets::Purpose;
+
+    let folder = tempfile::tempdir().unwrap();
+    let app = super::super::open(options(folder.path(), Environment::Test)).await.unwrap();
+    ensure_wallet(&app.gateway).await.unwrap();
+    set(&app, "backendPassword", "the former").await.unwrap();
+    let change = |changes: &[(&str, &str)]| {
+        let one = |(name, value): &(&str, &str)| SettingChange { name: (*name).into(), value: Some((*value).into()) };
+        let asked = ChangeSettings { changes: changes.iter().map(one).collect() };
+        let app = Arc::clone(&app);
+        async move { dispatch(&app, asked.into(), &Actor::command_line()).await.map_err(|error| error.to_string()) }
+    };
+    let kept = || app.gateway.secrets.get(Purpose::BackendPassword).unwrap().unwrap().reveal().to_owned();
+    let other = ("backendPassword", "the other");
+    for (changes, why) in [
+        ([("network", "regtest"), other], "fixed"),
+        ([other, ("addressType", "bip86")], "fixed"),
+        ([other, other], "twice"),
+        ([other, ("batchSeconds", "x")], "batchSeconds"),
+    ] {
+        let refused = change(&changes).await.unwrap_err();
+        assert!(refused.contains(why), "{refused}");
+        assert_eq!(kept(), "the former", "{changes:?}");
+    }
+    change(&[other, ("batchSeconds", "7")]).await.unwrap();
+    assert_eq!(kept(), "the other");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_notices_are_not_heard_is_named_and_asked_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sandbox, node) = start_node(folder.path());
+    let app = super::super::open(on_regtest(folder.path())).await.unwrap();
+    set(&app, "backendCookieFile", node.cookie_file().to_str().unwrap()).await.unwrap();
+    set(&app, "backendUrl", &node.url()).await.unwrap();
+    assert!(set(&app, "backendZmq", "ipc:///tmp/zmq").await.unwrap_err().contains("like tcp://127.0.0.1:28332"));
+    set(&app, "backendZmq", &node.zmq_url()).await.unwrap();
+    assert!(chain_check(&app).await.0);
+    // Nobody listens at port 1.
+    set(&app, "backendZmq", "tcp://127.0.0.1:1").await.unwrap();
+    let (ok, why) = chain_check(&app).await;
+    assert!(!ok && why.contains("nothing is heard of the node at tcp://127.0.0.1:1"), "{why}");
+    let status = dispatch(&app, Status {}.into(), &Actor::command_line()).await.unwrap();
+    assert!(status["warnings"].to_string().contains("-zmqpubsequence"), "{status}");
+    app.watcher.look().await.unwrap();
+    assert_eq!(app.gateway.last_look.status().tip.unwrap().height, sandbox.tip().unwrap().height);
+}
+
+#[tokio::test]
 async fn a_doctor_names_a_node_that_is_not_synchronised_or_has_pruned_what_is_needed() {
     use tillgate_nodes::CoreFault;
 
@@ -145,7 +197,7 @@ async fn a_backend_is_set_with_urls_by_which_it_speaks() {
     let shown = set(&app, "backendUrl", "ssl://Electrum.example:50002, tcp://127.0.0.1:50001").await.unwrap();
     assert_eq!(shown["value"], "ssl://electrum.example:50002,tcp://127.0.0.1:50001");
     let refused = set(&app, "backend", "core").await.unwrap_err();
-    assert!(refused.contains("set backendUrl"), "{refused}");
+    assert!(refused.contains("set both at once, like backend=core backendUrl="), "{refused}");
     for wrong in
         ["ssl://electrum.example", "ssl://user@electrum.example:1", "ssl://electrum.example:50002/x", "ftp://x:1"]
     {
@@ -155,6 +207,45 @@ async fn a_backend_is_set_with_urls_by_which_it_speaks() {
     let shown = set(&app, "backendCertificate", &fingerprint).await.unwrap();
     assert_eq!(shown["value"], "ab".repeat(32));
     assert!(set(&app, "backendCertificate", "ab").await.is_err());
+}
+
+#[tokio::test]
+async fn a_doctor_names_what_is_wrong_with_an_electrum_or_an_esplora_server() {
+    let other = bitcoin::Network::Signet;
+    let folder = tempfile::tempdir().unwrap();
+    let (sandbox, _node) = start_node(folder.path());
+    let clock = || Box::new(|| machine_now().ms());
+    let electrum = ElectrumNode::start(Arc::clone(&sandbox), clock()).unwrap();
+    let esplora = EsploraServer::start(Arc::clone(&sandbox), clock()).unwrap();
+    for (kind, url) in [("electrum", electrum.url()), ("esplora", esplora.url())] {
+        let folder = tempfile::tempdir().unwrap();
+        let app = super::super::open(on_regtest(folder.path())).await.unwrap();
+        set(&app, "backend", kind).await.unwrap();
+        let (ok, why) = chain_check(&app).await;
+        assert!(!ok && why.contains("no Bitcoin backend is set"), "{kind}: {why}");
+        electrum.misbehave(ElectrumFault::OtherNetwork(other));
+        esplora.misbehave(EsploraFault::OtherNetwork(other));
+        set(&app, "backendUrl", &url).await.unwrap();
+        let (ok, why) = chain_check(&app).await;
+        assert!(!ok && why.contains("is on signet, and the setting network says regtest"), "{kind}: {why}");
+        electrum.misbehave(None);
+        esplora.misbehave(None);
+        app.watcher.look().await.unwrap();
+        let height = sandbox.tip().unwrap().height;
+        assert_eq!(chain_check(&app).await, (true, format!("the backend answers, its best block is {height}")));
+        electrum.misbehave(ElectrumFault::OlderTip(height - 1));
+        esplora.misbehave(EsploraFault::OlderTip(height - 1));
+        // A new connection is told of the tip that there is now.
+        set(&app, "backendUrl", &url).await.unwrap();
+        let (ok, why) = chain_check(&app).await;
+        let words = format!(
+            "the chain ends with block {}, and was watched up to block {height}: the backend is behind",
+            height - 1
+        );
+        assert!(!ok && why.contains(&words), "{kind}: {why}");
+        electrum.misbehave(None);
+        esplora.misbehave(None);
+    }
 }
 
 #[tokio::test]
@@ -168,6 +259,27 @@ async fn where_one_node_is_silent_the_next_is_asked() {
     app.watcher.look().await.unwrap();
     assert_eq!(app.gateway.last_look.status().tip.unwrap().height, sandbox.tip().unwrap().height);
     assert!(chain_check(&app).await.0);
+}
+
+#[tokio::test]
+async fn a_gateway_is_ready_while_its_first_look_still_waits_for_the_node() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_sandbox, node) = start_node(folder.path());
+    let app = super::super::open(on_regtest(folder.path())).await.unwrap();
+    set(&app, "fixedRates", "USD:50000.00").await.unwrap();
+    set(&app, "backendUrl", &node.url()).await.unwrap();
+    set(&app, "backendCookieFile", node.cookie_file().to_str().unwrap()).await.unwrap();
+    node.misbehave(tillgate_nodes::CoreFault::Silent);
+    let (shutdown, mut when_ready) = (CancellationToken::new(), None);
+    let ready = |_: &Served| {
+        when_ready = Some(app.gateway.last_look.status());
+        shutdown.cancel();
+    };
+    run(Arc::clone(&app), on_loopback(), ready, shutdown.clone()).await.unwrap();
+    let when_ready = when_ready.expect("it was never ready");
+    assert_eq!((when_ready.error, when_ready.looked_at), (None, None), "the look had ended");
+    let permit = app.watcher.hold();
+    tokio::time::timeout(std::time::Duration::from_secs(5), permit).await.expect("the look is broken off");
 }
 
 #[tokio::test]

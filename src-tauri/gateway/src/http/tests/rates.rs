@@ -22,7 +22,7 @@ impl RateSource for Dollars {
 
     fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
         let (price, at) = (Decimal::from(self.1), question.at.plus_ms(-self.2 * 1_000));
-        Box::pin(async move { Ok(vec![Said { currency: Currency::USD, price, at }]) })
+        Box::pin(async move { Ok(vec![Said { currency: Currency::USD, price, at }].into()) })
     }
 }
 

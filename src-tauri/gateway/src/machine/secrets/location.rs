@@ -104,12 +104,7 @@ pub(crate) fn open(
                 (Location::PlainFile, Box::new(PlainFile::new(folder.join(PLAIN_FILE))))
             }
             (Environment::Test, Some(elsewhere)) => return Err(lies_elsewhere(elsewhere)),
-            (Environment::Production, _) => {
-                return Err(SecretError(
-                    "production never keeps its secrets in a plain file: use the OS keyring, or --secrets-file FILE"
-                        .to_owned(),
-                ));
-            }
+            (Environment::Production, _) => return Err(no_plain_file()),
         },
         SecretsLocation::Keyring => {
             let keyring = Keyring::new(installation, environment);
@@ -121,6 +116,32 @@ pub(crate) fn open(
         }
     };
     Ok(Arc::new(Marked { store, location, folder: folder.to_owned() }))
+}
+
+/// Whether a new installation of this environment could keep its secrets there, for which `trial` is an id that is nobody's. To
+/// be asked before anything of it is made: what is refused leaves nothing then. It may block as [`open`] does.
+///
+/// # Errors
+/// As [`open`], with the remedy.
+pub(crate) fn check_for_new(wanted: &SecretsLocation, environment: Environment, trial: &Id) -> Result<(), SecretError> {
+    match (wanted, environment) {
+        (SecretsLocation::Keyring | SecretsLocation::SandboxFile, Environment::Test) => Ok(()),
+        (SecretsLocation::SandboxFile, Environment::Production) => Err(no_plain_file()),
+        (SecretsLocation::Keyring, Environment::Production) => {
+            Keyring::new(trial, environment).try_out().map_err(|error| no_keyring(&error))
+        }
+        // One that is there is another installation's, whose secrets are left alone.
+        (SecretsLocation::File { file, passphrase }, _) if file.exists() => {
+            EncryptedFile::open(file, passphrase, trial, environment).map(drop)
+        }
+        (SecretsLocation::File { file, .. }, _) => match file.parent() {
+            Some(folder) if folder.as_os_str().is_empty() || folder.is_dir() => Ok(()),
+            Some(_) | None => Err(SecretError(format!(
+                "the secrets file {} lies in a folder that is not there: make that, or name another file",
+                file.display()
+            ))),
+        },
+    }
 }
 
 fn encrypted(
@@ -178,12 +199,22 @@ fn keyring_or_fallback(
                 );
                 Ok(Location::PlainFile)
             }
-            (Err(error), Environment::Production) => Err(SecretError(format!(
-                "production keeps its secrets in the OS keyring, and none can be used. {error}; \
-                 or keep them in an encrypted file: --secrets-file FILE, with the passphrase in TILLGATE_PASSPHRASE"
-            ))),
+            (Err(error), Environment::Production) => Err(no_keyring(&error)),
         },
     }
+}
+
+fn no_keyring(error: &SecretError) -> SecretError {
+    SecretError(format!(
+        "production keeps its secrets in the OS keyring, and none can be used. {error}; \
+         or keep them in an encrypted file: --secrets-file FILE, with the passphrase in TILLGATE_PASSPHRASE"
+    ))
+}
+
+fn no_plain_file() -> SecretError {
+    SecretError(
+        "production never keeps its secrets in a plain file: use the OS keyring, or --secrets-file FILE".to_owned(),
+    )
 }
 
 fn lies_elsewhere(location: Location) -> SecretError {
@@ -305,6 +336,24 @@ mod tests {
     fn production_never_takes_the_plain_file() {
         let folder = tempfile::tempdir().unwrap();
         assert!(open(&SecretsLocation::SandboxFile, Environment::Production, &OURS, folder.path()).is_err());
+    }
+
+    #[test]
+    fn a_file_of_another_installation_or_in_no_folder_is_refused_before_anything_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = |file: &str| SecretsLocation::File {
+            file: folder.path().join(file),
+            passphrase: Secret::new("words".to_owned()),
+        };
+        let check = |wanted: &SecretsLocation| {
+            check_for_new(wanted, Environment::Production, &Id::from_bytes([2; 20])).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(&named("new")), Ok(()));
+        assert!(!folder.path().join("new").exists());
+        opened(&named("used"), folder.path()).unwrap();
+        assert!(check(&named("used")).unwrap_err().contains("another installation"));
+        assert!(check(&named("nowhere/new")).unwrap_err().contains("a folder that is not there"));
+        assert!(check(&SecretsLocation::SandboxFile).unwrap_err().contains("plain file"));
     }
 
     #[test]

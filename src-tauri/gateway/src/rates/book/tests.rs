@@ -1,8 +1,8 @@
 use rust_decimal::Decimal;
 
 use super::*;
-use crate::rates::Answer;
 use crate::rates::fixed::Fixed;
+use crate::rates::{Answer, Said};
 
 const MINUTE: i64 = 60_000;
 
@@ -25,7 +25,7 @@ impl RateSource for Told {
         Box::pin(async move {
             let said = |(currency, price)| Said { currency, price, at: question.at };
             match told {
-                Ok(prices) => Ok(prices.into_iter().map(said).collect()),
+                Ok(prices) => Ok(prices.into_iter().map(said).collect::<Vec<_>>().into()),
                 Err(kind) => Err(Failed { why: "no route".to_owned(), kind }),
             }
         })

@@ -24,7 +24,14 @@ const SKIP: u32 = 1_000;
 async fn restored(folder: TempDir) -> World {
     let store = Store::open(&folder.path().join("test").join("tillgate.db")).unwrap();
     let now = tillgate_domain::time::Timestamp::from_ms(1_768_219_580_000);
-    let new = NewRestore { source: RestoreSource::Backup, at: now, birth_height: None, gap: 200 };
+    let new = NewRestore {
+        source: RestoreSource::Backup,
+        at: now,
+        birth_height: None,
+        gap: 200,
+        skip: SKIP,
+        beside_another: false,
+    };
     store.write(move |tx| tx.begin_restore(&new)).await.unwrap();
     drop(store);
     World::opened(folder).await
@@ -193,7 +200,14 @@ async fn a_gateway_that_runs_looks_again_from_the_birth_once_its_wallet_is_resto
     let world = world_with_coins(1).await;
     let before = next_index(&world, Keychain::External);
     let now = world.gateway.clock.now();
-    let new = NewRestore { source: RestoreSource::Backup, at: now, birth_height: Some(0), gap: 30 };
+    let new = NewRestore {
+        source: RestoreSource::Backup,
+        at: now,
+        birth_height: Some(0),
+        gap: 30,
+        skip: SKIP,
+        beside_another: false,
+    };
     world.gateway.store.write(move |tx| tx.begin_restore(&new)).await.unwrap();
     world.look().await;
     let restore = stands(&world);

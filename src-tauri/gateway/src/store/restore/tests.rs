@@ -9,7 +9,7 @@ use crate::store::chain::{Cursor, WatchedChain};
 const AT: Timestamp = Timestamp::from_ms(1_768_219_580_000);
 
 fn new(birth_height: Option<u32>) -> NewRestore {
-    NewRestore { source: RestoreSource::Words, at: AT, birth_height, gap: 50 }
+    NewRestore { source: RestoreSource::Words, at: AT, birth_height, gap: 50, skip: 10, beside_another: false }
 }
 
 fn scanned(tx: &Tx<'_>, height: u32) -> Result<(), StoreError> {
@@ -75,6 +75,27 @@ async fn it_is_dangerous_until_a_look_from_the_birth_ended() {
     assert_eq!(store.read(|reader| reader.sender_hold()).unwrap(), None);
     assert_eq!(store.read(|reader| reader.skipped_addresses()).unwrap(), [(0, 9)]);
     assert!(!store.write(|tx| tx.count_unknown()).await.unwrap(), "what comes now is no find of its look");
+}
+
+#[tokio::test]
+async fn the_past_of_a_backup_is_skipped_once_however_often_its_look_begins_anew() {
+    let (_folder, store) = store().await;
+    store.write(|tx| tx.skip_addresses_to(49)).await.unwrap();
+    let next = |store: &Store| store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1;
+    let from = |source| NewRestore { source, ..new(None) };
+    store.write(move |tx| tx.begin_restore(&from(RestoreSource::Backup))).await.unwrap();
+    assert_eq!(next(&store), 60, "what the other copy gave is unknown");
+    // Restored from its words before it had looked, and after.
+    for _ in 0..2 {
+        store.write(move |tx| tx.begin_restore(&from(RestoreSource::Words))).await.unwrap();
+        store.write(|tx| scanned(tx, 1)).await.unwrap();
+        assert_eq!(store.write(|tx| tx.finish_restore(AT, 10)).await.unwrap().first_given, Some(60));
+    }
+    store.write(move |tx| tx.begin_restore(&from(RestoreSource::Backup))).await.unwrap();
+    assert_eq!(next(&store), 70, "a backup of this copy has a past of its own");
+    let beside_another = NewRestore { beside_another: true, ..from(RestoreSource::Words) };
+    store.write(move |tx| tx.begin_restore(&beside_another)).await.unwrap();
+    assert_eq!(next(&store), 80, "its folder was put back by hand, as somebody says");
 }
 
 #[tokio::test]

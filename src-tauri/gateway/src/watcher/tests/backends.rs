@@ -1,16 +1,22 @@
 //! What a backend cannot tell, and one that shows another chain.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::SeqCst;
 
 use bitcoin::constants::genesis_block;
 use bitcoin::{FeeRate, Network, Transaction};
 use rust_decimal::Decimal;
+use tillgate_domain::money::Currency;
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
 use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{Replace, ReplaceTo};
 
 use super::watched;
 use crate::chain::{Broadcast, Chain, ChainDown, Fact, Identity, LookRequest, Sees, Tip, TxFacts, View};
+use crate::machine::environment::Environment;
+use crate::rates::{Answer, Answered, Question, RateSource, Rates, Said};
+use crate::settings::Settings;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 /// The sandbox's chain as a lesser backend shows it.
@@ -164,4 +170,45 @@ async fn a_clock_that_no_block_confirms_closes_a_payment_by_the_blocks_or_a_day_
         }
         assert_eq!(world.state(&payment), Expired, "{blocks_come}");
     }
+}
+
+/// A source of exchange rates whose clock is behind ours by so much.
+struct Server(&'static str, Arc<AtomicI64>);
+
+impl RateSource for Server {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+
+    fn ask<'a>(&'a self, question: Question<'a>) -> Answer<'a> {
+        let said = vec![Said { currency: Currency::USD, price: Decimal::from(50_000), at: question.at }];
+        let server_time = Some(question.at.plus_ms(-self.1.load(SeqCst)));
+        Box::pin(async move { Ok(Answered { said, server_time }) })
+    }
+}
+
+#[tokio::test]
+async fn a_clock_days_ahead_of_the_servers_closes_by_their_time_and_says_so() {
+    const DAYS_MS: i64 = 3 * 24 * 3_600_000;
+    let behind_ms = Arc::new(AtomicI64::new(0));
+    let sources: [Box<dyn RateSource>; 2] =
+        ["one", "two"].map(|name| -> Box<dyn RateSource> { Box::new(Server(name, Arc::clone(&behind_ms))) });
+    let rates = Rates::new(sources.into(), Settings::defaults(Environment::Test).rate_rules());
+    let world = World::opened(tempfile::tempdir().unwrap()).await.with_rates(rates);
+    let world = world.with_chain(|chain| Arc::new(Other { chain, is_blind: false, genesis: Network::Signet }));
+    world.gateway.refresh_rates().await.unwrap();
+    world.look().await;
+    assert_eq!(world.gateway.last_look.status().clock_warning(), None, "no young block is needed");
+    let payment = world.payment().await;
+    behind_ms.store(DAYS_MS, SeqCst);
+    world.advance_clock_ms(DAYS_MS);
+    world.gateway.refresh_rates().await.unwrap();
+    world.look().await;
+    assert_eq!(world.state(&payment), New);
+    let warning = world.gateway.last_look.status().clock_warning().unwrap();
+    assert!(warning.contains("4320 minutes ahead of the servers"), "{warning}");
+    world.advance_clock_ms(HALF_AN_HOUR_MS + 60_000);
+    world.gateway.refresh_rates().await.unwrap();
+    world.look().await;
+    assert_eq!(world.state(&payment), Expired);
 }

@@ -1,49 +1,19 @@
 //! With a proxy nothing leaves by another way.
 
-use std::sync::{Arc, Mutex};
-
 use tillgate_domain::rates::NoAnswer;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpListener;
 
 use super::super::mempool;
 use super::support::{PATIENT, Server, answer, ask_through};
-use crate::machine::outgoing::Proxy;
+use crate::testing::socks;
 
 const MEMPOOL: &str = include_str!("../fixtures/mempool.json");
-
-/// A SOCKS5 proxy that connects to `server` whatever it is asked for, and the names that it was asked for.
-async fn proxy(server: &Server) -> (Proxy, Arc<Mutex<Vec<String>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let proxy = format!("socks5h://{}", listener.local_addr().unwrap()).parse().unwrap();
-    let names = Arc::new(Mutex::new(Vec::new()));
-    let (asked, server) = (Arc::clone(&names), server.base.trim_start_matches("http://").to_owned());
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let mut greeting = [0; 3];
-            stream.read_exact(&mut greeting).await.unwrap();
-            assert_eq!(greeting, [5, 1, 0]);
-            stream.write_all(&[5, 0]).await.unwrap();
-            let mut head = [0; 5];
-            stream.read_exact(&mut head).await.unwrap();
-            assert_eq!(head[..4], [5, 1, 0, 3], "a name, not an address");
-            let mut name = vec![0; usize::from(head[4]) + 2];
-            stream.read_exact(&mut name).await.unwrap();
-            let (name, port) = name.split_at(name.len() - 2);
-            let port = u16::from_be_bytes([port[0], port[1]]);
-            asked.lock().unwrap().push(format!("{}:{port}", String::from_utf8_lossy(name)));
-            let mut inner = TcpStream::connect(&server).await.unwrap();
-            stream.write_all(&[5, 0, 0, 1, 127, 0, 0, 1, 0, 80]).await.unwrap();
-            tokio::spawn(async move { tokio::io::copy_bidirectional(&mut stream, &mut inner).await });
-        }
-    });
-    (proxy, names)
-}
 
 #[tokio::test]
 async fn the_proxy_is_given_the_name_which_nobody_resolves_here() {
     let server = Server::answering(answer("200 OK", MEMPOOL)).await;
-    let (proxy, names) = proxy(&server).await;
+    let (proxy, names) = socks::leading_to(server.base.trim_start_matches("http://")).await;
     // No resolver knows a name below `invalid`.
     let said = ask_through(&mempool::SITE, "http://rates.invalid:8080", PATIENT, Some(proxy)).await.unwrap();
     assert_eq!(said[0].0.to_string(), "43753");
@@ -53,11 +23,7 @@ async fn the_proxy_is_given_the_name_which_nobody_resolves_here() {
 #[tokio::test]
 async fn without_its_proxy_a_source_is_not_asked_at_all() {
     let server = Server::answering(answer("200 OK", MEMPOOL)).await;
-    let closed = {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        format!("socks5h://{}", listener.local_addr().unwrap()).parse().unwrap()
-    };
-    let failed = ask_through(&mempool::SITE, &server.base, PATIENT, Some(closed)).await.unwrap_err();
+    let failed = ask_through(&mempool::SITE, &server.base, PATIENT, Some(socks::gone())).await.unwrap_err();
     assert!(failed.why.contains("the proxy socks5h://127.0.0.1:"), "{}", failed.why);
     assert_eq!((failed.kind, server.connections()), (NoAnswer::Unreachable, 0));
 }

@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::super::{SITES, bitstamp, coinbase, coingecko, kraken, mempool};
 use super::support::{ASKED_AT, PATIENT, SHORT, Server, answer, ask, live, rules};
-use crate::rates::{RateSource, Rates};
+use crate::rates::{Answered, Question, RateSource, Rates};
 use crate::store::Store;
 
 const MEMPOOL: &str = include_str!("../fixtures/mempool.json");
@@ -85,8 +85,8 @@ async fn a_site_that_has_none_of_the_currencies_is_not_asked_and_not_down() {
     let (base, requests) = all_sites().await;
     let source = live(&mempool::SITE, &base, PATIENT);
     let rules = rules(&["ZAR"], &["mempool"]);
-    let said = source.ask(crate::rates::Question { at: ASKED_AT, rules: &rules }).await;
-    assert_eq!(said, Ok(Vec::new()));
+    let said = source.ask(Question { at: ASKED_AT, rules: &rules }).await;
+    assert_eq!(said, Ok(Answered::default()));
     assert!(requests.lock().unwrap().is_empty());
 }
 
@@ -108,6 +108,21 @@ async fn a_quote_is_as_old_as_the_server_says_whatever_our_clock_shows() {
     let server = Server::answering(answer("200 OK", MEMPOOL)).await;
     let said = ask(&mempool::SITE, &server.base, PATIENT).await.unwrap();
     assert_eq!(said[0].1.ms(), 1_703_252_411_000, "without a date it is taken at its word");
+}
+
+#[tokio::test]
+async fn a_server_tells_its_time_which_is_later_by_as_much_as_a_cache_had_the_answer() {
+    for (headers, told_ms) in [
+        ("", None),
+        ("date: Fri, 22 Dec 2023 13:40:11 GMT", Some(1_703_252_411_000)),
+        ("date: Fri, 22 Dec 2023 13:40:11 GMT\r\nage: 60", Some(1_703_252_471_000)),
+        ("date: at noon", None),
+    ] {
+        let server = Server::answering(answer(format!("200 OK\r\nx: y\r\n{headers}").trim_end(), MEMPOOL)).await;
+        let (source, rules) = (live(&mempool::SITE, &server.base, PATIENT), rules(&["USD"], &["mempool"]));
+        let answered = source.ask(Question { at: ASKED_AT, rules: &rules }).await.unwrap();
+        assert_eq!(answered.server_time.map(|time| time.ms()), told_ms, "{headers}");
+    }
 }
 
 #[tokio::test]

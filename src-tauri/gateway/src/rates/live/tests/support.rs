@@ -57,8 +57,8 @@ pub async fn ask_through(
 ) -> Result<Vec<(Decimal, Timestamp)>, Failed> {
     let rules = RateRules { proxy, ..rules(&["USD"], &[site.name]) };
     let source = live(site, base, within);
-    let said = source.ask(Question { at: ASKED_AT, rules: &rules }).await?;
-    Ok(said.into_iter().map(|Said { price, at, .. }| (price, at)).collect())
+    let answered = source.ask(Question { at: ASKED_AT, rules: &rules }).await?;
+    Ok(answered.said.into_iter().map(|Said { price, at, .. }| (price, at)).collect())
 }
 
 /// A whole HTTP answer.

@@ -1,4 +1,4 @@
-//! TLS with a certificate that the server made for itself, as nearly every Electrum server has one.
+//! TLS with a certificate that a server made for itself, as nearly every Electrum server has one.
 
 use std::io;
 use std::net::TcpStream;
@@ -8,11 +8,15 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// What makes connections secure.
-pub(super) struct Tls(Arc<ServerConfig>);
+pub(crate) struct Tls {
+    config: Arc<ServerConfig>,
+    /// As DER.
+    certificate: Vec<u8>,
+}
 
 impl Tls {
     /// With a new certificate for `localhost` and 127.0.0.1.
-    pub(super) fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let names = ["localhost", "127.0.0.1"].map(str::to_owned);
         let made = rcgen::generate_simple_self_signed(names).map_err(io::Error::other)?;
         let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
@@ -23,11 +27,15 @@ impl Tls {
             .with_no_client_auth()
             .with_single_cert(vec![made.cert.der().clone()], key)
             .map_err(io::Error::other)?;
-        Ok(Self(Arc::new(config)))
+        Ok(Self { config: Arc::new(config), certificate: made.cert.der().to_vec() })
     }
 
-    pub(super) fn accept(&self, stream: TcpStream) -> io::Result<StreamOwned<ServerConnection, TcpStream>> {
-        let connection = ServerConnection::new(Arc::clone(&self.0)).map_err(io::Error::other)?;
+    pub(crate) fn certificate(&self) -> &[u8] {
+        &self.certificate
+    }
+
+    pub(crate) fn accept(&self, stream: TcpStream) -> io::Result<StreamOwned<ServerConnection, TcpStream>> {
+        let connection = ServerConnection::new(Arc::clone(&self.config)).map_err(io::Error::other)?;
         Ok(StreamOwned::new(connection, stream))
     }
 }

@@ -7,21 +7,26 @@ use bitcoin::{Transaction, TxMerkleNode};
 /// Steps of the way at most: a block does not hold so many transactions.
 const STEPS_MAX: usize = 20;
 
-/// The length of two hashes: what has it, without its witness, could be taken for the inside of the tree.
+/// The length of two hashes: what has it, without its witness, could be taken for the inside of the tree. No wallet pays with so
+/// few bytes.
 const INNER_LENGTH: usize = 64;
 
-/// Whether this way leads from a transaction at this place to this root.
+/// Whether this way, the deepest hash first, leads from a transaction at this place to this root.
 pub(super) fn leads(tx: &Transaction, place: u32, way: &[TxMerkleNode], root: TxMerkleNode) -> bool {
     if way.len() > STEPS_MAX || place >> way.len() != 0 || tx.base_size() == INNER_LENGTH {
         return false;
     }
-    let start = TxMerkleNode::from_raw_hash(tx.compute_txid().to_raw_hash());
-    let reached = way.iter().enumerate().fold(start, |node, (step, other)| {
-        let (left, right) = if (place >> step) & 1 == 0 { (node, *other) } else { (*other, node) };
-        let pair = [left.to_byte_array(), right.to_byte_array()].concat();
-        TxMerkleNode::hash(&pair)
-    });
-    reached == root
+    let mut node = TxMerkleNode::from_raw_hash(tx.compute_txid().to_raw_hash());
+    for (step, other) in way.iter().enumerate() {
+        let is_left = (place >> step) & 1 == 0;
+        // A last hash without a neighbour stands beside itself on the left alone.
+        if !is_left && node == *other {
+            return false;
+        }
+        let (left, right) = if is_left { (node, *other) } else { (*other, node) };
+        node = TxMerkleNode::hash(&[left.to_byte_array(), right.to_byte_array()].concat());
+    }
+    node == root
 }
 
 #[cfg(test)]
@@ -37,26 +42,33 @@ mod tests {
         Transaction { version, lock_time, input: Vec::new(), output: vec![output] }
     }
 
-    /// The way from the third of three transactions: the third again, and the first two.
-    fn three() -> (Vec<Transaction>, [TxMerkleNode; 2], TxMerkleNode) {
+    fn join(left: TxMerkleNode, right: TxMerkleNode) -> TxMerkleNode {
+        TxMerkleNode::hash(&[left.to_byte_array(), right.to_byte_array()].concat())
+    }
+
+    /// Three transactions, each with its way, and their root. The third has no neighbour.
+    fn three() -> (Vec<Transaction>, [[TxMerkleNode; 2]; 3], TxMerkleNode) {
         let txs: Vec<Transaction> = (1..=3).map(tx).collect();
-        let leaf = |at: usize| TxMerkleNode::from_raw_hash(txs[at].compute_txid().to_raw_hash());
-        let first = TxMerkleNode::hash(&[leaf(0).to_byte_array(), leaf(1).to_byte_array()].concat());
-        let (header, way) = (bitcoin::constants::genesis_block(bitcoin::Network::Regtest).header, [leaf(2), first]);
+        let [a, b, c] = [0, 1, 2].map(|at: usize| TxMerkleNode::from_raw_hash(txs[at].compute_txid().to_raw_hash()));
+        let header = bitcoin::constants::genesis_block(bitcoin::Network::Regtest).header;
         let root = Block { header, txdata: txs.clone() }.compute_merkle_root().unwrap();
-        (txs, way, root)
+        (txs, [[b, join(c, c)], [a, join(c, c)], [c, join(a, b)]], root)
     }
 
     #[test]
     fn the_way_that_leads_to_the_root_is_the_only_one_that_does() {
-        let (txs, way, root) = three();
-        assert!(leads(&txs[2], 2, &way, root));
+        let (txs, ways, root) = three();
+        for ((place, tx), way) in (0u32..).zip(&txs).zip(&ways) {
+            assert!(leads(tx, place, way, root), "{place}");
+        }
+        let way = &ways[2];
         for (what, tx, place, way, root) in [
             ("another transaction", &txs[0], 2, &way[..], root),
-            ("another place", &txs[2], 1, &way, root),
-            ("a place beyond the tree", &txs[2], 2 + 4, &way, root),
+            ("another place", &txs[2], 1, way, root),
+            ("a fourth, which there is not", &txs[2], 3, way, root),
+            ("a place beyond the tree", &txs[2], 2 + 4, way, root),
             ("a shorter way", &txs[2], 0, &way[..1], root),
-            ("another root", &txs[2], 2, &way, way[0]),
+            ("another root", &txs[2], 2, way, way[0]),
             ("a way without an end", &txs[2], 2, &[way[0]; 40], root),
         ] {
             assert!(!leads(tx, place, way, root), "{what}");

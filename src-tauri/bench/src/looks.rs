@@ -1,0 +1,146 @@
+//! What a look at the chain costs: as much with 100,000 closed payments as with 100.
+
+use std::time::{Duration, Instant};
+
+use tillgate_gateway::bench::machine_now;
+use tillgate_sandbox::{Pay, Sandbox};
+
+use crate::Fallible;
+use crate::merchant::Merchant;
+use crate::report::Report;
+use crate::scene::Scene;
+use crate::servers::{Kind, Server, Traffic};
+
+/// Closed payments of days ago.
+const OLD: [u32; 3] = [100, 10_000, 100_000];
+
+/// Open ones beside them.
+const OPEN: u32 = 100;
+
+/// Looks of which one of the quicker counts: what else the machine does meanwhile is no cost of theirs.
+const LOOKS: usize = 24;
+
+/// First looks, likewise.
+const STARTS: usize = 3;
+
+/// Looks after which nothing may be left to catch up with.
+const SETTLING: usize = 200;
+
+/// What one look cost.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    took: Duration,
+    traffic: Traffic,
+}
+
+/// The first look after a start, an idle one, and one that finds a payment.
+type Costs = [Cost; 3];
+
+/// Adds the figures.
+pub fn measure(report: &mut Report) -> Fallible<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let mut costs: Vec<Vec<Costs>> = Kind::ALL.iter().map(|_| Vec::new()).collect();
+    for old in OLD {
+        let scene = runtime.block_on(Scene::with_old(old))?;
+        for (kind, costs) in Kind::ALL.iter().zip(&mut costs) {
+            costs.push(runtime.block_on(of(*kind, &scene))?);
+        }
+    }
+    for (kind, costs) in Kind::ALL.iter().zip(&costs) {
+        for (look, name) in ["the first after a start", "nothing new", "finds one payment"].into_iter().enumerate() {
+            add(report, &format!("look, {}, {name}", kind.name()), costs.iter().map(|costs| costs[look]));
+        }
+    }
+    Ok(())
+}
+
+fn add(report: &mut Report, what: &str, costs: impl Iterator<Item = Cost>) {
+    let costs: Vec<Cost> = costs.collect();
+    let figure = |cost: &Cost| format!("{:.1} ms, {}", cost.took.as_secs_f64() * 1_000.0, cost.traffic);
+    let ratio = match costs.as_slice() {
+        [few, .., many] => Some(many.took.as_secs_f64() / few.took.as_secs_f64()),
+        _ => None,
+    };
+    let figures: Vec<_> =
+        OLD.iter().zip(&costs).map(|(old, cost)| format!("{} old: {}", grouped(*old), figure(cost))).collect();
+    report.add(what, figures.join("; "), "required 1.0: the time with 100,000 over that with 100", ratio);
+}
+
+/// A count with a comma before the thousands.
+fn grouped(count: u32) -> String {
+    if count < 1_000 { count.to_string() } else { format!("{},{:03}", count / 1_000, count % 1_000) }
+}
+
+/// Of a copy of the scene that a server of this kind shows.
+async fn of(kind: Kind, scene: &Scene) -> Fallible<Costs> {
+    let scene = scene.copy()?;
+    let sandbox = scene.chain()?;
+    let server = Server::start(kind, &sandbox, scene.folder())?;
+    let open = {
+        let merchant = opened(&scene, &server).await?;
+        settle(&merchant).await?;
+        let open = merchant.make(OPEN, 0).await?;
+        settle(&merchant).await?;
+        open
+    };
+    let mut first = Vec::new();
+    for _ in 0..STARTS {
+        // What is remembered between looks is gone.
+        first.push(look(&opened(&scene, &server).await?, &server).await?);
+    }
+    let merchant = opened(&scene, &server).await?;
+    settle(&merchant).await?;
+    let mut idle = Vec::new();
+    for _ in 0..LOOKS {
+        idle.push(look(&merchant, &server).await?);
+    }
+    let mut finding = Vec::new();
+    for row in open.iter().take(LOOKS) {
+        pay(&sandbox, row.script.clone(), row.payment.amount_sats)?;
+        let before = merchant.count(&["UNCONFIRMED"])?;
+        finding.push(look(&merchant, &server).await?);
+        if merchant.count(&["UNCONFIRMED"])? != before + 1 {
+            return Err(format!("a look through {} did not find the payment", kind.name()).into());
+        }
+    }
+    Ok([first, idle, finding].map(usual))
+}
+
+async fn opened(scene: &Scene, server: &Server) -> Fallible<Merchant> {
+    let merchant = Merchant::open(&scene.data_dir(), &server.settings()).await?;
+    merchant.gateway.refresh_rates().await?;
+    Ok(merchant)
+}
+
+/// Looks until the chain is known and two looks in a row changed nothing.
+async fn settle(merchant: &Merchant) -> Fallible<()> {
+    let mut quiet = 0;
+    for _ in 0..SETTLING {
+        let before = *merchant.gateway.changes.borrow();
+        merchant.app.watcher.look().await?;
+        quiet = if *merchant.gateway.changes.borrow() == before { quiet + 1 } else { 0 };
+        if quiet == 2 {
+            return Ok(());
+        }
+    }
+    Err("the looks do not come to an end".into())
+}
+
+async fn look(merchant: &Merchant, server: &Server) -> Fallible<Cost> {
+    let (before, began) = (server.traffic(), Instant::now());
+    merchant.app.watcher.look().await?;
+    Ok(Cost { took: began.elapsed(), traffic: server.traffic() - before })
+}
+
+/// One that a quarter of them was quicker than.
+fn usual(mut costs: Vec<Cost>) -> Cost {
+    costs.sort_by_key(|cost| cost.took);
+    costs[costs.len() / 4]
+}
+
+/// The customer pays.
+pub fn pay(sandbox: &Sandbox, script: bitcoin::ScriptBuf, amount_sats: u64) -> Fallible<()> {
+    let pay = Pay { script, amount_sats, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
+    sandbox.pay(pay, machine_now().ms())?;
+    Ok(())
+}

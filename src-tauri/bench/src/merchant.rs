@@ -1,0 +1,96 @@
+//! A gateway in this process whose clock is led: what a history leaves is what the program makes of it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tillgate_gateway::bench::{
+    Author, Created, Draft, Environment, NotifyHosts, Options, Override, PaymentFilter, PaymentRow, SecretsLocation,
+    StoreError, WhereNone, create, ensure_wallet, machine_now, open,
+};
+use tillgate_gateway::{App, Gateway};
+use tokio::task::JoinSet;
+
+use crate::Fallible;
+
+/// A merchant's gateway, with a wallet; nothing in it runs by itself.
+pub struct Merchant {
+    /// With its watcher.
+    pub app: Arc<App>,
+    /// Its resources.
+    pub gateway: Arc<Gateway>,
+}
+
+impl Merchant {
+    /// Opens the test environment in `data_dir` under these settings, by name.
+    pub async fn open(data_dir: &Path, settings: &[(&'static str, String)]) -> Fallible<Self> {
+        let overrides = settings.iter().map(|(name, value)| {
+            ((*name).to_owned(), Override { value: value.clone(), by: "the benchmark".to_owned() })
+        });
+        let app = open(Options {
+            environment: Environment::Test,
+            data_dir: Some(data_dir.to_owned()),
+            where_none: WhereNone::Make,
+            overrides: overrides.collect::<BTreeMap<_, _>>(),
+            secrets: SecretsLocation::Keyring,
+        })
+        .await?;
+        let gateway = Arc::clone(&app.gateway);
+        ensure_wallet(&gateway).await?;
+        Ok(Self { app, gateway })
+    }
+
+    /// Sets the clock.
+    pub fn set_clock(&self, at_ms: i64) {
+        self.gateway.clock_offset_ms.store(at_ms - machine_now().ms(), Ordering::SeqCst);
+    }
+
+    /// Sets the clock and looks at the chain.
+    pub async fn look_at(&self, at_ms: i64) -> Fallible<()> {
+        self.set_clock(at_ms);
+        Ok(self.app.watcher.look().await?)
+    }
+
+    /// Makes payments and gives their rows; `first` numbers the orders. All of them wait for the writer at once.
+    pub async fn make(&self, count: u32, first: u32) -> Fallible<Vec<PaymentRow>> {
+        let mut under_way = JoinSet::new();
+        for number in first..first + count {
+            let gateway = Arc::clone(&self.gateway);
+            under_way.spawn(async move {
+                let author = Author {
+                    key_id: None,
+                    label: "Merchant".to_owned(),
+                    notification_url_optional: true,
+                    notify_hosts: NotifyHosts::default(),
+                };
+                let draft = Draft {
+                    amount: Some(format!("{}.{:02}", 5 + number % 95, number % 100).into()),
+                    currency: Some("USD".into()),
+                    message: Some("Thank you for your order".into()),
+                    merchant_transaction_id: Some(format!("order-{number}").into()),
+                    ..Draft::default()
+                };
+                create(&gateway, author, draft, None).await
+            });
+        }
+        let mut ids = Vec::new();
+        while let Some(made) = under_way.join_next().await {
+            match made?? {
+                Created::New { payment_id, .. } => ids.push(payment_id),
+                Created::Again(_) => return Err("a payment was made before".into()),
+            }
+        }
+        let rows = self.gateway.store.read(|reader| {
+            ids.iter().map(|id| reader.payment(id)).collect::<Result<Vec<Option<PaymentRow>>, StoreError>>()
+        })?;
+        Ok(rows.into_iter().flatten().collect())
+    }
+
+    /// How many payments are in one of these states; in any where none is named.
+    pub fn count(&self, states: &[&str]) -> Fallible<u64> {
+        let states = states.iter().map(|state| state.parse()).collect::<Result<_, _>>();
+        let filter = PaymentFilter { states: states.map_err(|_| "no such state")?, ..PaymentFilter::default() };
+        Ok(self.gateway.store.read(|reader| reader.payments_count(&filter))?)
+    }
+}

@@ -1,0 +1,118 @@
+//! A wallet with 10,000 used addresses, restored from its words.
+
+use std::io::Write as _;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bdk_wallet::bitcoin::bip32::{DerivationPath, Xpriv, Xpub};
+use bdk_wallet::bitcoin::secp256k1::Secp256k1;
+use bdk_wallet::bitcoin::{CompressedPublicKey, Network, ScriptBuf};
+use bdk_wallet::keys::bip39::Mnemonic;
+use bitcoin::bip32::ChildNumber;
+use tillgate_gateway::bench::machine_now;
+use tillgate_sandbox::Sandbox;
+
+use crate::Fallible;
+use crate::arrivals::can_make_payments;
+use crate::looks;
+use crate::process::{self, Served};
+use crate::report::Report;
+use crate::servers::{Kind, Server};
+use crate::shop::Shop;
+
+/// Addresses that got a coin, each in a transaction of its own.
+const USED: u32 = 10_000;
+
+/// Of these so many are in one block.
+const IN_A_BLOCK: u32 = 50;
+
+/// What each got.
+const SATS: u64 = 10_000;
+
+/// The restored wallet.
+const WORDS: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+
+/// Adds the figures.
+pub fn measure(report: &mut Report) -> Fallible<()> {
+    let folder = process::data_dir()?;
+    let sandbox = Arc::new(Sandbox::open(&folder.path().join("chain.db"), machine_now().ms())?);
+    for (number, script) in (1..).zip(scripts()?) {
+        looks::pay(&sandbox, script, SATS)?;
+        if number % IN_A_BLOCK == 0 {
+            sandbox.mine(1, false, machine_now().ms())?;
+        }
+    }
+    // A node's notices say nothing of blocks long past.
+    for kind in Kind::ALL.iter().filter(|kind| **kind != Kind::CoreZmq) {
+        through(*kind, &sandbox, report)?;
+    }
+    Ok(())
+}
+
+/// The scripts of the wallet's first addresses.
+fn scripts() -> Fallible<Vec<ScriptBuf>> {
+    let (secp, seed) = (Secp256k1::new(), Mnemonic::parse(WORDS)?.to_seed(""));
+    let path = "m/84'/1'/0'/0".parse::<DerivationPath>()?;
+    let keychain = Xpub::from_priv(&secp, &Xpriv::new_master(Network::Regtest, &seed)?.derive_priv(&secp, &path)?);
+    let script = |index| -> Fallible<ScriptBuf> {
+        let key = keychain.ckd_pub(&secp, ChildNumber::from_normal_idx(index)?)?;
+        Ok(ScriptBuf::new_p2wpkh(&CompressedPublicKey(key.public_key).wpubkey_hash()))
+    };
+    (0..USED).map(script).collect()
+}
+
+/// From the start of the program to the first address that it gives, which it does once it has looked through the chain.
+fn through(kind: Kind, sandbox: &Arc<Sandbox>, report: &mut Report) -> Fallible<()> {
+    let folder = process::data_dir()?;
+    let server = Server::start(kind, sandbox, folder.path())?;
+    let data_dir = folder.path().join("data");
+    restore(&server, &data_dir)?;
+    let (before, shop, began) = (server.traffic(), Shop::open()?, Instant::now());
+    let served = Served::start_under(&data_dir, &server.settings())?;
+    let authorization = process::authorization(&data_dir)?;
+    let looked = can_make_payments(&served, &authorization, &shop).map(|()| began.elapsed());
+    let (looked, traffic) = (looked?, server.traffic() - before);
+    check_balance(&data_dir)?;
+    let figure = format!("{:.1} s, {traffic}, at most {:.0} MB", looked.as_secs_f64(), served.peak_mb()?);
+    report.add(&format!("restore of 10,000 used addresses, {}", kind.name()), figure, kind.bound(), None);
+    Ok(())
+}
+
+impl Kind {
+    /// What bounds a restore.
+    const fn bound(self) -> &'static str {
+        match self {
+            Self::Core | Self::CoreZmq => "200 blocks are read",
+            Self::Electrum => "required: minutes; a look of 1,000 scripts each second",
+            Self::Esplora => "2,000 questions a second",
+        }
+    }
+}
+
+/// `tillgate wallet restore`, which looks at nothing yet.
+fn restore(server: &Server, data_dir: &std::path::Path) -> Fallible<()> {
+    let mut child = process::command(&server.settings())?
+        .args(["wallet", "restore", "--json", "--data-dir"])
+        .arg(data_dir)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    child.stdin.take().ok_or("no stdin")?.write_all(format!("{WORDS}\n").as_bytes())?;
+    let output = child.wait_with_output()?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned().into()) }
+}
+
+/// Every coin was found.
+fn check_balance(data_dir: &std::path::Path) -> Fallible<()> {
+    let output = process::command(&[])?.args(["wallet", "info", "--json", "--data-dir"]).arg(data_dir).output()?;
+    let info: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let found = info["balanceBtc"].to_string();
+    let wanted = bitcoin::Amount::from_sat(u64::from(USED) * SATS).to_btc();
+    if found.trim_matches('"').parse() == Ok(wanted) {
+        Ok(())
+    } else {
+        Err(format!("{wanted} BTC were paid, and the restored wallet holds {found}").into())
+    }
+}

@@ -1,0 +1,123 @@
+//! Servers that show a sandbox's chain as a merchant's own would: those of the tests, well-behaved.
+
+use std::ops::Sub;
+use std::path::Path;
+use std::sync::Arc;
+
+use tillgate_gateway::bench::machine_now;
+use tillgate_nodes::{CoreNode, ElectrumNode, EsploraServer};
+use tillgate_sandbox::Sandbox;
+
+use crate::Fallible;
+
+/// A way to ask a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// JSON-RPC of Bitcoin Core, asked once a second.
+    Core,
+    /// The same node, which tells over ZeroMQ that there is something to ask for.
+    CoreZmq,
+    /// The Electrum protocol, in which the server notifies.
+    Electrum,
+    /// Esplora over HTTP, asked 2,000 questions a second where it is on this machine.
+    Esplora,
+}
+
+/// What a server was asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Traffic {
+    /// HTTP requests, or calls of the Electrum protocol.
+    pub requests: u64,
+    /// Both ways.
+    pub bytes: u64,
+}
+
+/// A server that runs until it is dropped.
+pub struct Server {
+    kind: Kind,
+    running: Running,
+}
+
+enum Running {
+    Core(CoreNode),
+    Electrum(ElectrumNode),
+    Esplora(EsploraServer),
+}
+
+impl Kind {
+    /// Each that is measured.
+    pub const ALL: &[Self] = &[Self::Core, Self::CoreZmq, Self::Electrum, Self::Esplora];
+
+    /// What it is called in the table.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Core => "Core by polling",
+            Self::CoreZmq => "Core by ZMQ",
+            Self::Electrum => "Electrum",
+            Self::Esplora => "Esplora",
+        }
+    }
+}
+
+impl Server {
+    /// Shows the chain of `sandbox`; what it keeps lies in `folder`.
+    pub fn start(kind: Kind, sandbox: &Arc<Sandbox>, folder: &Path) -> Fallible<Self> {
+        let (sandbox, clock) = (Arc::clone(sandbox), Box::new(|| machine_now().ms()));
+        let running = match kind {
+            Kind::Core | Kind::CoreZmq => Running::Core(CoreNode::start(sandbox, folder, clock)?),
+            Kind::Electrum => Running::Electrum(ElectrumNode::start(sandbox, clock)?),
+            Kind::Esplora => Running::Esplora(EsploraServer::start(sandbox, clock)?),
+        };
+        Ok(Self { kind, running })
+    }
+
+    /// The settings by which a gateway asks it, with rates that ask nobody.
+    pub fn settings(&self) -> Vec<(&'static str, String)> {
+        let (backend, url) = match &self.running {
+            Running::Core(node) => ("core", node.url()),
+            Running::Electrum(server) => ("electrum", server.url()),
+            Running::Esplora(server) => ("esplora", server.url()),
+        };
+        let mut settings = vec![
+            ("network", "regtest".to_owned()),
+            ("fixedRates", "USD:50000.00".to_owned()),
+            ("backend", backend.to_owned()),
+            ("backendUrl", url),
+        ];
+        if let Running::Core(node) = &self.running {
+            settings.push(("backendCookieFile", node.cookie_file().display().to_string()));
+            if self.kind == Kind::CoreZmq {
+                settings.push(("backendZmq", node.zmq_url()));
+            }
+        }
+        settings
+    }
+
+    /// What it was asked since it started.
+    pub fn traffic(&self) -> Traffic {
+        match &self.running {
+            Running::Core(node) => Traffic { requests: node.requests(), bytes: node.bytes() },
+            Running::Electrum(server) => {
+                let (sent, came) = server.bytes();
+                Traffic { requests: server.calls(), bytes: sent + came }
+            }
+            Running::Esplora(server) => Traffic { requests: server.requests(), bytes: server.bytes() },
+        }
+    }
+}
+
+impl Sub for Traffic {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self { requests: self.requests - before.requests, bytes: self.bytes - before.bytes }
+    }
+}
+
+impl std::fmt::Display for Traffic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kilobytes = self.bytes as f64 / 1_000.0;
+        let digits = if kilobytes < 10.0 { 1 } else { 0 };
+        write!(f, "{} requests, {kilobytes:.digits$} kB", self.requests)
+    }
+}

@@ -1,0 +1,259 @@
+//! Listening to what a node tells by itself, over ZeroMQ: a task holds the connection and makes it anew where it ends,
+//! with pauses; what it hears wakes a look. Nothing rests on it but how soon that is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::net::TcpStream;
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::heard::{Change, Heard, Listed, Mark, Notice, TOPIC, Trouble};
+use super::zmtp::Subscription;
+use crate::machine::outgoing::{Proxy, connect};
+
+/// The time to reach a node through a proxy, which may be Tor.
+const REACHED_BY_PROXY_WITHIN: Duration = Duration::from_secs(30);
+
+/// The longest pause between two connections; after each that was of no use it is twice the one before.
+const PAUSE_MAX: Duration = Duration::from_secs(60);
+
+/// Messages that are read in a second at most: many times what the network makes.
+const MESSAGES_MAX: u32 = 20_000;
+
+/// Where a node tells by itself.
+#[derive(Debug, Clone)]
+pub(crate) struct NoticesOptions {
+    /// Its `-zmqpubsequence`: `tcp://127.0.0.1:28332`.
+    pub url: String,
+    /// Through which it is reached, where it is elsewhere.
+    pub proxy: Option<Proxy>,
+    pub pace: NoticesPace,
+    /// To be told when the node says something that a look should follow on.
+    pub wake: Arc<Notify>,
+}
+
+/// How long it is waited for what.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NoticesPace {
+    /// A node that has not agreed for so long is given up.
+    pub reached_within: Duration,
+    /// The pause after a connection that was of use.
+    pub pause: Duration,
+    /// A node that has news and says nothing for so long is taken for silent.
+    pub silent_after: Duration,
+    /// The whole mempool is listed so often at least, however much the node tells.
+    pub listed_every: Duration,
+}
+
+impl NoticesPace {
+    /// Slow nodes tell of a block long after it came. A list is asked for by each look that nobody woke.
+    pub(crate) const USUAL: Self = Self {
+        reached_within: Duration::from_secs(5),
+        pause: Duration::from_secs(1),
+        silent_after: Duration::from_secs(30),
+        listed_every: Duration::from_millis(900),
+    };
+}
+
+/// A URL at which no node tells anything.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no address at which Bitcoin Core publishes: set backendZmq to one like tcp://127.0.0.1:28332")]
+pub(crate) struct BadAddress(pub String);
+
+/// A node's notices. They are listened to until this is dropped.
+pub(super) struct Notices {
+    shared: Arc<Shared>,
+    listening: JoinHandle<()>,
+    runtime: Handle,
+    tried: watch::Receiver<bool>,
+}
+
+struct Shared {
+    options: NoticesOptions,
+    host: String,
+    port: u16,
+    heard: Mutex<Heard>,
+    /// The connection is to be given up.
+    cut: Notify,
+    /// Whether a first attempt came to its end.
+    tried: watch::Sender<bool>,
+}
+
+impl Notices {
+    /// Listens from now on, on `runtime`.
+    ///
+    /// # Errors
+    /// When the URL is none.
+    pub(super) fn listen(options: NoticesOptions, runtime: Handle) -> Result<Self, BadAddress> {
+        let bad = || BadAddress(options.url.clone());
+        let url = url::Url::parse(&options.url).ok().filter(|url| url.scheme() == "tcp").ok_or_else(bad)?;
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(bad)?.to_owned();
+        let port = url.port().ok_or_else(bad)?;
+        let (told, tried) = watch::channel(false);
+        let shared = Shared { options, host, port, heard: Mutex::default(), cut: Notify::new(), tried: told };
+        let shared = Arc::new(shared);
+        let listening = runtime.spawn(listen(Arc::clone(&shared)));
+        Ok(Self { shared, listening, runtime, tried })
+    }
+
+    /// How far was heard until now.
+    pub(super) fn mark(&self) -> Mark {
+        self.shared.heard.lock().mark()
+    }
+
+    /// What happened from the change of this number on to a mempool that was listed at `mark`; `None` where something of
+    /// it is missing. It is told once.
+    pub(super) fn since(&self, mark: &Mark, number: u64) -> Option<Vec<Change>> {
+        self.shared.heard.lock().since(mark, number)
+    }
+
+    /// Compares with a list what was told. A connection that says nothing, or tells of another node, is made anew.
+    pub(super) fn compare(&self, listed: &Listed) {
+        let gives_up = self.shared.heard.lock().compare(listed, self.shared.options.pace.silent_after);
+        if gives_up {
+            self.shared.cut.notify_one();
+        }
+    }
+
+    /// Makes the connection anew: it told of what the node did not do.
+    pub(super) fn distrust(&self) {
+        let gives_up = self.shared.heard.lock().distrust();
+        if gives_up {
+            self.shared.cut.notify_one();
+        }
+    }
+
+    /// Why the notices are of no use, if they are of none, for people.
+    pub(super) fn trouble(&self) -> Option<String> {
+        let heard = self.shared.heard.lock();
+        heard.trouble().map(|trouble| self.shared.sentence(trouble))
+    }
+
+    /// The same, once the first attempt to reach the node came to its end. Blocks until then.
+    pub(super) fn trouble_once_tried(&self) -> Option<String> {
+        let mut tried = self.tried.clone();
+        // It lasts no longer than a connection may take.
+        let _ = self.runtime.block_on(async { timeout(REACHED_BY_PROXY_WITHIN, tried.wait_for(|tried| *tried)).await });
+        self.trouble()
+    }
+
+    /// The whole mempool is to be listed so often at least.
+    pub(super) fn listed_every(&self) -> Duration {
+        self.shared.options.pace.listed_every
+    }
+
+    /// To be told when the node says something that a look should follow on.
+    pub(super) fn wake(&self) -> &Notify {
+        &self.shared.options.wake
+    }
+
+    /// The publisher's count of its last message.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> Option<u32> {
+        self.shared.heard.lock().count()
+    }
+}
+
+impl Drop for Notices {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
+}
+
+impl Shared {
+    fn sentence(&self, trouble: &Trouble) -> String {
+        let url = &self.options.url;
+        let (what, remedy) = match trouble {
+            Trouble::Unheard(why) => (
+                format!("nothing is heard of the node at {url} ({why})"),
+                "see that it runs with -zmqpubsequence set to this address",
+            ),
+            Trouble::Silent => (
+                format!("the node had news and said nothing at {url}"),
+                "see that it runs with -zmqpubsequence set to this address, and not with another -zmqpub alone",
+            ),
+            Trouble::OtherNode => (
+                format!("what is told at {url} is not what the node does that backendUrl names first"),
+                "set backendZmq to that node's -zmqpubsequence",
+            ),
+        };
+        format!(
+            "{what}: {remedy}, or unset backendZmq; meanwhile the node is asked each second, so that payments are seen a second later"
+        )
+    }
+
+    fn end(&self, why: Trouble) -> bool {
+        let mut heard = self.heard.lock();
+        let before = heard.trouble().cloned();
+        let was_of_use = heard.end(why);
+        let trouble = heard.trouble().filter(|trouble| before.as_ref() != Some(*trouble)).cloned();
+        drop(heard);
+        if let Some(trouble) = trouble {
+            tracing::warn!("{}", self.sentence(&trouble));
+        }
+        was_of_use
+    }
+}
+
+/// Holds a connection, and after each that ended another, for good.
+async fn listen(shared: Arc<Shared>) {
+    let NoticesPace { pause: shortest, reached_within, .. } = shared.options.pace;
+    let within = if shared.options.proxy.is_some() { REACHED_BY_PROXY_WITHIN } else { reached_within };
+    let mut pause = shortest;
+    loop {
+        let reached = timeout(within, reach(&shared)).await;
+        let why = match reached.unwrap_or_else(|_| Err("it did not answer in time".to_owned())) {
+            Ok(subscription) => {
+                shared.heard.lock().begin();
+                shared.tried.send_replace(true);
+                tracing::debug!(url = shared.options.url, "listening to the node");
+                tokio::select! {
+                    why = hear(&shared, subscription) => Trouble::Unheard(why),
+                    // Whoever cut it said why.
+                    () = shared.cut.notified() => Trouble::Unheard("it was given up".to_owned()),
+                }
+            }
+            Err(why) => Trouble::Unheard(why),
+        };
+        if shared.end(why) {
+            pause = shortest;
+        }
+        shared.tried.send_replace(true);
+        sleep(pause).await;
+        pause = pause.saturating_mul(2).min(PAUSE_MAX);
+    }
+}
+
+async fn reach(shared: &Shared) -> Result<Subscription<TcpStream>, String> {
+    let stream = connect(&shared.host, shared.port, shared.options.proxy.as_ref()).await;
+    let stream = stream.map_err(|error| error.to_string())?;
+    Subscription::to(stream, TOPIC).await.map_err(|unheard| unheard.to_string())
+}
+
+/// Takes what is told until the connection ends; answers why.
+async fn hear(shared: &Shared, mut subscription: Subscription<TcpStream>) -> String {
+    let (mut second, mut messages) = (Instant::now(), 0u32);
+    loop {
+        let parts = match subscription.next().await {
+            Ok(parts) => parts,
+            Err(unheard) => return unheard.to_string(),
+        };
+        let Some((notice, count)) = Notice::read(&parts) else {
+            return "it sent a message that is none of the topic sequence of Bitcoin Core".to_owned();
+        };
+        if shared.heard.lock().take(notice, count) {
+            shared.options.wake.notify_one();
+        }
+        messages = messages.saturating_add(1);
+        if second.elapsed() >= Duration::from_secs(1) {
+            (second, messages) = (Instant::now(), 0);
+        } else if messages >= MESSAGES_MAX {
+            // The publisher drops what it cannot send, and its count tells so.
+            sleep_until(second + Duration::from_secs(1)).await;
+        }
+    }
+}

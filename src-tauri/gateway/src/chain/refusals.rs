@@ -1,0 +1,31 @@
+//! Why a server's chain is not looked at, in sentences that are the same of every server. `who` is what people know it by: the
+//! node, the server, the server at an address.
+
+use bitcoin::constants::genesis_block;
+use bitcoin::{BlockHash, Network};
+
+use super::ChainDown;
+use super::token::Token;
+
+/// It tells what cannot be.
+pub(super) fn forged(who: &str, height: u32, why: &str) -> ChainDown {
+    ChainDown(format!("the {who} tells a block {height} that is none: {why}; do not trust this {who}"))
+}
+
+/// Its chain has less work than the one that was looked at before.
+pub(super) fn behind(who: &str, height: u32, before: &Token) -> ChainDown {
+    let watched = before.last().map_or(0, |last| last.id.height);
+    ChainDown(format!(
+        "the {who}'s best block is {height}, with less work behind it than block {watched} had that was looked at before: it is behind, or lost blocks, and must catch up first (for another chain on purpose, name another --data-dir)"
+    ))
+}
+
+/// It is on another network, the one that begins with this block. `kind` is what to set in its place.
+pub(super) fn other_network(who: &str, kind: &str, genesis: BlockHash, network: Network) -> ChainDown {
+    let all = [Network::Bitcoin, Network::Testnet4, Network::Signet, Network::Regtest, Network::Testnet];
+    let found = all.into_iter().find(|network| genesis_block(network).block_hash() == genesis);
+    let found = found.map_or_else(|| format!("a network that begins with block {genesis}"), |it| it.to_string());
+    ChainDown(format!(
+        "the {who} is on {found}, and the setting network says {network}: set backendUrl to a {kind} of that network"
+    ))
+}

@@ -1,0 +1,49 @@
+//! What is the same of every server that misbehaves: nothing is judged by it, a sentence tells of it, and once it behaves the
+//! next look makes up for all of it.
+
+use std::time::Duration;
+
+use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
+
+use super::stage::{AT_LEISURE, Backend, Stage};
+use crate::testing::HALF_AN_HOUR_MS;
+
+/// What is said of a server that takes its time.
+pub const TOO_LATE: &str = "did not answer in time";
+
+/// Looks while a server does `what`, of which a sentence is to hold `words`, from `begin` to `end`.
+pub async fn judges_nothing(
+    backend: Backend,
+    what: &str,
+    words: &str,
+    begin: impl Fn(&Stage),
+    end: impl AsyncFn(&Stage),
+) {
+    let stage = Stage::new(backend).await;
+    let world = stage.world();
+    let (paid, unpaid) = (world.payment().await, world.payment().await);
+    world.pay(&paid, paid.payment.amount_sats).await;
+    assert_eq!(world.state(&paid), Unconfirmed, "{what}");
+    let before = world.gateway.store.read(|reader| reader.watched_chain()).unwrap();
+
+    world.customer_pays(&unpaid, unpaid.payment.amount_sats);
+    world.sandbox().mine(1, false, world.now_ms()).unwrap();
+    begin(&stage);
+    world.advance_clock_ms(HALF_AN_HOUR_MS + 60_000);
+    if words == TOO_LATE {
+        stage.wait(Duration::from_millis(300));
+    }
+    let looked = world.app.watcher.look().await;
+    let sentence = looked.map_err(|error| error.to_string()).expect_err(&format!("{what} was believed"));
+    assert!(sentence.contains(words), "{what}: {sentence}");
+    assert_eq!(world.gateway.last_look.status().error, Some(sentence));
+    assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, New), "{what}");
+    assert_eq!(world.gateway.store.read(|reader| reader.watched_chain()).unwrap(), before, "{what}");
+
+    end(&stage).await;
+    stage.wait(AT_LEISURE);
+    // What a server has not noticed yet, it has by the second.
+    world.look().await;
+    world.look().await;
+    assert_eq!((world.state(&paid), world.state(&unpaid)), (Confirmed, Confirmed), "{what}");
+}

@@ -1,0 +1,255 @@
+//! What a node tells over ZeroMQ makes looks come sooner, and nothing else: whatever is told there, states are late at worst.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
+use tillgate_nodes::ZmqFault;
+use tillgate_sandbox::{Replace, ReplaceTo};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::stage::{AT_LEISURE, Backend, Stage};
+use crate::store::payments::PaymentRow;
+use crate::testing::World;
+
+/// No look comes by itself while a test runs.
+const NEVER: Duration = Duration::from_secs(24 * 3_600);
+
+/// Waits for a condition.
+async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let waited = timeout(AT_LEISURE, async {
+        while !is_so() {
+            sleep(Duration::from_millis(1)).await;
+        }
+    });
+    waited.await.unwrap_or_else(|_| panic!("it never came to this: {what}"));
+}
+
+async fn until_heard(stage: &Stage) {
+    until("somebody subscribed", || stage.node().published().unwrap().0 > 0).await;
+}
+
+/// A look that nobody woke.
+async fn look_by_itself(stage: &Stage) {
+    stage.list_next();
+    stage.world().look().await;
+}
+
+fn replace(world: &World, txid: bitcoin::Txid) {
+    let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+    world.sandbox().replace(txid, replace, world.now_ms()).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payment_and_its_block_are_noticed_when_the_node_tells_of_them() {
+    let stage = Stage::hearing(Backend::CoreZmq).await;
+    until_heard(&stage).await;
+    let world = stage.world();
+    let (app, end) = (Arc::clone(&world.app), CancellationToken::new());
+    let watching = tokio::spawn({
+        let end = end.clone();
+        async move { app.watcher.run_every(NEVER, end).await }
+    });
+    for _ in 0..3 {
+        let payment = world.payment().await;
+        world.customer_pays(&payment, payment.payment.amount_sats);
+        until("the payment is noticed", || world.state(&payment) == Unconfirmed).await;
+        world.sandbox().mine(1, false, world.now_ms()).unwrap();
+        until("its block is noticed", || world.state(&payment) == Confirmed).await;
+    }
+    end.cancel();
+    watching.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_that_was_woken_asks_for_what_is_new_alone_and_one_that_was_not_for_all() {
+    let stage = Stage::new(Backend::CoreZmq).await;
+    let (world, node) = (stage.world(), stage.node());
+    world.look().await;
+    let lists = node.asked("getrawmempool");
+    let (paid, replaced) = (world.payment().await, world.payment().await);
+    let asked = node.asked("getrawtransaction");
+    world.pay(&paid, paid.payment.amount_sats).await;
+    let txid = world.pay(&replaced, replaced.payment.amount_sats).await;
+    assert_eq!((world.state(&paid), world.state(&replaced)), (Unconfirmed, Unconfirmed));
+    assert_eq!(node.asked("getrawtransaction") - asked, 2, "each is read once");
+    replace(world, txid);
+    world.look().await;
+    let receipts = world.gateway.store.read(|reader| reader.receipts(replaced.seq)).unwrap();
+    assert!(receipts[0].position.is_absent(), "what was replaced is gone");
+    assert_eq!(node.asked("getrawmempool"), lists, "the whole mempool was not asked for");
+
+    let requests = node.requests();
+    world.look().await;
+    assert!(node.requests() - requests <= 2, "without news it asks whether there is a block");
+    look_by_itself(&stage).await;
+    assert_eq!(node.asked("getrawmempool"), lists + 1);
+    world.mine(1).await;
+    assert_eq!(world.state(&paid), Confirmed);
+    assert_eq!(node.asked("getrawmempool"), lists + 2, "a block takes out of the mempool what nobody tells");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_payment_expires_by_a_look_that_was_woken() {
+    let stage = Stage::hearing(Backend::CoreZmq).await;
+    let world = stage.world();
+    assert_eq!(tokio::task::block_in_place(|| world.gateway.chain.trouble_once_tried()), None);
+    let payment = world.payment().await;
+    look_by_itself(&stage).await;
+    // Nothing of this is told, as if it were still on its way.
+    stage.node().misbehave_over_zmq(ZmqFault::Silent);
+    world.advance_clock_ms(crate::testing::HALF_AN_HOUR_MS + 60_000);
+    world.look().await;
+    assert_eq!(world.state(&payment), New, "coins may be on their way");
+    look_by_itself(&stage).await;
+    assert_ne!(world.state(&payment), New);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_judged_though_as_many_changes_were_made_up_as_happened_since() {
+    let stage = Stage::hearing(Backend::CoreZmq).await;
+    until_heard(&stage).await;
+    let (world, node) = (stage.world(), stage.node());
+    let payment = world.payment().await;
+    let txid = world.pay(&payment, payment.payment.amount_sats).await;
+    look_by_itself(&stage).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    let asked = node.asked("getmempoolentry");
+    node.misbehave_over_zmq(ZmqFault::Invents(2));
+    let followed = timeout(AT_LEISURE, async {
+        while node.asked("getmempoolentry") < asked + 2 {
+            world.look().await;
+        }
+    });
+    followed.await.expect("what was made up was asked for");
+    // One leaves and one enters: the node's own number is now the one that was told.
+    replace(world, txid);
+    look_by_itself(&stage).await;
+    let receipts = world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
+    assert!(receipts[0].position.is_absent(), "what was replaced is gone, whatever was told");
+}
+
+/// Every way to misbehave, and words of the sentence that tells of it, where one does.
+const FAULTS: &[(ZmqFault, Option<&str>)] = &[
+    (ZmqFault::Silent, Some("had news and said nothing")),
+    (ZmqFault::Lossy, None),
+    (ZmqFault::LossyAndHidesIt, None),
+    (ZmqFault::Garbage, Some("makes no sense")),
+    (ZmqFault::HugeFrame, Some("sent a frame of 1152921504606846976 bytes")),
+    (ZmqFault::Closes, Some("hung up")),
+    (ZmqFault::WrongTopic, Some("none of the topic sequence")),
+    (ZmqFault::Flood, Some("is not what the node does")),
+    (ZmqFault::OtherNode, Some("is not what the node does")),
+    (ZmqFault::Lies, Some("is not what the node does")),
+];
+
+/// A payment that was paid before the fault, one that is paid, one that is replaced and one that is evicted under it.
+async fn is_late_and_never_wrong(stage: &Stage, fault: ZmqFault) -> PaymentRow {
+    let world = stage.world();
+    let [before, paid, replaced, evicted] =
+        [world.payment().await, world.payment().await, world.payment().await, world.payment().await];
+    let amount = |payment: &PaymentRow| payment.payment.amount_sats;
+    world.pay(&before, amount(&before)).await;
+    let replaced_txid = world.pay(&replaced, amount(&replaced)).await;
+    let evicted_txid = world.pay(&evicted, amount(&evicted)).await;
+    look_by_itself(stage).await;
+    stage.node().misbehave_over_zmq(fault);
+    world.customer_pays(&paid, amount(&paid));
+    replace(world, replaced_txid);
+    world.sandbox().evict(evicted_txid, world.now_ms()).unwrap();
+    for _ in 0..3 {
+        world.look().await;
+        assert_eq!(world.state(&before), Unconfirmed, "{fault:?}");
+        assert!([New, Unconfirmed].contains(&world.state(&paid)), "{fault:?}");
+    }
+    look_by_itself(stage).await;
+    assert_eq!((world.state(&before), world.state(&paid)), (Unconfirmed, Unconfirmed), "{fault:?}");
+    for gone in [&replaced, &evicted] {
+        let receipts = world.gateway.store.read(|reader| reader.receipts(gone.seq)).unwrap();
+        assert!(receipts[0].position.is_absent(), "{fault:?}");
+    }
+    world.sandbox().mine(1, false, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!((world.state(&before), world.state(&paid)), (Confirmed, Confirmed), "{fault:?}");
+    world.look().await;
+    look_by_itself(stage).await;
+    assert_eq!((world.state(&before), world.state(&paid)), (Confirmed, Confirmed), "{fault:?}");
+    paid
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_is_told_states_are_late_at_worst_and_it_is_said() {
+    for (fault, words) in FAULTS {
+        let stage = Stage::hearing(Backend::CoreZmq).await;
+        until_heard(&stage).await;
+        is_late_and_never_wrong(&stage, *fault).await;
+        let (world, chain) = (stage.world(), &stage.world().gateway.chain);
+        let news = async |heard: &dyn Fn(Option<String>) -> bool| {
+            let start = Instant::now();
+            while !heard(chain.trouble()) {
+                assert!(start.elapsed() < AT_LEISURE, "{fault:?}: {:?}", chain.trouble());
+                let payment = world.payment().await;
+                world.customer_pays(&payment, payment.payment.amount_sats);
+                sleep(Duration::from_millis(10)).await;
+                world.look().await;
+                look_by_itself(&stage).await;
+                assert_eq!(world.state(&payment), Unconfirmed, "{fault:?}");
+            }
+        };
+        if let Some(words) = words {
+            news(&|trouble| trouble.is_some_and(|trouble| trouble.contains(words))).await;
+        }
+        stage.node().misbehave_over_zmq(None);
+        news(&|trouble| trouble.is_none()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_does_not_greet_or_wants_another_mechanism_is_named_and_asked_all_the_same() {
+    for (fault, words) in [(ZmqFault::Mute, "did not answer in time"), (ZmqFault::Curve, "\"CURVE\"")] {
+        let stage = Stage::hearing(Backend::CoreZmq).await;
+        until_heard(&stage).await;
+        let (world, chain) = (stage.world(), &stage.world().gateway.chain);
+        stage.node().misbehave_over_zmq(ZmqFault::Closes);
+        let payment = world.payment().await;
+        world.customer_pays(&payment, payment.payment.amount_sats);
+        until("the connection ends", || chain.trouble().is_some()).await;
+        stage.node().misbehave_over_zmq(fault);
+        until("it is named", || chain.trouble().is_some_and(|trouble| trouble.contains(words))).await;
+        look_by_itself(&stage).await;
+        assert_eq!(world.state(&payment), Unconfirmed);
+        stage.node().misbehave_over_zmq(None);
+        until("it is heard again", || chain.trouble().is_none()).await;
+    }
+}
+
+/// Prints what looks cost at a full mempool: `cargo test … what_a_woken_look_costs -- --ignored --nocapture`.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "measures"]
+async fn what_a_woken_look_costs() {
+    for crowd in [0, 300_000] {
+        let stage = Stage::new(Backend::CoreZmq).await;
+        let (world, node) = (stage.world(), stage.node());
+        node.crowd(crowd);
+        look_by_itself(&stage).await;
+        let cost = async |what: &str, pays: bool, lists: bool| {
+            let payment = world.payment().await;
+            if pays {
+                world.customer_pays(&payment, payment.payment.amount_sats);
+            }
+            if lists {
+                stage.list_next();
+            }
+            let (start, requests) = (Instant::now(), node.requests());
+            world.look().await;
+            println!("{crowd} others, {what}: {:?}, {} requests", start.elapsed(), node.requests() - requests);
+            assert_eq!(world.state(&payment), if pays { Unconfirmed } else { New });
+        };
+        for _ in 0..3 {
+            cost("woken for nothing of ours", false, false).await;
+            cost("woken for a payment", true, false).await;
+            cost("by itself", false, true).await;
+        }
+    }
+}

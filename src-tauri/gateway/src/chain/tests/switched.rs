@@ -1,0 +1,274 @@
+//! A merchant who sets another kind of server as the backend: it goes on where the one before left, and is believed no more
+//! than that one was.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tillgate_domain::payment::PaymentState::Confirmed;
+use tillgate_nodes::{CoreFault, ElectrumFault, EsploraFault};
+use tillgate_sandbox::Sandbox;
+
+use super::stage::{AT_LEISURE, Backend, Stage};
+use crate::chain::token::{Token, Weighed};
+use crate::store::chain::{Cursor, WatchedChain};
+use crate::store::payments::PaymentRow;
+use crate::testing::World;
+
+const KINDS: [Backend; 3] = [Backend::Core, Backend::Electrum, Backend::Esplora];
+
+const DAY_MS: i64 = 24 * 3_600_000;
+
+/// Every kind after every other.
+fn changes() -> impl Iterator<Item = (Backend, Backend)> {
+    let pairs = KINDS.into_iter().flat_map(|from| KINDS.map(|to| (from, to)));
+    pairs.filter(|(from, to)| from != to)
+}
+
+/// A gateway that looks through a server of this kind, and has seen a payment confirmed.
+async fn looking_through(kind: Backend) -> (Stage, PaymentRow) {
+    let mut stage = Stage::new(Backend::Switched).await;
+    stage.switch(kind);
+    let world = stage.world();
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(3).await;
+    assert_eq!(world.state(&payment), Confirmed);
+    (stage, payment)
+}
+
+/// The server of a kind shows no block above a height; all where there is none.
+fn ends_with(stage: &Stage, kind: Backend, height: Option<u32>) {
+    match kind {
+        Backend::Core => stage.node().misbehave(height.map(CoreFault::OlderTip)),
+        Backend::Electrum => stage.electrum().misbehave(height.map(ElectrumFault::OlderTip)),
+        _ => stage.esplora().misbehave(height.map(EsploraFault::OlderTip)),
+    }
+}
+
+fn shows(stage: &Stage, kind: Backend, chain: &Arc<Sandbox>) {
+    let chain = Arc::clone(chain);
+    match kind {
+        Backend::Core => stage.node().show(chain),
+        Backend::Electrum => stage.electrum().show(chain),
+        _ => stage.esplora().show(chain),
+    }
+}
+
+/// The chain as it is now, which goes on by itself from here.
+fn branch_of(world: &World, folder: &Path) -> Arc<Sandbox> {
+    for name in ["sandbox.db", "sandbox.db-wal"] {
+        let from = world.folder.path().join("test").join(name);
+        if from.exists() {
+            std::fs::copy(from, folder.join(name)).unwrap();
+        }
+    }
+    Arc::new(Sandbox::open(&folder.join("sandbox.db"), world.now_ms()).unwrap())
+}
+
+fn watched(world: &World) -> Option<WatchedChain> {
+    world.gateway.store.read(|reader| reader.watched_chain()).unwrap()
+}
+
+fn is_the_same_chain(world: &World) {
+    assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "it is no other chain");
+}
+
+async fn is_refused_as_behind(world: &World, what: &str) {
+    let before = watched(world);
+    let sentence = world.app.watcher.look().await.expect_err(what).to_string();
+    assert!(sentence.contains("it is behind, or lost blocks"), "{what}: {sentence}");
+    assert_eq!(watched(world), before, "{what}");
+}
+
+#[tokio::test]
+async fn a_server_of_another_kind_that_is_behind_makes_no_look_and_says_so() {
+    for (from, to) in changes() {
+        let what = format!("{to:?} after {from:?}");
+        let (mut stage, payment) = looking_through(from).await;
+        let height = stage.world().sandbox().tip().unwrap().height;
+        ends_with(&stage, to, Some(height - 1));
+        stage.switch(to);
+        is_refused_as_behind(stage.world(), &what).await;
+        assert_eq!(stage.world().state(&payment), Confirmed, "{what}");
+        ends_with(&stage, to, None);
+        stage.wait(AT_LEISURE);
+        stage.world().look().await;
+        is_the_same_chain(stage.world());
+        assert_eq!(stage.world().state(&payment), Confirmed, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_weaker_branch_that_a_server_of_another_kind_shows_is_looked_at_once_it_has_more_work() {
+    for (from, to) in changes() {
+        let what = format!("{to:?} after {from:?}");
+        let folder = tempfile::tempdir().unwrap();
+        let mut stage = Stage::new(Backend::Switched).await;
+        stage.switch(from);
+        let world = stage.world();
+        world.look().await;
+        let payment = world.payment().await;
+        let branch = branch_of(world, folder.path());
+        world.pay(&payment, payment.payment.amount_sats).await;
+        world.mine(3).await;
+        assert_eq!(world.state(&payment), Confirmed);
+        branch.mine(2, true, world.now_ms()).unwrap();
+        shows(&stage, to, &branch);
+        stage.switch(to);
+        let world = stage.world();
+        is_refused_as_behind(world, &what).await;
+        assert_eq!(world.state(&payment), Confirmed, "{what}");
+        branch.mine(2, true, world.now_ms()).unwrap();
+        stage.wait(AT_LEISURE);
+        world.look().await;
+        is_the_same_chain(world);
+        let receipts = world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
+        assert!(!receipts[0].is_in_block(), "{what}: it is not in that branch");
+    }
+}
+
+#[tokio::test]
+async fn coins_that_an_electrum_server_was_not_asked_about_yet_are_found_by_the_node_that_follows_it() {
+    let mut stage = Stage::new(Backend::Switched).await;
+    stage.switch(Backend::Electrum);
+    let world = stage.world();
+    world.make_wallet().await;
+    let mut payments = Vec::new();
+    // More than have their turn in the looks that follow.
+    for _ in 0..60 {
+        payments.push(world.payment_to_wallet().await);
+    }
+    world.pass_ms(2 * DAY_MS).await;
+    // What is hot is read anew.
+    world.pass_ms(61_000).await;
+    let late = &payments[59];
+    world.customer_pays(late, 50_000);
+    // Deeper than a node reads again in any case.
+    world.sandbox().mine(30, false, world.now_ms()).unwrap();
+    world.look().await;
+    let receipts = || world.gateway.store.read(|reader| reader.receipts(late.seq)).unwrap();
+    assert_eq!(receipts(), [], "its turn has not come");
+    stage.switch(Backend::Core);
+    let world = stage.world();
+    world.look().await;
+    assert_eq!(world.gateway.store.read(|reader| reader.receipts(late.seq)).unwrap().len(), 1);
+    is_the_same_chain(world);
+}
+
+#[tokio::test]
+async fn a_pruned_node_goes_on_from_an_electrum_server_that_was_asked_about_everything_once() {
+    let mut stage = Stage::new(Backend::Switched).await;
+    stage.switch(Backend::Electrum);
+    let world = stage.world();
+    world.make_wallet().await;
+    let payment = world.payment_to_wallet().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    world.sandbox().mine(150, false, world.now_ms()).unwrap();
+    world.look().await;
+    let tip = world.sandbox().tip().unwrap().height;
+    stage.node().misbehave(CoreFault::Pruned(tip - 50));
+    stage.switch(Backend::Core);
+    let sentence = stage.world().app.watcher.look().await.unwrap_err().to_string();
+    assert!(sentence.contains("has pruned block"), "nobody knows what else those blocks hold: {sentence}");
+    stage.switch(Backend::Electrum);
+    // Two rounds and more over all scripts.
+    for _ in 0..16 {
+        stage.world().look().await;
+    }
+    stage.switch(Backend::Core);
+    let world = stage.world();
+    world.look().await;
+    is_the_same_chain(world);
+    let next = world.payment_to_wallet().await;
+    world.pay(&next, next.payment.amount_sats).await;
+    world.mine(1).await;
+    assert_eq!((world.state(&payment), world.state(&next)), (Confirmed, Confirmed));
+}
+
+#[tokio::test]
+async fn what_a_server_hid_is_found_by_the_node_that_follows_it_however_often_that_was_asked() {
+    let mut stage = Stage::new(Backend::Switched).await;
+    stage.switch(Backend::Esplora);
+    let world = stage.world();
+    world.make_wallet().await;
+    let payment = world.payment_to_wallet().await;
+    stage.esplora().misbehave(EsploraFault::MissingHistory);
+    world.customer_pays(&payment, payment.payment.amount_sats);
+    // Deeper than a node reads again in any case.
+    world.sandbox().mine(30, false, world.now_ms()).unwrap();
+    world.look().await;
+    let receipts = |world: &World| world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
+    assert_eq!(receipts(world), [], "it is hidden");
+    // As rounds over all scripts leave it.
+    let known = watched(world).unwrap();
+    let cursor = known.cursor.clone().unwrap();
+    let mut token = Token::read(&cursor.token).unwrap();
+    token.whole_up_to = world.sandbox().tip().unwrap().height;
+    let asked = WatchedChain { cursor: Some(Cursor { token: token.write(), ..cursor }), ..known };
+    world.gateway.store.write(move |tx| tx.save_watched_chain(&asked)).await.unwrap();
+    let mut stage = stage.restart(|_| ()).await;
+    stage.switch(Backend::Core);
+    let world = stage.world();
+    world.look().await;
+    assert_eq!(receipts(world).len(), 1);
+    is_the_same_chain(world);
+}
+
+#[tokio::test]
+async fn a_server_that_tells_its_blocks_higher_than_they_are_adds_no_confirmation_and_bars_no_other() {
+    for blocks in [1, 2] {
+        let (mut stage, payment) = looking_through(Backend::Esplora).await;
+        let height = stage.world().sandbox().tip().unwrap().height;
+        stage.esplora().misbehave(EsploraFault::Higher { above: height, by: 40_320 });
+        stage.world().sandbox().mine(blocks, false, stage.world().now_ms()).unwrap();
+        let before = watched(stage.world());
+        for _ in 0..2 {
+            stage.world().app.watcher.look().await.expect_err("nothing leads there");
+            // It goes on, or begins with what is stored.
+            stage.wait(AT_LEISURE);
+        }
+        assert_eq!(watched(stage.world()), before);
+        stage.esplora().misbehave(None);
+        for kind in [Backend::Core, Backend::Electrum, Backend::Esplora] {
+            stage.switch(kind);
+            stage.world().look().await;
+            is_the_same_chain(stage.world());
+            assert_eq!(stage.world().state(&payment), Confirmed, "{kind:?}");
+        }
+    }
+}
+
+/// As an Electrum server's token was written before all backends had one form.
+fn older_form(token: &Token) -> Vec<u8> {
+    use bitcoin::hashes::Hash as _;
+    let mut bytes = vec![2];
+    bytes.extend(token.answer.to_be_bytes());
+    for Weighed { id, work } in token.blocks() {
+        bytes.extend(id.height.to_be_bytes());
+        bytes.extend(id.hash.to_byte_array());
+        bytes.extend(work.to_be_bytes());
+    }
+    bytes
+}
+
+#[tokio::test]
+async fn an_update_of_the_program_goes_on_where_the_release_before_left_whatever_the_backend_is_then() {
+    for kind in KINDS {
+        let (stage, payment) = looking_through(Backend::Electrum).await;
+        let known = watched(stage.world()).unwrap();
+        let cursor = known.cursor.clone().unwrap();
+        let token = older_form(&Token::read(&cursor.token).unwrap());
+        let older = WatchedChain { cursor: Some(Cursor { token, ..cursor }), ..known };
+        stage.world().gateway.store.write(move |tx| tx.save_watched_chain(&older)).await.unwrap();
+        let mut stage = stage.restart(|world| drop(world.sandbox().reorg(2, false, world.now_ms()).unwrap())).await;
+        stage.switch(kind);
+        let world = stage.world();
+        world.look().await;
+        is_the_same_chain(world);
+        assert_eq!(world.state(&payment), Confirmed, "{kind:?}");
+        let next = world.payment().await;
+        world.pay(&next, next.payment.amount_sats).await;
+        world.mine(1).await;
+        assert_eq!(world.state(&next), Confirmed, "{kind:?}");
+    }
+}

@@ -1,0 +1,322 @@
+//! Where a look ended, in one form for every backend, so that each goes on where another left: the best chain's latest
+//! blocks, fewer the older they are, so that the fork of any reorganisation is found near, with the work behind each; how
+//! far all of it was looked at; and what tells this answer from every other.
+
+mod older;
+
+use std::hash::{BuildHasher as _, RandomState};
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{BlockHash, Work};
+
+use super::{Covered, Scripts};
+
+/// The form that is written. Three older ones are read.
+const FORM: u8 = 4;
+
+/// Bytes of a block.
+const BLOCK: usize = 4 + 32 + 16;
+
+/// So many of the latest blocks are all kept.
+const DENSE: u32 = 8;
+
+/// A block of the best chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BlockId {
+    pub height: u32,
+    pub hash: BlockHash,
+}
+
+/// A block of the best chain, and what was done for the chain up to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Weighed {
+    pub id: BlockId,
+    /// The work of all blocks behind the token's first one up to it.
+    pub work: u128,
+}
+
+/// Where a look ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    /// Tells this answer from others that end with the same block.
+    pub answer: u128,
+    /// The most work that a chain had which was looked at to its end, counted from the same block as that of `blocks`. A look
+    /// in several answers has not come so far yet.
+    pub most: u128,
+    /// Of the blocks up to this height all was looked at: not what came to some scripts alone.
+    pub whole_up_to: u32,
+    /// The blocks up to this height were read from a node, each whole: what they hold rests on no server's silence.
+    pub read_up_to: u32,
+    /// Where the best chain ended when the round over all scripts began that is under way; 0 where it is not known.
+    pub round_from: u32,
+    /// Blocks of the chain, the lowest first; never empty.
+    blocks: Vec<Weighed>,
+}
+
+impl Token {
+    /// Of a chain of which nothing was known before, from this block on.
+    pub(super) fn begin(id: BlockId) -> Self {
+        Self {
+            answer: answer_number(),
+            most: 0,
+            whole_up_to: 0,
+            read_up_to: 0,
+            round_from: 0,
+            blocks: vec![Weighed { id, work: 0 }],
+        }
+    }
+
+    pub(super) fn write(&self) -> Vec<u8> {
+        let mut bytes = vec![FORM];
+        bytes.extend(self.answer.to_be_bytes());
+        bytes.extend(self.most.to_be_bytes());
+        bytes.extend(self.whole_up_to.to_be_bytes());
+        bytes.extend(self.read_up_to.to_be_bytes());
+        bytes.extend(self.round_from.to_be_bytes());
+        for Weighed { id, work } in &self.blocks {
+            bytes.extend(id.height.to_be_bytes());
+            bytes.extend(id.hash.to_byte_array());
+            bytes.extend(work.to_be_bytes());
+        }
+        bytes
+    }
+
+    /// `None` where it is none of a Bitcoin server's chain.
+    pub(super) fn read(token: &[u8]) -> Option<Self> {
+        let Some(rest) = token.strip_prefix(&[FORM]) else { return older::read(token) };
+        let (answer, rest) = rest.split_first_chunk()?;
+        let (most, rest) = rest.split_first_chunk()?;
+        let (whole_up_to, rest) = rest.split_first_chunk()?;
+        let (read_up_to, rest) = rest.split_first_chunk()?;
+        let (round_from, rest) = rest.split_first_chunk()?;
+        Self {
+            answer: u128::from_be_bytes(*answer),
+            most: u128::from_be_bytes(*most),
+            whole_up_to: u32::from_be_bytes(*whole_up_to),
+            read_up_to: u32::from_be_bytes(*read_up_to),
+            round_from: u32::from_be_bytes(*round_from),
+            blocks: weighed(rest)?,
+        }
+        .sound()
+    }
+
+    /// Itself, where its blocks are such as a chain has.
+    fn sound(self) -> Option<Self> {
+        let rises = self.blocks.is_sorted_by(|one, next| one.id.height < next.id.height && one.work <= next.work);
+        (rises && !self.blocks.is_empty()).then_some(self)
+    }
+
+    /// The lowest block. Work is counted from there.
+    pub(super) fn first(&self) -> Option<BlockId> {
+        self.blocks.first().map(|block| block.id)
+    }
+
+    /// The best block.
+    pub(super) fn last(&self) -> Option<Weighed> {
+        self.blocks.last().copied()
+    }
+
+    /// The blocks, the lowest first.
+    pub(super) fn blocks(&self) -> &[Weighed] {
+        &self.blocks
+    }
+
+    /// Adds a block above the best one, for which so much work was done since that.
+    pub(super) fn push(&mut self, id: BlockId, work: u128) {
+        let work = self.last().map_or(0, |last| last.work).saturating_add(work);
+        self.blocks.push(Weighed { id, work });
+        thin(&mut self.blocks);
+    }
+
+    /// Leaves out the blocks above a height: they are not there any more. Where none is left, the token is of no use.
+    pub(super) fn cut(&mut self, height: u32) {
+        self.blocks.retain(|block| block.id.height <= height);
+        self.whole_up_to = self.whole_up_to.min(height);
+        self.read_up_to = self.read_up_to.min(height);
+        self.round_from = self.round_from.min(height);
+    }
+
+    /// Begins at a block that was not there: lower than some, of which those above it are left out, or lower than all. So much
+    /// work was done between it and `above`, a block of the token.
+    pub(super) fn begin_at(&mut self, id: BlockId, above: Weighed, between: u128) {
+        self.blocks.retain(|block| block.id.height < id.height);
+        match self.blocks.last() {
+            // Older forms count otherwise than by work.
+            Some(last) => {
+                let work = above.work.saturating_sub(between).max(last.work);
+                self.blocks.push(Weighed { id, work });
+            }
+            None => {
+                self.most = self.most.saturating_sub(above.work).saturating_add(between);
+                self.blocks.push(Weighed { id, work: 0 });
+            }
+        }
+    }
+
+    /// What is written of a look that is not at its end: where it began, so that whoever finds it begins it again. Of one that
+    /// began with nothing the first block is all that there was `before`.
+    pub(super) fn unended(&self, before: Option<&Self>) -> Self {
+        let begun = || self.first().map_or_else(|| self.clone(), Self::begin);
+        Self { answer: self.answer, ..before.cloned().unwrap_or_else(begun) }
+    }
+
+    /// Notes that the best block was looked at to the end.
+    pub(super) fn end(&mut self) {
+        self.most = self.last().map_or(self.most, |last| last.work);
+    }
+
+    /// Notes how far the round over all scripts has come with a look that ends here.
+    pub(super) fn note_round(&mut self, scripts: &Scripts<'_>, cold_taken: usize, covered: &Covered) {
+        if scripts.round_ended {
+            self.end_round();
+        }
+        // A round that left something out tells nothing.
+        if scripts.cold.iter().take(cold_taken).any(|script| !covered.holds(script)) {
+            self.round_from = 0;
+        }
+    }
+
+    /// A round over all scripts has come to its end: each was asked about since it began.
+    fn end_round(&mut self) {
+        self.whole_up_to = self.whole_up_to.max(self.round_from);
+        self.round_from = self.last().map_or(0, |last| last.id.height);
+    }
+
+    /// Whether the best block has less work behind it than a chain had that was looked at before.
+    pub(super) fn is_behind(&self) -> bool {
+        self.last().is_none_or(|last| last.work < self.most)
+    }
+}
+
+/// Work as it is counted here. All of Bitcoin's so far is below a thousandth of a millionth of the bound.
+pub(super) fn counted(work: Work) -> u128 {
+    let bytes = work.to_be_bytes();
+    let (high, low) = bytes.split_at(16);
+    let low = low.try_into().map_or(u128::MAX, u128::from_be_bytes);
+    if high.iter().all(|byte| *byte == 0) { low } else { u128::MAX }
+}
+
+/// A number that no other answer has, of this program or of one before.
+pub(super) fn answer_number() -> u128 {
+    let [high, low] = [(); 2].map(|()| u128::from(RandomState::new().hash_one(0)));
+    high << 64 | low
+}
+
+fn weighed(bytes: &[u8]) -> Option<Vec<Weighed>> {
+    let mut blocks = Vec::new();
+    for bytes in bytes.chunks(BLOCK) {
+        let (height, rest) = bytes.split_first_chunk()?;
+        let (hash, work) = rest.split_first_chunk::<32>()?;
+        let id = BlockId { height: u32::from_be_bytes(*height), hash: BlockHash::from_byte_array(*hash) };
+        blocks.push(Weighed { id, work: u128::from_be_bytes(work.try_into().ok()?) });
+    }
+    Some(blocks)
+}
+
+/// Leaves out what is dense far below the last of these blocks. A height that is kept once is kept as long as a reorganisation
+/// may need it: the more powers of two divide it, the longer. The first stays.
+fn thin(blocks: &mut Vec<Weighed>) {
+    let height = |block: &Weighed| block.id.height;
+    let (Some(first), Some(last)) = (blocks.first().map(height), blocks.last().map(height)) else { return };
+    blocks.retain(|block| {
+        let height = height(block);
+        let octave = (last.saturating_sub(height) / DENSE).checked_ilog2().map_or(0, |octave| octave.saturating_add(1));
+        height == first || height.trailing_zeros() >= octave
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(height: u32) -> BlockId {
+        let mut hash = [0; 32];
+        hash[..4].copy_from_slice(&height.to_be_bytes());
+        BlockId { height, hash: BlockHash::from_byte_array(hash) }
+    }
+
+    fn weighed(height: u32, work: u128) -> Weighed {
+        Weighed { id: at(height), work }
+    }
+
+    fn token(blocks: Vec<Weighed>) -> Token {
+        Token { answer: 7, most: 9, whole_up_to: 5, read_up_to: 4, round_from: 6, blocks }
+    }
+
+    #[test]
+    fn a_token_is_read_as_it_was_written_and_no_other_is() {
+        let whole = token(vec![weighed(5, 0), weighed(90, u128::MAX)]);
+        let bytes = whole.write();
+        assert_eq!(Token::read(&bytes), Some(whole));
+        for cut in 0..bytes.len() {
+            let read = Token::read(&bytes[..cut]);
+            assert!(read.is_none() || read.is_some_and(|read| read.blocks == [weighed(5, 0)]), "{cut}");
+        }
+        for wrong in [vec![weighed(9, 4), weighed(10, 3)], vec![weighed(9, 4), weighed(9, 4)], vec![]] {
+            assert_eq!(Token::read(&token(wrong).write()), None);
+        }
+        assert_eq!(Token::read(&[FORM + 1; 80]), None);
+    }
+
+    #[test]
+    fn a_fork_is_found_not_much_deeper_than_it_is_and_a_long_chain_needs_few_blocks() {
+        let mut token = Token::begin(at(3));
+        (4..100_000).for_each(|height| token.push(at(height), 2));
+        assert!(token.blocks().len() < 200, "{}", token.blocks().len());
+        assert_eq!((token.first(), token.last()), (Some(at(3)), Some(weighed(99_999, 2 * 99_996))));
+        for depth in [1u32, 5, 50, 500, 5_000, 50_000] {
+            let fork = 99_999 - depth;
+            let found = token.blocks().iter().rev().find(|block| block.id.height <= fork).unwrap();
+            assert!(fork - found.id.height <= depth, "depth {depth}: {}", found.id.height);
+        }
+    }
+
+    #[test]
+    fn a_chain_is_behind_as_long_as_it_has_less_work_than_the_one_that_was_looked_at() {
+        let mut token = Token::begin(at(10));
+        (11..=20).for_each(|height| token.push(at(height), 2));
+        token.end();
+        token.cut(15);
+        assert!(token.is_behind());
+        (16..=19).for_each(|height| token.push(at(height), 2));
+        assert!(token.is_behind(), "one block is wanting");
+        token.push(at(20), 2);
+        assert!(!token.is_behind());
+        token.cut(9);
+        assert!(token.is_behind() && token.last().is_none());
+    }
+
+    #[test]
+    fn what_begins_lower_owes_as_much_work_as_before() {
+        let of = || {
+            let mut token = Token::begin(at(10));
+            (11..=20).for_each(|height| token.push(at(height), 2));
+            token.end();
+            token
+        };
+        let above = of().last().unwrap();
+        for start in [4, 10, 13] {
+            let mut token = of();
+            token.begin_at(at(start), above, u128::from(20 - start) * 2);
+            assert_eq!(token.last().map(|last| last.id), Some(at(start)));
+            (start + 1..20).for_each(|height| token.push(at(height), 2));
+            assert!(token.is_behind(), "from {start}");
+            token.push(at(20), 2);
+            assert!(!token.is_behind(), "from {start}");
+        }
+    }
+
+    #[test]
+    fn all_was_looked_at_up_to_where_a_whole_round_began() {
+        let mut token = Token::begin(at(10));
+        token.end_round();
+        assert_eq!((token.whole_up_to, token.round_from), (0, 10), "nobody knows when that round began");
+        token.push(at(30), 2);
+        token.end_round();
+        assert_eq!((token.whole_up_to, token.round_from), (10, 30));
+        assert_eq!(token.read_up_to, 0, "no node read anything");
+        token.push(at(31), 2);
+        token.cut(8);
+        assert_eq!((token.whole_up_to, token.round_from), (8, 8), "what was there is not there any more");
+    }
+}

@@ -1,0 +1,90 @@
+//! The password of the Bitcoin backend: never in the line, where whoever lists the machine's processes reads it.
+
+use std::io::{self, BufRead, IsTerminal as _};
+
+use zeroize::Zeroizing;
+
+use super::{Failure, hidden};
+use crate::console::Command;
+use crate::console::settings::BACKEND_PASSWORD;
+use crate::machine::secrets::Secret;
+
+/// What stands for the password in the line.
+pub(super) const PASSWORD_IS_READ: &str = "-";
+
+/// The longest password, in bytes: what comes without an end is no password.
+const PASSWORD_MAX: usize = 1_024;
+
+/// Puts the password into a command that sets it: typed at a terminal, which does not show it, else a line of the standard input.
+pub(super) fn fill(command: &mut Command) -> Result<(), Failure> {
+    let values: Vec<&mut String> = match command {
+        Command::SetSetting(set) if set.name == BACKEND_PASSWORD => vec![&mut set.value],
+        Command::ChangeSettings(change) => {
+            let of_password = change.changes.iter_mut().filter(|one| one.name == BACKEND_PASSWORD);
+            of_password.filter_map(|one| one.value.as_mut()).collect()
+        }
+        _ => Vec::new(),
+    };
+    if values.is_empty() {
+        return Ok(());
+    }
+    let password = read()?;
+    for value in values {
+        password.reveal().clone_into(value);
+    }
+    Ok(())
+}
+
+fn read() -> Result<Secret, Failure> {
+    let stdin = io::stdin();
+    let password = if stdin.is_terminal() {
+        hidden::line("Password of the Bitcoin backend (it is not shown): ")?
+    } else {
+        line_of(stdin.lock())?
+    };
+    checked(password)
+}
+
+/// The first line of a program's or a file's.
+fn line_of(given: impl BufRead) -> Result<Secret, Failure> {
+    // With its end, and one byte by which too long a one is known.
+    let mut line = Zeroizing::new(String::with_capacity(PASSWORD_MAX + 3));
+    given
+        .take(PASSWORD_MAX as u64 + 3)
+        .read_line(&mut line)
+        .map_err(|error| Failure(format!("{BACKEND_PASSWORD} cannot be read from the standard input: {error}")))?;
+    Ok(Secret::new(line.trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+/// An empty one would take the former away unasked: there is a command for that.
+fn checked(password: Secret) -> Result<Secret, Failure> {
+    match password.reveal().len() {
+        0 => Err(Failure(format!(
+            "{BACKEND_PASSWORD} is empty, and nothing was changed: `tillgate settings unset {BACKEND_PASSWORD}` takes it away"
+        ))),
+        1..=PASSWORD_MAX => Ok(password),
+        _ => Err(Failure(format!("{BACKEND_PASSWORD} may have {PASSWORD_MAX} bytes at most, and nothing was changed"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_of(given: &[u8]) -> Result<String, String> {
+        let read = line_of(given).and_then(checked);
+        read.map(|password| password.reveal().to_owned()).map_err(|Failure(why)| why)
+    }
+
+    #[test]
+    fn a_password_is_one_line_and_neither_empty_nor_without_an_end() {
+        assert_eq!(read_of(b"correct horse\r\nbattery\n").as_deref(), Ok("correct horse"));
+        let longest = "x".repeat(PASSWORD_MAX);
+        assert_eq!(read_of(format!("{longest}\r\n").as_bytes()), Ok(longest.clone()));
+        assert!(read_of(format!("{longest}x").as_bytes()).unwrap_err().contains("at most"));
+        for empty in [&b""[..], b"\n", b"\r\n"] {
+            assert!(read_of(empty).unwrap_err().contains("settings unset backendPassword"));
+        }
+        assert!(read_of(b"\xff\xfe\n").unwrap_err().contains("cannot be read"));
+    }
+}

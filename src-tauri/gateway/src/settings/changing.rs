@@ -1,0 +1,113 @@
+//! How settings change: validated together, stored in one transaction, in effect at once.
+
+use super::{Act, LiveSettings, Setting, SettingError, SettingNow, Settings};
+use crate::store::Store;
+
+/// A setting and its new value in the form in which it is stored; `None` returns it to its default.
+type Change = (&'static Setting, Option<String>);
+
+impl LiveSettings {
+    /// Stores a value, in effect at once.
+    ///
+    /// # Errors
+    /// When the name is unknown, the value is out of bounds or may not change, or nothing could be stored.
+    pub async fn set(&self, store: &Store, name: &str, value: &str, act: Act<'_>) -> Result<SettingNow, SettingError> {
+        self.change_one(store, (name, Some(value)), act).await
+    }
+
+    /// Returns a setting to its default, at once.
+    ///
+    /// # Errors
+    /// As [`Self::set`].
+    pub async fn unset(&self, store: &Store, name: &str, act: Act<'_>) -> Result<SettingNow, SettingError> {
+        self.change_one(store, (name, None), act).await
+    }
+
+    /// Changes all of these or none, each by its name; `None` returns it to its default. What they rule out of each other is
+    /// judged once all are there.
+    ///
+    /// # Errors
+    /// With the name of the one that is wrong, or the last one where it is none alone.
+    pub async fn change<'a>(
+        &self,
+        store: &Store,
+        changes: &[(&'a str, Option<&str>)],
+        act: Act<'_>,
+    ) -> Result<Vec<SettingNow>, (&'a str, SettingError)> {
+        let last = changes.last().map_or("", |(name, _)| *name);
+        let stored = self.validated(changes)?;
+        let _one_at_a_time = self.changing.lock().await;
+        self.with(changes)?;
+        self.store_all(store, stored, act).await.map_err(|error| (last, error))?;
+        changes.iter().map(|(name, _)| self.show(name).map_err(|error| (*name, error))).collect()
+    }
+
+    /// Whether [`Self::change`] would be refused, so that nothing need be done for it elsewhere before. Nothing changes.
+    ///
+    /// # Errors
+    /// As [`Self::change`].
+    pub fn judge<'a>(&self, store: &Store, changes: &[(&'a str, Option<&str>)]) -> Result<(), (&'a str, SettingError)> {
+        let last = changes.last().map_or("", |(name, _)| *name);
+        let validated = self.validated(changes)?;
+        self.with(changes)?;
+        let has_wallet = store.read(|reader| reader.has_wallet()).map_err(|error| (last, error.into()))?;
+        let fixed = validated.iter().find(|(setting, _)| has_wallet && is_of_wallet(setting));
+        fixed.map_or(Ok(()), |(setting, _)| Err((setting.name, SettingError::Fixed(setting.name))))
+    }
+
+    /// Each of these in the form in which it is stored.
+    fn validated<'a>(&self, changes: &[(&'a str, Option<&str>)]) -> Result<Vec<Change>, (&'a str, SettingError)> {
+        let mut stored: Vec<Change> = Vec::with_capacity(changes.len());
+        for (name, value) in changes {
+            let wrong = |error| (*name, error);
+            let setting = Setting::named(name).map_err(wrong)?;
+            if stored.iter().any(|(before, _)| before.name == setting.name) {
+                return Err(wrong(SettingError::Twice(setting.name)));
+            }
+            if let Some(given) = self.overrides.get(setting.name) {
+                return Err(wrong(SettingError::Overridden { name: setting.name, by: given.by.clone() }));
+            }
+            let mut alone = Settings::defaults(self.environment);
+            let text = value.map(|value| setting.apply(&mut alone, value).map(|()| (setting.text)(&alone)));
+            stored.push((setting, text.transpose().map_err(wrong)?));
+        }
+        Ok(stored)
+    }
+
+    async fn change_one(
+        &self,
+        store: &Store,
+        change: (&str, Option<&str>),
+        act: Act<'_>,
+    ) -> Result<SettingNow, SettingError> {
+        let name = change.0;
+        self.change(store, &[change], act).await.map_err(|(_, error)| error)?;
+        self.show(name)
+    }
+
+    async fn store_all(&self, store: &Store, changes: Vec<Change>, act: Act<'_>) -> Result<(), SettingError> {
+        let (actor, at) = (act.actor.to_owned(), act.at);
+        store
+            .write(move |tx| {
+                for (setting, value) in &changes {
+                    if is_of_wallet(setting) && tx.has_wallet()? {
+                        return Err(SettingError::Fixed(setting.name));
+                    }
+                    match value {
+                        Some(value) => tx.put_setting(setting.name, value)?,
+                        None => tx.remove_setting(setting.name)?,
+                    }
+                    let act = if value.is_some() { "settings set" } else { "settings unset" };
+                    tx.audit(at, &actor, act, setting.name)?;
+                }
+                Ok(())
+            })
+            .await?;
+        self.refresh(store)
+    }
+}
+
+/// Whether a wallet is made with this setting, and keeps it for good.
+fn is_of_wallet(setting: &Setting) -> bool {
+    ["addressType", "network"].contains(&setting.name)
+}

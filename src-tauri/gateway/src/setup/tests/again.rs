@@ -1,0 +1,143 @@
+//! A wallet that is there is looked for once more: no index is passed over that need not be, and no coin that can be known of.
+
+use super::*;
+use crate::store::keychains::Keychain;
+
+const SKIP: u32 = 1_000;
+
+fn next_change(world: &World) -> u32 {
+    world.gateway.store.read(|reader| reader.keychain(Keychain::Internal)).unwrap().unwrap().1
+}
+
+/// A backend that asks about scripts needs several looks.
+async fn looks_to_the_end(world: &World) {
+    for _ in 0..20 {
+        if stands(world).state == RestoreState::Looked {
+            return;
+        }
+        world.look().await;
+    }
+    panic!("it looks for ever");
+}
+
+/// Restores the wallet once more and looks; answers the next index that a customer is given.
+async fn next_after_restoring(world: &World, run: u32) -> u32 {
+    let again = restore(&world.gateway, request(&words_of(world), run), BY).await.unwrap();
+    assert!(matches!(again, Restored::Again(_)), "{again:?}");
+    assert!(world.gateway.ready_wallet().is_err(), "addresses are given while it looks");
+    looks_to_the_end(world).await;
+    world.payment_to_wallet().await.derivation_index
+}
+
+#[tokio::test]
+async fn restored_once_more_without_a_find_addresses_go_on_where_they_stood() {
+    let world = world_with_wallet().await;
+    pays_index(&world, 0).await;
+    let words = words_of(&world);
+    let world = beside(world).await;
+    restore(&world.gateway, request(&words, 30), BY).await.unwrap();
+    world.look().await;
+    assert_eq!(world.payment_to_wallet().await.derivation_index, 1 + SKIP);
+    let change = next_change(&world);
+    assert_eq!(next_after_restoring(&world, 60).await, 1 + SKIP + 1);
+    assert_eq!(next_after_restoring(&world, 90).await, 1 + SKIP + 2);
+    let world = world.reopen().await;
+    assert_eq!(world.payment_to_wallet().await.derivation_index, 1 + SKIP + 3);
+    assert_eq!(next_change(&world), change);
+}
+
+#[tokio::test]
+async fn what_another_copy_gave_meanwhile_is_passed_over_and_only_that() {
+    let world = world_with_wallet().await;
+    let words = words_of(&world);
+    let world = beside(world).await;
+    restore(&world.gateway, request(&words, 30), BY).await.unwrap();
+    world.look().await;
+    assert_eq!(world.payment_to_wallet().await.derivation_index, SKIP);
+    // A customer of the other copy pays, and this one learns of it by looking once more.
+    let script = world.gateway.wallet.get().unwrap().addresses.script(SKIP + 40).unwrap();
+    world.sandbox().send(script, 60_000, world.now_ms()).unwrap();
+    world.sandbox().mine(1, false, world.now_ms()).unwrap();
+    let after = SKIP + 41 + SKIP;
+    assert_eq!(next_after_restoring(&world, 60).await, after);
+    assert_eq!(next_after_restoring(&world, 60).await, after + 1, "the same coin is no second find");
+}
+
+#[tokio::test]
+async fn over_a_wallet_that_was_never_restored_indices_are_skipped_once() {
+    let world = world_with_wallet().await;
+    pays_index(&world, 0).await;
+    assert_eq!(next_after_restoring(&world, 30).await, 1 + SKIP);
+    assert_eq!(next_after_restoring(&world, 30).await, 1 + SKIP + 1);
+}
+
+#[tokio::test]
+async fn coins_beyond_the_gap_are_found_by_restoring_once_more_with_a_larger_one() {
+    let world = world_with_wallet().await;
+    pays_index(&world, 0).await;
+    // The first that is beyond a run of 300 and what a copy that was restored before passes over.
+    pays_index(&world, 1 + 300 + SKIP).await;
+    let words = words_of(&world);
+    let world = asked_by_script(beside(world).await);
+    restore(&world.gateway, request(&words, 300), BY).await.unwrap();
+    looks_to_the_end(&world).await;
+    assert_eq!(world.chain_balance(), 1_000_000, "the gap is not obeyed");
+    assert_eq!(next_after_restoring(&world, 301).await, 1 + 300 + SKIP + 1 + SKIP);
+    assert_eq!(world.chain_balance(), 2_000_000);
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn a_small_gap_still_finds_what_a_copy_gave_that_was_restored_before() {
+    let world = world_with_wallet().await;
+    pays_index(&world, 0).await;
+    let words = words_of(&world);
+    let first = beside(world).await;
+    restore(&first.gateway, request(&words, 20), BY).await.unwrap();
+    first.look().await;
+    pays_index(&first, 1 + SKIP + 10).await;
+    let next = asked_by_script(beside(first).await);
+    let restored = restore(&next.gateway, request(&words, 20), BY).await.unwrap();
+    assert!(matches!(restored, Restored::Made(Restore { gap: 1_020, .. })), "{restored:?}");
+    looks_to_the_end(&next).await;
+    assert_eq!(next.chain_balance(), 2_000_000);
+}
+
+#[tokio::test]
+async fn a_birthday_above_the_coins_takes_none_of_them_back() {
+    let world = world_with_wallet().await;
+    pays_index(&world, 0).await;
+    world.mine(5).await;
+    let tip = world.sandbox().tip().unwrap().height;
+    let request = RestoreRequest {
+        words: words_of(&world),
+        birthday: Some(Birthday::Height(tip)),
+        gap: Some(20),
+        beside_another: false,
+    };
+    restore(&world.gateway, request, BY).await.unwrap();
+    assert_eq!(stands(&world).birth_height, tip - 6, "below the block of its coin");
+    world.look().await;
+    assert_eq!((stands(&world).state, world.chain_balance()), (RestoreState::Looked, 1_000_000));
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn what_a_copy_gave_that_was_restored_before_is_found_by_the_next_and_given_to_nobody() {
+    let world = world_with_wallet().await;
+    pays_index(&world, 0).await;
+    let words = words_of(&world);
+    let usual = || RestoreRequest { words: words.clone(), birthday: None, gap: None, beside_another: false };
+    let first = beside(world).await;
+    restore(&first.gateway, usual(), BY).await.unwrap();
+    first.look().await;
+    pays_index(&first, 1 + 1_000).await;
+
+    let next = asked_by_script(beside(first).await);
+    restore(&next.gateway, usual(), BY).await.unwrap();
+    for _ in 0..20 {
+        next.look().await;
+    }
+    assert_eq!((stands(&next).state, stands(&next).unknown), (RestoreState::Looked, 2));
+    assert_eq!(next.payment_to_wallet().await.derivation_index, 1_002 + 1_000);
+}

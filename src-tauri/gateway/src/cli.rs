@@ -63,10 +63,9 @@ pub fn main() -> ExitCode {
     match run(arguments) {
         Ok(code) => code,
         Err(Failure(line)) => {
-            hidden::end_if_broken_off();
             let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
             let _ = writeln!(std::io::stderr(), "tillgate: {}", table::plain(&line));
-            ExitCode::FAILURE
+            hidden::status_if_broken_off().map_or(ExitCode::FAILURE, ExitCode::from)
         }
     }
 }

@@ -10,6 +10,9 @@ use crate::machine::secrets::Secret;
 /// Whether somebody broke a question off: the program ends as Ctrl-C ends one, once it has left all as it was.
 static BROKEN_OFF: AtomicBool = AtomicBool::new(false);
 
+/// The exit status of a program that Ctrl-C ended, as shells have it: 128 and the signal's number.
+const BY_CTRL_C: u8 = 130;
+
 /// The terminal, which shows nothing that is typed as long as this value lives: between two lines of one question neither.
 pub(super) struct Terminal {
     #[cfg(unix)]
@@ -34,7 +37,7 @@ impl Terminal {
     /// Asks for one line.
     ///
     /// # Errors
-    /// Why nothing was read; Ctrl-C is told by [`end_if_broken_off`].
+    /// Why nothing was read; Ctrl-C is told by [`status_if_broken_off`].
     pub(super) fn line(&mut self, question: &str) -> Result<Secret, Failure> {
         #[cfg(unix)]
         let line = self.hidden.ask(question);
@@ -54,14 +57,10 @@ pub(super) fn line(question: &str) -> Result<Secret, Failure> {
     Terminal::hide()?.line(question)
 }
 
-/// Does what Ctrl-C does wherever it is not held up, where a question was broken off by it: a shell that waits for us learns of it.
-pub(super) fn end_if_broken_off() {
-    #[cfg(unix)]
-    if BROKEN_OFF.load(Ordering::Relaxed) {
-        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::INT);
-        // Another thread may be the one that is ended by it, with all others, a moment later.
-        std::thread::park_timeout(std::time::Duration::from_secs(1));
-    }
+/// What Ctrl-C ends a program with, where a question was broken off by it: a shell that waits for us learns of it.
+pub(super) fn status_if_broken_off() -> Option<u8> {
+    // Not by the signal itself: whoever started us may have it ignored.
+    BROKEN_OFF.load(Ordering::Relaxed).then_some(BY_CTRL_C)
 }
 
 fn failed(error: io::Error) -> Failure {

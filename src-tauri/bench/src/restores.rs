@@ -43,8 +43,7 @@ pub fn measure(report: &mut Report) -> Fallible<()> {
             sandbox.mine(1, false, machine_now().ms())?;
         }
     }
-    // A node's notices say nothing of blocks long past.
-    for kind in Kind::ALL.iter().filter(|kind| **kind != Kind::CoreZmq) {
+    for kind in Kind::UNTOLD {
         through(*kind, &sandbox, report)?;
     }
     Ok(())

@@ -48,6 +48,9 @@ impl Kind {
     /// Each that is measured.
     pub const ALL: &[Self] = &[Self::Core, Self::CoreZmq, Self::Electrum, Self::Esplora];
 
+    /// Each but for the node that tells by itself: what a look costs that nobody told of anything is the same with it.
+    pub const UNTOLD: &[Self] = &[Self::Core, Self::Electrum, Self::Esplora];
+
     /// What it is called in the table.
     pub const fn name(self) -> &'static str {
         match self {

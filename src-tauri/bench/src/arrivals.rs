@@ -11,7 +11,7 @@ use crate::client::Client;
 use crate::load;
 use crate::looks;
 use crate::process::{self, Served};
-use crate::report::Report;
+use crate::report::{Report, millis};
 use crate::scene::Scene;
 use crate::servers::{Kind, Server};
 use crate::shop::Shop;
@@ -146,8 +146,4 @@ pub fn can_make_payments(served: &Served, authorization: &str, shop: &Shop) -> F
             Err(_) => std::thread::sleep(Duration::from_millis(10)),
         }
     }
-}
-
-fn millis(time: Duration) -> f64 {
-    time.as_secs_f64() * 1_000.0
 }

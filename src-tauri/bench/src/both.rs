@@ -76,7 +76,7 @@ struct Session {
 }
 
 impl Session {
-    /// Makes production's wallet.
+    /// Starts the session in which production's wallet is made and both environments are served.
     fn begin(data_dir: &Path, home: &Path) -> Fallible<Self> {
         let mut child = Command::new("dbus-run-session")
             .args(["--", "bash", "-c", SESSION, "session"])

@@ -20,7 +20,7 @@ const OPEN: u32 = 100;
 /// Looks of which one of the quicker counts: what else the machine does meanwhile is no cost of theirs.
 const LOOKS: usize = 24;
 
-/// First looks, likewise.
+/// So many first looks after a start are measured.
 const STARTS: usize = 3;
 
 /// Looks after which nothing may be left to catch up with.
@@ -138,7 +138,7 @@ fn usual(mut costs: Vec<Cost>) -> Cost {
     costs[costs.len() / 4]
 }
 
-/// The customer pays.
+/// The sandbox's customer pays so much to this script.
 pub fn pay(sandbox: &Sandbox, script: bitcoin::ScriptBuf, amount_sats: u64) -> Fallible<()> {
     let pay = Pay { script, amount_sats, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
     sandbox.pay(pay, machine_now().ms())?;

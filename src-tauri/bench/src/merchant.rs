@@ -16,9 +16,9 @@ use crate::Fallible;
 
 /// A merchant's gateway, with a wallet; nothing in it runs by itself.
 pub struct Merchant {
-    /// With its watcher.
+    /// The whole gateway, its watcher too.
     pub app: Arc<App>,
-    /// Its resources.
+    /// What the watcher and the makers of payments share.
     pub gateway: Arc<Gateway>,
 }
 
@@ -41,7 +41,7 @@ impl Merchant {
         Ok(Self { app, gateway })
     }
 
-    /// Sets the clock.
+    /// Sets the gateway's clock.
     pub fn set_clock(&self, at_ms: i64) {
         self.gateway.clock_offset_ms.store(at_ms - machine_now().ms(), Ordering::SeqCst);
     }

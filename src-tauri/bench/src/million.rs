@@ -7,7 +7,7 @@ use crate::Fallible;
 use crate::client::Client;
 use crate::load::{self, Until};
 use crate::process::{self, Served};
-use crate::report::Report;
+use crate::report::{Report, millis};
 use crate::spine;
 
 /// Starts of which the slowest counts.
@@ -70,8 +70,4 @@ fn page(report: &mut Report, client: &mut Client, what: &str, path: &str, limit:
 
 fn memory(served: &Served) -> Fallible<String> {
     Ok(format!("{:.0} MB", served.resident_mb()?))
-}
-
-fn millis(time: Duration) -> f64 {
-    time.as_secs_f64() * 1_000.0
 }

@@ -46,3 +46,8 @@ pub fn machine() -> String {
         read("/proc/sys/kernel/osrelease").trim(),
     )
 }
+
+/// A time in milliseconds, for the table.
+pub fn millis(time: std::time::Duration) -> f64 {
+    time.as_secs_f64() * 1_000.0
+}

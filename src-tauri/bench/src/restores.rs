@@ -27,10 +27,10 @@ const USED: u32 = 10_000;
 /// Of these so many are in one block.
 const IN_A_BLOCK: u32 = 50;
 
-/// What each got.
+/// What each used address got, in satoshis.
 const SATS: u64 = 10_000;
 
-/// The restored wallet.
+/// The words of the wallet that is restored.
 const WORDS: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
 
 /// Adds the figures.

@@ -26,8 +26,10 @@ use crate::machine::entropy::Entropy;
 use crate::machine::environment::Environment;
 use crate::machine::secrets::SecretsLocation;
 use crate::notifications::{ATTEMPT_TIMEOUT, Notifier};
+use crate::payments::{Author, CreateError, Draft, create};
 use crate::rates::Rates;
 use crate::sender::Sender;
+use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payments::{NewPayment, PaymentRow};
 use crate::store::payouts::{NewPayout, PayoutRow};
 use crate::watcher::Watcher;
@@ -319,4 +321,22 @@ impl World {
 /// A script that only this test pays to.
 fn script_of(id: &Id) -> ScriptBuf {
     ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(*id.as_bytes()))
+}
+
+/// A shop asks for a payment of ten dollars, and hears whether it was made.
+pub async fn ask_for_payment(gateway: &Arc<Gateway>) -> Result<(), CreateError> {
+    let author = Author {
+        key_id: None,
+        label: "shop".to_owned(),
+        notification_url_optional: true,
+        notify_hosts: NotifyHosts::default(),
+    };
+    let draft = Draft {
+        amount: Some("10.00".into()),
+        currency: Some("USD".into()),
+        message: Some("".into()),
+        merchant_transaction_id: Some("".into()),
+        ..Draft::default()
+    };
+    create(gateway, author, draft, None).await.map(|_| ())
 }

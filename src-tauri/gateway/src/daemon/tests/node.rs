@@ -11,9 +11,9 @@ use crate::console::settings::{GetSetting, UnsetSetting};
 use crate::console::status::Status;
 use crate::machine::clock::machine_now;
 use crate::machine::secrets::Secret;
-use crate::payments::{Author, CreateError, Draft, create};
+use crate::payments::CreateError;
 use crate::settings::Override;
-use crate::store::notify_hosts::NotifyHosts;
+use crate::testing::ask_for_payment;
 
 fn on_regtest(folder: &Path) -> Options {
     let network = Override { value: "regtest".to_owned(), by: "TILLGATE_NETWORK".to_owned() };
@@ -294,19 +294,6 @@ async fn production_starts_without_wallet_and_backend_and_takes_no_payment() {
     assert!(app.gateway.wallet.get().is_none(), "its owner makes it");
     let why = app.gateway.last_look.status().error.unwrap();
     assert!(why.contains("no Bitcoin backend is set"), "{why}");
-    let author = Author {
-        key_id: None,
-        label: "shop".to_owned(),
-        notification_url_optional: true,
-        notify_hosts: NotifyHosts::default(),
-    };
-    let draft = Draft {
-        amount: Some("10.00".into()),
-        currency: Some("USD".into()),
-        message: Some("".into()),
-        merchant_transaction_id: Some("".into()),
-        ..Draft::default()
-    };
-    let refused = create(&app.gateway, author, draft, None).await.map(|_| ()).unwrap_err();
+    let refused = ask_for_payment(&app.gateway).await.unwrap_err();
     assert!(matches!(refused, CreateError::WalletNotReady(_)), "{refused}");
 }

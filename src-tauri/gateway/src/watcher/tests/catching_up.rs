@@ -9,9 +9,8 @@ use tillgate_domain::payment::PaymentState::{Expired, New, Unconfirmed};
 use super::watched;
 use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View};
 use crate::gateway::NotWatched;
-use crate::payments::{Author, CreateError, Draft, create};
-use crate::store::notify_hosts::NotifyHosts;
-use crate::testing::{HALF_AN_HOUR_MS, World};
+use crate::payments::CreateError;
+use crate::testing::{HALF_AN_HOUR_MS, World, ask_for_payment};
 
 /// The sandbox's chain, of which an answer tells so many changes, cut off after some answers.
 struct Parts {
@@ -64,20 +63,7 @@ fn in_parts(world: World) -> (World, Arc<AtomicU32>, Arc<AtomicU32>) {
 
 async fn create_payment(world: &World) -> Result<(), CreateError> {
     world.gateway.refresh_rates().await.unwrap();
-    let author = Author {
-        key_id: None,
-        label: "shop".to_owned(),
-        notification_url_optional: true,
-        notify_hosts: NotifyHosts::default(),
-    };
-    let draft = Draft {
-        amount: Some("10.00".into()),
-        currency: Some("USD".into()),
-        message: Some("".into()),
-        merchant_transaction_id: Some("".into()),
-        ..Draft::default()
-    };
-    create(&world.gateway, author, draft, None).await.map(|_| ())
+    ask_for_payment(&world.gateway).await
 }
 
 #[tokio::test]

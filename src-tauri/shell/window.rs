@@ -28,13 +28,29 @@ pub struct Told(AtomicBool);
 /// Opens the window.
 pub fn open(app: &App) -> tauri::Result<WebviewWindow> {
     let dev_server = app.config().build.dev_url.clone().filter(|_| tauri::is_dev());
-    WebviewWindowBuilder::new(app, LABEL, WebviewUrl::default())
+    let window = WebviewWindowBuilder::new(app, LABEL, WebviewUrl::default())
         .title(TITLE)
         .inner_size(1200.0, 800.0)
         .min_inner_size(720.0, 520.0)
         // The panel has no links to elsewhere; whatever tries to lead it there is refused.
         .on_navigation(move |url| is_the_panels(url, dev_server.as_ref()))
-        .build()
+        .build()?;
+    #[cfg(target_os = "linux")]
+    draw_without_graphics_card(&window)?;
+    Ok(window)
+}
+
+/// Has `WebKitGTK` draw by itself: the panel moves nothing that a graphics card would move better, and the way there costs
+/// 80 MB and, where the card is only played by software, half a second before the first picture.
+#[cfg(target_os = "linux")]
+fn draw_without_graphics_card(window: &WebviewWindow) -> tauri::Result<()> {
+    use webkit2gtk::{HardwareAccelerationPolicy, SettingsExt as _, WebViewExt as _};
+
+    window.with_webview(|webview| {
+        if let Some(settings) = webview.inner().settings() {
+            settings.set_hardware_acceleration_policy(HardwareAccelerationPolicy::Never);
+        }
+    })
 }
 
 /// Whether a URL is of the panel itself: the whole origin counts, because any program may serve a port of `localhost`.

@@ -45,6 +45,20 @@ fn a_key_a_payment_and_its_customer_end_confirmed_and_quitting_stops_cleanly() {
 }
 
 #[test]
+fn the_window_takes_little_memory_because_it_draws_without_a_graphics_card() {
+    let name = "stories::the_window_takes_little_memory_because_it_draws_without_a_graphics_card";
+    inside(name, async || {
+        let data = tempfile::tempdir().unwrap();
+        let app = App::start(data.path()).await;
+        app.sees("Test environment").await;
+        let own_kb = memory_of_engine_kb(data.path());
+        // Some 35 MB, and 85 with what it takes to draw by way of a card.
+        assert!(own_kb < 60_000, "{own_kb} kB");
+        quits(&app, data.path()).await;
+    });
+}
+
+#[test]
 fn a_reversed_payment_is_red_on_every_screen_and_in_the_list_of_windows_until_it_is_dismissed() {
     let name = "stories::a_reversed_payment_is_red_on_every_screen_and_in_the_list_of_windows_until_it_is_dismissed";
     inside(name, async || {
@@ -172,6 +186,23 @@ async fn shop_reads(api: &str, secret: &str, payment: &str) -> Value {
     let (status, body) = get(&format!("{api}/payments/{payment}"), &format!("Basic {key}")).await;
     assert_eq!(status, 200);
     serde_json::from_slice(&body).unwrap()
+}
+
+/// What the process that draws the window of the gateway in `data` has for itself, without libraries and files.
+fn memory_of_engine_kb(data: &Path) -> u64 {
+    let read = |pid: &str, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let figure = |text: &str, name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+    let pids = || std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let data = data.to_str().unwrap();
+    let is_desktop = |pid: &str| read(pid, "cmdline").starts_with(DESKTOP) && read(pid, "cmdline").contains(data);
+    let desktop = pids().find(|pid| is_desktop(pid)).expect("the window's process");
+    let is_engine = |pid: &str| {
+        read(pid, "comm").starts_with("WebKitWeb")
+            && figure(&read(pid, "status"), "PPid:").is_some_and(|parent| parent.trim() == desktop)
+    };
+    let engine = pids().find(|pid| is_engine(pid)).expect("the process that draws");
+    let own = figure(&read(&engine, "smaps_rollup"), "Pss_Anon:").expect("its memory");
+    own.trim().trim_end_matches("kB").trim().parse().unwrap()
 }
 
 async fn get(url: &str, authorization: &str) -> (u16, Bytes) {

@@ -5,7 +5,6 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bitcoin::hashes::{Hash as _, sha256};
@@ -14,30 +13,15 @@ use serde_json::{Value, json};
 use tillgate_sandbox::Sandbox;
 
 use crate::bitcoind::{Bitcoind, free_port};
-
-/// It is asked again after so long whether it shows what the node has.
-const TRY_EVERY: Duration = Duration::from_millis(20);
+use crate::follower::Follower;
 
 /// A connection that is silent for so long is given up.
 const SAYS_NOTHING_AFTER: Duration = Duration::from_secs(2);
 
-/// And so often: a minute and more.
-const TRIES: u32 = 3_000;
-
 /// A server that runs until it is dropped.
 pub struct Electrs {
-    program: PathBuf,
-    folder: PathBuf,
     port: u16,
-    running: Mutex<Running>,
-}
-
-struct Running {
-    process: Child,
-    /// Which start of the node it is connected to.
-    node_starts: u64,
-    /// The last change of the sandbox that it was seen to show.
-    shown: Option<i64>,
+    follower: Follower,
 }
 
 impl Electrs {
@@ -53,9 +37,9 @@ impl Electrs {
     /// When it does not start.
     pub fn start(program: &Path, folder: &Path, node: &Bitcoind) -> io::Result<Self> {
         let port = free_port()?;
-        let process = spawn(program, folder, port, node)?;
-        let running = Mutex::new(Running { process, node_starts: node.starts(), shown: None });
-        Ok(Self { program: program.to_owned(), folder: folder.to_owned(), port, running })
+        let (program, folder) = (program.to_owned(), folder.to_owned());
+        let follower = Follower::new(node, move |node| spawn(&program, &folder, port, node))?;
+        Ok(Self { port, follower })
     }
 
     /// Where it is reached.
@@ -69,28 +53,7 @@ impl Electrs {
     /// # Errors
     /// When it does not in a minute or so.
     pub fn follow(&self, sandbox: &Sandbox, node: &Bitcoind) -> io::Result<()> {
-        let change = sandbox.last_change().map_err(io::Error::other)?;
-        let mut running = self.lock();
-        // It does not find its way back to a node that was started anew.
-        if running.node_starts != node.starts() {
-            let _ = running.process.kill();
-        } else if running.shown == Some(change) {
-            return Ok(());
-        }
-        let mut shown = Ok(false);
-        for _ in 0..TRIES {
-            if running.process.try_wait()?.is_some() {
-                let process = spawn(&self.program, &self.folder, self.port, node)?;
-                *running = Running { process, node_starts: node.starts(), shown: None };
-            }
-            shown = self.shows(sandbox);
-            if let Ok(true) = shown {
-                running.shown = Some(change);
-                break;
-            }
-            std::thread::sleep(TRY_EVERY);
-        }
-        if shown? { Ok(()) } else { Err(io::Error::other("electrs does not follow the node")) }
+        self.follower.follow(sandbox, node, || self.shows(sandbox))
     }
 
     /// Whether it shows the sandbox's tip, each transaction of its mempool, and none besides.
@@ -115,18 +78,6 @@ impl Electrs {
             shown.extend(unconfirmed.filter_map(|entry| entry["tx_hash"].as_str()?.parse::<Txid>().ok()));
         }
         Ok(shown == mempool)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Running> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Electrs {
-    fn drop(&mut self) {
-        let mut running = self.lock();
-        let _ = running.process.kill();
-        let _ = running.process.wait();
     }
 }
 

@@ -9,13 +9,8 @@ use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::BackupError;
+use crate::machine::data_dir::{DATABASE, SANDBOX};
 use crate::machine::secrets::{Purpose, Secret};
-
-/// The gateway's database, by its name in the data directory.
-pub(super) const DATABASE: &str = "tillgate.db";
-
-/// The sandbox's chain, by its name in the data directory.
-pub(super) const SANDBOX: &str = "sandbox.db";
 
 /// A longer list is none of ours.
 const LIST_MAX: u32 = 64 * 1_024;

@@ -8,11 +8,12 @@ use bitcoin::Network;
 use tillgate_sandbox::Sandbox;
 
 use super::BackupError;
-use super::contents::{self, DATABASE, Manifest, SANDBOX, Secrets};
+use super::contents::{self, Manifest, Secrets};
 use super::key::{BackupKey, KeyRecipe};
 use super::sealed::{Closed, FileId};
 use crate::chain::open::BackendError;
 use crate::machine::clock::machine_now;
+use crate::machine::data_dir::{DATABASE, SANDBOX};
 use crate::machine::environment::Environment;
 use crate::machine::secrets::{Purpose, Secret};
 use crate::notifications::holds_key;

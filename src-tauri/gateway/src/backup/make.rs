@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tillgate_domain::time::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use super::contents::{self, DATABASE, Manifest, Part, SANDBOX, Secrets};
+use super::contents::{self, Manifest, Part, Secrets};
 use super::examine::{self, GoesOn, SealedFile};
 use super::key::BackupKey;
 use super::place::{self, Scratch, on_disk};
@@ -18,6 +18,7 @@ use super::sealed::{FILE_ID_BYTES, FileId, Sealing};
 use super::{BackupError, tidy};
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
+use crate::machine::data_dir::{DATABASE, SANDBOX};
 use crate::machine::disk::{Disk, FREE_BYTES_MIN};
 use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{Purpose, Secret};

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 
-use super::contents::{DATABASE, Manifest, Secrets};
+use super::contents::{Manifest, Secrets};
 use super::examine::{self, SealedFile};
 use super::{BackupError, place};
 use crate::machine::clock::machine_now;
-use crate::machine::data_dir::{self, DataDir};
+use crate::machine::data_dir::{self, DATABASE, DataDir, LOCK};
 use crate::machine::entropy::{Entropy as _, SystemEntropy};
 use crate::machine::environment::Environment;
 use crate::machine::fail_points::{self, Point};
@@ -27,9 +27,6 @@ use crate::store::{StoreError, Tx};
 
 /// Keeps the new installation's id from one attempt to the next, so that no entry is left in a keyring that nobody looks for.
 const INSTALLATION: &str = "installation";
-
-/// The lock, as the data directory names it.
-const LOCK: &str = "lock";
 
 /// What to restore, and where.
 pub(crate) struct Restore {

@@ -1,7 +1,6 @@
 //! Certificates for listening on other addresses than loopback: the merchant's own, or one made here.
 
-use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,6 +9,8 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
+
+use crate::machine::private_file;
 
 /// Why TLS cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -78,24 +79,23 @@ pub(crate) fn self_signed(folder: &Path, names: Vec<String>) -> Result<TlsAccept
 }
 
 fn store(file: &Path, pem: &str) -> Result<(), TlsError> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(file).and_then(|mut open| {
-        open.write_all(pem.as_bytes())?;
-        open.sync_all()
-    });
-    written.map_err(|source| TlsError::Writing { file: file.to_owned(), source })
+    private_file::replace(file, pem.as_bytes()).map_err(|source| TlsError::Writing { file: file.to_owned(), source })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
     fn a_self_signed_certificate_is_made_once_and_its_key_is_private() {
         let folder = tempfile::tempdir().unwrap();
+        // What a start that was cut short left, and somebody opened to all.
+        let key = folder.path().join("tls-key.pem");
+        fs::write(&key, "half a key").unwrap();
+        #[cfg(unix)]
+        fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
         self_signed(folder.path(), vec!["localhost".to_owned()]).unwrap();
         let certificate = fs::read(folder.path().join("tls-certificate.pem")).unwrap();
         self_signed(folder.path(), vec!["other".to_owned()]).unwrap();
@@ -103,7 +103,7 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            let mode = fs::metadata(folder.path().join("tls-key.pem")).unwrap().permissions().mode();
+            let mode = fs::metadata(&key).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
     }

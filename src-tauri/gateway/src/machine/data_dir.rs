@@ -7,6 +7,15 @@ use std::path::{Path, PathBuf};
 use crate::machine::environment::Environment;
 use crate::machine::trust::{self, Untrusted};
 
+/// The gateway's database, by its name in an environment's folder and in a backup.
+pub(crate) const DATABASE: &str = "tillgate.db";
+
+/// The sandbox's chain, by its name in both.
+pub(crate) const SANDBOX: &str = "sandbox.db";
+
+/// What is locked as long as a process uses the folder.
+pub(crate) const LOCK: &str = "lock";
+
 /// The folder of one environment, locked as long as this value lives.
 #[derive(Debug)]
 pub struct DataDir {
@@ -142,7 +151,7 @@ impl DataDir {
     /// The sandbox's chain.
     #[must_use]
     pub fn sandbox(&self) -> PathBuf {
-        self.path.join("sandbox.db")
+        self.path.join(SANDBOX)
     }
 
     /// Where the command line reaches a running gateway.
@@ -182,7 +191,7 @@ pub(crate) fn exists(base: &Path, environment: Environment) -> Result<bool, Data
 }
 
 fn database(env_dir: &Path) -> PathBuf {
-    env_dir.join("tillgate.db")
+    env_dir.join(DATABASE)
 }
 
 /// The folder of an environment below `base`.
@@ -228,7 +237,7 @@ fn create_private(path: &Path) -> Result<(), DataDirError> {
 }
 
 fn lock(env_dir: &Path) -> Result<File, DataDirError> {
-    let path = env_dir.join("lock");
+    let path = env_dir.join(LOCK);
     let failed = |action| {
         let path = path.clone();
         move |source| DataDirError::Io { action, path, source }

@@ -4,7 +4,6 @@ mod encrypted_file;
 mod keyring;
 mod location;
 mod plain_file;
-mod private_file;
 
 use std::fmt;
 

@@ -8,7 +8,7 @@ use bitcoin::{FeeRate, Network, Transaction};
 use parking_lot::Mutex;
 use tempfile::TempDir;
 use tillgate_domain::time::Timestamp;
-use tillgate_nodes::{Bitcoind, CoreNode, Electrs, ElectrumFault, ElectrumNode, EsploraServer};
+use tillgate_nodes::{Bitcoind, CoreNode, Electrs, ElectrumFault, ElectrumNode, EsploraProgram, EsploraServer};
 use tillgate_sandbox::Sandbox;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -45,6 +45,8 @@ pub enum Backend {
     BitcoindZmq,
     /// A real Electrum server over it, where `ELECTRS_EXE` names one too.
     Electrs,
+    /// A real Esplora server over it, where `ESPLORA_EXE` names one too.
+    EsploraProgram,
 }
 
 /// A server that a backend asks.
@@ -66,6 +68,7 @@ enum Server {
 struct Real {
     node: Bitcoind,
     electrs: Option<Electrs>,
+    esplora: Option<EsploraProgram>,
 }
 
 impl Backend {
@@ -116,6 +119,7 @@ impl Stage {
         let asked = match backend {
             Backend::Switched => Backend::Core,
             Backend::Electrs => Backend::Electrum,
+            Backend::EsploraProgram => Backend::Esplora,
             other => other,
         };
         Self { world: None, backend, asked, server: None, chosen: None, heard: None, waits, folder }.with(world)
@@ -175,9 +179,10 @@ impl Stage {
             (Server::Esplora(server) | Server::Each { esplora: server, .. }, _) => {
                 (Protocol::Esplora, vec![server.url()])
             }
-            (Server::Real(real), asked) => match &real.electrs {
-                Some(electrs) if asked == Backend::Electrum => (electrum(), vec![electrs.url()]),
-                Some(_) | None => (core(&real.node.cookie_file()), vec![real.node.url()]),
+            (Server::Real(real), asked) => match (asked, &real.electrs, &real.esplora) {
+                (Backend::Electrum, Some(electrs), _) => (electrum(), vec![electrs.url()]),
+                (Backend::Esplora, _, Some(esplora)) => (Protocol::Esplora, vec![esplora.url()]),
+                _ => (core(&real.node.cookie_file()), vec![real.node.url()]),
             },
         };
         self.chosen.as_ref().unwrap().choose(Ok(Some(BackendOptions {
@@ -192,7 +197,7 @@ impl Stage {
     /// Another server is set as the backend, where there are several: the one of this kind, or a real node for any that is not
     /// there. Of two of one kind the first or the second hangs up from now on, or neither.
     pub fn switch(&mut self, to: Backend) {
-        if matches!(self.backend, Backend::Switched | Backend::Electrs) {
+        if matches!(self.backend, Backend::Switched | Backend::Electrs | Backend::EsploraProgram) {
             self.asked = to;
             self.wait(AT_LEISURE);
         }
@@ -249,7 +254,7 @@ impl Stage {
             Backend::Esplora => Some(Server::Esplora(esplora())),
             Backend::Two => Some(Server::Two(electrum(), electrum())),
             Backend::Switched => Some(Server::Each { node: node(), electrum: electrum(), esplora: esplora() }),
-            Backend::Bitcoind | Backend::BitcoindZmq | Backend::Electrs => {
+            Backend::Bitcoind | Backend::BitcoindZmq | Backend::Electrs | Backend::EsploraProgram => {
                 let real = match self.server.take() {
                     Some(Server::Real(real)) => real,
                     _ => Arc::new(Real::start(self.backend, self.folder.path())),
@@ -308,7 +313,23 @@ impl Real {
             let program = Electrs::program().expect("ELECTRS_EXE names no program");
             Electrs::start(&program, folder, &node).unwrap()
         });
-        Self { node, electrs }
+        let esplora = (backend == Backend::EsploraProgram).then(|| {
+            let program = EsploraProgram::program().expect("ESPLORA_EXE names no program");
+            EsploraProgram::start(&program, folder, &node).unwrap()
+        });
+        Self { node, electrs, esplora }
+    }
+
+    /// Brings the node, and what shows its chain, to where the sandbox is.
+    fn follow(&self, sandbox: &Sandbox, now_ms: i64) -> std::io::Result<()> {
+        self.node.follow(sandbox, now_ms)?;
+        if let Some(electrs) = &self.electrs {
+            electrs.follow(sandbox, &self.node)?;
+        }
+        if let Some(esplora) = &self.esplora {
+            esplora.follow(sandbox, &self.node)?;
+        }
+        Ok(())
     }
 }
 
@@ -376,11 +397,7 @@ impl Shown {
     /// Brings a real node to where the sandbox is.
     fn follow(&self) -> Result<(), ChainDown> {
         if let Some(Followed { real, sandbox, clock }) = &self.followed {
-            let followed = real.node.follow(sandbox, clock.now().ms()).and_then(|()| match &real.electrs {
-                Some(electrs) => electrs.follow(sandbox, &real.node),
-                None => Ok(()),
-            });
-            followed.map_err(|error| ChainDown(error.to_string()))?;
+            real.follow(sandbox, clock.now().ms()).map_err(|error| ChainDown(error.to_string()))?;
         }
         if let Some(told) = &self.told {
             told.is_heard();

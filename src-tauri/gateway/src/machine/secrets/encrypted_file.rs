@@ -17,8 +17,9 @@ use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{Purpose, Secret, SecretError, SecretStore, private_file};
+use super::{Purpose, Secret, SecretError, SecretStore};
 use crate::machine::environment::Environment;
+use crate::machine::private_file;
 
 /// The form of the file.
 const VERSION: u32 = 1;

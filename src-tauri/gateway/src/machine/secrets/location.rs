@@ -12,8 +12,9 @@ use tillgate_domain::id::Id;
 use super::encrypted_file::EncryptedFile;
 use super::keyring::Keyring;
 use super::plain_file::PlainFile;
-use super::{Purpose, Secret, SecretError, SecretStore, private_file};
+use super::{Purpose, Secret, SecretError, SecretStore};
 use crate::machine::environment::Environment;
+use crate::machine::private_file;
 
 /// The marker's name in the environment's folder.
 const MARKER: &str = "secrets.place";

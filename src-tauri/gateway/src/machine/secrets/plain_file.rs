@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use parking_lot::Mutex;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{Purpose, Secret, SecretError, SecretStore, private_file};
+use super::{Purpose, Secret, SecretError, SecretStore};
+use crate::machine::private_file;
 
 /// Secrets in a file: a JSON object of purpose and secret.
 pub(super) struct PlainFile {

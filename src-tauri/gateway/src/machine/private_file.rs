@@ -7,7 +7,7 @@ use std::path::Path;
 use zeroize::Zeroizing;
 
 /// The file's text; `None` where there is no file.
-pub(super) fn read(file: &Path) -> io::Result<Option<Zeroizing<String>>> {
+pub(crate) fn read(file: &Path) -> io::Result<Option<Zeroizing<String>>> {
     match fs::read_to_string(file) {
         Ok(text) => Ok(Some(Zeroizing::new(text))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -16,7 +16,7 @@ pub(super) fn read(file: &Path) -> io::Result<Option<Zeroizing<String>>> {
 }
 
 /// Writes beside the old file, syncs, and puts the new one in its place.
-pub(super) fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = file.as_os_str().to_owned();
     name.push(".new");
     let beside = Path::new(&name);

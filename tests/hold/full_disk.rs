@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::check;
+use crate::clocks::step_clocks;
 use crate::harness::client::{payment_request, text};
 use crate::harness::wait_for;
 use crate::site::Site;
@@ -82,10 +83,7 @@ async fn a_disk_that_is_full_while_a_payout_is_due_and_a_deadline_passes_delays_
         command.env("TILLGATE_INJECTED_FAULTS", injected.path());
     };
     let Some((_small, disk)) = on_a_small_disk(&mut site, faults) else { return };
-    let passes = |ms: i64| {
-        fs::write(injected.path().join("boot-step-ms"), ms.to_string()).unwrap();
-        fs::write(injected.path().join("wall-step-ms"), ms.to_string()).unwrap();
-    };
+    let passes = |ms: i64| step_clocks(injected.path(), ms, ms);
     let coin = site.client.new_payment("10.00", site.shop.url()).await;
     site.client.pay_sats(&text(&coin["paymentId"]), 1_000_000).await;
     site.client.mine(2).await;

@@ -18,6 +18,7 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 
 use crate::check;
+use crate::clocks::step_clocks;
 use crate::full_disk::{fill, on_a_small_disk};
 use crate::harness::client::{Client, text};
 use crate::harness::{Answer, wait_for};
@@ -141,19 +142,23 @@ async fn commits_that_fail_under_load_are_answered_as_such_and_lose_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_another_process_locks_for_five_seconds_loses_nothing() {
+async fn a_database_that_another_process_locks_until_payments_are_refused_loses_nothing() {
     let mut site = Site::prepare().await;
     site.start();
     let folder = check::folder(&site);
     let database = folder.join("tillgate.db");
-    under_load(&site, &folder, STORAGE, async |_| {
+    under_load(&site, &folder, STORAGE, async |ledger| {
         let locker = Connection::open(&database).unwrap();
         locker.busy_timeout(Duration::from_secs(10)).unwrap();
         locker.execute_batch("BEGIN IMMEDIATE").unwrap();
         let payments = check::items(&site, "/v2/payments/500/").await.len();
-        tokio::time::sleep(Duration::from_secs(5)).await;
+        // Each one waited for the lock as long as any write does.
+        for _ in 0..2 {
+            is_refused(&site, ledger).await;
+        }
         assert_eq!(check::items(&site, "/v2/payments/500/").await.len(), payments, "reading goes on");
         locker.execute_batch("ROLLBACK").unwrap();
+        is_taken(&site, ledger).await;
     })
     .await;
 }
@@ -174,10 +179,7 @@ async fn a_clock_that_jumps_an_hour_ahead_and_back_undoes_nothing() {
     let mut site = Site::prepare().await;
     let injected = with_injected_faults(&mut site);
     let folder = check::folder(&site);
-    let tell = |wall_ms: i64, boot_ms: i64| {
-        fs::write(injected.path().join("boot-step-ms"), boot_ms.to_string()).unwrap();
-        fs::write(injected.path().join("wall-step-ms"), wall_ms.to_string()).unwrap();
-    };
+    let tell = |wall_ms: i64, boot_ms: i64| step_clocks(injected.path(), wall_ms, boot_ms);
     let waiting = text(&site.client.new_payment("10.00", site.shop.url()).await["paymentId"]);
     let ledger = Ledger::default();
     let open = async || site.state_of(&waiting).await == "NEW";

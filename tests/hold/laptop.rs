@@ -1,23 +1,15 @@
 //! A laptop's life: it sleeps over deadlines, its network is gone for a day, somebody sets its clock by a day.
 
-use std::fs;
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use crate::check;
+use crate::clocks::step_clocks;
 use crate::harness::client::{payment_request, text};
 use crate::harness::{Behaviour, wait_for};
 use crate::injected_faults::{BELIEVED_AFTER_MS, HOUR_MS, clock_ms, status_and_doctor, with_injected_faults};
 use crate::site::Site;
 
 const DAY_MS: i64 = 24 * HOUR_MS;
-
-/// Says by how much the machine's wall clock and its boot-time clock are ahead.
-fn tell(injected: &Path, wall_ms: i64, boot_ms: i64) {
-    fs::write(injected.join("boot-step-ms"), boot_ms.to_string()).unwrap();
-    fs::write(injected.join("wall-step-ms"), wall_ms.to_string()).unwrap();
-}
 
 async fn bill(site: &Site) -> String {
     text(&site.client.new_payment("10.00", site.shop.url()).await["paymentId"])
@@ -48,7 +40,7 @@ fn check_of(doctor: &Value, name: &str) -> Value {
 async fn a_machine_that_slept_over_a_deadline_wakes_to_all_that_is_due() {
     let mut site = Site::prepare().await;
     let injected = with_injected_faults(&mut site);
-    tell(injected.path(), 0, 0);
+    step_clocks(injected.path(), 0, 0);
     let (paid, unpaid) = (bill(&site).await, bill(&site).await);
     site.client.pay(&paid).await;
     site.shop.hears(&paid, &["UNCONFIRMED"]).await;
@@ -61,7 +53,7 @@ async fn a_machine_that_slept_over_a_deadline_wakes_to_all_that_is_due() {
     let before_ms = clock_ms(&site).await;
 
     // Two hours that every clock of the machine counts; the timers of the program stood still.
-    tell(injected.path(), 2 * HOUR_MS, 2 * HOUR_MS);
+    step_clocks(injected.path(), 2 * HOUR_MS, 2 * HOUR_MS);
     becomes(&site, &unpaid, "EXPIRED").await;
     let slept_ms = clock_ms(&site).await - before_ms;
     assert!((2 * HOUR_MS..2 * HOUR_MS + 120_000).contains(&slept_ms), "{slept_ms}");
@@ -153,7 +145,7 @@ async fn a_clock_that_is_set_by_a_day_and_back_expires_nothing_at_once_and_undoe
     let waiting = bill(&site).await;
     let before_ms = clock_ms(&site).await;
     for wall_ms in [DAY_MS, 0, -DAY_MS, 0] {
-        tell(injected.path(), wall_ms, 0);
+        step_clocks(injected.path(), wall_ms, 0);
         site.client.advance_clock(0).await;
         assert!(
             (clock_ms(&site).await - before_ms).abs() < HOUR_MS / 2,
@@ -165,23 +157,23 @@ async fn a_clock_that_is_set_by_a_day_and_back_expires_nothing_at_once_and_undoe
     site.client.pay_with(&paid, json!({ "confirmations": 1 })).await;
 
     // A day ahead for so long that it is believed.
-    tell(injected.path(), DAY_MS, 0);
+    step_clocks(injected.path(), DAY_MS, 0);
     clock_ms(&site).await;
-    tell(injected.path(), DAY_MS + BELIEVED_AFTER_MS, BELIEVED_AFTER_MS);
+    step_clocks(injected.path(), DAY_MS + BELIEVED_AFTER_MS, BELIEVED_AFTER_MS);
     wait_for("the clock to follow", async || (clock_ms(&site).await - before_ms > DAY_MS).then_some(())).await;
     becomes(&site, &waiting, "EXPIRED").await;
     takes_payments(&site).await;
     let ahead_ms = clock_ms(&site).await;
 
     // And back: no time runs backwards, and it goes at half speed until both agree.
-    tell(injected.path(), BELIEVED_AFTER_MS, BELIEVED_AFTER_MS);
+    step_clocks(injected.path(), BELIEVED_AFTER_MS, BELIEVED_AFTER_MS);
     clock_ms(&site).await;
-    tell(injected.path(), 2 * BELIEVED_AFTER_MS, 2 * BELIEVED_AFTER_MS);
+    step_clocks(injected.path(), 2 * BELIEVED_AFTER_MS, 2 * BELIEVED_AFTER_MS);
     let believed_ms = clock_ms(&site).await;
     assert!(believed_ms >= ahead_ms);
     let open = bill(&site).await;
     let later_ms = 2 * BELIEVED_AFTER_MS + 40 * 60_000;
-    tell(injected.path(), later_ms, later_ms);
+    step_clocks(injected.path(), later_ms, later_ms);
     let gone_ms = clock_ms(&site).await - believed_ms;
     assert!((20 * 60_000..22 * 60_000).contains(&gone_ms), "{gone_ms} of 40 minutes");
     site.client.pay_with(&open, json!({ "confirmations": 1 })).await;

@@ -6,6 +6,7 @@
 
 mod blind;
 mod check;
+mod clocks;
 mod durability;
 mod full_disk;
 mod injected_faults;

@@ -293,3 +293,16 @@ fn a_password_is_not_kept_where_the_settings_beside_it_cannot_be_stored() {
     disk.execute_batch("DROP TRIGGER refuse").unwrap();
     assert!(set() && kept(&program).contains("correct horse"));
 }
+
+#[test]
+fn a_setting_that_is_refused_on_a_new_folder_leaves_none() {
+    let program = Program::new();
+    for pairs in [&["network=nonsense"][..], &["batchSeconds=7", "network=nonsense"]] {
+        let refused = program.refusal(&[&["settings", "set"], pairs].concat());
+        assert!(refused.contains("network"), "{refused}");
+        assert!(!program.data_dir().exists(), "{refused}");
+    }
+    program.set("batchSeconds", "7");
+    program.refusal(&["settings", "set", "network=nonsense"]);
+    assert!(program.database().exists(), "what was there before stays");
+}

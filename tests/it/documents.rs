@@ -1,5 +1,6 @@
 //! The pages in `docs/` say what the program does.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -85,4 +86,22 @@ fn the_page_on_operation_lists_every_setting_with_its_default() {
     let section = page.split("## Settings").nth(1).unwrap().split("\n## ").next().unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| `")).count();
     assert_eq!(rows, settings.len(), "docs/operation.md lists a setting that does not exist");
+}
+
+#[test]
+fn the_page_on_operation_lists_every_call_that_a_node_must_allow_and_no_other() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/operation.md")).unwrap();
+    let listed = page.split("rpcwhitelist=tillgate:").nth(1).unwrap().lines().next().unwrap();
+    let mut called = BTreeSet::new();
+    let chain = root.join("src-tauri/gateway/src/chain");
+    let files = fs::read_dir(chain.join("core")).unwrap().map(|entry| entry.unwrap().path());
+    for file in files.chain([chain.join("core.rs")]).filter(|path| path.is_file()) {
+        let source = fs::read_to_string(file).unwrap();
+        // Calls of tests are behind the code.
+        let code = source.split("mod tests {").next().unwrap();
+        let calls = code.split("call(\"").skip(1).filter_map(|rest| rest.split('"').next());
+        called.extend(calls.map(str::to_owned));
+    }
+    assert_eq!(listed.split(',').collect::<Vec<_>>(), called.iter().collect::<Vec<_>>());
 }

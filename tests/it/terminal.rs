@@ -3,6 +3,8 @@
 use std::io::{Read, Write as _};
 use std::process::{Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::harness::Program;
 
 const ZOO: &str = "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong";
@@ -40,6 +42,57 @@ fn shows_what_is_typed(terminal: &str) -> bool {
     tokens.contains(&"echo") && tokens.contains(&"isig")
 }
 
+/// The same where a signal ends the command as soon as its question shows up.
+fn shown_when_ended_by(program: &Program, args: &[&str], question: &str, signal: Signal) -> String {
+    let asked = program.command(args);
+    let words = asked.get_args().map(|arg| format!("'{}'", arg.to_str().unwrap())).collect::<Vec<_>>().join(" ");
+    let program_file = asked.get_program().to_str().unwrap();
+    let line =
+        format!(r#"sh -c 'echo pid $$; exec "$@"' sh '{program_file}' {words}; echo status $?; stty -a; echo end"#);
+    let mut script = Command::new("script");
+    script.args(["-qefc", &line, "/dev/null"]);
+    program.isolate(&mut script);
+    let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (keys, mut terminal) = (script.stdin.take().unwrap(), script.stdout.take().unwrap());
+    let (mut all, mut some) = (String::new(), [0; 4_096]);
+    for awaited in [question, "end\r\n"] {
+        while !all.contains(awaited) {
+            let count = terminal.read(&mut some).unwrap();
+            assert_ne!(count, 0, "it ended before {awaited:?}: {all}");
+            all.push_str(std::str::from_utf8(&some[..count]).unwrap());
+        }
+        if awaited == question {
+            let pid = all.split("pid ").nth(1).unwrap().split_whitespace().next().unwrap();
+            kill_process(Pid::from_raw(pid.parse().unwrap()).unwrap(), signal).unwrap();
+        }
+    }
+    drop(keys);
+    script.wait().unwrap();
+    all
+}
+
+/// Whether whoever started the tests had a signal ignored, as `nohup` does: the program ignores it then, too.
+fn is_ignored(signal: Signal) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
+    u64::from_str_radix(mask.trim(), 16).unwrap() >> (signal.as_raw() - 1) & 1 == 1
+}
+
+#[test]
+fn a_terminal_shows_again_what_is_typed_after_a_signal_ended_the_question() {
+    let program = Program::new();
+    for (signal, status) in [(Signal::TERM, "status 143"), (Signal::HUP, "status 129")] {
+        if is_ignored(signal) {
+            continue;
+        }
+        let restoring = shown_when_ended_by(&program, &["wallet", "restore"], "in their order", signal);
+        let sealing = shown_when_ended_by(&program, &["backup", "--set-passphrase"], "New passphrase", signal);
+        for all in [restoring, sealing] {
+            assert!(all.contains(status) && shows_what_is_typed(&all), "{all}");
+        }
+    }
+}
+
 #[test]
 fn words_that_are_typed_are_not_shown_and_what_follows_is() {
     let program = Program::new();
@@ -59,6 +112,28 @@ fn words_that_are_pasted_in_several_lines_are_all_read() {
     let pasted = format!("{}\n{}\n\n", halves.0, halves.1);
     let all = shown(&program, &["wallet", "restore"], &[("in their order", pasted.as_str())]);
     assert!(!all.contains("zoo") && !all.contains("wrong"), "{all}");
+    assert!(all.contains("The wallet is there.") && all.contains("status 0"), "{all}");
+}
+
+#[test]
+fn twenty_four_words_that_are_pasted_in_two_lines_are_all_read_though_each_line_is_a_wallets_words() {
+    let program = Program::new();
+    // The second line has no end when the first is read.
+    let pasted = format!("{ZOO}\nabandon abandon abandon abandon abandon abandon ");
+    let typed =
+        [("in their order", pasted.as_str()), ("12 words so far", "abandon abandon abandon abandon abandon about\n")];
+    let all = shown(&program, &["wallet", "restore"], &typed);
+    assert!(!all.contains("zoo") && !all.contains("abandon"), "{all}");
+    // These 24 are no wallet's: one of twelve was not taken for it.
+    assert!(all.contains("checksum") && all.contains("status 1"), "{all}");
+    assert!(!program.data_dir().exists(), "something was made");
+}
+
+#[test]
+fn twelve_words_in_one_line_are_all_once_a_person_says_so() {
+    let program = Program::new();
+    let line = format!("{ZOO}\n");
+    let all = shown(&program, &["wallet", "restore"], &[("in their order", line.as_str()), ("12 words so far", "\n")]);
     assert!(all.contains("The wallet is there.") && all.contains("status 0"), "{all}");
 }
 

@@ -5,6 +5,12 @@ import { acceptance, anomaly, payment, status } from "./fixture";
 import { host, open } from "./panel";
 
 describe("anomalies", () => {
+  test("of real money are not explained by a sandbox", async () => {
+    open("#/production/anomalies");
+    expect(await screen.findByText("Nothing waits for a decision")).toBeTruthy();
+    expect(document.querySelector("main")?.textContent).not.toContain("sandbox");
+  });
+
   test.each<[AnomalyKind, string]>([
     ["LATE_PAYMENT", "that came too late stay in your wallet"],
     ["EXTRA_PAYMENT", "that came on top stay in your wallet"],

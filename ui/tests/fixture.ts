@@ -29,6 +29,7 @@ export const status: StatusView = {
   chainHeight: 112,
   chainLookedAt: "2026-01-12T12:06:20Z",
   chainError: null,
+  catchingUp: null,
   rates: [
     { currency: "CHF", rate: "57000.0000", fresh: true, shown: "57,000" },
     { currency: "EUR", rate: "59000.0000", fresh: true, shown: "59,000" },
@@ -365,6 +366,7 @@ export function restoring(over: Partial<RestoreView> = {}): RestoreView {
     percent: 50,
     found: 3,
     asked: 0,
+    toAsk: 0,
     begunTime: "2026-01-12T12:00:00Z",
     lookedTime: null,
     firstGiven: null,

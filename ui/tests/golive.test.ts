@@ -258,10 +258,17 @@ describe("the network's step", () => {
   test("tells what is wrong with the remedy, and lets it be saved all the same", async () => {
     withWallet();
     await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
-    const bad = { ...good.servers[0]!, ok: false, message: "no connection: start the node", height: null };
+    const bad = {
+      ...good.servers[0]!,
+      ok: false,
+      message: "no connection: start the node, or set backendUrl right",
+      height: null,
+    };
     host.replyIn("production", "testBackend", { ok: false, servers: [bad] });
     await click("Test the connection");
-    expect(await screen.findByText(/No connection: start the node/)).toBeTruthy();
+    // The setting goes by the name that its field has here.
+    const remedy = /No connection: start the node, or set “Address of the node” right/;
+    expect(await screen.findByText(remedy)).toBeTruthy();
     expect(screen.getByRole("button", { name: "Save without an answer" })).toBeTruthy();
     host.replyIn("production", "testBackend", {
       errorType: "VALIDATION_FAILED",

@@ -10,6 +10,15 @@ describe("the list of payments", () => {
     expect(screen.getByRole("link", { name: "Make a payment" }).getAttribute("href")).toBe("#/test/new");
   });
 
+  test("speaks of the simulated customer on the sandbox alone", async () => {
+    open("#/test/payments");
+    expect(await screen.findByText(/In this sandbox a simulated customer pays/)).toBeTruthy();
+    host.reply("status", { ...status, sandbox: false });
+    host.emit("changed");
+    await waitFor(() => expect(screen.queryByText(/simulated customer/)).toBeNull());
+    expect(screen.getByText("No payments yet")).toBeTruthy();
+  });
+
   test("reads again when the gateway changes, and tells which payment moved", async () => {
     host.reply("listPayments", { items: [payment()], itemsCount: 1 });
     open("#/payments");

@@ -19,12 +19,19 @@ describe("the wallet", () => {
 
   test("says which gap limit another wallet's program needs", async () => {
     open("#/test/wallet");
-    await screen.findByText(/every usual program finds all your money/);
+    await screen.findByText(/at most 7 in a row were not paid: every usual program finds all your money/);
+    host.reply("walletInfo", wallet({ longestUnused: 0, nextIndex: 0 }));
+    host.emit("changed");
+    await screen.findByText(/none lies unpaid below one that was paid: every usual program/);
     host.reply("walletInfo", wallet({ longestUnused: 57, gapLimit: 58 }));
     host.emit("changed");
     expect(
       await screen.findByText(/57 in a row were not paid: set the other program's gap limit to 58/),
     ).toBeTruthy();
+    // More than others pass over is no good sign: the bar is not drawn as one.
+    const meter = screen.getByRole("meter");
+    expect(Number(meter.getAttribute("value"))).toBeGreaterThan(Number(meter.getAttribute("high")));
+    expect(meter.getAttribute("optimum")).toBe("0");
   });
 
   test("asks for the descriptors only when somebody wants them, and says what they give away", async () => {
@@ -59,6 +66,21 @@ describe("the wallet", () => {
     open("#/test/wallet");
     const link = await screen.findByRole("link", { name: "Make one, step by step" });
     expect((link as HTMLAnchorElement).hash).toBe("#/test/go-live");
+  });
+
+  test("that is searched through a server of addresses shows how many it was asked about", async () => {
+    host.reply("showRestore", { restore: restoring({ scannedHeight: null, percent: 0, toAsk: 5000 }) });
+    open("#/test/wallet");
+    expect(await screen.findByText("0 of 5000")).toBeTruthy();
+    expect(screen.getByText(/The server's blocks are followed first/)).toBeTruthy();
+    expect(document.body.textContent).not.toContain("of 900000");
+    const further = restoring({ scannedHeight: null, percent: 24, asked: 1240, toAsk: 5041 });
+    host.reply("showRestore", { restore: further });
+    host.emit("changed");
+    expect(await screen.findByText("1240 of 5041")).toBeTruthy();
+    expect(screen.getByRole("progressbar").getAttribute("value")).toBe("24");
+    expect(screen.getByText("24 %")).toBeTruthy();
+    expect(screen.getByText(/A stranger's server is asked slowly/)).toBeTruthy();
   });
 
   test("of a restored copy shows how far it has looked, and stops and goes on", async () => {

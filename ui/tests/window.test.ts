@@ -63,6 +63,13 @@ describe("the window", () => {
     expect(screen.getByText(/database is locked/).closest("details")?.open).toBe(false);
   });
 
+  test("says in the footer that the gateway catches up with the chain, and how far it is", async () => {
+    const catchingUp = "the gateway catches up with the chain: block 500 of 2000 (25 %)";
+    host.reply("status", { ...status, chainHeight: 500, catchingUp });
+    open("#/payments");
+    expect((await screen.findByText("Catching up")).title).toBe(catchingUp);
+  });
+
   test("tells of an alarm about a payout until staff say, when asked, that it is settled", async () => {
     const payoutId = "b".repeat(40);
     const alarm = { payoutId, message: "payout bbbb was paid twice", time: "2026-01-12T12:06:20Z" };
@@ -78,7 +85,7 @@ describe("the window", () => {
   });
 
   test("shows the gateway's warnings and currencies without a fresh rate", async () => {
-    host.reply("status", { ...status, warnings: ["A double-spend was seen."] });
+    host.reply("status", { ...status, warnings: ["A double-spend was seen"] });
     open("#/payments");
     expect(await screen.findByText("A double-spend was seen.")).toBeTruthy();
     expect(screen.getByText(/No fresh rate for JPY/)).toBeTruthy();

@@ -100,10 +100,7 @@ impl Server {
     pub fn traffic(&self) -> Traffic {
         match &self.running {
             Running::Core(node) => Traffic { requests: node.requests(), bytes: node.bytes() },
-            Running::Electrum(server) => {
-                let (sent, came) = server.bytes();
-                Traffic { requests: server.calls(), bytes: sent + came }
-            }
+            Running::Electrum(server) => Traffic { requests: server.requests(), bytes: server.bytes() },
             Running::Esplora(server) => Traffic { requests: server.requests(), bytes: server.bytes() },
         }
     }

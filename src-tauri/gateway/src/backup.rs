@@ -4,6 +4,7 @@
 
 mod contents;
 mod examine;
+mod folder;
 mod key;
 mod make;
 mod nightly;
@@ -16,6 +17,7 @@ mod tests;
 mod tidy;
 mod verify;
 
+pub(crate) use folder::check_folder;
 pub(crate) use make::{KeySource, Place, make, set_passphrase};
 pub(crate) use nightly::{due_at, run, trouble};
 pub(crate) use restore::{Restore, Restored, check_free, restore};
@@ -108,6 +110,22 @@ pub(crate) enum BackupError {
         "there is no folder {}: make it, or put the disk in that it is on, or name another one; of nightly backups it is the setting backupFolder", .0.display()
     )]
     NoSuchFolder(PathBuf),
+    /// Something else is there.
+    #[error("{} is no folder: name one", .0.display())]
+    NotAFolder(PathBuf),
+    /// Nothing can be written there.
+    #[error(
+        "no file can be written to the folder {} ({source}): let the user who runs Tillgate write there, or name another one", .folder.display()
+    )]
+    TakesNoFiles { folder: PathBuf, source: io::Error },
+    /// Its disk is silent.
+    #[error("the disk of the folder {} did not answer: see that it is there and reachable, or name another folder", .0.display())]
+    SilentDisk(PathBuf),
+    /// Disks of folders that were named before are silent.
+    #[error(
+        "the disks of several folders that were named before still do not answer: start Tillgate again, then name another folder"
+    )]
+    SilentDisks,
     /// Too little room for it.
     #[error("a backup needs {needed_mb} MB on the disk of {folder}, and {free_mb} MB are free: make room")]
     NoRoom { folder: PathBuf, needed_mb: u64, free_mb: u64 },

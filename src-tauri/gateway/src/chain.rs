@@ -9,17 +9,22 @@
 //! [`KnownScripts::state`]. So a look that could not be stored is made again as if it had never been. Where the chain
 //! stood goes into the token.
 
+pub(crate) mod bell;
 pub(crate) mod chosen;
 pub(crate) mod core;
 pub(crate) mod electrum;
 pub(crate) mod esplora;
+mod facts;
 mod headers;
 pub(crate) mod hot;
 pub(crate) mod open;
 mod proof;
+mod recent;
 mod refusals;
+mod room;
 pub(crate) mod sandbox;
 mod several;
+mod shown;
 #[cfg(test)]
 pub(crate) mod tests;
 mod token;
@@ -30,7 +35,9 @@ use bitcoin::{BlockHash, FeeRate, Script, ScriptBuf, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 
+pub(crate) use facts::parents_first;
 pub(crate) use hot::HotScripts;
+pub(crate) use recent::Recent;
 
 /// What tells a chain from every other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,6 +236,10 @@ pub struct View {
     pub token: Vec<u8>,
     /// Whether it begins with the chain's first block: as asked, or because this chain was never where the token says.
     pub from_start: bool,
+    /// Blocks above this height that an answer told of before are not in the chain any more; `None` where all still are. Told
+    /// by the first answer that goes on from there: whatever was seen in such a block and is not told of with it has no
+    /// block until a later answer says so. A backend that tells with the same answer what became of all of it says nothing.
+    pub left_above: Option<u32>,
     /// There is more than one answer holds: ask again at once. Still one look. What this answer tells may be stored, with its
     /// token, before the next one is asked for; time decides nothing before the last.
     pub more: bool,
@@ -306,12 +317,24 @@ pub trait Chain: Send + Sync {
         Ok(0)
     }
 
+    /// How often another backend was set in place of the one that is asked: answers belong together only where it is the same before
+    /// the first and after the last.
+    fn choice(&self) -> u64 {
+        0
+    }
+
     /// What changed of ours since a look ended, as of one moment.
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown>;
 
     /// Offers a transaction to the network, the last of `package`, behind its unconfirmed ancestors, parents first.
     /// The answer is about the last, or about the first that was not taken.
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown>;
+
+    /// What there is of these transactions, whoever they pay, in the mempool and in blocks above a height. A backend that tells
+    /// of no strangers' transactions says so of each.
+    fn recent(&self, txids: &[Txid], _above: u32) -> Result<Recent, ChainDown> {
+        Ok(Recent::untold(txids))
+    }
 
     /// The estimated fee rate for a confirmation within so many blocks, no lower than what the server says that it relays;
     /// `None` where there is no estimate, and no such word.

@@ -5,6 +5,8 @@ mod asked;
 mod both;
 mod call;
 mod csv;
+#[cfg(unix)]
+mod ending;
 mod hidden;
 mod hosted;
 mod image;

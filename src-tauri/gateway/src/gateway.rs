@@ -35,7 +35,7 @@ pub(crate) use announcement::Announcement;
 pub(crate) use backend::TypedBackend;
 pub(crate) use backups::Backups;
 pub(crate) use fee_rates::FeeRates;
-pub(crate) use last_look::{FailedLook, LastLook, NotWatched, StaffWarning};
+pub(crate) use last_look::{CatchingUp, FailedLook, LastLook, NotWatched, StaffWarning, WatchStatus};
 pub(crate) use sending::{Cannot, Cause, KeysRefused, Sending};
 
 /// How long those wait for exchange rates who can go on without them.

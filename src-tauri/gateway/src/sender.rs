@@ -27,7 +27,7 @@ use crate::payouts;
 use crate::settings::Settings;
 use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::{StoreError, Tx};
-use crate::watcher::{Watcher, batches};
+use crate::watcher::{WatchError, Watcher, batches};
 
 pub(crate) use held_back::is_held_back;
 pub(crate) use replace::{BumpFee, ReplaceError, bump_fee, may_abandon, may_bump};
@@ -44,8 +44,20 @@ const ASK_KEYS_EVERY_MS: i64 = 60_000;
 /// Payouts that are looked at for one transaction; more could not share it.
 const QUEUE_MAX: u32 = 5_000;
 
+/// A view of the chain that is no older is gone by: what another copy of the wallet sends within that time is found too late by
+/// any look.
+const LOOKED_WITHIN_MS: i64 = 10_000;
+
+/// The view that a transaction was made by may be so old when that is stored. Longer than slow backends and keyrings take; the
+/// machine may have slept.
+const STORED_WITHIN_MS: i64 = 60_000;
+
 /// Nothing is signed at a rate of another time.
 const NO_FEE_RATE: &str = "the backend names no fee rate";
+
+/// Nothing is stored that was made by an old view.
+const LOOKED_TOO_LONG_AGO: &str =
+    "the chain was last looked at too long ago when the transaction was signed; it is looked at again, and made anew";
 
 /// Why a pass was not finished. The next makes up for it.
 #[derive(Debug, thiserror::Error)]
@@ -220,15 +232,22 @@ impl Sender {
         if gateway.clock.now() < due_at {
             return Ok(Attempt::NotDue);
         }
-        if !self.is_watched_since(due_at)
-            && let Err(error) = watcher.look().await
-        {
-            return Ok(Attempt::Cannot(Cause::Chain.because(format!("the chain is not watched: {error}"))));
+        if !gateway.last_look.is_fresh(due_at, gateway.clock.now(), LOOKED_WITHIN_MS) {
+            match watcher.look_soon().await {
+                Ok(()) => {}
+                // What another copy paid meanwhile may be in the blocks that are left.
+                Err(WatchError::Behind(catching_up)) => {
+                    return Ok(Attempt::Waits(Cause::Chain.because(catching_up.to_string())));
+                }
+                Err(error) => {
+                    return Ok(Attempt::Cannot(Cause::Chain.because(format!("the chain is not watched: {error}"))));
+                }
+            }
         }
         if let Some(hold) = self.hold()? {
             return Ok(Attempt::Cannot(Cause::from(hold.cause).because(hold.reason)));
         }
-        let built = self.build(settings).await?;
+        let built = self.build(settings, due_at).await?;
         match built {
             build::Built::Stored(txid) => {
                 again.broadcast_new(gateway, txid).await?;
@@ -249,13 +268,7 @@ impl Sender {
         Ok(oldest.map(|at| at.plus_ms(i64::from(settings.batch_seconds) * 1_000)))
     }
 
-    /// Whether a look that began then or later succeeded, and none has failed since.
-    fn is_watched_since(&self, at: Timestamp) -> bool {
-        let status = self.gateway.last_look.status();
-        status.error.is_none() && status.looked_at.is_some_and(|looked_at| looked_at >= at)
-    }
-
-    async fn build(&self, settings: Arc<Settings>) -> Result<build::Built, SendError> {
+    async fn build(&self, settings: Arc<Settings>, due_at: Timestamp) -> Result<build::Built, SendError> {
         let gateway = Arc::clone(&self.gateway);
         if let Some(refused) = gateway.sending.keys_refused()
             && gateway.clock.now() < refused.at.plus_ms(ASK_KEYS_EVERY_MS)
@@ -268,6 +281,11 @@ impl Sender {
         let prepare = move || build::prepare(&gateway, &settings, rate);
         let prepared = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::BrokenOff)??;
         match prepared {
+            build::Prepared::Ready(_)
+                if !self.gateway.last_look.is_fresh(due_at, self.gateway.clock.now(), STORED_WITHIN_MS) =>
+            {
+                Ok(build::Built::NotTried(Cause::Chain.because(LOOKED_TOO_LONG_AGO)))
+            }
             build::Prepared::Ready(signed) => build::store(&self.gateway, *signed).await,
             build::Prepared::Cannot(cannot) => Ok(build::Built::Cannot(cannot)),
         }

@@ -5,28 +5,29 @@
 mod backend_kind;
 mod changing;
 mod forms;
+mod live;
+mod password_entry;
 mod table;
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::Arc;
 
-use parking_lot::RwLock;
 use rust_decimal::Decimal;
 use tillgate_domain::money::Currency;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::time::Timestamp;
-use tokio::sync::Mutex;
 use url::Url;
 
 pub(crate) use backend_kind::BackendKind;
-pub(crate) use forms::{Fingerprint, Network};
+pub(crate) use forms::Network;
+pub(crate) use live::LiveSettings;
+pub(crate) use password_entry::PasswordEntry;
 pub(crate) use table::{RESTORE_SKIP_DEFAULT, SETTINGS, Setting};
 
+use crate::chain::electrum::Fingerprint;
 use crate::machine::environment::Environment;
 use crate::machine::outgoing::Proxy;
 use crate::rates::RateRules;
-use crate::store::{Store, StoreError};
+use crate::store::StoreError;
 
 /// All settings of one moment, typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,8 +92,10 @@ pub struct Settings {
     pub backend_certificates: Vec<Fingerprint>,
     /// `backendCookieFile`: how to sign in there.
     pub backend_cookie_file: Option<String>,
-    /// `backendUser`: the same by a password, which lies with the secrets.
+    /// `backendUser`: the same by a password.
     pub backend_user: Option<String>,
+    /// `backendPassword`: where it lies with the secrets.
+    pub(crate) backend_password: PasswordEntry,
     /// `backendZmq`: where the first node tells by itself.
     pub backend_zmq: Option<String>,
     /// `backupFolder`: where nightly backups go; where there is none, none is made.
@@ -192,18 +195,6 @@ pub struct SettingNow {
     pub default: String,
 }
 
-/// The settings of a gateway: what the database holds, under what was given at the start.
-#[derive(Debug)]
-pub struct LiveSettings {
-    environment: Environment,
-    overrides: BTreeMap<&'static str, Override>,
-    now: RwLock<Arc<Settings>>,
-    /// Held from a change's validation to its refresh, so that the newest commit is the one in effect.
-    changing: Mutex<()>,
-    /// Held while a value changes that lies with the secrets: it and those beside it are one change.
-    pub(crate) changing_secrets: Mutex<()>,
-}
-
 /// Who changes a setting, and when: for the audit.
 #[derive(Debug, Clone, Copy)]
 pub struct Act<'a> {
@@ -292,116 +283,6 @@ impl AddressType {
             Self::Bip84 => "bip84",
             Self::Bip86 => "bip86",
         }
-    }
-}
-
-impl LiveSettings {
-    /// Reads the stored values and lays the overrides over them. A stored value that the table does not accept
-    /// (one of an older program) is reported, and the default holds until it is set anew.
-    ///
-    /// # Errors
-    /// When an override is unknown or out of bounds, or the database cannot be read.
-    pub fn load(
-        environment: Environment,
-        overrides: &BTreeMap<String, Override>,
-        store: &Store,
-    ) -> Result<Self, SettingError> {
-        let mut named = BTreeMap::new();
-        for (name, given) in overrides {
-            let setting = Setting::named(name)?;
-            setting.apply(&mut Settings::defaults(environment), &given.value)?;
-            named.insert(setting.name, given.clone());
-        }
-        let live = Self {
-            environment,
-            overrides: named,
-            now: RwLock::new(Arc::new(Settings::defaults(environment))),
-            changing: Mutex::new(()),
-            changing_secrets: Mutex::new(()),
-        };
-        live.refresh(store)?;
-        Ok(live)
-    }
-
-    /// The settings in effect now.
-    #[must_use]
-    pub fn snapshot(&self) -> Arc<Settings> {
-        Arc::clone(&self.now.read())
-    }
-
-    /// One setting, with its value in effect.
-    ///
-    /// # Errors
-    /// [`SettingError::Unknown`].
-    pub fn show(&self, name: &str) -> Result<SettingNow, SettingError> {
-        let setting = Setting::named(name)?;
-        Ok(SettingNow::of(setting, &self.snapshot(), &Settings::defaults(self.environment)))
-    }
-
-    /// All settings, in the table's order.
-    #[must_use]
-    pub fn list(&self) -> Vec<SettingNow> {
-        let (settings, defaults) = (self.snapshot(), Settings::defaults(self.environment));
-        SETTINGS.iter().map(|setting| SettingNow::of(setting, &settings, &defaults)).collect()
-    }
-
-    /// Whether a setting may have this value.
-    ///
-    /// # Errors
-    /// When the name is unknown, or the value out of bounds.
-    pub fn check(&self, name: &str, value: &str) -> Result<(), SettingError> {
-        let mut settings = Settings::defaults(self.environment);
-        Setting::named(name)?.apply(&mut settings, value)?;
-        match settings.agree(self.environment) {
-            // It may agree with what is set.
-            Ok(()) | Err(SettingError::FloorAboveCap { .. } | SettingError::BackendUrl { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// What the settings would be with these values, each by its name; `None` for a default. Nothing changes.
-    ///
-    /// # Errors
-    /// With the name of the one that is wrong; of several that rule each other out the one that says so.
-    pub fn with<'a>(&self, values: &[(&'a str, Option<&str>)]) -> Result<Settings, (&'a str, SettingError)> {
-        let defaults = Settings::defaults(self.environment);
-        let mut settings = Settings::clone(&self.snapshot());
-        for (name, value) in values {
-            let wrong = |error| (*name, error);
-            let setting = Setting::named(name).map_err(wrong)?;
-            let default = (setting.text)(&defaults);
-            setting.apply(&mut settings, value.unwrap_or(&default)).map_err(wrong)?;
-        }
-        let last = values.last().map_or("", |(name, _)| *name);
-        settings.agree(self.environment).map_err(|error| match error {
-            SettingError::BackendUrl { .. } => ("backendUrl", error),
-            error => (last, error),
-        })?;
-        Ok(settings)
-    }
-
-    fn refresh(&self, store: &Store) -> Result<(), SettingError> {
-        let mut settings = Settings::defaults(self.environment);
-        for (name, value) in store.read(|reader| reader.settings())? {
-            // A setting of a newer program is none of this one's.
-            let Ok(setting) = Setting::named(&name) else { continue };
-            if let Err(error) = setting.apply(&mut settings, &value) {
-                tracing::error!(setting = name, %error, "a stored setting is not acceptable; its default holds");
-            }
-        }
-        for (name, given) in &self.overrides {
-            Setting::named(name)?.apply(&mut settings, &given.value)?;
-        }
-        // One that was stored may be ruled out by one that was given at this start.
-        settings.agree(self.environment)?;
-        *self.now.write() = Arc::new(settings);
-        Ok(())
-    }
-}
-
-impl SettingNow {
-    fn of(setting: &'static Setting, settings: &Settings, defaults: &Settings) -> Self {
-        Self { setting, value: (setting.text)(settings), default: (setting.text)(defaults) }
     }
 }
 

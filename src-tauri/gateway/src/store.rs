@@ -4,6 +4,7 @@
 //! one file each. Reads are methods of [`Reader`], writes of [`Tx`].
 
 pub(crate) mod alarms;
+pub(crate) mod ancestors;
 pub(crate) mod anomalies;
 pub(crate) mod api_keys;
 pub(crate) mod audit;

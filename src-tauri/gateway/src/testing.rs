@@ -1,6 +1,7 @@
 //! A gateway on its sandbox in a folder of its own, for the tests of this crate. It runs no loop:
 //! a test calls the `*_once` functions and never sleeps.
 
+pub mod bent;
 pub mod socks;
 
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ use crate::gateway::Gateway;
 use crate::machine::data_dir::WhereNone;
 use crate::machine::entropy::Entropy;
 use crate::machine::environment::Environment;
-use crate::machine::secrets::SecretsLocation;
+use crate::machine::secrets::{SecretStore, SecretsLocation};
 use crate::notifications::{ATTEMPT_TIMEOUT, Notifier};
 use crate::payments::{Author, CreateError, Draft, create};
 use crate::rates::Rates;
@@ -88,6 +89,11 @@ impl World {
     /// The same gateway with these random numbers.
     pub fn with_entropy(self, entropy: Arc<dyn Entropy>) -> Self {
         self.with(|gateway| gateway.entropy = entropy)
+    }
+
+    /// The same gateway with its secrets elsewhere.
+    pub fn with_secrets(self, change: impl FnOnce(Arc<dyn SecretStore>) -> Arc<dyn SecretStore>) -> Self {
+        self.with(|gateway| gateway.secrets = change(Arc::clone(&gateway.secrets)))
     }
 
     fn with(self, change: impl FnOnce(&mut Gateway)) -> Self {

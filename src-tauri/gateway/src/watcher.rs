@@ -7,6 +7,7 @@
 
 mod accept;
 mod advance;
+pub(crate) mod ancestors;
 mod asked;
 pub(crate) mod batches;
 mod broadcast;
@@ -32,7 +33,8 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::chain::{ChainDown, Sees, Tip};
-use crate::gateway::{FailedLook, Gateway, StaffWarning};
+use crate::gateway::{CatchingUp, FailedLook, Gateway, StaffWarning};
+use crate::machine::clock::Moment;
 use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::store::chain::WatchedChain;
@@ -41,6 +43,7 @@ use crate::store::{StoreError, Tx};
 pub(crate) use accept::AcceptError;
 
 use advance::Context;
+use ancestors::Ancestors;
 use asked::{HotRead, Round};
 use findings::Findings;
 
@@ -82,6 +85,9 @@ pub enum WatchError {
     /// Staff stopped the look of a restored wallet.
     #[error("the restored wallet's look through the chain was stopped: let it go on, or restore the wallet once more")]
     Stopped,
+    /// There is more to read than whoever asked for the look waits for; what was read is stored.
+    #[error("{0}")]
+    Behind(CatchingUp),
     /// The look was broken off: the program is stopping.
     #[error("the look was broken off")]
     BrokenOff,
@@ -112,6 +118,8 @@ pub(crate) struct Progress {
     /// `looked_at` as the database has it.
     stored_looked_at: Option<Timestamp>,
     missing: broadcast::Missing,
+    /// What of strangers' ours rest on.
+    ancestors: Ancestors,
     /// When what matters now was last read, for a backend that asks about scripts.
     hot_read: HotRead,
     /// Its round over all others.
@@ -120,6 +128,15 @@ pub(crate) struct Progress {
     owes_settling: bool,
     /// What is known of the clock; `None` where blocks come only when somebody makes them.
     clock: Option<CheckedClock>,
+}
+
+/// How long whoever asked for a look waits for its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    /// Until it has come to the best block.
+    ToTheEnd,
+    /// As long as one answer holds all that there is to read.
+    OneAnswer,
 }
 
 /// The right to look at the chain: while somebody has it, nobody else looks.
@@ -138,6 +155,7 @@ impl Watcher {
             stored_looked_at: watched.as_ref().map(|watched| watched.looked_at),
             watched,
             missing: broadcast::Missing::default(),
+            ancestors: Ancestors::default(),
             hot_read: HotRead::default(),
             round: Round::default(),
             // Nobody knows whether the last run came to it.
@@ -158,6 +176,19 @@ impl Watcher {
     /// Why the look failed; all that it did not store is found again by the next.
     pub async fn look(&self) -> Result<(), WatchError> {
         self.hold().await.look().await
+    }
+
+    /// The same for somebody who does not wait for a look that has more to read than one answer holds, whoever makes it.
+    ///
+    /// # Errors
+    /// [`WatchError::Behind`] then, which is no failure: the looks go on where it ended.
+    pub(crate) async fn look_soon(&self) -> Result<(), WatchError> {
+        let mut permit = tokio::select! {
+            biased;
+            permit = self.hold() => permit,
+            catching_up = self.gateway.last_look.falls_behind() => return Err(WatchError::Behind(catching_up)),
+        };
+        permit.look_with(Patience::OneAnswer).await
     }
 
     /// Accepts the coins that came for a payment, on behalf of staff, but not less than `agreed_sats`, the sum on which
@@ -207,37 +238,55 @@ impl LookPermit<'_> {
     /// # Errors
     /// As [`Watcher::look`].
     pub async fn look(&mut self) -> Result<(), WatchError> {
-        let result = match self.try_look().await {
+        self.look_with(Patience::ToTheEnd).await
+    }
+
+    async fn look_with(&mut self, patience: Patience) -> Result<(), WatchError> {
+        let began = Moment::now();
+        let result = match self.try_look(patience).await {
             // The rules ask for a second view at once.
-            Ok(true) => self.try_look().await.map(|_| ()),
+            Ok(true) => self.try_look(patience).await.map(|_| ()),
             looked => looked.map(|_| ()),
         };
-        self.gateway.last_look.note(result.as_ref().err().map(FailedLook::from), self.progress.watched.clone());
+        // A look that is to go on has not ended.
+        if !matches!(result, Err(WatchError::Behind(_))) {
+            let failed = result.as_ref().err().map(FailedLook::from);
+            self.gateway.last_look.note(failed, self.progress.watched.clone(), began);
+        }
         result
     }
 
     /// Looks, and answers whether a payment of this look is to be looked at again at once. What does not fit into one answer is
     /// stored part by part, so that memory stays bounded and a crash costs one part; time decides nothing before the last.
-    async fn try_look(&mut self) -> Result<bool, WatchError> {
+    async fn try_look(&mut self, patience: Patience) -> Result<bool, WatchError> {
         let at = self.gateway.clock.now();
         let before = self.progress.watched.clone();
         loop {
             let findings = self.take(at).await?;
             let is_new_tip = before.as_ref().is_none_or(|before| before.tip.hash != findings.tip.hash);
+            self.progress.ancestors.note(&findings);
             if !findings.more {
                 return self.end(findings, at, is_new_tip).await;
             }
             let from_height = before.as_ref().map_or(findings.seen_height, |before| before.tip.height);
-            let (seen_height, tip_height) = (findings.seen_height, findings.tip.height);
+            let catching_up = CatchingUp {
+                from_height,
+                seen_height: findings.seen_height,
+                tip_height: findings.tip.height,
+                restored_at: findings.restored_at(),
+            };
             // No look has ended yet: who asks when the last one was is told the one before.
             let looked_at = before.as_ref().map_or(Timestamp::from_ms(0), |before| before.looked_at);
             let watched = WatchedChain { looked_at, ..self.watched(&findings, at) };
             self.progress.owes_settling = true;
             self.store(findings, watched.clone(), at, is_new_tip).await?;
             self.progress.watched = Some(watched);
-            self.gateway.last_look.note_catching_up(from_height, seen_height, tip_height);
+            self.gateway.last_look.note_catching_up(catching_up);
             if self.shutdown.is_some_and(CancellationToken::is_cancelled) {
                 return Err(WatchError::BrokenOff);
+            }
+            if patience == Patience::OneAnswer {
+                return Err(WatchError::Behind(catching_up));
             }
         }
     }
@@ -270,7 +319,7 @@ impl LookPermit<'_> {
         let affects_us = findings.affects_us();
         let watched = self.watched(&findings, at);
         let mut is_due_at_once = false;
-        let place = findings.place;
+        let (place, tip) = (findings.place, findings.tip);
         if affects_us {
             self.progress.hot_read.note_move();
         }
@@ -292,6 +341,9 @@ impl LookPermit<'_> {
         }
         if affects_us || is_new_tip || self.progress.missing.is_owed() {
             self.progress.missing.broadcast(self.gateway, is_new_tip).await?;
+        }
+        if affects_us || is_new_tip || self.progress.ancestors.is_owed() {
+            self.progress.ancestors.keep(self.gateway, &tip).await?;
         }
         Ok(is_due_at_once)
     }

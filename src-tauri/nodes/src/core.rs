@@ -6,7 +6,7 @@ mod fault;
 mod shown;
 mod zmq;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use tillgate_sandbox::{Sandbox, SandboxError};
 
 use crate::Clock;
+use crate::counted::Counted;
 use crate::http::{self, Answer, Manner};
 use crate::listener::{Listener, Stop};
 use calls::Refusal;
@@ -53,11 +54,7 @@ struct Inner {
     fault: Option<CoreFault>,
     zmq_fault: Option<ZmqFault>,
     crowd: Arc<HashMap<Txid, Transaction>>,
-    asked: BTreeMap<String, u64>,
-    /// Requests over HTTP, however many calls each held.
-    requests: u64,
-    /// Bytes of requests and of answers.
-    bytes: u64,
+    counted: Counted,
 }
 
 impl CoreNode {
@@ -73,9 +70,7 @@ impl CoreNode {
             fault: None,
             zmq_fault: None,
             crowd: Arc::default(),
-            asked: BTreeMap::new(),
-            requests: 0,
-            bytes: 0,
+            counted: Counted::default(),
         };
         let shared = Arc::new(Shared { clock, cookie_file, inner: Mutex::new(inner), told: Mutex::default() });
         shared.renew_cookie()?;
@@ -147,19 +142,19 @@ impl CoreNode {
     /// How often a call was asked since the start.
     #[must_use]
     pub fn asked(&self, method: &str) -> u64 {
-        self.shared.lock().asked.get(method).copied().unwrap_or(0)
+        self.shared.lock().counted.asked(method)
     }
 
     /// Requests since the start, however many calls each held.
     #[must_use]
     pub fn requests(&self) -> u64 {
-        self.shared.lock().requests
+        self.shared.lock().counted.requests()
     }
 
     /// Bytes of requests and answers since the start.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.shared.lock().bytes
+        self.shared.lock().counted.bytes()
     }
 }
 
@@ -223,8 +218,7 @@ impl Shared {
                 _ => (status, body),
             };
             let Ok(written) = http::write(&mut stream, stop, &Answer::json(status, body), manner) else { return };
-            let mut inner = self.lock();
-            inner.bytes = inner.bytes.saturating_add(request.bytes).saturating_add(written);
+            self.lock().counted.traffic(request.bytes.saturating_add(written));
         }
     }
 
@@ -239,7 +233,7 @@ impl Shared {
     fn answer(&self, body: &[u8]) -> Option<(&'static str, Vec<u8>)> {
         let fault = {
             let mut inner = self.lock();
-            inner.requests = inner.requests.saturating_add(1);
+            inner.counted.request();
             inner.fault.clone()
         };
         let Ok(request) = serde_json::from_slice::<Value>(body) else {
@@ -274,8 +268,7 @@ impl Shared {
         let method = request["method"].as_str().unwrap_or_default();
         let (sandbox, fault, crowd) = {
             let mut inner = self.lock();
-            let asked = inner.asked.entry(method.to_owned()).or_default();
-            *asked = asked.saturating_add(1);
+            inner.counted.question(method);
             (Arc::clone(&inner.sandbox), inner.fault.clone(), Arc::clone(&inner.crowd))
         };
         let none = Vec::new();

@@ -7,14 +7,15 @@ mod calls;
 mod connection;
 mod fault;
 mod index;
+mod invented;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tillgate_sandbox::Sandbox;
 
 use crate::Clock;
+use crate::counted::Counted;
 use crate::listener::Listener;
 use crate::tls::Tls;
 use connection::Connection;
@@ -40,10 +41,7 @@ struct Inner {
     fault: Option<ElectrumFault>,
     /// The newest version that is spoken.
     newest: &'static str,
-    asked: BTreeMap<String, u64>,
-    /// Bytes that were sent, and those that came.
-    sent: u64,
-    came: u64,
+    counted: Counted,
     connections: u64,
 }
 
@@ -70,9 +68,7 @@ impl ElectrumNode {
             index: Index::default(),
             fault: None,
             newest: "1.6",
-            asked: BTreeMap::new(),
-            sent: 0,
-            came: 0,
+            counted: Counted::default(),
             connections: 0,
         };
         let shared = Arc::new(Shared { clock, inner: Mutex::new(inner) });
@@ -116,20 +112,19 @@ impl ElectrumNode {
     /// How often a call was asked since the start.
     #[must_use]
     pub fn asked(&self, method: &str) -> u64 {
-        self.shared.lock().asked.get(method).copied().unwrap_or(0)
+        self.shared.lock().counted.asked(method)
     }
 
     /// Calls since the start.
     #[must_use]
-    pub fn calls(&self) -> u64 {
-        self.shared.lock().asked.values().fold(0, |sum: u64, count| sum.saturating_add(*count))
+    pub fn requests(&self) -> u64 {
+        self.shared.lock().counted.requests()
     }
 
-    /// Bytes that were sent and bytes that came since the start.
+    /// Bytes of calls, answers and notifications since the start.
     #[must_use]
-    pub fn bytes(&self) -> (u64, u64) {
-        let inner = self.shared.lock();
-        (inner.sent, inner.came)
+    pub fn bytes(&self) -> u64 {
+        self.shared.lock().counted.bytes()
     }
 
     /// Connections since the start.

@@ -6,7 +6,6 @@ mod fault;
 mod index;
 mod shown;
 
-use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +14,7 @@ use std::time::Duration;
 use tillgate_sandbox::Sandbox;
 
 use crate::Clock;
+use crate::counted::Counted;
 use crate::http::{self, Answer, Manner, Request};
 use crate::listener::{Listener, Stop};
 use crate::tls::Tls;
@@ -43,11 +43,8 @@ struct Inner {
     sandbox: Arc<Sandbox>,
     index: Index,
     fault: Option<EsploraFault>,
-    /// By the first word of the path, and the last where there are more than two.
-    asked: BTreeMap<String, u64>,
-    requests: u64,
-    /// Bytes of requests and of answers.
-    bytes: u64,
+    /// Questions by the first word of the path, and the last where there are more than two.
+    counted: Counted,
 }
 
 impl EsploraServer {
@@ -96,7 +93,7 @@ impl EsploraServer {
         let mut inner = self.shared.lock();
         let mut fault = fault.into();
         if let Some(EsploraFault::BusyAfter { questions, .. }) = &mut fault {
-            *questions = questions.saturating_add(inner.requests);
+            *questions = questions.saturating_add(inner.counted.requests());
         }
         inner.fault = fault;
     }
@@ -112,26 +109,25 @@ impl EsploraServer {
     /// two: `scripthash/txs`, `tx`.
     #[must_use]
     pub fn asked(&self, what: &str) -> u64 {
-        self.shared.lock().asked.get(what).copied().unwrap_or(0)
+        self.shared.lock().counted.asked(what)
     }
 
     /// Requests since the start.
     #[must_use]
     pub fn requests(&self) -> u64 {
-        self.shared.lock().requests
+        self.shared.lock().counted.requests()
     }
 
     /// Bytes of requests and answers since the start.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.shared.lock().bytes
+        self.shared.lock().counted.bytes()
     }
 }
 
 impl Shared {
     fn new(sandbox: Arc<Sandbox>, clock: Clock) -> Self {
-        let inner =
-            Inner { sandbox, index: Index::default(), fault: None, asked: BTreeMap::new(), requests: 0, bytes: 0 };
+        let inner = Inner { sandbox, index: Index::default(), fault: None, counted: Counted::default() };
         Self { clock, inner: Mutex::new(inner) }
     }
 
@@ -150,6 +146,9 @@ impl Shared {
                 Some(EsploraFault::Dripping(between)) => manner = Manner::Dripping(between),
                 Some(EsploraFault::CutOff) => manner = Manner::CutOff,
                 Some(EsploraFault::Flood) => manner = Manner::Endless,
+                Some(EsploraFault::EndlessHistory(script)) if request.path.contains(&script) => {
+                    manner = Manner::Endless;
+                }
                 Some(EsploraFault::Closed) => return,
                 Some(EsploraFault::Silent) => {
                     while !stop.within(Duration::from_millis(50)) {}
@@ -179,8 +178,7 @@ impl Shared {
                 _ => {}
             }
             let Ok(written) = http::write(stream, stop, &answer, manner) else { return };
-            let mut inner = self.lock();
-            inner.bytes = inner.bytes.saturating_add(request.bytes).saturating_add(written);
+            self.lock().counted.traffic(request.bytes.saturating_add(written));
         }
     }
 
@@ -193,10 +191,8 @@ impl Shared {
             [] => String::new(),
         };
         let mut inner = self.lock();
-        inner.requests = inner.requests.saturating_add(1);
-        let asked = inner.asked.entry(what).or_default();
-        *asked = asked.saturating_add(1);
-        (inner.fault.clone(), inner.requests)
+        inner.counted.question(&what);
+        (inner.fault.clone(), inner.counted.request())
     }
 
     /// `None` is silence.

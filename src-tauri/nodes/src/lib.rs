@@ -6,6 +6,7 @@
 mod bent;
 pub mod bitcoind;
 pub mod core;
+mod counted;
 pub mod electrs;
 pub mod electrum;
 pub mod esplora;

@@ -6,6 +6,7 @@ import type { PaymentState } from "./bindings/PaymentState";
 import type { PayoutItem } from "./bindings/PayoutItem";
 import type { PayoutState } from "./bindings/PayoutState";
 import type { Resolution } from "./bindings/Resolution";
+import type { StatusView } from "./bindings/StatusView";
 import type { WaitCause } from "./bindings/WaitCause";
 import type { WhyInvalid } from "./bindings/WhyInvalid";
 import { count, plain, words } from "./format";
@@ -150,6 +151,24 @@ export const PERMISSIONS: Record<string, string> = {
 /** The words of a form for the API's names of fields. */
 export type Labels = Record<string, string>;
 
+const DAILY = "At most a day, in BTC";
+const MINIMUM = "The least payout, in BTC";
+
+/** What the forms of the limits call them; the gateway names a limit as the field or as the setting. */
+export const LIMIT_LABELS = {
+  dailyBtc: DAILY,
+  dailyLimitBtc: DAILY,
+  minimumBtc: MINIMUM,
+  minPayoutBtc: MINIMUM,
+} satisfies Labels;
+
+/** The currencies that the merchant takes and that have a fresh rate. */
+export function freshCurrencies(status: Pick<StatusView, "currencies" | "rates">): string[] {
+  return status.currencies.filter((code) =>
+    status.rates.some((rate) => rate.currency === code && rate.fresh),
+  );
+}
+
 /** An error's message with the form's words where a sentence of it begins with a field's name. */
 export function inFormsWords(message: string, labels: Labels): string {
   const parts = message.split("; ").map((part) => {
@@ -157,6 +176,13 @@ export function inFormsWords(message: string, labels: Labels): string {
     return Object.hasOwn(labels, first) ? `${labels[first]}${part.slice(first.length)}` : part;
   });
   return capital(parts.join("; "));
+}
+
+/** A sentence in which settings stand by their names, in the words of the form that sets them. */
+export function withLabels(text: string, labels: Labels): string {
+  return text.replaceAll(/\b[a-z]+[A-Z]\w*\b/g, (name) =>
+    Object.hasOwn(labels, name) ? `“${labels[name]}”` : name,
+  );
 }
 
 /** The gateway's sentences go on where a log's line begins; here they stand by themselves. */

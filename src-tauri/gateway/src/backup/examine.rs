@@ -67,11 +67,11 @@ pub(super) fn file_id(path: &Path) -> Result<FileId, BackupError> {
 }
 
 fn closed(path: &Path) -> Result<Closed<BufReader<File>>, BackupError> {
-    let file = File::open(path).map_err(BackupError::at("opening", path))?;
-    if file.metadata().map_err(BackupError::at("opening", path))?.is_dir() {
+    // Asked before it is opened: opening a pipe waits until somebody writes into it.
+    if !std::fs::metadata(path).map_err(BackupError::at("opening", path))?.is_file() {
         return Err(BackupError::NotABackup);
     }
-    Closed::read(BufReader::new(file))
+    Closed::read(BufReader::new(File::open(path).map_err(BackupError::at("opening", path))?))
 }
 
 /// The environment that the list names, if it is `wanted`.

@@ -114,11 +114,15 @@ pub(super) fn is_name_of_ours(path: &Path, environment: Environment) -> bool {
 /// The folder that a file is to lie in, which must be there.
 pub(super) fn folder_of(path: &Path) -> Result<&Path, BackupError> {
     let folder = path.parent().ok_or_else(|| BackupError::NotAFile(path.to_owned()))?;
-    let found = fs::metadata(folder).map_err(|error| match error.kind() {
+    if found(folder)?.is_dir() { Ok(folder) } else { Err(BackupError::NotAFile(path.to_owned())) }
+}
+
+/// What there is under the name of a folder.
+pub(super) fn found(folder: &Path) -> Result<fs::Metadata, BackupError> {
+    fs::metadata(folder).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => BackupError::NoSuchFolder(folder.to_owned()),
         _ => BackupError::at("looking at the folder", folder)(error),
-    })?;
-    if found.is_dir() { Ok(folder) } else { Err(BackupError::NotAFile(path.to_owned())) }
+    })
 }
 
 /// The name under which a file is written.

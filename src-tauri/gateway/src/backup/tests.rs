@@ -214,6 +214,27 @@ async fn the_oldest_of_the_nightly_backups_go_and_no_other_file_does() {
     assert_eq!(fs::read_to_string(&foreign).unwrap(), "somebody else's");
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_pipe_in_the_place_of_an_old_backup_holds_up_no_night() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    let (world, _folder) = nightly_world().await;
+    set(&world, "backupKeep", "1").await;
+    let now = machine_now_of_a_test();
+    nightly::once(&world.gateway, now).await;
+    let old = PathBuf::from(&world.gateway.store.read(|reader| reader.nightly_backups()).unwrap()[0].path);
+    fs::remove_file(&old).unwrap();
+    // Nobody ever writes into it.
+    mknodat(CWD, &old, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    nightly::once(&world.gateway, now.plus_ms(2 * DAY_MS)).await;
+    let rows = world.gateway.store.read(|reader| reader.nightly_backups()).unwrap();
+    assert!(rows.len() == 1 && rows[0].path != old.to_str().unwrap(), "{rows:?}");
+    assert!(old.exists(), "it is not ours to remove");
+    let verified = super::verify::verify(&world.gateway, old, Some(passphrase())).await;
+    assert!(matches!(verified, Err(BackupError::NotABackup)), "{verified:?}");
+}
+
 /// The machine's clock, whose nights pass two days at a time.
 fn machine_now_of_a_test() -> Timestamp {
     crate::machine::clock::machine_now()

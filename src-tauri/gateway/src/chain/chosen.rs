@@ -3,18 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bitcoin::{FeeRate, Network, Transaction};
+use bitcoin::{FeeRate, Network, Transaction, Txid};
 use parking_lot::RwLock;
 use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use url::{Host, Url};
 
+use super::bell::{Bell, Turn};
 use super::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
 use super::electrum::{ElectrumChain, ElectrumOptions, Fingerprint};
 use super::esplora::{EsploraChain, EsploraOptions, Pace};
 use super::several::Several;
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View};
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
 use crate::machine::outgoing::Proxy;
 
 /// How a server that tells of the chain is asked, and what for that.
@@ -22,9 +23,8 @@ use crate::machine::outgoing::Proxy;
 pub(crate) enum Protocol {
     /// JSON-RPC of a node of Bitcoin Core; `notices` is where the first one tells by itself, by ZeroMQ.
     Core { sign_in: SignIn, notices: Option<String> },
-    /// The Electrum protocol. Of servers whose certificates no public authority vouches for these are taken: the SHA-256 of
-    /// each.
-    Electrum { certificates: Vec<[u8; 32]> },
+    /// The Electrum protocol. Of servers whose certificates no public authority vouches for these are taken.
+    Electrum { certificates: Vec<Fingerprint> },
     /// The HTTP interface of Esplora.
     Esplora,
 }
@@ -43,33 +43,25 @@ pub(crate) struct BackendOptions {
     pub answered_within: Duration,
 }
 
-/// What a backend of one server is made with, beside its protocol.
-pub(crate) struct ServerOptions {
-    pub url: String,
-    /// Through which it is asked: none where the server is on this machine.
-    pub proxy: Option<Proxy>,
-    pub network: Network,
-    pub answered_within: Duration,
-    /// Where its connections live, so that its calls may not be made from there.
-    pub runtime: Handle,
-    /// To be told when the server says something that a look should follow on.
-    pub wake: Arc<Notify>,
-    /// Where a node tells by itself.
-    pub notices: Option<NoticesOptions>,
-}
-
 /// The backend that the settings name.
 pub(crate) struct Chosen {
     network: Network,
     runtime: Handle,
     wake: Arc<Notify>,
-    chain: RwLock<Result<Arc<dyn Chain>, ChainDown>>,
+    chosen: RwLock<Choice>,
+}
+
+/// What was chosen last.
+struct Choice {
+    /// How often it was.
+    number: u64,
+    chain: Result<Arc<dyn Chain>, ChainDown>,
 }
 
 impl Chosen {
     /// None yet.
     pub(crate) fn new(network: Network, runtime: Handle) -> Self {
-        Self { network, runtime, wake: Arc::default(), chain: RwLock::new(Err(none())) }
+        Self { network, runtime, wake: Arc::default(), chosen: RwLock::new(Choice { number: 0, chain: Err(none()) }) }
     }
 
     /// The network that every server must be on.
@@ -79,96 +71,78 @@ impl Chosen {
 
     /// Asks these servers from now on; `Err` says why there is none. What is remembered of those before is forgotten.
     pub(crate) fn choose(&self, options: Result<Option<BackendOptions>, String>) {
-        let chosen = match options {
+        let chain = match options {
             Ok(Some(options)) => self.open(&options),
             Ok(None) => Err(none()),
             Err(why) => Err(ChainDown(why)),
         };
-        *self.chain.write() = chosen;
+        let mut chosen = self.chosen.write();
+        *chosen = Choice { number: chosen.number.wrapping_add(1), chain };
+        drop(chosen);
         self.wake.notify_one();
     }
 
     fn open(&self, options: &BackendOptions) -> Result<Arc<dyn Chain>, ChainDown> {
-        let servers = options.urls.iter().map(|url| open_one(options, url, self.runtime.clone(), &self.wake));
-        let mut servers = servers.collect::<Result<Vec<_>, _>>()?;
+        let turn = Turn::waking(Arc::clone(&self.wake));
+        let open = |(number, url): (usize, &String)| open_one(options, url, self.runtime.clone(), turn.bell(number));
+        let mut servers = options.urls.iter().enumerate().map(open).collect::<Result<Vec<_>, _>>()?;
         match (servers.pop(), servers.is_empty()) {
             (None, _) => Err(none()),
             (Some(server), true) => Ok(server),
             (Some(last), false) => {
                 servers.push(last);
                 let named = options.urls.iter().cloned().zip(servers).collect();
-                Ok(Arc::new(Several::new(named, options.network, Arc::clone(&self.wake))))
+                Ok(Arc::new(Several::new(named, options.network, turn)))
             }
         }
     }
 
     fn chain(&self) -> Result<Arc<dyn Chain>, ChainDown> {
-        self.chain.read().clone()
+        self.chosen.read().chain.clone()
     }
 }
 
-/// The backend that asks one of the servers alone. Its connections live on `runtime`; `wake` is told what it notices.
+/// The backend that asks one of the servers alone. Its connections live on `runtime`, so that its calls may not be made from there;
+/// `bell` is rung when the server says something that a look should follow on.
 pub(crate) fn open_one(
     options: &BackendOptions,
     url: &str,
     runtime: Handle,
-    wake: &Arc<Notify>,
+    bell: Bell,
 ) -> Result<Arc<dyn Chain>, ChainDown> {
-    let notices = match &options.protocol {
-        // It belongs to one node.
-        Protocol::Core { notices: Some(notices), .. } if options.urls.first().is_some_and(|first| first == url) => {
-            let proxy = options.proxy.clone().filter(|_| !is_on_this_machine(notices));
-            Some(NoticesOptions { url: notices.clone(), proxy, pace: NoticesPace::USUAL, wake: Arc::clone(wake) })
-        }
-        Protocol::Core { .. } | Protocol::Electrum { .. } | Protocol::Esplora => None,
-    };
-    let server = ServerOptions {
-        notices,
-        url: url.to_owned(),
-        proxy: options.proxy.clone().filter(|_| !is_on_this_machine(url)),
-        network: options.network,
-        answered_within: options.answered_within,
-        runtime,
-        wake: Arc::clone(wake),
-    };
-    open_server(&options.protocol, server)
-}
-
-/// The backend that asks one server.
-fn open_server(protocol: &Protocol, server: ServerOptions) -> Result<Arc<dyn Chain>, ChainDown> {
+    let BackendOptions { protocol, urls, network, answered_within, .. } = options;
+    let (network, answered_within, is_here) = (*network, *answered_within, is_on_this_machine(url));
+    let proxy_to = |is_here: bool| options.proxy.clone().filter(|_| !is_here);
+    let (named, proxy) = (url.to_owned(), proxy_to(is_here));
     match protocol {
-        Protocol::Core { sign_in, .. } => {
-            let options = CoreOptions {
-                url: server.url,
-                sign_in: sign_in.clone(),
-                network: server.network,
-                answered_within: server.answered_within,
-                proxy: server.proxy,
-                notices: server.notices,
-            };
-            let chain = CoreChain::new(&options, server.runtime).map_err(|error| ChainDown(error.to_string()))?;
-            Ok(Arc::new(chain))
+        Protocol::Core { sign_in, notices } => {
+            // They belong to one node.
+            let notices = notices.as_ref().filter(|_| urls.first().is_some_and(|first| first == url));
+            let notices = notices.map(|notices| NoticesOptions {
+                url: notices.clone(),
+                proxy: proxy_to(is_on_this_machine(notices)),
+                pace: NoticesPace::USUAL,
+                bell: bell.clone(),
+            });
+            let options =
+                CoreOptions { url: named, sign_in: sign_in.clone(), network, answered_within, proxy, notices };
+            opened(CoreChain::new(&options, runtime))
         }
         Protocol::Electrum { certificates } => {
-            let options = ElectrumOptions {
-                url: server.url,
-                pinned: certificates.iter().copied().map(Fingerprint::from).collect(),
-                proxy: server.proxy,
-                network: server.network,
-                answered_within: server.answered_within,
-                wake: server.wake,
-            };
-            let chain = ElectrumChain::new(options, server.runtime).map_err(|error| ChainDown(error.to_string()))?;
-            Ok(Arc::new(chain))
+            let pinned = certificates.clone();
+            let options = ElectrumOptions { url: named, pinned, proxy, network, answered_within, bell };
+            opened(ElectrumChain::new(options, runtime))
         }
         Protocol::Esplora => {
-            let pace = if is_on_this_machine(&server.url) { Pace::HERE } else { Pace::ELSEWHERE };
-            let ServerOptions { url, proxy, network, answered_within, runtime, .. } = server;
-            let options = EsploraOptions { url, network, proxy, answered_within, pace };
-            let chain = EsploraChain::new(&options, runtime).map_err(|error| ChainDown(error.to_string()))?;
-            Ok(Arc::new(chain))
+            let pace = if is_here { Pace::HERE } else { Pace::ELSEWHERE };
+            let options = EsploraOptions { url: named, network, proxy, answered_within, pace };
+            opened(EsploraChain::new(&options, runtime))
         }
     }
+}
+
+fn opened<C: Chain + 'static>(chain: Result<C, impl ToString>) -> Result<Arc<dyn Chain>, ChainDown> {
+    chain.map(|chain| Arc::new(chain) as Arc<dyn Chain>).map_err(|error| ChainDown(error.to_string()))
 }
 
 /// Whether a server is on this machine: no proxy reaches it, and nobody on the way hears what it is asked.
@@ -205,8 +179,20 @@ impl Chain for Chosen {
         self.chain()?.first_block()
     }
 
+    fn software(&self) -> Result<Option<String>, ChainDown> {
+        self.chain()?.software()
+    }
+
+    fn certificate_to_pin(&self) -> Option<String> {
+        self.chain().ok()?.certificate_to_pin()
+    }
+
     fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
         self.chain()?.height_before(at)
+    }
+
+    fn choice(&self) -> u64 {
+        self.chosen.read().number
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
@@ -215,6 +201,10 @@ impl Chain for Chosen {
 
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
         self.chain()?.broadcast(package)
+    }
+
+    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+        self.chain()?.recent(txids, above)
     }
 
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {

@@ -8,29 +8,30 @@
 pub(super) mod blocks;
 pub(super) mod broadcast;
 mod facts;
-mod fees;
+pub(super) mod fees;
 mod heard;
 mod look;
-pub(super) mod mempool;
+mod mempool;
 mod notices;
 mod pool;
 mod read;
+mod recent;
 pub(super) mod rpc;
 mod sign_in;
-pub(super) mod state;
+mod state;
 mod zmtp;
 
 use std::time::Duration;
 
 use bitcoin::constants::genesis_block;
-use bitcoin::{BlockHash, FeeRate, Network, Transaction};
+use bitcoin::{BlockHash, FeeRate, Network, Transaction, Txid};
 use parking_lot::Mutex;
 use serde_json::json;
 use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Tip, View, refusals};
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Tip, View, refusals};
 use crate::machine::outgoing::Proxy;
 
 pub(crate) use notices::{NoticesOptions, NoticesPace};
@@ -148,6 +149,10 @@ impl Chain for CoreChain {
 
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
         broadcast::broadcast(&self.rpc, package)
+    }
+
+    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+        recent::recent(&self.rpc, txids, above)
     }
 
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {

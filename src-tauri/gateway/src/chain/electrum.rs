@@ -17,21 +17,22 @@ mod fees;
 mod headers;
 mod history;
 mod look;
+mod news;
+mod recent;
 mod scripts;
 mod session;
 mod state;
 mod transactions;
 
-use std::sync::Arc;
-
-use bitcoin::{FeeRate, Network, Transaction};
+use bitcoin::{FeeRate, Network, Transaction, Txid};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::core::mempool::tip_changed;
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View};
+use super::bell::Bell;
+use super::refusals::tip_changed;
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
 
 use asker::Asker;
 use call::subscribe_tip;
@@ -58,7 +59,7 @@ pub(crate) enum BadServer {
 pub(crate) struct ElectrumChain {
     client: Client,
     network: Network,
-    wake: Arc<Notify>,
+    bell: Bell,
     state: Mutex<State>,
 }
 
@@ -68,8 +69,8 @@ impl ElectrumChain {
     /// # Errors
     /// When the URL is none, or no secure connection could be made to anybody.
     pub(crate) fn new(options: ElectrumOptions, runtime: Handle) -> Result<Self, BadServer> {
-        let (network, wake) = (options.network, Arc::clone(&options.wake));
-        Ok(Self { client: Client::new(options, runtime)?, network, wake, state: Mutex::default() })
+        let (network, bell) = (options.network, options.bell.clone());
+        Ok(Self { client: Client::new(options, runtime)?, network, bell, state: Mutex::default() })
     }
 
     fn try_look(&self, state: &mut State, request: &LookRequest<'_>) -> Result<View, ChainDown> {
@@ -130,6 +131,11 @@ impl Chain for ElectrumChain {
         broadcast::broadcast(&Asker { client: &self.client, connection: &connection }, package)
     }
 
+    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+        let connection = self.client.connection()?;
+        recent::recent(&Asker { client: &self.client, connection: &connection }, txids, above)
+    }
+
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
         let connection = self.client.connection()?;
         fees::fee_rate(&Asker { client: &self.client, connection: &connection }, blocks)
@@ -144,6 +150,6 @@ impl Chain for ElectrumChain {
     }
 
     fn wake(&self) -> Option<&Notify> {
-        Some(&self.wake)
+        Some(self.bell.wake())
     }
 }

@@ -14,18 +14,19 @@ mod look;
 mod pace;
 mod positions;
 mod questions;
+mod recent;
 mod server;
 mod state;
 
 use std::time::Duration;
 
 use bitcoin::constants::genesis_block;
-use bitcoin::{FeeRate, Network, Transaction};
+use bitcoin::{FeeRate, Network, Transaction, Txid};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View, refusals};
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, refusals};
 use crate::machine::outgoing::Proxy;
 
 pub(crate) use pace::Pace;
@@ -143,6 +144,10 @@ impl Chain for EsploraChain {
 
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
         Ok(broadcast::broadcast(&self.server, package)?)
+    }
+
+    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+        Ok(recent::recent(&self.server, txids, above)?)
     }
 
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {

@@ -16,8 +16,12 @@ const MEDIAN_OF: usize = 11;
 /// do as much. Below the last of them nothing is ours: no output had a witness.
 const MAIN_FLOORS: [(u32, u32); 2] = [(600_000, 0x1720_0000), (481_824, 0x1802_0000)];
 
-/// A header's time may be up to two hours ahead of its block; a day is left besides.
-const BEFORE_MS: i64 = 26 * 3_600_000;
+/// Seconds by which a header's time may be ahead of its block (Bitcoin's own number). Times of blocks do not rise from each to the
+/// next: none is off by more.
+pub(super) const AHEAD_S: u32 = 7_200;
+
+/// What is left besides where a block is looked for that was surely there before a moment.
+const BEFORE_MS: i64 = 24 * 3_600_000;
 
 /// Between two blocks that are not linked lies at least so much time for each from the one to the other: half of what there is.
 const APART_S: i64 = 300;
@@ -84,7 +88,7 @@ pub(super) fn height_before<E>(
     best: u32,
     mut time_at: impl FnMut(u32) -> Result<Timestamp, E>,
 ) -> Result<u32, E> {
-    let until = at.plus_ms(-BEFORE_MS);
+    let until = at.plus_ms(-BEFORE_MS).plus_ms(-i64::from(AHEAD_S).saturating_mul(1_000));
     let (mut before, mut after) = (0, best.saturating_add(1));
     while after.saturating_sub(before) > 1 {
         let height = before.saturating_add(after.saturating_sub(before) / 2);

@@ -7,6 +7,11 @@ use bitcoin::{BlockHash, Network};
 use super::ChainDown;
 use super::token::Token;
 
+/// The best block is not the one any more at which the look began.
+pub(super) fn tip_changed() -> ChainDown {
+    ChainDown("the best block changed while it was looked at; the next look makes up for it".to_owned())
+}
+
 /// It tells what cannot be.
 pub(super) fn forged(who: &str, height: u32, why: &str) -> ChainDown {
     ChainDown(format!("the {who} tells a block {height} that is none: {why}; do not trust this {who}"))

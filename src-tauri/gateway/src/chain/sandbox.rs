@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use bitcoin::constants::genesis_block;
 use bitcoin::hashes::Hash as _;
-use bitcoin::{BlockHash, FeeRate, Network, Transaction};
+use bitcoin::{BlockHash, FeeRate, Network, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 use tillgate_sandbox::{BroadcastRefusal, Faults, Sandbox, SandboxError, TxView};
 
-use super::{Broadcast, Chain, ChainDown, Covered, Identity, LookRequest, Tip, TxFacts, TxPosition, View};
+use super::{Broadcast, Chain, ChainDown, Covered, Identity, LookRequest, Recent, Tip, TxFacts, TxPosition, View};
 use crate::machine::clock::Clock;
 use crate::machine::fail_points::{self, Point};
 
@@ -89,6 +89,7 @@ impl Chain for SandboxChain {
         Ok(View {
             token: Token { change: changes.cursor, height: tip.height, hash: tip.hash }.write(),
             from_start: since.is_none(),
+            left_above: None,
             more: changes.more,
             tip,
             seen_height: tip.height,
@@ -111,6 +112,24 @@ impl Chain for SandboxChain {
             Ok(tillgate_sandbox::Broadcast::AlreadyKnown) => Ok(Broadcast::AlreadyKnown),
             Err(refusal) => refused(refusal),
         }
+    }
+
+    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+        self.suffer_faults()?;
+        let mut recent = Recent::default();
+        for txid in txids {
+            let view = self.sandbox.transaction(*txid).map_err(down)?;
+            match view.as_ref().map(|view| view.position) {
+                Some(tillgate_sandbox::TxPosition::Block { height, .. }) if height <= above => {}
+                Some(tillgate_sandbox::TxPosition::Block { .. } | tillgate_sandbox::TxPosition::Mempool { .. }) => {
+                    recent.txs.extend(view.map(|view| (*txid, view.tx)));
+                }
+                Some(tillgate_sandbox::TxPosition::Absent) | None => {
+                    recent.untold.insert(*txid);
+                }
+            }
+        }
+        Ok(recent)
     }
 
     fn fee_rate(&self, _blocks: u16) -> Result<Option<FeeRate>, ChainDown> {

@@ -5,26 +5,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bitcoin::constants::genesis_block;
-use bitcoin::{BlockHash, FeeRate, Network, Transaction};
+use bitcoin::{BlockHash, FeeRate, Network, Transaction, Txid};
 use parking_lot::Mutex;
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View};
+use super::bell::Turn;
+use super::refusals::tip_changed;
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
 
 /// A server that failed is left alone for so long, while there is another.
 const LEFT_ALONE_FOR: Duration = Duration::from_secs(300);
+
+/// So often in a row a chain may change under a question by chance. Beyond that it is the server: it may be two behind one name.
+const CHANGES_MAX: u32 = 3;
 
 /// Servers, the preferred first.
 pub(super) struct Several {
     servers: Vec<Server>,
     genesis: BlockHash,
     network: Network,
-    wake: Arc<Notify>,
-    left_alone_for: Duration,
     /// The one that is asked.
-    asked: Mutex<usize>,
+    turn: Turn,
+    left_alone_for: Duration,
     /// The look under way: who gave its last answer, and the token of that, where there is more.
     under_way: Mutex<Option<(usize, Vec<u8>)>>,
 }
@@ -41,46 +45,54 @@ struct Known {
     /// It said that it is on our network, and has not failed since.
     is_ours: bool,
     failed_at: Option<Instant>,
+    /// How often in a row its chain changed while it was asked.
+    changes: u32,
 }
 
 impl Several {
-    pub(super) fn new(servers: Vec<(String, Arc<dyn Chain>)>, network: Network, wake: Arc<Notify>) -> Self {
+    pub(super) fn new(servers: Vec<(String, Arc<dyn Chain>)>, network: Network, turn: Turn) -> Self {
         let servers = servers.into_iter().map(|(name, chain)| Server { name, chain, known: Mutex::default() });
         Self {
             servers: servers.collect(),
             genesis: genesis_block(network).block_hash(),
             network,
-            wake,
+            turn,
             left_alone_for: LEFT_ALONE_FOR,
-            asked: Mutex::new(0),
             under_way: Mutex::new(None),
         }
     }
 
     /// Asks one server after the other until one answers: those first that have not failed lately, in the order in which they
-    /// were named. Fails with what each had against it.
+    /// were named. Fails with what each had against it; or because a block came meanwhile, after which the same server is to
+    /// be asked again.
     fn ask<T>(&self, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<(usize, T), ChainDown> {
         let mut reasons = Vec::new();
         for (number, server) in self.in_turn() {
             match self.ask_one(server, &ask) {
                 Ok(answer) => {
-                    let before = std::mem::replace(&mut *self.asked.lock(), number);
-                    if before != number {
+                    if self.turn.pass_to(number) != number {
                         tracing::warn!(server = server.name, "another server tells of the chain from now on");
                     }
                     return Ok((number, answer));
                 }
+                Err(error) if error == tip_changed() && !self.has_failed(server) => return Err(error),
                 Err(error) => reasons.push(format!("{}: {}", server.name, error.0)),
             }
         }
         Err(ChainDown(reasons.join("; ")))
     }
 
-    /// Asks a server that is on our network; what fails is noted.
+    /// Asks a server that is on our network; what fails is noted. That a block came meanwhile is no fault of the server.
     fn ask_one<T>(&self, server: &Server, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<T, ChainDown> {
         let asked = self.is_ours(server).and_then(|()| ask(server.chain.as_ref()));
-        let failed_at = asked.is_err().then(Instant::now);
-        *server.known.lock() = Known { is_ours: asked.is_ok(), failed_at };
+        let mut known = server.known.lock();
+        let changes = known.changes.saturating_add(1);
+        *known = match &asked {
+            Ok(_) => Known { is_ours: true, ..Known::default() },
+            Err(error) if *error == tip_changed() && changes < CHANGES_MAX => Known { changes, ..*known },
+            Err(_) => Known { failed_at: Some(Instant::now()), ..Known::default() },
+        };
+        drop(known);
         asked
     }
 
@@ -100,14 +112,17 @@ impl Several {
 
     fn in_turn(&self) -> Vec<(usize, &Server)> {
         let numbered = || self.servers.iter().enumerate();
-        let failed =
-            |server: &Server| server.known.lock().failed_at.is_some_and(|at| at.elapsed() < self.left_alone_for);
-        let (failed, well): (Vec<_>, Vec<_>) = numbered().partition(|(_, server)| failed(server));
+        let (failed, well): (Vec<_>, Vec<_>) = numbered().partition(|(_, server)| self.has_failed(server));
         well.into_iter().chain(failed).collect()
     }
 
+    /// Whether it failed lately.
+    fn has_failed(&self, server: &Server) -> bool {
+        server.known.lock().failed_at.is_some_and(|at| at.elapsed() < self.left_alone_for)
+    }
+
     fn asked(&self) -> Option<&Server> {
-        self.servers.get(*self.asked.lock())
+        self.servers.get(self.turn.number())
     }
 }
 
@@ -122,6 +137,14 @@ impl Chain for Several {
 
     fn first_block(&self) -> Result<u32, ChainDown> {
         Ok(self.ask(|chain| chain.first_block())?.1)
+    }
+
+    fn software(&self) -> Result<Option<String>, ChainDown> {
+        Ok(self.ask(|chain| chain.software())?.1)
+    }
+
+    fn certificate_to_pin(&self) -> Option<String> {
+        self.servers.iter().find_map(|server| server.chain.certificate_to_pin())
     }
 
     fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
@@ -145,6 +168,10 @@ impl Chain for Several {
         Ok(self.ask(|chain| chain.broadcast(package))?.1)
     }
 
+    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+        Ok(self.ask(|chain| chain.recent(txids, above))?.1)
+    }
+
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
         Ok(self.ask(|chain| chain.fee_rate(blocks))?.1)
     }
@@ -158,7 +185,7 @@ impl Chain for Several {
     }
 
     fn wake(&self) -> Option<&Notify> {
-        Some(&self.wake)
+        Some(self.turn.wake())
     }
 
     fn trouble(&self) -> Option<String> {
@@ -184,6 +211,8 @@ mod tests {
     struct Fake {
         network: Network,
         is_down: AtomicBool,
+        /// Its best block changes while it is looked at.
+        changes: AtomicBool,
         more: AtomicBool,
         looks: AtomicU32,
         asked: AtomicU32,
@@ -194,6 +223,7 @@ mod tests {
             Arc::new(Self {
                 network,
                 is_down: AtomicBool::new(false),
+                changes: AtomicBool::new(false),
                 more: AtomicBool::new(false),
                 looks: AtomicU32::new(0),
                 asked: AtomicU32::new(0),
@@ -223,10 +253,14 @@ mod tests {
 
         fn look(&self, _: &LookRequest<'_>) -> Result<View, ChainDown> {
             let tip = self.tip()?;
+            if self.changes.load(Ordering::SeqCst) {
+                return Err(tip_changed());
+            }
             let number = self.looks.fetch_add(1, Ordering::SeqCst);
             Ok(View {
                 token: number.to_be_bytes().to_vec(),
                 from_start: false,
+                left_above: None,
                 more: self.more.load(Ordering::SeqCst),
                 tip,
                 seen_height: 1,
@@ -252,6 +286,11 @@ mod tests {
         fn has_mempool(&self) -> bool {
             true
         }
+
+        fn software(&self) -> Result<Option<String>, ChainDown> {
+            self.answer()?;
+            Ok(Some(format!("a fake on {}", self.network)))
+        }
     }
 
     struct Nothing;
@@ -275,7 +314,7 @@ mod tests {
             .iter()
             .enumerate()
             .map(|(number, fake)| (format!("server {number}"), Arc::clone(fake) as Arc<dyn Chain>));
-        Several { left_alone_for, ..Several::new(named.collect(), Network::Regtest, Arc::default()) }
+        Several { left_alone_for, ..Several::new(named.collect(), Network::Regtest, Turn::default()) }
     }
 
     fn look(several: &Several, token: Option<&[u8]>) -> Result<View, ChainDown> {
@@ -295,6 +334,36 @@ mod tests {
         let servers = Several { left_alone_for: Duration::ZERO, ..servers };
         look(&servers, None).unwrap();
         assert_eq!((first.looks(), second.looks()), (2, 2));
+    }
+
+    #[test]
+    fn a_block_that_comes_while_it_is_looked_at_is_no_reason_to_leave_a_server_alone() {
+        let (first, second) = (Fake::on(Network::Regtest), Fake::on(Network::Regtest));
+        let servers = several(&[&first, &second], Duration::from_secs(3_600));
+        for _ in 0..3 {
+            first.changes.store(true, Ordering::SeqCst);
+            for _ in 0..2 {
+                assert_eq!(look(&servers, None).unwrap_err(), tip_changed());
+            }
+            first.changes.store(false, Ordering::SeqCst);
+            look(&servers, None).unwrap();
+        }
+        assert_eq!((first.looks(), second.looks()), (3, 0));
+        first.changes.store(true, Ordering::SeqCst);
+        for _ in 0..2 {
+            look(&servers, None).unwrap_err();
+        }
+        look(&servers, None).unwrap();
+        first.changes.store(false, Ordering::SeqCst);
+        look(&servers, None).unwrap();
+        assert_eq!((first.looks(), second.looks()), (3, 2), "a server that changes each time is not itself");
+    }
+
+    #[test]
+    fn what_the_server_is_that_answers_is_told() {
+        let (first, second) = (Fake::on(Network::Bitcoin), Fake::on(Network::Regtest));
+        let servers = several(&[&first, &second], Duration::from_secs(3_600));
+        assert_eq!(servers.software(), Ok(Some("a fake on regtest".to_owned())));
     }
 
     #[test]

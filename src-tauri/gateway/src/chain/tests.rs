@@ -1,13 +1,17 @@
 //! Every backend over the same kind of chain: later is allowed, other is not.
 
 mod alike;
+mod ancestors;
 pub(crate) mod by_script;
 mod core_node;
 mod electrum_hostile;
+mod electrum_made_up;
 mod electrum_server;
+mod esplora_deep;
 mod esplora_hostile;
 mod esplora_server;
 mod hostile;
+mod left_behind;
 mod misbehaving;
 mod notices;
 mod payer;
@@ -15,7 +19,9 @@ mod reaching;
 mod real;
 mod rewards;
 mod scripts;
+mod set_meanwhile;
 pub(crate) mod stage;
 mod steps;
 mod switched;
 mod turns;
+mod two_nodes;

@@ -121,6 +121,11 @@ impl Token {
         &self.blocks
     }
 
+    /// Where a block stands, if it is one of these.
+    pub(super) fn height_of(&self, hash: BlockHash) -> Option<u32> {
+        self.blocks.iter().find(|block| block.id.hash == hash).map(|block| block.id.height)
+    }
+
     /// Adds a block above the best one, for which so much work was done since that.
     pub(super) fn push(&mut self, id: BlockId, work: u128) {
         let work = self.last().map_or(0, |last| last.work).saturating_add(work);

@@ -1,5 +1,5 @@
 //! What a person types at a terminal and nobody beside them is to read: the terminal does not show it, and shows again what is
-//! typed after it, broken off by Ctrl-C too.
+//! typed after it, broken off by Ctrl-C or ended by a signal too.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,9 +76,10 @@ mod unix {
     use std::fs::File;
     use std::io::{self, Write as _};
 
-    use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+    use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, tcgetattr, tcsetattr};
     use zeroize::Zeroizing;
 
+    use crate::cli::ending;
     use crate::machine::secrets::Secret;
 
     /// A line of a terminal has no more.
@@ -87,11 +88,10 @@ mod unix {
     /// What the terminal sends for Ctrl-C while it raises no signals.
     const CTRL_C: u8 = 3;
 
-    /// While it lives the terminal shows nothing that is typed, and hands Ctrl-C over as the end of the line: a signal would
-    /// end the program with the terminal as it is.
+    /// While it lives the terminal shows nothing that is typed, and hands Ctrl-C over as the end of the line, so that what was made
+    /// is taken away before the program ends.
     pub(super) struct Hiding {
         terminal: File,
-        before: Termios,
     }
 
     impl Hiding {
@@ -102,9 +102,11 @@ mod unix {
             hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ISIG);
             hidden.local_modes.insert(LocalModes::ECHONL);
             hidden.special_codes[SpecialCodeIndex::VEOL] = CTRL_C;
+            ending::hides(&terminal, &before)?;
+            let hiding = Self { terminal };
             // What is not read yet stays: words may be pasted in several lines.
-            tcsetattr(&terminal, OptionalActions::Drain, &hidden)?;
-            Ok(Self { terminal, before })
+            tcsetattr(&hiding.terminal, OptionalActions::Drain, &hidden)?;
+            Ok(hiding)
         }
 
         pub(super) fn ask(&mut self, question: &str) -> io::Result<Secret> {
@@ -120,7 +122,7 @@ mod unix {
     impl Drop for Hiding {
         fn drop(&mut self) {
             // What was pasted and not asked for is thrown away: the shell would show it, and remember it.
-            let _ = tcsetattr(&self.terminal, OptionalActions::Flush, &self.before);
+            ending::shows(OptionalActions::Flush);
         }
     }
 

@@ -111,6 +111,7 @@ pub(super) fn on_signal() -> std::io::Result<CancellationToken> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
+        super::ending::leave_to_others();
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         tokio::spawn(async move {

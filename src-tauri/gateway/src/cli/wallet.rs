@@ -1,6 +1,6 @@
 //! Making the wallet with a person at the terminal, and reading words from the standard input.
 
-use std::io::{BufRead, IsTerminal as _, Read as _, Write as _};
+use std::io::{BufRead, BufReader, IsTerminal as _, Read, Write as _};
 
 use zeroize::Zeroizing;
 
@@ -22,8 +22,8 @@ const TYPED_MAX: usize = 4_096;
 /// As much as 24 words take: a text that grows leaves copies behind.
 const TYPED_USUAL: usize = 512;
 
-/// The fewest words of a wallet: who types so many on the first line has typed all.
-const WORDS_MIN: usize = 12;
+/// The most words of a wallet: nothing more is asked for then.
+const WORDS_MAX: usize = 24;
 
 /// How often a wrong word may be corrected.
 const TRIES: usize = 5;
@@ -98,20 +98,29 @@ fn read_back(place: u32) -> Result<Words, Failure> {
     Ok(Words::new(line.reveal().trim().to_owned()))
 }
 
-/// Words from the standard input: a line with all of them, or one after the other until the end or an empty line.
+/// Words from the standard input, in as many lines as hold them, up to 24 words or an empty line. A program need not say that it
+/// has told all: its words end where they are a wallet's, and nothing more lies ready. A person is asked: one half of 24 words
+/// that are pasted in two lines is a wallet's, too, one time in sixteen, and the other half may still be on its way.
 pub(super) fn read() -> Result<Words, Failure> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
-        let mut typed = stdin.lock().take(TYPED_MAX as u64);
-        return words_of(|_| Ok(line_of(&mut typed)?));
+        return words_of_program(BufReader::new(stdin.lock().take(TYPED_MAX as u64)));
     }
     let mut terminal = hidden::Terminal::hide()?;
-    words_of(|known| {
-        let line = match known {
+    words_of(|text| {
+        let line = match words_in(text) {
             0 => terminal.line("The wallet's words, in their order (they are not shown): ")?,
             known => terminal.line(&format!("{known} words so far; more, or nothing where these are all: "))?,
         };
-        Ok((!line.reveal().trim().is_empty()).then_some(line))
+        Ok((words_in(line.reveal()) > 0).then_some(line))
+    })
+}
+
+/// Words from a program or a file.
+fn words_of_program(mut typed: BufReader<impl Read>) -> Result<Words, Failure> {
+    words_of(|text| {
+        let is_all = typed.buffer().is_empty() && words::read(text).is_ok();
+        Ok(if is_all { None } else { line_of(&mut typed)? })
     })
 }
 
@@ -161,39 +170,64 @@ pub(super) fn read_valid() -> Result<Words, Failure> {
     Ok(text)
 }
 
-/// The words of as many lines as hold them. `next` is told how many there are, and answers one more line.
-fn words_of(mut next: impl FnMut(usize) -> Result<Option<Secret>, Failure>) -> Result<Words, Failure> {
+/// The words of as many lines as hold them. `next` is told what there is so far, and answers one more line; `None` where these
+/// are all.
+fn words_of(mut next: impl FnMut(&str) -> Result<Option<Secret>, Failure>) -> Result<Words, Failure> {
     let mut text = Zeroizing::new(String::with_capacity(TYPED_USUAL));
-    loop {
-        let known = text.split_whitespace().count();
-        let Some(line) = next(known)? else { break };
-        let more = line.reveal().split_whitespace().count();
-        text.push_str(line.reveal());
-        text.push(' ');
-        if (more == 0 && known > 0) || (known == 0 && more >= WORDS_MIN) || text.len() >= TYPED_MAX {
+    while words_in(&text) < WORDS_MAX && text.len() < TYPED_MAX {
+        let Some(line) = next(&text)? else { break };
+        if words_in(line.reveal()) == 0 && words_in(&text) > 0 {
             break;
         }
+        text.push_str(line.reveal());
+        text.push(' ');
     }
     Ok(Words::new(text.to_string()))
+}
+
+fn words_in(text: &str) -> usize {
+    text.split_whitespace().count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What is read of this, and what is left.
-    fn read_of(typed: &str) -> (usize, String) {
-        let mut rest = typed.as_bytes();
-        let read = words_of(|_| Ok(line_of(&mut rest)?)).unwrap();
-        (read.reveal().split_whitespace().count(), String::from_utf8(rest.to_vec()).unwrap())
+    const VALID: &str = "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong";
+
+    /// A program that tells its lines one by one, and waits for an answer after each.
+    struct LineByLine<'a>(std::str::Lines<'a>);
+
+    impl Read for LineByLine<'_> {
+        fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+            let line = format!("{}\n", self.0.next().expect("it is waited for more"));
+            to[..line.len()].copy_from_slice(line.as_bytes());
+            Ok(line.len())
+        }
+    }
+
+    fn count_of(read: Result<Words, Failure>) -> usize {
+        words_in(read.unwrap().reveal())
     }
 
     #[test]
     fn words_are_read_from_one_line_or_from_many() {
-        let twelve = "zoo ".repeat(12);
-        assert_eq!(read_of(&format!("{twelve}\nmore")), (12, "more".to_owned()), "a pipe that stays open is no wait");
-        assert_eq!(read_of(&"zoo\n".repeat(24)), (24, String::new()));
-        assert_eq!(read_of("zoo zoo\nzoo\n\nmore"), (3, "more".to_owned()));
-        assert_eq!(read_of(""), (0, String::new()));
+        let read_of = |typed: &str| count_of(words_of_program(BufReader::new(typed.as_bytes())));
+        assert_eq!(read_of(VALID), 12);
+        assert_eq!(read_of(&"zoo\n".repeat(24)), 24);
+        assert_eq!(read_of("zoo zoo\nzoo\n\nmore"), 3, "an empty line ends them");
+        assert_eq!(read_of(&format!("{VALID}\n\nmore")), 12);
+        assert_eq!(read_of(&format!("{}\nmore", "zoo ".repeat(24))), 24);
+        assert_eq!(read_of(""), 0);
+    }
+
+    #[test]
+    fn twelve_words_are_all_of_a_program_where_they_are_a_wallets_and_no_more_lies_ready() {
+        let of_lines = |typed: &str| count_of(words_of_program(BufReader::new(LineByLine(typed.lines()))));
+        assert_eq!(of_lines(VALID), 12, "a pipe that stays open is no wait");
+        let halves = format!("{}\n{}", "zoo ".repeat(12), "zoo ".repeat(12));
+        assert_eq!(of_lines(&halves), 24, "the first half is no wallet's");
+        let both = format!("{VALID}\n{VALID}");
+        assert_eq!(count_of(words_of_program(BufReader::new(both.as_bytes()))), 24, "the second half lies ready");
     }
 }

@@ -181,6 +181,8 @@ impl From<BackupError> for CommandError {
         match error {
             E::ShortPassphrase(_) | E::WrongPassphrase | E::OtherKey => Self::at("passphrase", &error),
             E::Exists(_) | E::NotText(_) | E::NotAFile(_) => Self::at("file", &error),
+            // Of the setting backupFolder alone.
+            E::NotAFolder(_) | E::TakesNoFiles { .. } | E::SilentDisk(_) | E::SilentDisks => Self::at("value", &error),
             E::NoPassphrase | E::NoFolder => Self::of("BACKUP_NOT_SET_UP", &error),
             E::Busy => Self::of("BACKUP_BUSY", &error),
             E::Store(error) => error.into(),

@@ -1,6 +1,7 @@
 //! The merchant's settings: listed, shown, changed.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,12 +10,16 @@ use ts_rs::TS;
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
 use super::page::Page;
+use crate::backup;
 use crate::gateway::Gateway;
-use crate::machine::secrets::{Purpose, Secret, SecretError};
-use crate::settings::{Act, SettingError, SettingNow};
+use crate::machine::secrets::Secret;
+use crate::settings::{Act, PasswordEntry, SettingError, SettingNow};
 
 /// The setting whose value lies with the secrets.
 pub(crate) const BACKEND_PASSWORD: &str = "backendPassword";
+
+/// The setting whose folder must be there when it is named.
+const BACKUP_FOLDER: &str = "backupFolder";
 
 /// Lists all settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -145,37 +150,24 @@ impl Ask for ChangeSettings {
         match change(by, &changes).await {
             Ok(items) => Ok(Page::whole(items)),
             // Which of them is wrong: a refused value alone names no place.
-            Err((name, Refused::Setting(error))) => {
-                let error = CommandError::from(error);
-                Err(if error.field.is_some() { CommandError { field: Some(name.to_owned()), ..error } } else { error })
-            }
-            Err((_, Refused::Secrets(error))) => Err(error),
+            Err((name, error)) if error.field.is_some() => Err(CommandError { field: Some(name.to_owned()), ..error }),
+            Err((_, error)) => Err(error),
         }
     }
 }
 
-/// Why settings were not changed.
-enum Refused {
-    Setting(SettingError),
-    /// The password could not be kept.
-    Secrets(CommandError),
-}
-
 async fn change_one(by: &Asker<'_>, name: &str, value: Option<&str>) -> Result<SettingItem, CommandError> {
-    let items = change(by, &[(name, value)]).await.map_err(|(_, refused)| match refused {
-        Refused::Setting(error) => error.into(),
-        Refused::Secrets(error) => error,
-    })?;
+    let items = change(by, &[(name, value)]).await.map_err(|(_, error)| error)?;
     items.into_iter().next().ok_or_else(CommandError::internal)
 }
 
+/// Changes settings, or tells which of them is wrong.
 async fn change<'a>(
     by: &Asker<'_>,
     changes: &[(&'a str, Option<&str>)],
-) -> Result<Vec<SettingItem>, (&'a str, Refused)> {
+) -> Result<Vec<SettingItem>, (&'a str, CommandError)> {
     let gateway = by.gateway();
     let act = Act { actor: by.actor, at: gateway.clock.now() };
-    let refused = |(name, error)| (name, Refused::Setting(error));
     // What lies with the secrets is no value of the table: it stays empty there, and the act is noted all the same.
     let mut listed = changes.to_vec();
     for (name, value) in &mut listed {
@@ -183,23 +175,14 @@ async fn change<'a>(
             *value = None;
         }
     }
+    if let Some((name, Some(_))) = listed.iter().find(|(name, _)| *name == BACKUP_FOLDER) {
+        gateway.settings.judge(&gateway.store, &listed).map_err(refused)?;
+        let wanted = gateway.settings.with(&listed).map_err(refused)?;
+        check_folder(gateway, wanted.backup_folder).await.map_err(|error| (*name, error))?;
+    }
     let shown = match changes.iter().find(|(name, _)| *name == BACKEND_PASSWORD) {
         None => gateway.settings.change(&gateway.store, &listed, act).await.map_err(refused)?,
-        Some((name, password)) => {
-            let _one_at_a_time = gateway.settings.changing_secrets.lock().await;
-            // Before it is kept: what is refused leaves the former one. Then first, for the others may sign in with it.
-            gateway.settings.judge(&gateway.store, &listed).map_err(refused)?;
-            let password = Secret::new(password.unwrap_or_default().to_owned());
-            let of_secrets = |error| (*name, Refused::Secrets(error));
-            let former = replace_password(gateway, password).await.map_err(of_secrets)?;
-            match gateway.settings.change(&gateway.store, &listed, act).await {
-                Ok(shown) => shown,
-                Err(error) => {
-                    replace_password(gateway, former).await.map_err(of_secrets)?;
-                    return Err(refused(error));
-                }
-            }
-        }
+        Some((name, password)) => change_with_password(gateway, (name, *password), &listed, act).await?,
     };
     if changes.iter().any(|(name, _)| name.starts_with("backend") || *name == "proxy") {
         gateway.choose_backend().await;
@@ -212,17 +195,56 @@ async fn change<'a>(
     Ok(shown.into_iter().map(SettingItem::from).collect())
 }
 
-/// Puts the password of the Bitcoin backend with the secrets, and answers the former one; an empty one is none.
-async fn replace_password(gateway: &Arc<Gateway>, password: Secret) -> Result<Secret, CommandError> {
+fn refused((name, error): (&str, SettingError)) -> (&str, CommandError) {
+    (name, error.into())
+}
+
+/// Refuses a folder to which no backup could be written now. One that is away later is no matter of the settings: each night
+/// tells of it.
+async fn check_folder(gateway: &Gateway, folder: Option<String>) -> Result<(), CommandError> {
+    let Some(folder) = folder else { return Ok(()) };
+    backup::check_folder(gateway, PathBuf::from(folder)).await.map_err(|error| CommandError::at("value", &error))
+}
+
+/// Changes settings together with the password of the Bitcoin backend, none for no password any more.
+async fn change_with_password<'a>(
+    gateway: &Arc<Gateway>,
+    (name, password): (&'a str, Option<&str>),
+    listed: &[(&'a str, Option<&str>)],
+    act: Act<'_>,
+) -> Result<Vec<SettingNow>, (&'a str, CommandError)> {
+    let of_password = |error: CommandError| (name, error);
+    let _one_at_a_time = gateway.settings.changing_secrets.lock().await;
+    // Before anything is kept: most of what is refused is refused here.
+    gateway.settings.judge(&gateway.store, listed).map_err(refused)?;
+    // As the database has it: what is in memory may be older after a failure.
+    let former = gateway.store.read(PasswordEntry::in_effect).map_err(|error| of_password(error.into()))?;
+    let password = Secret::new(password.unwrap_or_default().to_owned());
+    keep_password(gateway, former.other(), password).await.map_err(of_password)?;
+    let changed = gateway.settings.change_with_password(&gateway.store, listed, former.other(), act).await;
+    // Stored or not, one of the two is in effect nowhere now. Where that cannot be told both stay: the next change writes over it.
+    if let Ok(entry) = gateway.store.read(PasswordEntry::in_effect)
+        && let Err(error) = keep_password(gateway, entry.other(), Secret::new(String::new())).await
+    {
+        tracing::warn!(%error, "a password of the Bitcoin backend still lies with the secrets, in use nowhere; the next change takes it away");
+    }
+    changed.map_err(refused)
+}
+
+/// Puts a password of the Bitcoin backend into this entry with the secrets; an empty one is none.
+async fn keep_password(gateway: &Arc<Gateway>, entry: PasswordEntry, password: Secret) -> Result<(), CommandError> {
     let gateway = Arc::clone(gateway);
-    let replace = move || {
-        let former = gateway.secrets.get(Purpose::BackendPassword)?;
-        gateway.secrets.set(Purpose::BackendPassword, &password)?;
-        Ok::<_, SecretError>(former.unwrap_or_else(|| Secret::new(String::new())))
+    let keep = move || match gateway.secrets.get(entry.purpose())? {
+        // A keyring may ask people for each entry that is made.
+        None if password.reveal().is_empty() => Ok(()),
+        Some(_) | None => gateway.secrets.set(entry.purpose(), &password),
     };
-    match tokio::task::spawn_blocking(replace).await {
-        Ok(Ok(former)) => Ok(former),
+    match tokio::task::spawn_blocking(keep).await {
+        Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(CommandError::of("SECRETS_UNAVAILABLE", &error)),
         Err(error) => Err(CommandError::of("INTERNAL_ERROR", &format!("the password could not be kept: {error}"))),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ use super::error::CommandError;
 use super::payouts::{self, Waiting};
 use super::states::WaitCause;
 use crate::backup;
-use crate::gateway::{Cause, Gateway};
+use crate::gateway::{Cause, Gateway, WatchStatus};
 use crate::machine::clock::machine_now;
 use crate::rates::{RatesRow, SourceRow};
 use crate::store::notifications::FailingServer;
@@ -24,6 +24,9 @@ use crate::store::{Reader, StoreError};
 
 /// Servers that fail, by name; a footer has no room for more.
 const SERVERS_NAMED: usize = 3;
+
+/// What is known of the chain is from before the start.
+const FIRST_LOOK: &str = "the first look at the chain since the start has not ended";
 
 /// What runs, how far the chain was watched, which rates, what is queued.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -47,12 +50,16 @@ pub struct StatusView {
     pub pages: Option<String>,
     /// What the environment's clock shows, ISO 8601.
     pub clock: String,
-    /// The height of the best block of the last look.
+    /// The height of the best block of the last look, or how far one has come that catches up.
     pub chain_height: u32,
     /// When the chain was last looked at; absent before the first look.
     pub chain_looked_at: Option<String>,
     /// Why the last look failed, if it did.
     pub chain_error: Option<String>,
+    /// How far a look has come that has many blocks to read, or that none has ended since the start: a sentence, while the chain is
+    /// not known up to the best block.
+    #[serde(default)]
+    pub catching_up: Option<String>,
     /// The rates of this moment.
     pub rates: Vec<RateItem>,
     /// Where the rates are from, and how each source does.
@@ -186,7 +193,10 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
     let mut warnings: Vec<String> = passing.map(ToString::to_string).collect();
     warnings.extend(watched.begun_anew(now));
     warnings.extend(backup::trouble(gateway, reader, machine_now())?);
-    warnings.extend(watched.catching_up.map(|catching_up| catching_up.to_string()));
+    let catching_up = watched.catching_up.map(|catching_up| catching_up.to_string());
+    warnings.extend(catching_up.clone());
+    let is_first = served.is_some() && !watched.has_looked;
+    let catching_up = catching_up.or_else(|| is_first.then(|| FIRST_LOOK.to_owned()));
     warnings.extend(watched.clock_warning());
     warnings.extend(gateway.chain.trouble());
     let (rates, currencies) = (gateway.rates.rows(now), &gateway.settings.snapshot().currencies);
@@ -208,9 +218,10 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         api: served.map(|served| served.api.clone()),
         pages: served.map(|_| gateway.pages_base()),
         clock: now.iso_millis(),
-        chain_height: watched.tip.map_or(0, |tip| tip.height),
+        chain_height: seen_height(&watched),
         chain_looked_at: watched.looked_at.map(|at| at.iso_millis()),
         chain_error: watched.error,
+        catching_up,
         rates: rates.iter().filter_map(RateItem::of).collect(),
         rate_sources: sources.into_iter().map(|source| RateSourceItem::of(source, now)).collect(),
         open_payments: reader.payments_count(&PaymentFilter::open())?,
@@ -235,6 +246,12 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         balance: BtcView::of(reader.ledger_sats()?),
         alarms: alarms(reader)?,
     })
+}
+
+/// The block up to which all is known.
+fn seen_height(watched: &WatchStatus) -> u32 {
+    let caught_up = || watched.tip.map_or(0, |tip| tip.height);
+    watched.catching_up.map_or_else(caught_up, |catching_up| catching_up.seen_height)
 }
 
 /// A sentence about a source that did not answer when it was last asked.

@@ -224,7 +224,8 @@ fn info(
     let longest_unused = reader.longest_unused_run(Keychain::External)?;
     let gap_limit = longest_unused.saturating_add(1).max(USUAL_GAP_LIMIT);
     let next_index = reader.keychain(Keychain::External)?.map_or(0, |(_, next_index)| next_index);
-    let restore = reader.dangerous_restore()?.map(|restore| RestoreView::of(gateway, &restore));
+    let restore = reader.dangerous_restore()?;
+    let restore = restore.map(|restore| RestoreView::of(gateway, reader, &restore)).transpose()?;
     let looked = restore.is_none();
     let record = format!(
         r#"{{"balanceBtc":{},"spendableBtc":{},"lockedBtc":{},"pendingBtc":{},"immatureBtc":{},"addressType":"{address_type}","network":"{network}","longestUnused":{longest_unused},"gapLimit":{gap_limit},"nextIndex":{next_index},"looked":{looked}}}"#,

@@ -111,6 +111,13 @@ pub enum OpenError {
     Panicked,
 }
 
+/// The environment's clock.
+struct Running {
+    runs: Arc<dyn Clock>,
+    /// By how much it is ahead of the machine's, where the sandbox moved it.
+    offset_ms: Arc<AtomicI64>,
+}
+
 impl OpenError {
     /// Which of a doctor's checks it belongs to.
     #[must_use]
@@ -164,28 +171,12 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
         blocking(move || Ok(secrets::open(&location, environment, &installation.installation_id, &folder)?)).await?
     };
     let last_look = LastLook::load(&store)?;
-    let chosen = settings.snapshot().network;
-    stays_on_its_chain(chosen, last_look.watched().as_ref())?;
-    let (network, backend) = (chosen.network(), {
-        let (network, file) = ((chosen != ChainNetwork::Sandbox).then(|| chosen.network()), data_dir.sandbox());
-        let runtime = Handle::current();
-        blocking(move || Ok(Backend::open(network, &file, runtime)?)).await?
-    });
-    let clock_offset_ms = Arc::new(AtomicI64::new(backend.clock_offset_ms()));
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start_with_offset(Arc::clone(&clock_offset_ms)));
-    if let (Some(sandbox), Some(watched)) = (backend.sandbox(), last_look.watched()) {
-        // A sandbox begun anew, or an older copy, knows nothing of the jumps that its clock made: what waits for a time
-        // would wait that long again.
-        let behind_ms = watched.looked_at.ms().saturating_sub(clock.now().ms());
-        if let Ok(seconds @ 1..) = u64::try_from(behind_ms).map(|ms| ms.div_ceil(1_000)) {
-            let offset_ms = blocking(move || Ok(sandbox.advance_clock(seconds).map_err(BackendError::from)?)).await?;
-            clock_offset_ms.store(offset_ms, Ordering::SeqCst);
-        }
-    }
+    let network = settings.snapshot().network;
+    let (backend, clock) = backend(network, &last_look, &data_dir).await?;
     let rates = Rates::new(sources(backend.sandbox()), settings.snapshot().rate_rules());
     rates.load_last_known(&store)?;
     let wallet = OnceLock::new();
-    if let Some(made) = Wallet::load(&store, network)? {
+    if let Some(made) = Wallet::load(&store, network.network())? {
         // Nobody else can have set it.
         let _ = wallet.set(Arc::new(made));
     }
@@ -194,12 +185,12 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
     }
     let gateway = Gateway {
         environment: options.environment,
-        network,
+        network: network.network(),
         chosen: backend.chosen(),
         hot: HotScripts::default(),
-        chain: backend.chain(Arc::clone(&clock)),
-        clock,
-        clock_offset_ms,
+        chain: backend.chain(Arc::clone(&clock.runs)),
+        clock: clock.runs,
+        clock_offset_ms: clock.offset_ms,
         clock_jumps: RwLock::new(()),
         entropy,
         keys: ApiKeys::load(Arc::clone(&store))?,
@@ -229,6 +220,30 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
         Ok(gateway)
     })
     .await
+}
+
+/// The backend of the network, and the clock that runs by it: never behind the last look.
+async fn backend(
+    network: ChainNetwork,
+    last_look: &LastLook,
+    data_dir: &DataDir,
+) -> Result<(Backend, Running), OpenError> {
+    stays_on_its_chain(network, last_look.watched().as_ref())?;
+    let servers_of = (network != ChainNetwork::Sandbox).then(|| network.network());
+    let (file, runtime) = (data_dir.sandbox(), Handle::current());
+    let backend = blocking(move || Ok(Backend::open(servers_of, &file, runtime)?)).await?;
+    let offset_ms = Arc::new(AtomicI64::new(backend.clock_offset_ms()));
+    let runs: Arc<dyn Clock> = Arc::new(SystemClock::start_with_offset(Arc::clone(&offset_ms)));
+    if let (Some(sandbox), Some(watched)) = (backend.sandbox(), last_look.watched()) {
+        // A sandbox begun anew, or an older copy, knows nothing of the jumps that its clock made: what waits for a time
+        // would wait that long again.
+        let behind_ms = watched.looked_at.ms().saturating_sub(runs.now().ms());
+        if let Ok(seconds @ 1..) = u64::try_from(behind_ms).map(|ms| ms.div_ceil(1_000)) {
+            let moved_ms = blocking(move || Ok(sandbox.advance_clock(seconds).map_err(BackendError::from)?)).await?;
+            offset_ms.store(moved_ms, Ordering::SeqCst);
+        }
+    }
+    Ok((backend, Running { runs, offset_ms }))
 }
 
 /// Refuses to go on with the sandbox's coins on another chain, or the other way round: both are of regtest, so that their

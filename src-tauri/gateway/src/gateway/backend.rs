@@ -12,8 +12,8 @@ use crate::chain::Sees;
 use crate::chain::chosen::{BackendOptions, Protocol};
 use crate::chain::core::{ANSWERED_WITHIN, SignIn};
 use crate::chain::hot::Urgency;
-use crate::machine::secrets::{Purpose, Secret, SecretStore};
-use crate::settings::{BackendKind, ChainNetwork, Settings};
+use crate::machine::secrets::{Secret, SecretStore};
+use crate::settings::{BackendKind, ChainNetwork, PasswordEntry, Settings};
 
 /// A backend that is not saved.
 pub(crate) struct TypedBackend {
@@ -38,8 +38,9 @@ impl Gateway {
     /// The same, on a blocking thread.
     pub(crate) fn choose_backend_blocking(&self) {
         if let Some(chosen) = &self.chosen {
-            let password = || stored_password(self.secrets.as_ref());
-            chosen.choose(options(&self.settings.snapshot(), password, chosen.network(), ANSWERED_WITHIN));
+            let settings = self.settings.snapshot();
+            let password = || stored_password(self.secrets.as_ref(), settings.backend_password);
+            chosen.choose(options(&settings, password, chosen.network(), ANSWERED_WITHIN));
         }
     }
 
@@ -54,7 +55,7 @@ impl Gateway {
         };
         let password = || match &typed.password {
             Some(password) => Ok(Some(password.clone())),
-            None => stored_password(self.secrets.as_ref()),
+            None => stored_password(self.secrets.as_ref(), typed.settings.backend_password),
         };
         options(&typed.settings, password, network, typed.answered_within)?
             .ok_or_else(|| "no server is named".to_owned())
@@ -83,9 +84,7 @@ fn options(
         BackendKind::Core => {
             Protocol::Core { sign_in: sign_in(settings, password)?, notices: settings.backend_zmq.clone() }
         }
-        BackendKind::Electrum => Protocol::Electrum {
-            certificates: settings.backend_certificates.iter().map(|fingerprint| fingerprint.0).collect(),
-        },
+        BackendKind::Electrum => Protocol::Electrum { certificates: settings.backend_certificates.clone() },
         BackendKind::Esplora => Protocol::Esplora,
     };
     Ok(Some(BackendOptions {
@@ -97,9 +96,9 @@ fn options(
     }))
 }
 
-/// The password that lies with the secrets.
-fn stored_password(secrets: &dyn SecretStore) -> Result<Option<Secret>, String> {
-    secrets.get(Purpose::BackendPassword).map_err(|error| error.to_string())
+/// The password that lies in this entry with the secrets.
+fn stored_password(secrets: &dyn SecretStore, entry: PasswordEntry) -> Result<Option<Secret>, String> {
+    secrets.get(entry.purpose()).map_err(|error| error.to_string())
 }
 
 /// How to sign in at a node.

@@ -10,6 +10,7 @@ use tillgate_domain::time::Timestamp;
 use tokio::sync::watch;
 
 use crate::chain::Tip;
+use crate::machine::clock::Moment;
 use crate::store::chain::WatchedChain;
 use crate::store::{Store, StoreError};
 
@@ -114,6 +115,8 @@ pub struct WatchStatus {
     pub error: Option<String>,
     /// What staff should know, the newest last.
     pub warnings: Vec<StaffWarning>,
+    /// Whether a look has ended since the start, well or not.
+    pub has_looked: bool,
     /// How far a look has come that does not fit into one answer.
     pub catching_up: Option<CatchingUp>,
     /// What speaks against the clock.
@@ -129,11 +132,13 @@ pub struct CatchingUp {
     pub seen_height: u32,
     /// The best block's.
     pub tip_height: u32,
+    /// When the copy was restored for which all blocks since its birth are read.
+    pub restored_at: Option<Timestamp>,
 }
 
 impl std::fmt::Display for CatchingUp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { from_height, seen_height, tip_height } = *self;
+        let Self { from_height, seen_height, tip_height, .. } = *self;
         let (all, seen) = (tip_height.saturating_sub(from_height), seen_height.saturating_sub(from_height));
         // Rounded down: it is not done before it is.
         let percent = (u64::from(seen) * 100).checked_div(u64::from(all)).unwrap_or(0).min(99);
@@ -200,6 +205,8 @@ pub struct LastLook {
     inner: Mutex<Inner>,
     /// Whether a look has ended since the start.
     has_looked: watch::Sender<bool>,
+    /// How far a look has come that does not fit into one answer.
+    catching_up: watch::Sender<Option<CatchingUp>>,
 }
 
 #[derive(Default)]
@@ -207,7 +214,9 @@ struct Inner {
     watched: Option<WatchedChain>,
     failed: Option<FailedLook>,
     warnings: VecDeque<StaffWarning>,
-    catching_up: Option<CatchingUp>,
+    /// When the last whole look began that ended well since the start, by the machine's clocks. What the database says of looks
+    /// was before that.
+    looked: Option<Moment>,
     clock_doubt: Option<ClockDoubt>,
 }
 
@@ -215,13 +224,44 @@ impl LastLook {
     /// Goes on where the database says that the chain was watched to.
     pub fn load(store: &Store) -> Result<Self, StoreError> {
         let watched = store.read(|reader| reader.watched_chain())?;
-        Ok(Self { inner: Mutex::new(Inner { watched, ..Inner::default() }), has_looked: watch::Sender::new(false) })
+        Ok(Self::of(Inner { watched, ..Inner::default() }))
+    }
+
+    fn of(inner: Inner) -> Self {
+        let (has_looked, catching_up) = (watch::Sender::new(false), watch::Sender::new(None));
+        Self { inner: Mutex::new(inner), has_looked, catching_up }
     }
 
     /// Waits until a look has ended since the start, well or not.
     pub(crate) async fn ended_once(&self) {
         // Whoever waits has what holds the other end.
         let _ = self.has_looked.subscribe().wait_for(|has_looked| *has_looked).await;
+    }
+
+    /// Waits until a look has more to read than one answer holds, and tells how far it has come.
+    pub(crate) async fn falls_behind(&self) -> CatchingUp {
+        let mut catching_up = self.catching_up.subscribe();
+        loop {
+            if let Some(catching_up) = *catching_up.borrow_and_update() {
+                return catching_up;
+            }
+            // Whoever waits has what holds the other end.
+            let _ = catching_up.changed().await;
+        }
+    }
+
+    /// Whether the chain is known as it was no longer ago than `within_ms` and not before `since`: by a look to the best block that
+    /// ended since the start, after which none has failed. The environment's clock and both of the machine's must say so,
+    /// for after a sleep nothing is known of what happened meanwhile.
+    pub(crate) fn is_fresh(&self, since: Timestamp, now: Timestamp, within_ms: i64) -> bool {
+        let inner = self.lock();
+        let is_recent = |watched: &WatchedChain| {
+            watched.looked_at >= since && now.ms().saturating_sub(watched.looked_at.ms()) <= within_ms
+        };
+        inner.failed.is_none()
+            && self.catching_up.borrow().is_none()
+            && inner.looked.is_some_and(|looked| looked.is_within(within_ms))
+            && inner.watched.as_ref().is_some_and(is_recent)
     }
 
     /// How the watching goes.
@@ -235,7 +275,8 @@ impl LastLook {
             begun_anew_at: inner.watched.as_ref().and_then(|watched| watched.begun_anew_at),
             error: inner.failed.as_ref().map(|failed| failed.reason.clone()),
             warnings: inner.warnings.iter().copied().collect(),
-            catching_up: inner.catching_up,
+            has_looked: *self.has_looked.borrow(),
+            catching_up: *self.catching_up.borrow(),
             clock_doubt: inner.clock_doubt,
         }
     }
@@ -246,13 +287,22 @@ impl LastLook {
         self.lock().watched.clone()
     }
 
+    /// The same, where that look was made since the start, and none since has more to read than one answer holds: whatever the
+    /// database says, another copy of the wallet may have done anything since.
+    #[must_use]
+    pub(crate) fn caught_up(&self) -> Option<WatchedChain> {
+        let inner = self.lock();
+        let is_caught_up = inner.looked.is_some() && self.catching_up.borrow().is_none();
+        inner.watched.clone().filter(|_| is_caught_up)
+    }
+
     /// The same, where that look is not so old that it says nothing about new payments any more.
     ///
     /// # Errors
     /// Why there is none.
     pub(crate) fn watched_lately(&self, now: Timestamp) -> Result<WatchedChain, NotWatched> {
         let inner = self.lock();
-        if let Some(catching_up) = inner.catching_up {
+        if let Some(catching_up) = *self.catching_up.borrow() {
             return Err(NotWatched::Behind(catching_up));
         }
         let lately = |watched: &&WatchedChain| now.ms().saturating_sub(watched.looked_at.ms()) <= WATCHED_WITHIN_MS;
@@ -263,12 +313,13 @@ impl LastLook {
         }
     }
 
-    /// Notes how a look ended, and logs each outage once.
-    pub(crate) fn note(&self, failed: Option<FailedLook>, watched: Option<WatchedChain>) {
+    /// Notes how a look ended that began at a moment, and logs each outage once.
+    pub(crate) fn note(&self, failed: Option<FailedLook>, watched: Option<WatchedChain>, began: Moment) {
         let mut inner = self.lock();
         inner.watched = watched;
         if failed.is_none() {
-            inner.catching_up = None;
+            inner.looked = Some(began);
+            self.catching_up.send_replace(None);
         }
         match &failed {
             None if inner.failed.is_some() => tracing::info!("the chain is watched again"),
@@ -283,14 +334,16 @@ impl LastLook {
     }
 
     /// Notes how far a look has come that is not at its end; the height at which it began stays.
-    pub(crate) fn note_catching_up(&self, from_height: u32, seen_height: u32, tip_height: u32) {
-        let mut inner = self.lock();
-        let from_height = inner.catching_up.map_or(from_height.min(seen_height), |before| before.from_height);
-        let catching_up = CatchingUp { from_height, seen_height, tip_height };
-        if inner.catching_up.is_none() {
-            tracing::info!("{catching_up}");
-        }
-        inner.catching_up = Some(catching_up);
+    pub(crate) fn note_catching_up(&self, now: CatchingUp) {
+        self.catching_up.send_modify(|catching_up| {
+            let before = catching_up.filter(|before| before.restored_at == now.restored_at);
+            let from_height = before.map_or(now.from_height, |before| before.from_height).min(now.seen_height);
+            let now = CatchingUp { from_height, ..now };
+            if before.is_none() {
+                tracing::info!("{now}");
+            }
+            *catching_up = Some(now);
+        });
     }
 
     /// Notes what speaks against the clock, and logs it once.
@@ -328,15 +381,15 @@ mod tests {
 
     #[test]
     fn who_asks_for_a_payment_hears_whether_the_chain_is_silent_or_the_disk_is_full() {
-        let look = LastLook { inner: Mutex::default(), has_looked: watch::Sender::new(false) };
-        let now = Timestamp::from_ms(0);
+        let look = LastLook::of(Inner::default());
+        let (now, began) = (Timestamp::from_ms(0), Moment::now());
         assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
         let failed = |is_for_storage| FailedLook { reason: "why".to_owned(), is_for_storage };
-        look.note(Some(failed(false)), None);
+        look.note(Some(failed(false)), None, began);
         assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
-        look.note(Some(failed(true)), None);
+        look.note(Some(failed(true)), None, began);
         assert_eq!(look.watched_lately(now), Err(NotWatched::NotStored("why".to_owned())));
-        look.note(None, None);
+        look.note(None, None, began);
         assert_eq!(look.watched_lately(now), Err(NotWatched::Silent));
     }
 }

@@ -35,11 +35,15 @@ pub trait Clock: Send + Sync {
 
 /// Now on the machine's own wall clock: for `webhook-timestamp` and the like.
 pub fn machine_now() -> Timestamp {
+    let (step_ms, _) = fail_points::clock_steps_ms();
+    Timestamp::from_ms(wall_ms().saturating_add(step_ms))
+}
+
+fn wall_ms() -> i64 {
     use std::time::{SystemTime, UNIX_EPOCH};
     #[expect(clippy::disallowed_methods, reason = "this file is the one that reads the clock")]
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now_ms = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
-    Timestamp::from_ms(now_ms.saturating_add(fail_points::wall_step_ms()))
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// How far the time of day at the machine's place is ahead of UTC at this moment, in milliseconds.
@@ -58,6 +62,29 @@ pub(crate) async fn sleep_until(clock: &dyn Clock, at: Timestamp) {
             Ok(left_ms @ 1..) => tokio::time::sleep(ASK_CLOCK_EVERY.min(Duration::from_millis(left_ms))).await,
             Ok(0) | Err(_) => return,
         }
+    }
+}
+
+/// A moment by both of the machine's clocks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment(Reading);
+
+impl Moment {
+    pub(crate) fn now() -> Self {
+        Self(read_machine())
+    }
+
+    /// Whether no more than this has passed since, by the boot-time clock and by the wall clock, which goes on where a
+    /// machine's pause is hidden from the other. Where one was set back meanwhile, nobody knows.
+    pub(crate) fn is_within(self, ms: i64) -> bool {
+        self.is_within_at(ms, read_machine())
+    }
+
+    fn is_within_at(self, ms: i64, now: Reading) -> bool {
+        let Self(then) = self;
+        [(then.wall_ms, now.wall_ms), (then.boot_ms, now.boot_ms)]
+            .into_iter()
+            .all(|(then_ms, now_ms)| (0..=ms).contains(&now_ms.saturating_sub(then_ms)))
     }
 }
 
@@ -190,7 +217,8 @@ impl RunningClock {
 }
 
 fn read_machine() -> Reading {
-    Reading { wall_ms: machine_now().ms(), boot_ms: boot_ms().saturating_add(fail_points::boot_step_ms()) }
+    let (wall_step_ms, boot_step_ms) = fail_points::clock_steps_ms();
+    Reading { wall_ms: wall_ms().saturating_add(wall_step_ms), boot_ms: boot_ms().saturating_add(boot_step_ms) }
 }
 
 #[cfg(unix)]
@@ -334,6 +362,22 @@ mod tests {
         let sleep = async { clock.0.store(START + 60 * MINUTE, Ordering::SeqCst) };
         let both = async { tokio::join!(wait, sleep) };
         tokio::time::timeout(Duration::from_secs(60), both).await.expect("the time has come");
+    }
+
+    #[test]
+    fn a_moment_is_past_once_either_clock_of_the_machine_says_so_or_one_was_set_back() {
+        let then = Moment(Reading { wall_ms: START, boot_ms: 500 });
+        for (wall_ms, boot_ms, is_within) in [
+            (0, 0, true),
+            (10_000, 10_000, true),
+            (10_000, 10_001, false),
+            (10_001, 10_000, false),
+            (60 * MINUTE, 5, false),
+            (-1, 5, false),
+        ] {
+            let now = Reading { wall_ms: START + wall_ms, boot_ms: 500 + boot_ms };
+            assert_eq!(then.is_within_at(10_000, now), is_within, "{wall_ms} {boot_ms}");
+        }
     }
 
     #[test]

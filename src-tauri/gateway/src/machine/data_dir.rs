@@ -22,6 +22,16 @@ pub struct DataDir {
     path: PathBuf,
     /// Unlocked when it is closed, also by a crash. Absent only while the folder moves, where files must be closed for that.
     held: Option<File>,
+    made: MadeFolders,
+}
+
+/// Which folders were not there before a data directory was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct MadeFolders {
+    /// The environment's, in which nobody else began to keep anything before it was locked.
+    pub(crate) environment: bool,
+    /// The one that holds the environments.
+    pub(crate) base: bool,
 }
 
 /// Why the data directory cannot be used.
@@ -83,12 +93,15 @@ impl DataDir {
         if !exists(base, environment)? && where_none == WhereNone::Refuse {
             return Err(DataDirError::Missing { path });
         }
-        create_private(&path)?;
+        let base_is_new = make_private(base)?;
+        let is_new = create_private(&path)?;
         // Nobody else can put anything there from now on; what was put there before is looked at.
         trust::is_ours(&path)?;
         trust::holds_ours_alone(&path)?;
         let lock = Some(lock(&path)?);
-        Ok(Self { path, held: lock })
+        // Another process may have locked and used it before us.
+        let is_unused = database(&path).symlink_metadata().is_err();
+        Ok(Self { path, held: lock, made: MadeFolders { environment: is_new && is_unused, base: base_is_new } })
     }
 
     /// Takes the folder in which an environment is restored, beside the place that it will have: a new one, or the one that a
@@ -103,7 +116,7 @@ impl DataDir {
         create_private(&path)?;
         trust::holds_ours_alone(&path)?;
         let lock = Some(lock(&path)?);
-        Ok(Self { path, held: lock })
+        Ok(Self { path, held: lock, made: MadeFolders::default() })
     }
 
     /// Puts a restored environment in its place, whole, at once and durably, and answers where that is. Nobody else opens it
@@ -140,6 +153,11 @@ impl DataDir {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What was made for it.
+    pub(crate) const fn made(&self) -> MadeFolders {
+        self.made
     }
 
     /// The gateway's database.
@@ -220,20 +238,33 @@ pub(crate) fn socket(env_dir: &Path) -> PathBuf {
     env_dir.join("control.sock")
 }
 
-/// A folder that exists keeps its mode but for the environment's own, which is ours alone to use.
-fn create_private(path: &Path) -> Result<(), DataDirError> {
-    let failed = |action| move |source| DataDirError::Io { action, path: path.to_owned(), source };
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(failed("creating the folder"))?;
+/// The environment's own folder, which is ours alone to use; answers whether it was made.
+fn create_private(path: &Path) -> Result<bool, DataDirError> {
+    let is_new = make_private(path)?;
     #[cfg(unix)]
     {
+        let failed =
+            |source| DataDirError::Io { action: "closing to others the folder", path: path.to_owned(), source };
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-        std::fs::set_permissions(path, mode).map_err(failed("closing to others the folder"))?;
+        std::fs::set_permissions(path, mode).map_err(failed)?;
     }
-    Ok(())
+    Ok(is_new)
+}
+
+/// Makes a folder for its owner alone, and those above it; answers whether it was made. One that exists keeps its mode.
+fn make_private(path: &Path) -> Result<bool, DataDirError> {
+    let failed = |source| DataDirError::Io { action: "creating the folder", path: path.to_owned(), source };
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    if let Some(above) = path.parent() {
+        builder.recursive(true).create(above).map_err(failed)?;
+    }
+    match builder.recursive(false).create(path) {
+        Ok(()) => Ok(true),
+        Err(_) if path.is_dir() => Ok(false),
+        Err(error) => Err(failed(error)),
+    }
 }
 
 fn lock(env_dir: &Path) -> Result<File, DataDirError> {
@@ -283,6 +314,17 @@ mod tests {
         assert!(error.contains("--data-dir"), "{error}");
         drop(first);
         DataDir::open(folder.path(), Environment::Test, WhereNone::Make).unwrap();
+    }
+
+    #[test]
+    fn who_made_a_folder_and_used_it_first_knows_and_nobody_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().join("data");
+        let made = |environment| DataDir::open(&base, environment, WhereNone::Make).unwrap().made();
+        let of = |environment, base| MadeFolders { environment, base };
+        assert_eq!(made(Environment::Test), of(true, true));
+        assert_eq!(made(Environment::Test), of(false, false), "somebody made it before");
+        assert_eq!(made(Environment::Production), of(true, false));
     }
 
     #[test]

@@ -53,10 +53,10 @@ pub enum Point {
 }
 
 #[cfg(feature = "fail-points")]
-pub use told::{boot_step_ms, checkpoint_pages, commit_fails, ends, index_after, pass, synchronous, wall_step_ms};
+pub use told::{checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after, pass, synchronous};
 
 #[cfg(not(feature = "fail-points"))]
-pub use untold::{boot_step_ms, checkpoint_pages, commit_fails, ends, index_after, pass, synchronous, wall_step_ms};
+pub use untold::{checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after, pass, synchronous};
 
 /// What is built into tests.
 #[cfg(feature = "fail-points")]
@@ -135,11 +135,6 @@ mod told {
         Some(folder.as_ref()?.join(name))
     }
 
-    fn told_ms(name: &str) -> i64 {
-        let text = injected(name).and_then(|file| std::fs::read_to_string(file).ok());
-        text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
-    }
-
     /// Whether commits fail for now.
     pub fn commit_fails() -> bool {
         injected("commit-fails").is_some_and(|file| file.exists())
@@ -150,14 +145,15 @@ mod told {
         thread.is_some() && std::env::var(THREAD_VARIABLE).ok().as_deref() == thread
     }
 
-    /// By how much the machine's wall clock is said to have been set.
-    pub fn wall_step_ms() -> i64 {
-        told_ms("wall-step-ms")
-    }
-
-    /// By how much the boot-time clock is said to be ahead: time that passed for every clock of the machine.
-    pub fn boot_step_ms() -> i64 {
-        told_ms("boot-step-ms")
+    /// By how much the machine's wall clock is said to have been set, and by how much the boot-time clock is said to be
+    /// ahead: time that passed for every clock of the machine. Both at once, as both clocks are read at once.
+    pub fn clock_steps_ms() -> (i64, i64) {
+        let text = injected("clock-steps-ms").and_then(|file| std::fs::read_to_string(file).ok());
+        let steps = text.and_then(|text| {
+            let (wall_ms, boot_ms) = text.split_once(' ')?;
+            wall_ms.parse().ok().zip(boot_ms.parse().ok())
+        });
+        steps.unwrap_or((0, 0))
     }
 
     /// The value for SQLite's `synchronous`.
@@ -204,16 +200,10 @@ mod untold {
         false
     }
 
-    /// The machine's clock is believed.
+    /// The machine's clocks are believed.
     #[inline(always)]
-    pub const fn wall_step_ms() -> i64 {
-        0
-    }
-
-    /// The machine's clock is believed.
-    #[inline(always)]
-    pub const fn boot_step_ms() -> i64 {
-        0
+    pub const fn clock_steps_ms() -> (i64, i64) {
+        (0, 0)
     }
 
     /// What is usual.

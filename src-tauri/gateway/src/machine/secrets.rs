@@ -21,13 +21,17 @@ pub enum Purpose {
     HmacKeys,
     /// The password with which the gateway signs in at the Bitcoin backend.
     BackendPassword,
+    /// The same, where the settings say that it lies there: two take turns, so that a new one never stands in for the one
+    /// in effect before the settings beside it are stored.
+    SecondBackendPassword,
     /// The key that seals backups which are made while nobody is there to give a passphrase.
     BackupKey,
 }
 
 impl Purpose {
     /// All that there are: what a backup takes along.
-    pub(crate) const ALL: [Self; 4] = [Self::WalletMnemonic, Self::HmacKeys, Self::BackendPassword, Self::BackupKey];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::WalletMnemonic, Self::HmacKeys, Self::BackendPassword, Self::SecondBackendPassword, Self::BackupKey];
 
     /// Its name in a store of secrets.
     #[must_use]
@@ -36,6 +40,7 @@ impl Purpose {
             Self::WalletMnemonic => "walletMnemonic",
             Self::HmacKeys => "hmacKeys",
             Self::BackendPassword => "backendPassword",
+            Self::SecondBackendPassword => "backendPassword2",
             Self::BackupKey => "backupKey",
         }
     }

@@ -73,7 +73,7 @@ pub enum CreateError {
     /// The chain is not watched, so that coins which come would change nothing.
     #[error(transparent)]
     NotWatched(#[from] NotWatched),
-    /// No address is given now.
+    /// No address is given now, or another copy of the wallet may have given the one that was taken.
     #[error(transparent)]
     WalletNotReady(#[from] NotReady),
     /// No address could be derived.
@@ -106,6 +106,18 @@ pub async fn create(
     {
         return Ok(answer);
     }
+    let (insertion, permit) = insertion(gateway, author, draft, once, now).await?;
+    store(gateway, insertion, permit).await
+}
+
+/// The payment as it is to be stored, with an address of its own, and the permit for one more that is open.
+pub(super) async fn insertion(
+    gateway: &Gateway,
+    author: Author,
+    draft: Draft<'_>,
+    once: Option<Once>,
+    now: Timestamp,
+) -> Result<(Insertion, Option<OpenPaymentPermit>), CreateError> {
     let settings = gateway.settings.snapshot();
     let mut request =
         draft::validate(draft, &settings.currencies, author.notification_url_optional, &author.notify_hosts);
@@ -126,7 +138,7 @@ pub async fn create(
         tip_height,
     };
     let record = payment_record(&row, &[], &context);
-    store(gateway, Insertion { new: NewPayment { row, rate_id }, record, now, once }, permit).await
+    Ok((Insertion { new: NewPayment { row, rate_id }, record, now, once }, permit))
 }
 
 /// The price in Bitcoin, and the market's rate that it rests on. Every field error of the request is known after this, and
@@ -194,16 +206,23 @@ fn row(
 }
 
 /// Commits the payment, unless a twin of its request that came at the same time was committed first: its answer is given
-/// then, and this one's address to nobody.
-async fn store(
+/// then, and this one's address to nobody. The address was taken before, so it is judged once more in the transaction.
+pub(super) async fn store(
     gateway: &Arc<Gateway>,
     insertion: Insertion,
     permit: Option<OpenPaymentPermit>,
 ) -> Result<Created, CreateError> {
     let (twin, now) = (insertion.once.clone(), insertion.now);
-    let check = move |reader: &Reader<'_>| match &twin {
-        Some(once) => answered_before(once.prior(reader, now)?),
-        None => Ok(None),
+    let index = insertion.new.row.derivation_index;
+    let check = move |reader: &Reader<'_>| -> Result<Option<Created>, CreateError> {
+        let again = match &twin {
+            Some(once) => answered_before(once.prior(reader, now)?)?,
+            None => None,
+        };
+        if again.is_none() {
+            is_still_free(reader, index)?;
+        }
+        Ok(again)
     };
     let there = Arc::downgrade(gateway);
     // Should it not be stored after all, it is asked about for nothing, for a minute.
@@ -239,6 +258,15 @@ impl From<ReserveError> for CreateError {
     }
 }
 
+/// Refuses an address that was taken from the wallet just before it was restored, or before it was seen that another copy gave it:
+/// another customer may have it.
+fn is_still_free(reader: &Reader<'_>, index: u32) -> Result<(), CreateError> {
+    if reader.dangerous_restore()?.is_some() {
+        return Err(NotReady::NotLooked.into());
+    }
+    if reader.is_skipped_address(index)? { Err(NotReady::Skipped.into()) } else { Ok(()) }
+}
+
 fn answered_before(prior: PriorRequest) -> Result<Option<Created>, CreateError> {
     match prior {
         PriorRequest::None => Ok(None),
@@ -248,7 +276,7 @@ fn answered_before(prior: PriorRequest) -> Result<Option<Created>, CreateError> 
 }
 
 /// A payment about to be stored.
-struct Insertion {
+pub(super) struct Insertion {
     new: NewPayment,
     record: String,
     now: Timestamp,

@@ -12,12 +12,15 @@ use crate::access::api_keys::KeyRequest;
 use crate::access::key_limits::KeyLimit;
 use crate::access::sees::Sees;
 use crate::gateway::Gateway;
+use crate::machine::secrets::Purpose;
 use crate::notifications::resend;
 use crate::settings::Act;
+use crate::setup::{RestoreRequest, restore};
 use crate::store::StoreError;
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payment_lists::PaymentFilter;
 use crate::testing::{SHOP, World};
+use crate::wallet::NotReady;
 
 fn draft() -> Draft<'static> {
     Draft {
@@ -124,4 +127,31 @@ async fn a_payment_whose_client_hung_up_counts_among_the_open_ones() {
     assert_eq!(gateway.store.read(|reader| reader.payments_count(&made)).unwrap(), 2);
     let third = ask().await;
     assert!(matches!(third, Err(CreateError::KeyLimit(KeyLimit::OpenPayments { most: 2 }))), "{third:?}");
+}
+
+#[tokio::test]
+async fn an_address_that_was_taken_just_before_the_wallet_was_restored_is_given_to_nobody() {
+    let world = World::new().await;
+    world.make_wallet().await;
+    let gateway = &world.gateway;
+    create::create(gateway, panel(), draft(), None).await.unwrap();
+    let taken = async || create::insertion(gateway, panel(), draft(), None, gateway.clock.now()).await.unwrap().0;
+    let (early, late) = (taken().await, taken().await);
+    let words = gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
+    let again = RestoreRequest { words, birthday: None, gap: Some(20), beside_another: false };
+    restore(gateway, again, "cli:ann").await.unwrap();
+    let refused = async |insertion| match create::store(gateway, insertion, None).await {
+        Err(CreateError::WalletNotReady(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(early).await, NotReady::NotLooked);
+    world.look().await;
+    assert!(gateway.ready_wallet().is_ok());
+    assert_eq!(refused(late).await, NotReady::Skipped, "another copy may have given it");
+    let stored = || gateway.store.read(|reader| reader.payments(&PaymentFilter::default(), 10, 0)).unwrap();
+    assert_eq!(stored().len(), 1);
+    create::create(gateway, panel(), draft(), None).await.unwrap();
+    let mut indices: Vec<u32> = stored().iter().map(|row| row.derivation_index).collect();
+    indices.sort_unstable();
+    assert_eq!(indices, [0, 1_001], "a customer was given what was skipped");
 }

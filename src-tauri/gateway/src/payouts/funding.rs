@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bitcoin::{Script, ScriptBuf};
 
@@ -11,11 +12,19 @@ use crate::funds;
 use crate::gateway::Gateway;
 use crate::settings::{AddressType, Settings};
 use crate::store::{Reader, StoreError};
+use crate::wallet::NotReady;
 use crate::wallet::spend::{self, Payee, SpendableCoin};
 
 /// What is wrong with an address of our own; goes on from the name of the field.
 pub(super) const OWN_ADDRESS: &str =
     "is one of this wallet's own: coins sent there would never leave it, give the recipient's address";
+
+/// An offer waits no longer until the wallet knows its own addresses: a hundred thousand that were skipped are derived in about
+/// three seconds.
+const KNOWN_WITHIN: Duration = Duration::from_secs(10);
+
+/// How often it asks meanwhile.
+const ASK_EVERY: Duration = Duration::from_millis(20);
 
 /// What one payout takes, with the coins that would be chosen now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +157,23 @@ pub(super) fn most_sats(
     Ok(if free_sats < script.minimal_non_dust().to_sat() { 0 } else { free_sats })
 }
 
-/// Whether a script is one of this wallet's: a payment's, our change's, or one that is derived ahead.
+/// Waits until [`is_ours`] knows every address of this wallet: those that were skipped are derived in the first seconds after a
+/// start. A wallet that is not ready is not waited for.
+///
+/// # Errors
+/// When that takes too long.
+pub(super) async fn ours_is_known(gateway: &Gateway) -> Result<(), NotReady> {
+    let Ok(wallet) = gateway.ready_wallet() else { return Ok(()) };
+    let known = async {
+        // Without a thread for each that waits: they may be many.
+        while !wallet.addresses.is_known_ahead() {
+            tokio::time::sleep(ASK_EVERY).await;
+        }
+    };
+    tokio::time::timeout(KNOWN_WITHIN, known).await.map_err(|_| NotReady::NotDerived)
+}
+
+/// Whether a script is one of this wallet's: a payment's, our change's, one that is derived ahead or was skipped.
 ///
 /// # Errors
 /// When the database cannot be read.

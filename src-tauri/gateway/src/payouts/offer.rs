@@ -157,7 +157,9 @@ pub(crate) async fn offer_along<A: Along>(
     let settings = gateway.settings.snapshot();
     let OfferRequest { requester, draft, is_approved, once, permit } = request;
     let validated = draft::validate(draft, &settings.currencies, gateway.network, &requester.notify_hosts);
+    let known = funding::ours_is_known(gateway).await;
     let (judged, market) = judge(gateway, validated, &settings, now)?;
+    known.map_err(OfferError::from)?;
     gateway.ready_wallet().map_err(OfferError::from)?;
     gateway.disk.check_room().map_err(OfferError::from)?;
     let fee_rate = funding::fee_rate(gateway, &settings).await;

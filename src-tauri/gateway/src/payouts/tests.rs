@@ -298,3 +298,23 @@ async fn an_answer_that_is_given_again_needs_no_permit() {
     let other = offer(&world.gateway, offer_of(once("l"), none_left())).await;
     assert!(matches!(other, Err(OfferError::Store(StoreError::TooManyReads))), "{other:?}");
 }
+
+#[tokio::test]
+async fn an_address_of_our_own_that_was_skipped_is_refused_at_once_after_a_start() {
+    let world = World::new().await;
+    world.make_wallet().await;
+    let many = 4_000;
+    world.gateway.store.write(move |tx| tx.skip_addresses_to(many)).await.unwrap();
+    let pool = &world.gateway.wallet.get().unwrap().addresses;
+    let scripts = [0, many / 2, many].map(|index| pool.script(index).unwrap());
+    let world = world.reopen().await;
+    // The last ones first: they are derived last.
+    for script in scripts.iter().rev() {
+        let address = bitcoin::Address::from_script(script, bitcoin::Network::Regtest).unwrap().to_string();
+        let mut request = offer_of(None, Permit::none());
+        request.draft.address = Some(address.into());
+        let refused = offer(&world.gateway, request).await;
+        let Err(OfferError::Invalid(field_errors)) = refused else { panic!("{refused:?}") };
+        assert!(field_errors[0].message.contains("one of this wallet's own"), "{field_errors:?}");
+    }
+}

@@ -32,9 +32,10 @@ struct Tried {
 }
 
 impl Again {
-    /// Broadcasts every stored transaction that the last look missed, and that is due again.
+    /// Broadcasts every stored transaction that the last look missed, and that is due again. Before one has come to the best block
+    /// since the start, nobody knows what another copy of the wallet put in its place.
     pub(super) async fn broadcast_missing(&mut self, gateway: &Arc<Gateway>) -> Result<(), SendError> {
-        let Some(watched) = gateway.last_look.watched() else { return Ok(()) };
+        let Some(watched) = gateway.last_look.caught_up() else { return Ok(()) };
         let is_new_tip = self.tip != Some(watched.tip.hash);
         let reading = Arc::clone(gateway);
         let missing = tokio::task::spawn_blocking(move || reading.store.read(missing));

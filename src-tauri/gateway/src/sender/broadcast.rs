@@ -8,13 +8,13 @@ use super::SendError;
 use crate::chain::Broadcast;
 use crate::gateway::{Gateway, StaffWarning};
 use crate::notifications::outbox::{self, Outbox};
-use crate::watcher::batches;
+use crate::watcher::{ancestors, batches};
 
 /// Broadcasts the last of `package` behind its unconfirmed ancestors. Taken, or there already: its payouts are SENT. Any other
 /// answer, or none, changes nothing: it is broadcast again.
 pub(super) async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<Transaction>) -> Result<(), SendError> {
     let asking = Arc::clone(gateway);
-    let answer = tokio::task::spawn_blocking(move || asking.chain.broadcast(&package));
+    let answer = tokio::task::spawn_blocking(move || ancestors::broadcast(&asking, &package));
     match answer.await.map_err(|_| SendError::BrokenOff)? {
         Ok(Broadcast::Accepted | Broadcast::AlreadyKnown) => {
             tracing::info!(%txid, "a transaction that sends payouts was taken");
@@ -28,7 +28,7 @@ pub(super) async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<T
             tracing::warn!(%txid, why, "a transaction that sends payouts was refused");
             gateway.last_look.warn(StaffWarning::PayoutRefused { txid });
         }
-        Err(error) => tracing::warn!(%txid, %error, "nobody answered to a transaction that sends payouts"),
+        Err(error) => tracing::warn!(%txid, %error, "there is no answer to a transaction that sends payouts"),
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Payouts sent on the sandbox, under all that a backend, a crash or another copy of the wallet may do.
 
 mod alarms;
+mod behind;
 mod copies;
 mod fees;
 mod held_back;

@@ -1,6 +1,6 @@
 //! How settings change: validated together, stored in one transaction, in effect at once.
 
-use super::{Act, LiveSettings, Setting, SettingError, SettingNow, Settings};
+use super::{Act, LiveSettings, PasswordEntry, Setting, SettingError, SettingNow, Settings};
 use crate::store::Store;
 
 /// A setting and its new value in the form in which it is stored; `None` returns it to its default.
@@ -34,11 +34,35 @@ impl LiveSettings {
         changes: &[(&'a str, Option<&str>)],
         act: Act<'_>,
     ) -> Result<Vec<SettingNow>, (&'a str, SettingError)> {
+        self.change_all(store, changes, None, act).await
+    }
+
+    /// The same, with a password of the backend that lies in this entry: it comes into effect in the same transaction.
+    ///
+    /// # Errors
+    /// As [`Self::change`].
+    pub(crate) async fn change_with_password<'a>(
+        &self,
+        store: &Store,
+        changes: &[(&'a str, Option<&str>)],
+        password: PasswordEntry,
+        act: Act<'_>,
+    ) -> Result<Vec<SettingNow>, (&'a str, SettingError)> {
+        self.change_all(store, changes, Some(password), act).await
+    }
+
+    async fn change_all<'a>(
+        &self,
+        store: &Store,
+        changes: &[(&'a str, Option<&str>)],
+        password: Option<PasswordEntry>,
+        act: Act<'_>,
+    ) -> Result<Vec<SettingNow>, (&'a str, SettingError)> {
         let last = changes.last().map_or("", |(name, _)| *name);
         let stored = self.validated(changes)?;
         let _one_at_a_time = self.changing.lock().await;
         self.with(changes)?;
-        self.store_all(store, stored, act).await.map_err(|error| (last, error))?;
+        self.store_all(store, stored, password, act).await.map_err(|error| (last, error))?;
         changes.iter().map(|(name, _)| self.show(name).map_err(|error| (*name, error))).collect()
     }
 
@@ -85,7 +109,13 @@ impl LiveSettings {
         self.show(name)
     }
 
-    async fn store_all(&self, store: &Store, changes: Vec<Change>, act: Act<'_>) -> Result<(), SettingError> {
+    async fn store_all(
+        &self,
+        store: &Store,
+        changes: Vec<Change>,
+        password: Option<PasswordEntry>,
+        act: Act<'_>,
+    ) -> Result<(), SettingError> {
         let (actor, at) = (act.actor.to_owned(), act.at);
         store
             .write(move |tx| {
@@ -99,6 +129,9 @@ impl LiveSettings {
                     }
                     let act = if value.is_some() { "settings set" } else { "settings unset" };
                     tx.audit(at, &actor, act, setting.name)?;
+                }
+                if let Some(entry) = password {
+                    tx.put_setting(PasswordEntry::ROW, entry.as_str())?;
                 }
                 Ok(())
             })

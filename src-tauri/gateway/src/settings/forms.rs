@@ -68,38 +68,6 @@ impl fmt::Display for Network {
     }
 }
 
-/// The SHA-256 of a server's certificate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fingerprint(pub [u8; 32]);
-
-impl FromStr for Fingerprint {
-    type Err = NotAFingerprint;
-
-    /// 64 hexadecimal digits, with colons between pairs as `openssl` prints them, or without.
-    fn from_str(text: &str) -> Result<Self, NotAFingerprint> {
-        let pairs: Vec<&str> = text.split(':').collect();
-        let digits = if pairs.len() == 1 || pairs.iter().all(|pair| pair.len() == 2) {
-            pairs.concat()
-        } else {
-            return Err(NotAFingerprint);
-        };
-        let mut bytes = [0; 32];
-        hex::decode_to_slice(digits, &mut bytes).map_err(|_| NotAFingerprint)?;
-        Ok(Self(bytes))
-    }
-}
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
-    }
-}
-
-/// A text that is the SHA-256 of nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("64 hexadecimal digits, with colons between pairs or without")]
-pub struct NotAFingerprint;
-
 /// A whole number within bounds, both included.
 pub(super) fn whole<T: FromStr + PartialOrd>(text: &str, from: T, to: T) -> Option<T> {
     // `parse` takes a plus sign, which no other number of ours has.

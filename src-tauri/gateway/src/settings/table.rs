@@ -7,7 +7,7 @@ use super::forms::{
     backend_urls, backend_user, btc, btc_text, color, currencies, file, fixed_rates, fixed_rates_text, joined, list,
     logo, name, optional, public_url, rate_sources, whole, zmq_address,
 };
-use super::{AddressType, BackendKind, ChainNetwork, SettingError, Settings};
+use super::{AddressType, BackendKind, ChainNetwork, PasswordEntry, SettingError, Settings};
 use crate::machine::environment::Environment;
 use crate::rates::LIVE_SOURCES;
 use crate::store::notify_hosts::host_name;
@@ -79,6 +79,7 @@ impl Settings {
             backend_certificates: Vec::new(),
             backend_cookie_file: None,
             backend_user: None,
+            backend_password: PasswordEntry::default(),
             backend_zmq: None,
             backup_folder: None,
             backup_keep: 14,

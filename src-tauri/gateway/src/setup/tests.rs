@@ -3,17 +3,16 @@
 
 mod again;
 mod backends;
+mod looks;
 
 use std::sync::Arc;
 
-use bitcoin::{FeeRate, Transaction};
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 
 use super::*;
 use crate::chain::tests::by_script::ByScript;
-use crate::chain::{Broadcast, Chain, Identity, LookRequest, Tip, View};
-use crate::console::wallet::WalletInfo;
+use crate::console::wallet::{ShowRestore, WalletInfo};
 use crate::console::{Actor, ask};
 use crate::store::sender_hold::HoldCause;
 use crate::testing::World;
@@ -279,137 +278,29 @@ async fn a_backend_that_asks_about_single_scripts_finds_the_same_range_by_range(
     assert_eq!(world.payment_to_wallet().await.derivation_index, 1_501 + 1_000);
 }
 
-/// Stops the look once its first answer was given.
-struct StopsAfterOne(Arc<dyn Chain>, Arc<crate::store::Store>);
-
-impl Chain for StopsAfterOne {
-    fn identity(&self) -> Result<Identity, ChainDown> {
-        self.0.identity()
-    }
-
-    fn tip(&self) -> Result<Tip, ChainDown> {
-        self.0.tip()
-    }
-
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
-        let view = self.0.look(request)?;
-        let runtime = tokio::runtime::Handle::current();
-        runtime.block_on(self.1.write(|tx| tx.stop_restore(true))).unwrap();
-        Ok(view)
-    }
-
-    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        self.0.broadcast(package)
-    }
-
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        self.0.fee_rate(blocks)
-    }
-
-    fn has_mempool(&self) -> bool {
-        self.0.has_mempool()
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_look_that_is_stopped_is_broken_off_at_its_next_answer() {
-    let world = world_with_wallet().await;
-    // More transactions than one answer holds.
-    world.sandbox().mine(600, true, world.now_ms()).unwrap();
-    let words = words_of(&world);
-    restore(&world.gateway, request(&words, 20), BY).await.unwrap();
-    let store = Arc::clone(&world.gateway.store);
-    let world = world.with_chain(|chain| Arc::new(StopsAfterOne(chain, store)));
-    let stopped = world.app.watcher.look().await.unwrap_err();
-    assert!(matches!(stopped, crate::watcher::WatchError::Stopped), "{stopped}");
-    assert_eq!(stands(&world).state, RestoreState::Stopped);
-}
-
-/// The sandbox as a node that pruned its first blocks and knows when a block was.
-struct Pruned(Arc<dyn Chain>);
-
-impl Chain for Pruned {
-    fn identity(&self) -> Result<Identity, ChainDown> {
-        self.0.identity()
-    }
-
-    fn tip(&self) -> Result<Tip, ChainDown> {
-        self.0.tip()
-    }
-
-    fn first_block(&self) -> Result<u32, ChainDown> {
-        Ok(50)
-    }
-
-    fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
-        if at.ms() > 1_000_000 { Ok(60) } else { Err(ChainDown("it is asked no more".to_owned())) }
-    }
-
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
-        self.0.look(request)
-    }
-
-    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        self.0.broadcast(package)
-    }
-
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        self.0.fee_rate(blocks)
-    }
-
-    fn has_mempool(&self) -> bool {
-        self.0.has_mempool()
-    }
-}
-
 #[tokio::test]
-async fn what_cannot_be_looked_for_is_refused_with_the_remedy_before_anything_is_kept() {
-    let world = World::new().await.with_chain(|chain| Arc::new(Pruned(chain)));
-    world.mine(100).await;
-    let born = |birthday: Option<&str>| RestoreRequest {
-        words: others(),
-        birthday: birthday.map(|text| Birthday::read(text).unwrap()),
-        gap: Some(20),
-        beside_another: false,
-    };
-    for (birthday, part) in [
-        (None, "pruned all blocks below 50"),
-        (Some("49"), "from block 49 on"),
-        (Some("100000"), "not lie ahead"),
-        (Some("2999-01-01"), "not lie ahead"),
-        (Some("1970-01-01"), "name a height"),
-    ] {
-        let refused = restore(&world.gateway, born(birthday), BY).await.unwrap_err().to_string();
-        assert!(refused.contains(part), "{birthday:?}: {refused}");
-    }
-    let gap = RestoreRequest { gap: Some(0), ..born(Some("60")) };
-    assert!(matches!(restore(&world.gateway, gap, BY).await, Err(SetupError::Gap(_))));
-    assert!(!has_wallet(&world) && world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().is_none());
-    let restored = restore(&world.gateway, born(Some("2024-05-31")), BY).await.unwrap();
-    assert!(matches!(restored, Restored::Made(Restore { birth_height: 59, gap: 1_020, .. })), "{restored:?}");
-}
-
-#[test]
-fn a_birthday_is_a_height_or_a_date() {
-    assert_eq!(Birthday::read("0"), Some(Birthday::Height(0)));
-    assert_eq!(Birthday::read("840000"), Some(Birthday::Height(840_000)));
-    let date = Timestamp::parse_iso("2024-05-31T00:00:00Z").unwrap();
-    assert_eq!(Birthday::read("2024-05-31"), Some(Birthday::Date(date)));
-    for wrong in ["", "-1", "+5", "99999999999", "2024-13-01", "yesterday", "2024-05-31T00:00:00Z"] {
-        assert_eq!(Birthday::read(wrong), None, "{wrong}");
-    }
-}
-
-#[tokio::test]
-async fn a_look_is_stopped_and_goes_on_and_nothing_else_is() {
+async fn a_server_that_may_be_asked_a_few_questions_in_a_look_brings_back_the_same() {
     let world = world_with_wallet().await;
-    assert!(matches!(stop(&world.gateway, BY).await, Err(SetupError::NotLooking)));
-    let words = words_of(&world);
-    restore(&world.gateway, request(&words, 20), BY).await.unwrap();
-    assert_eq!(stop(&world.gateway, BY).await.unwrap().state, RestoreState::Stopped);
-    assert!(matches!(stop(&world.gateway, BY).await, Err(SetupError::NotLooking)));
-    assert!(world.app.watcher.look().await.is_err());
-    assert_eq!(go_on(&world.gateway, BY).await.unwrap().state, RestoreState::Awaited);
-    world.look().await;
-    assert!(world.gateway.ready_wallet().is_ok());
+    let (words, coins) = has_worked(&world, [0, 5, 41]).await;
+    let world = beside(world).await;
+    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    let world = world.with_chain(|chain| {
+        let server = ByScript::new(chain, sandbox);
+        server.asks.store(13, std::sync::atomic::Ordering::SeqCst);
+        Arc::new(server)
+    });
+    restore(&world.gateway, request(&words, 60), BY).await.unwrap();
+    let mut told = Vec::new();
+    while stands(&world).state != RestoreState::Looked {
+        world.look().await;
+        let restore = ask(&world.app, ShowRestore {}, &Actor::panel()).await.unwrap().restore.unwrap();
+        let (asked, to_ask) = (restore.asked, restore.to_ask);
+        assert!(told.last().is_none_or(|(before, _)| *before < asked), "it stands still at {asked}: {told:?}");
+        assert!(restore.percent == 100 || asked < to_ask, "{asked} of {to_ask}");
+        told.push((asked, to_ask));
+    }
+    assert!(told.len() > 10, "{told:?}");
+    assert!(told.iter().any(|(_, to_ask)| *to_ask > told[0].1), "what is found adds none to ask about: {told:?}");
+    assert_eq!((world.chain_balance(), stands(&world).unknown), (coins, 4));
+    world.check_ledger();
 }

@@ -47,6 +47,16 @@ impl Reader<'_> {
         Ok(query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
     }
 
+    /// Whether an index of the external keychain is given to nobody here: it was passed over, as another copy of the wallet may
+    /// have given it.
+    pub fn is_skipped_address(&self, index: u32) -> Result<bool, StoreError> {
+        // Ranges do not overlap: it can lie in the last one alone that begins before it.
+        let mut query = self.connection.prepare_cached(
+            "SELECT last_index >= ?1 FROM skipped_addresses WHERE first_index <= ?1 ORDER BY first_index DESC LIMIT 1",
+        )?;
+        Ok(query.query_row([index], |row| row.get(0)).optional()?.unwrap_or(false))
+    }
+
     /// Whether a stored transaction of ours pays its change to this index of the internal keychain.
     pub fn is_change_index_of_ours(&self, index: u32) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(

@@ -26,6 +26,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0015_scripts.sql"),
     include_str!("migrations/0016_restore.sql"),
     include_str!("migrations/0017_backups.sql"),
+    include_str!("migrations/0018_ancestors.sql"),
 ];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).

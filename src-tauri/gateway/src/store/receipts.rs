@@ -16,9 +16,9 @@ use super::{Reader, StoreError, Tx};
 const COLUMNS: &str = "position, block_height, block_time, absent_since, txid, amount_sats, first_seen_at, last_seen_at, \
      earliest_at, conflict_in_chain, conflict_in_mempool, last_conflict_at, relays_well, eligible_sats, counted_sats, gone";
 
-/// Each part goes by an index of its own, so that what is settled costs nothing: without ALL they would be merged in the order
-/// of their ids.
-const UNSETTLED: &str = "SELECT raw FROM transactions AS t WHERE txid IN ( \
+/// Which of the transactions `t` a block above the height `?1` may still move, or somebody who missed them since `?2`. Each part
+/// goes by an index of its own, so that what is settled costs nothing: without ALL they would be merged in the order of their ids.
+pub(super) const IS_UNSETTLED: &str = "t.txid IN ( \
        SELECT txid FROM receipts WHERE block_height > ?1 \
        UNION ALL SELECT txid FROM receipts WHERE block_height IS NULL AND position = 'mempool' \
        UNION ALL SELECT txid FROM receipts WHERE missing = 1 \
@@ -101,9 +101,21 @@ impl Reader<'_> {
     /// Transactions of ours that no block holds, and those of blocks above `height`. Not those that a block up to that
     /// height rules out, nor what is gone and was missed since before `since`.
     pub fn unsettled_transactions(&self, height: u32, since: Timestamp) -> Result<Vec<Transaction>, StoreError> {
-        let mut query = self.connection.prepare_cached(UNSETTLED)?;
+        let mut query =
+            self.connection.prepare_cached(&format!("SELECT raw FROM transactions AS t WHERE {IS_UNSETTLED}"))?;
         let rows = query.query_map(params![height, since.ms()], |row| row.get::<_, Vec<u8>>(0))?;
         rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
+    }
+
+    /// Transactions of ours that were seen in blocks above `height`.
+    pub fn transactions_in_blocks_above(&self, height: u32) -> Result<Vec<Txid>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT txid FROM receipts WHERE block_height > ?1 \
+             UNION SELECT txid FROM coins WHERE payment_seq IS NULL AND block_height > ?1 \
+             UNION SELECT txid FROM versions WHERE block_height > ?1 \
+             UNION SELECT txid FROM twins WHERE block_height > ?1",
+        )?;
+        query.query_and_then([height], |row| values::txid(row, "txid"))?.collect()
     }
 
     /// A transaction that is stored, for whatever reason.
@@ -268,7 +280,7 @@ fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use super::UNSETTLED;
+    use super::IS_UNSETTLED;
     use crate::store::{Store, StoreError};
 
     #[test]
@@ -276,7 +288,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let plan = store.read(|reader| {
-            let mut query = reader.connection.prepare(&format!("EXPLAIN QUERY PLAN {UNSETTLED}"))?;
+            let unsettled = format!("SELECT raw FROM transactions AS t WHERE {IS_UNSETTLED}");
+            let mut query = reader.connection.prepare(&format!("EXPLAIN QUERY PLAN {unsettled}"))?;
             let steps = query.query_map([1, 1], |row| row.get("detail"))?.collect::<Result<Vec<String>, _>>()?;
             Ok::<_, StoreError>(steps)
         });

@@ -62,6 +62,14 @@ pub struct AskedIndices {
     pub change: u32,
 }
 
+impl AskedIndices {
+    /// How many scripts lie below.
+    #[must_use]
+    pub const fn count(&self) -> u32 {
+        self.addresses.saturating_add(self.change)
+    }
+}
+
 /// Addresses that a copy which was restored before is reckoned to have given since.
 const GIVEN_SINCE: u32 = 500;
 
@@ -87,9 +95,12 @@ impl RestoreSource {
         }
     }
 
-    /// The column has no other values.
-    fn of_column(text: &str) -> Self {
-        if text == "words" { Self::Words } else { Self::Backup }
+    fn of_column(text: &str) -> Result<Self, StoreError> {
+        match text {
+            "words" => Ok(Self::Words),
+            "backup" => Ok(Self::Backup),
+            _ => Err(StoreError::BadValue("source")),
+        }
     }
 }
 
@@ -98,6 +109,17 @@ impl Restore {
     #[must_use]
     pub const fn is_dangerous(&self) -> bool {
         self.state.is_dangerous()
+    }
+
+    /// How it stands where a look has come up to a block of which nothing is stored yet.
+    #[must_use]
+    pub const fn looked_up_to(self, height: u32) -> Self {
+        match self.state {
+            RestoreState::Awaited | RestoreState::Scanning => {
+                Self { state: RestoreState::Scanning, scanned_height: Some(height), ..self }
+            }
+            RestoreState::Stopped | RestoreState::Looked => self,
+        }
     }
 
     /// Whether it is to look for the same, from the same block: it was not restored once more meanwhile.
@@ -118,7 +140,7 @@ impl Reader<'_> {
         let Some(row) = rows.next()? else { return Ok(None) };
         let (source, state): (String, String) = (row.get("source")?, row.get("state")?);
         Ok(Some(Restore {
-            source: RestoreSource::of_column(&source),
+            source: RestoreSource::of_column(&source)?,
             state: state.parse().map_err(|_| StoreError::BadValue("state"))?,
             begun_at: values::time(row, "begun_at")?,
             birth_height: values::number(row, "birth_height")?,
@@ -137,6 +159,16 @@ impl Reader<'_> {
     /// The same while it must not give addresses or send anything.
     pub fn dangerous_restore(&self) -> Result<Option<Restore>, StoreError> {
         Ok(self.restore()?.filter(Restore::is_dangerous))
+    }
+
+    /// Where asking about single scripts ends: as far beyond the highest index that was given or seen in use as the gap goes, in
+    /// either keychain.
+    pub fn indices_to_ask(&self, restore: &Restore) -> Result<AskedIndices, StoreError> {
+        let end = |keychain| {
+            let next_index = self.keychain(keychain)?.map_or(0, |(_, next_index)| next_index);
+            Ok::<_, StoreError>(next_index.saturating_add(restore.gap))
+        };
+        Ok(AskedIndices { addresses: end(Keychain::External)?, change: end(Keychain::Internal)? })
     }
 }
 

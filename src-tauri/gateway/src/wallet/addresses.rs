@@ -181,12 +181,18 @@ impl AddressPool {
         Ok(self.shared.keychain.derive(index)?.script)
     }
 
+    /// Whether all is known for which [`Self::wait_until_known_ahead`] waits.
+    #[must_use]
+    pub fn is_known_ahead(&self) -> bool {
+        self.shared.lock().is_known()
+    }
+
     /// Waits until so many are derived ahead that what another copy of the wallet gave is known, and all that was skipped (a few
     /// milliseconds, once; seconds for a hundred thousand that were skipped). Answers whether it is: not where the thread that derives has ended.
     #[must_use]
     pub fn wait_until_known_ahead(&self) -> bool {
         let mut ahead = self.shared.lock();
-        while ahead.is_skipped_left || (ahead.ready.len() < ahead.known_ahead && ahead.exhausted_at.is_none()) {
+        while !ahead.is_known() {
             if ahead.stopping || self.threads.has_ended() {
                 return false;
             }
@@ -308,6 +314,11 @@ impl Ahead {
         }
     }
 
+    /// Whether as many are derived as a look is to know, and all that were skipped.
+    fn is_known(&self) -> bool {
+        !self.is_skipped_left && (self.ready.len() >= self.known_ahead || self.exhausted_at.is_some())
+    }
+
     /// How many are to be ready.
     fn wanted(&self) -> usize {
         AHEAD.max(self.known_ahead)
@@ -321,168 +332,4 @@ impl Ahead {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use bdk_wallet::template::{Bip84, Bip86, DescriptorTemplate};
-    use bdk_wallet::{KeychainKind, Wallet};
-    use bitcoin::bip32::Xpriv;
-
-    use super::*;
-    use crate::machine::secrets::Secret;
-    use crate::settings::AddressType;
-    use crate::wallet::Descriptors;
-
-    const NETWORK: Network = Network::Regtest;
-
-    fn pool(address_type: AddressType, next_index: u32) -> (AddressPool, Wallet) {
-        skipping(address_type, next_index, Vec::new())
-    }
-
-    fn skipping(address_type: AddressType, next_index: u32, skipped: Vec<(u32, u32)>) -> (AddressPool, Wallet) {
-        let words = bip39::Mnemonic::from_entropy(&[7; 16]).unwrap();
-        let descriptors = Descriptors::derive(&Secret::new(words.to_string()), NETWORK, address_type).unwrap();
-        let master = Xpriv::new_master(NETWORK, &words.to_seed("")).unwrap();
-        let wallet = match address_type {
-            AddressType::Bip84 => wallet(|keychain| Bip84(master, keychain)),
-            AddressType::Bip86 => wallet(|keychain| Bip86(master, keychain)),
-        };
-        (AddressPool::start(&descriptors.external, NETWORK, next_index, skipped).unwrap(), wallet)
-    }
-
-    fn wallet<T: DescriptorTemplate + Clone + Send + 'static>(template: impl Fn(KeychainKind) -> T) -> Wallet {
-        Wallet::create(template(KeychainKind::External), template(KeychainKind::Internal))
-            .network(NETWORK)
-            .create_wallet_no_persist()
-            .unwrap()
-    }
-
-    #[test]
-    fn addresses_are_those_of_the_wallet_one_after_the_other() {
-        for address_type in [AddressType::Bip84, AddressType::Bip86] {
-            for from in [0, 1_000_000] {
-                let (pool, wallet) = pool(address_type, from);
-                for index in from..from + 200 {
-                    let given = pool.give().unwrap();
-                    let expected = wallet.peek_address(KeychainKind::External, index).address;
-                    assert_eq!((given.text, given.script), (expected.to_string(), expected.script_pubkey()));
-                    assert_eq!(given.index, index);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn each_index_is_given_once_however_many_ask() {
-        let (pool, _) = pool(AddressType::Bip84, 7);
-        let each = 3_000;
-        let given: BTreeSet<u32> = thread::scope(|scope| {
-            let ask = || (0..each).map(|_| pool.give().unwrap().index).collect::<Vec<_>>();
-            let asking: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
-            asking.into_iter().flat_map(|them| them.join().unwrap()).collect()
-        });
-        assert!(given.into_iter().eq(7..7 + 4 * each));
-    }
-
-    #[test]
-    fn the_pool_is_full_again_when_nobody_asks() {
-        let (pool, _) = pool(AddressType::Bip84, 0);
-        let fill = || {
-            while pool.shared.lock().filling {
-                thread::yield_now();
-            }
-            assert!(pool.shared.lock().ready.len() >= AHEAD);
-        };
-        fill();
-        pool.give().unwrap();
-        fill();
-    }
-
-    #[test]
-    fn what_is_skipped_beyond_what_is_derived_is_given_to_nobody_and_known_all_the_same() {
-        let (pool, wallet) = pool(AddressType::Bip84, 0);
-        let far = u32::try_from(AHEAD).unwrap() * 2;
-        pool.skip_to_beyond(far);
-        assert_eq!(pool.give().unwrap().index, far + 1);
-        for index in [0, 1, far / 2, far] {
-            let script = wallet.peek_address(KeychainKind::External, index).address.script_pubkey();
-            assert_eq!(pool.index_ahead(&script), Some(index));
-        }
-    }
-
-    #[test]
-    fn what_was_skipped_before_the_start_is_known_to_a_look() {
-        let (pool, wallet) = skipping(AddressType::Bip84, 7_000, vec![(3, 3), (500, 6_999)]);
-        assert_eq!(pool.give().unwrap().index, 7_000);
-        let script = |index| wallet.peek_address(KeychainKind::External, index).address.script_pubkey();
-        assert!(pool.wait_until_known_ahead());
-        for index in [3, 500, 501, 6_998, 6_999, 7_001] {
-            assert_eq!(pool.index_ahead(&script(index)), Some(index));
-        }
-        for index in [2, 4, 499, 7_000] {
-            assert_eq!(pool.index_ahead(&script(index)), None, "{index} was given to a payment");
-        }
-    }
-
-    #[test]
-    fn however_much_was_skipped_before_the_start_customers_are_given_addresses_at_once() {
-        // Nobody lives to see all of these derived.
-        let many = 1 << 30;
-        let (pool, _) = skipping(AddressType::Bip84, many, vec![(0, many - 1)]);
-        for index in many..many + u32::try_from(ENOUGH).unwrap() + 100 {
-            assert_eq!(pool.give().unwrap().index, index);
-        }
-    }
-
-    #[test]
-    fn a_wallet_that_is_to_know_more_ahead_knows_it_before_a_look_asks() {
-        let (pool, wallet) = pool(AddressType::Bip84, 0);
-        let many = u32::try_from(AHEAD).unwrap() + 3_000;
-        pool.know_ahead(many);
-        pool.skip_to_beyond(10);
-        assert!(pool.wait_until_known_ahead());
-        let script = wallet.peek_address(KeychainKind::External, 10 + many).address.script_pubkey();
-        assert_eq!(pool.index_ahead(&script), Some(10 + many));
-    }
-
-    #[test]
-    fn withheld_addresses_are_given_to_nobody_until_they_are_not() {
-        let (pool, _) = pool(AddressType::Bip84, 0);
-        pool.withhold(true);
-        assert!(matches!(pool.give(), Err(WalletError::NotReady(NotReady::NotLooked))));
-        pool.withhold(false);
-        assert_eq!(pool.give().unwrap().index, 0);
-    }
-
-    #[test]
-    fn an_address_is_ahead_until_it_is_given() {
-        let (pool, wallet) = pool(AddressType::Bip84, 0);
-        while pool.shared.lock().ready.len() < 3 {
-            thread::yield_now();
-        }
-        let script = |keychain, index| wallet.peek_address(keychain, index).address.script_pubkey();
-        assert!(
-            pool.index_ahead(&script(KeychainKind::External, 0)) == Some(0)
-                && pool.index_ahead(&script(KeychainKind::External, 2)) == Some(2)
-        );
-        let given = pool.give().unwrap();
-        assert!(
-            pool.index_ahead(&given.script).is_none()
-                && pool.index_ahead(&script(KeychainKind::External, 1)) == Some(1)
-        );
-        assert!(pool.index_ahead(&script(KeychainKind::Internal, 1)).is_none());
-    }
-
-    #[test]
-    fn the_dust_limit_goes_by_the_kind_of_address() {
-        assert_eq!(pool(AddressType::Bip84, 0).0.dust_limit_sats(), 294);
-        assert_eq!(pool(AddressType::Bip86, 0).0.dust_limit_sats(), 330);
-    }
-
-    #[test]
-    fn no_address_is_given_beyond_the_last_index() {
-        let (pool, _) = pool(AddressType::Bip84, (1 << 31) - 1);
-        assert_eq!(pool.give().unwrap().index, (1 << 31) - 1);
-        assert!(matches!(pool.give(), Err(WalletError::NoAddress(_))));
-    }
-}
+mod tests;

@@ -42,7 +42,7 @@ pub enum WalletError {
     Thread(std::io::Error),
 }
 
-/// Why a wallet gives no address and offers no payout.
+/// Why a wallet gives no address, or offers no payout, now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotReady {
     /// There is none.
@@ -53,6 +53,14 @@ pub enum NotReady {
         "the wallet was restored, and has not looked through the whole chain yet for what another copy of it did meanwhile"
     )]
     NotLooked,
+    /// Another copy of it was seen to give an address that was about to be given here.
+    #[error(
+        "another copy of the wallet may have given the address that was to be given: ask again, and another one is given"
+    )]
+    Skipped,
+    /// Addresses that another copy of it gave are being derived.
+    #[error("the wallet's addresses are being derived, by which its own are told from others': try again in a minute")]
+    NotDerived,
 }
 
 /// The public descriptors of a wallet's keychains, each with its checksum.

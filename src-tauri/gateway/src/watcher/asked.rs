@@ -27,7 +27,7 @@ const COLD_MAX: usize = 100;
 const COLD_READ_MAX: u32 = 1_000;
 
 /// What came is settled after so many blocks: no reorganisation that is not a catastrophe takes it back.
-const SETTLED_AFTER: u32 = 10;
+pub(super) const SETTLED_AFTER: u32 = 10;
 
 /// A payment that was made since then matters, whatever became of it: customers pay late, or twice.
 const RECENT_MS: i64 = 24 * 3_600_000;

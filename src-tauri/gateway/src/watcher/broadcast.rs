@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bitcoin::{Transaction, Txid};
 
-use super::WatchError;
+use super::{WatchError, ancestors};
 use crate::chain::Broadcast;
 use crate::gateway::Gateway;
 
@@ -75,10 +75,10 @@ fn package(txid: &Txid, missing: &BTreeMap<Txid, Transaction>) -> Vec<Transactio
 /// Offers a package, and answers whether it was refused because something else spends its inputs.
 /// Silence says nothing of it, and is no reason to take the look before it for failed.
 fn offer(gateway: &Gateway, txid: &Txid, package: &[Transaction]) -> bool {
-    let answer = match gateway.chain.broadcast(package) {
+    let answer = match ancestors::broadcast(gateway, package) {
         Ok(answer) => answer,
         Err(error) => {
-            tracing::warn!(%txid, %error, "nobody answered to the broadcast of a missing transaction");
+            tracing::warn!(%txid, %error, "there is no answer to the broadcast of a missing transaction");
             return false;
         }
     };

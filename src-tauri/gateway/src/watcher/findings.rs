@@ -16,8 +16,8 @@ use super::asked::{Asked, Round};
 use super::coins::Move;
 use super::ours::Ours;
 use super::restored::{self, Asking, Scan};
-use crate::chain::{Covered, Fact, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View};
-use crate::gateway::Gateway;
+use crate::chain::{ChainDown, Covered, Fact, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View};
+use crate::gateway::{CatchingUp, Gateway};
 use crate::store::chain::{Cursor, WatchedChain};
 use crate::store::restore::Restore;
 use crate::store::scripts::RoundPlace;
@@ -43,6 +43,8 @@ pub(super) struct Findings {
     pub restore: Option<Restore>,
     /// What was asked for it, where the backend asks about single scripts.
     pub scan: Option<Asking>,
+    /// The backend has told of everything up to the best block, whatever it was asked about.
+    pub covers_all: bool,
     /// The look is not at its end: this is to be stored, and the rest to be asked for.
     pub more: bool,
     /// The estimated rate for a confirmation soon, where a transaction waits for one.
@@ -51,7 +53,7 @@ pub(super) struct Findings {
     pub payments: BTreeMap<i64, AffectedPayment>,
     /// What transactions do to our coins, but for what they pay to payments.
     pub moves: BTreeMap<Txid, Move>,
-    /// Transactions of ours of which this chain knows nothing.
+    /// Transactions of ours of which this chain knows nothing, or nothing yet.
     pub unknown: Vec<Txid>,
     /// What the backend is to remember of scripts.
     pub states: Vec<ScriptState>,
@@ -67,7 +69,7 @@ pub(super) struct AffectedPayment {
     pub cause: Cause,
     /// By id, in an order of no meaning.
     pub incoming: BTreeMap<Txid, IncomingTransaction>,
-    /// Those of which this chain knows nothing.
+    /// Those of which this chain knows nothing, or nothing yet.
     pub unknown: BTreeSet<Txid>,
     /// All is known that came to its address until the look started, so that time may decide.
     pub is_covered: bool,
@@ -83,8 +85,7 @@ pub(super) struct IncomingTransaction {
 }
 
 /// Asks the backend for what changed since the look `watched`, as much as one answer holds, and with the last answer the
-/// database for what is due. `round` is the one
-/// over all scripts.
+/// database for what is due. `round` is the one over all scripts.
 pub(super) fn take(
     gateway: &Gateway,
     watched: Option<&WatchedChain>,
@@ -92,6 +93,7 @@ pub(super) fn take(
     round: Round,
     clock: CheckedClock,
 ) -> Result<Findings, WatchError> {
+    let choice = gateway.chain.choice();
     let chain = gateway.chain.identity()?;
     let cursor = watched.and_then(|watched| watched.cursor.as_ref());
     if let Some(Cursor { chain: known, .. }) = cursor
@@ -112,11 +114,16 @@ pub(super) fn take(
         None => asked(gateway, at, round)?,
     };
     let (mut view, ours) = first_view(gateway, token, birth_height, &asked)?;
-    let from_start = view.from_start;
+    let (from_start, left_above) = (view.from_start, view.left_above);
     // What another chain knows nothing of shows only at the end. All else is stored answer by answer.
     let is_one = ours.expects_known();
     let (mut payments, mut moves, mut states) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     loop {
+        if gateway.chain.choice() != choice {
+            return Err(
+                ChainDown("another one was set while it was asked; that one is asked from now on".to_owned()).into()
+            );
+        }
         ours.check()?;
         for facts in std::mem::take(&mut view.txs) {
             sort(&ours, with_lost_reward(facts, &view.tip), &mut payments, &mut moves)?;
@@ -128,9 +135,23 @@ pub(super) fn take(
         if restore.is_some() {
             restored::goes_on(gateway)?;
         }
+        gateway.last_look.note_catching_up(CatchingUp {
+            from_height: birth_height.unwrap_or(0),
+            seen_height: view.seen_height,
+            tip_height: view.tip.height,
+            restored_at: restore.map(|restore| restore.begun_at),
+        });
+        gateway.note_change();
         let scripts = asked.scripts(&gateway.hot, &ours);
         view = gateway.chain.look(&LookRequest { token: Some(&view.token), birth_height, watch: &ours, scripts })?;
     }
+    let mut unknown = std::mem::take(&mut view.unknown);
+    gateway.store.read(|reader| {
+        if let Some(height) = left_above {
+            unknown.extend(left_behind(reader, height, &payments, &moves)?);
+        }
+        add_unknown(reader, &unknown, &mut payments)
+    })?;
     let mut waiting = payments.values().flat_map(|affected: &AffectedPayment| affected.incoming.values());
     let fee_rate = if waiting.any(|incoming| matches!(incoming.facts.position, TxPosition::Mempool { .. })) {
         gateway.chain.fee_rate(SOON_BLOCKS)?
@@ -147,7 +168,6 @@ pub(super) fn take(
         let may_close =
             |payment: &Payment| clock.is_none_or(|(clock, _)| clock.may_close(payment.expires_at, at, view.tip.time));
         gateway.store.read(|reader| {
-            add_unknown(reader, &view.unknown, &mut payments)?;
             for (seq, affected) in &mut payments {
                 affected.is_covered = is_covered(reader, *seq, &view.covered)?;
             }
@@ -163,11 +183,12 @@ pub(super) fn take(
         from_start,
         restore,
         scan: scan.map(|scan| scan.asking(&view.covered)),
+        covers_all: !view.more && view.seen_height == view.tip.height && view.covered == Covered::Everything,
         more: view.more,
         fee_rate,
         payments,
         moves,
-        unknown: view.unknown,
+        unknown,
         states,
         // What a look that is cut off did not come to has its turn again.
         place: if view.more { None } else { asked.place_after(view.cold_taken) },
@@ -247,6 +268,23 @@ fn sort(
     Ok(())
 }
 
+/// What was seen in blocks above a height that are not in the chain any more, but for what was told: no block is known to
+/// hold it until a later answer tells where it is. Without that, it would go on gaining confirmations where that answer never
+/// comes: it is lost with what the backend remembers, or the server does not tell of the script.
+fn left_behind(
+    reader: &Reader<'_>,
+    height: u32,
+    payments: &BTreeMap<i64, AffectedPayment>,
+    moves: &BTreeMap<Txid, Move>,
+) -> Result<Vec<Txid>, StoreError> {
+    let is_told = |txid: &Txid| {
+        moves.contains_key(txid) || payments.values().any(|affected| affected.incoming.contains_key(txid))
+    };
+    let mut seen = reader.transactions_in_blocks_above(height)?;
+    seen.retain(|txid| !is_told(txid));
+    Ok(seen)
+}
+
 fn add_unknown(
     reader: &Reader<'_>,
     unknown: &[Txid],
@@ -308,6 +346,11 @@ impl Findings {
     /// Whether something is to be noted all the same: of scripts, or how far a restored wallet was looked for.
     pub(super) fn is_to_be_noted(&self) -> bool {
         !self.states.is_empty() || self.restore.is_some()
+    }
+
+    /// When the copy was restored for which all blocks since its birth are read.
+    pub(super) fn restored_at(&self) -> Option<Timestamp> {
+        self.restore.filter(|_| self.scan.is_none()).map(|restore| restore.begun_at)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::store::{Reader, StoreError};
 
 /// How long what is gone is followed: well beyond the 14 days after which it is gone for good. Where it comes back later,
 /// it is seen as any other transaction is.
-const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
+pub(super) const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
 
 /// What of one transaction is ours.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use crate::chain::{Covered, Sees};
 use crate::gateway::Gateway;
 use crate::store::keychains::Keychain;
 use crate::store::restore::{AskedIndices, Restore, RestoreSource};
-use crate::store::{Reader, StoreError, Tx};
+use crate::store::{StoreError, Tx};
 
 /// Scripts that one look asks about: as many as a backend takes at once.
 const ASKED_MAX: u32 = 1_000;
@@ -26,6 +26,8 @@ pub(super) struct Scanned {
     pub restore: Option<Restore>,
     /// What was asked, where the backend asks about single scripts; `None` where it sees every block up to the best one.
     pub asked: Option<Asking>,
+    /// The backend has told of everything up to the best block.
+    pub covers_all: bool,
     /// The block up to which was looked.
     pub height: u32,
     /// When the look began.
@@ -37,23 +39,26 @@ pub(super) struct Scanned {
 /// The next scripts of a restored wallet that are asked about.
 pub(super) struct Scan {
     pub scripts: Vec<ScriptBuf>,
+    /// How many of the scripts are addresses; the others are of change.
+    addresses: usize,
+    /// Their first indices.
+    first: AskedIndices,
+    /// The first indices behind them.
     next: AskedIndices,
 }
 
 /// What came of asking.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asking {
-    /// The first indices that were not asked about.
+    /// The first indices that were not asked about, or not answered.
     next: AskedIndices,
-    /// The backend answered about all.
-    is_answered: bool,
 }
 
 impl Scan {
     /// The next scripts of both keychains, as far as they are known ahead; `None` where the backend sees every block.
     pub(super) fn of(gateway: &Gateway, restore: &Restore) -> Result<Option<Self>, WatchError> {
         let (Sees::Scripts, Some(wallet)) = (gateway.chain.sees(), gateway.wallet.get()) else { return Ok(None) };
-        let end = gateway.store.read(|reader| ends(reader, restore))?;
+        let end = gateway.store.read(|reader| reader.indices_to_ask(restore))?;
         let asked = restore.asked;
         let change_left = end.change.saturating_sub(asked.change);
         let addresses = end.addresses.saturating_sub(asked.addresses).min(ASKED_MAX - change_left.min(ASKED_MAX / 2));
@@ -64,24 +69,27 @@ impl Scan {
         };
         let derive = |keychain, index| wallet.keychains.script(keychain, index).ok();
         // A keychain that has no more is asked about to its end.
-        let addresses = (asked.addresses..next.addresses).filter_map(|index| derive(Keychain::External, index));
-        let change = (asked.change..next.change).filter_map(|index| derive(Keychain::Internal, index));
-        Ok(Some(Self { scripts: addresses.chain(change).collect(), next }))
+        let mut scripts: Vec<_> =
+            (asked.addresses..next.addresses).map_while(|index| derive(Keychain::External, index)).collect();
+        let addresses = scripts.len();
+        scripts.extend((asked.change..next.change).map_while(|index| derive(Keychain::Internal, index)));
+        Ok(Some(Self { scripts, addresses, first: asked, next }))
     }
 
-    /// What came of it, under what the look covered.
+    /// What came of it, under what the look covered. A server that may be asked a few questions in a look answers about the first
+    /// ones: the next look goes on behind them.
     pub(super) fn asking(&self, covered: &Covered) -> Asking {
-        Asking { next: self.next, is_answered: self.scripts.iter().all(|script| covered.holds(script)) }
+        let (addresses, change) = self.scripts.split_at(self.addresses);
+        let behind = |scripts: &[ScriptBuf], first: u32, next: u32| {
+            let open = scripts.iter().zip(first..).find(|(script, _)| !covered.holds(script));
+            open.map_or(next, |(_, index)| index)
+        };
+        let next = AskedIndices {
+            addresses: behind(addresses, self.first.addresses, self.next.addresses),
+            change: behind(change, self.first.change, self.next.change),
+        };
+        Asking { next }
     }
-}
-
-/// Where asking ends: as far beyond the highest index that was given or seen in use as the gap goes, in either keychain.
-fn ends(reader: &Reader<'_>, restore: &Restore) -> Result<AskedIndices, StoreError> {
-    let end = |keychain| {
-        let next_index = reader.keychain(keychain)?.map_or(0, |(_, next_index)| next_index);
-        Ok::<_, StoreError>(next_index.saturating_add(restore.gap))
-    };
-    Ok(AskedIndices { addresses: end(Keychain::External)?, change: end(Keychain::Internal)? })
 }
 
 /// Whether the next look begins at the wallet's birth, wherever the last one ended.
@@ -116,19 +124,20 @@ pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
     }
     tx.scan_restore()?;
     if scanned.more {
-        // A crash goes on from here. What was asked about counts once all of it was answered.
+        // A crash goes on from here. What was asked about counts with the last answer of the look.
         return if scanned.asked.is_none() { tx.note_scanned_blocks(scanned.height) } else { Ok(()) };
     }
     match scanned.asked {
+        // Whatever else it was that answered: it has not told of all.
+        None if !scanned.covers_all => return Ok(()),
         None => tx.note_scanned_blocks(scanned.height)?,
         // Another chain: what was asked of the one before counts for nothing.
         Some(_) if scanned.from_start && restore.state == RestoreState::Scanning => {
             return tx.note_asked_indices(AskedIndices::default());
         }
-        Some(Asking { is_answered: false, .. }) => return Ok(()),
-        Some(Asking { next, is_answered: true }) => {
+        Some(Asking { next }) => {
             tx.note_asked_indices(next)?;
-            let end = ends(tx, &restore)?;
+            let end = tx.indices_to_ask(&restore)?;
             if next.addresses < end.addresses || next.change < end.change {
                 return Ok(());
             }

@@ -24,7 +24,7 @@ enum Piece {
     Change(Txid, Arc<Move>),
     /// What a transaction does to our coins otherwise.
     Move(Txid, Arc<Move>),
-    /// A transaction of ours of which this chain knows nothing.
+    /// A transaction of ours of which this chain knows nothing, or nothing yet.
     Unknown(Txid),
 }
 
@@ -48,6 +48,7 @@ impl LookPermit<'_> {
             more: findings.more,
             restore: findings.restore,
             asked: findings.scan,
+            covers_all: findings.covers_all,
             height: findings.seen_height,
             at: looked_at,
             skip: self.gateway.settings.snapshot().restore_skip,
@@ -61,8 +62,9 @@ impl LookPermit<'_> {
         let moves: Vec<_> = findings.moves.into_iter().map(|(txid, moved)| (txid, Arc::new(moved))).collect();
         let changes = moves.clone().into_iter().map(|(txid, moved)| Piece::Change(txid, moved));
         let moves = moves.into_iter().map(|(txid, moved)| Piece::Move(txid, moved));
-        let mut pieces: Vec<Piece> =
-            payments.chain(changes).chain(moves).chain(findings.unknown.into_iter().map(Piece::Unknown)).collect();
+        // Nothing is settled by a place in the chain that is not known any more.
+        let unknown = findings.unknown.into_iter().map(Piece::Unknown);
+        let mut pieces: Vec<Piece> = unknown.chain(payments).chain(changes).chain(moves).collect();
         let mut is_due_at_once = false;
         loop {
             let rest = pieces.split_off(pieces.len().min(PIECES_PER_COMMIT));

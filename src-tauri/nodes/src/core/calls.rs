@@ -1,7 +1,7 @@
 //! The calls, as Bitcoin Core answers them.
 
 use bitcoin::consensus::encode::{deserialize_hex, serialize_hex};
-use bitcoin::{Network, OutPoint, Transaction, Txid};
+use bitcoin::{Block, Network, OutPoint, Transaction, Txid};
 use serde_json::{Value, json};
 use tillgate_sandbox::{BroadcastRefusal, MempoolEntry, SandboxError};
 
@@ -136,11 +136,15 @@ fn block(shown: &Shown<'_>, params: &[Value]) -> Answer {
     if matches!(shown.fault, Some(CoreFault::Pruned(below)) if height < *below) {
         return Err(Refusal::new(-1, "Block not available (pruned data)"));
     }
-    if at(params, 1) != &json!(0) {
-        return Err(Refusal::new(-8, "this node tells blocks in their serialised form alone"));
-    }
     let block = shown.block(height)?.ok_or_else(|| Refusal::new(-5, "Block not found"))?;
-    Ok(json!(serialize_hex(&shown.told(block))))
+    match at(params, 1).as_u64() {
+        Some(0) => Ok(json!(serialize_hex(&shown.told(block)))),
+        Some(1) => {
+            let txids: Vec<Txid> = block.txdata.iter().map(Transaction::compute_txid).collect();
+            Ok(json!({ "hash": block.block_hash(), "height": height, "tx": txids }))
+        }
+        _ => Err(Refusal::new(-8, "this node tells blocks in their serialised form, or the ids in them")),
+    }
 }
 
 fn mempool_info(shown: &Shown<'_>) -> Answer {
@@ -165,8 +169,18 @@ fn txid(params: &[Value]) -> Result<Txid, Refusal> {
     txid.ok_or_else(|| Refusal::new(-8, "parameter 1 must be of length 64"))
 }
 
-/// Without an index of all transactions: those of the mempool.
+/// Without an index of all transactions: those of the mempool, and those of a block that is named.
 fn raw_transaction(shown: &Shown<'_>, params: &[Value]) -> Answer {
+    if let Some(hash) = at(params, 2).as_str() {
+        let txid = txid(params)?;
+        let block = block(shown, &[json!(hash), json!(0)])?;
+        let block = block.as_str().and_then(|hex| deserialize_hex::<Block>(hex).ok());
+        let ids = self::block(shown, &[json!(hash), json!(1)])?;
+        let place = ids["tx"].as_array().and_then(|ids| ids.iter().position(|id| *id == json!(txid)));
+        let found = block.zip(place).and_then(|(block, place)| block.txdata.get(place).cloned());
+        let tx = found.ok_or_else(|| Refusal::new(-5, "No such transaction found in the provided block"))?;
+        return Ok(json!(serialize_hex(&tx)));
+    }
     let tx = shown.in_mempool(txid(params)?)?.ok_or_else(|| {
         Refusal::new(
             -5,

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use tillgate_sandbox::{BroadcastRefusal, Sandbox, SandboxError, TxPosition};
 
 use super::fault::ElectrumFault;
-use super::index::{Entry, Index, status};
+use super::index::{Entry, Index, script_hash as script_hash_of, status};
+use super::invented;
 use crate::bent::{self, merkle_branch};
 
 /// The versions that it can speak.
@@ -55,8 +56,17 @@ impl Shown<'_> {
         }
     }
 
+    /// How much higher than it is each block is told to be, but for the first.
+    fn raised_by(&self) -> u32 {
+        match self.fault {
+            Some(ElectrumFault::Higher(by)) => *by,
+            _ => 0,
+        }
+    }
+
     fn height(&self) -> u32 {
-        self.top().map_or(self.index.height, |top| top.min(self.index.height))
+        let height = self.top().map_or(self.index.height, |top| top.min(self.index.height));
+        height.saturating_add(self.raised_by())
     }
 
     fn block(&self, height: u32) -> Result<Block, Refusal> {
@@ -64,7 +74,8 @@ impl Shown<'_> {
         if height > self.height() {
             return Err(none());
         }
-        let mut block = self.sandbox.block(height)?.ok_or_else(none)?;
+        let meant = if height == 0 { Some(0) } else { height.checked_sub(self.raised_by()) };
+        let mut block = self.sandbox.block(meant.ok_or_else(none)?)?.ok_or_else(none)?;
         match self.fault {
             Some(ElectrumFault::OtherNetwork(network)) if height == 0 => {
                 block = bitcoin::constants::genesis_block(network);
@@ -88,6 +99,22 @@ impl Shown<'_> {
         match self.fault {
             Some(ElectrumFault::RefusesPopular(max)) if history.len() > *max => {
                 return Err(Refusal::new(1, "history too large"));
+            }
+            Some(ElectrumFault::Higher(_)) if !history.is_empty() => {
+                return Err(Refusal::new(1, "history too large"));
+            }
+            Some(ElectrumFault::KeepsBack) => history.retain(|entry| entry.height <= 0),
+            Some(ElectrumFault::InventedPayments { script, count, .. }) if script_hash_of(script) == hash => {
+                history.extend(invented::payments(script, *count).map(|tx| Entry {
+                    txid: tx.compute_txid(),
+                    height: 0,
+                    fee_sats: Some(1_000),
+                }));
+            }
+            Some(ElectrumFault::InventedSpend(tx)) if self.index.is_spent_from(tx, hash) => {
+                let entry = Entry { txid: tx.compute_txid(), height: i64::from(self.height()), fee_sats: None };
+                let mined = history.iter().filter(|entry| entry.height > 0).count();
+                history.insert(mined, entry);
             }
             Some(ElectrumFault::ForgedConfirmations) => {
                 for entry in history.iter_mut().filter(|entry| entry.height <= 0) {
@@ -202,7 +229,11 @@ fn get_history(shown: &Shown<'_>, params: &[Value], waiting_only: bool) -> Answe
 }
 
 fn transaction(shown: &Shown<'_>, params: &[Value]) -> Answer {
-    let found = shown.index.transaction(&txid(params)?, shown.top());
+    let txid = txid(params)?;
+    if let Some(tx) = shown.fault.and_then(|fault| invented::transaction(fault, &txid)) {
+        return Ok(json!(serialize_hex(&tx)));
+    }
+    let found = shown.index.transaction(&txid, shown.top());
     let (tx, _) = found.ok_or_else(|| {
         Refusal::new(
             2,
@@ -226,7 +257,8 @@ fn merkle(shown: &Shown<'_>, params: &[Value]) -> Answer {
     let (txid, height) = (txid(params)?, height(params, 1)?);
     let txids = txids(&shown.block(height)?);
     let place = txids.iter().position(|found| *found == txid);
-    if place.is_none() && shown.fault == Some(&ElectrumFault::ForgedConfirmations) {
+    let forges = matches!(shown.fault, Some(ElectrumFault::ForgedConfirmations | ElectrumFault::InventedSpend(_)));
+    if place.is_none() && forges {
         // It knows the block's own hashes, and hopes that nobody reckons.
         return Ok(json!({ "block_height": height, "merkle": merkle_branch(&txids, 0), "pos": 0 }));
     }

@@ -77,8 +77,7 @@ impl Connection {
                 Ok(0) => return,
                 Ok(count) => {
                     self.buffer.extend_from_slice(chunk.get(..count).unwrap_or_default());
-                    let mut inner = self.shared.lock();
-                    inner.came = inner.came.saturating_add(u64::try_from(count).unwrap_or(0));
+                    self.shared.lock().counted.traffic(u64::try_from(count).unwrap_or(0));
                 }
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                     if stop.within(Duration::ZERO) || self.notify(stop).is_none() {
@@ -146,8 +145,8 @@ impl Connection {
         let params = request["params"].as_array().unwrap_or(&none);
         let shared = Arc::clone(&self.shared);
         let mut inner = shared.lock();
-        let asked = inner.asked.entry(method.to_owned()).or_default();
-        *asked = asked.saturating_add(1);
+        inner.counted.request();
+        inner.counted.question(method);
         let id = match inner.fault {
             Some(ElectrumFault::WrongIds) => json!(4_000_000),
             _ => request["id"].clone(),
@@ -253,8 +252,7 @@ impl Connection {
 
     fn write(&mut self, bytes: &[u8]) -> Option<()> {
         self.stream.write_all(bytes).and_then(|()| self.stream.flush()).ok()?;
-        let mut inner = self.shared.lock();
-        inner.sent = inner.sent.saturating_add(u64::try_from(bytes.len()).unwrap_or(0));
+        self.shared.lock().counted.traffic(u64::try_from(bytes.len()).unwrap_or(0));
         Some(())
     }
 }

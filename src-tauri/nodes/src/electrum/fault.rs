@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use bitcoin::{ScriptBuf, Transaction};
+
 /// A way to misbehave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ElectrumFault {
@@ -51,4 +53,19 @@ pub enum ElectrumFault {
     NoNotifications,
     /// Scripts with more transactions than this have no history and no status.
     RefusesPopular(usize),
+    /// Every block is told so many blocks higher than it is, and of no script anything.
+    Higher(u32),
+    /// So many transactions that pay a script wait in the mempool, made up by the server, each with so many bytes of a witness.
+    InventedPayments {
+        /// Whom they pay.
+        script: ScriptBuf,
+        /// How many.
+        count: u32,
+        /// Bytes of each one's witness.
+        witness: usize,
+    },
+    /// This transaction is told as one of the best block.
+    InventedSpend(Transaction),
+    /// Histories are told without what blocks hold, and their statuses are those of what is left.
+    KeepsBack,
 }

@@ -84,6 +84,11 @@ impl Index {
         Some(script_hash(&output.script_pubkey))
     }
 
+    /// Whether a transaction, whoever made it, spends from a script.
+    pub(super) fn is_spent_from(&self, tx: &Transaction, hash: &str) -> bool {
+        tx.input.iter().any(|input| self.script_of(&input.previous_output).is_some_and(|script| script == hash))
+    }
+
     /// A transaction of the chain or the mempool, no block above `top` counting, and no mempool where there is one.
     pub(super) fn transaction(&self, txid: &Txid, top: Option<u32>) -> Option<(&Transaction, TxPosition)> {
         let known = self.txs.get(txid)?;

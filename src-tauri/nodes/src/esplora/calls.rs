@@ -39,7 +39,7 @@ pub(super) fn answer(
         ("GET", ["block-height", height]) => height
             .parse()
             .ok()
-            .and_then(|told| shown.header(shown.meant(told)?))
+            .and_then(|told| shown.header(shown.meant_alone(told)?))
             .map(|it| text(it.block_hash().to_string())),
         ("GET", ["block", hash, rest @ ..]) => block(shown, hash, rest),
         ("GET", ["scripthash", hash, rest @ ..]) => script(shown, hash, rest),
@@ -57,7 +57,13 @@ fn block(shown: &Shown<'_>, hash: &str, rest: &[&str]) -> Option<Answer> {
             let next = height.and_then(|height| shown.header(height.saturating_add(1))).map(|it| it.block_hash());
             Some(json_of(shown, &json!({ "in_best_chain": height.is_some(), "height": height, "next_best": next })))
         }
-        [] => Some(json_of(shown, &block_value(shown, height?)?)),
+        [] => {
+            let mut value = block_value(shown, height?)?;
+            if let (Some(EsploraFault::Deeper { .. }), Some(fields)) = (shown.fault, value.as_object_mut()) {
+                fields.insert("height".to_owned(), json!(shown.told_alone(height?)));
+            }
+            Some(json_of(shown, &value))
+        }
         _ => None,
     }
 }
@@ -129,6 +135,7 @@ fn tx(shown: &Shown<'_>, txid: &str, rest: &[&str]) -> Option<Answer> {
         }
         ["merkle-proof"] => {
             let (height, merkle, pos) = shown.proof(&txid).filter(|_| shown.fault != Some(&EsploraFault::NoProofs))?;
+            let height = shown.told_alone(height);
             Some(json_of(shown, &json!({ "block_height": height, "merkle": merkle, "pos": pos })))
         }
         ["outspends"] => {
@@ -155,7 +162,7 @@ fn status(shown: &Shown<'_>, height: Option<u32>) -> Value {
     let header = height.and_then(|height| shown.header(height));
     json!({
         "confirmed": header.is_some(),
-        "block_height": height,
+        "block_height": height.map(|height| shown.told_alone(height)),
         "block_hash": header.map(|header| header.block_hash()),
         "block_time": header.map(|header| header.time),
     })

@@ -68,6 +68,17 @@ pub enum EsploraFault {
         /// How much higher.
         by: u32,
     },
+    /// The history of one script, named by its hash, goes on without an end.
+    EndlessHistory(String),
+    /// One block is told so many blocks deeper than it is wherever somebody asks about it alone.
+    Deeper {
+        /// Where it is.
+        block: u32,
+        /// How much deeper.
+        by: u32,
+    },
     /// Nothing is known of any script or transaction.
     MissingHistory,
+    /// Transactions of the mempool are told with a witness of so many bytes, of which their ids say nothing.
+    Bloated(usize),
 }

@@ -3,7 +3,7 @@
 use bitcoin::block::Header;
 use bitcoin::constants::genesis_block;
 use bitcoin::hashes::Hash as _;
-use bitcoin::{Amount, BlockHash, OutPoint, Transaction, Txid};
+use bitcoin::{Amount, BlockHash, OutPoint, Transaction, Txid, Witness};
 
 use super::fault::EsploraFault;
 use super::index::{Index, ScriptHash};
@@ -34,6 +34,22 @@ impl Shown<'_> {
         match self.fault {
             Some(EsploraFault::Higher { above, by }) if height > *above => height.saturating_add(*by),
             _ => height,
+        }
+    }
+
+    /// The height that is told of a block where somebody asks about it alone.
+    pub(super) fn told_alone(&self, height: u32) -> u32 {
+        match self.fault {
+            Some(EsploraFault::Deeper { block, by }) if height == *block => height.saturating_sub(*by),
+            _ => height,
+        }
+    }
+
+    /// The height of the block that is told to have this one where somebody asks about it alone; `None` where none has.
+    pub(super) fn meant_alone(&self, told: u32) -> Option<u32> {
+        match self.fault {
+            Some(EsploraFault::Deeper { block, .. }) if told == self.told_alone(*block) => Some(*block),
+            _ => self.meant(told),
         }
     }
 
@@ -82,6 +98,9 @@ impl Shown<'_> {
             for output in &mut tx.output {
                 output.value = output.value.checked_add(Amount::from_sat(1_000_000)).unwrap_or(output.value);
             }
+        }
+        if let (Some(EsploraFault::Bloated(bytes)), None) = (self.fault, height) {
+            tx.input.iter_mut().for_each(|input| input.witness = Witness::from_slice(&[vec![7; *bytes]]));
         }
         let invented = (self.fault == Some(&EsploraFault::InventedConfirmations)).then(|| self.height());
         Some((tx, height.or(invented)))

@@ -34,7 +34,12 @@ chainHeight: number | null,
  */
 asked: number, 
 /**
- * How much of the chain was looked through, in percent, rounded down.
+ * How many of them there are to ask about as far as is known, for what is found adds some; 0 where the backend shows whole
+ * blocks, and once it has looked.
+ */
+toAsk: number, 
+/**
+ * How much of the chain was looked through, or of the addresses asked about, in percent, rounded down.
  */
 percent: number, 
 /**

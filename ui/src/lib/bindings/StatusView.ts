@@ -34,7 +34,7 @@ pages: string | null,
  */
 clock: string, 
 /**
- * The height of the best block of the last look.
+ * The height of the best block of the last look, or how far one has come that catches up.
  */
 chainHeight: number, 
 /**
@@ -45,6 +45,11 @@ chainLookedAt: string | null,
  * Why the last look failed, if it did.
  */
 chainError: string | null, 
+/**
+ * How far a look has come that has many blocks to read, or that none has ended since the start: a sentence, while the chain is
+ * not known up to the best block.
+ */
+catchingUp: string | null, 
 /**
  * The rates of this moment.
  */

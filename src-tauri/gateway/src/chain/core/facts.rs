@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use bitcoin::{FeeRate, OutPoint, Txid};
+use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use serde_json::json;
 use tillgate_domain::time::Timestamp;
 
@@ -11,17 +11,14 @@ use super::mempool;
 use super::pool::Pool;
 use super::read::{self, Entry, Spending};
 use super::rpc::{Refused, Rpc, call, typed};
-use super::state::{Facts, Moment, Seen, State, Tracked, parents_first};
-use crate::chain::{ChainDown, Fact, TxFacts, TxPosition};
+use super::state::{Moment, Seen, State, Tracked};
+use crate::chain::facts::{
+    Facts, LINE_MAX, Output, is_final, missing_ancestors, needs, of_absent, parents_first, spenders,
+};
+use crate::chain::{ChainDown, TxFacts, TxPosition};
 
 /// Small questions in one request.
 const BATCH: usize = 200;
-
-/// Unconfirmed ancestors that are read: a node takes no longer lines.
-const ANCESTORS_MAX: usize = 128;
-
-/// What a block so deep rules out is followed no longer.
-const RULED_OUT_FOR: u32 = 100;
 
 /// Core's code for what its mempool does not hold.
 const NOT_FOUND: i64 = -5;
@@ -51,17 +48,15 @@ pub(super) fn changed(
     let is_new_tip = state.looked_at.is_none_or(|before| before.tip != synced.tip);
     read_entries(rpc, state, pool, is_new_tip)?;
     let outputs = outputs_of_absent(rpc, state, pool)?;
-    let rivals = rivals(state);
+    let rivals = spenders(state.tracked.iter().map(|(txid, one)| (txid, &one.tx)));
     let mut told = BTreeMap::new();
     let (tracked, spent) = (&mut state.tracked, &state.spent);
     for (txid, one) in tracked.iter_mut() {
-        let mut facts = match one.entry {
+        let facts = match one.entry {
             Some(seen) => of_mempool(&seen),
-            None => of_absent(one, spent, &outputs, pool),
+            None => of_missing(one, spent, &outputs, pool),
         };
-        let own = one.tx.input.iter().filter_map(|input| rivals.get(&input.previous_output)).flatten();
-        let conflicts: BTreeSet<Txid> = own.chain(&facts.conflicts).filter(|rival| *rival != txid).copied().collect();
-        facts.conflicts = conflicts.into_iter().collect();
+        let facts = facts.with_rivals(txid, &one.tx, &rivals);
         if one.told.as_ref() != Some(&facts) {
             told.insert(*txid, facts.clone().of(one.tx.clone()));
             one.told = Some(facts);
@@ -127,7 +122,7 @@ fn read_ancestors(rpc: &Rpc, txid: &Txid, tracked: &mut Tracked) -> Result<(), C
         Err(Refused { code: NOT_FOUND, .. }) => return Ok(()),
         Err(refused) => return Err(refused.down("getmempoolancestors")),
     };
-    let ancestors = ancestors.get(..ANCESTORS_MAX).unwrap_or(&ancestors);
+    let ancestors = ancestors.get(..LINE_MAX).unwrap_or(&ancestors);
     let new: Vec<Txid> = ancestors.iter().filter(|txid| !tracked.ancestors.contains_key(*txid)).copied().collect();
     tracked.ancestors.retain(|known, _| ancestors.contains(known));
     tracked.ancestors.extend(mempool::transactions(rpc, &new)?);
@@ -142,7 +137,7 @@ fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &Pool) -> Result<Output
     for txid in &absent {
         know_own_ancestors(state, txid, pool);
         if let Some(tracked) = state.tracked.get(txid) {
-            needed.extend(tracked.needs().map(|(outpoint, _)| outpoint));
+            needed.extend(needs(&tracked.tx, &tracked.ancestors).map(|(outpoint, _)| outpoint));
         }
     }
     let needed: Vec<OutPoint> = needed.into_iter().collect();
@@ -163,31 +158,16 @@ fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &Pool) -> Result<Output
 
 /// An absent transaction may rest on others of ours that are absent, too.
 fn know_own_ancestors(state: &mut State, txid: &Txid, pool: &Pool) {
-    let mut found = BTreeMap::new();
-    let mut open = vec![*txid];
-    while let Some(child) = open.pop() {
-        let Some(tracked) = state.tracked.get(&child) else { continue };
-        for parent in tracked.tx.input.iter().map(|input| input.previous_output.txid) {
-            let Some(known) = state.tracked.get(&parent).filter(|_| !pool.txids.contains(&parent)) else { continue };
-            if found.len() < ANCESTORS_MAX && found.insert(parent, known.tx.clone()).is_none() {
-                open.push(parent);
-            }
-        }
-    }
+    let Some(tracked) = state.tracked.get(txid) else { return };
+    let missing = |parent: &Txid| {
+        let known = state.tracked.get(parent).filter(|_| !pool.txids.contains(parent));
+        known.map(|known| &known.tx)
+    };
+    let found: Vec<(Txid, Transaction)> =
+        missing_ancestors(&tracked.tx, missing).into_iter().map(|(txid, tx)| (txid, tx.clone())).collect();
     if let Some(tracked) = state.tracked.get_mut(txid) {
         tracked.ancestors.extend(found);
     }
-}
-
-/// Ours that spend the same output.
-fn rivals(state: &State) -> HashMap<OutPoint, Vec<Txid>> {
-    let mut rivals: HashMap<OutPoint, Vec<Txid>> = HashMap::new();
-    for (txid, tracked) in &state.tracked {
-        for input in &tracked.tx.input {
-            rivals.entry(input.previous_output).or_default().push(*txid);
-        }
-    }
-    rivals
 }
 
 /// A mempool holds nothing that conflicts with the chain or with itself.
@@ -199,43 +179,23 @@ fn of_mempool(seen: &Seen) -> Facts {
     }
 }
 
-/// Of a transaction that is in neither mempool nor chain. Where it cannot be told what became of an output that it needs,
-/// nobody knows whether another spends it.
-fn of_absent(tracked: &Tracked, spent: &HashMap<OutPoint, (u32, Txid)>, outputs: &Outputs, pool: &Pool) -> Facts {
-    let txid = tracked.tx.compute_txid();
-    let in_chain = tracked.needs().filter_map(|(outpoint, by)| {
-        spent.get(&outpoint).filter(|(_, spender)| *spender != by).map(|(height, _)| *height)
-    });
-    let conflict_height = in_chain.min();
-    let in_mempool =
-        tracked.needs().any(|(outpoint, by)| outputs.spenders.get(&outpoint).is_some_and(|spender| *spender != by));
-    let is_known = |(outpoint, by): (OutPoint, Txid)| {
-        outputs.unspent.contains(&outpoint)
-            || pool.txids.contains(&outpoint.txid)
-            || tracked.ancestors.contains_key(&outpoint.txid)
-            || spent.get(&outpoint).is_some_and(|(_, spender)| *spender == by)
-    };
-    let otherwise = if tracked.needs().all(is_known) { Fact::No } else { Fact::Unknown };
-    let own = || tracked.tx.input.iter().map(|input| input.previous_output);
-    let conflicts = own().flat_map(|outpoint| {
-        let in_block = spent.get(&outpoint).map(|(_, spender)| *spender);
-        in_block.into_iter().chain(outputs.spenders.get(&outpoint).copied())
-    });
-    Facts {
-        conflict_in_chain: if conflict_height.is_some() { Fact::Yes } else { otherwise },
-        conflict_height,
-        conflict_in_mempool: if in_mempool { Fact::Yes } else { otherwise },
-        conflicts: conflicts.filter(|spender| *spender != txid).collect(),
-        unconfirmed_ancestors: if own().all(|it| outputs.unspent.contains(&it)) { Fact::No } else { Fact::Unknown },
-        ..Facts::undisputed(TxPosition::Absent)
-    }
+/// Of a transaction that is in neither mempool nor chain.
+fn of_missing(tracked: &Tracked, spent: &HashMap<OutPoint, (u32, Txid)>, outputs: &Outputs, pool: &Pool) -> Facts {
+    of_absent(&tracked.tx, &tracked.ancestors, |outpoint| {
+        let is_unspent = outputs.unspent.contains(outpoint);
+        Output {
+            in_chain: spent.get(outpoint).copied(),
+            in_mempool: outputs.spenders.get(outpoint).copied().into_iter().collect(),
+            is_known: is_unspent || pool.txids.contains(&outpoint.txid),
+            is_unspent,
+        }
+    })
 }
 
 fn forget_what_is_ruled_out(state: &mut State, tip_height: u32) {
-    let is_over = |height: u32| height.saturating_add(RULED_OUT_FOR) <= tip_height;
     state.tracked.retain(|_, tracked| {
         let told = tracked.told.as_ref().and_then(|facts| facts.conflict_height);
-        !told.is_some_and(is_over)
+        !told.is_some_and(|height| is_final(height, tip_height))
     });
-    state.spent.retain(|_, (height, _)| !is_over(*height));
+    state.spent.retain(|_, (height, _)| !is_final(*height, tip_height));
 }

@@ -31,6 +31,6 @@ pub(super) fn fee_rate(rpc: &Rpc, blocks: u16) -> Result<FeeRate, ChainDown> {
 }
 
 /// From satoshis for 1,000 vB, which are 4,000 weight units; rounded up, so that what pays it is not below.
-fn of_sat_kvb(sats: u64) -> FeeRate {
+pub(in crate::chain) fn of_sat_kvb(sats: u64) -> FeeRate {
     FeeRate::from_sat_per_kwu(sats.div_ceil(4))
 }

@@ -8,11 +8,12 @@ use tillgate_domain::time::Timestamp;
 
 use super::blocks::{self, Expected, Synced};
 use super::facts;
-use super::mempool::{self, tip_changed};
+use super::mempool;
 use super::notices::Notices;
 use super::rpc::{Rpc, call};
-use super::state::{Facts, State};
-use crate::chain::refusals::behind;
+use super::state::State;
+use crate::chain::facts::{Facts, needs};
+use crate::chain::refusals::{behind, tip_changed};
 use crate::chain::token::{BlockId, Token, Weighed, answer_number, counted};
 use crate::chain::{ChainDown, Covered, LookRequest, Tip, TxFacts, TxPosition, View, WatchList};
 
@@ -29,6 +30,14 @@ const READ_AGAIN: u32 = 10;
 /// Blocks that are read below the wallet's birth, for the chain that was there may have been another.
 const BEFORE_BIRTH: u32 = 100;
 
+/// Where an answer goes on from.
+struct Begun {
+    /// The wallet's beginning: the chain is another.
+    from_start: bool,
+    /// See [`View::left_above`].
+    left_above: Option<u32>,
+}
+
 /// Looks for what a request asks.
 pub(super) fn look(
     rpc: &Rpc,
@@ -38,10 +47,10 @@ pub(super) fn look(
     notices: Option<&Notices>,
 ) -> Result<View, ChainDown> {
     let synced = blocks::synced(rpc)?;
-    let from_start = if goes_on(rpc, state, request.token, &synced)? {
+    let Begun { from_start, left_above } = if goes_on(rpc, state, request.token, &synced)? {
         let fresh = std::mem::take(&mut state.fresh_strangers);
         state.strangers.extend(fresh);
-        false
+        Begun { from_start: false, left_above: None }
     } else {
         resume(rpc, state, request, &synced)?
     };
@@ -71,8 +80,9 @@ pub(super) fn look(
     let unknown = unknown(state, request.watch, &txs, more);
     let is_new = !txs.is_empty() || !state.fresh_strangers.is_empty() || from_start || more;
     Ok(View {
-        token: next_token(state, &synced, is_new)?,
+        token: next_token(state, &synced, is_new, more)?,
         from_start,
+        left_above,
         more,
         tip,
         seen_height: last.height,
@@ -87,23 +97,22 @@ pub(super) fn look(
 
 /// Whether what is remembered is what the last answer left, and the node's chain still holds it.
 fn goes_on(rpc: &Rpc, state: &State, token: Option<&[u8]>, synced: &Synced) -> Result<bool, ChainDown> {
-    let Some((known, last)) = state.token.as_ref().and_then(|known| Some((known, known.last()?))) else {
-        return Ok(false);
-    };
-    if token != Some(&known.write()) {
+    let Some(last) = state.token.as_ref().and_then(Token::last) else { return Ok(false) };
+    if token.is_none() || token != state.written.as_deref() {
         return Ok(false);
     }
     Ok(last.id == synced.tip || blocks::last_common(rpc, &[last])?.is_some())
 }
 
-/// Begins anew where the token and the node's chain have a block in common; else where the wallet began, which is
-/// answered.
-fn resume(rpc: &Rpc, state: &mut State, request: &LookRequest<'_>, synced: &Synced) -> Result<bool, ChainDown> {
+/// Begins anew where the token and the node's chain have a block in common; else where the wallet began.
+fn resume(rpc: &Rpc, state: &mut State, request: &LookRequest<'_>, synced: &Synced) -> Result<Begun, ChainDown> {
     let known = request.token.and_then(Token::read);
     let fork = known.as_ref().map(|known| blocks::last_common(rpc, known.blocks())).transpose()?.flatten();
     if let Some(known) = &known {
         owes_no_work(rpc, known, fork, synced)?;
     }
+    let left_above = fork.zip(known.as_ref().and_then(Token::last));
+    let left_above = left_above.and_then(|(fork, last)| (fork.id != last.id).then_some(fork.id.height));
     let tip = synced.tip.height;
     let first = known.as_ref().and_then(Token::first).map_or(0, |block| block.height);
     let start = match (&known, fork, request.birth_height) {
@@ -123,6 +132,7 @@ fn resume(rpc: &Rpc, state: &mut State, request: &LookRequest<'_>, synced: &Sync
     };
     let hash = blocks::hashes(rpc, std::iter::once(start))?.pop().flatten().ok_or_else(tip_changed)?;
     let start = BlockId { height: start, hash };
+    let before = known.clone().filter(|_| left_above.is_some());
     let mut token = match (known, fork) {
         (Some(mut known), Some(fork)) => {
             let ends = (blocks::work_up_to(rpc, start.hash)?, blocks::work_up_to(rpc, fork.id.hash)?);
@@ -138,9 +148,9 @@ fn resume(rpc: &Rpc, state: &mut State, request: &LookRequest<'_>, synced: &Sync
     let above = if fork.is_some() { start.height } else { u32::MAX };
     let strangers = if request.token.is_some() { std::mem::take(&mut state.strangers) } else { Default::default() };
     let bits = Some(blocks::header(rpc, start)?.bits);
-    *state = State { token: Some(token), bits, strangers, ..State::default() };
+    *state = State { token: Some(token), before, bits, strangers, ..State::default() };
     request.watch.unsettled(above).into_iter().for_each(|tx| state.track(tx));
-    Ok(fork.is_none())
+    Ok(Begun { from_start: fork.is_none(), left_above })
 }
 
 /// The token of a chain of which nothing is known, that is read from a block on.
@@ -214,7 +224,7 @@ fn read_blocks(
 /// Every output that one of our unconfirmed transactions needs, with who of them is to spend it.
 fn needed(state: &State) -> HashMap<OutPoint, Vec<Txid>> {
     let mut needed: HashMap<OutPoint, Vec<Txid>> = HashMap::new();
-    for (outpoint, by) in state.tracked.values().flat_map(super::state::Tracked::needs) {
+    for (outpoint, by) in state.tracked.values().flat_map(|it| needs(&it.tx, &it.ancestors)) {
         needed.entry(outpoint).or_default().push(by);
     }
     needed
@@ -271,8 +281,9 @@ fn unknown(state: &mut State, watch: &dyn WatchList, txs: &[TxFacts], more: bool
     watch.txids().iter().filter(|txid| !told.contains(*txid)).copied().collect()
 }
 
-/// The token of this answer; that of the last one where nothing is told.
-fn next_token(state: &mut State, synced: &Synced, is_new: bool) -> Result<Vec<u8>, ChainDown> {
+/// The token of this answer; that of the last one where nothing is told. Of a look that left blocks it is the one before until
+/// all was told: what was left is known in memory alone, with what took its place.
+fn next_token(state: &mut State, synced: &Synced, is_new: bool, more: bool) -> Result<Vec<u8>, ChainDown> {
     let token = state.token.as_mut().ok_or_else(tip_changed)?;
     if token.last().map(|last| last.id) == Some(synced.tip) {
         token.end();
@@ -280,5 +291,14 @@ fn next_token(state: &mut State, synced: &Synced, is_new: bool) -> Result<Vec<u8
     if is_new {
         token.answer = answer_number();
     }
-    Ok(token.write())
+    let before = if more { state.before.as_ref() } else { None };
+    let written = match before {
+        Some(before) => token.unended(Some(before)).write(),
+        None => token.write(),
+    };
+    if !more {
+        state.before = None;
+    }
+    state.written = Some(written.clone());
+    Ok(written)
 }

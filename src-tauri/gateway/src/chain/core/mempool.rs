@@ -14,7 +14,9 @@ use super::notices::Notices;
 use super::pool::{Listing, Pool};
 use super::read::RawMempool;
 use super::rpc::{Refused, Rpc, call, typed};
-use super::state::{State, parents_first};
+use super::state::State;
+use crate::chain::facts::parents_first;
+use crate::chain::refusals::tip_changed;
 use crate::chain::{ChainDown, WatchList};
 
 /// Transactions read for one answer at most; bounds its time, not its memory: what is not ours is forgotten.
@@ -157,7 +159,7 @@ fn know(state: &mut State, watch: &dyn WatchList, found: BTreeMap<Txid, Transact
 
 /// Which of these the mempool holds now. A node with an index of all transactions tells of those of blocks, too, where it is
 /// asked for a transaction.
-fn in_mempool(rpc: &Rpc, txids: &BTreeSet<Txid>) -> Result<Vec<Txid>, ChainDown> {
+pub(super) fn in_mempool(rpc: &Rpc, txids: &BTreeSet<Txid>) -> Result<Vec<Txid>, ChainDown> {
     let txids: Vec<Txid> = txids.iter().copied().collect();
     let mut there = Vec::new();
     for batch in txids.chunks(BATCH) {
@@ -192,9 +194,4 @@ pub(super) fn transactions(rpc: &Rpc, txids: &[Txid]) -> Result<BTreeMap<Txid, T
         }
     }
     Ok(found)
-}
-
-/// The best block is not the one any more at which the look began.
-pub(in crate::chain) fn tip_changed() -> ChainDown {
-    ChainDown("the best block changed while it was looked at; the next look makes up for it".to_owned())
 }

@@ -12,7 +12,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::heard::{Change, Heard, Listed, Mark, Notice, TOPIC, Trouble};
-use super::zmtp::Subscription;
+use super::zmtp::{Message, Subscription};
+use crate::chain::bell::Bell;
 use crate::machine::outgoing::{Proxy, connect};
 
 /// The time to reach a node through a proxy, which may be Tor.
@@ -21,8 +22,14 @@ const REACHED_BY_PROXY_WITHIN: Duration = Duration::from_secs(30);
 /// The longest pause between two connections; after each that was of no use it is twice the one before.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// Messages that are read in a second at most: many times what the network makes.
+/// Messages and commands that are read in a second at most: many times what the network makes.
 const MESSAGES_MAX: u32 = 20_000;
+
+/// How many of them were read in the second that is under way.
+struct Second {
+    began: Instant,
+    messages: u32,
+}
 
 /// Where a node tells by itself.
 #[derive(Debug, Clone)]
@@ -32,8 +39,8 @@ pub(crate) struct NoticesOptions {
     /// Through which it is reached, where it is elsewhere.
     pub proxy: Option<Proxy>,
     pub pace: NoticesPace,
-    /// To be told when the node says something that a look should follow on.
-    pub wake: Arc<Notify>,
+    /// Rung when the node says something that a look should follow on.
+    pub bell: Bell,
 }
 
 /// How long it is waited for what.
@@ -146,9 +153,9 @@ impl Notices {
         self.shared.options.pace.listed_every
     }
 
-    /// To be told when the node says something that a look should follow on.
+    /// Told when the node says something that a look should follow on.
     pub(super) fn wake(&self) -> &Notify {
-        &self.shared.options.wake
+        self.shared.options.bell.wake()
     }
 
     /// The publisher's count of its last message.
@@ -236,24 +243,50 @@ async fn reach(shared: &Shared) -> Result<Subscription<TcpStream>, String> {
 
 /// Takes what is told until the connection ends; answers why.
 async fn hear(shared: &Shared, mut subscription: Subscription<TcpStream>) -> String {
-    let (mut second, mut messages) = (Instant::now(), 0u32);
+    let mut second = Second { began: Instant::now(), messages: 0 };
     loop {
-        let parts = match subscription.next().await {
-            Ok(parts) => parts,
+        let Message { parts, commands } = match subscription.next().await {
+            Ok(message) => message,
             Err(unheard) => return unheard.to_string(),
         };
         let Some((notice, count)) = Notice::read(&parts) else {
             return "it sent a message that is none of the topic sequence of Bitcoin Core".to_owned();
         };
         if shared.heard.lock().take(notice, count) {
-            shared.options.wake.notify_one();
+            shared.options.bell.ring();
         }
-        messages = messages.saturating_add(1);
-        if second.elapsed() >= Duration::from_secs(1) {
-            (second, messages) = (Instant::now(), 0);
-        } else if messages >= MESSAGES_MAX {
+        if let Some(until) = second.take(commands.saturating_add(1), Instant::now()) {
             // The publisher drops what it cannot send, and its count tells so.
-            sleep_until(second + Duration::from_secs(1)).await;
+            sleep_until(until).await;
         }
+    }
+}
+
+impl Second {
+    /// Notes what was read by `now`; answers until when no more is to be read, where that is too much.
+    fn take(&mut self, messages: u32, now: Instant) -> Option<Instant> {
+        if now >= self.began + Duration::from_secs(1) {
+            *self = Self { began: now, messages: 0 };
+        }
+        self.messages = self.messages.saturating_add(messages);
+        (self.messages >= MESSAGES_MAX).then_some(self.began + Duration::from_secs(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_publisher_that_goes_on_without_an_end_is_read_so_fast_and_no_faster() {
+        let began = Instant::now();
+        let mut second = Second { began, messages: 0 };
+        let (half, whole) = (began + Duration::from_millis(500), began + Duration::from_secs(1));
+        // Commands count as messages do.
+        assert!((1..100).all(|_| second.take(200, half).is_none()));
+        assert_eq!(second.take(200, half), Some(whole));
+        assert_eq!(second.take(1, half), Some(whole), "nothing more until then");
+        assert_eq!(second.take(19_999, whole), None, "another second has begun");
+        assert_eq!(second.take(1, whole), Some(whole + Duration::from_secs(1)));
     }
 }

@@ -21,6 +21,12 @@ pub(super) struct ChainInfo {
     pub pruneheight: Option<u32>,
 }
 
+/// `getblock`, with the ids of its transactions.
+#[derive(Debug, Deserialize)]
+pub(super) struct BlockIds {
+    pub tx: Vec<Txid>,
+}
+
 /// `getblockheader`, verbose.
 #[derive(Debug, Deserialize)]
 pub(super) struct HeaderInfo {

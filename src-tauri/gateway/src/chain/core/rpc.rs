@@ -20,6 +20,7 @@ use zeroize::Zeroizing;
 use super::sign_in::SignIn;
 use super::{BadNode, CoreOptions};
 use crate::chain::ChainDown;
+use crate::chain::shown::shown;
 use crate::machine::outgoing::{self, Outgoing};
 
 /// The time to reach a node.
@@ -30,9 +31,6 @@ const ANSWER_MAX: usize = 48 * 1_024 * 1_024;
 
 /// A connection that idles so long is closed, sooner than a node closes it.
 const IDLE_FOR: Duration = Duration::from_secs(20);
-
-/// Characters of a node's own words that are shown.
-const SHOWN_MAX: usize = 200;
 
 /// The code of a node that is still starting.
 const IN_WARMUP: i64 = -28;
@@ -240,9 +238,4 @@ fn outcome(reply: Reply) -> Result<Result<Value, Refused>, ChainDown> {
         }
         Some(ReplyError { code, message }) => Ok(Err(Refused { code, message: shown(&message) })),
     }
-}
-
-/// A stranger's words, as far as they are fit for a log and a screen.
-fn shown(words: &str) -> String {
-    words.chars().filter(|c| !c.is_control()).take(SHOWN_MAX).collect()
 }

@@ -6,14 +6,18 @@ use bitcoin::{CompactTarget, FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 
 use super::pool::Pool;
+use crate::chain::facts::Facts;
 use crate::chain::token::{BlockId, Token};
-use crate::chain::{Fact, TxFacts, TxPosition};
 
 /// What is remembered. It belongs to the answer whose token it holds.
 #[derive(Default)]
 pub(super) struct State {
-    /// The last answer's; `None` at the start, and after a failure.
+    /// The chain as the last answer saw it; `None` at the start, and after a failure.
     pub token: Option<Token>,
+    /// The token as that answer told it.
+    pub written: Option<Vec<u8>>,
+    /// The chain before a look that is under way and left blocks of it.
+    pub before: Option<Token>,
     /// Bits of the header of the token's last block.
     pub bits: Option<CompactTarget>,
     /// Transactions of the mempool that were read and do not concern us.
@@ -71,18 +75,6 @@ pub(super) struct Seen {
     pub rests_on_unconfirmed: bool,
 }
 
-/// What is told of a transaction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::chain) struct Facts {
-    pub position: TxPosition,
-    pub conflict_in_chain: Fact,
-    pub conflict_height: Option<u32>,
-    pub conflict_in_mempool: Fact,
-    pub conflicts: Vec<Txid>,
-    pub unconfirmed_ancestors: Fact,
-    pub fee_rate: Option<FeeRate>,
-}
-
 impl State {
     /// What is still true after a failure: which of the mempool's transactions are none of ours.
     pub(super) fn failed(self) -> Self {
@@ -104,72 +96,4 @@ impl State {
         let tracked = Tracked { tx, ancestors: BTreeMap::new(), entry: None, told: None };
         self.tracked.insert(tracked.tx.compute_txid(), tracked);
     }
-}
-
-impl Tracked {
-    /// Every output that it needs, with the transaction that is to spend it: it itself, or an unconfirmed ancestor. A
-    /// block's reward needs none, and a node that is asked about the output of nothing that it names refuses to answer.
-    pub(super) fn needs(&self) -> impl Iterator<Item = (OutPoint, Txid)> {
-        let own = std::iter::once((self.tx.compute_txid(), &self.tx));
-        let line = self.ancestors.iter().map(|(txid, tx)| (*txid, tx));
-        let needs =
-            own.chain(line).flat_map(|(txid, tx)| tx.input.iter().map(move |input| (input.previous_output, txid)));
-        needs.filter(|(outpoint, _)| !outpoint.is_null())
-    }
-}
-
-impl Facts {
-    /// Of a transaction that no other rules out.
-    pub(in crate::chain) const fn undisputed(position: TxPosition) -> Self {
-        Self {
-            position,
-            conflict_in_chain: Fact::No,
-            conflict_height: None,
-            conflict_in_mempool: Fact::No,
-            conflicts: Vec::new(),
-            unconfirmed_ancestors: Fact::No,
-            fee_rate: None,
-        }
-    }
-
-    /// Together with the transaction.
-    pub(in crate::chain) fn of(self, tx: Transaction) -> TxFacts {
-        let Self {
-            position,
-            conflict_in_chain,
-            conflict_height,
-            conflict_in_mempool,
-            conflicts,
-            unconfirmed_ancestors,
-            fee_rate,
-        } = self;
-        TxFacts {
-            tx,
-            position,
-            conflict_in_chain,
-            conflict_height,
-            conflict_in_mempool,
-            conflicts,
-            unconfirmed_ancestors,
-            fee_rate,
-        }
-    }
-}
-
-/// In an order in which parents stand before children.
-pub(in crate::chain) fn parents_first<T>(mut items: BTreeMap<Txid, T>, tx: impl Fn(&T) -> &Transaction) -> Vec<T> {
-    let mut ordered = Vec::with_capacity(items.len());
-    while let Some(txid) = items.keys().next().copied() {
-        // Each is looked at twice: its parents go before it.
-        let mut open = vec![(txid, false)];
-        while let Some((txid, parents_are_in)) = open.pop() {
-            if parents_are_in {
-                ordered.extend(items.remove(&txid));
-            } else if let Some(item) = items.get(&txid) {
-                open.push((txid, true));
-                open.extend(tx(item).input.iter().map(|input| (input.previous_output.txid, false)));
-            }
-        }
-    }
-    ordered
 }

@@ -5,6 +5,8 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 
+use crate::chain::shown::shown;
+
 /// Bytes of a frame at most: what is subscribed to has 41, and a handshake some more.
 const FRAME_MAX: u64 = 1_024;
 
@@ -13,9 +15,6 @@ const PARTS_MAX: usize = 4;
 
 /// Commands without a message behind them at most: Bitcoin Core sends none.
 const COMMANDS_MAX: u32 = 200;
-
-/// Characters of a publisher's own words that are shown.
-const SHOWN_MAX: usize = 100;
 
 /// Bits of a frame's first byte.
 const MORE: u8 = 1;
@@ -70,6 +69,14 @@ pub(super) struct Subscription<S> {
     stream: BufReader<S>,
 }
 
+/// What a publisher told.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub parts: Vec<Vec<u8>>,
+    /// Commands that came before it.
+    pub commands: u32,
+}
+
 /// One frame.
 struct Frame {
     is_command: bool,
@@ -96,8 +103,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
         Ok(this)
     }
 
-    /// The parts of the next message. Not to be dropped half-way: what was read of a message is lost.
-    pub(super) async fn next(&mut self) -> Result<Vec<Vec<u8>>, Unheard> {
+    /// The next message. Not to be dropped half-way: what was read of a message is lost.
+    pub(super) async fn next(&mut self) -> Result<Message, Unheard> {
         let (mut parts, mut commands) = (Vec::new(), 0);
         loop {
             let frame = self.frame().await?;
@@ -112,7 +119,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Subscription<S> {
             }
             parts.push(frame.body);
             if !frame.has_more {
-                return Ok(parts);
+                return Ok(Message { parts, commands });
             }
             if parts.len() >= PARTS_MAX {
                 return Err(Unheard::TooManyParts);
@@ -158,7 +165,7 @@ fn check_greeting(theirs: &[u8; GREETING]) -> Result<(), Unheard> {
     }
     let mechanism = theirs.get(MECHANISM).unwrap_or_default();
     let mechanism = mechanism.split(|byte| *byte == 0).next().unwrap_or_default();
-    if mechanism == b"NULL" { Ok(()) } else { Err(Unheard::Mechanism(shown(mechanism))) }
+    if mechanism == b"NULL" { Ok(()) } else { Err(Unheard::Mechanism(shown_bytes(mechanism))) }
 }
 
 /// A command is its name and a body; that of READY is properties, each a name and a value.
@@ -173,7 +180,7 @@ fn check_ready(command: &[u8]) -> Result<(), Unheard> {
         if name.eq_ignore_ascii_case(b"Socket-Type") {
             return match value {
                 b"PUB" | b"XPUB" => Ok(()),
-                other => Err(Unheard::NoPublisher(shown(other))),
+                other => Err(Unheard::NoPublisher(shown_bytes(other))),
             };
         }
         rest = after;
@@ -183,14 +190,14 @@ fn check_ready(command: &[u8]) -> Result<(), Unheard> {
 
 fn check_refusal(command: &[u8]) -> Result<(), Unheard> {
     match command.strip_prefix(b"\x05ERROR") {
-        Some(reason) => Err(Unheard::Refused(shown(reason.get(1..).unwrap_or_default()))),
+        Some(reason) => Err(Unheard::Refused(shown_bytes(reason.get(1..).unwrap_or_default()))),
         None => Ok(()),
     }
 }
 
-/// A stranger's words, as far as they are fit for a log and a screen.
-fn shown(words: &[u8]) -> String {
-    String::from_utf8_lossy(words).chars().filter(|c| !c.is_control()).take(SHOWN_MAX).collect()
+/// A stranger's words, of which not all need be text.
+fn shown_bytes(words: &[u8]) -> String {
+    shown(&String::from_utf8_lossy(words))
 }
 
 #[cfg(test)]
@@ -208,7 +215,7 @@ mod tests {
         theirs.shutdown().await.unwrap();
         let heard = async {
             let mut subscription = Subscription::to(ours, b"sequence").await?;
-            subscription.next().await
+            subscription.next().await.map(|message| message.parts)
         };
         let heard = heard.await.map_err(|unheard| unheard.to_string());
         let mut answered = Vec::new();

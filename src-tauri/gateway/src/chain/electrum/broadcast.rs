@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::asker::Asker;
-use super::call::{Refused, call, shown, typed};
+use super::call::{Refused, call, typed};
 use crate::chain::core::broadcast::{OF_CONFLICTS, OF_INPUTS, OF_KNOWN};
+use crate::chain::shown::shown;
 use crate::chain::{Broadcast, ChainDown};
 
 /// The code by which ElectrumX and Fulcrum say that a transaction was refused.

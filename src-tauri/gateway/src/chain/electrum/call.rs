@@ -11,9 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::chain::ChainDown;
-
-/// Characters of a server's own words that are shown.
-const SHOWN_MAX: usize = 200;
+use crate::chain::shown::shown;
 
 /// One call.
 #[derive(Debug, Clone)]
@@ -75,12 +73,6 @@ pub(super) fn typed<T: DeserializeOwned>(method: &str, answer: &Answer) -> Resul
     serde_json::from_str(text).map_err(|error| {
         ChainDown(format!("what the server answers to {method} makes no sense: {}", shown(&error.to_string())))
     })
-}
-
-/// A stranger's words, as far as they are fit for a log and a screen.
-pub(super) fn shown(words: &str) -> String {
-    let words = words.chars().map(|c| if c.is_whitespace() { ' ' } else { c });
-    words.filter(|c| !c.is_control()).take(SHOWN_MAX).collect()
 }
 
 /// A status as it is written; `None` where it is none.

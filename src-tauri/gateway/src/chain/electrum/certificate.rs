@@ -2,6 +2,7 @@
 //! make their own, and are known by that alone.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -14,7 +15,12 @@ use sha2::{Digest as _, Sha256};
 
 /// The SHA-256 of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fingerprint([u8; 32]);
+pub struct Fingerprint([u8; 32]);
+
+/// A text that is the SHA-256 of nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("64 hexadecimal digits, with colons between pairs or without")]
+pub struct NotAFingerprint;
 
 /// Which certificate was last refused.
 #[derive(Debug, Clone, Default)]
@@ -58,9 +64,20 @@ impl Fingerprint {
     }
 }
 
-impl From<[u8; 32]> for Fingerprint {
-    fn from(sha256: [u8; 32]) -> Self {
-        Self(sha256)
+impl FromStr for Fingerprint {
+    type Err = NotAFingerprint;
+
+    /// 64 hexadecimal digits, with colons between pairs as `openssl` prints them, or without.
+    fn from_str(text: &str) -> Result<Self, NotAFingerprint> {
+        let pairs: Vec<&str> = text.split(':').collect();
+        let digits = if pairs.len() == 1 || pairs.iter().all(|pair| pair.len() == 2) {
+            pairs.concat()
+        } else {
+            return Err(NotAFingerprint);
+        };
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(digits, &mut bytes).map_err(|_| NotAFingerprint)?;
+        Ok(Self(bytes))
     }
 }
 

@@ -13,14 +13,15 @@ use rustls::pki_types::ServerName;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 
 use super::BadServer;
-use super::call::{Answer, Call, Refused, call, shown, subscribe_tip, typed};
+use super::call::{Answer, Call, Refused, call, subscribe_tip, typed};
 use super::certificate::{Fingerprint, Seen, tls};
 use super::session::{Session, Stream};
+use crate::chain::bell::Bell;
+use crate::chain::shown::shown;
 use crate::chain::{ChainDown, Identity, refusals};
 use crate::machine::outgoing::{Proxy, connect};
 
@@ -52,8 +53,8 @@ pub(crate) struct ElectrumOptions {
     pub network: Network,
     /// A server that takes longer for an answer is taken for silent.
     pub answered_within: Duration,
-    /// To be told when the server says something that a look should follow on.
-    pub wake: Arc<Notify>,
+    /// Rung when the server says something that a look should follow on.
+    pub bell: Bell,
 }
 
 /// A version of the protocol, by its numbers.
@@ -210,8 +211,8 @@ impl Client {
         let reached = self.runtime.block_on(async { timeout(within, self.reach()).await });
         let stream =
             reached.map_err(|_| ChainDown(format!("the server at {} did not answer in time", self.name())))??;
-        let (wake, runtime) = (Arc::clone(&self.options.wake), &self.runtime);
-        let session = Session::over(stream, self.name(), self.options.answered_within, wake, runtime);
+        let (bell, runtime) = (self.options.bell.clone(), &self.runtime);
+        let session = Session::over(stream, self.name(), self.options.answered_within, bell, runtime);
         let (version, software) = self.agree(&session)?;
         let connection = Connection { session, version, software, number };
         self.check_network(&connection)?;

@@ -4,44 +4,29 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bitcoin::{FeeRate, OutPoint, ScriptBuf, Transaction, Txid};
-use tillgate_domain::time::Timestamp;
 
 use super::call::ScriptHash;
 use super::history::Entry;
 use super::scripts::Look;
 use super::state::State;
 use super::transactions;
-use crate::chain::core::state::Facts;
-use crate::chain::{ChainDown, Fact, TxFacts, TxPosition};
-
-/// Missing transactions of ours, one behind the other, that are followed.
-const LINE_MAX: usize = 128;
+use crate::chain::facts::{Facts, Output, UNTOLD, is_final, missing_ancestors, needs, of_absent, spenders};
+use crate::chain::headers::time;
+use crate::chain::refusals::tip_changed;
+use crate::chain::{ChainDown, TxFacts, TxPosition};
 
 /// Transactions of others that are read in one look to learn what they spend.
 const OTHERS_MAX: usize = 500;
 
-/// What a block so deep rules out is followed no longer.
-const RULED_OUT_FOR: u32 = 100;
-
-/// The protocol does not tell when a server took a transaction in. Whoever looks takes the earlier of this and its own time.
-const UNTOLD: Timestamp = Timestamp::from_ms(i64::MAX);
+/// Transactions that missing ones spend from and that are read in one look: as many as one transaction can need that nodes relay, twice.
+/// What became of the outputs of others is unknown.
+const PARENTS_MAX: usize = 5_000;
 
 /// Where a transaction stands.
 enum Place {
     Block(u32),
     Mempool(Entry),
     Absent,
-}
-
-/// What became of an output that a missing transaction needs.
-#[derive(Default)]
-struct Output {
-    /// Which transaction spends it, and the height of its block where it is in one.
-    spender: Option<(Txid, Option<u32>)>,
-    /// Nothing about it was kept back.
-    is_known: bool,
-    /// It was made by a block.
-    is_mined: bool,
 }
 
 /// Everything about tracked transactions that is not as it was last told; `processed` are the scripts of which something
@@ -70,20 +55,22 @@ pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Resul
     }
     told.extend(tell_mined(look, &mined)?);
     let outputs = outputs_of_absent(look, &absent)?;
-    let rivals = needed(look.state);
+    let rivals = spenders(look.state.tracked.iter().map(|(txid, tracked)| (txid, &tracked.tx)));
     let mut found: Vec<(Txid, Facts)> = Vec::new();
     for (txid, entry) in waiting {
         let Some(tracked) = look.state.tracked.get(&txid) else { continue };
         found.push((txid, of_waiting(&tracked.tx, &entry)));
     }
     for txid in absent {
-        found.extend(of_absent(look.state, &txid, &outputs).map(|facts| (txid, facts)));
+        let Some(tracked) = look.state.tracked.get(&txid) else { continue };
+        let facts = of_absent(&tracked.tx, &line(look.state, &tracked.tx), |outpoint| {
+            outputs.get(outpoint).cloned().unwrap_or_default()
+        });
+        found.push((txid, facts));
     }
-    for (txid, mut facts) in found {
+    for (txid, facts) in found {
         let Some(tracked) = look.state.tracked.get_mut(&txid) else { continue };
-        let own = tracked.tx.input.iter().filter_map(|input| rivals.get(&input.previous_output)).flatten();
-        let conflicts: BTreeSet<Txid> = own.chain(&facts.conflicts).filter(|rival| **rival != txid).copied().collect();
-        facts.conflicts = conflicts.into_iter().collect();
+        let facts = facts.with_rivals(&txid, &tracked.tx, &rivals);
         if tracked.told.as_ref() != Some(&facts) {
             told.push(facts.clone().of(tracked.tx.clone()));
             tracked.told = Some(facts);
@@ -92,20 +79,9 @@ pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Resul
     let tip = look.tip.height;
     look.state.tracked.retain(|_, tracked| {
         let height = tracked.told.as_ref().and_then(|facts| facts.conflict_height);
-        height.is_none_or(|height| height.saturating_add(RULED_OUT_FOR) > tip)
+        !height.is_some_and(|height| is_final(height, tip))
     });
     Ok(told)
-}
-
-/// Every output that one of our tracked transactions spends, with which do.
-pub(super) fn needed(state: &State) -> HashMap<OutPoint, Vec<Txid>> {
-    let mut needed: HashMap<OutPoint, Vec<Txid>> = HashMap::new();
-    for (txid, tracked) in &state.tracked {
-        for input in &tracked.tx.input {
-            needed.entry(input.previous_output).or_default().push(*txid);
-        }
-    }
-    needed
 }
 
 /// Has a script with a history for each of these transactions: one of ours where there is one, for it is asked about anyway.
@@ -155,15 +131,15 @@ fn place(state: &State, txid: &Txid) -> Option<Place> {
 /// What is in a block after all, of scripts that nobody asked about before.
 fn tell_mined(look: &mut Look<'_>, mined: &[(Txid, u32)]) -> Result<Vec<TxFacts>, ChainDown> {
     if mined.iter().any(|(_, height)| *height > look.tip.height) {
-        return Err(crate::chain::core::mempool::tip_changed());
+        return Err(tip_changed());
     }
     let tracked = &look.state.tracked;
     let txs = mined.iter().filter_map(|(txid, height)| Some((&tracked.get(txid)?.tx, *height)));
-    transactions::prove(&look.asker, look.network, &mut look.state.facts, txs)?;
+    transactions::prove(&look.asker, look.network, &mut look.state.lasting, txs)?;
     let mut told = Vec::new();
     for (txid, height) in mined {
-        let header = look.state.facts.headers.at(*height);
-        let time = header.map(crate::chain::headers::time);
+        let header = look.state.lasting.headers.at(*height);
+        let time = header.map(time);
         let (Some(tracked), Some(time)) = (look.state.tracked.remove(txid), time) else { continue };
         told.push(Facts::undisputed(TxPosition::Block { height: *height, time }).of(tracked.tx));
     }
@@ -182,33 +158,20 @@ fn of_waiting(tx: &Transaction, entry: &Entry) -> Facts {
     }
 }
 
-/// A missing transaction and those of ours that it rests on and that are missing, too.
-fn line(state: &State, txid: &Txid) -> BTreeSet<Txid> {
-    let mut line = BTreeSet::from([*txid]);
-    let mut open = vec![*txid];
-    while let Some(child) = open.pop() {
-        let Some(tracked) = state.tracked.get(&child) else { continue };
-        for parent in tracked.tx.input.iter().map(|input| input.previous_output.txid) {
-            let is_missing = matches!(place(state, &parent), Some(Place::Absent));
-            if is_missing && line.len() < LINE_MAX && line.insert(parent) {
-                open.push(parent);
-            }
-        }
-    }
-    line
-}
-
-/// Every output that a missing transaction needs, with the transaction that is to spend it.
-fn needs<'a>(state: &'a State, line: &'a BTreeSet<Txid>) -> impl Iterator<Item = (OutPoint, Txid)> + 'a {
-    let txs = line.iter().filter_map(|txid| Some((*txid, &state.tracked.get(txid)?.tx)));
-    txs.flat_map(|(txid, tx)| tx.input.iter().map(move |input| (input.previous_output, txid)))
+/// Those of ours that a missing transaction rests on and that are missing, too.
+fn line<'a>(state: &'a State, tx: &'a Transaction) -> BTreeMap<Txid, &'a Transaction> {
+    missing_ancestors(tx, |parent| {
+        let tracked = state.tracked.get(parent)?;
+        matches!(place(state, parent), Some(Place::Absent)).then_some(&tracked.tx)
+    })
 }
 
 /// Asks about every output that missing transactions need.
 fn outputs_of_absent(look: &mut Look<'_>, absent: &[Txid]) -> Result<HashMap<OutPoint, Output>, ChainDown> {
     let mut needed: BTreeMap<OutPoint, BTreeSet<Txid>> = BTreeMap::new();
     for txid in absent {
-        for (outpoint, _) in needs(look.state, &line(look.state, txid)) {
+        let Some(tracked) = look.state.tracked.get(txid) else { continue };
+        for (outpoint, _) in needs(&tracked.tx, &line(look.state, &tracked.tx)) {
             needed.entry(outpoint).or_default().insert(*txid);
         }
     }
@@ -216,15 +179,20 @@ fn outputs_of_absent(look: &mut Look<'_>, absent: &[Txid]) -> Result<HashMap<Out
         return Ok(HashMap::new());
     }
     let strangers = needed.keys().map(|outpoint| outpoint.txid).filter(|txid| !look.state.tracked.contains_key(txid));
-    let strangers = transactions::read(&look.asker, &strangers.collect())?;
-    let script_of = |state: &State, outpoint: &OutPoint| {
-        let own = state.tracked.get(&outpoint.txid).map(|tracked| &tracked.tx);
-        let parent = strangers.get(&outpoint.txid).or(own)?;
+    let strangers: BTreeSet<Txid> = strangers.take(PARENTS_MAX).collect();
+    let of_parent = |parent: &Transaction, outpoint: &OutPoint| {
         Some(parent.output.get(usize::try_from(outpoint.vout).ok()?)?.script_pubkey.clone())
     };
+    let mut of_strangers: BTreeMap<OutPoint, ScriptBuf> = BTreeMap::new();
+    transactions::read_each(&look.asker, &strangers, |txid, tx| {
+        let (first, last) = (OutPoint { txid, vout: 0 }, OutPoint { txid, vout: u32::MAX });
+        let named = needed.range(first..=last).map(|(outpoint, _)| *outpoint);
+        of_strangers.extend(named.filter_map(|outpoint| Some((outpoint, of_parent(&tx, &outpoint)?))));
+    })?;
     let mut scripts: BTreeMap<OutPoint, ScriptBuf> = BTreeMap::new();
     for (outpoint, by) in &needed {
-        let Some(script) = script_of(look.state, outpoint) else { continue };
+        let own = look.state.tracked.get(&outpoint.txid).and_then(|tracked| of_parent(&tracked.tx, outpoint));
+        let Some(script) = of_strangers.remove(outpoint).or(own) else { continue };
         for txid in by {
             if let Some(tracked) = look.state.tracked.get_mut(txid) {
                 tracked.scripts.insert(ScriptHash::of(&script));
@@ -251,16 +219,14 @@ fn read_others<'a>(look: &mut Look<'_>, scripts: impl Iterator<Item = &'a Script
         };
         // The latest are likeliest.
         for entry in history.entries.iter().rev() {
-            let is_read = look.state.facts.others.contains_key(&entry.txid);
+            let is_read = look.state.lasting.others.contains_key(&entry.txid);
             if !is_read && !look.state.tracked.contains_key(&entry.txid) && unread.len() < OTHERS_MAX {
                 unread.insert(entry.txid);
             }
         }
     }
-    for tx in transactions::read(&look.asker, &unread)?.into_values() {
-        look.state.facts.note_other(&tx);
-    }
-    Ok(())
+    let others = &mut look.state.lasting;
+    transactions::read_each(&look.asker, &unread, |_, tx| others.note_other(&tx))
 }
 
 /// What became of an output of a script.
@@ -269,60 +235,30 @@ fn output(state: &State, outpoint: &OutPoint, hash: &ScriptHash) -> Output {
         return Output::default();
     };
     let made = history.entries.iter().find(|entry| entry.txid == outpoint.txid);
-    let mut output =
-        Output { spender: None, is_known: made.is_some(), is_mined: made.is_some_and(|made| made.block().is_some()) };
+    let mut output = Output { is_known: made.is_some(), ..Output::default() };
     for entry in history.entries.iter().filter(|entry| entry.txid != outpoint.txid) {
         let own = state.tracked.get(&entry.txid).map(|it| it.tx.input.iter().any(|at| at.previous_output == *outpoint));
-        let other = state.facts.others.get(&entry.txid).map(|spent| spent.contains(outpoint));
+        let other = state.lasting.others.get(&entry.txid).map(|spent| spent.contains(outpoint));
         match own.or(other) {
-            Some(true) => output.spender = Some((entry.txid, entry.block())),
+            Some(true) => match entry.block() {
+                Some(height) => output.in_chain = Some((height, entry.txid)),
+                None => output.in_mempool.push(entry.txid),
+            },
             Some(false) => {}
             None => output.is_known = false,
         }
     }
+    let is_mined = made.is_some_and(|made| made.block().is_some());
+    output.is_unspent = output.is_known && is_mined && output.in_chain.is_none();
     output
 }
 
 /// Who is said to have spent an output in a block must be there.
 fn prove_spenders(look: &mut Look<'_>, outputs: &HashMap<OutPoint, Output>) -> Result<(), ChainDown> {
-    let spenders =
-        outputs.values().filter_map(|output| output.spender.and_then(|(txid, height)| Some((txid, height?))));
-    let spenders: BTreeMap<Txid, u32> = spenders.collect();
+    let spenders: BTreeMap<Txid, u32> =
+        outputs.values().filter_map(|output| output.in_chain.map(|(height, txid)| (txid, height))).collect();
     if spenders.values().any(|height| *height > look.tip.height) {
-        return Err(crate::chain::core::mempool::tip_changed());
+        return Err(tip_changed());
     }
-    let txs = transactions::read_all(&look.asker, &spenders.keys().copied().collect())?;
-    let txs = spenders.iter().filter_map(|(txid, height)| Some((txs.get(txid)?, *height)));
-    transactions::prove(&look.asker, look.network, &mut look.state.facts, txs)
-}
-
-/// Of a transaction that is in neither mempool nor chain. Where it cannot be told what became of an output that it needs,
-/// nobody knows whether another spends it.
-fn of_absent(state: &State, txid: &Txid, outputs: &HashMap<OutPoint, Output>) -> Option<Facts> {
-    let line = line(state, txid);
-    let (mut conflict_height, mut in_mempool, mut is_known) = (None::<u32>, false, true);
-    for (outpoint, by) in needs(state, &line) {
-        let output = outputs.get(&outpoint);
-        match output.and_then(|output| output.spender).filter(|(spender, _)| *spender != by) {
-            Some((_, Some(height))) => {
-                conflict_height = Some(conflict_height.map_or(height, |lowest| lowest.min(height)));
-            }
-            Some((_, None)) => in_mempool = true,
-            None => is_known &= line.contains(&outpoint.txid) || output.is_some_and(|output| output.is_known),
-        }
-    }
-    let otherwise = if is_known { Fact::No } else { Fact::Unknown };
-    let tx = &state.tracked.get(txid)?.tx;
-    let own = || tx.input.iter().map(|input| outputs.get(&input.previous_output));
-    let is_unspent = |output: Option<&Output>| {
-        output.is_some_and(|it| it.is_known && it.is_mined && it.spender.is_none_or(|(_, height)| height.is_none()))
-    };
-    Some(Facts {
-        conflict_in_chain: if conflict_height.is_some() { Fact::Yes } else { otherwise },
-        conflict_height,
-        conflict_in_mempool: if in_mempool { Fact::Yes } else { otherwise },
-        conflicts: own().flatten().filter_map(|output| output.spender).map(|(spender, _)| spender).collect(),
-        unconfirmed_ancestors: if own().all(is_unspent) { Fact::No } else { Fact::Unknown },
-        ..Facts::undisputed(TxPosition::Absent)
-    })
+    transactions::prove_in_blocks(&look.asker, look.network, &mut look.state.lasting, &spenders)
 }

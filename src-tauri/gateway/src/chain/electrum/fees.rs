@@ -9,6 +9,7 @@ use serde_json::{Number, json};
 use super::asker::Asker;
 use super::call::{call, typed};
 use crate::chain::ChainDown;
+use crate::chain::core::fees::of_sat_kvb;
 
 /// The farthest block for which servers estimate.
 const BLOCKS_MAX: u16 = 1_008;
@@ -45,11 +46,6 @@ pub(super) fn fee_rate(asker: &Asker<'_>, blocks: u16) -> Result<Option<FeeRate>
     let sat_kvb = floors.into_iter().chain(estimate.as_ref().and_then(sats)).max();
     // Nothing is relayed for nothing: a server that says so knows no rate.
     Ok(sat_kvb.filter(|rate| *rate > 0).map(of_sat_kvb))
-}
-
-/// From satoshis for 1,000 vB, which are 4,000 weight units; rounded up, so that what pays it is not below.
-fn of_sat_kvb(sats: u64) -> FeeRate {
-    FeeRate::from_sat_per_kwu(sats.div_ceil(4))
 }
 
 /// From a sum of Bitcoin, rounded up; `None` of one that is less than nothing or more than there are.

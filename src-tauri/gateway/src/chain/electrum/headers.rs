@@ -14,9 +14,8 @@ use super::asker::Asker;
 use super::call::call;
 use super::session::ToldTip;
 use crate::chain::ChainDown;
-use crate::chain::core::mempool::tip_changed;
 use crate::chain::headers::{self as rules, time};
-use crate::chain::refusals::{self, behind};
+use crate::chain::refusals::{self, behind, tip_changed};
 use crate::chain::token::{BlockId, Token, counted};
 
 /// Headers in one answer: as many as servers give at most.
@@ -64,8 +63,9 @@ pub(super) fn follow(
     check_told(network, &tip)?;
     let Some(known) = known else {
         let start = tip.height.saturating_sub(BEGINS_BELOW);
-        return Ok(Followed { token: begin(asker, network, headers, start, tip)?, fork: None });
+        return Ok(Followed { token: begin(asker, network, headers, None, (start, tip))?, fork: None });
     };
+    check_height(Some(known), tip.id())?;
     let (Some(first), Some(last)) = (known.first(), known.last()) else { return Err(tip_changed()) };
     let mut token = known.clone();
     let common = if last.id == tip.id() {
@@ -79,31 +79,33 @@ pub(super) fn follow(
         Some(common) => {
             token.cut(common.height);
             headers.0.split_off(&common.height.saturating_add(1));
-            extend(asker, network, headers, &mut token, tip)?;
+            extend(asker, network, headers, Some(known), (&mut token, tip))?;
         }
         None if tip.height < first.height => return Err(behind("server", tip.height, known)),
         None => {
-            token = begin(asker, network, headers, first.height, tip)?;
+            token = begin(asker, network, headers, Some(known), (first.height, tip))?;
             token.most = known.most;
         }
     }
     if token.is_behind() { Err(behind("server", tip.height, known)) } else { Ok(Followed { token, fork: common }) }
 }
 
-/// A chain of which nothing is known, from a height on.
+/// A chain of which nothing that is known is there at its height, from a height on to the best block.
 fn begin(
     asker: &Asker<'_>,
     network: Network,
     headers: &mut Headers,
-    start: u32,
-    tip: ToldTip,
+    known: Option<&Token>,
+    (start, tip): (u32, ToldTip),
 ) -> Result<Token, ChainDown> {
     headers.0.clear();
     let first = *fetch(asker, start, 1)?.first().ok_or_else(tip_changed)?;
     check(network, None, start, &first)?;
+    let id = BlockId { height: start, hash: first.block_hash() };
+    check_height(known, id)?;
     headers.0.insert(start, first);
-    let mut token = Token::begin(BlockId { height: start, hash: first.block_hash() });
-    extend(asker, network, headers, &mut token, tip)?;
+    let mut token = Token::begin(id);
+    extend(asker, network, headers, known, (&mut token, tip))?;
     Ok(token)
 }
 
@@ -112,8 +114,8 @@ fn extend(
     asker: &Asker<'_>,
     network: Network,
     headers: &mut Headers,
-    token: &mut Token,
-    tip: ToldTip,
+    known: Option<&Token>,
+    (token, tip): (&mut Token, ToldTip),
 ) -> Result<(), ChainDown> {
     let mut last = token.last().ok_or_else(tip_changed)?.id;
     let mut before = match headers.0.get(&last.height).filter(|header| header.block_hash() == last.hash) {
@@ -137,6 +139,7 @@ fn extend(
         for (height, header) in (start..).zip(told) {
             check(network, Some(&before), height, &header)?;
             last = BlockId { height, hash: header.block_hash() };
+            check_height(known, last)?;
             token.push(last, counted(header.work()));
             headers.0.insert(height, header);
             before = header;
@@ -192,6 +195,15 @@ fn check(network: Network, before: Option<&Header>, height: u32, header: &Header
         None => rules::check_alone(network, height, header),
     };
     checked.map_err(|why| forged(height, why))
+}
+
+/// A block has one height for good: the blocks below it are part of it. Told higher, it would have more blocks above it than there
+/// are, and more work below it than was done.
+fn check_height(known: Option<&Token>, told: BlockId) -> Result<(), ChainDown> {
+    match known.and_then(|known| known.height_of(told.hash)) {
+        Some(height) if height != told.height => Err(forged(told.height, "it has another height")),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Whether a best block that was told may be believed, as far as it shows by itself.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use bitcoin::Txid;
 use bitcoin::hashes::{Hash as _, sha256};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::asker::Asker;
@@ -25,8 +25,8 @@ pub(super) struct Entry {
     /// Of its block; 0 in the mempool, and below 0 there where it rests on another of the mempool.
     pub height: i64,
     /// In satoshis, of one in the mempool.
-    #[serde(default)]
-    fee: Option<Value>,
+    #[serde(default, deserialize_with = "satoshis")]
+    fee: Option<u64>,
 }
 
 /// What touches a script, and the status that stands for it.
@@ -46,9 +46,14 @@ impl Entry {
         self.height < 0
     }
 
-    pub(super) fn fee_sats(&self) -> Option<u64> {
-        self.fee.as_ref().and_then(Value::as_u64)
+    pub(super) const fn fee_sats(&self) -> Option<u64> {
+        self.fee
     }
+}
+
+/// What is no whole number of them says nothing, and is not kept.
+fn satoshis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    Ok(Value::deserialize(deserializer)?.as_u64())
 }
 
 /// Subscribes to scripts, and answers the status of each; `None` where the server refuses one because of what it holds.

@@ -2,39 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use bitcoin::{Network, ScriptBuf, Transaction, Txid};
+use bitcoin::{Network, ScriptBuf, Txid};
 use serde_json::{Value, json};
 
 use super::asker::Asker;
 use super::call::{ScriptHash, call, subscribe_tip};
 use super::facts;
 use super::headers::follow;
-use super::scripts::Look;
+use super::scripts::{FETCHED_AT_ONCE, Look};
 use super::state::{self, State, Watched};
-use super::transactions;
-use crate::chain::core::mempool::tip_changed;
-use crate::chain::core::state::{Facts, parents_first};
+use crate::chain::facts::parents_first;
+use crate::chain::refusals::tip_changed;
+use crate::chain::room::AnswerRoom;
 use crate::chain::token::Token;
-use crate::chain::{ChainDown, Covered, KnownPosition, LookRequest, ScriptState, Tip, TxFacts, TxPosition, View};
+use crate::chain::{ChainDown, Covered, LookRequest, ScriptState, Tip, TxFacts, View};
 
 /// Histories that are read for one answer.
 const HISTORIES_MAX: usize = 300;
 
 /// Scripts of the round over all that have their turn in one look: few enough that public servers bear it for good.
 const COLD_MAX: usize = 5;
-
-/// What histories say that is to be told, or may be.
-#[derive(Default)]
-struct News {
-    /// Height of the block of each transaction that may be told of as confirmed.
-    mined: BTreeMap<Txid, u32>,
-    /// Transactions in the mempool.
-    waiting: BTreeSet<Txid>,
-    /// Those of both that are at hand.
-    txs: BTreeMap<Txid, Transaction>,
-    /// The scripts in whose histories each is.
-    scripts: BTreeMap<Txid, BTreeSet<ScriptHash>>,
-}
 
 /// Looks for what a request asks.
 pub(super) fn look(
@@ -49,7 +36,7 @@ pub(super) fn look(
     let written = state.written.take();
     let goes_on = written.is_some() && written.as_deref() == request.token;
     let known = if goes_on { state.chain.take() } else { request.token.and_then(Token::read) };
-    let followed = follow(&asker, network, &mut state.facts.headers, known.as_ref(), tip)?;
+    let followed = follow(&asker, network, &mut state.lasting.headers, known.as_ref(), tip)?;
     let last_known = known.as_ref().and_then(Token::last).map(|block| block.id);
     let fork = followed.fork;
     let mut look = Look { asker, network, state, request, tip };
@@ -66,17 +53,18 @@ pub(super) fn look(
     let (processed, mut txs) = look.read_histories()?;
     txs.extend(facts::of_tracked(&mut look, &processed)?);
     let states = look.states(&processed);
+    look.state.forget_histories();
     let more = !look.state.pending.is_empty();
     let covered = look.covered(&cold);
     look.let_go(more)?;
     let recent = (tip.height.saturating_sub(10)..=tip.height).collect();
-    look.state.facts.headers.make_sure(&asker, network, &recent)?;
+    look.state.lasting.headers.make_sure(&asker, network, &recent)?;
     let is_new = is_resumed || more || !txs.is_empty() || !states.is_empty() || last_known != Some(tip.id());
     let mut chain = followed.token;
     if !more {
-        // What the server does not tell is not known of a round either.
+        // What the server does not tell is not known of the round under way either, even if it matters no more at its end.
         let is_refused = |watched: &Watched| watched.is_ours && watched.is_refused;
-        if request.scripts.round_ended && look.state.scripts.values().any(is_refused) {
+        if look.state.scripts.values().any(is_refused) {
             chain.round_from = 0;
         }
         chain.note_round(&request.scripts, cold.len(), &covered);
@@ -85,10 +73,11 @@ pub(super) fn look(
     Ok(View {
         token,
         from_start: fork.is_none(),
+        left_above: fork.filter(|fork| last_known.is_some_and(|last| last != *fork)).map(|fork| fork.height),
         more,
         tip: Tip { height: tip.height, hash: tip.id().hash, time: tip.time() },
         seen_height: if more { last_known.map_or(0, |block| block.height).min(tip.height) } else { tip.height },
-        median_time: look.state.facts.headers.median_time(tip.height),
+        median_time: look.state.lasting.headers.median_time(tip.height),
         txs: ordered(txs),
         unknown: Vec::new(),
         covered,
@@ -100,9 +89,9 @@ pub(super) fn look(
 impl Look<'_> {
     /// Begins anew above a block that was there before; without one, with the whole chain.
     fn resume(&mut self, fork: Option<u32>, before: Option<Token>) {
-        let facts = std::mem::take(&mut self.state.facts);
+        let lasting = std::mem::take(&mut self.state.lasting);
         let sure_up_to = fork.unwrap_or(0);
-        *self.state = State { facts, before, is_anew: fork.is_none(), sure_up_to, ..State::default() };
+        *self.state = State { lasting, before, is_anew: fork.is_none(), sure_up_to, ..State::default() };
         for tx in self.request.watch.unsettled(fork.unwrap_or(u32::MAX)) {
             self.state.track(tx);
         }
@@ -189,95 +178,28 @@ impl Look<'_> {
         let mut wanted: Vec<ScriptHash> = first.into_iter().chain(then).collect();
         let rest = wanted.split_off(wanted.len().min(HISTORIES_MAX));
         self.state.pending = rest.into_iter().collect();
-        let processed = self.fetch(&wanted)?;
-        let news = self.news(&processed)?;
-        Ok((processed, self.tell(news)?))
-    }
-
-    /// What the histories of these scripts say that the database does not have.
-    fn news(&mut self, processed: &[ScriptHash]) -> Result<News, ChainDown> {
-        let mut news = News::default();
-        for hash in processed {
-            let Some(watched) = self.state.scripts.get(hash).filter(|watched| watched.is_ours) else { continue };
-            let Some(history) = &watched.history else { continue };
-            let known = self.request.scripts.known.transactions(&watched.script);
-            let known: BTreeMap<Txid, (Transaction, KnownPosition)> =
-                known.into_iter().map(|(tx, at)| (tx.compute_txid(), (tx, at))).collect();
-            for entry in &history.entries {
-                let before = known.get(&entry.txid);
-                match entry.block() {
-                    // A block has come that the look did not begin with.
-                    Some(height) if height > self.tip.height => return Err(tip_changed()),
-                    Some(height) => {
-                        let is_stored = before.is_some_and(|(_, at)| *at == KnownPosition::Block(height));
-                        if is_stored && height <= self.state.sure_up_to && !self.state.tracked.contains_key(&entry.txid)
-                        {
-                            continue;
-                        }
-                        news.mined.insert(entry.txid, height);
-                    }
-                    None => {
-                        news.waiting.insert(entry.txid);
-                    }
-                }
-                if let Some((tx, _)) = before {
-                    news.txs.insert(entry.txid, tx.clone());
-                }
-            }
-            for entry in &history.entries {
-                news.scripts.entry(entry.txid).or_default().insert(*hash);
-                if let Some(tracked) = self.state.tracked.get(&entry.txid) {
-                    news.txs.insert(entry.txid, tracked.tx.clone());
-                }
-            }
-            let told: BTreeSet<Txid> = history.entries.iter().map(|entry| entry.txid).collect();
-            for (txid, (tx, at)) in known.into_iter().filter(|(txid, _)| !told.contains(txid)) {
-                if matches!(at, KnownPosition::Block(height) if height <= self.state.sure_up_to) {
-                    return Err(ChainDown(format!(
-                        "the server keeps back transaction {txid}, which is in a block of the best chain; do not trust this server"
-                    )));
-                }
-                let tracked = self.state.track(tx);
-                tracked.scripts.insert(*hash);
-                tracked.told = None;
-            }
-        }
-        // One script's history may be a moment older than another's.
-        news.waiting.retain(|txid| !news.mined.contains_key(txid));
-        Ok(news)
-    }
-
-    /// Makes sure of the news, and tells what is confirmed. What waits is tracked.
-    fn tell(&mut self, mut news: News) -> Result<Vec<TxFacts>, ChainDown> {
-        let named = news.mined.keys().chain(&news.waiting);
-        let missing = named.filter(|txid| !news.txs.contains_key(*txid)).copied().collect();
-        news.txs.extend(transactions::read_all(&self.asker, &missing)?);
-        let mined = news.mined.iter().filter_map(|(txid, height)| Some((news.txs.get(txid)?, *height)));
-        transactions::prove(&self.asker, self.network, &mut self.state.facts, mined)?;
-        let rivals = facts::needed(self.state);
-        let mut told = Vec::new();
-        for tx in parents_first(news.txs, |tx| tx) {
-            let txid = tx.compute_txid();
-            let was_tracked = self.state.tracked.contains_key(&txid);
-            if !self.request.watch.concerns(&tx) && !was_tracked {
-                self.state.facts.note_other(&tx);
+        let (mut processed, mut txs, mut room) = (Vec::new(), Vec::new(), AnswerRoom::default());
+        for some in wanted.chunks(FETCHED_AT_ONCE) {
+            if room.is_spent() {
+                self.state.pending.extend(some);
                 continue;
             }
-            let Some(height) = news.mined.get(&txid) else {
-                let scripts = news.scripts.remove(&txid).unwrap_or_default();
-                self.state.track(tx).scripts.extend(scripts);
-                continue;
-            };
-            let Some(header) = self.state.facts.headers.at(*height) else { continue };
-            let position = TxPosition::Block { height: *height, time: crate::chain::headers::time(header) };
-            self.state.tracked.remove(&txid);
-            let spent = tx.input.iter().filter_map(|input| rivals.get(&input.previous_output)).flatten();
-            let conflicts: BTreeSet<Txid> =
-                spent.filter(|by| **by != txid && self.state.tracked.contains_key(*by)).copied().collect();
-            let conflicts = conflicts.into_iter().collect();
-            told.push(Facts { conflicts, ..Facts::undisputed(position) }.of(tx));
+            let mut fetched = self.fetch(some)?;
+            let news = self.news(&fetched)?;
+            let told = self.tell(news, &mut room)?;
+            room.note(self.bytes_of_histories(&fetched));
+            self.note_untold(&told);
+            fetched.retain(|hash| !told.cut.contains(hash) && !told.overfull.contains(hash));
+            processed.extend(fetched);
+            txs.extend(told.txs);
         }
-        Ok(told)
+        Ok((processed, txs))
+    }
+
+    /// What the histories of these scripts take of the memory.
+    fn bytes_of_histories(&self, hashes: &[ScriptHash]) -> usize {
+        let histories = hashes.iter().filter_map(|hash| self.state.scripts.get(hash)?.history.as_ref());
+        histories.map(|history| std::mem::size_of_val(history.entries.as_slice())).sum()
     }
 
     /// What the database is to remember of the scripts whose histories were told.
@@ -316,6 +238,7 @@ impl Look<'_> {
         }
         self.state.is_anew = false;
         self.state.asked.clear();
+        self.state.begun.clear();
         self.state.sure_up_to = u32::MAX;
         for script in self.request.scripts.must.iter().chain(self.request.scripts.cold) {
             if !self.request.scripts.hot.contains(script)

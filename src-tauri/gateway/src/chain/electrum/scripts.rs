@@ -14,6 +14,12 @@ use crate::chain::{ChainDown, LookRequest};
 /// Hot scripts that are asked about in each look although the server should notify of them.
 const ASKED_AGAIN: usize = 2;
 
+/// Histories that are read before it is asked whether there is room for more.
+pub(super) const FETCHED_AT_ONCE: usize = 100;
+
+/// Entries of the histories of scripts that are not ours that are kept.
+const OTHERS_ENTRIES_MAX: usize = 500_000;
+
 /// What a look works with.
 pub(super) struct Look<'a> {
     pub asker: Asker<'a>,
@@ -104,7 +110,13 @@ impl Look<'_> {
         // What is ours and was not told yet has its turn, and is told then.
         let (later, now): (Vec<ScriptHash>, Vec<ScriptHash>) = unread.into_iter().partition(ours);
         self.state.pending.extend(later);
-        self.fetch(&now)?;
+        for some in now.chunks(FETCHED_AT_ONCE) {
+            // What became of the outputs of the rest is unknown.
+            if self.state.entries_of_others() > OTHERS_ENTRIES_MAX {
+                break;
+            }
+            self.fetch(some)?;
+        }
         Ok(())
     }
 }

@@ -14,12 +14,14 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::call::{Answer, Call, Refused, ScriptHash, Status, Subject, shown, status};
+use super::call::{Answer, Call, Refused, ScriptHash, Status, Subject, status};
 use crate::chain::ChainDown;
+use crate::chain::bell::Bell;
+use crate::chain::shown::shown;
 
 /// Bytes of a line at most: a transaction that fills a block, in hexadecimal, and some.
 const LINE_MAX: usize = 9 * 1_024 * 1_024;
@@ -53,7 +55,7 @@ struct Shared {
     noted: Mutex<Noted>,
     /// Bytes that may still be read before the next calls.
     budget: AtomicUsize,
-    wake: Arc<Notify>,
+    bell: Bell,
 }
 
 #[derive(Default)]
@@ -93,16 +95,16 @@ struct TipNote {
 }
 
 impl Session {
-    /// Speaks over `stream`; `wake` is told of every notification.
+    /// Speaks over `stream`; `bell` is rung for every notification.
     pub(super) fn over(
         stream: Box<dyn Stream>,
         host: String,
         answered_within: Duration,
-        wake: Arc<Notify>,
+        bell: Bell,
         runtime: &Handle,
     ) -> Self {
         let budget = AtomicUsize::new(BYTES_MAX);
-        let shared = Arc::new(Shared { host, noted: Mutex::default(), budget, wake });
+        let shared = Arc::new(Shared { host, noted: Mutex::default(), budget, bell });
         let (reader, writer) = tokio::io::split(stream);
         let reading = runtime.spawn(read(reader, Arc::clone(&shared)));
         let writer = tokio::sync::Mutex::new(writer);
@@ -233,7 +235,7 @@ impl Shared {
         noted.closed.get_or_insert_with(|| why.to_owned());
         noted.pending.clear();
         drop(noted);
-        self.wake.notify_one();
+        self.bell.ring();
     }
 
     /// Takes one line; `Err` says why it is none.
@@ -279,7 +281,7 @@ impl Shared {
             _ => return Some(()),
         }
         drop(noted);
-        self.wake.notify_one();
+        self.bell.ring();
         Some(())
     }
 }

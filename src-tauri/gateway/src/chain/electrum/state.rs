@@ -7,12 +7,13 @@ use bitcoin::{OutPoint, ScriptBuf, Transaction, Txid};
 use super::call::{ScriptHash, Status};
 use super::headers::Headers;
 use super::history::{Entry, History};
-use crate::chain::core::state::Facts;
+use crate::chain::facts::Facts;
 use crate::chain::hot::HotMark;
 use crate::chain::token::{BlockId, Token, answer_number};
 
-/// Transactions of others of which it is remembered what they spend.
-const OTHERS_MAX: usize = 50_000;
+/// Transactions that were proved to be in a block, and outputs that others spend, that are remembered.
+const PROVED_MAX: usize = 50_000;
+const SPENT_MAX: usize = 500_000;
 
 /// The form of a script's state in the database.
 const FORM: u8 = 1;
@@ -36,6 +37,8 @@ pub(super) struct State {
     pub scripts: BTreeMap<ScriptHash, Watched>,
     /// Scripts of which something may have changed since it was told.
     pub pending: BTreeSet<ScriptHash>,
+    /// What was told of scripts whose histories did not fit into one answer: transactions of blocks, with their heights.
+    pub begun: BTreeMap<ScriptHash, BTreeMap<Txid, u32>>,
     /// Transactions of ours that no block holds.
     pub tracked: BTreeMap<Txid, Tracked>,
     /// The connection over which scripts were last subscribed to.
@@ -44,7 +47,7 @@ pub(super) struct State {
     pub asked: BTreeSet<ScriptHash>,
     /// The script that was last asked about although its notifications should do.
     pub asked_last: Option<ScriptHash>,
-    pub facts: Lasting,
+    pub lasting: Lasting,
 }
 
 /// What stays true whatever fails.
@@ -55,6 +58,8 @@ pub(super) struct Lasting {
     pub proved: HashMap<Txid, BlockId>,
     /// What transactions that are not ours spend.
     pub others: HashMap<Txid, Vec<OutPoint>>,
+    /// How many outputs those are.
+    spent: usize,
 }
 
 /// A script that is asked about.
@@ -83,8 +88,8 @@ impl State {
     /// What is still true after a failure.
     pub(super) fn failed(self) -> Self {
         // Headers may be of a chain that was left half-way.
-        let facts = Lasting { headers: Headers::default(), ..self.facts };
-        Self { facts, ..Self::default() }
+        let lasting = Lasting { headers: Headers::default(), ..self.lasting };
+        Self { lasting, ..Self::default() }
     }
 
     /// What a server does not tell at one block it may tell at the next.
@@ -125,6 +130,28 @@ impl State {
         Some(history.entries.iter().find(|entry| entry.txid == *txid))
     }
 
+    /// Transactions of a script that are missing from its history as it was told.
+    pub(super) fn missing_from(&self, hash: &ScriptHash, told: &BTreeSet<Txid>) -> usize {
+        let of_script = self.tracked.iter().filter(|(_, tracked)| tracked.scripts.contains(hash));
+        of_script.filter(|(txid, _)| !told.contains(*txid)).count()
+    }
+
+    /// How many entries the histories have that are known of scripts which are not ours.
+    pub(super) fn entries_of_others(&self) -> usize {
+        let others = self.scripts.values().filter(|watched| !watched.is_ours);
+        others.filter_map(|watched| watched.history.as_ref()).map(|history| history.entries.len()).sum()
+    }
+
+    /// Forgets the histories in which nothing of ours moves.
+    pub(super) fn forget_histories(&mut self) {
+        let needed: BTreeSet<&ScriptHash> = self.tracked.values().flat_map(|tracked| &tracked.scripts).collect();
+        for (hash, watched) in &mut self.scripts {
+            if !needed.contains(hash) {
+                watched.history = None;
+            }
+        }
+    }
+
     /// Forgets scripts that nobody asks about any more, and answers which.
     pub(super) fn drop_unneeded(&mut self) -> Vec<ScriptHash> {
         let needed: BTreeSet<ScriptHash> =
@@ -142,15 +169,17 @@ impl State {
 impl Lasting {
     /// What one that is not ours spends.
     pub(super) fn note_other(&mut self, tx: &Transaction) {
-        if self.others.len() >= OTHERS_MAX {
+        if self.others.len() >= SPENT_MAX || self.spent >= SPENT_MAX {
             self.others.clear();
+            self.spent = 0;
         }
+        self.spent = self.spent.saturating_add(tx.input.len());
         self.others.insert(tx.compute_txid(), tx.input.iter().map(|input| input.previous_output).collect());
     }
 
     /// Notes in which block a transaction was proved to be.
     pub(super) fn note_proved(&mut self, txid: Txid, block: BlockId) {
-        if self.proved.len() >= OTHERS_MAX {
+        if self.proved.len() >= PROVED_MAX {
             self.proved.clear();
         }
         self.proved.insert(txid, block);

@@ -12,8 +12,9 @@ use super::call::{call, typed};
 use super::headers::{Headers, forged};
 use super::state::Lasting;
 use crate::chain::ChainDown;
-use crate::chain::core::mempool::tip_changed;
 use crate::chain::proof::leads;
+use crate::chain::refusals::tip_changed;
+use crate::chain::room::AnswerRoom;
 use crate::chain::token::BlockId;
 
 /// Transactions in one go: at the largest that nodes relay, 400 kB each, they are less than may be read at a time.
@@ -28,31 +29,75 @@ struct Proof {
     pos: u32,
 }
 
-/// Those of these transactions that the server has.
-pub(super) fn read(asker: &Asker<'_>, txids: &BTreeSet<Txid>) -> Result<BTreeMap<Txid, Transaction>, ChainDown> {
-    let mut found = BTreeMap::new();
+/// Hands on those of these transactions that the server has, a few at a time: nobody knows beforehand how large they are.
+pub(super) fn read_each(
+    asker: &Asker<'_>,
+    txids: &BTreeSet<Txid>,
+    mut taken: impl FnMut(Txid, Transaction),
+) -> Result<(), ChainDown> {
     let txids: Vec<Txid> = txids.iter().copied().collect();
+    txids.chunks(BATCH).try_for_each(|batch| read_batch(asker, batch, &mut taken))
+}
+
+fn read_batch(asker: &Asker<'_>, batch: &[Txid], taken: &mut impl FnMut(Txid, Transaction)) -> Result<(), ChainDown> {
+    let calls: Vec<_> = batch.iter().map(|txid| call("blockchain.transaction.get", json!([txid]))).collect();
+    for ((answer, txid), call) in asker.tries(&calls)?.into_iter().zip(batch).zip(&calls) {
+        // Servers have many words for what they do not have.
+        let Ok(answer) = answer else { continue };
+        let hex: String = typed(call.method, &answer)?;
+        let tx = deserialize_hex::<Transaction>(&hex).ok().filter(|tx| tx.compute_txid() == *txid);
+        let tx = tx.ok_or_else(|| {
+            ChainDown(format!("what the server tells as transaction {txid} is another; do not trust this server"))
+        })?;
+        taken(*txid, tx);
+    }
+    Ok(())
+}
+
+/// Reads transactions, all of which must be there, in this order until an answer holds no more. The rest is left out.
+pub(super) fn read_while_there_is_room(
+    asker: &Asker<'_>,
+    txids: &[Txid],
+    room: &mut AnswerRoom,
+) -> Result<BTreeMap<Txid, Transaction>, ChainDown> {
+    let mut found = BTreeMap::new();
     for batch in txids.chunks(BATCH) {
-        let calls: Vec<_> = batch.iter().map(|txid| call("blockchain.transaction.get", json!([txid]))).collect();
-        for ((answer, txid), call) in asker.tries(&calls)?.into_iter().zip(batch).zip(&calls) {
-            // Servers have many words for what they do not have.
-            let Ok(answer) = answer else { continue };
-            let hex: String = typed(call.method, &answer)?;
-            let tx = deserialize_hex::<Transaction>(&hex).ok().filter(|tx| tx.compute_txid() == *txid);
-            let tx = tx.ok_or_else(|| {
-                ChainDown(format!("what the server tells as transaction {txid} is another; do not trust this server"))
-            })?;
-            found.insert(*txid, tx);
+        if room.is_spent() && !found.is_empty() {
+            break;
         }
+        read_batch(asker, batch, &mut |txid, tx| {
+            room.note_tx(&tx);
+            found.insert(txid, tx);
+        })?;
+        all_there(&found, batch)?;
     }
     Ok(found)
 }
 
-/// The same where all of them must be there.
-pub(super) fn read_all(asker: &Asker<'_>, txids: &BTreeSet<Txid>) -> Result<BTreeMap<Txid, Transaction>, ChainDown> {
-    let found = read(asker, txids)?;
-    match txids.iter().find(|txid| !found.contains_key(*txid)) {
-        None => Ok(found),
+/// Makes sure of transactions that are said to be in blocks of these heights, none of which may be above the best one.
+pub(super) fn prove_in_blocks(
+    asker: &Asker<'_>,
+    network: Network,
+    known: &mut Lasting,
+    said: &BTreeMap<Txid, u32>,
+) -> Result<(), ChainDown> {
+    let said: Vec<(Txid, u32)> = said.iter().map(|(txid, height)| (*txid, *height)).collect();
+    for batch in said.chunks(BATCH) {
+        let txids: Vec<Txid> = batch.iter().map(|(txid, _)| *txid).collect();
+        let mut found = BTreeMap::new();
+        read_batch(asker, &txids, &mut |txid, tx| {
+            found.insert(txid, tx);
+        })?;
+        all_there(&found, &txids)?;
+        let txs = batch.iter().filter_map(|(txid, height)| Some((found.get(txid)?, *height)));
+        prove(asker, network, known, txs)?;
+    }
+    Ok(())
+}
+
+fn all_there(found: &BTreeMap<Txid, Transaction>, wanted: &[Txid]) -> Result<(), ChainDown> {
+    match wanted.iter().find(|txid| !found.contains_key(*txid)) {
+        None => Ok(()),
         Some(txid) => Err(ChainDown(format!(
             "the server has transaction {txid} in a history, and does not tell it; the next look asks again"
         ))),

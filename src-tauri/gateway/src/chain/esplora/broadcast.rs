@@ -6,10 +6,11 @@ use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::server::{NoAnswer, Server, shown};
+use super::server::{NoAnswer, Server};
 use crate::chain::Broadcast;
 use crate::chain::core::broadcast::meaning;
 use crate::chain::core::rpc::Refused;
+use crate::chain::shown::shown;
 
 /// What stands in refusals of a parent that pays too little alone.
 const OF_FEES: &[&str] = &["min relay fee not met", "mempool min fee not met"];

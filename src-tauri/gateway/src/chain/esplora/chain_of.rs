@@ -1,11 +1,11 @@
 //! Following the server's chain: from the last answer, or anew from what the token says.
 
 use super::Asking;
-use super::headers::{self, Followed, Headers, Known, LINKED_MAX, changed, check_floor};
+use super::headers::{self, Followed, Headers, Known, LINKED_MAX, check_floor};
 use super::server::NoAnswer;
 use super::state::{self, State};
 use crate::chain::headers as rules;
-use crate::chain::refusals::behind;
+use crate::chain::refusals::{behind, tip_changed};
 use crate::chain::token::{BlockId, Token, Weighed, answer_number, counted};
 use crate::chain::{ChainDown, LookRequest};
 
@@ -15,25 +15,31 @@ const BEFORE_BIRTH: u32 = 100;
 /// Blocks that are read below the best one in any case.
 const BEFORE_TIP: u32 = 10;
 
-/// Brings the headers up to the server's best block, as far as they go into one answer. Answers whether the look begins with
-/// the first block, and whether there is more.
-pub(super) fn follow(
-    asking: &Asking<'_>,
-    state: &mut State,
-    request: &LookRequest<'_>,
-) -> Result<(bool, bool), ChainDown> {
-    let from_start = !goes_on(state, request.token) && resume(asking, state, request)?;
+/// Where an answer goes on from.
+pub(super) struct Begun {
+    /// The wallet's beginning: the chain is another.
+    pub from_start: bool,
+    /// See [`crate::chain::View::left_above`].
+    pub left_above: Option<u32>,
+    /// The server has more headers.
+    pub more: bool,
+}
+
+/// Brings the headers up to the server's best block, as far as they go into one answer.
+pub(super) fn follow(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> Result<Begun, ChainDown> {
+    let (from_start, left_above) =
+        if goes_on(state, request.token) { (false, None) } else { resume(asking, state, request)? };
     // Whatever fails on the way leaves the headers and the token as they fit each other.
-    let mut moved = state.headers.clone().ok_or_else(changed)?;
+    let mut moved = state.headers.clone().ok_or_else(tip_changed)?;
     let Followed::To { fork, more } = headers::follow(asking.server, asking.network, &mut moved)? else {
         *state = State::default();
-        return Err(changed());
+        return Err(tip_changed());
     };
     if let Some(fork) = fork {
         state.take_back(fork);
         request.watch.unsettled(fork).into_iter().for_each(|tx| state.track(tx));
     }
-    let token = state.token.as_mut().ok_or_else(changed)?;
+    let token = state.token.as_mut().ok_or_else(tip_changed)?;
     state::advance(token, &moved, fork);
     if !more && token.is_behind() {
         let before = state.before.as_ref().unwrap_or(token);
@@ -42,7 +48,8 @@ pub(super) fn follow(
         return Err(down);
     }
     state.headers = Some(moved);
-    Ok((from_start, more))
+    let left_above = [left_above, fork].into_iter().flatten().min();
+    Ok(Begun { from_start, left_above, more })
 }
 
 /// Whether what is remembered is what the last answer left.
@@ -53,8 +60,9 @@ fn goes_on(state: &State, token: Option<&[u8]>) -> bool {
     token == Some(written) && chain.last().map(|last| last.id) == Some(*tip)
 }
 
-/// Begins anew where the token and the server's chain have a block in common; else where the wallet began, which is answered.
-fn resume(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> Result<bool, ChainDown> {
+/// Begins anew where the token and the server's chain have a block in common; else where the wallet began. Answers whether it
+/// is there, and above which height blocks were left.
+fn resume(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> Result<(bool, Option<u32>), ChainDown> {
     let mut fresh = state.untold();
     let known = request.token.and_then(Token::read);
     let tip = headers::tip_hash(asking.server)?;
@@ -65,6 +73,8 @@ fn resume(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> 
     if let (Some(known), None) = (&known, fork) {
         owes_no_work(known, height, &block)?;
     }
+    let left_above = fork.zip(known.as_ref().and_then(Token::last));
+    let left_above = left_above.and_then(|(fork, last)| (fork.id != last.id).then_some(fork.id.height));
     let start = match (fork, request.birth_height) {
         (Some(fork), _) => fork.id.height,
         (None, Some(birth)) => birth.saturating_sub(BEFORE_BIRTH).min(height),
@@ -81,14 +91,14 @@ fn resume(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> 
         let (first, known) = begin(asking, start)?;
         fresh.headers = Some(Headers::new(first, known));
     }
-    let headers = fresh.headers.as_ref().ok_or_else(changed)?;
+    let headers = fresh.headers.as_ref().ok_or_else(tip_changed)?;
     fresh.token = Some(begun(known.as_ref().zip(fork), headers)?);
     fresh.before = known;
     let above = fork.map_or(u32::MAX, |fork| fork.id.height);
     request.watch.unsettled(above).into_iter().for_each(|tx| fresh.track(tx));
     fresh.is_anew |= fork.is_none();
     *state = fresh;
-    Ok(fork.is_none())
+    Ok((fork.is_none(), left_above))
 }
 
 /// Whether the blocks between a fork and the server's best one may be left out: their times bear out that so many lie between. Without
@@ -101,7 +111,7 @@ fn may_leave_out(asking: &Asking<'_>, fork: Option<Weighed>, height: u32, tip: &
 
 /// The chain up to a fork, as a token knows it, or from the first header on where there is none.
 fn begun(known: Option<(&Token, Weighed)>, headers: &Headers) -> Result<Token, ChainDown> {
-    let lowest = headers.at(headers.first()).ok_or_else(changed)?;
+    let lowest = headers.at(headers.first()).ok_or_else(tip_changed)?;
     let id = BlockId { height: headers.first(), hash: lowest.hash };
     let Some((known, fork)) = known else { return Ok(Token::begin(id)) };
     let mut token = known.clone();

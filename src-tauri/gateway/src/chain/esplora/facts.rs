@@ -1,27 +1,21 @@
 //! What there is to tell of our unconfirmed transactions: what each rests on, and what rules it out.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::{OutPoint, Transaction, Txid};
-use tillgate_domain::time::Timestamp;
 
 use super::Asking;
 use super::answers::SpendAnswer;
 use super::positions::{self, is_coinbase_input};
 use super::server::NoAnswer;
 use super::state::{Rivals, Seen, State, Tracked};
-use crate::chain::core::state::Facts;
+use crate::chain::facts::{Facts, Output, UNTOLD, is_final, missing_ancestors, needs, of_absent, spenders};
+use crate::chain::room::{Room, is_relayed};
 use crate::chain::{ChainDown, Fact, TxPosition};
 
 /// Transactions that are asked about for one of ours: what it rests on, and what spends the same. What rests on more is not
 /// accepted without confirmation.
 const ASKED_MAX: usize = 40;
-
-/// No server says since when its mempool holds a transaction: since the look that found it, then.
-const UNTOLD: Timestamp = Timestamp::from_ms(i64::MAX);
-
-/// What a block so deep rules out is followed no longer.
-const RULED_OUT_FOR: u32 = 100;
 
 /// Finds out whether a transaction of the mempool rests on unconfirmed ones, where that is not known as of this height.
 pub(super) fn read_ancestors(asking: &Asking<'_>, state: &mut State, txid: Txid, height: u32) -> Result<(), NoAnswer> {
@@ -34,7 +28,11 @@ pub(super) fn read_ancestors(asking: &Asking<'_>, state: &mut State, txid: Txid,
         return Ok(());
     }
     let mut ancestors = BTreeMap::new();
-    let rests = line(asking, state, &tracked.tx, &mut ancestors)?;
+    let mut rests = line(asking, state, &tracked.tx, &mut ancestors)?;
+    let mut room = Room::beside(state.followed());
+    if !ancestors.values().all(|ancestor| is_relayed(ancestor) && room.take(ancestor)) {
+        rests = None;
+    }
     if let Some(tracked) = state.tracked.get_mut(&txid) {
         if rests.is_some() {
             tracked.ancestors = ancestors;
@@ -81,12 +79,12 @@ fn line(
 pub(super) fn read_rivals(asking: &Asking<'_>, state: &mut State, txid: Txid) -> Result<(), NoAnswer> {
     know_own_ancestors(state, &txid);
     let Some(tracked) = state.tracked.get(&txid) else { return Ok(()) };
-    let mut needs: BTreeMap<Txid, Vec<(OutPoint, Txid)>> = BTreeMap::new();
-    for (outpoint, by) in tracked.needs().filter(|(outpoint, _)| !is_coinbase_input(&outpoint.txid)) {
-        needs.entry(outpoint.txid).or_default().push((outpoint, by));
+    let mut needed: BTreeMap<Txid, Vec<(OutPoint, Txid)>> = BTreeMap::new();
+    for (outpoint, by) in needs(&tracked.tx, &tracked.ancestors) {
+        needed.entry(outpoint.txid).or_default().push((outpoint, by));
     }
     let mut rivals = Rivals::default();
-    for (parent, outputs) in needs.into_iter().take(ASKED_MAX) {
+    for (parent, outputs) in needed.into_iter().take(ASKED_MAX) {
         if !asking.may_ask() {
             break;
         }
@@ -145,16 +143,13 @@ fn take_spender(
 
 /// An absent transaction may rest on others of ours that are absent, too.
 fn know_own_ancestors(state: &mut State, txid: &Txid) {
-    let (mut found, mut open) = (BTreeMap::new(), vec![*txid]);
-    while let Some(child) = open.pop() {
-        let Some(tracked) = state.tracked.get(&child) else { continue };
-        for parent in tracked.tx.input.iter().map(|input| input.previous_output.txid) {
-            let Some(known) = state.tracked.get(&parent).filter(|known| known.seen.is_none()) else { continue };
-            if found.len() < ASKED_MAX && found.insert(parent, known.tx.clone()).is_none() {
-                open.push(parent);
-            }
-        }
-    }
+    let Some(tracked) = state.tracked.get(txid) else { return };
+    let missing = |parent: &Txid| {
+        let known = state.tracked.get(parent).filter(|known| known.seen.is_none());
+        known.map(|known| &known.tx)
+    };
+    let found: Vec<(Txid, Transaction)> =
+        missing_ancestors(&tracked.tx, missing).into_iter().map(|(txid, tx)| (txid, tx.clone())).collect();
     if let Some(tracked) = state.tracked.get_mut(txid) {
         tracked.ancestors.extend(found);
     }
@@ -162,17 +157,14 @@ fn know_own_ancestors(state: &mut State, txid: &Txid) {
 
 /// What is to be told of each tracked transaction that was asked about, where it is not what was last told.
 pub(super) fn changed(state: &State) -> BTreeMap<Txid, Facts> {
-    let own = own_rivals(state);
+    let own = spenders(state.tracked.iter().map(|(txid, tracked)| (txid, &tracked.tx)));
     let mut changed = BTreeMap::new();
     for (txid, tracked) in state.tracked.iter().filter(|(_, tracked)| tracked.is_asked) {
-        let mut facts = match &tracked.seen {
+        let facts = match &tracked.seen {
             Some(seen) => of_mempool(seen),
-            None => of_absent(txid, tracked, state),
+            None => of_missing(tracked, state),
         };
-        let rivals = tracked.tx.input.iter().filter_map(|input| own.get(&input.previous_output)).flatten();
-        let conflicts: BTreeSet<Txid> =
-            rivals.chain(&facts.conflicts).filter(|rival| *rival != txid).copied().collect();
-        facts.conflicts = conflicts.into_iter().collect();
+        let facts = facts.with_rivals(txid, &tracked.tx, &own);
         if tracked.told.as_ref() != Some(&facts) {
             changed.insert(*txid, facts);
         }
@@ -190,17 +182,6 @@ pub(super) fn of_block(state: &State, tx: &Transaction, position: TxPosition) ->
     Facts { conflicts: conflicts.map(|(other, _)| *other).collect(), ..Facts::undisputed(position) }
 }
 
-/// Ours that spend the same output.
-fn own_rivals(state: &State) -> HashMap<OutPoint, Vec<Txid>> {
-    let mut rivals: HashMap<OutPoint, Vec<Txid>> = HashMap::new();
-    for (txid, tracked) in &state.tracked {
-        for input in &tracked.tx.input {
-            rivals.entry(input.previous_output).or_default().push(*txid);
-        }
-    }
-    rivals
-}
-
 /// A mempool holds nothing that conflicts with the chain or with itself.
 fn of_mempool(seen: &Seen) -> Facts {
     Facts {
@@ -210,45 +191,25 @@ fn of_mempool(seen: &Seen) -> Facts {
     }
 }
 
-/// Of a transaction that is in neither mempool nor chain. Where it cannot be told what became of an output that it needs,
-/// nobody knows whether another spends it.
-fn of_absent(txid: &Txid, tracked: &Tracked, state: &State) -> Facts {
+/// Of a transaction that is in neither mempool nor chain. Whether a block made what it needs nobody asked.
+fn of_missing(tracked: &Tracked, state: &State) -> Facts {
     let rivals = &tracked.rivals;
-    let in_chain = tracked.needs().filter_map(|(outpoint, by)| {
-        state.spent.get(&outpoint).filter(|(_, spender)| *spender != by).map(|(height, _)| *height)
-    });
-    let conflict_height = in_chain.min();
-    let spenders = |outpoint: OutPoint| {
-        rivals.in_mempool.iter().filter(move |(spent, _)| *spent == outpoint).map(|(_, spender)| *spender)
-    };
-    let in_mempool = tracked.needs().any(|(outpoint, by)| spenders(outpoint).any(|spender| spender != by));
-    let is_known = |(outpoint, by): (OutPoint, Txid)| {
-        rivals.known.contains(&outpoint)
-            || tracked.ancestors.contains_key(&outpoint.txid)
-            || state.spent.get(&outpoint).is_some_and(|(_, spender)| *spender == by)
-    };
-    let otherwise = if tracked.needs().all(is_known) { Fact::No } else { Fact::Unknown };
-    let own = tracked.tx.input.iter().map(|input| input.previous_output);
-    let conflicts = own.flat_map(|outpoint| {
-        let in_block = state.spent.get(&outpoint).map(|(_, spender)| *spender);
-        in_block.into_iter().chain(spenders(outpoint))
-    });
-    Facts {
-        conflict_in_chain: if conflict_height.is_some() { Fact::Yes } else { otherwise },
-        conflict_height,
-        conflict_in_mempool: if in_mempool { Fact::Yes } else { otherwise },
-        conflicts: conflicts.filter(|spender| spender != txid).collect(),
-        unconfirmed_ancestors: Fact::Unknown,
-        ..Facts::undisputed(TxPosition::Absent)
-    }
+    of_absent(&tracked.tx, &tracked.ancestors, |outpoint| {
+        let in_mempool = rivals.in_mempool.iter().filter(|(spent, _)| spent == outpoint).map(|(_, spender)| *spender);
+        Output {
+            in_chain: state.spent.get(outpoint).copied(),
+            in_mempool: in_mempool.collect(),
+            is_known: rivals.known.contains(outpoint),
+            is_unspent: false,
+        }
+    })
 }
 
 /// Follows no longer what a deep block rules out.
 pub(super) fn forget_what_is_ruled_out(state: &mut State, tip_height: u32) {
-    let is_over = |height: u32| height.saturating_add(RULED_OUT_FOR) <= tip_height;
     state.tracked.retain(|_, tracked| {
         let told = tracked.told.as_ref().and_then(|facts| facts.conflict_height);
-        !told.is_some_and(is_over)
+        !told.is_some_and(|height| is_final(height, tip_height))
     });
-    state.spent.retain(|_, (height, _)| !is_over(*height));
+    state.spent.retain(|_, (height, _)| !is_final(*height, tip_height));
 }

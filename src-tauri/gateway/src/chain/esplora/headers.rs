@@ -10,6 +10,7 @@ use tillgate_domain::time::Timestamp;
 use super::answers::BlockAnswer;
 use super::server::{NoAnswer, Server};
 use crate::chain::headers as rules;
+use crate::chain::refusals::tip_changed;
 use crate::chain::token::BlockId;
 use crate::chain::{ChainDown, Tip, refusals};
 
@@ -129,14 +130,14 @@ pub(super) fn hash_at(server: &Server, height: u32) -> Result<Option<BlockHash>,
 pub(super) fn block(server: &Server, network: Network, hash: BlockHash) -> Result<(u32, Known), NoAnswer> {
     server.bucket.wait();
     let answer: Option<BlockAnswer> = server.json(&format!("/block/{hash}"))?;
-    let answer = answer.ok_or_else(changed)?;
+    let answer = answer.ok_or_else(tip_changed)?;
     let known = known(network, &answer)?;
     if known.hash == hash { Ok((answer.height, known)) } else { Err(forged(answer.height, "it is another block")) }
 }
 
 /// The block that the server's best chain has at a height, of which only its work is checked.
 pub(super) fn at(server: &Server, network: Network, height: u32) -> Result<Known, NoAnswer> {
-    let hash = hash_at(server, height)?.ok_or_else(changed)?;
+    let hash = hash_at(server, height)?.ok_or_else(tip_changed)?;
     let (said, known) = block(server, network, hash)?;
     if said == height { Ok(known) } else { Err(forged(said, "it has another height")) }
 }
@@ -157,7 +158,7 @@ pub(super) fn follow(server: &Server, network: Network, headers: &mut Headers) -
         return Err(behind(height, headers.height()));
     }
     if height > headers.height().saturating_add(LINKED_MAX) {
-        let known = headers.chain.back().ok_or_else(changed)?.header;
+        let known = headers.chain.back().ok_or_else(tip_changed)?.header;
         // What no time bears out is linked block by block, however many there are.
         if rules::bears_out(network, &known, &last.header, height.saturating_sub(headers.height())) {
             return Ok(Followed::Lost);
@@ -205,7 +206,7 @@ fn branch(
     for _ in 0..PAGES_MAX {
         server.bucket.wait();
         let page: Option<Vec<BlockAnswer>> = server.json(&format!("/blocks/{height}"))?;
-        let page = page.filter(|page| !page.is_empty()).ok_or_else(changed)?;
+        let page = page.filter(|page| !page.is_empty()).ok_or_else(tip_changed)?;
         for answer in &page {
             let found = known(network, answer)?;
             if answer.height != height {
@@ -214,7 +215,7 @@ fn branch(
             if expected.is_some_and(|expected| expected != found.hash) {
                 // The first of them may have changed meanwhile; the others cannot have.
                 return Err(if blocks.is_empty() {
-                    changed().into()
+                    tip_changed().into()
                 } else {
                     forged(height.saturating_add(1), "it does not follow on the block before it")
                 });
@@ -241,7 +242,7 @@ fn branch(
 /// Takes a branch over, if it has more work than what it replaces.
 fn take(network: Network, headers: &mut Headers, branch: Branch) -> Result<(), NoAnswer> {
     let Branch { fork, blocks } = branch;
-    let mut before = headers.at(fork).ok_or_else(changed)?.header;
+    let mut before = headers.at(fork).ok_or_else(tip_changed)?.header;
     let mut height = fork;
     for known in &blocks {
         height = height.saturating_add(1);
@@ -265,11 +266,6 @@ fn known(network: Network, answer: &BlockAnswer) -> Result<Known, NoAnswer> {
 /// Whether a block may be believed that is not linked to others.
 pub(super) fn check_floor(network: Network, height: u32, known: &Known) -> Result<(), NoAnswer> {
     rules::check_alone(network, height, &known.header).map_err(|why| forged(height, why))
-}
-
-/// The server's chain is not the one any more at which the look began.
-pub(super) fn changed() -> ChainDown {
-    ChainDown("the best block changed while it was looked at; the next look makes up for it".to_owned())
 }
 
 /// The server's chain ends before what was looked at.

@@ -10,12 +10,16 @@ use super::answers::{Status, TxAnswer};
 use super::server::{NoAnswer, Server};
 use super::state::State;
 use crate::chain::ChainDown;
+use crate::chain::room::AnswerRoom;
 
 /// Transactions on one page of a history, at which there may be another.
 const PAGE: usize = 25;
 
 /// Unconfirmed transactions that a server tells of one script at most.
 const UNCONFIRMED_MAX: usize = 50;
+
+/// Transactions on one page that are taken: servers tell those of the mempool in one with the latest of the chain.
+const PAGE_MAX: usize = 2 * UNCONFIRMED_MAX;
 
 /// Pages of one history in one look: 1,000 transactions.
 const PAGES_MAX: usize = 40;
@@ -66,15 +70,21 @@ pub(super) fn transaction(server: &Server, txid: Txid) -> Result<Option<Sight>, 
     Sight::of(&answer).map(Some)
 }
 
-/// Reads of a script's history what is not known, and puts it to what was told. The first question was taken from the bucket.
-pub(super) fn read(server: &Server, state: &State, script: &Script, sights: &mut Sights) -> Result<History, NoAnswer> {
+/// Reads of a script's history what is not known, as far as there is room, and puts it to what was told. The first question was
+/// taken from the bucket.
+pub(super) fn read(
+    server: &Server,
+    state: &State,
+    script: &Script,
+    (sights, room): (&mut Sights, &mut AnswerRoom),
+) -> Result<History, NoAnswer> {
     let base = format!("/scripthash/{:x}/txs", sha256::Hash::hash(script.as_bytes()));
     let first = page(server, &base)?;
     let mut found: Vec<Txid> = first.iter().map(|(txid, _)| *txid).collect();
     let mut last = first.iter().rev().find(|(_, sight)| sight.status.confirmed).map(|(txid, _)| *txid);
     let unconfirmed = first.iter().filter(|(_, sight)| !sight.status.confirmed).count();
     let (is_full, mut is_known) = (first.len() >= PAGE, is_known(state, script, &first));
-    sights.extend(first);
+    take(first, sights, room);
     if unconfirmed >= PAGE {
         if !server.bucket.take() {
             return Ok(History::Part);
@@ -82,7 +92,7 @@ pub(super) fn read(server: &Server, state: &State, script: &Script, sights: &mut
         let more = page(server, &format!("{base}/mempool"))?;
         let is_cut_off = more.len() >= UNCONFIRMED_MAX;
         found.extend(more.iter().map(|(txid, _)| *txid));
-        sights.extend(more);
+        take(more, sights, room);
         if is_cut_off {
             return Ok(History::Part);
         }
@@ -92,7 +102,7 @@ pub(super) fn read(server: &Server, state: &State, script: &Script, sights: &mut
         if is_last || is_known {
             return Ok(History::Whole { txids: found, is_long: is_full });
         }
-        if !server.bucket.take() {
+        if room.is_spent() || !server.bucket.take() {
             return Ok(History::Part);
         }
         let path = last.map_or_else(|| format!("{base}/chain"), |last| format!("{base}/chain/{last}"));
@@ -101,9 +111,14 @@ pub(super) fn read(server: &Server, state: &State, script: &Script, sights: &mut
         last = next.last().map(|(txid, _)| *txid);
         is_last = next.len() < PAGE;
         is_known = self::is_known(state, script, &next);
-        sights.extend(next);
+        take(next, sights, room);
     }
     Ok(History::Part)
+}
+
+fn take(page: Vec<(Txid, Sight)>, sights: &mut Sights, room: &mut AnswerRoom) {
+    page.iter().for_each(|(_, sight)| room.note_tx(&sight.tx));
+    sights.extend(page);
 }
 
 /// Whether nothing older can be new: the history was read to its end before, and all of this page's chain is known.
@@ -116,5 +131,5 @@ fn is_known(state: &State, script: &Script, page: &[(Txid, Sight)]) -> bool {
 fn page(server: &Server, path: &str) -> Result<Vec<(Txid, Sight)>, NoAnswer> {
     let answers: Option<Vec<TxAnswer>> = server.json(path)?;
     let answers = answers.ok_or_else(|| server.nonsense(path, "it knows no histories of scripts"))?;
-    answers.iter().map(|answer| Ok((answer.txid, Sight::of(answer)?))).collect()
+    answers.iter().take(PAGE_MAX).map(|answer| Ok((answer.txid, Sight::of(answer)?))).collect()
 }

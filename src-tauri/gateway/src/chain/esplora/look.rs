@@ -5,20 +5,29 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bitcoin::{ScriptBuf, Transaction, Txid};
 
-use super::headers::{Headers, changed};
+use super::chain_of::Begun;
+use super::headers::Headers;
 use super::history::{self, History, Sight, Sights};
 use super::questions::{self, About, Question};
 use super::server::NoAnswer;
 use super::state::{self, Seen, State};
 use super::{Asking, chain_of, facts, positions};
-use crate::chain::core::state::{Facts, parents_first};
+use crate::chain::facts::{Facts, parents_first};
+use crate::chain::refusals::tip_changed;
+use crate::chain::room::{AnswerRoom, Room, is_relayed};
 use crate::chain::token::answer_number;
-use crate::chain::{ChainDown, Covered, KnownScripts, LookRequest, ScriptState, TxFacts, TxPosition, View, WatchList};
+use crate::chain::{
+    ChainDown, Covered, KnownScripts, LookRequest, ScriptState, Scripts, TxFacts, TxPosition, View, WatchList,
+};
 
 /// What one answer has found so far.
 #[derive(Default)]
 struct Found {
     sights: Sights,
+    /// How much more it may hold.
+    room: AnswerRoom,
+    /// How much more of the mempool may be followed.
+    left: Room,
     /// Scripts whose history was read.
     read: Vec<Read>,
     /// Scripts of the round over all that were asked about.
@@ -39,9 +48,9 @@ struct Read {
 
 /// Looks for what a request asks.
 pub(super) fn look(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> Result<View, ChainDown> {
-    let (from_start, more) = chain_of::follow(asking, state, request)?;
+    let Begun { from_start, left_above, more } = chain_of::follow(asking, state, request)?;
     let (tip, median_time) =
-        state.headers.as_ref().and_then(|it| Some((it.tip()?, it.median_time()))).ok_or_else(changed)?;
+        state.headers.as_ref().and_then(|it| Some((it.tip()?, it.median_time()))).ok_or_else(tip_changed)?;
     let (mut told, mut found) = (BTreeMap::new(), Found::default());
     if !more {
         state.looks = state.looks.saturating_add(1);
@@ -65,6 +74,7 @@ pub(super) fn look(asking: &Asking<'_>, state: &mut State, request: &LookRequest
     Ok(View {
         token,
         from_start,
+        left_above,
         more,
         tip,
         seen_height: tip.height,
@@ -86,8 +96,9 @@ fn next_token(
     more: bool,
     asked: (usize, &Covered),
 ) -> Result<Vec<u8>, ChainDown> {
-    let token = state.token.as_mut().ok_or_else(changed)?;
-    let tip = token.last().ok_or_else(changed)?.id;
+    let round_ended = !more && request.scripts.round_ended && state.ends_round();
+    let token = state.token.as_mut().ok_or_else(tip_changed)?;
+    let tip = token.last().ok_or_else(tip_changed)?.id;
     if is_new {
         token.answer = answer_number();
     }
@@ -95,7 +106,7 @@ fn next_token(
         token.unended(state.before.as_ref()).write()
     } else {
         token.end();
-        token.note_round(&request.scripts, asked.0, asked.1);
+        token.note_round(&Scripts { round_ended, ..request.scripts }, asked.0, asked.1);
         state.before = Some(token.clone());
         token.write()
     };
@@ -129,7 +140,7 @@ fn ask(
     question: Question,
     found: &mut Found,
 ) -> Result<bool, ChainDown> {
-    if found.is_over || asking.has_asked_long() {
+    if found.is_over || found.room.is_spent() || asking.has_asked_long() {
         return Ok(false);
     }
     // What is to be decided now is waited for, and what is asked in between.
@@ -164,7 +175,7 @@ fn ask_script(
         state.complete.insert(script.clone());
     }
     let mut sights = std::mem::take(&mut found.sights);
-    let read = history::read(asking.server, state, &script, &mut sights);
+    let read = history::read(asking.server, state, &script, (&mut sights, &mut found.room));
     found.sights = sights;
     let read = found.take(read)?;
     if let Some(hot) = state.hot.get_mut(&script) {
@@ -183,6 +194,7 @@ fn ask_tracked(asking: &Asking<'_>, state: &mut State, txid: Txid, found: &mut F
     }
     match found.take(history::transaction(asking.server, txid))? {
         Some(Some(sight)) => {
+            found.room.note_tx(&sight.tx);
             found.sights.insert(txid, sight);
         }
         Some(None) => {
@@ -208,6 +220,7 @@ fn judge(
         .into_iter()
         .filter(|sight| watch.concerns(&sight.tx) | state.tracked.contains_key(&sight.tx.compute_txid()))
         .collect();
+    found.left = Room::beside(state.followed());
     let mut in_blocks = Vec::new();
     for sight in &ours {
         let known = state.proved.get(&sight.tx.compute_txid()).map(|proved| proved.height);
@@ -265,6 +278,16 @@ fn see(state: &mut State, sight: &Sight, found: &mut Found) {
         found.open.insert(txid);
         return;
     }
+    if !state.tracked.contains_key(&txid) {
+        if !is_relayed(&sight.tx) {
+            return;
+        }
+        if !found.left.take(&sight.tx) {
+            tracing::warn!(%txid, "more waits in the Esplora server's mempool than is taken; what there is of it shows with the blocks");
+            found.open.insert(txid);
+            return;
+        }
+    }
     state.track(sight.tx.clone());
     let looks = state.looks;
     if let Some(tracked) = state.tracked.get_mut(&txid) {
@@ -298,8 +321,10 @@ fn covered_by(state: &mut State, known: &dyn KnownScripts, found: Found) -> (Has
         if is_long {
             state.complete.insert(script.clone());
         }
+        state.cover(&script);
         covered.insert(script);
     }
+    state.let_go();
     (covered, states)
 }
 

@@ -6,17 +6,15 @@ use bitcoin::{Network, Txid};
 
 use super::Asking;
 use super::answers::ProofAnswer;
-use super::headers::{self, Known, forged};
+use super::headers::{self, Headers, Known, forged};
 use super::history::{self, Sight};
 use super::server::NoAnswer;
 use super::state::{Proved, State};
 use crate::chain::ChainDown;
 use crate::chain::headers as rules;
 use crate::chain::proof;
+use crate::chain::refusals::tip_changed;
 use crate::chain::token::BlockId;
-
-/// A header's time may be so far ahead of its block.
-const SLACK_S: u32 = 7_200;
 
 /// The height of the block that holds a transaction, as far as that is proved; `None` where the server says something else than our headers
 /// do, which the next look makes up for, and where no question is left.
@@ -54,7 +52,7 @@ fn is_in_chain(asking: &Asking<'_>, state: &mut State, block: BlockId) -> Result
     if let Some(hash) = state.hash_at(block.height) {
         return Ok(hash == block.hash);
     }
-    let Some(first) = state.headers.as_ref().map(super::headers::Headers::first) else { return Ok(false) };
+    let Some(first) = state.headers.as_ref().map(Headers::first) else { return Ok(false) };
     if block.height >= first {
         // Above the best block: it came meanwhile.
         return Ok(false);
@@ -67,37 +65,38 @@ fn is_in_chain(asking: &Asking<'_>, state: &mut State, block: BlockId) -> Result
         return Err(forged(height, "it has another height"));
     }
     headers::check_floor(asking.network, height, &known)?;
-    is_so_deep(asking, state, height, &known)?;
+    let linked = state.headers.as_ref().ok_or_else(tip_changed)?;
+    if !lies_so_deep(asking.network, linked, height, &known) {
+        return Err(forged(height, "it does not lie so deep"));
+    }
     state.keep_old(height, known);
     Ok(true)
 }
 
-/// Refuses a block that is said to lie deeper than it does: one of those that are linked, or one of which no time bears out how
-/// many lie above it. Where blocks come as one likes, it is older at least.
-fn is_so_deep(asking: &Asking<'_>, state: &State, height: u32, known: &Known) -> Result<(), NoAnswer> {
-    let linked = state.headers.as_ref().ok_or_else(headers::changed)?;
-    let first = linked.at(linked.first()).ok_or_else(headers::changed)?;
+/// Whether a block lies below those that are linked, as it is said: it is none of them, and its time bears out how many lie
+/// between. Where blocks come as one likes, it is older at least.
+fn lies_so_deep(network: Network, linked: &Headers, height: u32, known: &Known) -> bool {
+    let Some(first) = linked.at(linked.first()) else { return false };
     let between = linked.first().saturating_sub(height);
-    // Times of blocks do not rise from each to the next: none is off by more than this.
-    let later = Header { time: first.header.time.saturating_add(SLACK_S), ..first.header };
-    let is_old = match asking.network {
+    let later = Header { time: first.header.time.saturating_add(rules::AHEAD_S), ..first.header };
+    let is_old = match network {
         Network::Regtest => known.header.time <= later.time,
         network => rules::bears_out(network, &known.header, &later, between),
     };
-    if is_old && !linked.has(known.hash) { Ok(()) } else { Err(forged(height, "it does not lie so deep")) }
+    is_old && !linked.has(known.hash)
 }
 
 /// Why a proof is none: the chain changed meanwhile, or the server lies.
 fn unproved(asking: &Asking<'_>, state: &State, height: u32, txid: Txid) -> Result<NoAnswer, NoAnswer> {
     let tip = headers::tip_hash(asking.server)?;
-    let is_same = state.headers.as_ref().and_then(super::headers::Headers::tip).is_some_and(|known| known.hash == tip);
+    let is_same = state.headers.as_ref().and_then(Headers::tip).is_some_and(|known| known.hash == tip);
     Ok(if is_same {
         ChainDown(format!(
             "the server says that block {height} holds transaction {txid}, and its proof does not lead there; do not trust this server"
         ))
         .into()
     } else {
-        headers::changed().into()
+        tip_changed().into()
     })
 }
 
@@ -112,4 +111,31 @@ pub(super) fn ask(asking: &Asking<'_>, txid: Txid) -> Result<Option<Option<Sight
 /// Whether a transaction spends what a block makes.
 pub(super) fn is_coinbase_input(txid: &Txid) -> bool {
     *txid == Txid::all_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcoin::constants::genesis_block;
+
+    use super::*;
+
+    #[test]
+    fn a_block_lies_below_the_linked_ones_where_it_is_none_of_them_and_old_enough() {
+        let at = |time: u32| {
+            let header = Header { time, ..genesis_block(Network::Regtest).header };
+            Known { hash: header.block_hash(), header }
+        };
+        let first = 1_700_000_000;
+        let linked = Headers::new(2_000, at(first));
+        for (network, height, time, is_so) in [
+            (Network::Regtest, 10, first + rules::AHEAD_S, true),
+            (Network::Regtest, 10, first + rules::AHEAD_S + 1, false),
+            (Network::Regtest, 10, first, false),
+            (Network::Bitcoin, 1_975, first + rules::AHEAD_S - 25 * 300, true),
+            (Network::Bitcoin, 1_975, first + rules::AHEAD_S - 25 * 300 + 1, false),
+            (Network::Bitcoin, 10, first - 1, false),
+        ] {
+            assert_eq!(lies_so_deep(network, &linked, height, &at(time)), is_so, "{network} {height} {time}");
+        }
+    }
 }

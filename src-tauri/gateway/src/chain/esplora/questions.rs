@@ -108,7 +108,7 @@ mod tests {
     fn an_open_payment_is_asked_about_twenty_times_as_often_as_an_address_that_nobody_was_given() {
         let hot = (0u8..105).map(|number| {
             let urgency = if number < 5 { Urgency::Awaited } else { Urgency::Possible };
-            (script(number), Hot { urgency, asked_in: 0 })
+            (script(number), Hot { urgency, asked_in: 0, covered_in: None, is_let_go: false })
         });
         let mut state = State { hot: hot.collect(), ..State::default() };
         let mut asked: HashMap<ScriptBuf, u32> = HashMap::new();
@@ -128,7 +128,8 @@ mod tests {
     #[test]
     fn what_is_due_comes_first_and_leaves_room_for_what_is_open_and_the_round_goes_on() {
         let state = State {
-            hot: [(script(9), Hot { urgency: Urgency::Awaited, asked_in: 0 })].into(),
+            hot: [(script(9), Hot { urgency: Urgency::Awaited, asked_in: 0, covered_in: None, is_let_go: false })]
+                .into(),
             looks: COLD_EVERY,
             ..State::default()
         };

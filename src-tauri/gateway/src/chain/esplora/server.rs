@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use super::EsploraOptions;
 use super::pace::Bucket;
 use crate::chain::ChainDown;
+use crate::chain::shown::shown;
 use crate::machine::outgoing::{self, Budget, Outgoing, TooMuch, retry_after_ms, sentence};
 
 /// Bytes of an answer at most: 75 transactions of usual sizes need a hundredth of it, one as large as nodes relay a half.
@@ -24,9 +25,6 @@ const ANSWER_MAX: usize = 8 * 1_024 * 1_024;
 
 /// A connection that idles so long is closed, sooner than servers close it.
 const IDLE_FOR: Duration = Duration::from_secs(20);
-
-/// Characters of a server's own words that are shown.
-const SHOWN_MAX: usize = 200;
 
 /// A URL under which no server can be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -206,15 +204,12 @@ impl Server {
     }
 
     fn cut_off(&self, error: &hyper::Error) -> NoAnswer {
-        let mut cause: Option<&dyn std::error::Error> = Some(error);
-        while let Some(error) = cause {
-            let io = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-            if let Some(too_much) = io.and_then(|inner| inner.downcast_ref::<TooMuch>()) {
-                return NoAnswer::TooMuch(ChainDown(format!("the Esplora server at {}: {too_much}", self.host)));
+        match TooMuch::behind(error) {
+            Some(too_much) => NoAnswer::TooMuch(ChainDown(format!("the Esplora server at {}: {too_much}", self.host))),
+            None => {
+                ChainDown(format!("the Esplora server at {} broke off in the middle of an answer", self.host)).into()
             }
-            cause = error.source();
         }
-        ChainDown(format!("the Esplora server at {} broke off in the middle of an answer", self.host)).into()
     }
 }
 
@@ -230,9 +225,4 @@ impl Server {
             ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(unread)?;
         Self::over(options, tls.with_root_certificates(roots).with_no_client_auth(), runtime)
     }
-}
-
-/// A stranger's words, as far as they are fit for a log and a screen.
-pub(super) fn shown(words: &str) -> String {
-    words.chars().filter(|c| !c.is_control()).take(SHOWN_MAX).collect()
 }

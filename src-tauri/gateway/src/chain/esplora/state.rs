@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use bitcoin::{BlockHash, FeeRate, OutPoint, ScriptBuf, Transaction, Txid};
 
 use super::headers::{Headers, Known};
-use crate::chain::core::state::Facts;
+use crate::chain::facts::{Facts, needs};
 use crate::chain::hot::{HotMark, Urgency};
 use crate::chain::token::{BlockId, Token, counted};
 use crate::chain::{HotScripts, KnownPosition};
@@ -45,6 +45,8 @@ pub(super) struct State {
     /// What matters now, and how far that was read.
     pub hot: HashMap<ScriptBuf, Hot>,
     pub mark: Option<HotMark>,
+    /// The look in which the round over all others began that is under way; `None` where it began before what matters was known.
+    pub round_began: Option<u64>,
     /// Looks so far.
     pub looks: u64,
 }
@@ -55,6 +57,10 @@ pub(super) struct Hot {
     pub urgency: Urgency,
     /// The look in which it was last asked about.
     pub asked_in: u64,
+    /// The look that last told all of it: a server may refuse what is too long, and prove nothing.
+    pub covered_in: Option<u64>,
+    /// It matters no more, and is asked about until all of it was told: the round may have passed it over while it mattered.
+    pub is_let_go: bool,
 }
 
 /// A transaction that a block holds.
@@ -103,7 +109,8 @@ pub(super) struct Rivals {
 }
 
 impl State {
-    /// What is still true where nobody has what was told: the chain.
+    /// What is still true where nobody has what was told: the chain. What mattered while another
+    /// was asked nobody knows, so that the round begins anew.
     pub(super) fn untold(&mut self) -> Self {
         let Self { headers, old, is_anew, hot, mark, looks, .. } = std::mem::take(self);
         Self { headers, old, is_anew, hot, mark, looks, ..Self::default() }
@@ -125,22 +132,62 @@ impl State {
         }
     }
 
+    /// All that is followed: those of ours that no block holds, and what they rest on.
+    pub(super) fn followed(&self) -> impl Iterator<Item = &Transaction> {
+        self.tracked.values().flat_map(|tracked| std::iter::once(&tracked.tx).chain(tracked.ancestors.values()))
+    }
+
     /// Takes over what became of the scripts that matter now.
     pub(super) fn read_hot(&mut self, hot: &HotScripts) {
         let changes = hot.changes_since(self.mark);
+        let mut cooled = changes.cooled;
         if changes.is_all {
             let still: BTreeSet<&ScriptBuf> = changes.hot.iter().map(|(script, _)| script).collect();
-            self.hot.retain(|script, _| still.contains(script));
+            cooled.extend(self.hot.keys().filter(|script| !still.contains(script)).cloned());
         }
         for (script, urgency) in changes.hot {
             // What a customer may be paying to has its turn at once.
             let asked_in = if urgency == Urgency::Possible { self.looks } else { 0 };
-            self.hot.entry(script).or_insert(Hot { urgency, asked_in }).urgency = urgency;
+            let new = Hot { urgency, asked_in, covered_in: None, is_let_go: false };
+            let hot = self.hot.entry(script).or_insert(new);
+            (hot.urgency, hot.is_let_go) = (urgency, false);
         }
-        changes.cooled.iter().for_each(|script| {
-            self.hot.remove(script);
-        });
+        for script in &cooled {
+            if let Some(hot) = self.hot.get_mut(script) {
+                (hot.urgency, hot.is_let_go) = (Urgency::Possible, true);
+            }
+        }
+        self.let_go();
         self.mark = Some(changes.mark);
+    }
+
+    /// Notes that all of a script was told.
+    pub(super) fn cover(&mut self, script: &ScriptBuf) {
+        if let Some(hot) = self.hot.get_mut(script) {
+            hot.covered_in = Some(self.looks);
+        }
+    }
+
+    /// Forgets what matters no more, as far as it was told of since the round began.
+    pub(super) fn let_go(&mut self) {
+        let began = self.round_began;
+        self.hot.retain(|_, hot| !hot.is_let_go || hot.covered_in < began);
+    }
+
+    /// A round over all others came to its end: answers whether it is one over all. As long as something that mattered was not told
+    /// of since it began, it goes on with the next.
+    pub(super) fn ends_round(&mut self) -> bool {
+        match self.round_began {
+            Some(_) if self.hot.values().any(|hot| hot.covered_in < self.round_began) => return false,
+            Some(_) => {}
+            None => {
+                if let Some(token) = &mut self.token {
+                    token.round_from = 0;
+                }
+            }
+        }
+        self.round_began = Some(self.looks);
+        true
     }
 
     /// Takes over what the database has of a script. A block that held a transaction holds it as long as it is there.
@@ -165,10 +212,11 @@ impl State {
         }
         self.proved.insert(txid, Proved { height, told });
         self.tracked.remove(&txid);
-        let needs = |outpoint: &OutPoint| {
-            self.tracked.values().any(|tracked| tracked.needs().any(|(needed, _)| needed == *outpoint))
+        let is_needed = |outpoint: &OutPoint| {
+            let mut needed = self.tracked.values().flat_map(|tracked| needs(&tracked.tx, &tracked.ancestors));
+            needed.any(|(needed, _)| needed == *outpoint)
         };
-        let spent: Vec<OutPoint> = tx.input.iter().map(|input| input.previous_output).filter(needs).collect();
+        let spent: Vec<OutPoint> = tx.input.iter().map(|input| input.previous_output).filter(is_needed).collect();
         self.spent.extend(spent.into_iter().map(|outpoint| (outpoint, (height, txid))));
     }
 
@@ -208,15 +256,6 @@ impl State {
     /// Whether it was told that a block holds a transaction.
     pub(super) fn is_told(&self, txid: &Txid) -> bool {
         self.proved.get(txid).is_some_and(|proved| proved.told)
-    }
-}
-
-impl Tracked {
-    /// Every output that it needs, with the transaction that is to spend it: it itself, or an unconfirmed ancestor.
-    pub(super) fn needs(&self) -> impl Iterator<Item = (OutPoint, Txid)> {
-        let own = std::iter::once((self.tx.compute_txid(), &self.tx));
-        let line = self.ancestors.iter().map(|(txid, tx)| (*txid, tx));
-        own.chain(line).flat_map(|(txid, tx)| tx.input.iter().map(move |input| (input.previous_output, txid)))
     }
 }
 

@@ -10,10 +10,11 @@ use bitcoin::{FeeRate, OutPoint, Script, ScriptBuf, Transaction, Txid};
 use parking_lot::Mutex;
 use tillgate_sandbox::Sandbox;
 
+use crate::chain::facts::parents_first;
 use crate::chain::hot::HotMark;
 use crate::chain::sandbox::facts;
 use crate::chain::{
-    Broadcast, Chain, ChainDown, Covered, HotScripts, Identity, LookRequest, ScriptState, Sees, Tip, TxFacts,
+    Broadcast, Chain, ChainDown, Covered, HotScripts, Identity, LookRequest, Recent, ScriptState, Sees, Tip, TxFacts,
     TxPosition, View,
 };
 
@@ -101,16 +102,6 @@ fn state(history: &[(&Txid, &TxFacts)]) -> Vec<u8> {
     sha256::Hash::hash(words.as_bytes()).to_byte_array().to_vec()
 }
 
-fn parents_first(mut txs: BTreeMap<Txid, TxFacts>) -> Vec<TxFacts> {
-    let mut ordered = Vec::new();
-    while !txs.is_empty() {
-        let waits = |facts: &TxFacts| facts.tx.input.iter().any(|input| txs.contains_key(&input.previous_output.txid));
-        let next = *txs.iter().find(|(_, facts)| !waits(facts)).unwrap().0;
-        ordered.extend(txs.remove(&next));
-    }
-    ordered
-}
-
 impl Chain for ByScript {
     fn identity(&self) -> Result<Identity, ChainDown> {
         self.chain.identity()
@@ -155,12 +146,13 @@ impl Chain for ByScript {
                 told.insert(txid, facts.clone());
             }
         }
-        let mut txs = parents_first(told);
+        let mut txs = parents_first(told, |facts| &facts.tx);
         txs.retain(|facts| request.watch.concerns(&facts.tx));
         let from_start = request.token.is_none();
         Ok(View {
             token: vec![1],
             from_start,
+            left_above: None,
             more: false,
             tip,
             seen_height: tip.height,
@@ -175,6 +167,10 @@ impl Chain for ByScript {
 
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
         self.chain.broadcast(package)
+    }
+
+    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+        self.chain.recent(txids, above)
     }
 
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {

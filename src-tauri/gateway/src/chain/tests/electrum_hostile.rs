@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use bitcoin::Network;
+use bitcoin::{Network, ScriptBuf};
 use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
+use tillgate_domain::policy::PolicySettings;
 use tillgate_nodes::ElectrumFault;
 
 use super::misbehaving::{TOO_LATE, judges_nothing};
@@ -63,6 +64,68 @@ async fn a_forged_confirmation_confirms_nothing() {
     stage.electrum().misbehave(None);
     world.look().await;
     assert_eq!(world.state(&payment), Unconfirmed);
+}
+
+#[tokio::test]
+async fn blocks_that_are_told_higher_than_they_are_add_no_confirmations_and_bar_no_honest_server() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let six = PolicySettings { confirmation_tiers: "*:6".parse().unwrap(), ..PolicySettings::default() };
+    let payment = world.payment_under(six).await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(1).await;
+    let before = world.gateway.store.read(|reader| reader.watched_chain()).unwrap();
+    stage.electrum().misbehave(ElectrumFault::Higher(20));
+    // With the best block that was seen before, and with one above it.
+    for above in [0, 1] {
+        if above > 0 {
+            world.sandbox().mine(above, false, world.now_ms()).unwrap();
+        }
+        stage.wait(AT_LEISURE);
+        let sentence = world.app.watcher.look().await.expect_err("it was believed").to_string();
+        assert!(sentence.contains("it has another height"), "{sentence}");
+        assert_eq!(world.state(&payment), Unconfirmed);
+        assert_eq!(world.gateway.store.read(|reader| reader.watched_chain()).unwrap(), before);
+    }
+    stage.electrum().misbehave(None);
+    stage.wait(AT_LEISURE);
+    world.mine(3).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), Confirmed);
+}
+
+#[tokio::test]
+async fn a_spend_that_is_invented_takes_nothing_away() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    let txid = world.pay(&payment, payment.payment.amount_sats).await;
+    let mut spend = world.sandbox().transaction(txid).unwrap().unwrap().tx;
+    spend.output.truncate(1);
+    spend.output[0].script_pubkey = ScriptBuf::new();
+    world.sandbox().evict(txid, world.now_ms()).unwrap();
+    stage.electrum().misbehave(ElectrumFault::InventedSpend(spend.clone()));
+    let sentence = world.app.watcher.look().await.unwrap_err().to_string();
+    let words = format!("says that transaction {} is in block", spend.compute_txid());
+    assert!(sentence.contains(&words) && sentence.contains("does not prove it"), "{sentence}");
+    assert_eq!(world.state(&payment), Unconfirmed);
+    assert!(!world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap()[0].gone);
+}
+
+#[tokio::test]
+async fn what_a_block_was_proved_to_hold_is_not_taken_back_by_silence() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    let txid = world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(1).await;
+    stage.electrum().misbehave(ElectrumFault::KeepsBack);
+    stage.wait(AT_LEISURE);
+    let sentence = world.app.watcher.look().await.unwrap_err().to_string();
+    assert!(sentence.contains(&format!("keeps back transaction {txid}")), "{sentence}");
+    assert_eq!(world.state(&payment), Confirmed);
+    assert!(world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap()[0].is_in_block());
 }
 
 #[tokio::test]

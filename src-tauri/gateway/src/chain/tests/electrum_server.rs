@@ -10,10 +10,10 @@ use tillgate_domain::policy::PolicySettings;
 use tillgate_nodes::{ElectrumFault, ElectrumNode};
 use tillgate_sandbox::FaultsPatch;
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::stage::{AT_LEISURE, Backend, Stage};
+use crate::chain::bell::Bell;
 use crate::chain::electrum::{BadServer, ElectrumChain, ElectrumOptions, Fingerprint};
 use crate::chain::hot::Urgency;
 use crate::chain::{Chain, ChainDown, HotScripts, Identity, LookRequest, Scripts, View, WatchList, no_scripts};
@@ -37,7 +37,7 @@ pub fn asking(url: &str, proxy: Option<Proxy>, pinned: Vec<Fingerprint>) -> Resu
         proxy,
         network: Network::Regtest,
         answered_within: AT_LEISURE,
-        wake: Arc::new(Notify::new()),
+        bell: Bell::default(),
     };
     ElectrumChain::new(options, Handle::current())
 }
@@ -50,9 +50,7 @@ async fn identity(url: String, pinned: Vec<Fingerprint>) -> Result<Identity, Cha
 
 /// The fingerprint that a sentence names.
 fn fingerprint(sentence: &str) -> Fingerprint {
-    let mut bytes = [0; 32];
-    hex::decode_to_slice(sentence.rsplit(' ').next().unwrap(), &mut bytes).unwrap();
-    Fingerprint::from(bytes)
+    sentence.rsplit(' ').next().unwrap().parse().unwrap()
 }
 
 #[tokio::test]
@@ -62,7 +60,7 @@ async fn a_certificate_of_no_authority_is_refused_with_the_command_that_pins_it_
     let sentence = identity(server.url(), Vec::new()).await.unwrap_err().to_string();
     assert!(sentence.contains("is of no public authority"), "{sentence}");
     assert!(sentence.contains("tillgate settings set backendCertificate "), "{sentence}");
-    assert_eq!(server.calls(), 0, "nothing was said over a connection that nobody vouches for");
+    assert_eq!(server.requests(), 0, "nothing was said over a connection that nobody vouches for");
     let pinned = fingerprint(&sentence);
     identity(server.url(), vec![pinned]).await.unwrap();
 
@@ -70,7 +68,7 @@ async fn a_certificate_of_no_authority_is_refused_with_the_command_that_pins_it_
     let other = secure(stage.world());
     let sentence = identity(other.url(), vec![pinned]).await.unwrap_err().to_string();
     assert!(sentence.contains("is not the pinned one"), "{sentence}");
-    assert_eq!(other.calls(), 0);
+    assert_eq!(other.requests(), 0);
     identity(other.url(), vec![pinned, fingerprint(&sentence)]).await.unwrap();
 }
 
@@ -100,9 +98,9 @@ async fn an_idle_look_costs_the_same_however_many_payments_there_are() {
         }
         world.look().await;
         world.look().await;
-        let before = server.calls();
+        let before = server.requests();
         world.look().await;
-        let idle = server.calls() - before;
+        let idle = server.requests() - before;
         world.pay(&last, last.payment.amount_sats).await;
         costs.push(idle);
         world.mine(1).await;
@@ -220,7 +218,7 @@ async fn a_block_that_replaces_another_with_the_same_transactions_is_proved_anew
 }
 
 /// Everything is ours.
-struct All;
+pub struct All;
 
 impl WatchList for All {
     fn concerns(&self, _: &Transaction) -> bool {
@@ -259,7 +257,7 @@ async fn costs(count: u32) -> [Cost; 3] {
     (0..count).for_each(|number| hot.add(script(number), Urgency::Awaited));
     let mut token: Option<Vec<u8>> = None;
     let mut look = |expected: usize| {
-        let (calls, (sent, came), began) = (server.calls(), server.bytes(), Instant::now());
+        let (calls, bytes, began) = (server.requests(), server.bytes(), Instant::now());
         let mut found = 0;
         loop {
             let scripts = Scripts { hot: &hot, ..no_scripts() };
@@ -272,8 +270,7 @@ async fn costs(count: u32) -> [Cost; 3] {
             }
         }
         assert_eq!(found, expected);
-        let (sent_now, came_now) = server.bytes();
-        Cost { calls: server.calls() - calls, bytes: sent_now - sent + came_now - came, took: began.elapsed() }
+        Cost { calls: server.requests() - calls, bytes: server.bytes() - bytes, took: began.elapsed() }
     };
     let first = look(0);
     let idle = look(0);

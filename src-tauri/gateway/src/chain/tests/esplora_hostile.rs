@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bitcoin::Network;
-use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
+use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
 use tillgate_nodes::{EsploraFault, EsploraServer};
+use tillgate_sandbox::Pay;
 use tokio::runtime::Handle;
 
 use super::misbehaving::{TOO_LATE, judges_nothing};
@@ -113,6 +114,43 @@ async fn what_a_block_was_proved_to_hold_stays_whatever_a_server_that_is_behind_
             assert!(receipts[0].is_in_block(), "{fault:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_transaction_that_no_node_relays_is_not_taken() {
+    let stage = Stage::new(Backend::Esplora).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    stage.esplora().misbehave(EsploraFault::Bloated(400_000));
+    world.pay(&payment, payment.payment.amount_sats).await;
+    assert_eq!(world.state(&payment), New);
+    stage.esplora().misbehave(None);
+    world.look().await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+}
+
+#[tokio::test]
+async fn a_look_reads_only_so_much_and_the_next_one_goes_on() {
+    let stage = Stage::new(Backend::Esplora).await;
+    let world = stage.world();
+    let mut payments = Vec::new();
+    for _ in 0..6 {
+        let payment = world.payment().await;
+        let (script, amount_sats) = (payment.script.clone(), payment.payment.amount_sats);
+        let pay = Pay { script, amount_sats, parts: 10, fee_rate_sat_vb: None, confirmations: 0 };
+        world.sandbox().pay(pay, world.now_ms()).unwrap();
+        payments.push(payment);
+    }
+    // Of each there is one answer, of 3.9 MB: the fifth is the last that is begun.
+    stage.esplora().misbehave(EsploraFault::Bloated(390_000));
+    let seen = || payments.iter().filter(|payment| world.state(payment) == Unconfirmed).count();
+    world.look().await;
+    let first = seen();
+    assert!((1..=5).contains(&first), "{first}");
+    for _ in 0..3 {
+        world.look().await;
+    }
+    assert_eq!(seen(), 6);
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use bitcoin::hashes::{Hash as _, sha256};
 use bitcoin::{FeeRate, ScriptBuf, Transaction, Txid};
 use tillgate_domain::payment::PaymentState::{Confirmed, Invalid, Unconfirmed};
 use tillgate_nodes::{EsploraFault, EsploraServer};
@@ -13,6 +14,7 @@ use tokio::runtime::Handle;
 use super::stage::{AT_LEISURE, Backend, Stage, esplora_options};
 use crate::chain::esplora::{EsploraChain, EsploraOptions, Pace};
 use crate::chain::hot::Urgency;
+use crate::chain::token::Token;
 use crate::chain::{Chain, Covered, HotScripts, LookRequest, Scripts, TxPosition, View, WatchList, no_scripts};
 use crate::testing::World;
 
@@ -64,7 +66,15 @@ impl Asked {
     }
 
     fn look(&self, token: Option<&[u8]>, must: &[ScriptBuf], cold: &[ScriptBuf]) -> View {
-        let scripts = Scripts { must, hot: &self.hot, cold, ..no_scripts() };
+        self.look_about(token, Scripts { must, hot: &self.hot, cold, ..no_scripts() })
+    }
+
+    /// A round over all others came to its end with the look before.
+    fn look_behind_a_round(&self, token: Option<&[u8]>) -> View {
+        self.look_about(token, Scripts { hot: &self.hot, round_ended: true, ..no_scripts() })
+    }
+
+    fn look_about(&self, token: Option<&[u8]>, scripts: Scripts<'_>) -> View {
         let request = LookRequest { token, birth_height: None, watch: &self.watched, scripts };
         // A chain blocks, and its connections live on the runtime of the test.
         tokio::task::block_in_place(|| self.chain.look(&request)).unwrap()
@@ -181,6 +191,35 @@ async fn a_server_that_has_enough_in_the_middle_of_a_look_leaves_the_rest_of_it_
     let sentence = tokio::task::block_in_place(|| asked.chain.look(&request)).unwrap_err().to_string();
     assert!(sentence.contains("left alone"), "{sentence}");
     assert_eq!(asked.server.requests(), before, "it is not asked before its time");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_round_is_one_over_all_until_each_script_that_matters_was_told_of_in_it() {
+    let asked = Asked::new(Pace::HERE, &[(1, Urgency::Awaited), (2, Urgency::Awaited)]).await;
+    let whole_up_to = |view: &View| Token::read(&view.token).unwrap().whole_up_to;
+    let refused = EsploraFault::EndlessHistory(format!("{:x}", sha256::Hash::hash(script(1).as_bytes())));
+    let next = |view: &View| {
+        asked.mine();
+        asked.look_behind_a_round(Some(&view.token))
+    };
+    asked.server.misbehave(refused.clone());
+    let began = asked.look_behind_a_round(None);
+    let view = next(&began);
+    assert!(covers(&view, 2) && !covers(&view, 1));
+    assert_eq!(whole_up_to(&view), 0, "one was refused for its length");
+    asked.server.misbehave(None);
+    let told = next(&view);
+    assert_eq!(whole_up_to(&told), began.tip.height, "each was told of since it began");
+
+    asked.server.misbehave(refused);
+    let view = next(&told);
+    assert_eq!(whole_up_to(&view), told.tip.height);
+    let mark = asked.hot.mark();
+    asked.hot.replace(HashMap::from([(script(2), Urgency::Awaited)]), mark);
+    let let_go = next(&view);
+    assert_eq!(whole_up_to(&let_go), told.tip.height, "it mattered as the round passed it over, and was refused");
+    asked.server.misbehave(None);
+    assert_eq!(whole_up_to(&next(&let_go)), view.tip.height, "it was asked about all the same, until it was told of");
 }
 
 #[tokio::test]

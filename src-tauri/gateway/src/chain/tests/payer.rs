@@ -42,6 +42,8 @@ pub struct Payer {
     keypair: Keypair,
     kind: Kind,
     coin: OutPoint,
+    /// What the coin is worth.
+    sats: u64,
 }
 
 impl Payer {
@@ -54,14 +56,22 @@ impl Payer {
         world.mine(1).await;
         let tx = world.sandbox().transaction(txid).unwrap().unwrap().tx;
         let vout = tx.output.iter().position(|output| output.script_pubkey == script).unwrap();
-        Self { secp, keypair, kind, coin: OutPoint { txid, vout: u32::try_from(vout).unwrap() } }
+        Self { secp, keypair, kind, coin: OutPoint { txid, vout: u32::try_from(vout).unwrap() }, sats: COIN_SATS }
+    }
+
+    /// The same with the coin that a transaction of its own leaves it, the last output.
+    pub fn going_on_from(&self, tx: &Transaction) -> Self {
+        let (vout, last) = (tx.output.len() - 1, tx.output.last().unwrap());
+        assert_eq!(last.script_pubkey, script(&self.keypair, self.kind));
+        let coin = OutPoint { txid: tx.compute_txid(), vout: u32::try_from(vout).unwrap() };
+        Self { secp: self.secp.clone(), keypair: self.keypair, kind: self.kind, coin, sats: last.value.to_sat() }
     }
 
     /// Pays these sums; what is left, but for the fee, is the payer's again. `sequence` tells two of them apart, too.
     pub fn pays(&self, outputs: &[(&ScriptBuf, u64)], fees: u64, sequence: Sequence) -> Transaction {
         let paid: u64 = outputs.iter().map(|(_, sats)| sats).sum();
         let own = script(&self.keypair, self.kind);
-        let change = (&own, COIN_SATS - paid - fees * FEE_SATS);
+        let change = (&own, self.sats - paid - fees * FEE_SATS);
         let output = |(script, sats): &(&ScriptBuf, u64)| TxOut {
             value: Amount::from_sat(*sats),
             script_pubkey: (*script).clone(),
@@ -98,7 +108,7 @@ impl Payer {
             }
             Kind::Segwit => {
                 let mut cache = cache;
-                let (value, all) = (Amount::from_sat(COIN_SATS), EcdsaSighashType::All);
+                let (value, all) = (Amount::from_sat(self.sats), EcdsaSighashType::All);
                 Message::from(cache.p2wpkh_signature_hash(0, &own, value, all).unwrap())
             }
         };

@@ -4,22 +4,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bitcoin::{FeeRate, Network, Transaction};
+use bitcoin::{Network, Transaction, Txid};
 use parking_lot::Mutex;
 use tempfile::TempDir;
 use tillgate_domain::time::Timestamp;
 use tillgate_nodes::{Bitcoind, CoreNode, Electrs, ElectrumFault, ElectrumNode, EsploraProgram, EsploraServer};
 use tillgate_sandbox::Sandbox;
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
 
 use super::by_script::ByScript;
+use super::set_meanwhile::SetMeanwhile;
+use crate::chain::bell::Bell;
 use crate::chain::chosen::{BackendOptions, Chosen, Protocol};
 use crate::chain::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
 use crate::chain::esplora::{EsploraOptions, Pace};
-use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View};
+use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Tip, View};
 use crate::machine::clock::Clock;
 use crate::testing::World;
+use crate::testing::bent::Bent;
 
 /// Longer than a busy machine takes for an answer.
 pub const AT_LEISURE: Duration = Duration::from_secs(30);
@@ -135,6 +137,12 @@ impl Stage {
         (self, chain)
     }
 
+    /// The same gateway, whose backend `change` stands before.
+    pub fn behind(mut self, change: impl FnOnce(Arc<dyn Chain>) -> Arc<dyn Chain>) -> Self {
+        self.world = self.world.map(|world| world.with_chain(change));
+        self
+    }
+
     /// Whether what a node tells by itself is heard.
     pub const fn hears(&self) -> bool {
         self.heard.is_some()
@@ -161,8 +169,8 @@ impl Stage {
         self.world.as_ref().unwrap()
     }
 
-    /// Waits so long for the server's answers from now on, and has forgotten what it knew between looks.
-    pub fn wait(&self, answered_within: Duration) {
+    /// How to ask the server whose turn it is.
+    fn options(&self, answered_within: Duration) -> BackendOptions {
         let core = |cookie_file: &std::path::Path| Protocol::Core {
             sign_in: SignIn::CookieFile(cookie_file.to_owned()),
             notices: None,
@@ -185,13 +193,22 @@ impl Stage {
                 _ => (core(&real.node.cookie_file()), vec![real.node.url()]),
             },
         };
-        self.chosen.as_ref().unwrap().choose(Ok(Some(BackendOptions {
-            protocol,
-            urls,
-            proxy: None,
-            network: Network::Regtest,
-            answered_within,
-        })));
+        BackendOptions { protocol, urls, proxy: None, network: Network::Regtest, answered_within }
+    }
+
+    /// Waits so long for the server's answers from now on, and has forgotten what it knew between looks.
+    pub fn wait(&self, answered_within: Duration) {
+        self.chosen.as_ref().unwrap().choose(Ok(Some(self.options(answered_within))));
+    }
+
+    /// The same gateway, in whose next look another server is set as the backend once the one before gave its first answer.
+    pub fn switching_in_a_look(mut self, to: Backend) -> Self {
+        let world = self.world.take().unwrap();
+        self.asked = to;
+        let options = Mutex::new(Some(self.options(AT_LEISURE)));
+        let chosen = Arc::clone(self.chosen.as_ref().unwrap());
+        self.world = Some(world.with_chain(|chain| Arc::new(SetMeanwhile { chain, chosen, options })));
+        self
     }
 
     /// Another server is set as the backend, where there are several: the one of this kind, or a real node for any that is not
@@ -415,7 +432,11 @@ impl Shown {
     }
 }
 
-impl Chain for Shown {
+impl Bent for Shown {
+    fn chain(&self) -> &dyn Chain {
+        self.chain.as_ref()
+    }
+
     fn identity(&self) -> Result<Identity, ChainDown> {
         self.follow()?;
         Ok(Identity { instance: self.instance, ..self.chain.identity()? })
@@ -424,10 +445,6 @@ impl Chain for Shown {
     fn tip(&self) -> Result<Tip, ChainDown> {
         self.follow()?;
         self.chain.tip()
-    }
-
-    fn first_block(&self) -> Result<u32, ChainDown> {
-        self.chain.first_block()
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
@@ -442,28 +459,9 @@ impl Chain for Shown {
         Ok(answer)
     }
 
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        self.chain.fee_rate(blocks)
-    }
-
-    fn has_mempool(&self) -> bool {
-        self.chain.has_mempool()
-    }
-
-    fn sees(&self) -> Sees {
-        self.chain.sees()
-    }
-
-    fn wake(&self) -> Option<&Notify> {
-        self.chain.wake()
-    }
-
-    fn trouble(&self) -> Option<String> {
-        self.chain.trouble()
-    }
-
-    fn trouble_once_tried(&self) -> Option<String> {
-        self.chain.trouble_once_tried()
+    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+        self.follow()?;
+        self.chain.recent(txids, above)
     }
 }
 
@@ -482,7 +480,7 @@ fn heard_options(server: &Server) -> CoreOptions {
         network: Network::Regtest,
         answered_within: AT_LEISURE,
         proxy: None,
-        notices: Some(NoticesOptions { url: zmq_url, proxy: None, pace, wake: Arc::default() }),
+        notices: Some(NoticesOptions { url: zmq_url, proxy: None, pace, bell: Bell::default() }),
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tillgate_domain::payment::PaymentState::Confirmed;
+use tillgate_domain::restore::RestoreState;
 use tillgate_nodes::{CoreFault, ElectrumFault, EsploraFault};
 use tillgate_sandbox::Sandbox;
 
@@ -12,6 +13,8 @@ use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::chain::token::{Token, Weighed};
 use crate::store::chain::{Cursor, WatchedChain};
 use crate::store::payments::PaymentRow;
+use crate::store::restore::{NewRestore, RestoreSource};
+use crate::store::sender_hold::HoldCause;
 use crate::testing::World;
 
 const KINDS: [Backend; 3] = [Backend::Core, Backend::Electrum, Backend::Esplora];
@@ -199,13 +202,16 @@ async fn what_a_server_hid_is_found_by_the_node_that_follows_it_however_often_th
     world.look().await;
     let receipts = |world: &World| world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
     assert_eq!(receipts(world), [], "it is hidden");
-    // As rounds over all scripts leave it.
-    let known = watched(world).unwrap();
-    let cursor = known.cursor.clone().unwrap();
-    let mut token = Token::read(&cursor.token).unwrap();
-    token.whole_up_to = world.sandbox().tip().unwrap().height;
-    let asked = WatchedChain { cursor: Some(Cursor { token: token.write(), ..cursor }), ..known };
-    world.gateway.store.write(move |tx| tx.save_watched_chain(&asked)).await.unwrap();
+    // Two rounds and more over all scripts. What they leave is stored with the next look that has something to store, or that comes
+    // a minute later: nothing is found here.
+    let whole_up_to = || Token::read(&watched(world).unwrap().cursor.unwrap().token).unwrap().whole_up_to;
+    let before = whole_up_to();
+    for _ in 0..16 {
+        world.look().await;
+    }
+    assert_eq!(whole_up_to(), before, "a look that finds nothing stores nothing");
+    world.pass_ms(61_000).await;
+    assert_eq!(whole_up_to(), world.sandbox().tip().unwrap().height);
     let mut stage = stage.restart(|_| ()).await;
     stage.switch(Backend::Core);
     let world = stage.world();
@@ -236,6 +242,42 @@ async fn a_server_that_tells_its_blocks_higher_than_they_are_adds_no_confirmatio
             assert_eq!(stage.world().state(&payment), Confirmed, "{kind:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_restored_copy_has_not_looked_where_a_server_is_set_while_the_node_reads_its_blocks() {
+    let mut stage = Stage::new(Backend::Switched).await;
+    stage.switch(Backend::Core);
+    let world = stage.world();
+    world.make_wallet().await;
+    let payment = world.payment_to_wallet().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    // More than one answer of the node holds.
+    world.sandbox().mine(250, false, world.now_ms()).unwrap();
+    world.look().await;
+    let new = NewRestore {
+        source: RestoreSource::Backup,
+        at: world.gateway.clock.now(),
+        birth_height: Some(0),
+        gap: 30,
+        skip: 1_000,
+        beside_another: false,
+    };
+    world.gateway.store.write(move |tx| tx.begin_restore(&new)).await.unwrap();
+
+    let stage = stage.switching_in_a_look(Backend::Electrum);
+    let world = stage.world();
+    let restore = || world.gateway.store.read(|reader| reader.restore()).unwrap().unwrap();
+    let why = world.app.watcher.look().await.unwrap_err().to_string();
+    assert!(why.contains("another one was set"), "{why}");
+    assert_eq!(restore().state, RestoreState::Awaited, "neither has told of all");
+    let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap();
+    assert_eq!(hold.map(|hold| hold.cause), Some(HoldCause::Restored));
+    for _ in 0..10 {
+        world.look().await;
+    }
+    assert_eq!(restore().state, RestoreState::Looked);
+    assert!(restore().asked.addresses >= 30, "the server was asked about each: {:?}", restore().asked);
 }
 
 /// As an Electrum server's token was written before all backends had one form.

@@ -1,22 +1,16 @@
-//! The commands of payouts, limits, the wallet and the statement.
+//! The commands of payouts, limits and the statement.
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use tillgate_domain::payout::PayoutState;
 
-use super::backups::absolute;
 use super::records::Range;
 use crate::console::Command;
 use crate::console::alarms::DismissAlarm;
-use crate::console::backups::VerifyBackup;
 use crate::console::limits::{SetLimits, ShowLimits};
 use crate::console::payouts::{
     AbandonPayout, ApprovePayout, BumpPayout, ListPayouts, ReleaseSender, RequestPayout, RetrySender, ShowPayout,
 };
 use crate::console::statement;
-use crate::console::wallet::{
-    ContinueRestore, CreateWallet, RestoreWallet, ShowRestore, StopRestore, VerifyWords, WalletDescriptor, WalletInfo,
-    WalletLabels, Words,
-};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Payouts {
@@ -131,62 +125,6 @@ pub(in crate::cli) enum Limits {
     },
 }
 
-#[derive(Debug, Subcommand)]
-pub(in crate::cli) enum Wallet {
-    /// Make the wallet of new words, which are shown this once; two of them are asked back. JSON: {"words"}, and nothing is asked.
-    Create {
-        /// How many words.
-        #[arg(long, value_name = "12|24", value_parser = ["12", "24"])]
-        words: Option<String>,
-    },
-    /// Restore the wallet from its words, read from the standard input. JSON: {"made", "restore"}.
-    ///
-    /// Where it is there already its words are put back with the secrets, and with --birthday or --gap the chain is looked
-    /// through once more. Until it was, no address is given and nothing is sent; `wallet info` tells how far it has come.
-    Restore(RestoreArgs),
-    /// Prove that a backup, or words on the standard input, would restore this wallet; exit status 1 where they would not.
-    ///
-    /// The passphrase of a backup comes as for `tillgate backup`; without one the stored key is tried. JSON of a backup:
-    /// {"ok": true, "madeAt", "program"}; of words: {"fits", "message"}.
-    VerifyBackup {
-        /// The backup; without it words are read from the standard input.
-        #[arg(value_name = "FILE")]
-        file: Option<String>,
-    },
-    /// Tell what the wallet holds. JSON: {"balanceBtc", "spendableBtc", "lockedBtc", "pendingBtc", "addressType", "network",
-    /// "longestUnused", "gapLimit", "nextIndex", "looked"}.
-    Info,
-    /// Print the public descriptors: who has them sees every payment, and can spend nothing. JSON: {"external", "internal"}.
-    Descriptor,
-    /// Print what transactions, addresses and coins are for, as BIP329 has it: one JSON object a line. JSON: {"items": […]}.
-    Labels,
-}
-
-/// How a wallet is restored.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct RestoreArgs {
-    /// When it got its first coin at the earliest: a block's height, or a date like 2024-05-31 [default: the network's first block that can hold one].
-    #[arg(long, value_name = "HEIGHT|DATE")]
-    birthday: Option<String>,
-    /// How many addresses that were given may be without a coin in a row [default: the setting restoreSkip and 500 more].
-    ///
-    /// The look goes restoreSkip further: another copy that was restored before has passed over so many.
-    #[arg(long, value_name = "N")]
-    gap: Option<u32>,
-    /// Another copy went on from where this one stands, as after its folder was put back by hand: pass over restoreSkip addresses.
-    #[arg(long)]
-    beside_another: bool,
-    /// Tell how far the look through the chain has come; no words are read.
-    #[arg(long, group = "look", conflicts_with_all = ["birthday", "gap", "beside_another"])]
-    show: bool,
-    /// Stop the look; no words are read.
-    #[arg(long, group = "look", conflicts_with_all = ["birthday", "gap", "beside_another"])]
-    stop: bool,
-    /// Let a look that was stopped go on; no words are read.
-    #[arg(long = "continue", group = "look", conflicts_with_all = ["birthday", "gap", "beside_another"])]
-    go_on: bool,
-}
-
 /// What the statement covers, and its form.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Statement {
@@ -248,27 +186,6 @@ impl Limits {
         match self {
             Self::Show { currency } => ShowLimits { currency }.into(),
             Self::Set { daily, minimum } => SetLimits { daily_btc: daily, minimum_btc: minimum }.into(),
-        }
-    }
-}
-
-impl Wallet {
-    /// What the line asks.
-    pub(super) fn command(self) -> Command {
-        match self {
-            Self::Create { words } => CreateWallet { words: words.and_then(|words| words.parse().ok()) }.into(),
-            Self::Restore(RestoreArgs { show: true, .. }) => ShowRestore {}.into(),
-            Self::Restore(RestoreArgs { stop: true, .. }) => StopRestore {}.into(),
-            Self::Restore(RestoreArgs { go_on: true, .. }) => ContinueRestore {}.into(),
-            // The words are read once the line is understood.
-            Self::Restore(RestoreArgs { birthday, gap, beside_another, .. }) => {
-                RestoreWallet { words: Words::new(String::new()), birthday, gap, beside_another }.into()
-            }
-            Self::VerifyBackup { file: None } => VerifyWords { words: Words::new(String::new()) }.into(),
-            Self::Info => WalletInfo {}.into(),
-            Self::Descriptor => WalletDescriptor {}.into(),
-            Self::VerifyBackup { file: Some(file) } => VerifyBackup { file: absolute(&file), passphrase: None }.into(),
-            Self::Labels => WalletLabels { after: None, limit: None }.into(),
         }
     }
 }

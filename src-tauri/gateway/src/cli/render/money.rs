@@ -47,9 +47,12 @@ pub(super) fn restore(view: &RestoreView) -> String {
     let blocks = match (view.scanned_height, view.chain_height) {
         (Some(scanned), Some(tip)) => format!("block {scanned} of {tip}, {} %", view.percent),
         (Some(scanned), None) => format!("block {scanned}"),
-        (None, _) if view.asked > 0 => {
-            format!("{} were asked about", count(u64::from(view.asked), "address", "addresses"))
-        }
+        (None, _) if view.to_ask > 0 => format!(
+            "{} of {} were asked about, {} %; what is found adds some",
+            view.asked,
+            count(u64::from(view.to_ask), "address", "addresses"),
+            view.percent
+        ),
         (None, _) => format!("it begins above block {}", view.birth_height),
     };
     let state = match view.state {

@@ -52,35 +52,7 @@ fn state(state: PaymentState, why_invalid: Option<WhyInvalid>) -> String {
 }
 
 pub(super) fn payment(view: &PaymentView) -> String {
-    let item = &view.item;
-    let none = || "–".to_owned();
-    let mut rows = vec![
-        ("payment", item.payment_id.clone()),
-        ("state", state(item.state, item.why_invalid)),
-        ("price", format!("{} {}", item.price.shown, item.price.currency)),
-        ("amount", format!("{} BTC at {} {}", item.amount.shown, view.exchange_rate_shown, item.price.currency)),
-        ("paid", format!("{} BTC, {} {}", item.paid.shown, item.paid_worth.shown, item.price.currency)),
-    ];
-    let due = view.still_due.as_ref().map(|sum| ("remaining", sum));
-    let surplus = view.overpaid_by.as_ref().map(|sum| ("overpaid", sum));
-    rows.extend(due.or(surplus).map(|(name, sum)| {
-        (name, format!("{} BTC, {} {}", sum.shown, view.difference_worth.shown, item.price.currency))
-    }));
-    rows.extend([
-        ("confirmations", format!("{} wanted", item.confirmations_wanted)),
-        ("address", view.address.clone()),
-        ("path", view.address_path.clone().unwrap_or_else(|| format!("…/{}", view.address_index))),
-        ("page", view.payment_page_url.clone()),
-        ("created", item.creation_time.clone()),
-        ("expires", item.expiration_time.clone()),
-        ("confirmed", view.payment_time.clone().unwrap_or_else(none)),
-        ("key", item.label.clone()),
-        ("message", item.message.clone()),
-        ("reference", item.merchant_transaction_id.clone()),
-        ("notifies", view.notification_url.clone().unwrap_or_else(none)),
-        ("anomalies to", view.anomaly_notification_url.clone().unwrap_or_else(none)),
-    ]);
-    let mut text = fields(&rows);
+    let mut text = fields(&rows(view));
     let mut transactions = Table::new(&[
         ("transaction", Left),
         ("pays BTC", Right),
@@ -120,7 +92,40 @@ pub(super) fn payment(view: &PaymentView) -> String {
         text.push_str(&section);
     }
     if view.acceptance.is_some() {
-        text.push_str(&format!("\nTo take what came: tillgate payments accept {}\n", item.payment_id));
+        text.push_str(&format!("\nTo take what came: tillgate payments accept {}\n", view.item.payment_id));
     }
     text
+}
+
+/// What there is to tell of it once, by its name.
+fn rows(view: &PaymentView) -> Vec<(&'static str, String)> {
+    let item = &view.item;
+    let none = || "–".to_owned();
+    let mut rows = vec![
+        ("payment", item.payment_id.clone()),
+        ("state", state(item.state, item.why_invalid)),
+        ("price", format!("{} {}", item.price.shown, item.price.currency)),
+        ("amount", format!("{} BTC at {} {}", item.amount.shown, view.exchange_rate_shown, item.price.currency)),
+        ("paid", format!("{} BTC, {} {}", item.paid.shown, item.paid_worth.shown, item.price.currency)),
+    ];
+    let due = view.still_due.as_ref().map(|sum| ("remaining", sum));
+    let surplus = view.overpaid_by.as_ref().map(|sum| ("overpaid", sum));
+    rows.extend(due.or(surplus).map(|(name, sum)| {
+        (name, format!("{} BTC, {} {}", sum.shown, view.difference_worth.shown, item.price.currency))
+    }));
+    rows.extend([
+        ("confirmations", format!("{} wanted", item.confirmations_wanted)),
+        ("address", view.address.clone()),
+        ("path", view.address_path.clone().unwrap_or_else(|| format!("…/{}", view.address_index))),
+        ("page", view.payment_page_url.clone()),
+        ("created", item.creation_time.clone()),
+        ("expires", item.expiration_time.clone()),
+        ("confirmed", view.payment_time.clone().unwrap_or_else(none)),
+        ("key", item.label.clone()),
+        ("message", item.message.clone()),
+        ("reference", item.merchant_transaction_id.clone()),
+        ("notifies", view.notification_url.clone().unwrap_or_else(none)),
+        ("anomalies to", view.anomaly_notification_url.clone().unwrap_or_else(none)),
+    ]);
+    rows
 }

@@ -42,7 +42,7 @@ pub(super) fn status(view: &StatusView) -> String {
         ("clock", view.clock.clone()),
         ("backend", format!("{backend}, height {}", view.chain_height)),
         ("last look", view.chain_looked_at.clone().unwrap_or_else(none)),
-        ("chain", view.chain_error.clone().map_or("watched".to_owned(), |error| format!("NOT WATCHED: {error}"))),
+        ("chain", chain(view)),
         ("open payments", view.open_payments.to_string()),
         ("open anomalies", view.open_anomalies.to_string()),
         ("open reversals", view.open_reversals.to_string()),
@@ -96,6 +96,14 @@ fn offers(view: &StatusView) -> String {
     match view.offers_waiting {
         0 => "0".to_owned(),
         waiting => format!("{waiting}: `tillgate payouts list --status NEW`"),
+    }
+}
+
+fn chain(view: &StatusView) -> String {
+    match (&view.chain_error, &view.catching_up) {
+        (Some(error), _) => format!("NOT WATCHED: {error}"),
+        (None, Some(catching_up)) => format!("BEHIND: {catching_up}"),
+        (None, None) => "watched".to_owned(),
     }
 }
 

@@ -1,25 +1,26 @@
 //! Payouts as the panel and the command line show them. Reads through the store's own queries, formats, and decides
 //! nothing.
 
+mod shown;
+
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use tillgate_domain::payout;
-use tillgate_domain::time::Timestamp;
 use ts_rs::TS;
+
+pub(super) use shown::Shown;
 
 use crate::console::btc::BtcView;
 use crate::console::certificates::CertificateView;
 use crate::console::deliveries::DeliveryItem;
 use crate::console::payouts::estimate::PaidBefore;
 use crate::console::payouts::steps::{self, StepItem};
-use crate::console::payouts::waiting::{Queue, Why};
 use crate::console::states::{PayoutState, TransactionPosition, WaitCause};
 use crate::console::sums::FiatView;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::OutboxError;
 use crate::payouts::{ApproveError, limit_now, may_approve};
-use crate::records::Snapshot;
-use crate::sender::{ReplaceError, SendError, is_held_back, may_abandon, may_bump};
+use crate::sender::{ReplaceError, SendError, may_abandon, may_bump};
 use crate::store::batches::VersionRow;
 use crate::store::payout_lists::PayoutFilter;
 use crate::store::payouts::PayoutRow;
@@ -180,99 +181,6 @@ pub struct Possible {
     pub possible: bool,
     /// Why not, a sentence.
     pub why_not: Option<String>,
-}
-
-/// What is needed to show payouts, of one moment.
-pub(super) struct Shown<'a> {
-    snapshot: Snapshot<'a>,
-    tip_height: u32,
-    queue: Queue,
-}
-
-impl<'a> Shown<'a> {
-    pub(super) fn of(gateway: &'a Gateway, reader: &'a Reader<'a>, pages_base: &'a str) -> Result<Self, StoreError> {
-        Ok(Self {
-            snapshot: Snapshot::new(reader, gateway.installation, pages_base),
-            tip_height: reader.tip_height()?,
-            queue: Queue::of(gateway, reader)?,
-        })
-    }
-
-    /// The payout as a list shows it.
-    pub(super) fn item(&self, row: &PayoutRow) -> Result<PayoutItem, StoreError> {
-        let currency = row.currency;
-        let being_given_up = self.being_given_up(row)?;
-        let (wait_cause, waits_for) = self
-            .queue
-            .why(row, being_given_up, self.is_held_back(row)?)
-            .map(|Why { cause, reason }| (cause, reason))
-            .unzip();
-        Ok(PayoutItem {
-            payout_id: row.id.to_string(),
-            state: row.state.into(),
-            address: row.address.clone(),
-            amount: BtcView::of_sats(row.amount_sats),
-            worth: FiatView::of(row.fiat_minor, currency),
-            currency: currency.code().to_owned(),
-            fee: BtcView::of_sats(row.network_fee_sats),
-            fee_paid: (row.booked_fee_sats != 0).then(|| BtcView::of(row.booked_fee_sats.saturating_neg())),
-            total: BtcView::of_sats(row.amount_sats.saturating_add(row.network_fee_sats)),
-            total_worth: FiatView::of(row.fiat_total_minor, currency),
-            rate: row.rate.format(),
-            rate_shown: row.rate.show(),
-            comment: row.comment.clone(),
-            requested_by: row.requested_by.clone(),
-            requested_by_shop: row.key_id.is_some(),
-            approved_by: row.approved_by.clone(),
-            creation_time: row.created_at.iso_seconds(),
-            expiration_time: row.expires_at.iso_seconds(),
-            approval_time: row.approved_at.map(Timestamp::iso_seconds),
-            sent_time: row.sent_at.map(Timestamp::iso_seconds),
-            btc_tx_id: row.txid.map(|txid| txid.to_string()),
-            confirmations: self.confirmations(row)?,
-            failure_reason: row.failure_reason.clone(),
-            failed_time: row.failed_at.map(Timestamp::iso_seconds),
-            balance_short: row.balance_short,
-            anomaly_id: row.anomaly.map(|(_, id)| id.to_string()),
-            being_given_up,
-            waits_for,
-            wait_cause,
-            record: self.snapshot.payout(row),
-        })
-    }
-
-    fn confirmations(&self, row: &PayoutRow) -> Result<u32, StoreError> {
-        let reader = self.snapshot.reader;
-        let Some(txid) = &row.txid else { return Ok(0) };
-        let position = match reader.version(txid)? {
-            Some(version) => Some(version.position),
-            None => reader.twin(txid)?.map(|twin| twin.position),
-        };
-        Ok(position.map_or(0, |position| position.confirmations(self.tip_height)))
-    }
-
-    /// Whether the transaction of an approved payout is never broadcast, because of what another copy of the wallet paid.
-    fn is_held_back(&self, row: &PayoutRow) -> Result<bool, StoreError> {
-        match row.txid.filter(|_| row.state == payout::PayoutState::Queued) {
-            Some(txid) => is_held_back(self.snapshot.reader, &txid),
-            None => Ok(false),
-        }
-    }
-
-    /// Whether the newest transaction of a payout gives it up, and neither has won.
-    fn being_given_up(&self, row: &PayoutRow) -> Result<bool, StoreError> {
-        let is_over = match row.state {
-            payout::PayoutState::Queued | payout::PayoutState::Sent => false,
-            payout::PayoutState::New | payout::PayoutState::Expired | payout::PayoutState::Failed => true,
-        };
-        let Some(batch_seq) = row.batch_seq.filter(|_| !is_over) else { return Ok(false) };
-        let versions = self.snapshot.reader.versions(batch_seq)?;
-        // Sent by another copy of this wallet: nothing of ours is on its way.
-        let is_ours = row.txid.is_none_or(|txid| versions.iter().any(|version| version.txid == txid));
-        let is_paid =
-            versions.iter().any(|version| version.pays && version.position.confirmations(self.tip_height) > 0);
-        Ok(is_ours && !is_paid && versions.last().is_some_and(|newest| !newest.pays))
-    }
 }
 
 impl PayoutView {

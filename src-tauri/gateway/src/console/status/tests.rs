@@ -1,4 +1,4 @@
-//! What `status` and `doctor` say of the sources of exchange rates.
+//! What `status` and `doctor` say of the sources of exchange rates, and `status` of a chain that was not looked at yet.
 
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
@@ -6,6 +6,7 @@ use tillgate_domain::rates::NoAnswer;
 
 use super::*;
 use crate::console::{Actor, Command, dispatch};
+use crate::gateway::Served;
 use crate::machine::environment::Environment;
 use crate::rates::{Answer, Failed, Question, RateSource, Rates, Said};
 use crate::settings::Settings;
@@ -97,4 +98,15 @@ async fn a_currency_without_a_rate_fails_the_doctor_with_the_reason_and_the_reme
     for part in ["no fresh rate for USD (no source has a fresh quote)", "rateSources", "silent does not answer"] {
         assert!(message.contains(part), "{message}");
     }
+}
+
+#[tokio::test]
+async fn a_gateway_that_serves_says_so_until_a_look_at_the_chain_has_ended_since_its_start() {
+    let world = World::new().await.reopen().await;
+    assert_eq!(ask(&world, "status").await["catchingUp"], Value::Null, "a command line looks at nothing");
+    let served = Served { api: "http://127.0.0.1:7421/v2".to_owned(), pages: "http://127.0.0.1:7421/pay".to_owned() };
+    world.gateway.served.set(served).unwrap();
+    assert_eq!(ask(&world, "status").await["catchingUp"], FIRST_LOOK);
+    world.look().await;
+    assert_eq!(ask(&world, "status").await["catchingUp"], Value::Null);
 }

@@ -5,11 +5,13 @@ use tillgate_domain::restore;
 use ts_rs::TS;
 
 use super::making::Words;
+use crate::chain::Sees;
 use crate::console::ask::{Ask, Asker};
 use crate::console::error::CommandError;
 use crate::gateway::Gateway;
 use crate::setup::{self, Birthday, RestoreRequest, Restored, SetupError};
 use crate::store::restore::{Restore, RestoreSource};
+use crate::store::{Reader, StoreError};
 use crate::wallet::words;
 
 /// Restores the wallet from its words; where it is there already they are put back with the secrets, and with a birthday or
@@ -86,7 +88,10 @@ pub struct RestoreView {
     pub chain_height: Option<u32>,
     /// How many addresses and change addresses were asked about; 0 where the backend shows whole blocks.
     pub asked: u32,
-    /// How much of the chain was looked through, in percent, rounded down.
+    /// How many of them there are to ask about as far as is known, for what is found adds some; 0 where the backend shows whole
+    /// blocks, and once it has looked.
+    pub to_ask: u32,
+    /// How much of the chain was looked through, or of the addresses asked about, in percent, rounded down.
     pub percent: u32,
     /// Transactions of the wallet that were found and that this database did not know.
     pub found: u32,
@@ -122,10 +127,9 @@ impl Ask for RestoreWallet {
         let words = words::read(self.words.reveal()).map_err(SetupError::from)?;
         let request = RestoreRequest { words, birthday, gap: self.gap, beside_another: self.beside_another };
         let restored = setup::restore(by.gateway(), request, by.actor).await?;
-        let view = |restore: &Restore| RestoreView::of(by.gateway(), restore);
         Ok(match restored {
-            Restored::Made(restore) => RestoredView { made: true, restore: Some(view(&restore)) },
-            Restored::Again(restore) => RestoredView { made: false, restore: Some(view(&restore)) },
+            Restored::Made(restore) => RestoredView { made: true, restore: Some(view(by, restore).await?) },
+            Restored::Again(restore) => RestoredView { made: false, restore: Some(view(by, restore).await?) },
             Restored::WordsKept => RestoredView { made: false, restore: None },
         })
     }
@@ -135,8 +139,10 @@ impl Ask for ShowRestore {
     type Answer = RestoreShownView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<RestoreShownView, CommandError> {
-        let restore = by.read(|_, reader| reader.restore()).await?;
-        Ok(RestoreShownView { restore: restore.map(|restore| RestoreView::of(by.gateway(), &restore)) })
+        let read = |gateway: &Gateway, reader: &Reader<'_>| {
+            reader.restore()?.map(|restore| RestoreView::of(gateway, reader, &restore)).transpose()
+        };
+        Ok(RestoreShownView { restore: by.read(read).await? })
     }
 }
 
@@ -144,7 +150,7 @@ impl Ask for StopRestore {
     type Answer = RestoreView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<RestoreView, CommandError> {
-        Ok(RestoreView::of(by.gateway(), &setup::stop(by.gateway(), by.actor).await?))
+        view(by, setup::stop(by.gateway(), by.actor).await?).await
     }
 }
 
@@ -152,15 +158,21 @@ impl Ask for ContinueRestore {
     type Answer = RestoreView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<RestoreView, CommandError> {
-        Ok(RestoreView::of(by.gateway(), &setup::go_on(by.gateway(), by.actor).await?))
+        view(by, setup::go_on(by.gateway(), by.actor).await?).await
     }
 }
 
 impl RestoreView {
     /// How it stands beside the chain as the gateway knows it.
-    pub(crate) fn of(gateway: &Gateway, restore: &Restore) -> Self {
-        let chain_height = gateway.last_look.status().tip.map(|tip| tip.height);
-        Self {
+    pub(crate) fn of(gateway: &Gateway, reader: &Reader<'_>, restore: &Restore) -> Result<Self, StoreError> {
+        let status = gateway.last_look.status();
+        // What a look has read is stored when it has come to its end, and told before.
+        let under_way = status.catching_up.filter(|it| it.restored_at == Some(restore.begun_at));
+        let restore = under_way.map_or(*restore, |it| restore.looked_up_to(it.seen_height));
+        let chain_height = under_way.map(|it| it.tip_height).or(status.tip.map(|tip| tip.height));
+        let asks = restore.is_dangerous() && gateway.chain.sees() == Sees::Scripts;
+        let to_ask = if asks { reader.indices_to_ask(&restore)?.count() } else { 0 };
+        Ok(Self {
             source: match restore.source {
                 RestoreSource::Words => "words",
                 RestoreSource::Backup => "backup",
@@ -171,25 +183,33 @@ impl RestoreView {
             gap: restore.gap,
             scanned_height: restore.scanned_height,
             chain_height,
-            asked: restore.asked.addresses.saturating_add(restore.asked.change),
-            percent: percent(restore, chain_height),
+            asked: restore.asked.count(),
+            to_ask,
+            percent: percent(&restore, chain_height, to_ask),
             found: restore.unknown,
             begun_time: restore.begun_at.iso_seconds(),
             looked_time: restore.looked_at.map(|at| at.iso_seconds()),
             first_given: restore.first_given,
-        }
+        })
     }
 }
 
-/// Of the blocks from the birth to the best one; never 100 before the look has ended.
-fn percent(restore: &Restore, chain_height: Option<u32>) -> u32 {
+async fn view(by: &Asker<'_>, restore: Restore) -> Result<RestoreView, CommandError> {
+    by.read(move |gateway, reader| RestoreView::of(gateway, reader, &restore)).await
+}
+
+/// Of the scripts to ask about, or of the blocks from the birth to the best one; never 100 before the look has ended.
+fn percent(restore: &Restore, chain_height: Option<u32>, to_ask: u32) -> u32 {
     if !restore.is_dangerous() {
         return 100;
     }
-    let (Some(scanned), Some(tip)) = (restore.scanned_height, chain_height) else { return 0 };
-    let all = u64::from(tip.saturating_sub(restore.birth_height)).max(1);
-    let done = u64::from(scanned.saturating_sub(restore.birth_height));
-    u32::try_from((done * 100 / all).min(99)).unwrap_or(99)
+    let (done, all) = if to_ask > 0 {
+        (restore.asked.count(), to_ask)
+    } else {
+        let (Some(scanned), Some(tip)) = (restore.scanned_height, chain_height) else { return 0 };
+        (scanned.saturating_sub(restore.birth_height), tip.saturating_sub(restore.birth_height))
+    };
+    u32::try_from((u64::from(done) * 100 / u64::from(all).max(1)).min(99)).unwrap_or(99)
 }
 
 impl From<restore::RestoreState> for RestoreState {
@@ -228,10 +248,16 @@ mod tests {
         for (scanned, tip, told) in
             [(None, Some(300), 0), (Some(100), Some(300), 0), (Some(201), Some(300), 50), (Some(300), Some(300), 99)]
         {
-            assert_eq!(percent(&at(Scanning, scanned), tip), told, "{scanned:?}");
+            assert_eq!(percent(&at(Scanning, scanned), tip, 0), told, "{scanned:?}");
         }
-        assert_eq!(percent(&at(Scanning, Some(50)), Some(60)), 0, "a chain that ends below the birth");
-        assert_eq!(percent(&at(Scanning, Some(50)), None), 0);
-        assert_eq!(percent(&at(Looked, Some(300)), Some(400)), 100);
+        assert_eq!(percent(&at(Scanning, Some(50)), Some(60), 0), 0, "a chain that ends below the birth");
+        assert_eq!(percent(&at(Scanning, Some(50)), None, 0), 0);
+        assert_eq!(percent(&at(Looked, Some(300)), Some(400), 0), 100);
+        // A server that is asked about single scripts.
+        for (addresses, told) in [(0, 0), (1_500, 50), (3_000, 99), (4_000, 99)] {
+            let asked = AskedIndices { addresses, change: addresses / 3 };
+            assert_eq!(percent(&Restore { asked, ..at(Scanning, None) }, Some(300), 4_000), told, "{addresses}");
+        }
+        assert_eq!(percent(&at(Looked, Some(300)), Some(400), 0), 100);
     }
 }

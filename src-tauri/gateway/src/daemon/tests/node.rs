@@ -78,37 +78,6 @@ async fn a_node_that_the_settings_name_is_asked_at_once() {
     }
 }
 
-#[tokio::test]
-async fn what_is_refused_beside_a_password_leaves_the_former_one() {
-    use crate::console::settings::{ChangeSettings, SettingChange};
-    use crate::machine::secrets::Purpose;
-
-    let folder = tempfile::tempdir().unwrap();
-    let app = super::super::open(options(folder.path(), Environment::Test)).await.unwrap();
-    ensure_wallet(&app.gateway).await.unwrap();
-    set(&app, "backendPassword", "the former").await.unwrap();
-    let change = |changes: &[(&str, &str)]| {
-        let one = |(name, value): &(&str, &str)| SettingChange { name: (*name).into(), value: Some((*value).into()) };
-        let asked = ChangeSettings { changes: changes.iter().map(one).collect() };
-        let app = Arc::clone(&app);
-        async move { dispatch(&app, asked.into(), &Actor::command_line()).await.map_err(|error| error.to_string()) }
-    };
-    let kept = || app.gateway.secrets.get(Purpose::BackendPassword).unwrap().unwrap().reveal().to_owned();
-    let other = ("backendPassword", "the other");
-    for (changes, why) in [
-        ([("network", "regtest"), other], "fixed"),
-        ([other, ("addressType", "bip86")], "fixed"),
-        ([other, other], "twice"),
-        ([other, ("batchSeconds", "x")], "batchSeconds"),
-    ] {
-        let refused = change(&changes).await.unwrap_err();
-        assert!(refused.contains(why), "{refused}");
-        assert_eq!(kept(), "the former", "{changes:?}");
-    }
-    change(&[other, ("batchSeconds", "7")]).await.unwrap();
-    assert_eq!(kept(), "the other");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_whose_notices_are_not_heard_is_named_and_asked_all_the_same() {
     let folder = tempfile::tempdir().unwrap();

@@ -28,6 +28,21 @@ pub(crate) const BYTES_MAX: usize = 256 * 1_024;
 #[error("the server sent more than {} KiB", .0 / 1_024)]
 pub(crate) struct TooMuch(pub(super) usize);
 
+impl TooMuch {
+    /// This, where it is what lies behind an answer that broke off.
+    pub(crate) fn behind(error: &hyper::Error) -> Option<&Self> {
+        let mut cause: Option<&dyn std::error::Error> = Some(error);
+        while let Some(error) = cause {
+            let io = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+            if let Some(too_much) = io.and_then(|inner| inner.downcast_ref()) {
+                return Some(too_much);
+            }
+            cause = error.source();
+        }
+        None
+    }
+}
+
 /// A server's name has no address.
 #[derive(Debug, thiserror::Error)]
 #[error("the name cannot be found")]

@@ -123,14 +123,5 @@ fn cached_ms(headers: &HeaderMap) -> i64 {
 
 /// Why an answer ended before its end.
 fn cut_off(error: &hyper::Error) -> String {
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
-    while let Some(error) = cause {
-        if let Some(io) = error.downcast_ref::<std::io::Error>()
-            && let Some(too_much) = io.get_ref().and_then(|inner| inner.downcast_ref::<TooMuch>())
-        {
-            return too_much.to_string();
-        }
-        cause = error.source();
-    }
-    "the answer was cut off".to_owned()
+    TooMuch::behind(error).map_or_else(|| "the answer was cut off".to_owned(), ToString::to_string)
 }

@@ -12,7 +12,8 @@ use bitcoin::{
 };
 
 use super::*;
-use crate::chain::{Broadcast, Chain, ChainDown, Fact, Identity, LookRequest, Sees, Tip, View, WatchList, no_scripts};
+use crate::chain::{Broadcast, Chain, ChainDown, Fact, LookRequest, View, WatchList, no_scripts};
+use crate::testing::bent::Bent;
 
 /// Whoever wants to may spend it.
 fn anybodys() -> ScriptBuf {
@@ -239,34 +240,14 @@ struct Counted {
     looks: Arc<AtomicU32>,
 }
 
-impl Chain for Counted {
-    fn identity(&self) -> Result<Identity, ChainDown> {
-        self.chain.identity()
-    }
-
-    fn tip(&self) -> Result<Tip, ChainDown> {
-        self.chain.tip()
+impl Bent for Counted {
+    fn chain(&self) -> &dyn Chain {
+        self.chain.as_ref()
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
         self.looks.fetch_add(1, Ordering::SeqCst);
         self.chain.look(request)
-    }
-
-    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        self.chain.broadcast(package)
-    }
-
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        self.chain.fee_rate(blocks)
-    }
-
-    fn has_mempool(&self) -> bool {
-        self.chain.has_mempool()
-    }
-
-    fn sees(&self) -> Sees {
-        self.chain.sees()
     }
 }
 

@@ -15,7 +15,7 @@ use crate::testing::World;
 use crate::wallet::spend::Payee;
 
 /// The other copy pays a payout with a coin that no transaction of ours spends.
-fn twin_paying(world: &World, paid: &Id) -> Transaction {
+pub(super) fn twin_paying(world: &World, paid: &Id) -> Transaction {
     let row = world.payout(paid);
     twin_spending(world, &[Payee { script: row.script, amount_sats: row.amount_sats }], &[], 3).unwrap()
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use bitcoin::{FeeRate, Transaction};
+use bitcoin::FeeRate;
 use tillgate_domain::payout::PayoutState;
 
 use super::support::world_with_coins;
-use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View};
+use crate::chain::{Chain, ChainDown};
+use crate::testing::bent::Bent;
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -19,34 +20,14 @@ struct Slow {
     clock_offset_ms: Arc<AtomicI64>,
 }
 
-impl Chain for Slow {
-    fn identity(&self) -> Result<Identity, ChainDown> {
-        self.chain.identity()
-    }
-
-    fn tip(&self) -> Result<Tip, ChainDown> {
-        self.chain.tip()
-    }
-
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
-        self.chain.look(request)
-    }
-
-    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        self.chain.broadcast(package)
+impl Bent for Slow {
+    fn chain(&self) -> &dyn Chain {
+        self.chain.as_ref()
     }
 
     fn fee_rate(&self, _: u16) -> Result<Option<FeeRate>, ChainDown> {
         self.clock_offset_ms.fetch_add(self.takes_ms.swap(0, Ordering::SeqCst), Ordering::SeqCst);
         Ok(Some(FeeRate::from_sat_per_vb_u32(5_000)))
-    }
-
-    fn has_mempool(&self) -> bool {
-        self.chain.has_mempool()
-    }
-
-    fn sees(&self) -> Sees {
-        self.chain.sees()
     }
 }
 

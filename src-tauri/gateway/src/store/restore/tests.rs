@@ -135,3 +135,29 @@ async fn ranges_of_skipped_addresses_that_touch_are_one() {
     }
     assert_eq!(store.read(|reader| reader.skipped_addresses()).unwrap(), [(0, 6)]);
 }
+
+#[tokio::test]
+async fn an_index_is_skipped_where_a_range_holds_it_and_nowhere_else() {
+    let (_folder, store) = store().await;
+    let skipped = |index| store.read(|reader| reader.is_skipped_address(index)).unwrap();
+    assert!(!skipped(0));
+    store.write(|tx| tx.skip_addresses_to(2)).await.unwrap();
+    // Three are given to payments in between.
+    let give = "UPDATE keychains SET next_index = 6 WHERE keychain = 0";
+    store.write(move |tx| Ok::<_, StoreError>(tx.connection.execute(give, [])?)).await.unwrap();
+    store.write(|tx| tx.skip_addresses_to(9)).await.unwrap();
+    assert_eq!(store.read(|reader| reader.skipped_addresses()).unwrap(), [(0, 2), (6, 9)]);
+    let all: Vec<u32> = (0..12).filter(|index| skipped(*index)).collect();
+    assert_eq!(all, [0, 1, 2, 6, 7, 8, 9]);
+}
+
+#[test]
+fn a_source_that_this_program_does_not_know_is_an_error_and_no_backup() {
+    for source in [RestoreSource::Words, RestoreSource::Backup] {
+        assert_eq!(RestoreSource::of_column(source.as_str()).unwrap(), source);
+    }
+    for other in ["", "Words", "phone"] {
+        let refused = RestoreSource::of_column(other);
+        assert!(matches!(refused, Err(StoreError::BadValue("source"))), "{other}: {refused:?}");
+    }
+}

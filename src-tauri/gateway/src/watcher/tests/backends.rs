@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::SeqCst;
 
+use bitcoin::Network;
 use bitcoin::constants::genesis_block;
-use bitcoin::{FeeRate, Network, Transaction};
 use rust_decimal::Decimal;
 use tillgate_domain::money::Currency;
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
@@ -13,10 +13,11 @@ use tillgate_domain::policy::PolicySettings;
 use tillgate_sandbox::{Replace, ReplaceTo};
 
 use super::watched;
-use crate::chain::{Broadcast, Chain, ChainDown, Fact, Identity, LookRequest, Sees, Tip, TxFacts, View};
+use crate::chain::{Chain, ChainDown, Fact, Identity, LookRequest, TxFacts, View};
 use crate::machine::environment::Environment;
 use crate::rates::{Answer, Answered, Question, RateSource, Rates, Said};
 use crate::settings::Settings;
+use crate::testing::bent::Bent;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 /// The sandbox's chain as a lesser backend shows it.
@@ -27,13 +28,13 @@ struct Other {
     genesis: Network,
 }
 
-impl Chain for Other {
-    fn identity(&self) -> Result<Identity, ChainDown> {
-        Ok(Identity { genesis: genesis_block(self.genesis).block_hash(), ..self.chain.identity()? })
+impl Bent for Other {
+    fn chain(&self) -> &dyn Chain {
+        self.chain.as_ref()
     }
 
-    fn tip(&self) -> Result<Tip, ChainDown> {
-        self.chain.tip()
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        Ok(Identity { genesis: genesis_block(self.genesis).block_hash(), ..self.chain.identity()? })
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
@@ -50,22 +51,6 @@ impl Chain for Other {
             view.txs = view.txs.into_iter().map(blind).collect();
         }
         Ok(view)
-    }
-
-    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        self.chain.broadcast(package)
-    }
-
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        self.chain.fee_rate(blocks)
-    }
-
-    fn has_mempool(&self) -> bool {
-        self.chain.has_mempool()
-    }
-
-    fn sees(&self) -> Sees {
-        self.chain.sees()
     }
 }
 

@@ -3,13 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use bitcoin::{FeeRate, Transaction};
 use tillgate_domain::payment::PaymentState::{Expired, New, Unconfirmed};
+use tillgate_domain::restore::RestoreState;
 
 use super::watched;
-use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Sees, Tip, View};
+use crate::chain::{Chain, ChainDown, LookRequest, View};
+use crate::console::status::Status;
+use crate::console::wallet::{RestoreState as ShownState, ShowRestore};
+use crate::console::{Actor, ask};
 use crate::gateway::NotWatched;
 use crate::payments::CreateError;
+use crate::store::restore::{NewRestore, RestoreSource};
+use crate::testing::bent::Bent;
 use crate::testing::{HALF_AN_HOUR_MS, World, ask_for_payment};
 
 /// The sandbox's chain, of which an answer tells so many changes, cut off after some answers.
@@ -19,13 +24,9 @@ struct Parts {
     asked: Arc<AtomicU32>,
 }
 
-impl Chain for Parts {
-    fn identity(&self) -> Result<Identity, ChainDown> {
-        self.chain.identity()
-    }
-
-    fn tip(&self) -> Result<Tip, ChainDown> {
-        self.chain.tip()
+impl Bent for Parts {
+    fn chain(&self) -> &dyn Chain {
+        self.chain.as_ref()
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
@@ -35,22 +36,6 @@ impl Chain for Parts {
         }
         self.asked.fetch_add(1, Ordering::SeqCst);
         self.chain.look(request)
-    }
-
-    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        self.chain.broadcast(package)
-    }
-
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        self.chain.fee_rate(blocks)
-    }
-
-    fn has_mempool(&self) -> bool {
-        self.chain.has_mempool()
-    }
-
-    fn sees(&self) -> Sees {
-        self.chain.sees()
     }
 }
 
@@ -97,4 +82,44 @@ async fn a_long_look_is_stored_part_by_part_and_goes_on_after_a_crash_where_it_w
     assert!(asked_again.load(Ordering::SeqCst) >= 2, "the rest, and not all of it");
     assert_eq!(world.gateway.last_look.status().catching_up, None);
     assert!(create_payment(&world).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_restored_copy_tells_how_far_it_has_looked_before_anything_of_it_is_stored() {
+    let world = World::new().await;
+    world.make_wallet().await;
+    let payment = world.payment_to_wallet().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    world.sandbox().mine(1_000, true, world.now_ms()).unwrap();
+    world.sandbox().mine(1_000, true, world.now_ms()).unwrap();
+    let seen_by_the_backup = watched(&world).tip.height;
+    let new = NewRestore {
+        source: RestoreSource::Backup,
+        at: world.gateway.clock.now(),
+        birth_height: Some(0),
+        gap: 30,
+        skip: 10,
+        beside_another: false,
+    };
+    world.gateway.store.write(move |tx| tx.begin_restore(&new)).await.unwrap();
+    let (world, answers, _) = in_parts(world);
+    answers.store(3, Ordering::SeqCst);
+    assert!(world.app.watcher.look().await.is_err());
+
+    let stored = || world.gateway.store.read(|reader| reader.restore()).unwrap().unwrap();
+    assert_eq!((stored().state, stored().scanned_height), (RestoreState::Awaited, None), "nothing of it is stored");
+    let by = Actor::command_line();
+    let shown = ask(&world.app, ShowRestore {}, &by).await.unwrap().restore.unwrap();
+    assert_eq!(shown.state, ShownState::Scanning);
+    let looked_up_to = shown.scanned_height.unwrap();
+    assert!(looked_up_to > seen_by_the_backup && (1..100).contains(&shown.percent), "{shown:?}");
+    assert_eq!(shown.chain_height, Some(world.sandbox().tip().unwrap().height), "not what the backup knew");
+    let status = ask(&world.app, Status {}, &by).await.unwrap();
+    assert!(status.catching_up.is_some_and(|told| told.contains(&format!("block {looked_up_to} of"))));
+    assert_eq!(status.chain_height, looked_up_to);
+
+    answers.store(u32::MAX, Ordering::SeqCst);
+    world.look().await;
+    assert_eq!(stored().state, RestoreState::Looked);
+    assert_eq!(ask(&world.app, Status {}, &by).await.unwrap().catching_up, None);
 }

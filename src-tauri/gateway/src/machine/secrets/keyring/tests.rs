@@ -9,6 +9,9 @@ use crate::machine::secrets::{SecretsLocation, open};
 /// Set where GNOME Keyring is not installed.
 const NO_DAEMON: &str = "TILLGATE_TEST_NO_KEYRING";
 
+/// With what the keyring is locked: all that its daemon reads, the end of the line included.
+const PASSWORD: &str = "test\n";
+
 /// An empty password makes no keyring.
 const WITH_KEYRING: &str = r#"
     printf "test\n" | gnome-keyring-daemon --unlock --components=secrets >/dev/null || exit 97
@@ -138,4 +141,71 @@ fn under_a_keyring_that_changes() {
     assert!(!refusal.contains("keys\""), "{refusal}");
     let refusal = opened().err().unwrap().to_string();
     assert!(refusal.contains("lie in the OS keyring"), "production does not start: {refusal}");
+}
+
+/// Unlocks the login keyring as a person's sign-in does, by the daemon's control socket. A prompt needs a screen.
+fn unlock(password: &str) {
+    use std::io::{Read as _, Write as _};
+
+    let folder = std::env::var_os("XDG_RUNTIME_DIR").unwrap();
+    let socket = std::path::Path::new(&folder).join("keyring/control");
+    let mut control = std::os::unix::net::UnixStream::connect(socket).unwrap();
+    let text = |text: &str| [&u32::try_from(text.len()).unwrap().to_be_bytes()[..], text.as_bytes()].concat();
+    // By this byte the daemon learns who asks.
+    control.write_all(&[0]).unwrap();
+    let (unlock, argument) = (1u32, text(password));
+    let length = u32::try_from(8 + argument.len()).unwrap();
+    control.write_all(&[&length.to_be_bytes(), &unlock.to_be_bytes(), argument.as_slice()].concat()).unwrap();
+    let mut answer = [0; 8];
+    control.read_exact(&mut answer).unwrap();
+    assert_eq!(answer, [0, 0, 0, 8, 0, 0, 0, 0], "it was not unlocked");
+}
+
+#[test]
+fn what_waits_for_a_locked_keyring_goes_on_once_a_person_unlocks_it() {
+    passes(WITH_KEYRING, "under_a_keyring_that_is_unlocked");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "run by what_waits_for_a_locked_keyring_goes_on_once_a_person_unlocks_it, which starts a keyring for it"]
+async fn under_a_keyring_that_is_unlocked() {
+    use crate::console::payouts::RetrySender;
+    use crate::console::{Actor, ask};
+    use crate::gateway::Cause;
+    use crate::testing::World;
+
+    let world = World::new().await;
+    world.make_wallet().await;
+    let words = world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
+    let keyring = Keyring::new(&world.gateway.installation.installation_id, Environment::Test);
+    keyring.set(Purpose::WalletMnemonic, &words).unwrap();
+    let world = world.with_secrets(|_| Arc::new(keyring));
+    for _ in 0..2 {
+        let payment = world.payment_to_wallet().await;
+        world.customer_pays(&payment, 1_000_000);
+    }
+    world.mine(3).await;
+    let is_readable = || world.gateway.secrets.get(Purpose::WalletMnemonic).map(|words| words.is_some());
+    assert_eq!(is_readable(), Ok(true));
+    for by_a_person in [false, true] {
+        dbus("Lock", "array:objpath:/org/freedesktop/secrets/collection/login");
+        let payout = world.approved_payout(300_000).await;
+        world.send().await;
+        let waits = world.gateway.sending.waits_for().unwrap();
+        assert!(waits.cause == Cause::Keyring && waits.details.contains("locked"), "{}", waits.details);
+        assert_eq!(world.outputs_of(&payout), 0);
+
+        unlock(PASSWORD);
+        assert_eq!(is_readable(), Ok(true), "nothing of the locked one is remembered");
+        if by_a_person {
+            ask(&world.app, RetrySender {}, &Actor::panel()).await.unwrap();
+        } else {
+            // It asks again by itself after a minute.
+            world.pass_ms(61_000).await;
+        }
+        world.app.sender.pass(&world.app.watcher).await.unwrap();
+        assert_eq!(world.outputs_of(&payout), 1, "it waits on");
+        assert_eq!(world.gateway.sending.waits_for(), None);
+        world.mine(1).await;
+    }
 }

@@ -4,26 +4,31 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use bitcoin::ScriptBuf;
 use rusqlite::Connection;
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::notification::NotificationState;
 use tillgate_domain::payment::PaymentState::{self, Confirmed, Expired, Invalid, New, Unconfirmed, Underpaid};
 use tillgate_domain::payout::PayoutState;
+use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 
 use super::super::{MIGRATIONS, migrate_by};
 use crate::rates::certificate;
 use crate::store::anomalies::AnomalyFilter;
+use crate::store::backups::BackupState;
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::payment_lists::PaymentFilter;
 use crate::store::payments::PaymentRow;
 use crate::store::payout_lists::PayoutFilter;
+use crate::store::restore::RestoreSource;
+use crate::store::scripts::{RoundPart, RoundPlace};
 use crate::store::{Store, StoreError};
 use crate::testing::World;
 
 /// The last schema of which databases are out there: the rows below are a shop's under it and all before it.
-const RELEASED: i64 = 14;
+const RELEASED: i64 = 17;
 
 /// Under which schemas a program wrote which rows, in the order of the files that they stand in.
 const ROWS: &[(i64, i64, &str)] = &[
@@ -43,10 +48,18 @@ const ROWS: &[(i64, i64, &str)] = &[
     (12, RELEASED, include_str!("../fixtures/from-12.sql")),
     (13, RELEASED, include_str!("../fixtures/from-13.sql")),
     (14, RELEASED, include_str!("../fixtures/from-14.sql")),
+    (15, RELEASED, include_str!("../fixtures/from-15.sql")),
+    (16, RELEASED, include_str!("../fixtures/from-16.sql")),
+    (17, RELEASED, include_str!("../fixtures/from-17.sql")),
 ];
 
 /// The first schema that knows payouts.
 const PAYOUTS: i64 = 9;
+
+/// The first schemas that know what a backend remembers of scripts, restored copies, and backups.
+const SCRIPTS: i64 = 15;
+const RESTORES: i64 = 16;
+const BACKUPS: i64 = 17;
 
 /// What blocks hold of customers' coins.
 const CUSTOMERS_SATS: i64 = 938_155;
@@ -212,6 +225,30 @@ fn money_adds_up_in_a_database_of_every_schema() {
             seqs.map(|seq| reader.unbooked_receipts(seq)).collect::<Result<Vec<_>, StoreError>>()
         });
         assert!(unbooked.unwrap().iter().all(Vec::is_empty), "schema {schema}: a look would book something again");
+    }
+}
+
+#[test]
+fn what_the_backend_remembers_a_restore_and_backups_are_there_in_a_database_of_each_schema_that_knows_them() {
+    for schema in SCRIPTS..=RELEASED {
+        let old = old(schema);
+        let store = Store::open(&old.file).unwrap();
+        let (asked, restored, backups) = store
+            .read(|reader| {
+                let script = ScriptBuf::from_hex("00142fd47d80730aa32599884f214d9e32c199760fb9").unwrap();
+                let asked = (reader.script_state(&script)?.map(|state| state.len()), reader.round_place()?);
+                let restored = reader.restore()?.map(|restore| (restore.source, restore.state, restore.first_given));
+                let failed = reader.last_backup(BackupState::Failed)?.and_then(|backup| backup.failure);
+                let backups = (reader.nightly_backups()?.len(), failed, reader.backup_passphrase_set_at()?.is_some());
+                Ok::<_, StoreError>((asked, restored, backups))
+            })
+            .unwrap();
+        assert_eq!(asked, (Some(33), RoundPlace { part: RoundPart::Change, next: 2 }), "schema {schema}");
+        let looked = (RestoreSource::Backup, RestoreState::Looked, Some(5));
+        assert_eq!(restored, (schema >= RESTORES).then_some(looked), "schema {schema}");
+        let why = "there is no room left on the disk".to_owned();
+        let told = if schema < BACKUPS { (0, None, false) } else { (1, Some(why), true) };
+        assert_eq!(backups, told, "schema {schema}");
     }
 }
 

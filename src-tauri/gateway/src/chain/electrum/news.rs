@@ -1,0 +1,235 @@
+//! What histories say that the database does not have: read as far as there is room for it, made sure of, and told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bitcoin::{Transaction, Txid};
+
+use super::call::ScriptHash;
+use super::history::Entry;
+use super::scripts::Look;
+use super::state::State;
+use super::transactions;
+use crate::chain::facts::{Facts, parents_first, spenders};
+use crate::chain::headers::time;
+use crate::chain::refusals::tip_changed;
+use crate::chain::room::{AnswerRoom, OF_SCRIPT_MAX, Room, is_relayed};
+use crate::chain::{ChainDown, KnownPosition, TxFacts, TxPosition};
+
+/// What the database has of a script.
+type Known = BTreeMap<Txid, (Transaction, KnownPosition)>;
+
+/// What histories say that is to be told, or may be.
+#[derive(Default)]
+pub(super) struct News {
+    /// Height of the block of each transaction that may be told of as confirmed.
+    mined: BTreeMap<Txid, u32>,
+    /// Transactions in the mempool.
+    waiting: BTreeSet<Txid>,
+    /// Those of both that are at hand.
+    txs: BTreeMap<Txid, Transaction>,
+    /// The scripts in whose histories each is.
+    scripts: BTreeMap<Txid, BTreeSet<ScriptHash>>,
+    /// Those of which neither what it says nor what it holds is at hand, in the order of the histories: parents before children.
+    missing: Vec<Txid>,
+    /// Scripts with so much in the mempool that they are not told of.
+    overfull: BTreeSet<ScriptHash>,
+}
+
+/// What came of news.
+#[derive(Default)]
+pub(super) struct Told {
+    pub txs: Vec<TxFacts>,
+    /// Scripts of which the rest has its turn in the next answer.
+    pub cut: BTreeSet<ScriptHash>,
+    /// Scripts with so much in the mempool that they are not told of.
+    pub overfull: BTreeSet<ScriptHash>,
+}
+
+impl Look<'_> {
+    /// Notes the scripts of which not all was told, and why not.
+    pub(super) fn note_untold(&mut self, told: &Told) {
+        for hash in &told.overfull {
+            if let Some(watched) = self.state.scripts.get_mut(hash) {
+                tracing::warn!(script = %watched.script.to_hex_string(), "more waits in the Electrum server's mempool for a script than is taken; what there is of it shows with the blocks");
+                (watched.is_refused, watched.told) = (true, None);
+            }
+        }
+        for hash in &told.cut {
+            if let Some(watched) = self.state.scripts.get_mut(hash) {
+                watched.told = None;
+                self.state.pending.insert(*hash);
+            }
+        }
+    }
+
+    /// What the histories of these scripts say that the database does not have.
+    pub(super) fn news(&mut self, processed: &[ScriptHash]) -> Result<News, ChainDown> {
+        let mut news = News::default();
+        for hash in processed {
+            let Some(watched) = self.state.scripts.get(hash).filter(|watched| watched.is_ours) else { continue };
+            let known = self.request.scripts.known.transactions(&watched.script);
+            let known: Known = known.into_iter().map(|(tx, at)| (tx.compute_txid(), (tx, at))).collect();
+            self.take_entries(hash, &known, &mut news)?;
+            self.take_missing(hash, known)?;
+        }
+        // One script's history may be a moment older than another's.
+        news.waiting.retain(|txid| !news.mined.contains_key(txid));
+        Ok(news)
+    }
+
+    /// Takes over what a script's history has.
+    fn take_entries(&self, hash: &ScriptHash, known: &Known, news: &mut News) -> Result<(), ChainDown> {
+        let state = &*self.state;
+        let Some(history) = state.scripts.get(hash).and_then(|watched| watched.history.as_ref()) else {
+            return Ok(());
+        };
+        let is_new = |txid: &Txid| !known.contains_key(txid) && !state.tracked.contains_key(txid);
+        let is_overfull = is_overfull(state, hash, &history.entries, is_new);
+        if is_overfull {
+            news.overfull.insert(*hash);
+        }
+        let begun = state.begun.get(hash);
+        for entry in &history.entries {
+            let before = known.get(&entry.txid);
+            match entry.block() {
+                // A block has come that the look did not begin with.
+                Some(height) if height > self.tip.height => return Err(tip_changed()),
+                Some(height) => {
+                    let is_stored = before.is_some_and(|(_, at)| *at == KnownPosition::Block(height));
+                    let is_sure = is_stored && height <= state.sure_up_to && !state.tracked.contains_key(&entry.txid);
+                    if is_sure || begun.and_then(|begun| begun.get(&entry.txid)) == Some(&height) {
+                        continue;
+                    }
+                    news.mined.insert(entry.txid, height);
+                }
+                // A block settles what is stored already.
+                None if is_overfull && is_new(&entry.txid) => continue,
+                None => {
+                    news.waiting.insert(entry.txid);
+                }
+            }
+            match before {
+                Some((tx, _)) => drop(news.txs.insert(entry.txid, tx.clone())),
+                None if is_new(&entry.txid) => news.missing.push(entry.txid),
+                None => {}
+            }
+        }
+        for entry in &history.entries {
+            news.scripts.entry(entry.txid).or_default().insert(*hash);
+            if let Some(tracked) = state.tracked.get(&entry.txid) {
+                news.txs.insert(entry.txid, tracked.tx.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows what the database has of a script, and its history does not.
+    fn take_missing(&mut self, hash: &ScriptHash, known: Known) -> Result<(), ChainDown> {
+        let Some(history) = self.state.scripts.get(hash).and_then(|watched| watched.history.as_ref()) else {
+            return Ok(());
+        };
+        let told: BTreeSet<Txid> = history.entries.iter().map(|entry| entry.txid).collect();
+        for (txid, (tx, at)) in known.into_iter().filter(|(txid, _)| !told.contains(txid)) {
+            if matches!(at, KnownPosition::Block(height) if height <= self.state.sure_up_to) {
+                return Err(ChainDown(format!(
+                    "the server keeps back transaction {txid}, which is in a block of the best chain; do not trust this server"
+                )));
+            }
+            let tracked = self.state.track(tx);
+            tracked.scripts.insert(*hash);
+            tracked.told = None;
+        }
+        Ok(())
+    }
+
+    /// Reads what of the news is not at hand, as far as there is room for it, and drops the rest. Answers the scripts of which some
+    /// was dropped.
+    fn read_missing(&mut self, news: &mut News, room: &mut AnswerRoom) -> Result<Told, ChainDown> {
+        let mut seen = BTreeSet::new();
+        news.missing.retain(|txid| !news.txs.contains_key(txid) && seen.insert(*txid));
+        let read = transactions::read_while_there_is_room(&self.asker, &news.missing, room)?;
+        let mut told = Told { overfull: std::mem::take(&mut news.overfull), ..Told::default() };
+        let mut left = Room::beside(self.state.tracked.values().map(|tracked| &tracked.tx));
+        for txid in &news.missing {
+            let scripts = || news.scripts.get(txid).into_iter().flatten().copied();
+            match read.get(txid) {
+                None => told.cut.extend(scripts()),
+                Some(tx) if news.waiting.contains(txid) && is_relayed(tx) && !left.take(tx) => {
+                    told.overfull.extend(scripts());
+                }
+                Some(_) => {}
+            }
+        }
+        let is_dropped = |txid: &Txid| match read.get(txid) {
+            None => true,
+            Some(tx) => news.waiting.contains(txid) && !is_relayed(tx),
+        };
+        let dropped: BTreeSet<Txid> = news.missing.iter().filter(|txid| is_dropped(txid)).copied().collect();
+        news.mined.retain(|txid, _| !dropped.contains(txid));
+        news.waiting.retain(|txid| !dropped.contains(txid));
+        let is_overfull =
+            |txid: &Txid| news.scripts.get(txid).is_some_and(|of| of.iter().any(|hash| told.overfull.contains(hash)));
+        let too_much: BTreeSet<Txid> =
+            read.keys().filter(|txid| news.waiting.contains(*txid) && is_overfull(txid)).copied().collect();
+        news.waiting.retain(|txid| !too_much.contains(txid));
+        news.txs.extend(read.into_iter().filter(|(txid, _)| !dropped.contains(txid) && !too_much.contains(txid)));
+        self.note_begun(news, &told.cut, &dropped);
+        Ok(told)
+    }
+
+    /// Notes what was told of scripts whose histories do not fit into this answer: of each, what stands before the first that is
+    /// left out, for what spends of it must be told behind it.
+    fn note_begun(&mut self, news: &News, cut: &BTreeSet<ScriptHash>, dropped: &BTreeSet<Txid>) {
+        let state = &mut *self.state;
+        let asked: BTreeSet<ScriptHash> = news.scripts.values().flatten().copied().collect();
+        state.begun.retain(|hash, _| !asked.contains(hash));
+        for hash in cut {
+            let Some(history) = state.scripts.get(hash).and_then(|watched| watched.history.as_ref()) else { continue };
+            let told = history.entries.iter().take_while(|entry| !dropped.contains(&entry.txid));
+            let told = told.filter_map(|entry| Some((entry.txid, entry.block()?))).collect();
+            state.begun.insert(*hash, told);
+        }
+    }
+
+    /// Makes sure of the news, and tells what is confirmed. What waits is tracked.
+    pub(super) fn tell(&mut self, mut news: News, room: &mut AnswerRoom) -> Result<Told, ChainDown> {
+        let mut answer = self.read_missing(&mut news, room)?;
+        let mined = news.mined.iter().filter_map(|(txid, height)| Some((news.txs.get(txid)?, *height)));
+        transactions::prove(&self.asker, self.network, &mut self.state.lasting, mined)?;
+        let rivals = spenders(self.state.tracked.iter().map(|(txid, tracked)| (txid, &tracked.tx)));
+        let mut told = Vec::new();
+        for tx in parents_first(news.txs, |tx| tx) {
+            let txid = tx.compute_txid();
+            let was_tracked = self.state.tracked.contains_key(&txid);
+            if !self.request.watch.concerns(&tx) && !was_tracked {
+                self.state.lasting.note_other(&tx);
+                continue;
+            }
+            let Some(height) = news.mined.get(&txid) else {
+                let scripts = news.scripts.remove(&txid).unwrap_or_default();
+                self.state.track(tx).scripts.extend(scripts);
+                continue;
+            };
+            let Some(header) = self.state.lasting.headers.at(*height) else { continue };
+            let position = TxPosition::Block { height: *height, time: time(header) };
+            self.state.tracked.remove(&txid);
+            let spent = tx.input.iter().filter_map(|input| rivals.get(&input.previous_output)).flatten();
+            let conflicts: BTreeSet<Txid> =
+                spent.filter(|by| **by != txid && self.state.tracked.contains_key(*by)).copied().collect();
+            let conflicts = conflicts.into_iter().collect();
+            told.push(Facts { conflicts, ..Facts::undisputed(position) }.of(tx));
+        }
+        answer.txs = told;
+        Ok(answer)
+    }
+}
+
+/// Whether more waits for a script than is taken, with what waited before and is missing now.
+fn is_overfull(state: &State, hash: &ScriptHash, entries: &[Entry], is_new: impl Fn(&Txid) -> bool) -> bool {
+    let waiting = || entries.iter().filter(|entry| entry.block().is_none());
+    if !waiting().any(|entry| is_new(&entry.txid)) {
+        return false;
+    }
+    let told: BTreeSet<Txid> = entries.iter().map(|entry| entry.txid).collect();
+    waiting().count().saturating_add(state.missing_from(hash, &told)) > OF_SCRIPT_MAX
+}

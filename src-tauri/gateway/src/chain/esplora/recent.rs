@@ -1,0 +1,38 @@
+//! Single transactions, whoever they pay, as a server tells them. Where it says that one stands is believed: nothing rests on
+//! that but whether its bytes are kept.
+
+use std::time::Duration;
+
+use bitcoin::Txid;
+use tokio::time::Instant;
+
+use super::history;
+use super::server::{NoAnswer, Server};
+use crate::chain::Recent;
+
+/// After so long nothing more is asked: looks wait for this.
+const ASKED_FOR: Duration = Duration::from_secs(5);
+
+/// What the server has of these transactions in its mempool and in blocks above a height.
+pub(super) fn recent(server: &Server, txids: &[Txid], above: u32) -> Result<Recent, NoAnswer> {
+    let began = Instant::now();
+    let mut recent = Recent::default();
+    for txid in txids {
+        let sight = if began.elapsed() > ASKED_FOR {
+            None
+        } else {
+            server.bucket.wait();
+            history::transaction(server, *txid)?
+        };
+        match sight {
+            Some(sight) if sight.status.confirmed && sight.status.block_height.is_some_and(|it| it <= above) => {}
+            Some(sight) => {
+                recent.txs.insert(*txid, sight.tx);
+            }
+            None => {
+                recent.untold.insert(*txid);
+            }
+        }
+    }
+    Ok(recent)
+}

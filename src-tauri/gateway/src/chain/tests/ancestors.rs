@@ -1,0 +1,169 @@
+//! What ours rest on and the network drops with it: through every backend both come back, from what was kept.
+
+use bitcoin::{Sequence, Transaction, Txid};
+use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
+use tillgate_domain::payout::PayoutState;
+use tillgate_nodes::CoreFault;
+use tillgate_sandbox::TxPosition;
+
+use super::payer::{Kind, Payer, through_every_backend};
+use super::stage::{Backend, Stage};
+use crate::chain::Sees;
+use crate::store::payments::PaymentRow;
+use crate::testing::World;
+
+const SIGNALS: Sequence = Sequence::ENABLE_RBF_NO_LOCKTIME;
+
+/// What the customer pays: enough for a payout.
+const PAID_SATS: u64 = 1_000_000;
+
+const DAY_MS: i64 = 24 * 3_600_000;
+
+/// So many looks until a backend that asks about old addresses at a slow pace must have come round.
+const LOOKS_MAX: usize = 60;
+
+/// A customer's transaction that pays a payment, and the one of its own that it rests on.
+struct Line {
+    payer: Payer,
+    parent: Transaction,
+    child: Transaction,
+}
+
+impl Line {
+    async fn that_pays(world: &World, payment: &PaymentRow) -> Self {
+        let payer = Payer::with_coin(world, Kind::Segwit).await;
+        let parent = payer.pays(&[], 1, SIGNALS);
+        let child = payer.going_on_from(&parent).pays(&[(&payment.script, PAID_SATS)], 1, SIGNALS);
+        Self { payer, parent, child }
+    }
+
+    fn parent_id(&self) -> Txid {
+        self.parent.compute_txid()
+    }
+
+    /// Whether the parent is kept because of the child.
+    fn is_kept(&self, world: &World) -> bool {
+        let child = self.child.compute_txid();
+        let kept = world.gateway.store.read(|reader| reader.kept_ancestors(&child)).unwrap();
+        kept.contains(&self.parent)
+    }
+}
+
+impl World {
+    fn is_in_mempool(&self, txid: Txid) -> bool {
+        let found = self.sandbox().transaction(txid).unwrap();
+        found.is_some_and(|view| matches!(view.position, TxPosition::Mempool { .. }))
+    }
+
+    /// Looks and passes until it is so: later is allowed.
+    async fn works_until(&self, what: &str, is_so: impl Fn() -> bool) {
+        for _ in 0..LOOKS_MAX {
+            if is_so() {
+                return;
+            }
+            self.pass_ms(1_000).await;
+            self.app.sender.pass(&self.app.watcher).await.unwrap();
+        }
+        panic!("worked in vain: {what}");
+    }
+
+    fn keeps_nothing(&self) -> bool {
+        let rows = |table| self.gateway.store.read(|reader| reader.rows_of(table)).unwrap();
+        rows("ancestors").is_empty() && rows("ancestor_needs").is_empty()
+    }
+}
+
+#[tokio::test]
+async fn a_payout_comes_back_with_all_that_it_rests_on_after_a_reorganisation_and_a_restart_lost_it() {
+    through_every_backend(async |stage| {
+        let world = stage.world();
+        world.make_wallet().await;
+        let payment = world.payment_to_wallet().await;
+        let line = Line::that_pays(world, &payment).await;
+        world.finds_mined(&[line.parent.clone(), line.child.clone()]).await;
+        world.mine(2).await;
+        world.looks_until("it is paid", || world.state(&payment) == Confirmed).await;
+        assert!(world.keeps_nothing(), "nothing of ours rests on a payment that is not spent");
+        let payout = world.approved_payout(300_000).await;
+        world.send().await;
+        world.works_until("it is sent", || world.payout_state(&payout) == PayoutState::Sent).await;
+        world.works_until("it is kept", || line.is_kept(world)).await;
+        let ours = world.txid_of(&payout);
+
+        // The customer's transactions go back to the mempool, and drop out of it with ours.
+        let stage = stage
+            .restart(|world| {
+                world.sandbox().reorg(3, true, world.now_ms()).unwrap();
+                world.sandbox().evict(line.parent_id(), world.now_ms()).unwrap();
+                world.sandbox().mine(1, true, world.now_ms()).unwrap();
+                assert!(!world.is_in_mempool(ours) && !world.is_in_mempool(line.child.compute_txid()));
+            })
+            .await;
+        let world = stage.world();
+        world.works_until("all is back", || world.is_in_mempool(ours)).await;
+        assert!(world.is_in_mempool(line.parent_id()) && world.is_in_mempool(line.child.compute_txid()));
+        world.mine(1).await;
+        world.works_until("it is mined", || world.outputs_of(&payout) == 1).await;
+        assert!(line.is_kept(world), "one block may be taken off");
+        world.mine(10).await;
+        world.works_until("nothing is kept", || world.keeps_nothing()).await;
+        assert_eq!((world.payout_state(&payout), world.state(&payment)), (PayoutState::Sent, Confirmed));
+        world.check_money();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_payment_that_dropped_out_with_what_it_rests_on_is_broadcast_again_behind_it_until_a_block_rules_both_out() {
+    through_every_backend(async |stage| {
+        let world = stage.world();
+        let payment = world.payment().await;
+        let line = Line::that_pays(world, &payment).await;
+        world.sandbox().broadcast(&line.parent, world.now_ms()).unwrap();
+        world.hears(&line.child).await;
+        world.looks_until("it is seen", || world.state(&payment) == Unconfirmed).await;
+        world.looks_until("it is kept", || line.is_kept(world)).await;
+
+        world.sandbox().evict(line.parent_id(), world.now_ms()).unwrap();
+        world.look().await;
+        assert!(!world.is_in_mempool(line.parent_id()), "the network takes neither before the next block");
+        world.sandbox().mine(1, true, world.now_ms()).unwrap();
+        world.looks_until("both are back", || world.is_in_mempool(line.child.compute_txid())).await;
+        assert!(world.is_in_mempool(line.parent_id()));
+
+        let other = line.payer.pays(&[], 9, SIGNALS);
+        world.finds_mined(&[other]).await;
+        world.mine(5).await;
+        assert!(line.is_kept(world), "blocks may be taken off");
+        world.mine(6).await;
+        if world.gateway.chain.sees() == Sees::Scripts {
+            // A server that tells nothing of what strangers spend leaves it open, for a month.
+            for _ in 0..2 {
+                world.pass_ms(16 * DAY_MS).await;
+            }
+            world.mine(1).await;
+        }
+        world.looks_until("nothing is kept", || world.keeps_nothing()).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_node_that_does_not_tell_what_a_payout_rests_on_holds_it_up_for_nothing_and_is_asked_again() {
+    let stage = Stage::new(Backend::Core).await;
+    let world = stage.world();
+    world.make_wallet().await;
+    let payment = world.payment_to_wallet().await;
+    let line = Line::that_pays(world, &payment).await;
+    world.finds_mined(&[line.parent.clone(), line.child.clone()]).await;
+    world.mine(2).await;
+    let payout = world.approved_payout(300_000).await;
+    let height = world.sandbox().tip().unwrap().height;
+    stage.node().misbehave(Some(CoreFault::Pruned(height)));
+    world.send().await;
+    world.work_on().await;
+    assert_eq!((world.payout_state(&payout), world.keeps_nothing()), (PayoutState::Sent, true));
+    stage.node().misbehave(None);
+    world.mine(1).await;
+    assert!(line.is_kept(world));
+}

@@ -1,0 +1,119 @@
+//! An Electrum server that makes up transactions of its mempool fills neither the memory nor the disk with them; what a real customer
+//! pays in many parts is taken.
+
+use bitcoin::{ScriptBuf, Transaction};
+use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
+use tillgate_nodes::ElectrumFault;
+use tillgate_sandbox::Pay;
+
+use super::electrum_server::All;
+use super::stage::{AT_LEISURE, Backend, Stage};
+use crate::chain::{LookRequest, Scripts, no_scripts};
+use crate::store::payments::PaymentRow;
+use crate::testing::{HALF_AN_HOUR_MS, World};
+
+/// Bytes that the transactions of one answer may come to: so many as are read before it is asked whether there is room.
+const ANSWER_MAX: usize = (16 + 20) * 1_024 * 1_024;
+
+fn makes_up(script: &ScriptBuf, count: u32, witness: usize) -> ElectrumFault {
+    ElectrumFault::InventedPayments { script: script.clone(), count, witness }
+}
+
+fn receipts(world: &World, payment: &PaymentRow) -> usize {
+    world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap().len()
+}
+
+#[tokio::test]
+async fn a_script_with_more_in_the_mempool_than_anybody_pays_is_late_and_no_other_is() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let (flooded, other) = (world.payment().await, world.payment().await);
+    stage.electrum().misbehave(makes_up(&flooded.script, 201, 1));
+    stage.wait(AT_LEISURE);
+    world.pay(&other, other.payment.amount_sats).await;
+    world.pass_ms(HALF_AN_HOUR_MS + 60_000).await;
+    world.look().await;
+    assert_eq!(
+        (world.state(&flooded), world.state(&other)),
+        (New, Unconfirmed),
+        "nothing is told of it, nothing is judged"
+    );
+    assert_eq!(receipts(world, &flooded), 0);
+    stage.electrum().misbehave(None);
+    stage.wait(AT_LEISURE);
+    world.mine(1).await;
+    assert_eq!((world.state(&flooded), world.state(&other)), (Expired, Confirmed));
+}
+
+#[tokio::test]
+async fn what_a_block_holds_is_taken_though_too_much_waits_for_the_same_script() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    stage.electrum().misbehave(makes_up(&payment.script, 201, 1));
+    stage.wait(AT_LEISURE);
+    world.customer_pays(&payment, payment.payment.amount_sats);
+    world.mine(1).await;
+    assert_eq!((world.state(&payment), receipts(world, &payment)), (Confirmed, 1));
+}
+
+#[tokio::test]
+async fn a_transaction_that_no_node_relays_is_not_taken_and_its_neighbours_are() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let (heavy, other) = (world.payment().await, world.payment().await);
+    stage.electrum().misbehave(makes_up(&heavy.script, 1, 400_000));
+    stage.wait(AT_LEISURE);
+    world.pay(&heavy, heavy.payment.amount_sats).await;
+    world.pay(&other, other.payment.amount_sats).await;
+    assert_eq!((world.state(&heavy), world.state(&other)), (Unconfirmed, Unconfirmed));
+    assert_eq!(receipts(world, &heavy), 1);
+}
+
+#[tokio::test]
+async fn a_payment_in_fifty_parts_is_taken_whole() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    let pay = Pay {
+        script: payment.script.clone(),
+        amount_sats: payment.payment.amount_sats,
+        parts: 50,
+        fee_rate_sat_vb: None,
+        confirmations: 0,
+    };
+    world.sandbox().pay(pay, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!((world.state(&payment), receipts(world, &payment)), (Unconfirmed, 50));
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), Confirmed);
+}
+
+/// What one look tells of a script, answer by answer.
+fn answers(world: &World, script: &ScriptBuf) -> Vec<Vec<Transaction>> {
+    let (mut token, mut answers, must) = (None::<Vec<u8>>, Vec::new(), [script.clone()]);
+    loop {
+        let scripts = Scripts { must: &must, ..no_scripts() };
+        let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
+        let view = tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
+        answers.push(view.txs.into_iter().map(|facts| facts.tx).collect());
+        if !view.more {
+            return answers;
+        }
+        assert!(view.states.is_empty(), "not all of it was told yet");
+        token = Some(view.token);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_makes_up_comes_in_parts_and_ends_where_there_is_no_more_room() {
+    let stage = Stage::unlooked(Backend::Electrum).await;
+    let world = stage.world();
+    let script = ScriptBuf::from_bytes(vec![7; 30]);
+    stage.electrum().misbehave(makes_up(&script, 95, 380_000));
+    let told = answers(world, &script);
+    let bytes: Vec<usize> = told.iter().map(|txs| txs.iter().map(Transaction::total_size).sum()).collect();
+    assert!(told.len() > 1 && bytes.iter().all(|bytes| *bytes <= ANSWER_MAX), "{bytes:?}");
+    assert!(bytes.iter().sum::<usize>() <= 32 * 1_024 * 1_024, "{bytes:?}");
+    assert!(told.iter().flatten().count() >= 50, "what there was room for was told");
+}

@@ -1,0 +1,144 @@
+//! Blocks that are not in the chain any more confirm nothing, wherever the look that finds them gone is cut off, and whatever
+//! the server keeps back then.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed, Underpaid};
+use tillgate_domain::policy::PolicySettings;
+use tillgate_nodes::{ElectrumFault, EsploraFault};
+
+use super::stage::{AT_LEISURE, Backend, Stage};
+use crate::chain::{Chain, ChainDown, LookRequest, View};
+use crate::store::payments::PaymentRow;
+use crate::testing::World;
+use crate::testing::bent::Bent;
+
+/// More than any payment here asks for, and than one answer of a node holds.
+const MANY_BLOCKS: u32 = 130;
+
+/// The first part of a payment.
+const PART_SATS: u64 = 1_000;
+
+/// A backend that gives so many answers, and then none.
+struct CutOff {
+    chain: Arc<dyn Chain>,
+    answers: Arc<AtomicU32>,
+}
+
+impl Bent for CutOff {
+    fn chain(&self) -> &dyn Chain {
+        self.chain.as_ref()
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        let left = self.answers.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        left.map_err(|_| ChainDown("it was cut off".to_owned()))?;
+        self.chain.look(request)
+    }
+}
+
+/// A payment that needs six confirmations.
+async fn payment(world: &World) -> PaymentRow {
+    let policy = PolicySettings { confirmation_tiers: "*:6".parse().unwrap(), ..PolicySettings::default() };
+    world.payment_under(policy).await
+}
+
+/// The block with the customer's transaction goes, another spends its coins, and many blocks follow.
+fn reverses(world: &World) {
+    world.sandbox().reorg(1, false, world.now_ms()).unwrap();
+    world.sandbox().mine(MANY_BLOCKS, false, world.now_ms()).unwrap();
+}
+
+/// A gateway that saw a payment with one confirmation.
+async fn has_seen_a_payment(backend: Backend) -> (Stage, PaymentRow) {
+    let stage = Stage::new(backend).await;
+    let world = stage.world();
+    let payment = payment(world).await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    (stage, payment)
+}
+
+/// What the shop was told of a payment, but for that it waits for confirmations.
+fn was_confirmed(world: &World, payment: &PaymentRow) -> bool {
+    world.state(payment) == Confirmed
+        || world.notified_field(&payment.payment.id, "status").contains(&"CONFIRMED".to_owned())
+}
+
+#[tokio::test]
+async fn a_node_that_is_lost_in_the_middle_of_catching_up_has_confirmed_nothing() {
+    let (stage, payment) = has_seen_a_payment(Backend::Core).await;
+    let answers = Arc::new(AtomicU32::new(1));
+    let left = Arc::clone(&answers);
+    let stage = stage.restart(reverses).await.behind(|chain| Arc::new(CutOff { chain, answers: left }));
+    assert!(stage.world().app.watcher.look().await.is_err());
+    assert!(!was_confirmed(stage.world(), &payment));
+
+    let stage = stage.restart(|_| ()).await;
+    let world = stage.world();
+    world.look().await;
+    world.mine(1).await;
+    assert!(!was_confirmed(world, &payment));
+    assert_eq!(world.now_of(&payment.payment.id).payment.paid_sats, 0);
+}
+
+#[tokio::test]
+async fn what_else_pays_in_the_new_chain_lends_its_blocks_to_nobody() {
+    let (stage, payment) = has_seen_a_payment(Backend::Core).await;
+    let stage = stage
+        .restart(|world| {
+            world.sandbox().reorg(1, false, world.now_ms()).unwrap();
+            world.customer_pays(&payment, PART_SATS);
+            world.sandbox().mine(MANY_BLOCKS, false, world.now_ms()).unwrap();
+        })
+        .await;
+    stage.world().look().await;
+    assert!(!was_confirmed(stage.world(), &payment));
+}
+
+#[tokio::test]
+async fn an_electrum_server_that_tells_nothing_of_a_script_confirms_nothing_and_bars_no_other() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let (payment, other) = (payment(world).await, payment(world).await);
+    world.pay(&payment, PART_SATS).await;
+    world.mine(8).await;
+    world.pay(&payment, payment.payment.amount_sats - PART_SATS).await;
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+
+    stage.electrum().misbehave(ElectrumFault::RefusesPopular(1));
+    stage.wait(AT_LEISURE);
+    world.sandbox().reorg(1, false, world.now_ms()).unwrap();
+    // A part that the look hears of by another payment's script.
+    let scripts = [&payment, &other].map(|payment| (payment.script.clone(), PART_SATS));
+    world.sandbox().pay_many(&scripts, world.now_ms()).unwrap();
+    world.sandbox().mine(8, false, world.now_ms()).unwrap();
+    for _ in 0..3 {
+        world.look().await;
+        assert!(!was_confirmed(world, &payment));
+    }
+    stage.electrum().misbehave(None);
+    world.mine(1).await;
+    world.look().await;
+    assert!(!was_confirmed(world, &payment));
+    assert_eq!(world.state(&payment), Underpaid);
+}
+
+#[tokio::test]
+async fn an_esplora_server_that_is_lost_after_any_question_has_confirmed_nothing() {
+    for questions in [1, 3, 5, 8, 12, 20, 40, 80, 140, 160] {
+        let (stage, payment) = has_seen_a_payment(Backend::Esplora).await;
+        let stage = stage.restart(reverses).await;
+        stage.esplora().misbehave(EsploraFault::BusyAfter { questions, for_s: 60 });
+        let _ = stage.world().app.watcher.look().await;
+        let stage = stage.restart(|_| ()).await;
+        let world = stage.world();
+        for _ in 0..3 {
+            world.look().await;
+            assert!(!was_confirmed(world, &payment), "after {questions} questions");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Two nodes over the same chain, of which the second is asked while the first does not answer.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{Network, ScriptBuf, WPubkeyHash};
+use tempfile::TempDir;
+use tillgate_nodes::{CoreFault, CoreNode};
+use tillgate_sandbox::Pay;
+use tokio::runtime::Handle;
+use tokio::time::{sleep, timeout};
+
+use super::stage::{AT_LEISURE, options};
+use crate::chain::Chain;
+use crate::chain::bell::Turn;
+use crate::chain::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
+use crate::chain::several::Several;
+use crate::testing::World;
+
+/// Two nodes, of which the first tells by itself what it does.
+struct Two {
+    world: World,
+    first: CoreNode,
+    second: CoreNode,
+    /// The backend that asks the first.
+    heard: Arc<CoreChain>,
+    both: Several,
+    _folders: [TempDir; 2],
+}
+
+impl Two {
+    async fn new() -> Self {
+        let world = World::new().await;
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let [first, second] = [0, 1].map(|number: usize| {
+            let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+            let clock = Arc::clone(&world.gateway.clock);
+            CoreNode::start(sandbox, folders[number].path(), Box::new(move || clock.now().ms())).unwrap()
+        });
+        let turn = Turn::default();
+        let of = |node: &CoreNode| options(node, SignIn::CookieFile(node.cookie_file().to_owned()), AT_LEISURE);
+        let notices =
+            NoticesOptions { url: first.zmq_url(), proxy: None, pace: NoticesPace::USUAL, bell: turn.bell(0) };
+        let hears = CoreOptions { notices: Some(notices), ..of(&first) };
+        let heard = Arc::new(CoreChain::new(&hears, Handle::current()).unwrap());
+        let other = Arc::new(CoreChain::new(&of(&second), Handle::current()).unwrap());
+        let named: Vec<(String, Arc<dyn Chain>)> =
+            vec![("first".to_owned(), Arc::clone(&heard) as Arc<dyn Chain>), ("second".to_owned(), other)];
+        let both = Several::new(named, Network::Regtest, turn);
+        Self { world, first, second, heard, both, _folders: folders }
+    }
+
+    /// Somebody pays somebody, which the first node tells.
+    fn pay(&self) {
+        let script = ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array([7; 20]));
+        let pay = Pay { script, amount_sats: 10_000, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
+        self.world.sandbox().pay(pay, self.world.now_ms()).unwrap();
+    }
+
+    /// Waits until all was heard that the first node told.
+    async fn hear(&self) {
+        let waited = timeout(AT_LEISURE, async {
+            loop {
+                let (subscriptions, count) = self.first.published().unwrap();
+                if subscriptions > 0 && self.heard.last_notice() == count {
+                    return;
+                }
+                sleep(Duration::from_millis(1)).await;
+            }
+        });
+        waited.await.expect("what the node told was not heard");
+    }
+
+    /// Which server answers shows in which fail.
+    fn ask(&self) {
+        tokio::task::block_in_place(|| self.both.tip()).unwrap();
+    }
+
+    /// Whether a look should follow, as of now.
+    fn is_woken(&self) -> bool {
+        let woken = pin!(self.both.wake().unwrap().notified());
+        woken.poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
+    async fn is_woken_soon(&self) {
+        timeout(AT_LEISURE, self.both.wake().unwrap().notified()).await.expect("nobody was woken");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_node_tells_by_itself_wakes_nobody_while_another_is_asked() {
+    let two = Two::new().await;
+    two.hear().await;
+    two.ask();
+    two.pay();
+    two.is_woken_soon().await;
+
+    two.first.misbehave(CoreFault::Closed);
+    two.ask();
+    two.hear().await;
+    let _of_before = two.is_woken();
+    for _ in 0..3 {
+        two.pay();
+        // Whoever hears one has rung for the one before.
+        two.hear().await;
+    }
+    assert!(!two.is_woken(), "the second would list its whole mempool for each");
+
+    two.first.misbehave(None);
+    two.second.misbehave(CoreFault::Closed);
+    two.ask();
+    two.pay();
+    two.is_woken_soon().await;
+}

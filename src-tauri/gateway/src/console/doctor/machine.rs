@@ -1,0 +1,91 @@
+//! What a doctor looks at of the machine: its clock, its disk, the rights of the files, the ports.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use super::Finding;
+use crate::gateway::Gateway;
+use crate::machine::clock::machine_now;
+use crate::machine::disk::Disk;
+use crate::machine::environment::Environment;
+
+/// A wall clock that differs by more than this was set, or runs wrong.
+const CLOCK_OFF_MAX_MS: i64 = 60_000;
+
+pub(super) fn clock(gateway: &Gateway) -> Finding {
+    let offset_ms = gateway.clock_offset_ms.load(std::sync::atomic::Ordering::SeqCst);
+    let off_ms = gateway.clock.now().ms().saturating_sub(offset_ms).saturating_sub(machine_now().ms());
+    if off_ms.saturating_abs() > CLOCK_OFF_MAX_MS {
+        let seconds = off_ms.saturating_abs() / 1_000;
+        return Err(format!(
+            "the machine's clock was set and is {seconds} s off the gateway's: set it right, or wait five minutes until it is followed"
+        ));
+    }
+    if let Some(warning) = gateway.last_look.status().clock_warning() {
+        return Err(warning);
+    }
+    Ok(format!("the clock runs evenly; it is {}", gateway.clock.now().iso_seconds()))
+}
+
+pub(super) fn disk(folder: &Path) -> Finding {
+    let disk = Disk::of(folder);
+    let Some(free) = disk.free_bytes() else {
+        return Ok("the system does not tell how much room is left on the disk".to_owned());
+    };
+    let free_mb = free / 1_000_000;
+    if disk.check_room().is_err() {
+        return Err(format!(
+            "only {free_mb} MB are free on the disk of {}, too little for new payments: make room",
+            folder.display()
+        ));
+    }
+    Ok(format!("{free_mb} MB are free"))
+}
+
+pub(super) fn permissions(folder: &Path) -> Finding {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |error: std::io::Error| format!("{} cannot be looked at: {error}", path.display())
+        };
+        let mut files = vec![folder.to_owned()];
+        for entry in std::fs::read_dir(folder).map_err(failed(folder))? {
+            files.push(entry.map_err(failed(folder))?.path());
+        }
+        let is_open = |path: &PathBuf| match std::fs::metadata(path) {
+            Ok(metadata) => metadata.permissions().mode() & 0o077 != 0,
+            // Gone since the folder was listed: SQLite's own files come and go.
+            Err(_) => false,
+        };
+        match files.iter().find(|path| is_open(path)) {
+            Some(path) => {
+                Err(format!("{} can be used by others: chmod -R go-rwx {}", path.display(), folder.display()))
+            }
+            None => Ok("the data directory is its owner's alone".to_owned()),
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = folder;
+        Ok("the data directory lies in the user's own profile".to_owned())
+    }
+}
+
+pub(super) fn ports(gateway: &Gateway) -> Finding {
+    match gateway.served.get() {
+        Some(served) => Ok(format!("the API is served at {}", served.api)),
+        None => free_port(gateway.environment),
+    }
+}
+
+pub(super) fn free_port(environment: Environment) -> Finding {
+    let port = environment.default_port();
+    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+        Ok(_) => Ok(format!("the default port {port} is free")),
+        Err(error) => {
+            Err(format!("the default port {port} cannot be used ({error}): serve with --listen 127.0.0.1:PORT"))
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What lies outside the table of settings when one changes: the password with the secrets, the folder on a disk.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::console::{Actor, ask};
+use crate::machine::secrets::{Purpose, SecretError, SecretStore};
+use crate::testing::World;
+
+/// Changes several settings at once.
+async fn change(world: &World, changes: &[(&str, &str)]) -> Result<(), CommandError> {
+    let one = |(name, value): &(&str, &str)| SettingChange { name: (*name).into(), value: Some((*value).into()) };
+    let asked = ChangeSettings { changes: changes.iter().map(one).collect() };
+    ask(&world.app, asked, &Actor::command_line()).await.map(drop)
+}
+
+async fn set(world: &World, name: &str, value: &str) -> Result<SettingItem, CommandError> {
+    ask(&world.app, SetSetting { name: name.to_owned(), value: value.to_owned() }, &Actor::panel()).await
+}
+
+fn password_in_effect(world: &World) -> String {
+    let entry = world.gateway.settings.snapshot().backend_password;
+    let password = world.gateway.secrets.get(entry.purpose()).unwrap();
+    password.map(|password| password.reveal().to_owned()).unwrap_or_default()
+}
+
+/// How many entries hold a password.
+fn passwords(world: &World) -> usize {
+    let lies =
+        |purpose: &Purpose| world.gateway.secrets.get(*purpose).unwrap().is_some_and(|text| !text.reveal().is_empty());
+    [Purpose::BackendPassword, Purpose::SecondBackendPassword].iter().filter(|purpose| lies(purpose)).count()
+}
+
+#[tokio::test]
+async fn what_is_refused_beside_a_password_leaves_the_former_one() {
+    let world = World::new().await;
+    world.make_wallet().await;
+    set(&world, "backendPassword", "the former").await.unwrap();
+    let other = ("backendPassword", "the other");
+    for (changes, why) in [
+        ([("network", "regtest"), other], "fixed"),
+        ([other, ("addressType", "bip86")], "fixed"),
+        ([other, other], "twice"),
+        ([other, ("batchSeconds", "x")], "batchSeconds"),
+    ] {
+        let refused = change(&world, &changes).await.unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+        assert_eq!(password_in_effect(&world), "the former", "{changes:?}");
+    }
+    change(&world, &[other, ("batchSeconds", "7")]).await.unwrap();
+    assert_eq!((password_in_effect(&world).as_str(), passwords(&world)), ("the other", 1), "the former one stays");
+    ask(&world.app, UnsetSetting { name: "backendPassword".to_owned() }, &Actor::panel()).await.unwrap();
+    assert_eq!((password_in_effect(&world).as_str(), passwords(&world)), ("", 0));
+}
+
+/// Secrets of a machine whose power fails once so many more were kept.
+struct Failing {
+    secrets: Arc<dyn SecretStore>,
+    left: AtomicUsize,
+}
+
+impl SecretStore for Failing {
+    fn get(&self, purpose: Purpose) -> Result<Option<Secret>, SecretError> {
+        self.secrets.get(purpose)
+    }
+
+    fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError> {
+        self.secrets.set(purpose, secret)?;
+        let is_last = self.left.fetch_sub(1, Ordering::SeqCst) == 1;
+        if is_last { Err(SecretError("the power fails".to_owned())) } else { Ok(()) }
+    }
+
+    fn describe(&self) -> String {
+        self.secrets.describe()
+    }
+}
+
+#[tokio::test]
+async fn wherever_the_power_fails_user_and_password_are_of_one_change() {
+    let in_effect = |world: &World| {
+        let user = world.gateway.settings.snapshot().backend_user.clone();
+        (user.unwrap_or_default(), password_in_effect(world))
+    };
+    let pair = |name: &str| (name.to_owned(), format!("{name}'s"));
+    let of = |name: &'static str, password: &'static str| [("backendPassword", password), ("backendUser", name)];
+    let mut world = World::new().await;
+    change(&world, &of("ada", "ada's")).await.unwrap();
+    // Once the new one is kept, and once the former one is taken away.
+    for (kept, expected) in [(1, "ada"), (2, "bob")] {
+        let failing = |secrets| Arc::new(Failing { secrets, left: AtomicUsize::new(kept) }) as Arc<dyn SecretStore>;
+        let cut_off = world.with_secrets(failing);
+        let changed = change(&cut_off, &of("bob", "bob's")).await;
+        assert_eq!(changed.is_ok(), expected == "bob", "what stays behind is no failure: {changed:?}");
+        world = cut_off.reopen().await;
+        assert_eq!(in_effect(&world), pair(expected));
+    }
+    // It goes on from there, whatever lies in the other entry.
+    change(&world, &of("eve", "eve's")).await.unwrap();
+    assert_eq!((in_effect(&world), passwords(&world)), (pair("eve"), 1));
+    assert_eq!(in_effect(&world.reopen().await), pair("eve"));
+}
+
+#[tokio::test]
+async fn a_folder_is_looked_at_when_it_is_named_and_may_be_away_later() {
+    let (world, base) = (World::new().await, tempfile::tempdir().unwrap());
+    let nas = base.path().join("nas");
+    let nas_text = nas.to_str().unwrap();
+    let refused = set(&world, "backupFolder", nas_text).await.unwrap_err();
+    assert!(refused.message.contains("there is no folder") && refused.field.as_deref() == Some("value"), "{refused}");
+    let relative = set(&world, "backupFolder", "nas").await.unwrap_err();
+    assert!(relative.message.contains("absolute path"), "{relative}");
+    let several = [("backupKeep", "3"), ("backupFolder", nas_text)];
+    let refused = change(&world, &several).await.unwrap_err();
+    assert_eq!(refused.field.as_deref(), Some("backupFolder"), "{refused}");
+    let settings = world.gateway.settings.snapshot();
+    assert_eq!((settings.backup_folder.as_deref(), settings.backup_keep), (None, 14), "half of it was stored");
+
+    fs::create_dir(&nas).unwrap();
+    change(&world, &several).await.unwrap();
+    fs::remove_dir(&nas).unwrap();
+    let world = world.reopen().await;
+    assert_eq!(world.gateway.settings.snapshot().backup_folder.as_deref().map(Path::new), Some(nas.as_path()));
+    set(&world, "backupKeep", "5").await.unwrap();
+    ask(&world.app, UnsetSetting { name: "backupFolder".to_owned() }, &Actor::panel()).await.unwrap();
+}

@@ -1,0 +1,130 @@
+//! Nothing leaves on a view of the chain from before a stop or a sleep: another copy of the wallet may have paid meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use bitcoin::{FeeRate, Transaction};
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+use tillgate_sandbox::BroadcastFault;
+
+use super::held_back::twin_paying;
+use super::support::world_with_coins;
+use crate::chain::{Chain, ChainDown};
+use crate::gateway::Cause;
+use crate::testing::World;
+use crate::testing::bent::Bent;
+
+/// Answers that the sandbox's chain needs for what [`mined_deep`] mines, and some more.
+const PARTS: usize = 8;
+
+/// The sandbox's chain, whose machine sleeps while its backend is asked for a fee rate.
+struct Asleep {
+    chain: Arc<dyn Chain>,
+    sleeps_ms: AtomicI64,
+    clock_offset_ms: Arc<AtomicI64>,
+}
+
+impl Bent for Asleep {
+    fn chain(&self) -> &dyn Chain {
+        self.chain.as_ref()
+    }
+
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+        self.clock_offset_ms.fetch_add(self.sleeps_ms.swap(0, Ordering::SeqCst), Ordering::SeqCst);
+        self.chain.fee_rate(blocks)
+    }
+}
+
+/// A payout that is due, with coins for it and a look since, and that waits for the keyring.
+async fn waits_for_the_keyring() -> (World, Id) {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    world.lock_keys(true);
+    world.pass_ms(31_000).await;
+    // The time of a look is stored with a block.
+    world.mine_and_pass(1).await;
+    assert_eq!(world.gateway.sending.waits_for().unwrap().cause, Cause::Keyring);
+    world.lock_keys(false);
+    (world, payout)
+}
+
+/// A transaction in the middle of so many blocks that no answer holds them.
+fn mined_deep(world: &World, tx: &Transaction) {
+    let mine = || world.sandbox().mine(1_000, true, world.now_ms()).unwrap();
+    mine();
+    world.sandbox().mine_transactions(std::slice::from_ref(tx), world.now_ms()).unwrap();
+    mine();
+}
+
+async fn pass(world: &World) {
+    world.app.sender.pass(&world.app.watcher).await.unwrap();
+}
+
+fn is_paid_by_the_other_alone(world: &World, payout: &Id, twin: &Transaction) {
+    assert_eq!((world.payout_state(payout), world.txid_of(payout)), (PayoutState::Sent, twin.compute_txid()));
+    assert_eq!(world.outputs_of(payout), 1);
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn a_gateway_that_is_opened_again_with_many_blocks_to_read_pays_nothing_that_another_copy_paid_meanwhile() {
+    let (world, payout) = waits_for_the_keyring().await;
+    let twin = twin_paying(&world, &payout);
+    mined_deep(&world, &twin);
+    let world = world.reopen().await;
+    pass(&world).await;
+    assert_eq!(world.payout(&payout).batch_seq, None, "it was signed on the view from before the stop");
+    let why = world.gateway.sending.waits_for().unwrap();
+    assert!(why.cause == Cause::Chain && why.details.contains("catches up"), "{why:?}");
+    for _ in 0..PARTS {
+        pass(&world).await;
+    }
+    is_paid_by_the_other_alone(&world, &payout, &twin);
+}
+
+#[tokio::test]
+async fn what_was_stored_before_a_stop_is_not_broadcast_before_it_is_known_that_no_other_copy_paid_it() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    world.broadcasts(BroadcastFault::Forget);
+    world.send().await;
+    world.broadcasts(BroadcastFault::Ok);
+    assert!(
+        world.payout(&payout).batch_seq.is_some() && world.outputs_of(&payout) == 0,
+        "it is stored and nowhere else"
+    );
+    let twin = twin_paying(&world, &payout);
+    mined_deep(&world, &twin);
+    let world = world.reopen().await;
+    for _ in 0..PARTS {
+        pass(&world).await;
+        drop(world.app.watcher.look_soon().await);
+    }
+    is_paid_by_the_other_alone(&world, &payout, &twin);
+}
+
+#[tokio::test]
+async fn after_the_machine_slept_the_chain_is_looked_at_before_anything_is_signed() {
+    let (world, payout) = waits_for_the_keyring().await;
+    let twin = twin_paying(&world, &payout);
+    world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
+    world.advance_clock_ms(3_600_000);
+    pass(&world).await;
+    is_paid_by_the_other_alone(&world, &payout, &twin);
+}
+
+#[tokio::test]
+async fn what_was_signed_when_the_machine_went_to_sleep_is_thrown_away() {
+    let (world, payout) = waits_for_the_keyring().await;
+    let clock_offset_ms = Arc::clone(&world.gateway.clock_offset_ms);
+    let sleeps_ms = AtomicI64::new(3_600_000);
+    let world = world.with_chain(|chain| Arc::new(Asleep { chain, sleeps_ms, clock_offset_ms }));
+    world.app.sender.retry("cli:ann").await.unwrap();
+    world.look().await;
+    pass(&world).await;
+    assert_eq!(world.payout(&payout).batch_seq, None, "it was stored on the view from before the sleep");
+    assert!(world.gateway.sending.waits_for().unwrap().details.contains("too long ago"));
+    pass(&world).await;
+    assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
+}

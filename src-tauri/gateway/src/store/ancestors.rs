@@ -1,0 +1,188 @@
+//! Transactions of strangers that one of ours rests on: their raw bytes, as long as what rests on them is not settled.
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{Transaction, Txid, consensus};
+use rusqlite::{Row, params};
+use tillgate_domain::time::Timestamp;
+
+use super::receipts::IS_UNSETTLED;
+use super::{Reader, StoreError, Tx, values};
+
+/// Bytes of all of them together: some 80 lines of the greatest length that nodes relay. Strangers decide how many there
+/// are, so that the database must not grow as they like; what is not kept can be broadcast again by others alone.
+const BYTES_MAX: i64 = 32 * 1_024 * 1_024;
+
+impl Reader<'_> {
+    /// What is kept of the transactions that one of ours rests on, in an order of no meaning.
+    pub fn kept_ancestors(&self, descendant: &Txid) -> Result<Vec<Transaction>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT a.raw FROM ancestor_needs AS n JOIN ancestors AS a ON a.txid = n.ancestor WHERE n.descendant = ?1",
+        )?;
+        let rows = query.query_map([descendant.as_byte_array()], |row| row.get::<_, Vec<u8>>(0))?;
+        rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("ancestors.raw"))).collect()
+    }
+
+    /// Transactions in the mempool that pay payments, and of which no ancestor is kept.
+    pub fn waiting_without_ancestors(&self) -> Result<Vec<Txid>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT DISTINCT txid FROM receipts WHERE block_height IS NULL AND position = 'mempool' \
+             AND NOT EXISTS (SELECT 1 FROM ancestor_needs AS n WHERE n.descendant = receipts.txid)",
+        )?;
+        query.query_and_then([], txid)?.collect()
+    }
+
+    /// Transactions of strangers that batches spend which a block may still decide about, in blocks above this height: a
+    /// reorganisation may take them out of the chain, and what was in it below them.
+    pub fn shallow_inputs(&self, above: u32) -> Result<Vec<Txid>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT DISTINCT c.txid FROM batches AS b JOIN batch_inputs AS i ON i.batch_seq = b.seq \
+             JOIN coins AS c ON c.txid = i.txid AND c.vout = i.vout WHERE b.pending = 1 AND c.block_height > ?1 \
+             AND c.is_coinbase = 0 AND NOT EXISTS (SELECT 1 FROM versions AS v WHERE v.txid = c.txid)",
+        )?;
+        query.query_and_then([above], txid)?.collect()
+    }
+
+    /// Transactions of ours that need no ancestor any more: all that may be decided of them was decided by blocks up to
+    /// `height`, or nobody has seen them since `since`.
+    pub fn settled_descendants(&self, height: u32, since: Timestamp) -> Result<Vec<Txid>, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT DISTINCT descendant AS txid FROM ancestor_needs WHERE descendant NOT IN ( \
+             SELECT t.txid FROM transactions AS t WHERE {IS_UNSETTLED} \
+             UNION ALL SELECT i.txid FROM batches AS b JOIN batch_inputs AS i ON i.batch_seq = b.seq \
+             JOIN coins AS c ON c.txid = i.txid AND c.vout = i.vout \
+             WHERE b.pending = 1 AND ifnull(c.block_height, ?1 + 1) > ?1)"
+        ))?;
+        query.query_and_then(params![height, since.ms()], txid)?.collect()
+    }
+}
+
+impl Tx<'_> {
+    /// Keeps transactions that one of ours rests on, but for what is stored for other reasons. Answers whether there was room
+    /// for all of them.
+    pub fn keep_ancestors(&self, descendant: &Txid, ancestors: &[Transaction]) -> Result<bool, StoreError> {
+        if self.stored_transaction(descendant)?.is_none() {
+            return Ok(true);
+        }
+        for ancestor in ancestors {
+            let txid = ancestor.compute_txid();
+            if self.stored_transaction(&txid)?.is_some() {
+                continue;
+            }
+            let raw = consensus::serialize(ancestor);
+            if !self.is_kept(&txid)? && self.bytes_of_ancestors()?.saturating_add(raw.len() as i64) > BYTES_MAX {
+                return Ok(false);
+            }
+            self.connection
+                .prepare_cached("INSERT OR IGNORE INTO ancestors (txid, raw) VALUES (?1, ?2)")?
+                .execute(params![txid.as_byte_array(), raw])?;
+            self.connection
+                .prepare_cached("INSERT OR IGNORE INTO ancestor_needs (descendant, ancestor) VALUES (?1, ?2)")?
+                .execute(params![descendant.as_byte_array(), txid.as_byte_array()])?;
+        }
+        Ok(true)
+    }
+
+    /// Notes that a transaction of ours needs no ancestor any more; whoever nobody else needs is removed.
+    pub fn forget_ancestors_of(&self, descendant: &Txid) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("DELETE FROM ancestor_needs WHERE descendant = ?1")?
+            .execute([descendant.as_byte_array()])?;
+        self.connection
+            .prepare_cached(
+                "DELETE FROM ancestors WHERE NOT EXISTS (SELECT 1 FROM ancestor_needs AS n WHERE n.ancestor = ancestors.txid)",
+            )?
+            .execute([])?;
+        Ok(())
+    }
+
+    fn is_kept(&self, txid: &Txid) -> Result<bool, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT 1 FROM ancestors WHERE txid = ?1")?;
+        Ok(query.exists([txid.as_byte_array()])?)
+    }
+
+    fn bytes_of_ancestors(&self) -> Result<i64, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT ifnull(sum(length(raw)), 0) FROM ancestors")?;
+        Ok(query.query_row([], |row| row.get(0))?)
+    }
+}
+
+fn txid(row: &Row<'_>) -> Result<Txid, StoreError> {
+    values::txid(row, "txid")
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcoin::absolute::LockTime;
+    use bitcoin::{OutPoint, ScriptBuf, Sequence, TxIn, Witness, transaction};
+
+    use super::*;
+    use crate::store::Store;
+
+    /// The largest that is relayed.
+    const LARGE: usize = 399_000;
+
+    fn tx(number: u32, bytes: usize) -> Transaction {
+        let input = TxIn {
+            previous_output: OutPoint { txid: Txid::from_byte_array([7; 32]), vout: number },
+            script_sig: ScriptBuf::new(),
+            sequence: Sequence::MAX,
+            witness: Witness::from_slice(&[vec![0; bytes]]),
+        };
+        let (version, lock_time) = (transaction::Version::TWO, LockTime::ZERO);
+        Transaction { version, lock_time, input: vec![input], output: Vec::new() }
+    }
+
+    fn counts(store: &Store) -> (usize, usize) {
+        let rows = |table| store.read(|reader| reader.rows_of(table)).unwrap().len();
+        (rows("ancestors"), rows("ancestor_needs"))
+    }
+
+    #[tokio::test]
+    async fn an_ancestor_is_kept_once_however_many_need_it_and_as_long_as_one_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("gateway.db")).unwrap();
+        let (one, two, shared, own) = (tx(1, 0), tx(2, 0), tx(3, 0), tx(4, 0));
+        let keep = move |tx: &Tx<'_>| {
+            for ours in [&one, &two, &own] {
+                tx.store_transaction(ours, &ours.compute_txid(), Timestamp::from_ms(0))?;
+            }
+            for ours in [&one, &two] {
+                assert!(tx.keep_ancestors(&ours.compute_txid(), &[shared.clone(), own.clone()])?);
+            }
+            assert!(tx.keep_ancestors(&shared.compute_txid(), std::slice::from_ref(&own))?, "it is none of ours");
+            Ok::<_, StoreError>((one.compute_txid(), two.compute_txid(), shared))
+        };
+        let (one, two, shared) = store.write(keep).await.unwrap();
+        assert_eq!(counts(&store), (1, 2), "what is stored for another reason is stored once");
+        assert_eq!(store.read(|reader| reader.kept_ancestors(&one)).unwrap(), [shared]);
+        store.write(move |tx| tx.forget_ancestors_of(&one)).await.unwrap();
+        assert_eq!(counts(&store), (1, 1));
+        let settled = store.read(|reader| reader.settled_descendants(0, Timestamp::from_ms(0))).unwrap();
+        assert_eq!(settled, [two], "nothing of it is left to decide");
+        store.write(move |tx| tx.forget_ancestors_of(&two)).await.unwrap();
+        assert_eq!(counts(&store), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn strangers_fill_no_more_of_the_database_than_the_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("gateway.db")).unwrap();
+        let fill = |tx: &Tx<'_>| {
+            let ours = self::tx(0, 0);
+            let txid = ours.compute_txid();
+            tx.store_transaction(&ours, &txid, Timestamp::from_ms(0))?;
+            let mut has_room = true;
+            for number in 1..100 {
+                has_room = tx.keep_ancestors(&txid, &[self::tx(number, LARGE)])?;
+                if !has_room {
+                    break;
+                }
+            }
+            let first = tx.keep_ancestors(&txid, &[self::tx(1, LARGE)])?;
+            Ok::<_, StoreError>((has_room, first, tx.bytes_of_ancestors()?))
+        };
+        let (has_room, first, bytes) = store.write(fill).await.unwrap();
+        assert!(!has_room && first, "what is kept already takes no more room");
+        assert!((BYTES_MAX - 2 * LARGE as i64..=BYTES_MAX).contains(&bytes), "{bytes}");
+    }
+}

@@ -1,0 +1,102 @@
+//! Backends that answer some questions otherwise than the chain behind them, for tests.
+
+use bitcoin::{FeeRate, Transaction, Txid};
+use tillgate_domain::time::Timestamp;
+use tokio::sync::Notify;
+
+use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
+
+/// What answers as the chain behind it, but where it says otherwise.
+pub trait Bent: Send + Sync {
+    fn chain(&self) -> &dyn Chain;
+
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        self.chain().identity()
+    }
+
+    fn tip(&self) -> Result<Tip, ChainDown> {
+        self.chain().tip()
+    }
+
+    fn first_block(&self) -> Result<u32, ChainDown> {
+        self.chain().first_block()
+    }
+
+    fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
+        self.chain().height_before(at)
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        self.chain().look(request)
+    }
+
+    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+        self.chain().broadcast(package)
+    }
+
+    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+        self.chain().recent(txids, above)
+    }
+
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+        self.chain().fee_rate(blocks)
+    }
+}
+
+impl<T: Bent> Chain for T {
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        Bent::identity(self)
+    }
+
+    fn tip(&self) -> Result<Tip, ChainDown> {
+        Bent::tip(self)
+    }
+
+    fn first_block(&self) -> Result<u32, ChainDown> {
+        Bent::first_block(self)
+    }
+
+    fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
+        Bent::height_before(self, at)
+    }
+
+    fn choice(&self) -> u64 {
+        self.chain().choice()
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        Bent::look(self, request)
+    }
+
+    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+        Bent::broadcast(self, package)
+    }
+
+    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+        Bent::recent(self, txids, above)
+    }
+
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+        Bent::fee_rate(self, blocks)
+    }
+
+    fn has_mempool(&self) -> bool {
+        self.chain().has_mempool()
+    }
+
+    fn sees(&self) -> Sees {
+        self.chain().sees()
+    }
+
+    fn wake(&self) -> Option<&Notify> {
+        self.chain().wake()
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.chain().trouble()
+    }
+
+    fn trouble_once_tried(&self) -> Option<String> {
+        self.chain().trouble_once_tried()
+    }
+}

@@ -1,0 +1,291 @@
+//! Strangers' transactions that ours rest on: a node that drops them all takes ours again behind them alone. So what of
+//! them is in no block, or in one that a reorganisation may still take off, is asked for once and kept until what rests on
+//! it is settled. They are asked for after the look, in no transaction: what is not told holds up nothing, and is asked for
+//! again with the next block.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{BlockHash, Transaction, Txid};
+use tillgate_domain::batch::Position;
+
+use super::WatchError;
+use super::asked::SETTLED_AFTER;
+use super::findings::Findings;
+use super::ours::FOLLOWED_FOR_MS;
+use crate::chain::{Broadcast, ChainDown, Fact, Recent, Tip, TxFacts, TxPosition, parents_first};
+use crate::gateway::Gateway;
+use crate::store::{Reader, StoreError, Tx};
+
+/// Unconfirmed ancestors of one transaction: nodes relay no longer lines.
+const ANCESTORS_MAX: usize = 24;
+
+/// Their bytes: nodes relay no lines of more than 101 kvB, and a vB is four bytes at most.
+const BYTES_MAX: usize = 404_000;
+
+/// Transactions whose ancestors are asked for after one look.
+const ASKED_MAX: usize = 20;
+
+/// Parents that are asked for at once: at the largest that nodes relay, 400 kB each, they are 20 MB.
+const PARENTS_MAX: usize = 50;
+
+/// Bytes that are held of all that is asked for after one look, until the next are asked for.
+const HELD_MAX: usize = ASKED_MAX * BYTES_MAX;
+
+/// Whose ancestors were asked for.
+#[derive(Debug, Default)]
+pub(super) struct Ancestors {
+    /// What waited when the program began is in `waiting`.
+    has_begun: bool,
+    /// There was more to ask for than after one look.
+    has_more: bool,
+    /// Transactions in the mempool that may rest on others there.
+    waiting: BTreeSet<Txid>,
+    /// What was asked for: the best block at that time where something was not told, else `None`.
+    asked: BTreeMap<Txid, Option<BlockHash>>,
+}
+
+/// What was found of the ancestors of one transaction.
+#[derive(Debug, PartialEq, Eq)]
+struct Line {
+    ancestors: Vec<Transaction>,
+    /// Whether that is all of them.
+    is_whole: bool,
+}
+
+/// What is to be done after a look.
+struct Work {
+    /// Transactions whose ancestors are asked for.
+    ask: BTreeMap<Txid, Transaction>,
+    /// Those that need theirs no more.
+    settled: Vec<Txid>,
+}
+
+impl Ancestors {
+    /// Whether there is something to ask for, whatever a look finds.
+    pub(super) const fn is_owed(&self) -> bool {
+        !self.has_begun || self.has_more
+    }
+
+    /// Takes over which transactions a look found that may rest on others in the mempool.
+    pub(super) fn note(&mut self, findings: &Findings) {
+        let incoming = findings.payments.values().flat_map(|affected| &affected.incoming);
+        let incoming = incoming.map(|(txid, incoming)| (txid, &incoming.facts));
+        let moves = findings.moves.iter().map(|(txid, moved)| (txid, &moved.facts));
+        let resting = incoming.chain(moves).filter(|(_, facts)| may_rest_on_others(facts));
+        self.waiting.extend(resting.map(|(txid, _)| *txid));
+    }
+
+    /// Asks for what ours rest on and keeps it, and forgets what nothing needs any more. A silent backend is asked again after
+    /// the next look that finds anything.
+    pub(super) async fn keep(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<(), WatchError> {
+        let above = tip.height.saturating_sub(SETTLED_AFTER);
+        let Work { ask, settled } = gateway.store.read(|reader| self.work(gateway, reader, tip, above))?;
+        let (asking, txs) = (Arc::clone(gateway), ask.clone());
+        let lines = move || lines(&txs, &|txids: &[Txid]| asking.chain.recent(txids, above));
+        let lines = match tokio::task::spawn_blocking(lines).await.map_err(|_| WatchError::BrokenOff)? {
+            Ok(lines) => lines,
+            Err(error) => {
+                tracing::debug!(%error, "the backend does not tell what transactions of ours rest on");
+                BTreeMap::new()
+            }
+        };
+        let asked: Vec<(Txid, bool)> = lines.iter().map(|(txid, line)| (*txid, line.is_whole)).collect();
+        store(gateway, settled, lines).await?;
+        for (txid, is_whole) in asked {
+            let before = self.asked.insert(txid, (!is_whole).then_some(tip.hash));
+            if !is_whole && before.is_none() {
+                tracing::info!(
+                    %txid,
+                    "the backend does not tell all that a transaction rests on: should the network drop both, others must broadcast them"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn work(&mut self, gateway: &Gateway, reader: &Reader<'_>, tip: &Tip, above: u32) -> Result<Work, StoreError> {
+        if !self.has_begun {
+            self.waiting.extend(reader.waiting_without_ancestors()?);
+            self.has_begun = true;
+        }
+        let mut wanted = BTreeSet::new();
+        for txid in std::mem::take(&mut self.waiting) {
+            if reader.position_of_coins(&txid)? == Some(Position::Mempool) && reader.version(&txid)?.is_none() {
+                self.waiting.insert(txid);
+                wanted.insert(txid);
+            }
+        }
+        wanted.extend(reader.shallow_inputs(above)?);
+        self.asked.retain(|txid, _| wanted.contains(txid));
+        wanted.retain(|txid| match self.asked.get(txid) {
+            None => true,
+            Some(None) => false,
+            Some(Some(asked_at)) => *asked_at != tip.hash,
+        });
+        self.has_more = wanted.len() > ASKED_MAX;
+        let (again, new): (Vec<Txid>, Vec<Txid>) = wanted.into_iter().partition(|txid| self.asked.contains_key(txid));
+        let mut ask = BTreeMap::new();
+        for txid in new.into_iter().chain(again).take(ASKED_MAX) {
+            ask.extend(reader.stored_transaction(&txid)?.map(|tx| (txid, tx)));
+        }
+        let since = gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
+        Ok(Work { ask, settled: reader.settled_descendants(above, since)? })
+    }
+}
+
+/// Offers a package to the network, its last transaction behind the others; where parents of it are missing, behind what is
+/// kept of strangers', too. The answer is about the last, or about the first that was not taken. Blocks.
+///
+/// # Errors
+/// When nobody answers, or the database cannot be read.
+pub(crate) fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Broadcast, BroadcastError> {
+    let answer = gateway.chain.broadcast(package)?;
+    if answer != Broadcast::InputsMissing {
+        return Ok(answer);
+    }
+    let kept = gateway.store.read(|reader| kept_of(reader, package))?;
+    if kept.is_empty() {
+        return Ok(answer);
+    }
+    // One by one: what a block holds by now may be refused, and the next be missing all the same.
+    let (mut is_refused, mut is_ruled_out) = (false, None);
+    for tx in &kept {
+        let txid = tx.compute_txid();
+        match gateway.chain.broadcast(std::slice::from_ref(tx))? {
+            Broadcast::Accepted => tracing::info!(%txid, "broadcast again what a transaction of ours rests on"),
+            Broadcast::AlreadyKnown | Broadcast::InputsMissing => {}
+            Broadcast::Refused(why) => {
+                tracing::info!(%txid, why, "what a transaction of ours rests on was refused");
+                is_refused = true;
+            }
+            ruled_out @ (Broadcast::Conflict | Broadcast::InputsSpent) => is_ruled_out = Some(ruled_out),
+        }
+    }
+    // Those that pay too little alone are taken together, by servers that can do that.
+    let again = if is_refused { [&kept, package].concat() } else { package.to_vec() };
+    Ok(match gateway.chain.broadcast(&again)? {
+        // Whatever rules out what it rests on, rules it out.
+        Broadcast::InputsMissing => is_ruled_out.unwrap_or(Broadcast::InputsMissing),
+        answer => answer,
+    })
+}
+
+/// Why a broadcast has no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BroadcastError {
+    /// The backend gave none.
+    #[error(transparent)]
+    Chain(#[from] ChainDown),
+    /// The database could not be asked for what belongs to it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+async fn store(gateway: &Gateway, settled: Vec<Txid>, lines: BTreeMap<Txid, Line>) -> Result<(), StoreError> {
+    if settled.is_empty() && lines.values().all(|line| line.ancestors.is_empty()) {
+        return Ok(());
+    }
+    let store = move |tx: &Tx<'_>| {
+        settled.iter().try_for_each(|txid| tx.forget_ancestors_of(txid))?;
+        for (txid, line) in &lines {
+            if !tx.keep_ancestors(txid, &line.ancestors)? {
+                tracing::warn!(%txid, "there is no room to keep what a transaction rests on");
+            }
+        }
+        Ok::<_, StoreError>(())
+    };
+    gateway.store.write(store).await
+}
+
+const fn may_rest_on_others(facts: &TxFacts) -> bool {
+    matches!(facts.position, TxPosition::Mempool { .. }) && !matches!(facts.unconfirmed_ancestors, Fact::No)
+}
+
+/// What is kept of the ancestors of a package, parents first. What other copies of this wallet made, and we ourselves, is
+/// broadcast by the sender alone, which may hold it back.
+fn kept_of(reader: &Reader<'_>, package: &[Transaction]) -> Result<Vec<Transaction>, StoreError> {
+    let mut kept = BTreeMap::new();
+    for tx in package {
+        for ancestor in reader.kept_ancestors(&tx.compute_txid())? {
+            let txid = ancestor.compute_txid();
+            if reader.version(&txid)?.is_none() && !reader.is_twin(&txid)? {
+                kept.insert(txid, ancestor);
+            }
+        }
+    }
+    for tx in package {
+        kept.remove(&tx.compute_txid());
+    }
+    Ok(parents_first(kept, |tx| tx))
+}
+
+/// Finds what each of these transactions rests on that is in no block, or in one that is not deep, a generation at a time.
+fn lines(
+    txs: &BTreeMap<Txid, Transaction>,
+    ask: &dyn Fn(&[Txid]) -> Result<Recent, ChainDown>,
+) -> Result<BTreeMap<Txid, Line>, ChainDown> {
+    let (mut known, mut bytes) = (Recent::default(), 0usize);
+    let mut asked: BTreeSet<Txid> = BTreeSet::new();
+    let mut generation: BTreeSet<Txid> = txs.values().flat_map(parents).collect();
+    // Behind the last of the longest line comes what lies deep.
+    for _ in 0..=ANCESTORS_MAX {
+        if bytes > HELD_MAX {
+            break;
+        }
+        let open: Vec<Txid> = generation.iter().filter(|txid| !asked.contains(*txid)).copied().collect();
+        let (now, later) = open.split_at(open.len().min(PARENTS_MAX));
+        if now.is_empty() {
+            break;
+        }
+        asked.extend(now);
+        let told = ask(now)?;
+        known.untold.extend(told.untold.into_iter().chain(later.iter().copied()));
+        generation.clear();
+        for (txid, tx) in told.txs {
+            // Whatever a server tells under another transaction's id is nothing that it told.
+            if tx.compute_txid() == txid {
+                generation.extend(parents(&tx));
+                bytes = bytes.saturating_add(tx.total_size());
+                known.txs.insert(txid, tx);
+            } else {
+                known.untold.insert(txid);
+            }
+        }
+    }
+    known.untold.extend(generation.into_iter().filter(|txid| !asked.contains(txid)));
+    Ok(txs.iter().map(|(txid, tx)| (*txid, line(tx, &known))).collect())
+}
+
+/// The ancestors of one transaction, the nearest first, as many as nodes relay with it.
+fn line(tx: &Transaction, known: &Recent) -> Line {
+    let (mut ancestors, mut bytes, mut is_whole) = (Vec::new(), 0usize, true);
+    let (mut seen, mut generation) = (BTreeSet::new(), parents(tx).collect::<BTreeSet<_>>());
+    while !generation.is_empty() {
+        let mut next = BTreeSet::new();
+        for txid in generation {
+            if !seen.insert(txid) {
+                continue;
+            }
+            is_whole &= !known.untold.contains(&txid);
+            let Some(ancestor) = known.txs.get(&txid) else { continue };
+            bytes = bytes.saturating_add(ancestor.total_size());
+            if ancestors.len() >= ANCESTORS_MAX || bytes > BYTES_MAX {
+                return Line { ancestors, is_whole: false };
+            }
+            next.extend(parents(ancestor));
+            ancestors.push(ancestor.clone());
+        }
+        generation = next;
+    }
+    Line { ancestors, is_whole }
+}
+
+fn parents(tx: &Transaction) -> impl Iterator<Item = Txid> {
+    // A block's reward rests on nothing.
+    tx.input.iter().map(|input| input.previous_output.txid).filter(|txid| *txid != Txid::all_zeros())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! When a restored copy has looked.
+
+use tillgate_domain::restore::RestoreState::{Looked, Scanning};
+
+use crate::store::restore::{NewRestore, RestoreSource};
+use crate::testing::World;
+use crate::watcher::restored::{self, Scanned};
+
+#[tokio::test]
+async fn a_look_that_asked_about_no_address_ends_a_restore_only_where_it_was_told_of_everything() {
+    let world = World::new().await;
+    world.make_wallet().await;
+    let (store, at) = (&world.gateway.store, world.gateway.clock.now());
+    let new = NewRestore {
+        source: RestoreSource::Backup,
+        at,
+        birth_height: Some(0),
+        gap: 30,
+        skip: 10,
+        beside_another: false,
+    };
+    let restore = store.write(move |tx| tx.begin_restore(&new)).await.unwrap();
+    for (covers_all, state) in [(false, Scanning), (true, Looked)] {
+        let scanned = Scanned {
+            from_start: true,
+            more: false,
+            restore: Some(restore),
+            asked: None,
+            covers_all,
+            height: 9,
+            at,
+            skip: 10,
+        };
+        store.write(move |tx| restored::note(tx, &scanned)).await.unwrap();
+        assert_eq!(store.read(|reader| reader.restore()).unwrap().unwrap().state, state);
+    }
+}

@@ -1,0 +1,34 @@
+//! Transactions that a server makes up: nobody signed them, and no node ever held them.
+
+use bitcoin::absolute::LockTime;
+use bitcoin::hashes::Hash as _;
+use bitcoin::transaction::Version;
+use bitcoin::{Amount, OutPoint, Script, Sequence, Transaction, TxIn, TxOut, Txid, Witness};
+
+use super::fault::ElectrumFault;
+
+/// So many that pay a script, without the witness that belongs to them.
+pub(super) fn payments(script: &Script, count: u32) -> impl Iterator<Item = Transaction> {
+    (0..count).map(move |number| payment(script, number))
+}
+
+/// The one with this id, among those that a fault makes up.
+pub(super) fn transaction(fault: &ElectrumFault, txid: &Txid) -> Option<Transaction> {
+    match fault {
+        ElectrumFault::InventedPayments { script, count, witness } => {
+            let mut tx = payments(script, *count).find(|tx| tx.compute_txid() == *txid)?;
+            let witness = Witness::from_slice(&[vec![7; *witness]]);
+            tx.input.iter_mut().for_each(|input| input.witness = witness.clone());
+            Some(tx)
+        }
+        ElectrumFault::InventedSpend(tx) => Some(tx).filter(|tx| tx.compute_txid() == *txid).cloned(),
+        _ => None,
+    }
+}
+
+fn payment(script: &Script, number: u32) -> Transaction {
+    let previous_output = OutPoint { txid: Txid::hash(&number.to_be_bytes()), vout: 0 };
+    let input = TxIn { previous_output, sequence: Sequence::MAX, ..TxIn::default() };
+    let output = TxOut { value: Amount::from_sat(1_000), script_pubkey: script.to_owned() };
+    Transaction { version: Version::TWO, lock_time: LockTime::ZERO, input: vec![input], output: vec![output] }
+}

@@ -252,9 +252,14 @@ async fn are_alike(other: Backend, steps: &[Step]) -> Vec<bool> {
     let mut possible = Vec::new();
     let (mut own, mut others) = (History::new(Backend::Sandbox).await, History::new(other).await);
     for (number, step) in steps.iter().enumerate() {
+        let step = match step {
+            // A node that has seen few blocks names no fee rate, an Esplora server no lowest one: it accepts nothing at once.
+            Step::Payment { .. } if other == Backend::EsploraProgram => Step::Payment { at_once: false },
+            step => *step,
+        };
         let (own_possible, other_possible);
-        (own, own_possible) = own.take(*step).await;
-        (others, other_possible) = others.take(*step).await;
+        (own, own_possible) = own.take(step).await;
+        (others, other_possible) = others.take(step).await;
         let so_far = &steps[..=number];
         assert_eq!(own_possible, other_possible, "{other:?}, after {so_far:?}");
         assert_eq!(own.states(), others.states(), "{other:?}, after {so_far:?}");

@@ -26,6 +26,8 @@ pub(super) struct Index {
     /// Parents before children.
     pub mempool: Vec<Txid>,
     txs: HashMap<Txid, Transaction>,
+    /// What stood in blocks that were left: servers go on telling it by its id.
+    left: HashMap<Txid, Transaction>,
     /// The height of the block that holds a transaction.
     heights: HashMap<Txid, u32>,
     /// Transactions of the chain by script, the oldest first.
@@ -51,7 +53,7 @@ impl Index {
             None => false,
         };
         if !is_longer {
-            *self = Self::default();
+            *self = self.left();
         }
         let mut height = u32::try_from(self.blocks.len()).unwrap_or(u32::MAX);
         while let Some(block) = sandbox.block(height)? {
@@ -72,6 +74,13 @@ impl Index {
         Ok(())
     }
 
+    /// Nothing but what stood in blocks, as it is told where they are left.
+    fn left(&mut self) -> Self {
+        let Self { mut txs, mut left, heights, .. } = std::mem::take(self);
+        left.extend(heights.keys().filter_map(|txid| txs.remove_entry(txid)));
+        Self { left, ..Self::default() }
+    }
+
     fn take(&mut self, tx: Transaction, height: u32) {
         let txid = tx.compute_txid();
         let mut touched: Vec<ScriptHash> = tx.output.iter().map(|output| hash(&output.script_pubkey)).collect();
@@ -90,11 +99,12 @@ impl Index {
         self.txs.insert(txid, tx);
     }
 
-    /// A transaction of the chain or the mempool, with the height of its block.
+    /// A transaction of the chain, with the height of its block, of the mempool, or of a block that was left.
     pub(super) fn tx(&self, txid: &Txid) -> Option<(&Transaction, Option<u32>)> {
         let height = self.heights.get(txid).copied();
-        let is_known = height.is_some() || self.mempool.contains(txid);
-        is_known.then(|| self.txs.get(txid)).flatten().map(|tx| (tx, height))
+        let is_there = height.is_some() || self.mempool.contains(txid);
+        let there = is_there.then(|| self.txs.get(txid)).flatten();
+        there.or_else(|| self.left.get(txid)).map(|tx| (tx, height))
     }
 
     /// An output that was ever made.

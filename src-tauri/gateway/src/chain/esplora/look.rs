@@ -192,17 +192,19 @@ fn ask_tracked(asking: &Asking<'_>, state: &mut State, txid: Txid, found: &mut F
     if found.sights.contains_key(&txid) {
         return Ok(());
     }
-    match found.take(history::transaction(asking.server, txid))? {
-        Some(Some(sight)) => {
-            found.room.note_tx(&sight.tx);
-            found.sights.insert(txid, sight);
-        }
-        Some(None) => {
-            if let Some(tracked) = state.tracked.get_mut(&txid) {
-                (tracked.seen, tracked.is_asked, tracked.asked_in) = (None, true, state.looks);
-            }
-        }
-        None => {}
+    let Some(sight) = found.take(history::transaction(asking.server, txid))? else { return Ok(()) };
+    let sight = match sight {
+        Some(sight) if !sight.status.confirmed => match found.take(positions::is_in_mempool(asking, &sight.tx))? {
+            Some(Some(is_there)) => is_there.then_some(sight),
+            Some(None) | None => return Ok(()),
+        },
+        sight => sight,
+    };
+    if let Some(sight) = sight {
+        found.room.note_tx(&sight.tx);
+        found.sights.insert(txid, sight);
+    } else if let Some(tracked) = state.tracked.get_mut(&txid) {
+        (tracked.seen, tracked.is_asked, tracked.asked_in) = (None, true, state.looks);
     }
     Ok(())
 }

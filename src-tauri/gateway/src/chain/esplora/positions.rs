@@ -2,10 +2,10 @@
 
 use bitcoin::block::Header;
 use bitcoin::hashes::Hash as _;
-use bitcoin::{Network, Txid};
+use bitcoin::{Network, OutPoint, Transaction, Txid};
 
 use super::Asking;
-use super::answers::ProofAnswer;
+use super::answers::{ProofAnswer, SpendAnswer};
 use super::headers::{self, Headers, Known, forged};
 use super::history::{self, Sight};
 use super::server::NoAnswer;
@@ -106,6 +106,21 @@ pub(super) fn ask(asking: &Asking<'_>, txid: Txid) -> Result<Option<Option<Sight
         return Ok(None);
     }
     history::transaction(asking.server, txid).map(Some)
+}
+
+/// Whether the mempool holds a transaction of which the server says by its id that no block holds it; `None` where nobody knows.
+/// By their ids servers go on telling what stood in a block that was left, wherever that is now; what spends an output they
+/// tell of the best chain and the mempool alone (`lookup_txn` and `lookup_spend` in `src/new_index` of `mempool/electrs`).
+pub(super) fn is_in_mempool(asking: &Asking<'_>, tx: &Transaction) -> Result<Option<bool>, NoAnswer> {
+    let Some(needed) = tx.input.first().map(|input| input.previous_output).filter(|needed| !needed.is_null()) else {
+        return Ok(Some(false));
+    };
+    if !asking.may_ask() {
+        return Ok(None);
+    }
+    let OutPoint { txid, vout } = needed;
+    let spend: Option<SpendAnswer> = asking.server.json(&format!("/tx/{txid}/outspend/{vout}"))?;
+    Ok(spend.map(|spend| spend.spent && spend.txid == Some(tx.compute_txid())))
 }
 
 /// Whether a transaction spends what a block makes.

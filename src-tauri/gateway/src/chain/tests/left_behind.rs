@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed, Underpaid};
+use tillgate_domain::payment::PaymentState::{Confirmed, Invalid, Unconfirmed, Underpaid};
 use tillgate_domain::policy::PolicySettings;
 use tillgate_nodes::{ElectrumFault, EsploraFault};
 
@@ -141,4 +141,18 @@ async fn an_esplora_server_that_is_lost_after_any_question_has_confirmed_nothing
             assert!(!was_confirmed(world, &payment), "after {questions} questions");
         }
     }
+}
+
+#[tokio::test]
+async fn what_stood_in_a_left_block_is_not_waiting_because_a_server_goes_on_telling_it_by_its_id() {
+    let stage = Stage::new(Backend::Esplora).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), Confirmed);
+    world.sandbox().reorg(1, false, world.now_ms()).unwrap();
+    world.look().await;
+    assert!(stage.esplora().asked("tx/outspend") > 0, "by its id it is told as unconfirmed");
+    assert_eq!(world.state(&payment), Invalid);
 }

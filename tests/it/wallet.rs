@@ -65,7 +65,7 @@ async fn words_restore_the_same_wallet_elsewhere_and_its_addresses_go_on_beyond_
     program.set("restoreSkip", "70");
     let restored = restore(&program, &["--birthday", "0"], &words);
     assert_eq!((&restored["made"], &restored["restore"]["state"]), (&true.into(), &"AWAITED".into()));
-    assert_eq!(restored["restore"]["gap"], 2 * 70 + 500, "beyond what a copy gave that was restored before");
+    assert_eq!(restored["restore"]["looksAhead"], 2 * 70 + 500, "beyond what a copy gave that was restored before");
     assert_eq!(program.json(&["wallet", "descriptor"]), descriptors);
     assert_eq!(program.json(&["wallet", "info"])["looked"], false);
     let gateway = Tillgate::start_on(program).await;

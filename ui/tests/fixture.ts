@@ -360,7 +360,7 @@ export function restoring(over: Partial<RestoreView> = {}): RestoreView {
     source: "words",
     state: "SCANNING",
     birthHeight: 800000,
-    gap: 1000,
+    looksAhead: 1000,
     scannedHeight: 850000,
     chainHeight: 900000,
     percent: 50,

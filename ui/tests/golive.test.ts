@@ -2,11 +2,14 @@ import { fireEvent, screen, waitFor } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
 import type { BackendTestView } from "../src/lib/bindings/BackendTestView";
 import {
+  STEPS,
   aboutWords,
+  backOf,
   changesOf,
   factsOf,
   firstOpen,
   formOf,
+  nextOf,
   restoreLines,
   strengthOf,
   testOf,
@@ -43,6 +46,16 @@ const page = () => document.body.innerHTML;
 describe("which step is next", () => {
   const rows = settings({ backendUrl: "http://127.0.0.1:8332" }).items;
   const seen = { ...production, chainLookedAt: "2026-01-12T12:06:20Z" };
+
+  test("goes on and back by one order, in which the words belong to the wallet", () => {
+    const steps = STEPS.map(({ step }) => step).filter((step) => step !== "words");
+    for (const [index, step] of steps.entries()) {
+      expect(nextOf(step)).toBe(steps[index + 1] ?? "done");
+      expect(backOf(step)).toBe(steps[index - 1] ?? "wallet");
+    }
+    expect(nextOf("words")).toBe("chain");
+    expect(backOf("words")).toBe("wallet");
+  });
 
   test("is the first that the gateway does not know to be done", () => {
     expect(firstOpen(factsOf(bare, [], undefined, []))).toBe("wallet");

@@ -17,6 +17,9 @@ pub enum RestoreState {
     Looked,
 }
 
+/// Addresses that a copy which was restored before is reckoned to have given since.
+const GIVEN_SINCE: u32 = 500;
+
 /// Every change of the state of one restore. One that is begun anew stands in the place of the one before, whatever became of it.
 pub const TRANSITIONS: &[(RestoreState, RestoreState)] = {
     use RestoreState::{Awaited, Looked, Scanning, Stopped};
@@ -35,6 +38,20 @@ pub const TRANSITIONS: &[(RestoreState, RestoreState)] = {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a restored copy is AWAITED, SCANNING, STOPPED or LOOKED")]
 pub struct NotARestoreState;
+
+/// How many addresses that were given may be without a coin in a row, where nobody says it: as long a run as `skip` reckons
+/// with, and what a copy that was restored before gave since.
+#[must_use]
+pub const fn usual_run(skip: u32) -> u32 {
+    skip.saturating_add(GIVEN_SINCE)
+}
+
+/// How many addresses a restored copy looks at beyond the highest in use, where `run` that were given may be without a coin in a
+/// row: another copy that was restored before gave none of the next `skip`, and left a run unpaid only behind them.
+#[must_use]
+pub const fn looks_ahead(run: u32, skip: u32) -> u32 {
+    run.saturating_add(skip)
+}
 
 impl RestoreState {
     /// All of them.

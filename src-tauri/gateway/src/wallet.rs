@@ -65,8 +65,8 @@ impl Wallet {
     /// # Errors
     /// When a keychain has no more.
     pub(crate) fn follow(&self, restore: &Restore, next_address: u32, next_change: u32) -> Result<(), WalletError> {
-        self.addresses.know_ahead(restore.gap);
-        self.change.know_ahead(restore.gap, next_change)?;
+        self.addresses.know_ahead(restore.looks_ahead);
+        self.change.know_ahead(restore.looks_ahead, next_change)?;
         if let Some(last) = next_address.checked_sub(1) {
             self.addresses.skip_to_beyond(last);
         }

@@ -77,9 +77,16 @@ export function firstOpen(facts: Facts): Step {
   return STEPS.find(({ step }) => !isDone(step, facts))?.step ?? "done";
 }
 
+const indexOf = (step: Step) => STEPS.findIndex((one) => one.step === step);
+
+/** What comes after a step. A wallet that is there needs no words. */
 export function nextOf(step: Step): Step {
-  const index = STEPS.findIndex((one) => one.step === step);
-  return STEPS[index + 1]?.step ?? "done";
+  return STEPS[indexOf(step === "wallet" ? "words" : step) + 1]?.step ?? "done";
+}
+
+/** What came before a step. Words are shown once. */
+export function backOf(step: Step): Step {
+  return STEPS[indexOf(step === "chain" ? "words" : step) - 1]?.step ?? "wallet";
 }
 
 /** Whether a step can be opened out of its turn: the words belong to a choice, and what follows needs a wallet. The network

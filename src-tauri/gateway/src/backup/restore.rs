@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tillgate_domain::id::Id;
+use tillgate_domain::restore::{looks_ahead, usual_run};
 use tillgate_domain::time::Timestamp;
 
 use super::contents::{Manifest, Secrets};
@@ -22,7 +23,7 @@ use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{self, Purpose, Secret, SecretsLocation};
 use crate::settings::RESTORE_SKIP_DEFAULT;
 use crate::store::copy::change_copy;
-use crate::store::restore::{NewRestore, RestoreSource, gap_for, usual_run};
+use crate::store::restore::{NewRestore, RestoreSource};
 use crate::store::{StoreError, Tx};
 
 /// Keeps the new installation's id from one attempt to the next, so that no entry is left in a keyring that nobody looks for.
@@ -195,8 +196,8 @@ fn make_it_a_copy(
         tx.forget_all_backups()?;
         if has_wallet {
             let skip = restore_skip(tx)?;
-            let (source, gap) = (RestoreSource::Backup, gap_for(usual_run(skip), skip));
-            tx.begin_restore(&NewRestore { source, at, birth_height: None, gap, skip, beside_another: false })?;
+            let (source, looks_ahead) = (RestoreSource::Backup, looks_ahead(usual_run(skip), skip));
+            tx.begin_restore(&NewRestore { source, at, birth_height: None, looks_ahead, skip, beside_another: false })?;
         }
         tx.audit(at, &restore.actor, "restore", &made_at.iso_seconds())
     })?;

@@ -80,8 +80,9 @@ impl Asking<'_> {
         self.began.elapsed() > LOOK_WITHIN / 2
     }
 
-    /// Takes a question on which others of this look rest: it is waited for, as long as the look is not late.
-    fn may_ask(&self) -> bool {
+    /// Waits until a question may be asked on which others of this look rest; answers whether it may, for nothing is asked where
+    /// the look is late.
+    fn take_turn(&self) -> bool {
         let is_late = self.is_late();
         if !is_late {
             self.server.bucket.wait();

@@ -116,6 +116,11 @@ impl Token {
         self.blocks.last().copied()
     }
 
+    /// The height above which blocks were left by a chain that parts with this one above `fork`; `None` where that is its last.
+    pub(super) fn left_above(&self, fork: Weighed) -> Option<u32> {
+        self.last().filter(|last| last.id != fork.id).map(|_| fork.id.height)
+    }
+
     /// The blocks, the lowest first.
     pub(super) fn blocks(&self) -> &[Weighed] {
         &self.blocks

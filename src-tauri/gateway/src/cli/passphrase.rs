@@ -31,7 +31,7 @@ pub(super) fn of_secrets_file(common: &Common) -> Result<Secret, Failure> {
 pub(super) fn of_backup(common: &Common) -> Result<Secret, Failure> {
     match given(common)? {
         Some(passphrase) => Ok(passphrase),
-        None if may_ask(common) => hidden::line("Passphrase of the backup: "),
+        None if is_attended(common) => hidden::line("Passphrase of the backup: "),
         None => Err(Failure(format!("a backup is opened with its passphrase {HOW_OF_BACKUP}"))),
     }
 }
@@ -44,7 +44,7 @@ pub(super) fn fill(common: &Common, command: &mut Command) -> Result<(), Failure
         Command::VerifyBackup(verify) => {
             verify.passphrase = match given(common)? {
                 Some(passphrase) => Some(Passphrase::of(&passphrase)),
-                None if may_ask(common) => Some(Passphrase::of(&hidden::line("Passphrase of the backup: ")?)),
+                None if is_attended(common) => Some(Passphrase::of(&hidden::line("Passphrase of the backup: ")?)),
                 // The key that is stored for nightly backups.
                 None => None,
             };
@@ -81,7 +81,7 @@ fn new(common: &Common) -> Result<Secret, Failure> {
     if let Some(passphrase) = given(common)? {
         return Ok(passphrase);
     }
-    if !may_ask(common) {
+    if !is_attended(common) {
         return Err(Failure(format!("a backup needs a passphrase {HOW_OF_BACKUP}")));
     }
     let mut terminal = hidden::Terminal::hide()?;
@@ -160,7 +160,7 @@ fn usable(place: &str, given: Zeroizing<Vec<u8>>) -> Result<Secret, Failure> {
 }
 
 /// Whether a person sits there who expects to be asked.
-fn may_ask(common: &Common) -> bool {
+fn is_attended(common: &Common) -> bool {
     !common.json && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bitcoin::Network;
+use tillgate_domain::restore::{looks_ahead, usual_run};
 use tillgate_domain::time::Timestamp;
 
 use super::{SetupError, Words, adopt};
@@ -12,7 +13,7 @@ use crate::machine::secrets::{Purpose, Secret};
 use crate::settings::AddressType;
 use crate::store::StoreError;
 use crate::store::keychains::Keychain;
-use crate::store::restore::{NewRestore, Restore, RestoreSource, gap_for, usual_run};
+use crate::store::restore::{NewRestore, Restore, RestoreSource};
 use crate::wallet::Descriptors;
 
 /// The most indices that may be known ahead: a script backend asks about each, and each is derived.
@@ -87,7 +88,14 @@ pub(crate) async fn restore(
         let birth = move || birth_height(&asking, birthday);
         let birth_height = tokio::task::spawn_blocking(birth).await.map_err(|_| SetupError::BrokenOff)??;
         let (source, at) = (RestoreSource::Words, gateway.clock.now());
-        Some(NewRestore { source, at, birth_height: Some(birth_height), gap: gap_for(run, skip), skip, beside_another })
+        Some(NewRestore {
+            source,
+            at,
+            birth_height: Some(birth_height),
+            looks_ahead: looks_ahead(run, skip),
+            skip,
+            beside_another,
+        })
     } else {
         None
     };

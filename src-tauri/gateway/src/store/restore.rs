@@ -23,8 +23,8 @@ pub struct NewRestore {
     pub at: Timestamp,
     /// Blocks up to this height hold nothing of the wallet's; `None` where the database knows it better.
     pub birth_height: Option<u32>,
-    /// How many indices of either keychain are known beyond the highest that was seen in use.
-    pub gap: u32,
+    /// So many indices of either keychain are looked at beyond the highest that was seen in use.
+    pub looks_ahead: u32,
     /// How many addresses in a row another copy may have given that nobody paid.
     pub skip: u32,
     /// Another copy went on from where this one stands, whatever this one knows of its past.
@@ -39,8 +39,8 @@ pub struct Restore {
     pub begun_at: Timestamp,
     /// Where its look begins.
     pub birth_height: u32,
-    /// How many indices of either keychain are known beyond the highest that was seen in use.
-    pub gap: u32,
+    /// So many indices of either keychain are looked at beyond the highest that was seen in use.
+    pub looks_ahead: u32,
     /// The block up to which was looked; `None` before that, and while single scripts are asked about.
     pub scanned_height: Option<u32>,
     /// The first indices that were not asked about, where the backend asks about single scripts.
@@ -68,23 +68,6 @@ impl AskedIndices {
     pub const fn count(&self) -> u32 {
         self.addresses.saturating_add(self.change)
     }
-}
-
-/// Addresses that a copy which was restored before is reckoned to have given since.
-const GIVEN_SINCE: u32 = 500;
-
-/// How many addresses that were given may be without a coin in a row, where nobody says it: as long a run as `skip` reckons
-/// with, and what a copy that was restored before gave since.
-#[must_use]
-pub(crate) const fn usual_run(skip: u32) -> u32 {
-    skip.saturating_add(GIVEN_SINCE)
-}
-
-/// How far a restored copy looks beyond the highest index in use, where `run` addresses that were given may be without a coin
-/// in a row: another copy that was restored before gave none of the next `skip`, and left a run unpaid only behind them.
-#[must_use]
-pub(crate) const fn gap_for(run: u32, skip: u32) -> u32 {
-    run.saturating_add(skip)
 }
 
 impl RestoreSource {
@@ -125,7 +108,7 @@ impl Restore {
     /// Whether it is to look for the same, from the same block: it was not restored once more meanwhile.
     #[must_use]
     pub fn is_same_as(&self, other: &Self) -> bool {
-        (self.begun_at, self.birth_height, self.gap) == (other.begun_at, other.birth_height, other.gap)
+        (self.begun_at, self.birth_height, self.looks_ahead) == (other.begun_at, other.birth_height, other.looks_ahead)
     }
 }
 
@@ -144,7 +127,7 @@ impl Reader<'_> {
             state: state.parse().map_err(|_| StoreError::BadValue("state"))?,
             begun_at: values::time(row, "begun_at")?,
             birth_height: values::number(row, "birth_height")?,
-            gap: values::number(row, "gap")?,
+            looks_ahead: values::number(row, "gap")?,
             scanned_height: row.get("scanned_height")?,
             asked: AskedIndices {
                 addresses: values::number(row, "next_address")?,
@@ -161,12 +144,12 @@ impl Reader<'_> {
         Ok(self.restore()?.filter(Restore::is_dangerous))
     }
 
-    /// Where asking about single scripts ends: as far beyond the highest index that was given or seen in use as the gap goes, in
+    /// Where asking about single scripts ends: so far beyond the highest index that was given or seen in use as is looked, in
     /// either keychain.
     pub fn indices_to_ask(&self, restore: &Restore) -> Result<AskedIndices, StoreError> {
         let end = |keychain| {
             let next_index = self.keychain(keychain)?.map_or(0, |(_, next_index)| next_index);
-            Ok::<_, StoreError>(next_index.saturating_add(restore.gap))
+            Ok::<_, StoreError>(next_index.saturating_add(restore.looks_ahead))
         };
         Ok(AskedIndices { addresses: end(Keychain::External)?, change: end(Keychain::Internal)? })
     }
@@ -201,7 +184,7 @@ impl Tx<'_> {
                 RestoreState::Awaited.as_str(),
                 new.at.ms(),
                 birth_height,
-                new.gap.max(1)
+                new.looks_ahead.max(1)
             ])?;
         self.restore()?.ok_or(StoreError::BadValue("restore"))
     }

@@ -18,9 +18,10 @@ state: RestoreState,
  */
 birthHeight: number, 
 /**
- * How many addresses in a row may be without a coin, those included that a copy restored before passed over.
+ * So many addresses are looked at beyond the highest in use: as many in a row as may be without a coin, and those that a
+ * copy restored before passed over.
  */
-gap: number, 
+looksAhead: number, 
 /**
  * The block up to which it has looked; absent before its first.
  */

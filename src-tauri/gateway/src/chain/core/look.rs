@@ -109,10 +109,9 @@ fn resume(rpc: &Rpc, state: &mut State, request: &LookRequest<'_>, synced: &Sync
     let known = request.token.and_then(Token::read);
     let fork = known.as_ref().map(|known| blocks::last_common(rpc, known.blocks())).transpose()?.flatten();
     if let Some(known) = &known {
-        owes_no_work(rpc, known, fork, synced)?;
+        refuse_less_work(rpc, known, fork, synced)?;
     }
-    let left_above = fork.zip(known.as_ref().and_then(Token::last));
-    let left_above = left_above.and_then(|(fork, last)| (fork.id != last.id).then_some(fork.id.height));
+    let left_above = known.as_ref().zip(fork).and_then(|(known, fork)| known.left_above(fork));
     let tip = synced.tip.height;
     let first = known.as_ref().and_then(Token::first).map_or(0, |block| block.height);
     let start = match (&known, fork, request.birth_height) {
@@ -166,7 +165,7 @@ fn fresh_token(rpc: &Rpc, start: BlockId) -> Result<Token, ChainDown> {
 }
 
 /// Refuses a chain that has less work above the fork than the one had that was looked at before.
-fn owes_no_work(rpc: &Rpc, known: &Token, fork: Option<Weighed>, synced: &Synced) -> Result<(), ChainDown> {
+fn refuse_less_work(rpc: &Rpc, known: &Token, fork: Option<Weighed>, synced: &Synced) -> Result<(), ChainDown> {
     let from = match (fork, known.first()) {
         (Some(fork), _) => Some((fork.id.hash, fork.work)),
         // Another chain is weighed from the same height on.

@@ -71,10 +71,9 @@ fn resume(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> 
     let fork = known.as_ref().map(|known| last_common(asking, fresh.headers.as_ref(), known.blocks(), height));
     let fork = fork.transpose()?.flatten();
     if let (Some(known), None) = (&known, fork) {
-        owes_no_work(known, height, &block)?;
+        refuse_less_work(known, height, &block)?;
     }
-    let left_above = fork.zip(known.as_ref().and_then(Token::last));
-    let left_above = left_above.and_then(|(fork, last)| (fork.id != last.id).then_some(fork.id.height));
+    let left_above = known.as_ref().zip(fork).and_then(|(known, fork)| known.left_above(fork));
     let start = match (fork, request.birth_height) {
         (Some(fork), _) => fork.id.height,
         (None, Some(birth)) => birth.saturating_sub(BEFORE_BIRTH).min(height),
@@ -130,7 +129,7 @@ fn begun(known: Option<(&Token, Weighed)>, headers: &Headers) -> Result<Token, C
 
 /// Refuses another chain that has less work than the one that was looked at before, as far as that can be told by its best
 /// block: as if each had been as hard to find.
-fn owes_no_work(known: &Token, height: u32, tip: &Known) -> Result<(), ChainDown> {
+fn refuse_less_work(known: &Token, height: u32, tip: &Known) -> Result<(), ChainDown> {
     let first = known.first().map_or(0, |first| first.height);
     let work = u128::from(height.saturating_sub(first)).saturating_mul(counted(tip.header.work()));
     if work < known.most { Err(behind("server", height, known)) } else { Ok(()) }

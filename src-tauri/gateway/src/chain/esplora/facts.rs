@@ -85,7 +85,7 @@ pub(super) fn read_rivals(asking: &Asking<'_>, state: &mut State, txid: Txid) ->
     }
     let mut rivals = Rivals::default();
     for (parent, outputs) in needed.into_iter().take(ASKED_MAX) {
-        if !asking.may_ask() {
+        if !asking.take_turn() {
             break;
         }
         // What the server does not know at all it says nothing of: nobody knows.

@@ -28,7 +28,7 @@ pub(super) fn block_of(asking: &Asking<'_>, state: &mut State, sight: &Sight) ->
     let (true, Some(height), Some(hash)) = (status.confirmed, status.block_height, status.block_hash) else {
         return Ok(None);
     };
-    if !is_in_chain(asking, state, BlockId { height, hash })? || !asking.may_ask() {
+    if !is_in_chain(asking, state, BlockId { height, hash })? || !asking.take_turn() {
         return Ok(None);
     }
     let answer: Option<ProofAnswer> = asking.server.json(&format!("/tx/{txid}/merkle-proof"))?;
@@ -102,7 +102,7 @@ fn unproved(asking: &Asking<'_>, state: &State, height: u32, txid: Txid) -> Resu
 
 /// Asks where a transaction is of which nothing was told in this look. Answers nothing where no question is left.
 pub(super) fn ask(asking: &Asking<'_>, txid: Txid) -> Result<Option<Option<Sight>>, NoAnswer> {
-    if !asking.may_ask() {
+    if !asking.take_turn() {
         return Ok(None);
     }
     history::transaction(asking.server, txid).map(Some)
@@ -115,7 +115,7 @@ pub(super) fn is_in_mempool(asking: &Asking<'_>, tx: &Transaction) -> Result<Opt
     let Some(needed) = tx.input.first().map(|input| input.previous_output).filter(|needed| !needed.is_null()) else {
         return Ok(Some(false));
     };
-    if !asking.may_ask() {
+    if !asking.take_turn() {
         return Ok(None);
     }
     let OutPoint { txid, vout } = needed;

@@ -259,7 +259,7 @@ async fn a_restored_copy_has_not_looked_where_a_server_is_set_while_the_node_rea
         source: RestoreSource::Backup,
         at: world.gateway.clock.now(),
         birth_height: Some(0),
-        gap: 30,
+        looks_ahead: 30,
         skip: 1_000,
         beside_another: false,
     };

@@ -76,10 +76,10 @@ pub(super) fn restore(view: &RestoreView) -> String {
             ),
         ),
         (
-            "gap",
+            "looks ahead",
             format!(
-                "{} addresses in a row without a coin: the longest unpaid run, and restoreSkip for a copy that was restored before",
-                view.gap
+                "{} addresses beyond the last in use: the longest run that nobody paid, and restoreSkip for a copy that was restored before",
+                view.looks_ahead
             ),
         ),
     ])

@@ -80,8 +80,9 @@ pub struct RestoreView {
     pub state: RestoreState,
     /// Its look begins above this block.
     pub birth_height: u32,
-    /// How many addresses in a row may be without a coin, those included that a copy restored before passed over.
-    pub gap: u32,
+    /// So many addresses are looked at beyond the highest in use: as many in a row as may be without a coin, and those that a
+    /// copy restored before passed over.
+    pub looks_ahead: u32,
     /// The block up to which it has looked; absent before its first.
     pub scanned_height: Option<u32>,
     /// The best block, as far as it is known.
@@ -180,7 +181,7 @@ impl RestoreView {
             .to_owned(),
             state: restore.state.into(),
             birth_height: restore.birth_height,
-            gap: restore.gap,
+            looks_ahead: restore.looks_ahead,
             scanned_height: restore.scanned_height,
             chain_height,
             asked: restore.asked.count(),
@@ -237,7 +238,7 @@ mod tests {
             state,
             begun_at: Timestamp::from_ms(0),
             birth_height: 100,
-            gap: 20,
+            looks_ahead: 20,
             scanned_height,
             asked: AskedIndices::default(),
             unknown: 0,

@@ -28,7 +28,7 @@ async fn restored(folder: TempDir) -> World {
         source: RestoreSource::Backup,
         at: now,
         birth_height: None,
-        gap: 200,
+        looks_ahead: 200,
         skip: SKIP,
         beside_another: false,
     };
@@ -204,7 +204,7 @@ async fn a_gateway_that_runs_looks_again_from_the_birth_once_its_wallet_is_resto
         source: RestoreSource::Backup,
         at: now,
         birth_height: Some(0),
-        gap: 30,
+        looks_ahead: 30,
         skip: SKIP,
         beside_another: false,
     };

@@ -98,7 +98,7 @@ async fn a_small_gap_still_finds_what_a_copy_gave_that_was_restored_before() {
     pays_index(&first, 1 + SKIP + 10).await;
     let next = asked_by_script(beside(first).await);
     let restored = restore(&next.gateway, request(&words, 20), BY).await.unwrap();
-    assert!(matches!(restored, Restored::Made(Restore { gap: 1_020, .. })), "{restored:?}");
+    assert!(matches!(restored, Restored::Made(Restore { looks_ahead: 1_020, .. })), "{restored:?}");
     looks_to_the_end(&next).await;
     assert_eq!(next.chain_balance(), 2_000_000);
 }

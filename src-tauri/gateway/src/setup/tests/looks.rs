@@ -75,7 +75,7 @@ async fn what_cannot_be_looked_for_is_refused_with_the_remedy_before_anything_is
     assert!(matches!(restore(&world.gateway, gap, BY).await, Err(SetupError::Gap(_))));
     assert!(!has_wallet(&world) && world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().is_none());
     let restored = restore(&world.gateway, born(Some("2024-05-31")), BY).await.unwrap();
-    assert!(matches!(restored, Restored::Made(Restore { birth_height: 59, gap: 1_020, .. })), "{restored:?}");
+    assert!(matches!(restored, Restored::Made(Restore { birth_height: 59, looks_ahead: 1_020, .. })), "{restored:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::store::chain::{Cursor, WatchedChain};
 const AT: Timestamp = Timestamp::from_ms(1_768_219_580_000);
 
 fn new(birth_height: Option<u32>) -> NewRestore {
-    NewRestore { source: RestoreSource::Words, at: AT, birth_height, gap: 50, skip: 10, beside_another: false }
+    NewRestore { source: RestoreSource::Words, at: AT, birth_height, looks_ahead: 50, skip: 10, beside_another: false }
 }
 
 fn scanned(tx: &Tx<'_>, height: u32) -> Result<(), StoreError> {
@@ -43,7 +43,7 @@ async fn store() -> (tempfile::TempDir, Store) {
 async fn a_restored_copy_begins_at_its_birth_and_stays_on_its_network() {
     let (_folder, store) = store().await;
     let restore = store.write(|tx| tx.begin_restore(&new(Some(300)))).await.unwrap();
-    assert_eq!((restore.state, restore.birth_height, restore.gap), (RestoreState::Awaited, 300, 50));
+    assert_eq!((restore.state, restore.birth_height, restore.looks_ahead), (RestoreState::Awaited, 300, 50));
     assert_eq!(store.read(|reader| reader.birth_height()).unwrap(), Some(300));
     let cursor = store.read(|reader| reader.watched_chain()).unwrap().unwrap().cursor.unwrap();
     assert!(cursor.token.is_empty(), "a look would go on where the last one ended");

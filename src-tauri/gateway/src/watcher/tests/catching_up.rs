@@ -97,7 +97,7 @@ async fn a_restored_copy_tells_how_far_it_has_looked_before_anything_of_it_is_st
         source: RestoreSource::Backup,
         at: world.gateway.clock.now(),
         birth_height: Some(0),
-        gap: 30,
+        looks_ahead: 30,
         skip: 10,
         beside_another: false,
     };

@@ -15,7 +15,7 @@ async fn a_look_that_asked_about_no_address_ends_a_restore_only_where_it_was_tol
         source: RestoreSource::Backup,
         at,
         birth_height: Some(0),
-        gap: 30,
+        looks_ahead: 30,
         skip: 10,
         beside_another: false,
     };

@@ -16,7 +16,9 @@ use super::asked::{Asked, Round};
 use super::coins::Move;
 use super::ours::Ours;
 use super::restored::{self, Asking, Scan};
-use crate::chain::{ChainDown, Covered, Fact, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View};
+use crate::chain::{
+    ChainDown, Covered, Fact, Identity, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View,
+};
 use crate::gateway::{CatchingUp, Gateway};
 use crate::store::chain::{Cursor, WatchedChain};
 use crate::store::restore::Restore;
@@ -84,6 +86,17 @@ pub(super) struct IncomingTransaction {
     pub outputs: Vec<(u32, u64)>,
 }
 
+/// What the answers of a look told so far of what is ours.
+#[derive(Default)]
+struct Told {
+    /// By number.
+    payments: BTreeMap<i64, AffectedPayment>,
+    /// What transactions do to our coins otherwise.
+    moves: BTreeMap<Txid, Move>,
+    /// What the backend is to remember of scripts.
+    states: Vec<ScriptState>,
+}
+
 /// Asks the backend for what changed since the look `watched`, as much as one answer holds, and with the last answer the
 /// database for what is due. `round` is the one over all scripts.
 pub(super) fn take(
@@ -94,13 +107,8 @@ pub(super) fn take(
     clock: CheckedClock,
 ) -> Result<Findings, WatchError> {
     let choice = gateway.chain.choice();
-    let chain = gateway.chain.identity()?;
     let cursor = watched.and_then(|watched| watched.cursor.as_ref());
-    if let Some(Cursor { chain: known, .. }) = cursor
-        && known.genesis != chain.genesis
-    {
-        return Err(WatchError::OtherNetwork { known: known.genesis, found: chain.genesis });
-    }
+    let chain = identity(gateway, cursor)?;
     let (birth_height, restore) =
         gateway.store.read(|reader| Ok::<_, StoreError>((reader.birth_height()?, reader.dangerous_restore()?)))?;
     if restore.is_some_and(|restore| restore.state == RestoreState::Stopped) {
@@ -115,9 +123,7 @@ pub(super) fn take(
     };
     let (mut view, ours) = first_view(gateway, token, birth_height, &asked)?;
     let (from_start, left_above) = (view.from_start, view.left_above);
-    // What another chain knows nothing of shows only at the end. All else is stored answer by answer.
-    let is_one = ours.expects_known();
-    let (mut payments, mut moves, mut states) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    let mut told = Told::default();
     loop {
         if gateway.chain.choice() != choice {
             return Err(
@@ -125,33 +131,17 @@ pub(super) fn take(
             );
         }
         ours.check()?;
-        for facts in std::mem::take(&mut view.txs) {
-            sort(&ours, with_lost_reward(facts, &view.tip), &mut payments, &mut moves)?;
-        }
-        states.append(&mut view.states);
-        if !(view.more && is_one) {
+        told.take(&ours, &mut view)?;
+        // What another chain knows nothing of shows only at the end. All else is stored answer by answer.
+        if !(view.more && ours.expects_known()) {
             break;
         }
-        if restore.is_some() {
-            restored::goes_on(gateway)?;
-        }
-        gateway.last_look.note_catching_up(CatchingUp {
-            from_height: birth_height.unwrap_or(0),
-            seen_height: view.seen_height,
-            tip_height: view.tip.height,
-            restored_at: restore.map(|restore| restore.begun_at),
-        });
-        gateway.note_change();
+        note_catching_up(gateway, &view, birth_height, restore.as_ref())?;
         let scripts = asked.scripts(&gateway.hot, &ours);
         view = gateway.chain.look(&LookRequest { token: Some(&view.token), birth_height, watch: &ours, scripts })?;
     }
-    let mut unknown = std::mem::take(&mut view.unknown);
-    gateway.store.read(|reader| {
-        if let Some(height) = left_above {
-            unknown.extend(left_behind(reader, height, &payments, &moves)?);
-        }
-        add_unknown(reader, &unknown, &mut payments)
-    })?;
+    let unknown = gateway.store.read(|reader| told.unknown(reader, std::mem::take(&mut view.unknown), left_above))?;
+    let Told { mut payments, moves, states } = told;
     let mut waiting = payments.values().flat_map(|affected: &AffectedPayment| affected.incoming.values());
     let fee_rate = if waiting.any(|incoming| matches!(incoming.facts.position, TxPosition::Mempool { .. })) {
         gateway.chain.fee_rate(SOON_BLOCKS)?
@@ -194,6 +184,17 @@ pub(super) fn take(
         place: if view.more { None } else { asked.place_after(view.cold_taken) },
         covers_batches,
     })
+}
+
+/// Which chain the backend shows: one of the network that the database belongs to.
+fn identity(gateway: &Gateway, cursor: Option<&Cursor>) -> Result<Identity, WatchError> {
+    let found = gateway.chain.identity()?;
+    match cursor {
+        Some(Cursor { chain: known, .. }) if known.genesis != found.genesis => {
+            Err(WatchError::OtherNetwork { known: known.genesis, found: found.genesis })
+        }
+        _ => Ok(found),
+    }
 }
 
 /// What a backend is to ask about that is shown no whole blocks.
@@ -248,54 +249,75 @@ fn height_of_reward(tx: &Transaction) -> Option<u32> {
     }
 }
 
-/// A later answer knows better: what it says of a transaction replaces what an earlier one said.
-fn sort(
-    ours: &Ours<'_>,
-    facts: TxFacts,
-    payments: &mut BTreeMap<i64, AffectedPayment>,
-    moves: &mut BTreeMap<Txid, Move>,
-) -> Result<(), StoreError> {
-    let txid = facts.tx.compute_txid();
-    let found = ours.of(&facts.tx, &txid)?;
-    let facts = Arc::new(facts);
-    for (seq, (derivation_index, outputs)) in found.payments {
-        let incoming = IncomingTransaction { facts: Arc::clone(&facts), derivation_index, outputs };
-        payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain)).incoming.insert(txid, incoming);
+/// Says how far a look has come that goes on without being stored; a restored copy's may have been stopped.
+fn note_catching_up(
+    gateway: &Gateway,
+    view: &View,
+    birth_height: Option<u32>,
+    restore: Option<&Restore>,
+) -> Result<(), WatchError> {
+    if restore.is_some() {
+        restored::goes_on(gateway)?;
     }
-    if !found.change.is_empty() || !found.spends.is_empty() {
-        moves.insert(txid, Move { facts, change: found.change, spends: found.spends });
-    }
+    gateway.last_look.note_catching_up(CatchingUp {
+        from_height: birth_height.unwrap_or(0),
+        seen_height: view.seen_height,
+        tip_height: view.tip.height,
+        restored_at: restore.map(|restore| restore.begun_at),
+    });
+    gateway.note_change();
     Ok(())
 }
 
-/// What was seen in blocks above a height that are not in the chain any more, but for what was told: no block is known to
-/// hold it until a later answer tells where it is. Without that, it would go on gaining confirmations where that answer never
-/// comes: it is lost with what the backend remembers, or the server does not tell of the script.
-fn left_behind(
-    reader: &Reader<'_>,
-    height: u32,
-    payments: &BTreeMap<i64, AffectedPayment>,
-    moves: &BTreeMap<Txid, Move>,
-) -> Result<Vec<Txid>, StoreError> {
-    let is_told = |txid: &Txid| {
-        moves.contains_key(txid) || payments.values().any(|affected| affected.incoming.contains_key(txid))
-    };
-    let mut seen = reader.transactions_in_blocks_above(height)?;
-    seen.retain(|txid| !is_told(txid));
-    Ok(seen)
-}
-
-fn add_unknown(
-    reader: &Reader<'_>,
-    unknown: &[Txid],
-    payments: &mut BTreeMap<i64, AffectedPayment>,
-) -> Result<(), StoreError> {
-    for txid in unknown {
-        for seq in reader.payments_of_transaction(txid)? {
-            payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain)).unknown.insert(*txid);
+impl Told {
+    /// Takes what an answer tells. A later one knows better: what it says of a transaction replaces what an earlier one said.
+    fn take(&mut self, ours: &Ours<'_>, view: &mut View) -> Result<(), StoreError> {
+        for facts in std::mem::take(&mut view.txs) {
+            let facts = with_lost_reward(facts, &view.tip);
+            let txid = facts.tx.compute_txid();
+            let found = ours.of(&facts.tx, &txid)?;
+            let facts = Arc::new(facts);
+            for (seq, (derivation_index, outputs)) in found.payments {
+                let incoming = IncomingTransaction { facts: Arc::clone(&facts), derivation_index, outputs };
+                let affected = self.payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain));
+                affected.incoming.insert(txid, incoming);
+            }
+            if !found.change.is_empty() || !found.spends.is_empty() {
+                self.moves.insert(txid, Move { facts, change: found.change, spends: found.spends });
+            }
         }
+        self.states.append(&mut view.states);
+        Ok(())
     }
-    Ok(())
+
+    /// All transactions of ours of which this chain knows nothing, or nothing yet; the payments that they pay are computed
+    /// afresh. Beside those that the backend names, `unknown`, it is what was seen in blocks above a height that are not in the
+    /// chain any more, but for what was told: no block is known to hold it until a later answer tells where it is. Without that,
+    /// it would go on gaining confirmations where that answer never comes: it is lost with what the backend remembers, or the
+    /// server does not tell of the script.
+    fn unknown(
+        &mut self,
+        reader: &Reader<'_>,
+        mut unknown: Vec<Txid>,
+        left_above: Option<u32>,
+    ) -> Result<Vec<Txid>, StoreError> {
+        if let Some(height) = left_above {
+            let mut seen = reader.transactions_in_blocks_above(height)?;
+            seen.retain(|txid| !self.tells_of(txid));
+            unknown.append(&mut seen);
+        }
+        for txid in &unknown {
+            for seq in reader.payments_of_transaction(txid)? {
+                let affected = self.payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain));
+                affected.unknown.insert(*txid);
+            }
+        }
+        Ok(unknown)
+    }
+
+    fn tells_of(&self, txid: &Txid) -> bool {
+        self.moves.contains_key(txid) || self.payments.values().any(|affected| affected.incoming.contains_key(txid))
+    }
 }
 
 fn add_due(

@@ -1,15 +1,18 @@
 //! Storing what a look found, in commits of bounded size.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bitcoin::Txid;
 use tillgate_domain::time::Timestamp;
 
+use super::advance::Context;
 use super::batches::Touched;
 use super::coins::{self, Move};
 use super::findings::{AffectedPayment, Findings};
 use super::restored::{self, Scanned};
 use super::{LookPermit, WatchError, advance};
+use crate::gateway::StaffWarning;
 use crate::notifications::outbox::{self, Outbox};
 use crate::store::chain::WatchedChain;
 
@@ -26,6 +29,45 @@ enum Piece {
     Move(Txid, Arc<Move>),
     /// A transaction of ours of which this chain knows nothing, or nothing yet.
     Unknown(Txid),
+}
+
+impl Piece {
+    /// In an order in which each rests on what stands before it.
+    fn in_order(
+        unknown: Vec<Txid>,
+        payments: BTreeMap<i64, AffectedPayment>,
+        moves: BTreeMap<Txid, Move>,
+    ) -> Vec<Self> {
+        // Nothing is settled by a place in the chain that is not known any more.
+        let unknown = unknown.into_iter().map(Self::Unknown);
+        // Coins are stored with the payments, and as change, before they are spent.
+        let payments = payments.into_iter().map(|(seq, affected)| Self::Payment(seq, affected));
+        let moves: Vec<_> = moves.into_iter().map(|(txid, moved)| (txid, Arc::new(moved))).collect();
+        let changes = moves.clone().into_iter().map(|(txid, moved)| Self::Change(txid, moved));
+        let moves = moves.into_iter().map(|(txid, moved)| Self::Move(txid, moved));
+        unknown.chain(payments).chain(changes).chain(moves).collect()
+    }
+
+    /// Stores it; answers what staff are to be warned of, and when a payment is due next by it.
+    fn store(
+        &self,
+        outbox: &Outbox<'_>,
+        context: &Context,
+        touched: &mut Touched,
+    ) -> Result<(Vec<StaffWarning>, Option<Timestamp>), WatchError> {
+        Ok(match self {
+            Self::Payment(seq, affected) => {
+                let (advance, warnings) = advance::payment(outbox, context, *seq, affected)?;
+                (warnings, advance.next_due_at)
+            }
+            Self::Change(txid, moved) => (coins::make(outbox, txid, moved)?.into_iter().collect(), None),
+            Self::Move(txid, moved) => (coins::take(outbox, txid, moved, touched)?.into_iter().collect(), None),
+            Self::Unknown(txid) => {
+                coins::take_unknown(outbox, txid, touched)?;
+                (Vec::new(), None)
+            }
+        })
+    }
 }
 
 impl LookPermit<'_> {
@@ -57,14 +99,7 @@ impl LookPermit<'_> {
         // With each block, as soon as all is known on which they rest.
         let settles = (is_new_tip || self.progress.owes_settling) && findings.covers_batches && !findings.more;
         let mut states = findings.states;
-        // Coins are stored with the payments, and as change, before they are spent.
-        let payments = findings.payments.into_iter().map(|(seq, affected)| Piece::Payment(seq, affected));
-        let moves: Vec<_> = findings.moves.into_iter().map(|(txid, moved)| (txid, Arc::new(moved))).collect();
-        let changes = moves.clone().into_iter().map(|(txid, moved)| Piece::Change(txid, moved));
-        let moves = moves.into_iter().map(|(txid, moved)| Piece::Move(txid, moved));
-        // Nothing is settled by a place in the chain that is not known any more.
-        let unknown = findings.unknown.into_iter().map(Piece::Unknown);
-        let mut pieces: Vec<Piece> = unknown.chain(payments).chain(changes).chain(moves).collect();
+        let mut pieces = Piece::in_order(findings.unknown, findings.payments, findings.moves);
         let mut is_due_at_once = false;
         loop {
             let rest = pieces.split_off(pieces.len().min(PIECES_PER_COMMIT));
@@ -75,16 +110,9 @@ impl LookPermit<'_> {
             let change = move |outbox: &Outbox<'_>| {
                 let (mut warnings, mut is_due_at_once, mut touched) = (Vec::new(), false, Touched::default());
                 for piece in &pieces {
-                    match piece {
-                        Piece::Payment(seq, affected) => {
-                            let (advance, of_payment) = advance::payment(outbox, &context, *seq, affected)?;
-                            warnings.extend(of_payment);
-                            is_due_at_once |= advance.next_due_at.is_some_and(|due| due <= looked_at);
-                        }
-                        Piece::Change(txid, moved) => warnings.extend(coins::make(outbox, txid, moved)?),
-                        Piece::Move(txid, moved) => warnings.extend(coins::take(outbox, txid, moved, &mut touched)?),
-                        Piece::Unknown(txid) => coins::take_unknown(outbox, txid, &mut touched)?,
-                    }
+                    let (of_piece, next_due_at) = piece.store(outbox, &context, &mut touched)?;
+                    warnings.extend(of_piece);
+                    is_due_at_once |= next_due_at.is_some_and(|due| due <= looked_at);
                 }
                 warnings.extend(coins::settle(outbox, touched, is_last && settles, tip_height)?);
                 if is_last {

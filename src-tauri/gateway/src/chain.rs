@@ -37,6 +37,7 @@ use tokio::sync::Notify;
 
 pub(crate) use facts::parents_first;
 pub(crate) use hot::HotScripts;
+pub(crate) use proof::height_of_reward;
 pub(crate) use recent::Recent;
 
 /// What tells a chain from every other.

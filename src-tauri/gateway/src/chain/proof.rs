@@ -1,7 +1,9 @@
-//! Whether a block holds a transaction: not because a server says so, but because the way from the one to the root in the
-//! other's header is there.
+//! Whether a block holds a transaction, and how high it stands: not because a server says so, but because the way from the one
+//! to the root in the other's header is there.
 
 use bitcoin::hashes::Hash as _;
+use bitcoin::opcodes::all::{OP_PUSHNUM_1, OP_PUSHNUM_16};
+use bitcoin::script::{Instruction, read_scriptint};
 use bitcoin::{Transaction, TxMerkleNode};
 
 /// Steps of the way at most: a block does not hold so many transactions.
@@ -27,6 +29,24 @@ pub(super) fn leads(tx: &Transaction, place: u32, way: &[TxMerkleNode], root: Tx
         node = TxMerkleNode::hash(&[left.to_byte_array(), right.to_byte_array()].concat());
     }
     node == root
+}
+
+/// The height that a block's reward begins with (BIP34); `None` where it names none.
+pub(crate) fn height_of_reward(tx: &Transaction) -> Option<u32> {
+    match tx.input.first()?.script_sig.instructions().next()?.ok()? {
+        Instruction::PushBytes(height) => u32::try_from(read_scriptint(height.as_bytes()).ok()?).ok(),
+        Instruction::Op(number) => {
+            let number = number.to_u8();
+            let is_one = (OP_PUSHNUM_1.to_u8()..=OP_PUSHNUM_16.to_u8()).contains(&number);
+            is_one.then(|| u32::from(number - OP_PUSHNUM_1.to_u8()) + 1)
+        }
+    }
+}
+
+/// Whether the block with this root stands at this height: the reward in its first place says so (BIP34), and nobody can tell of a
+/// block that was found that it stands elsewhere.
+pub(super) fn stands_at(reward: &Transaction, way: &[TxMerkleNode], root: TxMerkleNode, height: u32) -> bool {
+    reward.is_coinbase() && leads(reward, 0, way, root) && height_of_reward(reward) == Some(height)
 }
 
 #[cfg(test)]

@@ -116,9 +116,13 @@ impl Token {
         self.blocks.last().copied()
     }
 
-    /// The height above which blocks were left by a chain that parts with this one above `fork`; `None` where that is its last.
-    pub(super) fn left_above(&self, fork: Weighed) -> Option<u32> {
-        self.last().filter(|last| last.id != fork.id).map(|_| fork.id.height)
+    /// The height above which blocks were left by a chain that parts with this one above `fork`, or has nothing in common with it;
+    /// `None` where nothing was left.
+    pub(super) fn left_above(&self, fork: Option<BlockId>) -> Option<u32> {
+        match fork {
+            Some(fork) => self.last().filter(|last| last.id != fork).map(|_| fork.height),
+            None => Some(0),
+        }
     }
 
     /// The blocks, the lowest first.

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bitcoin::constants::genesis_block;
-use bitcoin::script::{Instruction, read_scriptint};
-use bitcoin::{FeeRate, Network, Transaction, Txid};
+use bitcoin::{FeeRate, Network, Txid};
 use tillgate_domain::checked_clock::{CheckedClock, ClockDoubt};
 use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::restore::RestoreState;
@@ -18,6 +17,7 @@ use super::ours::Ours;
 use super::restored::{self, Asking, Scan};
 use crate::chain::{
     ChainDown, Covered, Fact, Identity, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View,
+    height_of_reward,
 };
 use crate::gateway::{CatchingUp, Gateway};
 use crate::store::chain::{Cursor, WatchedChain};
@@ -239,14 +239,6 @@ fn with_lost_reward(facts: TxFacts, tip: &Tip) -> TxFacts {
         return facts;
     }
     TxFacts { conflict_in_chain: Fact::Yes, conflict_height, ..facts }
-}
-
-/// The height that a block's reward begins with (BIP34); `None` where it names none.
-fn height_of_reward(tx: &Transaction) -> Option<u32> {
-    match tx.input.first()?.script_sig.instructions().next()?.ok()? {
-        Instruction::PushBytes(height) => u32::try_from(read_scriptint(height.as_bytes()).ok()?).ok(),
-        Instruction::Op(_) => None,
-    }
 }
 
 /// Says how far a look has come that goes on without being stored; a restored copy's may have been stopped.

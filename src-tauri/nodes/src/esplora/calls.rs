@@ -57,6 +57,10 @@ fn block(shown: &Shown<'_>, hash: &str, rest: &[&str]) -> Option<Answer> {
             let next = height.and_then(|height| shown.header(height.saturating_add(1))).map(|it| it.block_hash());
             Some(json_of(shown, &json!({ "in_best_chain": height.is_some(), "height": height, "next_best": next })))
         }
+        ["txid", place] => {
+            let block = shown.index.blocks.get(height? as usize)?;
+            Some(text(block.txids.get(place.parse::<usize>().ok()?)?.to_string()))
+        }
         [] => {
             let mut value = block_value(shown, height?)?;
             if let (Some(EsploraFault::Deeper { .. }), Some(fields)) = (shown.fault, value.as_object_mut()) {

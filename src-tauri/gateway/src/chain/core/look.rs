@@ -111,7 +111,7 @@ fn resume(rpc: &Rpc, state: &mut State, request: &LookRequest<'_>, synced: &Sync
     if let Some(known) = &known {
         refuse_less_work(rpc, known, fork, synced)?;
     }
-    let left_above = known.as_ref().zip(fork).and_then(|(known, fork)| known.left_above(fork));
+    let left_above = known.as_ref().and_then(|known| known.left_above(fork.map(|fork| fork.id)));
     let tip = synced.tip.height;
     let first = known.as_ref().and_then(Token::first).map_or(0, |block| block.height);
     let start = match (&known, fork, request.birth_height) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::block::Header;
 use bitcoin::consensus::encode::{deserialize, deserialize_hex};
-use bitcoin::{BlockHash, Network};
+use bitcoin::{BlockHash, Network, TxMerkleNode, Txid};
 use serde::Deserialize;
 use serde_json::json;
 use tillgate_domain::time::Timestamp;
@@ -13,8 +13,10 @@ use tillgate_domain::time::Timestamp;
 use super::asker::Asker;
 use super::call::call;
 use super::session::ToldTip;
+use super::transactions::read_each;
 use crate::chain::ChainDown;
 use crate::chain::headers::{self as rules, time};
+use crate::chain::proof::stands_at;
 use crate::chain::refusals::{self, behind, tip_changed};
 use crate::chain::token::{BlockId, Token, counted};
 
@@ -43,6 +45,14 @@ pub(super) struct Followed {
     pub token: Token,
     /// The last block that was known before; `None` where the chain is another.
     pub fork: Option<BlockId>,
+}
+
+/// The first transaction of a block.
+#[derive(Deserialize)]
+struct First {
+    tx_hash: Txid,
+    /// The hashes beside its way to the root, the deepest first.
+    merkle: Vec<TxMerkleNode>,
 }
 
 #[derive(Deserialize)]
@@ -103,10 +113,24 @@ fn begin(
     check(network, None, start, &first)?;
     let id = BlockId { height: start, hash: first.block_hash() };
     check_height(known, id)?;
+    prove_height(asker, start, &first)?;
     headers.0.insert(start, first);
     let mut token = Token::begin(id);
     extend(asker, network, headers, known, (&mut token, tip))?;
     Ok(token)
+}
+
+/// Makes sure of the height of a block that is linked to none whose height is known.
+fn prove_height(asker: &Asker<'_>, height: u32, header: &Header) -> Result<(), ChainDown> {
+    // The first block of all was compared already.
+    if height == 0 {
+        return Ok(());
+    }
+    let first: First = asker.one(call("blockchain.transaction.id_from_pos", json!([height, 0, true])))?;
+    let mut reward = None;
+    read_each(asker, &BTreeSet::from([first.tx_hash]), |_, tx| reward = Some(tx))?;
+    let stands = reward.is_some_and(|reward| stands_at(&reward, &first.merkle, header.merkle_root, height));
+    if stands { Ok(()) } else { Err(forged(height, "it has another height")) }
 }
 
 /// Goes on from a token's last block to the best one.

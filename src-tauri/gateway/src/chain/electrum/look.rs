@@ -39,6 +39,7 @@ pub(super) fn look(
     let followed = follow(&asker, network, &mut state.lasting.headers, known.as_ref(), tip)?;
     let last_known = known.as_ref().and_then(Token::last).map(|block| block.id);
     let fork = followed.fork;
+    let left_above = known.as_ref().and_then(|known| known.left_above(fork));
     let mut look = Look { asker, network, state, request, tip };
     let is_resumed = !goes_on || fork != last_known;
     if is_resumed {
@@ -73,7 +74,7 @@ pub(super) fn look(
     Ok(View {
         token,
         from_start: fork.is_none(),
-        left_above: fork.filter(|fork| last_known.is_some_and(|last| last != *fork)).map(|fork| fork.height),
+        left_above,
         more,
         tip: Tip { height: tip.height, hash: tip.id().hash, time: tip.time() },
         seen_height: if more { last_known.map_or(0, |block| block.height).min(tip.height) } else { tip.height },

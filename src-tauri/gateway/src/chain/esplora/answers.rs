@@ -3,6 +3,8 @@
 //!
 //! The forms are those of `API.md` in `Blockstream/esplora` and of `src/rest.rs` in `mempool/electrs`.
 
+use std::fmt;
+
 use bitcoin::absolute::LockTime;
 use bitcoin::block::{Header, Version};
 use bitcoin::hashes::Hash as _;
@@ -11,7 +13,8 @@ use bitcoin::{
     Amount, BlockHash, CompactTarget, OutPoint, ScriptBuf, Sequence, Transaction, TxIn, TxMerkleNode, TxOut, Txid,
     Witness, transaction,
 };
-use serde::Deserialize;
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 /// Where a transaction is said to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -41,8 +44,8 @@ struct InputAnswer {
     #[serde(default)]
     prevout: Option<OutputAnswer>,
     scriptsig: ScriptBuf,
-    #[serde(default)]
-    witness: Vec<String>,
+    #[serde(default, deserialize_with = "witness")]
+    witness: Witness,
     sequence: u32,
 }
 
@@ -85,14 +88,11 @@ pub(super) struct SpendAnswer {
 impl TxAnswer {
     /// The transaction itself; `None` where it does not come to its id.
     pub(super) fn tx(&self) -> Option<Transaction> {
-        let input = |input: &InputAnswer| {
-            let witness: Option<Vec<Vec<u8>>> = input.witness.iter().map(|item| Vec::from_hex(item).ok()).collect();
-            Some(TxIn {
-                previous_output: OutPoint { txid: input.txid, vout: input.vout },
-                script_sig: input.scriptsig.clone(),
-                sequence: Sequence::from_consensus(input.sequence),
-                witness: Witness::from_slice(&witness?),
-            })
+        let input = |input: &InputAnswer| TxIn {
+            previous_output: OutPoint { txid: input.txid, vout: input.vout },
+            script_sig: input.scriptsig.clone(),
+            sequence: Sequence::from_consensus(input.sequence),
+            witness: input.witness.clone(),
         };
         let output = |output: &OutputAnswer| TxOut {
             value: Amount::from_sat(output.value),
@@ -101,7 +101,7 @@ impl TxAnswer {
         let tx = Transaction {
             version: transaction::Version(signed(self.version)?),
             lock_time: LockTime::from_consensus(self.locktime),
-            input: self.vin.iter().map(input).collect::<Option<_>>()?,
+            input: self.vin.iter().map(input).collect(),
             output: self.vout.iter().map(output).collect(),
         };
         (tx.compute_txid() == self.txid).then_some(tx)
@@ -130,6 +130,27 @@ impl BlockAnswer {
         };
         (header.block_hash() == self.id).then_some(header)
     }
+}
+
+/// A witness, item by item: no id covers it, so that a server may tell millions of empty ones.
+fn witness<'de, D: Deserializer<'de>>(items: D) -> Result<Witness, D::Error> {
+    struct Items;
+    impl<'de> Visitor<'de> for Items {
+        type Value = Witness;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("the items of a witness in hex")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Witness, A::Error> {
+            let mut witness = Witness::new();
+            while let Some(item) = items.next_element::<String>()? {
+                witness.push(Vec::from_hex(&item).map_err(de::Error::custom)?);
+            }
+            Ok(witness)
+        }
+    }
+    items.deserialize_seq(Items)
 }
 
 /// A version, which some servers write with a sign and others without.

@@ -1,7 +1,7 @@
 //! Following the server's chain: from the last answer, or anew from what the token says.
 
 use super::Asking;
-use super::headers::{self, Followed, Headers, Known, LINKED_MAX, check_floor};
+use super::headers::{self, Followed, Headers, Known, LINKED_MAX, check_floor, forged};
 use super::server::NoAnswer;
 use super::state::{self, State};
 use crate::chain::headers as rules;
@@ -40,14 +40,17 @@ pub(super) fn follow(asking: &Asking<'_>, state: &mut State, request: &LookReque
         request.watch.unsettled(fork).into_iter().for_each(|tx| state.track(tx));
     }
     let token = state.token.as_mut().ok_or_else(tip_changed)?;
-    state::advance(token, &moved, fork);
+    if let Some(height) = state::advance(token, &moved, fork) {
+        *state = State::default();
+        return Err(forged(height, "it is another than the server says elsewhere").into());
+    }
     if !more && token.is_behind() {
         let before = state.before.as_ref().unwrap_or(token);
         let down = behind("server", moved.height(), before);
         *state = state.untold();
         return Err(down);
     }
-    state.headers = Some(moved);
+    state.take_headers(moved);
     let left_above = [left_above, fork].into_iter().flatten().min();
     Ok(Begun { from_start, left_above, more })
 }
@@ -73,7 +76,7 @@ fn resume(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> 
     if let (Some(known), None) = (&known, fork) {
         refuse_less_work(known, height, &block)?;
     }
-    let left_above = known.as_ref().zip(fork).and_then(|(known, fork)| known.left_above(fork));
+    let left_above = known.as_ref().and_then(|known| known.left_above(fork.map(|fork| fork.id)));
     let start = match (fork, request.birth_height) {
         (Some(fork), _) => fork.id.height,
         (None, Some(birth)) => birth.saturating_sub(BEFORE_BIRTH).min(height),
@@ -88,7 +91,9 @@ fn resume(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> 
     let is_there = |headers: &Headers| fork.is_some_and(|fork| headers.holds(&fork.id));
     if !fresh.headers.as_ref().is_some_and(is_there) {
         let (first, known) = begin(asking, start)?;
+        headers::prove_height(asking.server, first, &known)?;
         fresh.headers = Some(Headers::new(first, known));
+        fresh.old.clear();
     }
     let headers = fresh.headers.as_ref().ok_or_else(tip_changed)?;
     fresh.token = Some(begun(known.as_ref().zip(fork), headers)?);

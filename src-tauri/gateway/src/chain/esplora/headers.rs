@@ -4,12 +4,14 @@
 use std::collections::VecDeque;
 
 use bitcoin::block::Header;
-use bitcoin::{BlockHash, Network, Work};
+use bitcoin::{BlockHash, Network, Txid, Work};
 use tillgate_domain::time::Timestamp;
 
-use super::answers::BlockAnswer;
+use super::answers::{BlockAnswer, ProofAnswer};
+use super::history;
 use super::server::{NoAnswer, Server};
 use crate::chain::headers as rules;
+use crate::chain::proof::stands_at;
 use crate::chain::refusals::tip_changed;
 use crate::chain::token::BlockId;
 use crate::chain::{ChainDown, Tip, refusals};
@@ -75,11 +77,6 @@ impl Headers {
         self.chain.get(usize::try_from(height.checked_sub(self.first)?).ok()?)
     }
 
-    /// Whether a block of this hash is in there, at whatever height.
-    pub(super) fn has(&self, hash: BlockHash) -> bool {
-        self.chain.iter().any(|known| known.hash == hash)
-    }
-
     /// Whether a block is in there.
     pub(super) fn holds(&self, block: &BlockId) -> bool {
         self.at(block.height).is_some_and(|known| known.hash == block.hash)
@@ -140,6 +137,47 @@ pub(super) fn at(server: &Server, network: Network, height: u32) -> Result<Known
     let hash = hash_at(server, height)?.ok_or_else(tip_changed)?;
     let (said, known) = block(server, network, hash)?;
     if said == height { Ok(known) } else { Err(forged(said, "it has another height")) }
+}
+
+/// Makes sure of the height of a block that is linked to none whose height is known.
+pub(super) fn prove_height(server: &Server, height: u32, known: &Known) -> Result<(), NoAnswer> {
+    // The first block of all was compared already.
+    if height == 0 {
+        return Ok(());
+    }
+    server.bucket.wait();
+    let txid: Option<Txid> = server.text(&format!("/block/{}/txid/0", known.hash))?;
+    let txid = txid.ok_or_else(|| server.nonsense("/block", "it does not tell the first transaction of a block"))?;
+    server.bucket.wait();
+    let reward = history::transaction(server, txid)?;
+    server.bucket.wait();
+    let proof: Option<ProofAnswer> = server.json(&format!("/tx/{txid}/merkle-proof"))?;
+    let stands = reward.zip(proof).is_some_and(|(reward, proof)| {
+        proof.pos == 0 && stands_at(&reward.tx, &proof.merkle, known.header.merkle_root, height)
+    });
+    if stands { Ok(()) } else { Err(forged(height, "it has another height")) }
+}
+
+/// Some blocks below one that is known, the highest first, each linked to the one above it.
+pub(super) fn below(server: &Server, network: Network, height: u32, known: &Known) -> Result<Vec<Known>, NoAnswer> {
+    let (mut at, mut above, mut found) = (height, *known, Vec::new());
+    let start = height.saturating_sub(1);
+    let page: Option<Vec<BlockAnswer>> = server.json(&format!("/blocks/{start}"))?;
+    for answer in page.filter(|page| !page.is_empty()).ok_or_else(tip_changed)? {
+        if at == 0 {
+            break;
+        }
+        let block = self::known(network, &answer)?;
+        if answer.height != at.saturating_sub(1) {
+            return Err(forged(answer.height, "it has another height"));
+        }
+        rules::check_next(network, at, &block.header, &above.header).map_err(|why| forged(at, why))?;
+        at = answer.height;
+        check_floor(network, at, &block)?;
+        above = block;
+        found.push(block);
+    }
+    Ok(found)
 }
 
 /// Follows the server's chain from what is known of it.

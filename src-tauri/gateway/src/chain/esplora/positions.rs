@@ -1,17 +1,15 @@
 //! Where our transactions stand. That a block holds one is proved by its header; that the mempool does is the server's word.
 
-use bitcoin::block::Header;
 use bitcoin::hashes::Hash as _;
-use bitcoin::{Network, OutPoint, Transaction, Txid};
+use bitcoin::{OutPoint, Transaction, Txid};
 
 use super::Asking;
 use super::answers::{ProofAnswer, SpendAnswer};
-use super::headers::{self, Headers, Known, forged};
+use super::headers::{self, Headers};
 use super::history::{self, Sight};
 use super::server::NoAnswer;
 use super::state::{Proved, State};
 use crate::chain::ChainDown;
-use crate::chain::headers as rules;
 use crate::chain::proof;
 use crate::chain::refusals::tip_changed;
 use crate::chain::token::BlockId;
@@ -47,43 +45,17 @@ pub(super) fn block_of(asking: &Asking<'_>, state: &mut State, sight: &Sight) ->
     Ok(Some(height))
 }
 
-/// Whether a block is in the chain of our headers. One below those that are linked is asked for.
+/// Whether a block is in the chain of our headers. Down to one below those that are kept all are linked, one by one.
 fn is_in_chain(asking: &Asking<'_>, state: &mut State, block: BlockId) -> Result<bool, NoAnswer> {
-    if let Some(hash) = state.hash_at(block.height) {
-        return Ok(hash == block.hash);
+    while let Some((height, known)) = state.lowest().filter(|(height, _)| *height > block.height) {
+        if !asking.take_turn() {
+            return Ok(false);
+        }
+        let below = headers::below(asking.server, asking.network, height, &known)?;
+        state.keep_below(height, below);
     }
-    let Some(first) = state.headers.as_ref().map(Headers::first) else { return Ok(false) };
-    if block.height >= first {
-        // Above the best block: it came meanwhile.
-        return Ok(false);
-    }
-    if headers::hash_at(asking.server, block.height)? != Some(block.hash) {
-        return Ok(false);
-    }
-    let (height, known) = headers::block(asking.server, asking.network, block.hash)?;
-    if height != block.height {
-        return Err(forged(height, "it has another height"));
-    }
-    headers::check_floor(asking.network, height, &known)?;
-    let linked = state.headers.as_ref().ok_or_else(tip_changed)?;
-    if !lies_so_deep(asking.network, linked, height, &known) {
-        return Err(forged(height, "it does not lie so deep"));
-    }
-    state.keep_old(height, known);
-    Ok(true)
-}
-
-/// Whether a block lies below those that are linked, as it is said: it is none of them, and its time bears out how many lie
-/// between. Where blocks come as one likes, it is older at least.
-fn lies_so_deep(network: Network, linked: &Headers, height: u32, known: &Known) -> bool {
-    let Some(first) = linked.at(linked.first()) else { return false };
-    let between = linked.first().saturating_sub(height);
-    let later = Header { time: first.header.time.saturating_add(rules::AHEAD_S), ..first.header };
-    let is_old = match network {
-        Network::Regtest => known.header.time <= later.time,
-        network => rules::bears_out(network, &known.header, &later, between),
-    };
-    is_old && !linked.has(known.hash)
+    // One above the best block came meanwhile.
+    Ok(state.hash_at(block.height) == Some(block.hash))
 }
 
 /// Why a proof is none: the chain changed meanwhile, or the server lies.
@@ -126,31 +98,4 @@ pub(super) fn is_in_mempool(asking: &Asking<'_>, tx: &Transaction) -> Result<Opt
 /// Whether a transaction spends what a block makes.
 pub(super) fn is_coinbase_input(txid: &Txid) -> bool {
     *txid == Txid::all_zeros()
-}
-
-#[cfg(test)]
-mod tests {
-    use bitcoin::constants::genesis_block;
-
-    use super::*;
-
-    #[test]
-    fn a_block_lies_below_the_linked_ones_where_it_is_none_of_them_and_old_enough() {
-        let at = |time: u32| {
-            let header = Header { time, ..genesis_block(Network::Regtest).header };
-            Known { hash: header.block_hash(), header }
-        };
-        let first = 1_700_000_000;
-        let linked = Headers::new(2_000, at(first));
-        for (network, height, time, is_so) in [
-            (Network::Regtest, 10, first + rules::AHEAD_S, true),
-            (Network::Regtest, 10, first + rules::AHEAD_S + 1, false),
-            (Network::Regtest, 10, first, false),
-            (Network::Bitcoin, 1_975, first + rules::AHEAD_S - 25 * 300, true),
-            (Network::Bitcoin, 1_975, first + rules::AHEAD_S - 25 * 300 + 1, false),
-            (Network::Bitcoin, 10, first - 1, false),
-        ] {
-            assert_eq!(lies_so_deep(network, &linked, height, &at(time)), is_so, "{network} {height} {time}");
-        }
-    }
 }

@@ -13,9 +13,6 @@ use crate::chain::{HotScripts, KnownPosition};
 /// Proofs that are kept: beyond that all are made anew, which costs questions and nothing else.
 const PROVED_MAX: usize = 200_000;
 
-/// Headers of blocks below those that are linked.
-const OLD_MAX: usize = 2_000;
-
 /// What the database remembers of a script of which the whole history was read once, and that is long. No other backend's
 /// state of a script begins with this number.
 pub(super) const COMPLETE: &[u8] = &[2, 1];
@@ -30,8 +27,8 @@ pub(super) struct State {
     /// The chain before the look that is under way.
     pub before: Option<Token>,
     pub headers: Option<Headers>,
-    /// Checked headers below those, by their heights.
-    pub old: HashMap<u32, Known>,
+    /// Headers below those, by their heights, without a gap: each is linked to the one above it.
+    pub old: BTreeMap<u32, Known>,
     /// Transactions of ours that no block holds, as far as is proved.
     pub tracked: BTreeMap<Txid, Tracked>,
     /// Transactions that a block holds.
@@ -234,12 +231,24 @@ impl State {
         self.complete.clear();
     }
 
-    /// Keeps a checked header below those that are linked.
-    pub(super) fn keep_old(&mut self, height: u32, known: Known) {
-        if self.old.len() >= OLD_MAX {
-            self.old.clear();
+    /// The lowest header that is linked up to the best one, with its height.
+    pub(super) fn lowest(&self) -> Option<(u32, Known)> {
+        let kept = || self.headers.as_ref().and_then(|headers| Some((headers.first(), *headers.at(headers.first())?)));
+        self.old.first_key_value().map(|(height, known)| (*height, *known)).or_else(kept)
+    }
+
+    /// Keeps headers below a height, the highest first.
+    pub(super) fn keep_below(&mut self, height: u32, below: Vec<Known>) {
+        self.old.extend((0..height).rev().zip(below));
+    }
+
+    /// Takes over how far the headers were followed. What they keep no more stays linked to what was found below.
+    pub(super) fn take_headers(&mut self, moved: Headers) {
+        if let Some(before) = self.headers.as_ref().filter(|_| !self.old.is_empty()) {
+            let dropped = (before.first()..moved.first()).map_while(|height| Some((height, *before.at(height)?)));
+            self.old.extend(dropped);
         }
-        self.old.insert(height, known);
+        self.headers = Some(moved);
     }
 
     /// What is known of a height.
@@ -259,10 +268,16 @@ impl State {
     }
 }
 
-/// Takes the best chain over into the blocks of a token, of which those above `fork` are not there any more.
-pub(super) fn advance(token: &mut Token, headers: &Headers, fork: Option<u32>) {
+/// Takes the best chain over into the blocks of a token, of which those above `fork` are not there any more. Answers the height
+/// at which both have another block: then nothing was taken over.
+pub(super) fn advance(token: &mut Token, headers: &Headers, fork: Option<u32>) -> Option<u32> {
     if let Some(fork) = fork {
         token.cut(fork);
+    }
+    let last = token.last().map(|last| last.id);
+    let other = last.filter(|last| headers.at(last.height).is_some_and(|known| known.hash != last.hash));
+    if let Some(other) = other {
+        return Some(other.height);
     }
     let from = token.last().map_or(headers.first(), |last| last.id.height.saturating_add(1).max(headers.first()));
     for height in from..=headers.height() {
@@ -270,4 +285,5 @@ pub(super) fn advance(token: &mut Token, headers: &Headers, fork: Option<u32>) {
             token.push(BlockId { height, hash: known.hash }, counted(known.header.work()));
         }
     }
+    None
 }

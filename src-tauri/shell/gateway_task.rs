@@ -110,9 +110,17 @@ impl Gateways {
 
     /// Stops all of them, and waits until their last commits are down.
     pub fn stop(&self) {
-        let stopping: Vec<_> = self.tasks.iter().map(|task| (task, task.shut_down())).collect();
-        for (task, stopping) in stopping {
-            task.wait(stopping);
+        let stopping: Vec<_> = self.tasks.iter().filter_map(GatewayTask::shut_down).collect();
+        let Some(any) = self.tasks.first() else { return };
+        let all = async {
+            for task in stopping {
+                // A task that broke off has stopped.
+                let _ = task.await;
+            }
+        };
+        if any.runtime.block_on(async { tokio::time::timeout(STOP_WITHIN, all).await }).is_err() {
+            // Nothing is lost: what was answered is on disk, and the rest is found at the next start.
+            tracing::warn!("a gateway did not stop in time; ending all the same");
         }
     }
 }
@@ -170,10 +178,13 @@ impl GatewayTask {
                 }
             };
             *locked(&phase) = ended;
-            // Ends what still follows the gateway, when it ended by itself.
-            stop.cancel();
-            standing::waits(&app, environment, None);
-            tell(&app, environment);
+            // Of a program that ends nothing is said: its tray and its window go with it.
+            if !stop.is_cancelled() {
+                // Ends what still follows the gateway, which ended by itself.
+                stop.cancel();
+                standing::waits(&app, environment, None);
+                tell(&app, environment);
+            }
         });
         *run = Some(Run { task, shutdown });
     }
@@ -203,15 +214,6 @@ impl GatewayTask {
         let Run { task, shutdown } = locked(&self.run).take()?;
         shutdown.cancel();
         Some(task)
-    }
-
-    fn wait(&self, task: Option<JoinHandle<()>>) {
-        let Some(task) = task else { return };
-        let stopped = self.runtime.block_on(async { tokio::time::timeout(STOP_WITHIN, task).await });
-        if stopped.is_err() {
-            // Nothing is lost: what was answered is on disk, and the rest is found at the next start.
-            tracing::warn!("the gateway did not stop in time; ending all the same");
-        }
     }
 }
 

@@ -8,6 +8,7 @@ mod alarm;
 mod console;
 mod desktop;
 mod gateway_task;
+mod quit;
 mod standing;
 mod tray;
 mod tray_host;
@@ -39,8 +40,9 @@ pub fn run() -> ExitCode {
         }
     };
     let app = tauri::Builder::default()
-        .plugin(tauri_plugin_single_instance::init(|app, _arguments, _folder| window::show(app)))
+        .plugin(tauri_plugin_single_instance::init(quit::started_again))
         .manage(gateways)
+        .manage(quit::Quit::default())
         .manage(standing::Standing::default())
         .manage(window::Told::default())
         .invoke_handler(tauri::generate_handler![console::console])
@@ -68,8 +70,11 @@ pub fn run() -> ExitCode {
         }
     };
     let code = app.run_return(|app, event| {
+        if let RunEvent::ExitRequested { api, .. } = &event {
+            quit::requested(app, api);
+        }
         if let RunEvent::Exit = event {
-            app.state::<Gateways>().stop();
+            quit::ends(app);
         }
     });
     if code == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -7,5 +7,6 @@ mod display;
 mod environments;
 mod golive;
 mod payouts;
+mod quitting;
 mod session;
 mod stories;

@@ -1,0 +1,82 @@
+//! How the program ends: at once, and never so that a start after it is lost.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::app::{DESKTOP, TILLGATE, terminate, until};
+use crate::session::inside;
+
+/// The gateway's own limit is 5 s.
+const ENDS_WITHIN: Duration = Duration::from_secs(8);
+
+fn desktop(data: &Path) -> Child {
+    let mut command = Command::new(DESKTOP);
+    command.args(["--listen", "127.0.0.1:0", "--data-dir"]).arg(data);
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The API of the gateway of the test environment, and the process that serves it.
+async fn served(data: &Path) -> (String, String) {
+    until("the test environment is served", async || {
+        let mut ask = Command::new(TILLGATE);
+        ask.args(["status", "--json", "--environment", "test", "--data-dir"]).arg(data);
+        let status: Value = serde_json::from_slice(&ask.output().unwrap().stdout).ok()?;
+        Some((status["api"].as_str()?.to_owned(), process_of(data)?))
+    })
+    .await
+}
+
+/// The desktop program of this data directory.
+fn process_of(data: &Path) -> Option<String> {
+    let data = data.to_str().unwrap();
+    let pids = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let line = |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    pids.into_iter().find(|pid| line(pid).starts_with(DESKTOP) && line(pid).contains(data))
+}
+
+#[test]
+fn a_signal_ends_the_program_within_seconds_and_nothing_is_late() {
+    inside("quitting::a_signal_ends_the_program_within_seconds_and_nothing_is_late", async || {
+        let data = tempfile::tempdir().unwrap();
+        let mut program = desktop(data.path());
+        let log = BufReader::new(program.stderr.take().unwrap());
+        let log = std::thread::spawn(move || log.lines().map_while(Result::ok).collect::<Vec<_>>());
+        served(data.path()).await;
+        let began = tokio::time::Instant::now();
+        terminate(&mut program);
+        assert!(began.elapsed() < ENDS_WITHIN, "{:?}", began.elapsed());
+        assert_eq!(program.wait().unwrap().code(), Some(0));
+        let log = log.join().unwrap().join("\n");
+        assert!(!log.contains("in time") && !log.contains("does not obey"), "{log}");
+    });
+}
+
+#[test]
+fn a_start_while_the_program_ends_serves_once_it_has_ended() {
+    inside("quitting::a_start_while_the_program_ends_serves_once_it_has_ended", async || {
+        let data = tempfile::tempdir().unwrap();
+        let mut program = desktop(data.path());
+        let (api, before) = served(data.path()).await;
+        // A shop whose request is half sent is waited for, up to a bound, so that the program takes its time.
+        let address = api.trim_start_matches("http://").trim_end_matches("/v2").to_owned();
+        let mut half = TcpStream::connect(&address).unwrap();
+        half.write_all(b"POST /v2/payments/new HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{").unwrap();
+        let pid = i32::try_from(program.id()).ok().and_then(rustix::process::Pid::from_raw).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        until("the gateway takes no more requests", async || TcpStream::connect(&address).is_err().then_some(())).await;
+
+        let mut again = desktop(data.path());
+        until("the first one has ended", async || program.try_wait().unwrap()).await;
+        let (_, now) = served(data.path()).await;
+        assert_ne!(now, before);
+        let stop = Command::new("kill").arg(&now).status().unwrap();
+        assert!(stop.success());
+        until("the new one has ended", async || process_of(data.path()).is_none().then_some(())).await;
+        let _ = again.wait();
+    });
+}

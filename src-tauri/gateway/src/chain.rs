@@ -258,6 +258,11 @@ pub struct View {
     pub unknown: Vec<Txid>,
     /// About which scripts all is known that came to them until the look started.
     pub covered: Covered,
+    /// Of [`Scripts::must`], those of which the server does not tell all, however often it is asked: they hold too much.
+    pub untold: HashSet<ScriptBuf>,
+    /// Every script that matters now was told of at least once since the last doubt ([`HotScripts::doubts`]), and where each
+    /// transaction of ours stands that no block is known to hold; of a script that holds too much, what the server tells of it.
+    pub knows_hot: bool,
     /// How many of [`Scripts::cold`] were asked about, from the first on.
     pub cold_taken: usize,
     /// What is to be remembered of scripts, of which the database has another state or none: to be stored together with

@@ -1,6 +1,7 @@
 //! What one environment's use cases and loops share: resources, and nothing that runs by itself.
 
 mod announcement;
+mod asked_again;
 mod backend;
 mod backups;
 mod fee_rates;
@@ -32,10 +33,11 @@ use crate::store::{Installation, Store, StoreError};
 use crate::wallet::{Drafts, NotReady, Wallet};
 
 pub(crate) use announcement::Announcement;
+pub(crate) use asked_again::AskedAgain;
 pub(crate) use backend::TypedBackend;
 pub(crate) use backups::Backups;
 pub(crate) use fee_rates::FeeRates;
-pub(crate) use last_look::{CatchingUp, FailedLook, LastLook, NotWatched, StaffWarning, WatchStatus};
+pub(crate) use last_look::{CatchingUp, DOUBTED_AFTER_MS, FailedLook, LastLook, NotWatched, StaffWarning, WatchStatus};
 pub(crate) use sending::{Cannot, Cause, KeysRefused, Sending};
 
 /// How long those wait for exchange rates who can go on without them.
@@ -79,6 +81,8 @@ pub struct Gateway {
     pub(crate) chosen: Option<Arc<Chosen>>,
     /// The scripts that matter now, for a backend that asks about scripts.
     pub(crate) hot: HotScripts,
+    /// What such a backend is asked about once more before something is signed.
+    pub(crate) asked_again: AskedAgain,
     /// The sandbox behind the backend, where it is one.
     pub sandbox: Option<Arc<Sandbox>>,
     /// Its exchange rates.

@@ -7,6 +7,7 @@ mod broadcast;
 mod build;
 mod cannot;
 mod held_back;
+mod looking;
 mod replace;
 #[cfg(test)]
 mod tests;
@@ -27,13 +28,14 @@ use crate::payouts;
 use crate::settings::Settings;
 use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::{StoreError, Tx};
-use crate::watcher::{WatchError, Watcher, batches};
+use crate::watcher::{Watcher, batches};
 
 pub(crate) use held_back::is_held_back;
 pub(crate) use replace::{BumpFee, ReplaceError, bump_fee, may_abandon, may_bump};
 
 use again::Again;
 use cannot::told;
+use looking::{Patience, Unseen};
 
 /// Time between passes: how late a deadline is noticed. An idle pass reads three indexes.
 const PASS_EVERY: Duration = Duration::from_secs(1);
@@ -232,20 +234,13 @@ impl Sender {
         if gateway.clock.now() < due_at {
             return Ok(Attempt::NotDue);
         }
-        if !gateway.last_look.is_fresh(due_at, gateway.clock.now(), LOOKED_WITHIN_MS) {
-            match watcher.look_soon().await {
-                Ok(()) => {}
-                // What another copy paid meanwhile may be in the blocks that are left.
-                Err(WatchError::Behind(catching_up)) => {
-                    return Ok(Attempt::Waits(Cause::Chain.because(catching_up.to_string())));
-                }
-                Err(error) => {
-                    return Ok(Attempt::Cannot(Cause::Chain.because(format!("the chain is not watched: {error}"))));
-                }
-            }
+        match self.look_first(watcher, due_at, Patience::OfAPass).await? {
+            None => {}
+            Some(Unseen::NotYet(why)) => return Ok(Attempt::Waits(why)),
+            Some(Unseen::Silent(why)) => return Ok(Attempt::Cannot(why)),
         }
         if let Some(hold) = self.hold()? {
-            return Ok(Attempt::Cannot(Cause::from(hold.cause).because(hold.reason)));
+            return Ok(Attempt::Waits(Cause::from(hold.cause).because(hold.reason)));
         }
         let built = self.build(settings, due_at).await?;
         match built {

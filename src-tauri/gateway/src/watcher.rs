@@ -33,7 +33,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::chain::{ChainDown, Sees, Tip};
-use crate::gateway::{CatchingUp, FailedLook, Gateway, StaffWarning};
+use crate::gateway::{CatchingUp, DOUBTED_AFTER_MS, FailedLook, Gateway, StaffWarning};
 use crate::machine::clock::Moment;
 use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
@@ -41,6 +41,7 @@ use crate::store::chain::WatchedChain;
 use crate::store::{StoreError, Tx};
 
 pub(crate) use accept::AcceptError;
+pub(crate) use asked::to_ask_again;
 
 use advance::Context;
 use ancestors::Ancestors;
@@ -126,6 +127,8 @@ pub(crate) struct Progress {
     round: Round,
     /// A block came since pending batches were last settled.
     owes_settling: bool,
+    /// How often another backend was set when it was last looked.
+    choice: Option<u64>,
     /// What is known of the clock; `None` where blocks come only when somebody makes them.
     clock: Option<CheckedClock>,
 }
@@ -160,6 +163,7 @@ impl Watcher {
             round: Round::default(),
             // Nobody knows whether the last run came to it.
             owes_settling: true,
+            choice: None,
             clock: None,
         };
         Self { gateway, progress: Mutex::new(progress), shutdown: OnceLock::new() }
@@ -260,6 +264,7 @@ impl LookPermit<'_> {
     /// stored part by part, so that memory stays bounded and a crash costs one part; time decides nothing before the last.
     async fn try_look(&mut self, patience: Patience) -> Result<bool, WatchError> {
         let at = self.gateway.clock.now();
+        self.doubt_where_unwatched(at);
         let before = self.progress.watched.clone();
         loop {
             let findings = self.take(at).await?;
@@ -291,6 +296,28 @@ impl LookPermit<'_> {
         }
     }
 
+    /// Has all that matters told once more where nobody looked for long, or another backend is asked than before.
+    fn doubt_where_unwatched(&mut self, at: Timestamp) {
+        let choice = Some(self.gateway.chain.choice());
+        let is_same = self.progress.choice.replace(choice.unwrap_or_default()) == choice;
+        let looked = self.gateway.last_look.looked();
+        let lately = |watched: &WatchedChain| at.ms().saturating_sub(watched.looked_at.ms()) <= DOUBTED_AFTER_MS;
+        let is_lately = looked.is_some_and(|looked| looked.is_within(DOUBTED_AFTER_MS))
+            && self.progress.watched.as_ref().is_some_and(lately);
+        // Before the first look has ended nothing is known anyway.
+        if looked.is_some() && !(is_same && is_lately) {
+            self.doubt();
+        }
+    }
+
+    /// What was told so far says nothing any more of what another copy of the wallet did.
+    fn doubt(&mut self) {
+        self.progress.hot_read = HotRead::default();
+        self.gateway.hot.doubt();
+        self.gateway.asked_again.forget();
+        self.gateway.last_look.doubt();
+    }
+
     /// Asks the backend and the database.
     async fn take(&mut self, at: Timestamp) -> Result<Findings, WatchError> {
         let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
@@ -317,9 +344,13 @@ impl LookPermit<'_> {
         self.progress.clock = findings.clock.map(|(clock, _)| clock);
         self.gateway.last_look.note_clock(findings.clock.and_then(|(_, doubt)| doubt));
         let affects_us = findings.affects_us();
+        if self.begins_anew(&findings) {
+            self.doubt();
+        }
         let watched = self.watched(&findings, at);
         let mut is_due_at_once = false;
-        let (place, tip) = (findings.place, findings.tip);
+        let (place, tip, sure_since) = (findings.place, findings.tip, findings.sure_since);
+        let (covered, untold) = (findings.covered.clone(), findings.untold.clone());
         if affects_us {
             self.progress.hot_read.note_move();
         }
@@ -336,6 +367,11 @@ impl LookPermit<'_> {
             self.progress.stored_looked_at = Some(watched.looked_at);
         }
         self.progress.watched = Some(watched);
+        self.gateway.asked_again.note(&covered, &untold);
+        // Once all was told, it stays so: whatever comes to matter is known from its beginning.
+        if sure_since == Some(self.gateway.hot.doubts()) {
+            self.gateway.last_look.note_sure();
+        }
         if let Some(place) = place {
             self.progress.round.go_on(place);
         }
@@ -352,8 +388,7 @@ impl LookPermit<'_> {
     /// found another.
     fn watched(&self, findings: &Findings, at: Timestamp) -> WatchedChain {
         let before = self.progress.watched.as_ref();
-        let begun_anew =
-            findings.from_start && findings.restore.is_none() && before.is_some_and(|before| before.cursor.is_some());
+        let begun_anew = self.begins_anew(findings);
         if begun_anew {
             tracing::warn!(
                 height = findings.tip.height,
@@ -366,6 +401,12 @@ impl LookPermit<'_> {
             looked_at: at,
             begun_anew_at: if begun_anew { Some(at) } else { before.and_then(|before| before.begun_anew_at) },
         }
+    }
+
+    /// Whether a look that began with the chain's first block has found another chain than before.
+    fn begins_anew(&self, findings: &Findings) -> bool {
+        let is_known = self.progress.watched.as_ref().is_some_and(|before| before.cursor.is_some());
+        findings.from_start && findings.restore.is_none() && is_known
     }
 
     /// A look that found nothing is stored now and then only: repeating it costs nothing.

@@ -17,6 +17,11 @@ pub(super) fn forged(who: &str, height: u32, why: &str) -> ChainDown {
     ChainDown(format!("the {who} tells a block {height} that is none: {why}; do not trust this {who}"))
 }
 
+/// It does not tell what shows how high a block stands.
+pub(super) fn unproved_height(height: u32) -> ChainDown {
+    ChainDown(format!("the server does not prove how high block {height} stands: set another server as backendUrl"))
+}
+
 /// Its chain has less work than the one that was looked at before.
 pub(super) fn behind(who: &str, height: u32, before: &Token) -> ChainDown {
     let watched = before.last().map_or(0, |last| last.id.height);

@@ -1,5 +1,6 @@
 //! The sandbox as a backend.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -97,6 +98,8 @@ impl Chain for SandboxChain {
             txs: ours.map(facts).collect(),
             unknown,
             covered: Covered::Everything,
+            untold: HashSet::new(),
+            knows_hot: true,
             cold_taken: 0,
             states: Vec::new(),
         })

@@ -268,6 +268,8 @@ mod tests {
                 txs: Vec::new(),
                 unknown: Vec::new(),
                 covered: Covered::Everything,
+                untold: std::collections::HashSet::new(),
+                knows_hot: true,
                 cold_taken: 0,
                 states: Vec::new(),
             })

@@ -171,7 +171,7 @@ impl Ask for AbandonPayout {
 
     async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
         let payout_id = id("payoutId", &self.payout_id)?;
-        by.app.sender.abandon(payout_id, self.all, by.actor).await?;
+        by.app.sender.abandon(payout_id, self.all, by.actor, &by.app.watcher).await?;
         show(by, payout_id).await
     }
 }

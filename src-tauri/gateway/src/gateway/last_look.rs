@@ -20,6 +20,9 @@ const WATCHED_WITHIN_MS: i64 = 10 * 60 * 1_000;
 /// Warnings remembered; older ones are in the log.
 const WARNINGS_MAX: usize = 100;
 
+/// Where nobody looked for so long, what another copy of the wallet did meanwhile may show anywhere.
+pub(crate) const DOUBTED_AFTER_MS: i64 = 10 * 60 * 1_000;
+
 /// How long people are told that the chain is another: whoever looks once a day hears of it.
 const BEGUN_ANEW_TOLD_FOR_MS: i64 = 24 * 3_600_000;
 
@@ -214,9 +217,11 @@ struct Inner {
     watched: Option<WatchedChain>,
     failed: Option<FailedLook>,
     warnings: VecDeque<StaffWarning>,
-    /// When the last whole look began that ended well since the start, by the machine's clocks. What the database says of looks
-    /// was before that.
+    /// When the last whole look began that ended well since the start and the last doubt, by the machine's clocks. What the
+    /// database says of looks was before that.
     looked: Option<Moment>,
+    /// The looks since the last doubt have told of all that matters now.
+    is_sure: bool,
     clock_doubt: Option<ClockDoubt>,
 }
 
@@ -251,14 +256,15 @@ impl LastLook {
     }
 
     /// Whether the chain is known as it was no longer ago than `within_ms` and not before `since`: by a look to the best block that
-    /// ended since the start, after which none has failed. The environment's clock and both of the machine's must say so,
-    /// for after a sleep nothing is known of what happened meanwhile.
+    /// ended since the start, after which none has failed, with those before it having told of all that matters. The environment's
+    /// clock and both of the machine's must say so, for after a sleep nothing is known of what happened meanwhile.
     pub(crate) fn is_fresh(&self, since: Timestamp, now: Timestamp, within_ms: i64) -> bool {
         let inner = self.lock();
         let is_recent = |watched: &WatchedChain| {
             watched.looked_at >= since && now.ms().saturating_sub(watched.looked_at.ms()) <= within_ms
         };
         inner.failed.is_none()
+            && inner.is_sure
             && self.catching_up.borrow().is_none()
             && inner.looked.is_some_and(|looked| looked.is_within(within_ms))
             && inner.watched.as_ref().is_some_and(is_recent)
@@ -287,12 +293,15 @@ impl LastLook {
         self.lock().watched.clone()
     }
 
-    /// The same, where that look was made since the start, and none since has more to read than one answer holds: whatever the
-    /// database says, another copy of the wallet may have done anything since.
+    /// The same, where that look was made since the start and not long ago, with those before it has told of all that matters,
+    /// and none since has more to read than one answer holds: whatever the database says, another copy of the wallet may have done
+    /// anything since.
     #[must_use]
     pub(crate) fn caught_up(&self) -> Option<WatchedChain> {
         let inner = self.lock();
-        let is_caught_up = inner.looked.is_some() && self.catching_up.borrow().is_none();
+        let is_caught_up = inner.is_sure
+            && inner.looked.is_some_and(|looked| looked.is_within(DOUBTED_AFTER_MS))
+            && self.catching_up.borrow().is_none();
         inner.watched.clone().filter(|_| is_caught_up)
     }
 
@@ -311,6 +320,28 @@ impl LastLook {
             (None, Some(FailedLook { reason, is_for_storage: true })) => Err(NotWatched::NotStored(reason.clone())),
             (None, _) => Err(NotWatched::Silent),
         }
+    }
+
+    /// When the last whole look began that ended well since the start and the last doubt.
+    pub(crate) fn looked(&self) -> Option<Moment> {
+        self.lock().looked
+    }
+
+    /// Whether the looks since the last doubt have told of all that matters now.
+    #[must_use]
+    pub(crate) fn is_sure(&self) -> bool {
+        self.lock().is_sure
+    }
+
+    /// Notes that they have.
+    pub(crate) fn note_sure(&self) {
+        self.lock().is_sure = true;
+    }
+
+    /// Notes that what was told so far says nothing any more of what another copy of the wallet did.
+    pub(crate) fn doubt(&self) {
+        let mut inner = self.lock();
+        (inner.is_sure, inner.looked) = (false, None);
     }
 
     /// Notes how a look ended that began at a moment, and logs each outage once.

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use bitcoin::{FeeRate, Txid};
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
+use tillgate_domain::time::Timestamp;
 
 use super::build::{self, Signed};
 use super::held_back::is_paid_otherwise;
-use super::{NO_FEE_RATE, SendError, Sender};
+use super::looking::{Patience, Unseen};
+use super::{LOOKED_TOO_LONG_AGO, NO_FEE_RATE, STORED_WITHIN_MS, SendError, Sender};
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
@@ -22,7 +24,7 @@ use crate::store::payouts::PayoutRow;
 use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, FeeWanted, Means, Paid, Payee};
-use crate::watcher::batches;
+use crate::watcher::{Watcher, batches};
 use target::{Target, abandon_target, bump_target, is_a_parent, is_any_held_back, is_in_block, may_sign};
 pub(crate) use target::{may_abandon, may_bump};
 
@@ -60,6 +62,11 @@ pub(crate) enum ReplaceError {
     /// The sender holds until a restored copy of the wallet has looked.
     #[error("the sender holds: {0}")]
     NotLooked(String),
+    /// It is not known what another copy of the wallet did meanwhile.
+    #[error(
+        "nothing is signed before it is known what another copy of the wallet paid meanwhile: {0}; let the gateway run (`tillgate serve`), and try again in a minute"
+    )]
+    NotWatched(String),
     /// It cannot be built or signed.
     #[error("it cannot be replaced now: {0}")]
     Cannot(String),
@@ -110,13 +117,14 @@ impl Sender {
         id: Id,
         fee_rate_sat_vb: Option<u32>,
         actor: &str,
+        watcher: &Watcher,
     ) -> Result<Replaced, ReplaceError> {
         let fee_rate = fee_rate_sat_vb.map(FeeRate::from_sat_per_vb_u32);
         let target = self.gateway.store.read(|reader| {
             let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
             bump_target(reader, &payout)
         })?;
-        self.replace(id, target, By::HigherFee { fee_rate }, actor).await
+        self.replace(id, target, By::HigherFee { fee_rate }, (actor, watcher)).await
     }
 
     /// Gives a payout up. One without a stored transaction is FAILED at once; else a transaction is stored that pays
@@ -124,13 +132,19 @@ impl Sender {
     ///
     /// # Errors
     /// Why not; nothing was changed then.
-    pub(crate) async fn abandon(&self, id: Id, all: bool, actor: &str) -> Result<Option<Replaced>, ReplaceError> {
+    pub(crate) async fn abandon(
+        &self,
+        id: Id,
+        all: bool,
+        actor: &str,
+        watcher: &Watcher,
+    ) -> Result<Option<Replaced>, ReplaceError> {
         let target = self.gateway.store.read(|reader| {
             let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
             abandon_target(reader, &payout, all)
         })?;
         match target {
-            Some(target) => self.replace(id, target, By::GivingUp, actor).await.map(Some),
+            Some(target) => self.replace(id, target, By::GivingUp, (actor, watcher)).await.map(Some),
             None => {
                 self.give_up_unsent(id, actor).await?;
                 Ok(None)
@@ -155,8 +169,19 @@ impl Sender {
         outbox::commit(&self.gateway, None, give_up).await
     }
 
-    async fn replace(&self, id: Id, target: Target, by: By, actor: &str) -> Result<Replaced, ReplaceError> {
+    async fn replace(
+        &self,
+        id: Id,
+        target: Target,
+        by: By,
+        (actor, watcher): (&str, &Watcher),
+    ) -> Result<Replaced, ReplaceError> {
         let mut again = self.again.lock().await;
+        // What another copy paid meanwhile is paid twice by a version of ours that leaves now.
+        match self.look_first(watcher, Timestamp::from_ms(0), Patience::OfStaff).await? {
+            None => {}
+            Some(Unseen::NotYet(why) | Unseen::Silent(why)) => return Err(ReplaceError::NotWatched(why.details)),
+        }
         let gateway = Arc::clone(&self.gateway);
         let settings = gateway.settings.snapshot();
         let (batch_seq, count) = (target.batch_seq, target.versions.len());
@@ -168,6 +193,9 @@ impl Sender {
         };
         let sign = move || sign(&gateway, &settings, rate, &target, by);
         let signed = tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::BrokenOff)??;
+        if !self.gateway.last_look.is_fresh(Timestamp::from_ms(0), self.gateway.clock.now(), STORED_WITHIN_MS) {
+            return Err(ReplaceError::NotWatched(LOOKED_TOO_LONG_AGO.to_owned()));
+        }
         let (actor, act) = match by {
             By::HigherFee { .. } => (actor.to_owned(), "payouts bump"),
             By::GivingUp => (actor.to_owned(), "payouts abandon"),

@@ -7,6 +7,7 @@ mod fees;
 mod held_back;
 mod laws;
 mod overdue;
+mod partly_told;
 mod released;
 mod replaced;
 mod restored;

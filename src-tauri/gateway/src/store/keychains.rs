@@ -1,9 +1,12 @@
 //! The wallet's public descriptors, and the derivation indices that were given.
 
-use rusqlite::OptionalExtension;
+use rusqlite::{OptionalExtension, params};
 
 use super::payment_lists::UNINDEXED_PAYMENTS;
 use super::{Reader, StoreError, Tx};
+
+/// Runs of indices behind which our change may go on.
+const ENDS_MAX: u32 = 5;
 
 /// A keychain of the wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +77,18 @@ impl Reader<'_> {
              AND NOT EXISTS (SELECT 1 FROM versions AS v WHERE v.txid = c.txid AND c.keychain = 1)",
         )?;
         Ok(query.query_row([keychain.column()], |row| row.get(0))?)
+    }
+
+    /// The first index of our change behind each run of those that have a coin, the latest few: where an index was skipped for
+    /// what another copy of the wallet may use, it goes on behind an earlier run.
+    pub fn ends_of_change(&self) -> Result<Vec<u32>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT DISTINCT c.derivation_index + 1 AS behind FROM coins AS c WHERE c.keychain = ?1 AND NOT EXISTS \
+             (SELECT 1 FROM coins AS d WHERE d.keychain = ?1 AND d.derivation_index = c.derivation_index + 1) \
+             ORDER BY behind DESC LIMIT ?2",
+        )?;
+        let rows = query.query_map(params![Keychain::Internal.column(), ENDS_MAX], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// The longest run of indices without a coin below one that has one in the chain or the mempool.

@@ -1,13 +1,14 @@
 //! Which scripts a look asks about, for a backend that is shown no whole blocks: what is due now, what matters now, and the
 //! next ones of a round over all others that never ends. Reads; writes nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use bitcoin::ScriptBuf;
 use tillgate_domain::time::Timestamp;
 
 use crate::chain::hot::Urgency;
-use crate::chain::{HotScripts, KnownScripts, Scripts};
+use crate::chain::{HotScripts, KnownScripts, Scripts, Sees};
+use crate::funds;
 use crate::gateway::Gateway;
 use crate::store::keychains::Keychain;
 use crate::store::scripts::{RoundPart, RoundPlace, ScriptOf};
@@ -34,6 +35,13 @@ const RECENT_MS: i64 = 24 * 3_600_000;
 
 /// Indices of our change that matter though they were given.
 const CHANGE_BEHIND: u32 = 50;
+
+/// Next indices of our change, and those before, that show first what another copy of the wallet pays.
+const CHANGES: u32 = 20;
+
+/// Addresses that are given next, and coins, that are asked about once more before something is signed.
+const ADDRESSES_AGAIN: usize = 20;
+const COINS_AGAIN: usize = 50;
 
 /// What matters now is read again after so long: what is new is added as it is made.
 const HOT_READ_EVERY_MS: i64 = 60_000;
@@ -115,7 +123,8 @@ impl Asked {
             due.extend(reader.payments_due_by_height(reader.tip_height()?, MUST_MAX)?);
             let mut of_batches = scripts(wallet, reader.scripts_of_pending_batches(OF_BATCHES_MAX)?);
             dedup(&mut of_batches);
-            let mut must = Vec::with_capacity(due.len() + of_batches.len());
+            // A few, and somebody waits until they were told.
+            let mut must = gateway.asked_again.next();
             for seq in due {
                 must.extend(reader.script_of_payment(seq)?);
             }
@@ -151,7 +160,8 @@ pub(super) fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), StoreErr
         let settled_height = reader.tip_height()?.saturating_sub(SETTLED_AFTER);
         let coins = scripts(wallet, reader.hot_coins(settled_height)?);
         let next_change = reader.keychain(Keychain::Internal)?.map_or(0, |(_, next)| next);
-        let ahead = wallet.map_or_else(Vec::new, |wallet| scripts_ahead(wallet, next_change));
+        let mut ahead = wallet.map_or_else(Vec::new, |wallet| scripts_ahead(wallet, next_change));
+        ahead.extend(scripts(wallet, next_changes(reader)?));
         let possible = coins.into_iter().chain(ahead).map(|script| (script, Urgency::Possible));
         for (script, urgency) in possible.chain(reader.hot_payments(settled_height, now.plus_ms(-RECENT_MS))?) {
             let known = hot.entry(script).or_insert(urgency);
@@ -169,6 +179,39 @@ fn scripts_ahead(wallet: &Wallet, next_change: u32) -> Vec<ScriptBuf> {
     let mut ahead = wallet.addresses.scripts_ahead();
     ahead.extend(wallet.change.known_from(next_change.saturating_sub(CHANGE_BEHIND)));
     ahead
+}
+
+/// Where the change goes of another copy of the wallet that pays something now: to the next indices, to those that this copy
+/// gave lately, or to those behind which it skipped some.
+fn next_changes(reader: &Reader<'_>) -> Result<Vec<ScriptOf>, StoreError> {
+    let next = reader.keychain(Keychain::Internal)?.map_or(0, |(_, next)| next);
+    let mut indices: BTreeSet<u32> = (next.saturating_sub(CHANGES)..next.saturating_add(CHANGES)).collect();
+    for behind in reader.ends_of_change()? {
+        indices.extend(behind..behind.saturating_add(CHANGES));
+    }
+    Ok(indices.into_iter().map(|index| ScriptOf::Wallet(Keychain::Internal, index)).collect())
+}
+
+/// What shows first that another copy of the wallet pays something: where its change goes, the coins that it spends, of which it
+/// takes the oldest first as this one does, and what comes to the addresses that it gives. None where the backend sees all.
+pub(crate) fn to_ask_again(gateway: &Gateway) -> Result<Vec<ScriptBuf>, StoreError> {
+    let wallet = gateway.wallet.get().map(AsRef::as_ref);
+    if gateway.chain.sees() == Sees::Everything {
+        return Ok(Vec::new());
+    }
+    let settings = gateway.settings.snapshot();
+    let mut ahead = wallet.map_or_else(Vec::new, |wallet| wallet.addresses.scripts_ahead());
+    ahead.truncate(ADDRESSES_AGAIN);
+    gateway.store.read(|reader| {
+        let mut coins = funds::spendable(reader, &settings)?;
+        coins.sort_unstable_by_key(|coin| (coin.height.is_none(), coin.height, coin.outpoint));
+        let mut of = next_changes(reader)?;
+        of.extend(coins.iter().take(COINS_AGAIN).map(|coin| ScriptOf::Wallet(coin.keychain, coin.index)));
+        let mut again = scripts(wallet, of);
+        again.append(&mut ahead);
+        dedup(&mut again);
+        Ok(again)
+    })
 }
 
 /// The scripts themselves; those of the wallet need one.

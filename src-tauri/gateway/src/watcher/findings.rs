@@ -1,10 +1,10 @@
 //! Taking a view of the chain and finding the payments and coins that it affects. Blocks; writes nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use bitcoin::constants::genesis_block;
-use bitcoin::{FeeRate, Network, Txid};
+use bitcoin::{FeeRate, Network, ScriptBuf, Txid};
 use tillgate_domain::checked_clock::{CheckedClock, ClockDoubt};
 use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::restore::RestoreState;
@@ -63,6 +63,11 @@ pub(super) struct Findings {
     pub place: Option<RoundPlace>,
     /// All is known on which pending batches rest.
     pub covers_batches: bool,
+    /// About which scripts all is known, and which the server does not tell.
+    pub covered: Covered,
+    pub untold: HashSet<ScriptBuf>,
+    /// Which doubt all that matters was told of since; `None` where it was not.
+    pub sure_since: Option<u64>,
 }
 
 /// Why a payment is computed afresh, and the transactions of it that moved.
@@ -106,7 +111,7 @@ pub(super) fn take(
     round: Round,
     clock: CheckedClock,
 ) -> Result<Findings, WatchError> {
-    let choice = gateway.chain.choice();
+    let (choice, doubts) = (gateway.chain.choice(), gateway.hot.doubts());
     let cursor = watched.and_then(|watched| watched.cursor.as_ref());
     let chain = identity(gateway, cursor)?;
     let (birth_height, restore) =
@@ -183,6 +188,9 @@ pub(super) fn take(
         // What a look that is cut off did not come to has its turn again.
         place: if view.more { None } else { asked.place_after(view.cold_taken) },
         covers_batches,
+        sure_since: (view.knows_hot && !view.more).then_some(doubts),
+        covered: view.covered,
+        untold: view.untold,
     })
 }
 

@@ -151,9 +151,10 @@ pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Gives addresses again once the look is stored that ended the danger. To be called after its commit.
-pub(super) fn follow(gateway: &Gateway) -> Result<(), StoreError> {
-    let Some(wallet) = gateway.wallet.get().filter(|wallet| wallet.addresses.is_withheld()) else { return Ok(()) };
+/// Gives addresses again once the look is stored that ended the danger, and answers whether it did. To be called after its
+/// commit.
+pub(super) fn follow(gateway: &Gateway) -> Result<bool, StoreError> {
+    let Some(wallet) = gateway.wallet.get().filter(|wallet| wallet.addresses.is_withheld()) else { return Ok(false) };
     let (restore, external, internal) = gateway.store.read(|reader| {
         Ok::<_, StoreError>((
             reader.restore()?,
@@ -162,10 +163,10 @@ pub(super) fn follow(gateway: &Gateway) -> Result<(), StoreError> {
         ))
     })?;
     let (Some(restore), Some((_, next_address)), Some((_, next_change))) = (restore, external, internal) else {
-        return Ok(());
+        return Ok(false);
     };
     if restore.is_dangerous() {
-        return Ok(());
+        return Ok(false);
     }
     match wallet.follow(&restore, next_address, next_change) {
         Ok(()) => {
@@ -179,7 +180,7 @@ pub(super) fn follow(gateway: &Gateway) -> Result<(), StoreError> {
         }
         Err(error) => tracing::error!(%error, "the restored wallet gives no addresses"),
     }
-    Ok(())
+    Ok(true)
 }
 
 fn hold(restore: &Restore) -> String {

@@ -131,7 +131,10 @@ impl LookPermit<'_> {
             is_due_at_once |= some_are_due;
             if is_last {
                 self.progress.stored_looked_at = Some(watched_at);
-                restored::follow(self.gateway)?;
+                if restored::follow(self.gateway)? {
+                    // What was asked first was told long ago.
+                    self.doubt();
+                }
                 self.progress.owes_settling = (is_new_tip || self.progress.owes_settling) && !settles;
                 return Ok(is_due_at_once);
             }

@@ -77,7 +77,7 @@ pub enum EsploraFault {
         /// How much deeper.
         by: u32,
     },
-    /// Nothing is known of any script or transaction.
+    /// Nothing is known of any script, or of any transaction but blocks' rewards.
     MissingHistory,
     /// Transactions of the mempool are told with a witness of so many bytes, of which their ids say nothing.
     Bloated(usize),

@@ -85,10 +85,10 @@ impl Shown<'_> {
 
     /// A transaction, and the height of the block that it is said to be in.
     pub(super) fn tx(&self, txid: &Txid) -> Option<(Transaction, Option<u32>)> {
-        if self.fault == Some(&EsploraFault::MissingHistory) {
+        let (tx, height) = self.index.tx(txid)?;
+        if self.fault == Some(&EsploraFault::MissingHistory) && !tx.is_coinbase() {
             return None;
         }
-        let (tx, height) = self.index.tx(txid)?;
         // A server that is behind has nothing unconfirmed.
         if self.ends_at.is_some_and(|end| height.is_none_or(|height| height > end)) {
             return None;

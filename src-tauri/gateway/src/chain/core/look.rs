@@ -89,7 +89,9 @@ pub(super) fn look(
         median_time: synced.median_time,
         txs,
         unknown,
+        knows_hot: covered == Covered::Everything,
         covered,
+        untold: HashSet::new(),
         cold_taken: 0,
         states: Vec::new(),
     })

@@ -129,8 +129,12 @@ fn prove_height(asker: &Asker<'_>, height: u32, header: &Header) -> Result<(), C
     let first: First = asker.one(call("blockchain.transaction.id_from_pos", json!([height, 0, true])))?;
     let mut reward = None;
     read_each(asker, &BTreeSet::from([first.tx_hash]), |_, tx| reward = Some(tx))?;
-    let stands = reward.is_some_and(|reward| stands_at(&reward, &first.merkle, header.merkle_root, height));
-    if stands { Ok(()) } else { Err(forged(height, "it has another height")) }
+    let reward = reward.ok_or_else(|| refusals::unproved_height(height))?;
+    if stands_at(&reward, &first.merkle, header.merkle_root, height) {
+        Ok(())
+    } else {
+        Err(forged(height, "it has another height"))
+    }
 }
 
 /// Goes on from a token's last block to the best one.

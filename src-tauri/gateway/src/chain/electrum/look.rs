@@ -57,6 +57,7 @@ pub(super) fn look(
     look.state.forget_histories();
     let more = !look.state.pending.is_empty();
     let covered = look.covered(&cold);
+    let untold = look.untold();
     look.let_go(more)?;
     let recent = (tip.height.saturating_sub(10)..=tip.height).collect();
     look.state.lasting.headers.make_sure(&asker, network, &recent)?;
@@ -82,6 +83,9 @@ pub(super) fn look(
         txs: ordered(txs),
         unknown: Vec::new(),
         covered,
+        untold,
+        // Whatever matters is subscribed to, and has its turn in this look where its status is not the one that was told.
+        knows_hot: !more,
         cold_taken: cold.len(),
         states,
     })
@@ -230,6 +234,13 @@ impl Look<'_> {
         };
         let scripts: HashSet<ScriptBuf> = must.chain(cold.iter().copied()).filter_map(|hash| is_told(&hash)).collect();
         Covered::Scripts(scripts)
+    }
+
+    /// Those that had to be asked about of which the server tells nothing.
+    fn untold(&self) -> HashSet<ScriptBuf> {
+        let is_refused =
+            |script: &&ScriptBuf| self.state.scripts.get(&ScriptHash::of(script)).is_some_and(|it| it.is_refused);
+        self.request.scripts.must.iter().filter(is_refused).cloned().collect()
     }
 
     /// Lets go of the scripts that were asked about for this look alone.

@@ -147,14 +147,13 @@ pub(super) fn prove_height(server: &Server, height: u32, known: &Known) -> Resul
     }
     server.bucket.wait();
     let txid: Option<Txid> = server.text(&format!("/block/{}/txid/0", known.hash))?;
-    let txid = txid.ok_or_else(|| server.nonsense("/block", "it does not tell the first transaction of a block"))?;
+    let txid = txid.ok_or_else(|| refusals::unproved_height(height))?;
     server.bucket.wait();
     let reward = history::transaction(server, txid)?;
     server.bucket.wait();
     let proof: Option<ProofAnswer> = server.json(&format!("/tx/{txid}/merkle-proof"))?;
-    let stands = reward.zip(proof).is_some_and(|(reward, proof)| {
-        proof.pos == 0 && stands_at(&reward.tx, &proof.merkle, known.header.merkle_root, height)
-    });
+    let (reward, proof) = reward.zip(proof).ok_or_else(|| refusals::unproved_height(height))?;
+    let stands = proof.pos == 0 && stands_at(&reward.tx, &proof.merkle, known.header.merkle_root, height);
     if stands { Ok(()) } else { Err(forged(height, "it has another height")) }
 }
 

@@ -54,6 +54,7 @@ pub(super) fn look(asking: &Asking<'_>, state: &mut State, request: &LookRequest
     let (mut told, mut found) = (BTreeMap::new(), Found::default());
     if !more {
         state.looks = state.looks.saturating_add(1);
+        state.hear_doubt(request.scripts.hot.doubts());
         state.read_hot(request.scripts.hot);
         for question in questions::in_order(state, &request.scripts) {
             if !ask(asking, state, request, question, &mut found)? {
@@ -67,6 +68,7 @@ pub(super) fn look(asking: &Asking<'_>, state: &mut State, request: &LookRequest
     let cold_taken = found.cold_taken;
     let (covered, states) = covered_by(state, request.scripts.known, found);
     let is_new = !told.is_empty() || !states.is_empty() || from_start || more;
+    let untold = request.scripts.must.iter().filter(|script| state.is_untold(script)).cloned().collect();
     let covered = Covered::Scripts(covered);
     let token = next_token(state, request, is_new, more, (cold_taken, &covered))?;
     let told = told.into_iter().map(|(txid, (tx, facts))| (txid, facts.of(tx))).collect();
@@ -82,6 +84,8 @@ pub(super) fn look(asking: &Asking<'_>, state: &mut State, request: &LookRequest
         txs,
         unknown: Vec::new(),
         covered,
+        untold,
+        knows_hot: !more && state.knows_hot(),
         cold_taken,
         states,
     })
@@ -181,8 +185,11 @@ fn ask_script(
     if let Some(hot) = state.hot.get_mut(&script) {
         hot.asked_in = state.looks;
     }
-    if let Some(History::Whole { txids, is_long }) = read {
-        found.read.push(Read { script, txids, is_long });
+    match read {
+        Some(History::Whole { txids, is_long }) => found.read.push(Read { script, txids, is_long }),
+        Some(History::Part) | None if !found.is_over => state.note_in_vain(script),
+        // It wants to be left alone, and has said nothing of it.
+        Some(History::Part) | None => {}
     }
     Ok(())
 }

@@ -13,6 +13,12 @@ use crate::chain::{HotScripts, KnownPosition};
 /// Proofs that are kept: beyond that all are made anew, which costs questions and nothing else.
 const PROVED_MAX: usize = 200_000;
 
+/// After so many questions in vain a script holds more than the server tells.
+const UNTOLD_AFTER: u32 = 5;
+
+/// Scripts that were asked about in vain which are remembered.
+const IN_VAIN_MAX: usize = 10_000;
+
 /// What the database remembers of a script of which the whole history was read once, and that is long. No other backend's
 /// state of a script begins with this number.
 pub(super) const COMPLETE: &[u8] = &[2, 1];
@@ -46,6 +52,10 @@ pub(super) struct State {
     pub round_began: Option<u64>,
     /// Looks so far.
     pub looks: u64,
+    /// The last doubt that was heard of ([`HotScripts::doubts`]), and the look since which all is to be told again for it.
+    pub doubt: (u64, u64),
+    /// How often a script was asked about in vain since all of it was last told.
+    pub in_vain: HashMap<ScriptBuf, u32>,
 }
 
 /// A script that matters now.
@@ -109,8 +119,10 @@ impl State {
     /// What is still true where nobody has what was told: the chain. What mattered while another
     /// was asked nobody knows, so that the round begins anew.
     pub(super) fn untold(&mut self) -> Self {
-        let Self { headers, old, is_anew, hot, mark, looks, .. } = std::mem::take(self);
-        Self { headers, old, is_anew, hot, mark, looks, ..Self::default() }
+        let Self { headers, old, is_anew, mut hot, mark, looks, doubt, in_vain, .. } = std::mem::take(self);
+        // Only the last answer can have come to nobody.
+        hot.values_mut().for_each(|hot| hot.covered_in = hot.covered_in.filter(|it| *it < looks));
+        Self { headers, old, is_anew, hot, mark, looks, doubt, in_vain, ..Self::default() }
     }
 
     /// Follows a transaction from now on, unless a block holds it.
@@ -158,8 +170,40 @@ impl State {
         self.mark = Some(changes.mark);
     }
 
+    /// Begins to tell all that matters once more, where it was doubted.
+    pub(super) fn hear_doubt(&mut self, doubts: u64) {
+        if self.doubt.0 != doubts {
+            self.doubt = (doubts, self.looks);
+            self.in_vain.clear();
+        }
+    }
+
+    /// Notes that not all of a script was told although it was asked about.
+    pub(super) fn note_in_vain(&mut self, script: ScriptBuf) {
+        if self.in_vain.len() >= IN_VAIN_MAX {
+            self.in_vain.clear();
+        }
+        let times = self.in_vain.entry(script).or_default();
+        *times = times.saturating_add(1);
+    }
+
+    /// Whether the server does not tell all of a script, however often it is asked.
+    pub(super) fn is_untold(&self, script: &ScriptBuf) -> bool {
+        self.in_vain.get(script).is_some_and(|times| *times >= UNTOLD_AFTER)
+    }
+
+    /// Whether all that matters was told since the last doubt, as far as the server tells it.
+    pub(super) fn knows_hot(&self) -> bool {
+        let (_, since) = self.doubt;
+        let is_told = |(script, hot): (&ScriptBuf, &Hot)| {
+            hot.is_let_go || hot.covered_in.is_some_and(|it| it >= since) || self.is_untold(script)
+        };
+        self.hot.iter().all(is_told) && self.tracked.values().all(|tracked| tracked.is_asked)
+    }
+
     /// Notes that all of a script was told.
     pub(super) fn cover(&mut self, script: &ScriptBuf) {
+        self.in_vain.remove(script);
         if let Some(hot) = self.hot.get_mut(script) {
             hot.covered_in = Some(self.looks);
         }

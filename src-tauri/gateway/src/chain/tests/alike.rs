@@ -160,7 +160,7 @@ impl History {
                     return false;
                 }
                 let payout = self.payouts[which % self.payouts.len()];
-                self.world().app.sender.bump(payout, None, "cli:ann").await.is_ok()
+                self.world().app.sender.bump(payout, None, "cli:ann", &self.world().app.watcher).await.is_ok()
             }
             Step::MineFirstVersion { which } => self.mine_first_version(which),
             other => unreachable!("{other:?} restarts"),

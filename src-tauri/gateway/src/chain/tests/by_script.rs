@@ -32,6 +32,8 @@ pub struct ByScript {
     pub asks: AtomicUsize,
     /// How many it asked about in the last look.
     pub asked: AtomicUsize,
+    /// What it told of since the last doubt.
+    told: Mutex<(u64, HashSet<ScriptBuf>)>,
 }
 
 #[derive(Default)]
@@ -44,7 +46,8 @@ impl ByScript {
     /// Shows the chain of `sandbox`, of which `chain` is the backend.
     pub fn new(chain: Arc<dyn Chain>, sandbox: Arc<Sandbox>) -> Self {
         let (asks, asked) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(0));
-        Self { chain, sandbox, hot: Mutex::default(), followed: Mutex::default(), asks, asked }
+        let (hot, followed, told) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { chain, sandbox, hot, followed, asks, asked, told }
     }
 
     /// What is hot now, read by what changed.
@@ -115,7 +118,13 @@ impl Chain for ByScript {
         self.chain.tip()?;
         let (histories, tip) = Histories::read(&self.sandbox);
         let scripts = request.scripts;
-        let hot = self.hot(scripts.hot);
+        let mut hot = self.hot(scripts.hot);
+        let mut told_of = self.told.lock();
+        if told_of.0 != scripts.hot.doubts() {
+            *told_of = (scripts.hot.doubts(), HashSet::new());
+        }
+        // What was not told of yet has its turn first.
+        hot.sort_by_key(|script| told_of.1.contains(script));
         let asks = self.asks.load(Ordering::SeqCst);
         let first: Vec<_> = scripts.must.iter().chain(&hot).take(asks).collect();
         let cold: Vec<_> = scripts.cold.iter().take(asks - first.len()).collect();
@@ -149,6 +158,8 @@ impl Chain for ByScript {
         let mut txs = parents_first(told, |facts| &facts.tx);
         txs.retain(|facts| request.watch.concerns(&facts.tx));
         let from_start = request.token.is_none();
+        told_of.1.extend(first.iter().map(|script| (**script).clone()));
+        let knows_hot = hot.iter().all(|script| told_of.1.contains(script));
         Ok(View {
             token: vec![1],
             from_start,
@@ -160,6 +171,8 @@ impl Chain for ByScript {
             txs,
             unknown: Vec::new(),
             covered: Covered::Scripts(first.into_iter().chain(cold.iter().copied()).cloned().collect()),
+            untold: HashSet::new(),
+            knows_hot,
             cold_taken: cold.len(),
             states,
         })

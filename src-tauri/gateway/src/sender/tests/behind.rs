@@ -12,6 +12,7 @@ use super::held_back::twin_paying;
 use super::support::world_with_coins;
 use crate::chain::{Chain, ChainDown};
 use crate::gateway::Cause;
+use crate::sender::ReplaceError;
 use crate::testing::World;
 use crate::testing::bent::Bent;
 
@@ -102,6 +103,43 @@ async fn what_was_stored_before_a_stop_is_not_broadcast_before_it_is_known_that_
         drop(world.app.watcher.look_soon().await);
     }
     is_paid_by_the_other_alone(&world, &payout, &twin);
+}
+
+#[tokio::test]
+async fn a_bump_or_a_giving_up_that_comes_before_the_chain_is_read_to_its_end_is_refused_and_signs_nothing() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    world.broadcasts(BroadcastFault::Forget);
+    world.send().await;
+    world.broadcasts(BroadcastFault::Ok);
+    let twin = twin_paying(&world, &payout);
+    mined_deep(&world, &twin);
+    // No gateway runs: the command opens the files, and looks itself.
+    let world = world.reopen().await;
+    let (sender, watcher) = (&world.app.sender, &world.app.watcher);
+    let refused = sender.bump(payout, Some(20), "cli:ann", watcher).await.unwrap_err();
+    assert!(matches!(&refused, ReplaceError::NotWatched(why) if why.contains("catches up")), "{refused:?}");
+    assert!(refused.to_string().contains("try again"), "{refused}");
+    let refused = sender.abandon(payout, false, "cli:ann", watcher).await.unwrap_err();
+    assert!(matches!(refused, ReplaceError::NotWatched(_)), "{refused:?}");
+    let mut refused = None;
+    for _ in 0..PARTS {
+        refused = Some(sender.bump(payout, Some(20), "cli:ann", watcher).await);
+    }
+    assert!(matches!(refused, Some(Err(ReplaceError::State(..)))), "{refused:?}");
+    is_paid_by_the_other_alone(&world, &payout, &twin);
+}
+
+#[tokio::test]
+async fn after_the_machine_slept_a_bump_looks_at_the_chain_first() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    world.sandbox().mine(1, false, world.now_ms()).unwrap();
+    world.advance_clock_ms(3_600_000);
+    let refused = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await;
+    assert!(refused.is_err(), "it was in a block all the while: {refused:?}");
+    assert_eq!(world.outputs_of(&payout), 1);
 }
 
 #[tokio::test]

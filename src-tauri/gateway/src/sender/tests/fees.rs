@@ -103,10 +103,10 @@ async fn nothing_is_signed_while_the_backend_names_no_fee_rate_but_by_a_rate_of_
     world.look_and_pass().await;
     let sent = world.txid_of(&payout);
     world.sandbox().set_faults(chain_down(true)).unwrap();
-    let refused = world.app.sender.bump(payout, None, "cli:ann").await;
+    let refused = world.app.sender.bump(payout, None, "cli:ann", &world.app.watcher).await;
     assert!(matches!(&refused, Err(ReplaceError::Cannot(why)) if why.contains("no fee rate")), "{refused:?}");
     assert_eq!(world.txid_of(&payout), sent);
-    world.app.sender.bump(payout, Some(20), "cli:ann").await.unwrap();
+    world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
 }
 
 #[tokio::test]
@@ -117,6 +117,6 @@ async fn a_bump_at_an_estimate_above_the_cap_is_refused_with_the_rate_that_is_ne
     world.look().await;
     let faults = FaultsPatch { fee_rate_sat_vb: Some(Some(600)), ..FaultsPatch::default() };
     world.sandbox().set_faults(faults).unwrap();
-    let refused = world.app.sender.bump(payout, None, "cli:ann").await;
+    let refused = world.app.sender.bump(payout, None, "cli:ann", &world.app.watcher).await;
     assert!(matches!(refused, Err(ReplaceError::AboveCap { needed: 600.., .. })), "{refused:?}");
 }

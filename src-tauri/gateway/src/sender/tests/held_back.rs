@@ -45,13 +45,13 @@ async fn no_payout_of_a_transaction_is_bumped_once_another_copy_paid_one_of_them
     world.look_and_pass().await;
     assert!(world.app.sender.release("cli:ann", None).await.unwrap());
     for payout in [paid, other] {
-        let bumped = world.app.sender.bump(payout, Some(20), "cli:ann").await;
+        let bumped = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await;
         assert!(matches!(bumped, Err(ReplaceError::State(_, why)) if why.contains("give it up")), "{bumped:?}");
     }
     let show = ShowPayout { payout_id: other.to_string() };
     let shown = ask(&world.app, show, &Actor::command_line()).await.unwrap();
     assert_eq!(shown.item.wait_cause, Some(WaitCause::OtherCopy), "it waits for nobody else");
-    world.app.sender.abandon(other, true, "cli:ann").await.unwrap().unwrap();
+    world.app.sender.abandon(other, true, "cli:ann", &world.app.watcher).await.unwrap().unwrap();
     mine_one_by_one(&world, 8).await;
     assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Sent, 1));
     assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Failed, 0));
@@ -77,9 +77,9 @@ async fn what_rests_on_a_payout_that_another_copy_paid_is_not_sent_with_it_and_b
     mine_one_by_one(&world, 2).await;
     assert_eq!((world.outputs_of(&paid), world.outputs_of(&child)), (1, 0));
     assert!(world.app.sender.release("cli:ann", None).await.unwrap());
-    let alone = world.app.sender.abandon(paid, false, "cli:ann").await;
+    let alone = world.app.sender.abandon(paid, false, "cli:ann", &world.app.watcher).await;
     assert!(matches!(alone, Err(ReplaceError::Shared(ids)) if ids == [paid, child]));
-    world.app.sender.abandon(paid, true, "cli:ann").await.unwrap().unwrap();
+    world.app.sender.abandon(paid, true, "cli:ann", &world.app.watcher).await.unwrap().unwrap();
     mine_one_by_one(&world, 8).await;
     assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Sent, 1));
     assert_eq!((world.payout_state(&child), world.outputs_of(&child)), (PayoutState::Failed, 0));

@@ -13,7 +13,7 @@ async fn a_bump_replaces_the_transaction_pays_more_and_is_told() {
     world.send().await;
     world.look().await;
     let before = world.txid_of(&payout);
-    let bumped = world.app.sender.bump(payout, Some(20), "cli:ann").await.unwrap();
+    let bumped = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
     assert_ne!(bumped.txid, before);
     assert_eq!(world.txid_of(&payout), bumped.txid);
     assert_eq!(world.notified_field(&payout, "btcTxId"), [before.to_string(), bumped.txid.to_string()]);
@@ -21,7 +21,7 @@ async fn a_bump_replaces_the_transaction_pays_more_and_is_told() {
     world.mine_and_pass(1).await;
     assert_eq!(world.outputs_of(&payout), 1);
     world.check_ledger();
-    let again = world.app.sender.bump(payout, None, "cli:ann").await;
+    let again = world.app.sender.bump(payout, None, "cli:ann", &world.app.watcher).await;
     assert!(matches!(again, Err(ReplaceError::State(PayoutState::Sent, _))), "{again:?}");
 }
 
@@ -33,7 +33,7 @@ async fn an_older_version_that_is_mined_all_the_same_is_what_the_record_names() 
     world.look().await;
     let batch = world.payout(&payout).batch_seq.unwrap();
     let old = world.gateway.store.read(|reader| reader.versions(batch)).unwrap().remove(0);
-    world.app.sender.bump(payout, Some(20), "cli:ann").await.unwrap();
+    world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
     world.sandbox().mine_transactions(std::slice::from_ref(&old.tx), world.now_ms()).unwrap();
     world.look_and_pass().await;
     assert_eq!(world.txid_of(&payout), old.txid);
@@ -54,10 +54,10 @@ async fn a_bump_of_one_whose_change_is_spent_bumps_the_last_along_the_change() {
     world.send().await;
     world.look().await;
     let (parent, child) = (world.txid_of(&first), world.txid_of(&second));
-    world.app.sender.bump(first, Some(20), "cli:ann").await.unwrap();
+    world.app.sender.bump(first, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
     assert_eq!(world.txid_of(&first), parent, "a transaction on which another rests is never replaced");
     assert_ne!(world.txid_of(&second), child);
-    let refused = world.app.sender.abandon(first, false, "cli:ann").await;
+    let refused = world.app.sender.abandon(first, false, "cli:ann", &world.app.watcher).await;
     assert!(matches!(refused, Err(ReplaceError::State(..))), "{refused:?}");
     world.mine_and_pass(1).await;
     assert_eq!((world.outputs_of(&first), world.outputs_of(&second)), (1, 1));
@@ -68,7 +68,7 @@ async fn a_bump_of_one_whose_change_is_spent_bumps_the_last_along_the_change() {
 async fn what_nothing_was_signed_for_is_given_up_at_once_and_what_was_once_the_coins_are_back_for_six_blocks() {
     let world = world_with_coins(1).await;
     let unsent = world.approved_payout(300_000).await;
-    assert!(world.app.sender.abandon(unsent, false, "cli:ann").await.unwrap().is_none());
+    assert!(world.app.sender.abandon(unsent, false, "cli:ann", &world.app.watcher).await.unwrap().is_none());
     assert_eq!(world.payout_state(&unsent), PayoutState::Failed);
     assert_eq!(world.payout(&unsent).failure_reason.unwrap(), "it was given up by staff", "shops do not learn who");
 
@@ -76,9 +76,9 @@ async fn what_nothing_was_signed_for_is_given_up_at_once_and_what_was_once_the_c
     let shared = world.approved_payout(100_000).await;
     world.send().await;
     world.look().await;
-    let refused = world.app.sender.abandon(sent, false, "cli:ann").await;
+    let refused = world.app.sender.abandon(sent, false, "cli:ann", &world.app.watcher).await;
     assert!(matches!(&refused, Err(ReplaceError::Shared(all)) if all.len() == 2), "{refused:?}");
-    world.app.sender.abandon(sent, true, "cli:ann").await.unwrap().unwrap();
+    world.app.sender.abandon(sent, true, "cli:ann", &world.app.watcher).await.unwrap().unwrap();
     world.look().await;
     assert_eq!(world.payout_state(&sent), PayoutState::Sent, "until it is final");
     world.mine_and_pass(5).await;
@@ -101,8 +101,8 @@ async fn a_bump_above_the_cap_needs_a_rate_by_hand() {
     let world = world_with_coins(2).await;
     let payout = world.approved_payout(300_000).await;
     world.send().await;
-    world.app.sender.bump(payout, Some(300), "cli:ann").await.unwrap();
-    let refused = world.app.sender.bump(payout, None, "cli:ann").await;
+    world.app.sender.bump(payout, Some(300), "cli:ann", &world.app.watcher).await.unwrap();
+    let refused = world.app.sender.bump(payout, None, "cli:ann", &world.app.watcher).await;
     assert!(matches!(refused, Err(ReplaceError::AboveCap { .. })), "{refused:?}");
 }
 
@@ -113,7 +113,7 @@ async fn a_bump_that_nobody_takes_is_stored_and_offered_again() {
     world.send().await;
     world.look().await;
     world.broadcasts(BroadcastFault::Reject);
-    let bumped = world.app.sender.bump(payout, Some(20), "cli:ann").await.unwrap();
+    let bumped = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
     world.broadcasts(BroadcastFault::Ok);
     world.look_and_pass().await;
     world.mine_and_pass(1).await;
@@ -131,7 +131,7 @@ async fn a_coin_that_only_a_bump_added_is_free_again_once_an_older_version_is_fi
     let batch = world.payout(&payout).batch_seq.unwrap();
     let old = world.gateway.store.read(|reader| reader.versions(batch)).unwrap().remove(0);
     assert_eq!(old.tx.input.len(), 1);
-    world.app.sender.bump(payout, Some(900), "cli:ann").await.unwrap();
+    world.app.sender.bump(payout, Some(900), "cli:ann", &world.app.watcher).await.unwrap();
     assert_eq!(world.gateway.store.read(|reader| reader.inputs_of_batch(batch)).unwrap().len(), 2);
     world.sandbox().mine_transactions(std::slice::from_ref(&old.tx), world.now_ms()).unwrap();
     world.look_and_pass().await;

@@ -21,7 +21,7 @@ use crate::watcher::WatchError;
 const SKIP: u32 = 1_000;
 
 /// Marks the database of a folder as restored, before a gateway opens it. It has not looked.
-async fn restored(folder: TempDir) -> World {
+pub(super) async fn restored(folder: TempDir) -> World {
     let store = Store::open(&folder.path().join("test").join("tillgate.db")).unwrap();
     let now = tillgate_domain::time::Timestamp::from_ms(1_768_219_580_000);
     let new = NewRestore {
@@ -37,7 +37,7 @@ async fn restored(folder: TempDir) -> World {
     World::opened(folder).await
 }
 
-fn stands(world: &World) -> Restore {
+pub(super) fn stands(world: &World) -> Restore {
     world.gateway.store.read(|reader| reader.restore()).unwrap().unwrap()
 }
 
@@ -81,7 +81,7 @@ async fn before_it_has_looked_a_restored_copy_gives_no_address_and_sends_nothing
     let refused = world.app.sender.release("cli:ann", None).await;
     assert!(matches!(refused, Err(ReleaseError::NotLooked(_))), "{refused:?}");
     chain_is_down(&world, false);
-    let refused = world.app.sender.bump(stored, None, "cli:ann").await.unwrap_err();
+    let refused = world.app.sender.bump(stored, None, "cli:ann", &world.app.watcher).await.unwrap_err();
     assert!(refused.to_string().contains("restored"), "{refused}");
     assert_eq!(held_for(&world), Some(HoldCause::Restored));
 }

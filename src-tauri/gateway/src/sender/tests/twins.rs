@@ -160,7 +160,7 @@ async fn what_a_twin_pays_beside_a_mined_payout_is_known_when_a_reorganisation_t
     let world = world_with_coins(1).await;
     let paid = world.approved_payout(300_000).await;
     world.send().await;
-    world.app.sender.abandon(paid, false, "cli:ann").await.unwrap().unwrap();
+    world.app.sender.abandon(paid, false, "cli:ann", &world.app.watcher).await.unwrap().unwrap();
     let versions = |world: &World| {
         let batch_seq = world.payout(&paid).batch_seq.unwrap();
         world.gateway.store.read(|reader| reader.versions(batch_seq)).unwrap()
@@ -296,7 +296,7 @@ async fn what_a_twin_paid_is_not_paid_once_more_and_giving_up_our_own_transactio
     world.look_and_pass().await;
     assert_eq!(world.txid_of(&paid), twin.compute_txid());
     assert!(world.app.sender.release("cli:ann", None).await.unwrap());
-    world.app.sender.abandon(paid, false, "cli:ann").await.unwrap().unwrap();
+    world.app.sender.abandon(paid, false, "cli:ann", &world.app.watcher).await.unwrap().unwrap();
     world.broadcasts(BroadcastFault::Ok);
     for _ in 0..8 {
         world.mine_and_pass(1).await;

@@ -40,7 +40,7 @@ async fn a_payout_is_being_given_up_until_one_of_its_transactions_has_won() {
     assert!(!sent.item.being_given_up && sent.item.waits_for.is_none());
     let paid_by = sent.item.btc_tx_id.clone();
     world.pass_ms(1_000).await;
-    world.app.sender.abandon(id, false, "cli:ada").await.unwrap();
+    world.app.sender.abandon(id, false, "cli:ada", &world.app.watcher).await.unwrap();
     let given_up = view(&world, &id);
     assert!(given_up.item.being_given_up);
     assert!(given_up.item.waits_for.unwrap().contains("or is sent all the same"));
@@ -58,9 +58,9 @@ async fn the_history_says_who_raised_the_fee_who_gave_it_up_and_when_it_failed_a
     let id = world.approved_payout(20_000).await;
     world.pass_ms(31_000).await;
     world.app.sender.pass(&world.app.watcher).await.unwrap();
-    world.app.sender.bump(id, Some(9), "panel:bea").await.unwrap();
+    world.app.sender.bump(id, Some(9), "panel:bea", &world.app.watcher).await.unwrap();
     world.pass_ms(1_000).await;
-    world.app.sender.abandon(id, false, "cli:cal").await.unwrap();
+    world.app.sender.abandon(id, false, "cli:cal", &world.app.watcher).await.unwrap();
     world.mine(6).await;
     let failed = view(&world, &id);
     let acts: Vec<_> = failed.history.iter().map(|step| (step.step, step.by.as_deref())).collect();
@@ -78,7 +78,7 @@ async fn the_history_says_who_raised_the_fee_who_gave_it_up_and_when_it_failed_a
 async fn what_was_given_up_before_anything_was_signed_says_by_whom() {
     let world = with_coin().await;
     let id = world.approved_payout(20_000).await;
-    world.app.sender.abandon(id, false, "cli:cal").await.unwrap();
+    world.app.sender.abandon(id, false, "cli:cal", &world.app.watcher).await.unwrap();
     let failed = view(&world, &id);
     let last = failed.history.last().unwrap();
     assert_eq!((last.step, last.by.as_deref()), (PayoutStep::Failed, Some("cli:cal")));

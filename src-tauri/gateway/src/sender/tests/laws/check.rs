@@ -206,7 +206,7 @@ impl History {
             let row = self.world().payout(&payout.id);
             if row.batch_seq.is_some() && row.txid.is_some_and(|txid| self.twins.contains_key(&txid)) {
                 // It is refused where a block has decided, or it was given up before.
-                drop(self.world().app.sender.abandon(payout.id, true, "cli:ann").await);
+                drop(self.world().app.sender.abandon(payout.id, true, "cli:ann", &self.world().app.watcher).await);
             }
         }
     }

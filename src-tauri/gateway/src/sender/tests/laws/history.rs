@@ -319,7 +319,7 @@ impl History {
     async fn bump(&self, which: usize, fee_rate: Option<u32>) {
         let Some(payout) = self.one_of(which, may_bump) else { return };
         let parents = self.parents();
-        let bumped = self.world().app.sender.bump(payout.id, fee_rate, "cli:ann").await;
+        let bumped = self.world().app.sender.bump(payout.id, fee_rate, "cli:ann", &self.world().app.watcher).await;
         assert!(!matches!(&bumped, Err(ReplaceError::Send(_))), "{bumped:?}");
         self.parents_gained_no_version(&parents);
         self.bumps.set(self.bumps.get() + u64::from(bumped.is_ok()));
@@ -328,7 +328,7 @@ impl History {
     async fn abandon(&mut self, which: usize, all: bool) {
         let Some(payout) = self.one_of(which, may_abandon) else { return };
         let (id, parents) = (payout.id, self.parents());
-        let given_up = self.world().app.sender.abandon(id, all, "cli:ann").await;
+        let given_up = self.world().app.sender.abandon(id, all, "cli:ann", &self.world().app.watcher).await;
         assert!(!matches!(&given_up, Err(ReplaceError::Send(_))), "{given_up:?}");
         self.parents_gained_no_version(&parents);
         if given_up.is_ok() {

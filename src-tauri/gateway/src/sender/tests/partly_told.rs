@@ -1,0 +1,177 @@
+//! A backend that may be asked a few questions in a look: nothing leaves before it told what another copy of the wallet may have
+//! paid.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bitcoin::Transaction;
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::restore::RestoreState;
+use tillgate_sandbox::BroadcastFault;
+
+use super::copies::{copied, put_beside};
+use super::restored::{restored, stands};
+use super::support::world_with_coins;
+use super::twins::twin_spending;
+use crate::chain::tests::by_script::ByScript;
+use crate::funds;
+use crate::gateway::Cause;
+use crate::testing::World;
+use crate::wallet::spend::Payee;
+
+/// Scripts that one look is told of.
+const FEW: usize = 5;
+
+/// Passes within which all that matters is told so.
+const PASSES: usize = 150;
+
+/// The same gateway behind a backend that may be asked about so many scripts in a look.
+fn asking(world: World, count: usize) -> (World, Arc<ByScript>) {
+    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    let mut made = None;
+    let world = world.with_chain(|chain| {
+        let by_script = Arc::new(ByScript::new(chain, sandbox));
+        by_script.asks.store(count, Ordering::SeqCst);
+        made = Some(Arc::clone(&by_script));
+        by_script
+    });
+    (world, made.unwrap())
+}
+
+/// The other copy pays a payout with the youngest coin, while this one takes the oldest.
+fn paid_with_another_coin(world: &World, payout: &Id) -> Transaction {
+    let settings = world.gateway.settings.snapshot();
+    let coins = world.gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
+    let row = world.payout(payout);
+    let payee = Payee { script: row.script, amount_sats: row.amount_sats };
+    twin_spending(world, &[payee], coins.last().map(std::slice::from_ref).unwrap(), 3).unwrap()
+}
+
+async fn pass(world: &World) {
+    world.app.sender.pass(&world.app.watcher).await.unwrap();
+}
+
+/// Passes until the payout is sent.
+async fn passes_until_sent(world: &World, payout: &Id) -> usize {
+    for passes in 0..PASSES {
+        if world.payout_state(payout) == PayoutState::Sent {
+            return passes;
+        }
+        pass(world).await;
+        drop(world.app.watcher.look().await);
+    }
+    panic!("it is not sent: {:?}", world.gateway.sending.waits_for());
+}
+
+fn is_paid_by_the_other_alone(world: &World, payout: &Id, twin: &Transaction) {
+    assert_eq!((world.payout_state(payout), world.txid_of(payout)), (PayoutState::Sent, twin.compute_txid()));
+    assert_eq!(world.outputs_of(payout), 1, "it is paid twice");
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn after_a_start_nothing_is_paid_before_all_was_told_that_another_copy_may_have_paid_meanwhile() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    let twin = paid_with_another_coin(&world, &payout);
+    world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
+    let (world, _) = asking(world.reopen().await, FEW);
+    world.advance_clock_ms(31_000);
+    pass(&world).await;
+    let why = world.gateway.sending.waits_for().unwrap();
+    assert!(why.cause == Cause::Chain && why.details.contains("is being asked"), "{why:?}");
+    assert!(passes_until_sent(&world, &payout).await > 1);
+    is_paid_by_the_other_alone(&world, &payout, &twin);
+}
+
+#[tokio::test]
+async fn what_was_stored_before_a_start_is_not_broadcast_before_all_was_told_that_another_copy_may_have_paid() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    let twin = paid_with_another_coin(&world, &payout);
+    world.broadcasts(BroadcastFault::Forget);
+    world.send().await;
+    world.broadcasts(BroadcastFault::Ok);
+    assert!(world.payout(&payout).batch_seq.is_some() && world.outputs_of(&payout) == 0);
+    world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
+    let (world, _) = asking(world.reopen().await, FEW);
+    for _ in 0..PASSES {
+        pass(&world).await;
+        drop(world.app.watcher.look().await);
+    }
+    is_paid_by_the_other_alone(&world, &payout, &twin);
+}
+
+#[tokio::test]
+async fn what_another_copy_paid_just_now_is_told_before_anything_is_signed() {
+    let (world, backend) = asking(world_with_coins(2).await, usize::MAX);
+    let payout = world.approved_payout(300_000).await;
+    world.look().await;
+    assert!(world.gateway.last_look.is_sure());
+    let twin = paid_with_another_coin(&world, &payout);
+    backend.asks.store(FEW, Ordering::SeqCst);
+    world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
+    world.advance_clock_ms(31_000);
+    pass(&world).await;
+    is_paid_by_the_other_alone(&world, &payout, &twin);
+}
+
+#[tokio::test]
+async fn after_a_sleep_all_that_matters_is_asked_about_once_more() {
+    let (world, backend) = asking(world_with_coins(2).await, usize::MAX);
+    world.look().await;
+    assert!(world.gateway.last_look.caught_up().is_some());
+    backend.asks.store(FEW, Ordering::SeqCst);
+    world.look().await;
+    assert!(world.gateway.last_look.caught_up().is_some(), "what was told once is known");
+    world.pass_ms(11 * 60_000).await;
+    assert!(world.gateway.last_look.caught_up().is_none());
+    for _ in 0..PASSES {
+        world.look().await;
+    }
+    assert!(world.gateway.last_look.caught_up().is_some());
+}
+
+#[tokio::test]
+async fn what_another_copy_paid_while_a_restored_one_looked_is_told_before_that_sends_anything() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    let (world, copy) = copied(world).await;
+    let (world, backend) = asking(restored(put_beside(world, copy)).await, 400);
+    world.look().await;
+    assert_eq!(stands(&world).state, RestoreState::Scanning);
+    let twin = paid_with_another_coin(&world, &payout);
+    // The coins and the first change were told.
+    assert!(stands(&world).asked.addresses > 2, "{:?}", stands(&world).asked);
+    world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
+    for _ in 0..PASSES {
+        if stands(&world).state == RestoreState::Looked {
+            break;
+        }
+        world.look().await;
+    }
+    assert_eq!(stands(&world).state, RestoreState::Looked);
+    backend.asks.store(FEW, Ordering::SeqCst);
+    world.advance_clock_ms(31_000);
+    for _ in 0..PASSES {
+        pass(&world).await;
+    }
+    is_paid_by_the_other_alone(&world, &payout, &twin);
+}
+
+#[tokio::test]
+async fn a_bump_waits_until_all_was_told_that_another_copy_may_have_paid() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    let twin = paid_with_another_coin(&world, &payout);
+    world.broadcasts(BroadcastFault::Forget);
+    world.send().await;
+    world.broadcasts(BroadcastFault::Ok);
+    world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
+    let (world, _) = asking(world.reopen().await, 150);
+    // It is no gateway that runs: the command itself looks.
+    let bumped = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await;
+    assert!(bumped.is_err(), "{bumped:?}");
+    is_paid_by_the_other_alone(&world, &payout, &twin);
+}

@@ -298,8 +298,8 @@ impl LookPermit<'_> {
 
     /// Has all that matters told once more where nobody looked for long, or another backend is asked than before.
     fn doubt_where_unwatched(&mut self, at: Timestamp) {
-        let choice = Some(self.gateway.chain.choice());
-        let is_same = self.progress.choice.replace(choice.unwrap_or_default()) == choice;
+        let choice = self.gateway.chain.choice();
+        let is_same = self.progress.choice.replace(choice) == Some(choice);
         let looked = self.gateway.last_look.looked();
         let lately = |watched: &WatchedChain| at.ms().saturating_sub(watched.looked_at.ms()) <= DOUBTED_AFTER_MS;
         let is_lately = looked.is_some_and(|looked| looked.is_within(DOUBTED_AFTER_MS))

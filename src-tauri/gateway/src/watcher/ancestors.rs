@@ -5,10 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, Transaction, Txid};
 use tillgate_domain::batch::Position;
+use tokio::time::Instant;
 
 use super::WatchError;
 use super::asked::SETTLED_AFTER;
@@ -33,6 +35,9 @@ const PARENTS_MAX: usize = 50;
 /// Bytes that are held of all that is asked for after one look, until the next are asked for.
 const HELD_MAX: usize = ASKED_MAX * BYTES_MAX;
 
+/// After so long no further generation is asked for: looks wait for this.
+const ASKED_FOR: Duration = Duration::from_secs(5);
+
 /// Whose ancestors were asked for.
 #[derive(Debug, Default)]
 pub(super) struct Ancestors {
@@ -44,6 +49,8 @@ pub(super) struct Ancestors {
     waiting: BTreeSet<Txid>,
     /// What was asked for: the best block at that time where something was not told, else `None`.
     asked: BTreeMap<Txid, Option<BlockHash>>,
+    /// Nothing more is asked for before: a server that bears a few questions has as long for those of the looks.
+    rests_until: Option<Instant>,
 }
 
 /// What was found of the ancestors of one transaction.
@@ -80,10 +87,19 @@ impl Ancestors {
     /// Asks for what ours rest on and keeps it, and forgets what nothing needs any more. A silent backend is asked again after
     /// the next look that finds anything.
     pub(super) async fn keep(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<(), WatchError> {
+        let began = Instant::now();
+        if self.rests_until.is_some_and(|until| began < until) {
+            self.has_more = true;
+            return Ok(());
+        }
         let above = tip.height.saturating_sub(SETTLED_AFTER);
         let Work { ask, settled } = gateway.store.read(|reader| self.work(gateway, reader, tip, above))?;
         let (asking, txs) = (Arc::clone(gateway), ask.clone());
-        let lines = move || lines(&txs, &|txids: &[Txid]| asking.chain.recent(txids, above));
+        let recent = move |txids: &[Txid]| match began.elapsed() > ASKED_FOR {
+            true => Ok(Recent::untold(txids)),
+            false => asking.chain.recent(txids, above),
+        };
+        let lines = move || lines(&txs, &recent);
         let lines = match tokio::task::spawn_blocking(lines).await.map_err(|_| WatchError::BrokenOff)? {
             Ok(lines) => lines,
             Err(error) => {
@@ -91,6 +107,7 @@ impl Ancestors {
                 BTreeMap::new()
             }
         };
+        self.rests_until = began.elapsed().checked_mul(2).and_then(|twice| began.checked_add(twice));
         let asked: Vec<(Txid, bool)> = lines.iter().map(|(txid, line)| (*txid, line.is_whole)).collect();
         store(gateway, settled, lines).await?;
         for (txid, is_whole) in asked {
@@ -153,7 +170,16 @@ pub(crate) fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Br
     let (mut is_refused, mut is_ruled_out) = (false, None);
     for tx in &kept {
         let txid = tx.compute_txid();
-        match gateway.chain.broadcast(std::slice::from_ref(tx))? {
+        let answer = match gateway.chain.broadcast(std::slice::from_ref(tx)) {
+            Ok(answer) => answer,
+            // The last word is that on the package itself.
+            Err(error) => {
+                tracing::info!(%txid, %error, "what a transaction of ours rests on could not be offered");
+                is_refused = true;
+                break;
+            }
+        };
+        match answer {
             Broadcast::Accepted => tracing::info!(%txid, "broadcast again what a transaction of ours rests on"),
             Broadcast::AlreadyKnown | Broadcast::InputsMissing => {}
             Broadcast::Refused(why) => {

@@ -11,14 +11,33 @@ use crate::chain::core::broadcast::{OF_CONFLICTS, OF_INPUTS, OF_KNOWN};
 use crate::chain::shown::shown;
 use crate::chain::{Broadcast, ChainDown};
 
-/// The code by which ElectrumX and Fulcrum say that a transaction was refused.
-const BAD_REQUEST: i64 = 1;
+/// Codes of JSON-RPC and of servers that say nothing of a transaction: the call is unknown or wrong, the server is asked too
+/// much, or its node does not answer.
+const OF_SERVERS: &[i64] = &[-32_700, -32_603, -32_602, -32_601, -32_600, -101, -102];
 
 /// Words for a transaction that a block holds.
 const OF_MINED: &[&str] = &["already in block chain", "already in utxo set", "txn-already-confirmed"];
 
-/// The node's own codes for a transaction that it refuses, as electrs writes them along.
-const CODES: &[&str] = &["-22", "-25", "-26"];
+/// Words of a server, or of its node, that cannot take any transaction now.
+const OF_TROUBLE: &[&str] = &[
+    "warming up",
+    "loading block",
+    "verifying blocks",
+    "rescanning",
+    "unreachable",
+    "unavailable",
+    "busy",
+    "timed out",
+    "timeout",
+    "connection",
+    "failed to connect",
+    "excessive resource",
+    "too many requests",
+    "unauthorized",
+    "internal error",
+    "request queue",
+    "in warmup",
+];
 
 /// What is answered to a package.
 #[derive(Deserialize)]
@@ -60,7 +79,8 @@ fn is_taken_together(asker: &Asker<'_>, package: &[Transaction]) -> Result<bool,
     }
 }
 
-/// What a refusal says of a transaction; one that is none says nothing.
+/// What a refusal says of a transaction; that a server is in trouble says nothing. Whatever else it answers is the node's word on
+/// the transaction: electrs passes on the text alone, with a code of its own.
 fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
     let message = refused.message.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|words| message.contains(words));
@@ -70,10 +90,10 @@ fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
         Broadcast::Conflict
     } else if says(OF_INPUTS) {
         Broadcast::InputsMissing
-    } else if refused.code == BAD_REQUEST || says(CODES) {
-        Broadcast::Refused(shown(&refused.message))
-    } else {
+    } else if OF_SERVERS.contains(&refused.code) || says(OF_TROUBLE) {
         return Err(refused.down("blockchain.transaction.broadcast"));
+    } else {
+        Broadcast::Refused(shown(&refused.message))
     })
 }
 
@@ -98,12 +118,26 @@ mod tests {
             (1, format!("{x}Transaction outputs already in utxo set"), Broadcast::AlreadyKnown),
             (1, format!("{x}txn-already-in-mempool"), Broadcast::AlreadyKnown),
             (2, format!("{electrs}non-final"), Broadcast::Refused(format!("{electrs}non-final"))),
+            // electrs 0.12 passes on the text alone.
+            (
+                2,
+                "min relay fee not met, 0 < 71".to_owned(),
+                Broadcast::Refused("min relay fee not met, 0 < 71".to_owned()),
+            ),
+            (2, "non-final".to_owned(), Broadcast::Refused("non-final".to_owned())),
+            (2, "bad-txns-in-belowout".to_owned(), Broadcast::Refused("bad-txns-in-belowout".to_owned())),
+            (2, "bad-txns-inputs-missingorspent".to_owned(), Broadcast::InputsMissing),
         ] {
             assert_eq!(of(code, &message), Ok(meant), "{message}");
         }
-        for (code, message) in
-            [(-32_601, "unknown method"), (-101, "excessive resource usage"), (2, "daemon is warming up")]
-        {
+        for (code, message) in [
+            (-32_601, "unknown method"),
+            (-101, "excessive resource usage"),
+            (2, "daemon is warming up"),
+            (2, "Loading block index…"),
+            (1, "daemon unreachable"),
+            (1, "server busy - request timed out"),
+        ] {
             assert!(of(code, message).is_err(), "{message}: says nothing of a transaction");
         }
     }

@@ -30,16 +30,20 @@ pub(super) fn block_of(asking: &Asking<'_>, state: &mut State, sight: &Sight) ->
         return Ok(None);
     }
     let answer: Option<ProofAnswer> = asking.server.json(&format!("/tx/{txid}/merkle-proof"))?;
-    let answer = answer.ok_or_else(|| {
-        ChainDown(format!(
+    let Some(answer) = answer else {
+        let why = format!(
             "the server at {} does not prove that block {height} holds transaction {txid}: set another server as backendUrl",
             asking.server.host
-        ))
-    })?;
+        );
+        return Err(unproved(asking, state, why)?);
+    };
     let root = state.header_at(height).map(|known| known.header.merkle_root);
     let leads = root.is_some_and(|root| proof::leads(&sight.tx, answer.pos, &answer.merkle, root));
     if answer.block_height != height || !leads {
-        return Err(unproved(asking, state, height, txid)?);
+        let why = format!(
+            "the server says that block {height} holds transaction {txid}, and its proof does not lead there; do not trust this server"
+        );
+        return Err(unproved(asking, state, why)?);
     }
     state.prove(txid, &sight.tx, height, false);
     Ok(Some(height))
@@ -58,18 +62,11 @@ fn is_in_chain(asking: &Asking<'_>, state: &mut State, block: BlockId) -> Result
     Ok(state.hash_at(block.height) == Some(block.hash))
 }
 
-/// Why a proof is none: the chain changed meanwhile, or the server lies.
-fn unproved(asking: &Asking<'_>, state: &State, height: u32, txid: Txid) -> Result<NoAnswer, NoAnswer> {
+/// Why there is no proof: the chain changed meanwhile, or else this.
+fn unproved(asking: &Asking<'_>, state: &State, why: String) -> Result<NoAnswer, NoAnswer> {
     let tip = headers::tip_hash(asking.server)?;
     let is_same = state.headers.as_ref().and_then(Headers::tip).is_some_and(|known| known.hash == tip);
-    Ok(if is_same {
-        ChainDown(format!(
-            "the server says that block {height} holds transaction {txid}, and its proof does not lead there; do not trust this server"
-        ))
-        .into()
-    } else {
-        tip_changed().into()
-    })
+    Ok(if is_same { ChainDown(why).into() } else { tip_changed().into() })
 }
 
 /// Asks where a transaction is of which nothing was told in this look. Answers nothing where no question is left.

@@ -10,8 +10,8 @@ use super::history;
 use super::server::{NoAnswer, Server};
 use crate::chain::Recent;
 
-/// After so long nothing more is asked: looks wait for this.
-const ASKED_FOR: Duration = Duration::from_secs(5);
+/// After so long nothing more is asked: looks wait for this, for each generation.
+const ASKED_FOR: Duration = Duration::from_secs(2);
 
 /// What the server has of these transactions in its mempool and in blocks above a height.
 pub(super) fn recent(server: &Server, txids: &[Txid], above: u32) -> Result<Recent, NoAnswer> {

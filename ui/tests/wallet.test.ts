@@ -56,6 +56,18 @@ describe("the wallet", () => {
     expect(screen.getByText(/No backup was made yet/)).toBeTruthy();
   });
 
+  test("says nothing of what came, or of a gap, before a restored copy has looked", async () => {
+    const none = { sats: 0, text: "0.00000000", shown: "0.00000000" };
+    const sums = { balance: none, spendable: none, locked: none, pending: none };
+    host.reply("walletInfo", wallet({ ...sums, restore: restoring() }));
+    open("#/test/wallet");
+    expect(await screen.findByText(/once this copy has looked through the chain/)).toBeTruthy();
+    for (const untrue of [/Nothing came yet/, /finds all your money/, /finds\s+everything/, /were given/]) {
+      expect(screen.queryByText(untrue)).toBeNull();
+    }
+    expect(screen.getByText(/Their change is in Spendable already/)).toBeTruthy();
+  });
+
   test("without one leads to where it is made", async () => {
     host.reply("status", { ...status, sandbox: false });
     host.reply("walletInfo", {

@@ -352,3 +352,54 @@ fn a_passphrase_of_backups_that_is_empty_or_unreadable_is_refused_and_no_other_t
         assert!(complaint.contains(why) && !file.exists(), "{complaint}");
     }
 }
+
+#[test]
+fn a_passphrase_that_was_exported_for_the_secrets_file_is_named_where_it_is_tried() {
+    let (program, bare) = (Program::new(), Program::new());
+    let secrets = beside(&program, "secrets");
+    let (of_file, of_backup) = ("TILLGATE_PASSPHRASE", "TILLGATE_BACKUP_PASSPHRASE");
+    let run = |program: &Program, backups: bool, args: &[&str]| {
+        let mut command = program.command(args);
+        command.env(of_file, "of the secrets file").env("TILLGATE_SECRETS_FILE", &secrets);
+        if backups {
+            command.env(of_backup, PASSPHRASE);
+        }
+        let output = command.output().unwrap();
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (typed, stored) = (beside(&program, "typed.backup"), beside(&program, "stored"));
+    let typed = typed.to_str().unwrap();
+    fs::create_dir(&stored).unwrap();
+    assert!(run(&program, false, &["wallet", "create", "--json"]).0);
+    assert!(run(&program, true, &["backup", typed, "--json"]).0);
+    let (opened, said) = run(&program, false, &["wallet", "verify-backup", typed]);
+    assert!(!opened && said.contains("passphrase is wrong"), "{said}");
+    let tried = said.split("passphrase is wrong").nth(1).unwrap();
+    assert!(tried.contains("in TILLGATE_PASSPHRASE was tried") && tried.contains(of_backup), "{said}");
+    let mut restoring = bare.command(&["restore", typed]);
+    restoring.env(of_file, "of the secrets file");
+    let said = String::from_utf8(restoring.output().unwrap().stderr).unwrap();
+    assert!(said.contains("in TILLGATE_PASSPHRASE was tried"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+
+    // One that was made with the stored key is proved with it, whatever is exported for the secrets file.
+    assert!(run(&program, false, &["settings", "set", "backupFolder", stored.to_str().unwrap()]).0);
+    assert!(run(&program, true, &["backup", "--set-passphrase"]).0);
+    assert!(run(&program, false, &["backup"]).0);
+    let nightly = fs::read_dir(&stored).unwrap().next().unwrap().unwrap().path();
+    let (opened, said) = run(&program, false, &["wallet", "verify-backup", nightly.to_str().unwrap()]);
+    assert!(opened && said.contains("in TILLGATE_PASSPHRASE"), "{said}");
+}
+
+#[test]
+fn a_backup_that_is_not_there_is_told_before_anybody_types_its_passphrase() {
+    let program = Program::new();
+    program.make();
+    for args in [&["wallet", "verify-backup", "none.backup"][..], &["restore", "none.backup"]] {
+        let bare = Program::new();
+        let asked = if args.len() == 2 { &bare } else { &program };
+        let why = asked.refusal(args);
+        assert!(why.contains("there is no file") && why.contains("none.backup"), "{why}");
+        assert!(!why.contains("os error"), "{why}");
+    }
+}

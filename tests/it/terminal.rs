@@ -12,12 +12,18 @@ const ZOO: &str = "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong";
 /// Runs a command at a terminal of its own, types each text once the one before it shows up, and gives all that the terminal
 /// showed, the exit status and how the terminal is left included.
 fn shown(program: &Program, args: &[&str], typed: &[(&str, &str)]) -> String {
+    shown_with(program, &[], args, typed)
+}
+
+/// The same with these variables.
+fn shown_with(program: &Program, variables: &[(&str, &str)], args: &[&str], typed: &[(&str, &str)]) -> String {
     let asked = program.command(args);
     let words = asked.get_args().map(|arg| format!("'{}'", arg.to_str().unwrap())).collect::<Vec<_>>().join(" ");
     let line = format!("'{}' {words}; echo status $?; stty -a; echo end", asked.get_program().to_str().unwrap());
     let mut script = Command::new("script");
     script.args(["-qefc", &line, "/dev/null"]);
     program.isolate(&mut script);
+    script.envs(variables.iter().copied());
     let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let (mut keys, mut terminal) = (script.stdin.take().unwrap(), script.stdout.take().unwrap());
     let mut all = String::new();
@@ -81,7 +87,7 @@ fn is_ignored(signal: Signal) -> bool {
 #[test]
 fn a_terminal_shows_again_what_is_typed_after_a_signal_ended_the_question() {
     let program = Program::new();
-    for (signal, status) in [(Signal::TERM, "status 143"), (Signal::HUP, "status 129")] {
+    for (signal, status) in [(Signal::TERM, "status 143"), (Signal::HUP, "status 129"), (Signal::QUIT, "status 131")] {
         if is_ignored(signal) {
             continue;
         }
@@ -145,6 +151,16 @@ fn a_password_of_the_backend_is_asked_for_and_not_shown() {
     let all = shown(&program, &["settings", "set", "backendPassword", "-"], &typed);
     assert!(!all.contains("correct") && all.contains("status 0"), "{all}");
     assert!(std::fs::read_to_string(program.env_dir().join("secrets.json")).unwrap().contains("correct horse"));
+}
+
+#[test]
+fn who_sits_at_a_terminal_is_asked_for_the_passphrase_of_backups_whatever_is_exported_for_the_secrets_file() {
+    let program = Program::new();
+    program.make();
+    let typed = [("New passphrase", "correct horse\n"), ("once more", "correct horse\n")];
+    let exported = [("TILLGATE_PASSPHRASE", "of the secrets file")];
+    let all = shown_with(&program, &exported, &["backup", "--set-passphrase"], &typed);
+    assert!(all.contains("status 0") && !all.contains("TILLGATE_PASSPHRASE"), "{all}");
 }
 
 #[test]

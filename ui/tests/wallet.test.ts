@@ -56,6 +56,18 @@ describe("the wallet", () => {
     expect(screen.getByText(/No backup was made yet/)).toBeTruthy();
   });
 
+  test("says nothing of what came, or of a gap, before a restored copy has looked", async () => {
+    const none = { sats: 0, text: "0.00000000", shown: "0.00000000" };
+    const sums = { balance: none, spendable: none, locked: none, pending: none };
+    host.reply("walletInfo", wallet({ ...sums, restore: restoring() }));
+    open("#/test/wallet");
+    expect(await screen.findByText(/once this copy has looked through the chain/)).toBeTruthy();
+    for (const untrue of [/Nothing came yet/, /finds all your money/, /finds\s+everything/, /were given/]) {
+      expect(screen.queryByText(untrue)).toBeNull();
+    }
+    expect(screen.getByText(/Their change is in Spendable already/)).toBeTruthy();
+  });
+
   test("without one leads to where it is made", async () => {
     host.reply("status", { ...status, sandbox: false });
     host.reply("walletInfo", {
@@ -109,12 +121,25 @@ describe("its backups", () => {
   test("are told with where, when and whether they were read back, and trouble with them", async () => {
     host.reply(
       "showBackups",
-      backups({ last: backup, folder: "/media/usb/tillgate", trouble: "the folder is gone" }),
+      backups({
+        last: backup,
+        folder: "/media/usb/tillgate",
+        passphraseSetAt: "2026-01-11T09:00:00Z",
+        trouble: "the folder is gone",
+      }),
     );
     open("#/test/wallet");
     expect(await screen.findByText(backup.file)).toBeTruthy();
     expect(screen.getByText("Read back whole")).toBeTruthy();
     expect(screen.getByRole("alert").textContent).toContain("The folder is gone");
+  });
+
+  test("without a passphrase lead to where it is given, and name no command", async () => {
+    const trouble = "no passphrase is set for it: `tillgate backup --set-passphrase`";
+    host.reply("showBackups", backups({ folder: "/media/usb/tillgate", passphraseSetAt: null, trouble }));
+    open("#/test/wallet");
+    expect((await screen.findByRole("alert")).textContent).toContain("asks for one");
+    expect(screen.queryByText(/tillgate backup/)).toBeNull();
   });
 
   test("are proved by their file, and a wrong passphrase is told at its field", async () => {

@@ -63,6 +63,15 @@ describe("the window", () => {
     expect(screen.getByText(/database is locked/).closest("details")?.open).toBe(false);
   });
 
+  test("leads to the guide where no server was chosen yet, and names no command", async () => {
+    const chainError = "no Bitcoin backend is set: tillgate settings set backendUrl http://127.0.0.1:8332";
+    host.reply("status", { ...status, chainError });
+    open("#/payments");
+    const link = await screen.findByRole("link", { name: "Choose one" });
+    expect((link as HTMLAnchorElement).hash).toContain("/go-live");
+    expect(screen.queryByText(/settings set/)).toBeNull();
+  });
+
   test("says in the footer that the gateway catches up with the chain, and how far it is", async () => {
     const catchingUp = "the gateway catches up with the chain: block 500 of 2000 (25 %)";
     host.reply("status", { ...status, chainHeight: 500, catchingUp });

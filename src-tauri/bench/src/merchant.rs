@@ -5,11 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use serde_json::json;
 use tillgate_gateway::bench::{
     Author, Created, Draft, Environment, NotifyHosts, Options, Override, PaymentFilter, PaymentRow, SecretsLocation,
     StoreError, WhereNone, create, ensure_wallet, machine_now, open,
 };
-use tillgate_gateway::{App, Gateway};
+use tillgate_gateway::{Actor, App, Gateway, dispatch};
 use tokio::task::JoinSet;
 
 use crate::Fallible;
@@ -25,20 +26,18 @@ pub struct Merchant {
 impl Merchant {
     /// Opens the test environment in `data_dir` under these settings, by name.
     pub async fn open(data_dir: &Path, settings: &[(&'static str, String)]) -> Fallible<Self> {
-        let overrides = settings.iter().map(|(name, value)| {
-            ((*name).to_owned(), Override { value: value.clone(), by: "the benchmark".to_owned() })
-        });
-        let app = open(Options {
-            environment: Environment::Test,
-            data_dir: Some(data_dir.to_owned()),
-            where_none: WhereNone::Make,
-            overrides: overrides.collect::<BTreeMap<_, _>>(),
-            secrets: SecretsLocation::Keyring,
-        })
-        .await?;
+        let app = open(options(data_dir, settings)).await?;
         let gateway = Arc::clone(&app.gateway);
         ensure_wallet(&gateway).await?;
         Ok(Self { app, gateway })
+    }
+
+    /// Makes the test environment in `data_dir` from a wallet's words, of which nobody has looked for coins.
+    pub async fn restore(data_dir: &Path, settings: &[(&'static str, String)], words: &str) -> Fallible<()> {
+        let app = open(options(data_dir, settings)).await?;
+        let restore = json!({"command": "restoreWallet", "words": words, "birthday": null, "gap": null});
+        dispatch(&app, serde_json::from_value(restore)?, &Actor::command_line()).await?;
+        Ok(())
     }
 
     /// Sets the gateway's clock.
@@ -92,5 +91,20 @@ impl Merchant {
         let states = states.iter().map(|state| state.parse()).collect::<Result<_, _>>();
         let filter = PaymentFilter { states: states.map_err(|_| "no such state")?, ..PaymentFilter::default() };
         Ok(self.gateway.store.read(|reader| reader.payments_count(&filter))?)
+    }
+}
+
+/// How it is opened: with secrets in a plain file, as the programs on the same folder find them there, whether or not the machine
+/// has a keyring.
+fn options(data_dir: &Path, settings: &[(&'static str, String)]) -> Options {
+    let overrides = settings
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), Override { value: value.clone(), by: "the benchmark".to_owned() }));
+    Options {
+        environment: Environment::Test,
+        data_dir: Some(data_dir.to_owned()),
+        where_none: WhereNone::Make,
+        overrides: overrides.collect::<BTreeMap<_, _>>(),
+        secrets: SecretsLocation::SandboxFile,
     }
 }

@@ -1,7 +1,5 @@
 //! A wallet with 10,000 used addresses, restored from its words.
 
-use std::io::Write as _;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,6 +14,7 @@ use tillgate_sandbox::Sandbox;
 use crate::Fallible;
 use crate::arrivals::can_make_payments;
 use crate::looks;
+use crate::merchant::Merchant;
 use crate::process::{self, Served};
 use crate::report::Report;
 use crate::servers::{Kind, Server};
@@ -89,18 +88,9 @@ impl Kind {
     }
 }
 
-/// `tillgate wallet restore`, which looks at nothing yet.
+/// A restore from the words, which looks at nothing yet.
 fn restore(server: &Server, data_dir: &std::path::Path) -> Fallible<()> {
-    let mut child = process::command(&server.settings())?
-        .args(["wallet", "restore", "--json", "--data-dir"])
-        .arg(data_dir)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    child.stdin.take().ok_or("no stdin")?.write_all(format!("{WORDS}\n").as_bytes())?;
-    let output = child.wait_with_output()?;
-    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned().into()) }
+    tokio::runtime::Runtime::new()?.block_on(Merchant::restore(data_dir, &server.settings(), WORDS))
 }
 
 /// Every coin was found.

@@ -21,7 +21,7 @@ pub(crate) use folder::check_folder;
 pub(crate) use make::{KeySource, Place, make, set_passphrase};
 pub(crate) use nightly::{due_at, run, trouble};
 pub(crate) use restore::{Restore, Restored, check_free, restore};
-pub(crate) use verify::verify;
+pub(crate) use verify::{Tried, verify};
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -138,7 +138,7 @@ pub(crate) enum BackupError {
     #[error("the backup was broken off: the gateway stops")]
     BrokenOff,
     /// Another backup is made or checked at this moment.
-    #[error("another backup is being made or checked: try again when it is done")]
+    #[error("another backup is still being made or checked: try again when it is done")]
     Busy,
     /// A file operation failed.
     #[error("{action} {} failed: {source}", path.display())]

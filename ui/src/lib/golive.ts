@@ -187,7 +187,7 @@ export const BACKENDS: readonly BackendWords[] = [
     kind: "esplora",
     name: "Esplora server",
     learns:
-      "Its owner learns the addresses that Tillgate asks about, what each was paid and when, and, unless you ask through Tor, where you are. It can keep a payment from you; it cannot take coins or make up a confirmed payment.",
+      "Its owner learns every address of yours, what each was paid and when, and, unless you ask through Tor, where you are. It can keep a payment from you; it cannot take coins or make up a confirmed payment.",
     example: "https://esplora.example/api",
     where: "Address of the server",
   },

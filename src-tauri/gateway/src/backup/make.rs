@@ -6,8 +6,10 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tillgate_domain::time::Timestamp;
+use tokio::sync::MutexGuard;
 use tokio_util::sync::CancellationToken;
 
 use super::contents::{self, Manifest, Part, Secrets};
@@ -27,6 +29,9 @@ use crate::store::copy::{copy_database, damage_of_copy};
 
 /// Room that is left on the disk of the backup: headers, tags, the folder itself.
 const MARGIN_BYTES: u64 = 10_000_000;
+
+/// How long a backup waits for another one: a gigabyte takes some ten seconds.
+const TURN_WITHIN: Duration = Duration::from_secs(60);
 
 /// Where a backup goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +77,7 @@ pub(crate) async fn make(
     key: KeySource,
     actor: &str,
 ) -> Result<Made, BackupError> {
-    let _turn = gateway.backups.turn.try_lock().map_err(|_| BackupError::Busy)?;
+    let _turn = turn(gateway).await?;
     tidy::settle_cut_short(gateway).await?;
     let (path, is_nightly) = match place {
         Place::File(path) => (place::checked(path)?, false),
@@ -81,6 +86,7 @@ pub(crate) async fn make(
             (on_disk(move || place::in_folder(&worker)).await?, true)
         }
     };
+    check_key(gateway, &key)?;
     let mut file_id = [0; FILE_ID_BYTES];
     gateway.entropy.fill(&mut file_id)?;
     note_begun(gateway, &path, file_id, is_nightly, actor).await?;
@@ -119,6 +125,23 @@ pub(crate) async fn set_passphrase(gateway: &Arc<Gateway>, passphrase: Secret, a
     gateway.backups.wake.notify_one();
     gateway.note_change();
     Ok(())
+}
+
+/// Waits for the end of the backup that is being made or checked, which the gateway may have begun by itself.
+pub(super) async fn turn(gateway: &Gateway) -> Result<MutexGuard<'_, ()>, BackupError> {
+    let turn = tokio::time::timeout(TURN_WITHIN, gateway.backups.turn.lock()).await;
+    turn.map_err(|_| BackupError::Busy)
+}
+
+/// Where no key was ever set there is nothing to fail: the first backup is begun as soon as one is.
+fn check_key(gateway: &Gateway, key: &KeySource) -> Result<(), BackupError> {
+    match key {
+        KeySource::Passphrase(_) => Ok(()),
+        KeySource::Stored => {
+            let set_at = gateway.store.read(|reader| reader.backup_passphrase_set_at())?;
+            set_at.map(drop).ok_or(BackupError::NoPassphrase)
+        }
+    }
 }
 
 /// The key that lies with the secrets.

@@ -16,11 +16,11 @@ use super::contents::{Manifest, Secrets};
 use super::examine::{self, SealedFile};
 use super::{BackupError, place};
 use crate::machine::clock::machine_now;
-use crate::machine::data_dir::{self, DATABASE, DataDir, LOCK};
+use crate::machine::data_dir::{self, DATABASE, DataDir, LOCK, SANDBOX};
 use crate::machine::entropy::{Entropy as _, SystemEntropy};
 use crate::machine::environment::Environment;
 use crate::machine::fail_points::{self, Point};
-use crate::machine::secrets::{self, Purpose, Secret, SecretsLocation};
+use crate::machine::secrets::{self, Coins, Purpose, Secret, SecretsLocation};
 use crate::settings::RESTORE_SKIP_DEFAULT;
 use crate::store::copy::change_copy;
 use crate::store::restore::{NewRestore, RestoreSource};
@@ -58,6 +58,8 @@ pub(crate) struct Restored {
 struct LaidOut {
     restored: Restored,
     kept: Secrets,
+    /// Of which its secrets are.
+    coins: Coins,
     installation: Id,
 }
 
@@ -77,8 +79,8 @@ pub(crate) fn restore(restore: &Restore) -> Result<Restored, BackupError> {
     let path = folder.path().to_owned();
     let laid_out = lay_out(restore, &file, &path);
     let keeps_secrets = laid_out.is_ok();
-    let restored = laid_out.and_then(|LaidOut { restored, kept, installation }| {
-        keep_secrets(restore, &kept, &installation, &path)?;
+    let restored = laid_out.and_then(|LaidOut { restored, kept, coins, installation }| {
+        keep_secrets(restore, &kept, coins, &installation, &path)?;
         fail_points::pass(Point::RestoreBefore);
         folder.set_wallet_mark(restored.has_wallet)?;
         check_free(base, *environment)?;
@@ -139,7 +141,9 @@ fn lay_out(restore: &Restore, file: &SealedFile<'_>, folder: &Path) -> Result<La
         made_at: Timestamp::from_ms(manifest.made_at_ms),
         has_wallet: wallet.is_some(),
     };
-    Ok(LaidOut { restored, kept, installation })
+    // A backup of the sandbox has its chain.
+    let coins = Coins::of(restore.environment, manifest.files.iter().any(|part| part.name == SANDBOX));
+    Ok(LaidOut { restored, kept, coins, installation })
 }
 
 /// The id of the new installation: the one of an attempt that was cut short, all else of which is removed, else a new one.
@@ -211,8 +215,14 @@ fn restore_skip(tx: &Tx<'_>) -> Result<u32, StoreError> {
     Ok(stored.unwrap_or(RESTORE_SKIP_DEFAULT))
 }
 
-fn keep_secrets(restore: &Restore, kept: &Secrets, installation: &Id, folder: &Path) -> Result<(), BackupError> {
-    let store = secrets::open(&restore.secrets, restore.environment, installation, folder)?;
+fn keep_secrets(
+    restore: &Restore,
+    kept: &Secrets,
+    coins: Coins,
+    installation: &Id,
+    folder: &Path,
+) -> Result<(), BackupError> {
+    let store = secrets::open(&restore.secrets, coins, installation, folder)?;
     for purpose in Purpose::ALL {
         if let Some(secret) = kept.get(purpose) {
             store.set(purpose, &secret)?;

@@ -231,7 +231,7 @@ async fn a_pipe_in_the_place_of_an_old_backup_holds_up_no_night() {
     let rows = world.gateway.store.read(|reader| reader.nightly_backups()).unwrap();
     assert!(rows.len() == 1 && rows[0].path != old.to_str().unwrap(), "{rows:?}");
     assert!(old.exists(), "it is not ours to remove");
-    let verified = super::verify::verify(&world.gateway, old, Some(passphrase())).await;
+    let verified = verify(&world.gateway, old, Tried::Passphrase(passphrase())).await;
     assert!(matches!(verified, Err(BackupError::NotABackup)), "{verified:?}");
 }
 
@@ -317,18 +317,54 @@ async fn a_backup_is_proved_against_this_wallet_and_no_other() {
     let (world, folder) = world().await;
     let file = folder.path().join("till.backup");
     made(&world, &file).await.unwrap();
-    let proof = |world: &World, passphrase| {
+    let proof = |world: &World, tried| {
         let (gateway, file) = (world.gateway.clone(), file.clone());
-        async move { verify(&gateway, file, passphrase).await }
+        async move { verify(&gateway, file, tried).await }
     };
-    proof(&world, Some(passphrase())).await.unwrap();
-    let wrong = proof(&world, Some(Secret::new("another one".to_owned()))).await;
+    let other = || Secret::new("another one".to_owned());
+    proof(&world, Tried::Passphrase(passphrase())).await.unwrap();
+    proof(&world, Tried::StoredFirst(passphrase())).await.unwrap();
+    let wrong = proof(&world, Tried::Passphrase(other())).await;
     assert!(matches!(wrong, Err(BackupError::WrongPassphrase)), "{wrong:?}");
-    assert!(matches!(proof(&world, None).await, Err(BackupError::NoPassphrase)), "none is stored");
+    assert!(matches!(proof(&world, Tried::Stored).await, Err(BackupError::NoPassphrase)), "none is stored");
     set_passphrase(&world.gateway, passphrase(), "cli:ann").await.unwrap();
-    assert!(matches!(proof(&world, None).await, Err(BackupError::OtherKey)), "the file's key has another salt");
+    assert!(
+        matches!(proof(&world, Tried::Stored).await, Err(BackupError::OtherKey)),
+        "the file's key has another salt"
+    );
+    let own = folder.path().join("own.backup");
+    make(&world.gateway, Place::File(own.clone()), KeySource::Stored, "cli:ann").await.unwrap();
+    verify(&world.gateway, own.clone(), Tried::StoredFirst(other())).await.unwrap();
+    let wrong = verify(&world.gateway, own, Tried::Passphrase(other())).await;
+    assert!(matches!(wrong, Err(BackupError::WrongPassphrase)), "the passphrase itself is what is proved: {wrong:?}");
     let (stranger, _) = self::world().await;
-    assert!(matches!(proof(&stranger, Some(passphrase())).await, Err(BackupError::OtherWallet)));
+    assert!(matches!(proof(&stranger, Tried::Passphrase(passphrase())).await, Err(BackupError::OtherWallet)));
     let left = names(world.gateway.data_dir.path());
     assert!(!left.iter().any(|name| name.starts_with("backing-up")), "{left:?}");
+}
+
+#[tokio::test]
+async fn a_backup_that_is_asked_for_while_another_is_made_waits_for_it() {
+    let (world, folder) = nightly_world().await;
+    let turn = world.gateway.backups.turn.lock().await;
+    let mut asked = Box::pin(make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann"));
+    tokio::select! {
+        biased;
+        made = &mut asked => panic!("the other one has its turn: {made:?}"),
+        () = std::future::ready(()) => {}
+    }
+    drop(turn);
+    assert!(asked.await.unwrap().path.starts_with(folder.path()));
+}
+
+#[tokio::test]
+async fn a_backup_before_a_passphrase_is_set_is_refused_and_puts_the_first_one_off_by_nothing() {
+    let (world, folder) = world().await;
+    set(&world, "backupFolder", folder.path().to_str().unwrap()).await;
+    let refused = make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann").await;
+    assert!(matches!(refused, Err(BackupError::NoPassphrase)), "{refused:?}");
+    assert!(world.gateway.store.read(|reader| reader.last_backup(BackupState::Failed)).unwrap().is_none());
+    set_passphrase(&world.gateway, passphrase(), "cli:ann").await.unwrap();
+    nightly::once(&world.gateway, machine_now_of_a_test()).await;
+    assert_eq!(names(folder.path()).len(), 1);
 }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::contents::Manifest;
 use super::examine::{self, GoesOn, SealedFile};
-use super::make::stored_key;
+use super::make::{stored_key, turn};
 use super::place::{self, Scratch};
 use super::sealed::FileId;
 use super::{BackupError, tidy};
@@ -25,23 +25,28 @@ pub(crate) struct Verified {
     pub program: String,
 }
 
+/// What a backup is opened with.
+pub(crate) enum Tried {
+    /// A passphrase that somebody gave for it.
+    Passphrase(Secret),
+    /// The key that lies with the secrets.
+    Stored,
+    /// The key that lies with the secrets where it is the backup's, else a passphrase that may be meant for something else.
+    StoredFirst(Secret),
+}
+
 /// Proves a backup: opens all of it, looks at its databases as a restore would, and compares its wallet with this installation's.
-/// Without a passphrase it is opened with the key that lies with the secrets.
 ///
 /// # Errors
 /// Why it would not restore this wallet.
-pub(crate) async fn verify(
-    gateway: &Arc<Gateway>,
-    file: PathBuf,
-    passphrase: Option<Secret>,
-) -> Result<Verified, BackupError> {
-    let _turn = gateway.backups.turn.try_lock().map_err(|_| BackupError::Busy)?;
+pub(crate) async fn verify(gateway: &Arc<Gateway>, file: PathBuf, tried: Tried) -> Result<Verified, BackupError> {
+    let _turn = turn(gateway).await?;
     tidy::settle_cut_short(gateway).await?;
     let file = place::checked(file)?;
     let stop = CancellationToken::new();
     let _stops = stop.clone().drop_guard();
     let worker = Arc::clone(gateway);
-    let work = tokio::task::spawn_blocking(move || prove(&worker, &file, passphrase, &|| !stop.is_cancelled()));
+    let work = tokio::task::spawn_blocking(move || prove(&worker, &file, &tried, &|| !stop.is_cancelled()));
     let (manifest, file_id) = work.await.unwrap_or(Err(BackupError::Panicked))?;
     let at = machine_now();
     gateway.store.write(move |tx| tx.note_backup_checked(&file_id, at)).await?;
@@ -52,15 +57,21 @@ pub(crate) async fn verify(
 fn prove(
     gateway: &Gateway,
     file: &std::path::Path,
-    passphrase: Option<Secret>,
+    tried: &Tried,
     goes_on: GoesOn<'_>,
 ) -> Result<(Manifest, FileId), BackupError> {
     let ours = gateway.wallet.get().ok_or(BackupError::NoWallet)?;
-    let sealed = SealedFile::with_key(file, |recipe| match &passphrase {
-        Some(passphrase) => recipe.key(passphrase),
+    let sealed = SealedFile::with_key(file, |recipe| {
         // Of another passphrase it is the wrong one, which shows with the first byte.
-        None => stored_key(gateway)
-            .and_then(|key| if key.recipe() == recipe { Ok(key) } else { Err(BackupError::OtherKey) }),
+        let stored = || {
+            stored_key(gateway)
+                .and_then(|key| if key.recipe() == recipe { Ok(key) } else { Err(BackupError::OtherKey) })
+        };
+        match tried {
+            Tried::Passphrase(passphrase) => recipe.key(passphrase),
+            Tried::Stored => stored(),
+            Tried::StoredFirst(passphrase) => stored().or_else(|_| recipe.key(passphrase)),
+        }
     })?;
     // Nothing is unpacked of a file that was changed.
     sealed.read_through(goes_on)?;

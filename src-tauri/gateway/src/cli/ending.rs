@@ -72,7 +72,7 @@ fn watch() -> io::Result<()> {
 fn waiting() -> io::Result<Runtime> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let entered = runtime.enter();
-    for kind in [SignalKind::hangup(), SignalKind::terminate(), SignalKind::interrupt()] {
+    for kind in [SignalKind::hangup(), SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit()] {
         // What is ignored for whoever started us goes on being ignored.
         if !is_ignored(kind) {
             let mut heard = signal(kind)?;
@@ -91,7 +91,8 @@ fn waiting() -> io::Result<Runtime> {
 fn end_by(kind: SignalKind) {
     let is_hidden = HIDDEN.lock().is_some();
     shows(OptionalActions::Flush);
-    let is_left = ENDS_BY_ITSELF.load(Ordering::SeqCst) && kind != SignalKind::hangup();
+    let others = [SignalKind::terminate(), SignalKind::interrupt()];
+    let is_left = ENDS_BY_ITSELF.load(Ordering::SeqCst) && others.contains(&kind);
     if is_hidden || !is_left {
         exit(BY_SIGNAL.saturating_add(kind.as_raw_value()));
     }

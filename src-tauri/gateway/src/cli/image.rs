@@ -2,9 +2,12 @@
 
 use std::fs::File;
 use std::io::Read as _;
+use std::path::Path;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+
+use crate::machine::private_file;
 
 /// Bytes of an image at most: in base64 they just fit into the 48 KiB of the setting `merchantLogo`.
 const IMAGE_MAX: u64 = 36_800;
@@ -28,6 +31,7 @@ pub(super) enum ImageError {
 /// # Errors
 /// [`ImageError`].
 pub(super) fn data_url(path: &str) -> Result<String, ImageError> {
+    private_file::check_regular(Path::new(path))?;
     let mut image = Vec::new();
     File::open(path)?.take(IMAGE_MAX + 1).read_to_end(&mut image)?;
     let kind = kind(&image).ok_or(ImageError::Kind)?;

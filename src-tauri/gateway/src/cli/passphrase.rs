@@ -2,6 +2,7 @@
 //! the secrets file and of backups may be two, or one where only one is given.
 
 use std::io::{self, IsTerminal as _};
+use std::path::Path;
 use std::sync::OnceLock;
 
 use zeroize::Zeroizing;
@@ -9,6 +10,7 @@ use zeroize::Zeroizing;
 use super::Failure;
 use super::args::Common;
 use super::hidden;
+use crate::backup::BackupError;
 use crate::console::Command;
 use crate::console::backups::Passphrase;
 use crate::machine::secrets::Secret;
@@ -27,8 +29,15 @@ pub(super) fn of_secrets_file(common: &Common) -> Result<Secret, Failure> {
     of_gateway(common)?.ok_or_else(|| Failure(format!("--secrets-file needs its passphrase {HOW}")))
 }
 
-/// The passphrase of the backup that is to be restored.
-pub(super) fn of_backup(common: &Common) -> Result<Secret, Failure> {
+/// Whose it may be, too: scripts export it for the secrets file.
+const BORROWED: &str = "TILLGATE_PASSPHRASE";
+
+/// How backups are given one of their own.
+const OF_THEIR_OWN: &str = "TILLGATE_BACKUP_PASSPHRASE or --backup-passphrase-fd gives backups one of their own";
+
+/// The passphrase of the backup that is to be restored from a file.
+pub(super) fn of_backup(common: &Common, file: &Path) -> Result<Secret, Failure> {
+    check_there(file)?;
     match given(common)? {
         Some(passphrase) => Ok(passphrase),
         None if is_attended(common) => hidden::line("Passphrase of the backup: "),
@@ -39,11 +48,28 @@ pub(super) fn of_backup(common: &Common) -> Result<Secret, Failure> {
 /// Puts the passphrase into a command that wants one.
 pub(super) fn fill(common: &Common, command: &mut Command) -> Result<(), Failure> {
     match command {
-        Command::BackUp(asked) if asked.file.is_some() => asked.passphrase = Some(Passphrase::of(&new(common)?)),
-        Command::SetBackupPassphrase(asked) => asked.passphrase = Passphrase::of(&new(common)?),
+        Command::BackUp(asked) if asked.file.is_some() => {
+            asked.passphrase = Some(Passphrase::of(&match given(common)? {
+                Some(passphrase) => passphrase,
+                None => new(common)?,
+            }));
+        }
+        Command::SetBackupPassphrase(asked) => {
+            // It is to be remembered for years: who sits there says it, whatever was exported for the secrets file.
+            let is_asked = is_asked_for_all_the_same(common)?;
+            let passphrase = match given(common)? {
+                Some(passphrase) if !is_asked => passphrase,
+                Some(_) | None => new(common)?,
+            };
+            asked.passphrase = Passphrase::of(&passphrase);
+        }
         Command::VerifyBackup(verify) => {
+            check_there(Path::new(&verify.file))?;
             verify.passphrase = match given(common)? {
-                Some(passphrase) => Some(Passphrase::of(&passphrase)),
+                Some(passphrase) => {
+                    verify.stored_first = is_borrowed(common)?;
+                    Some(Passphrase::of(&passphrase))
+                }
                 None if is_attended(common) => Some(Passphrase::of(&hidden::line("Passphrase of the backup: ")?)),
                 // The key that is stored for nightly backups.
                 None => None,
@@ -54,21 +80,34 @@ pub(super) fn fill(common: &Common, command: &mut Command) -> Result<(), Failure
     Ok(())
 }
 
-/// What is to be told of a command that sealed something: that one passphrase opens the secrets file and the backup, where it does.
-pub(super) fn notice(common: &Common, command: &Command) -> Result<Option<&'static str>, Failure> {
+/// What is to be told of a command that sealed or opened something: that it took a passphrase which nobody named for backups.
+pub(super) fn notice(common: &Common, command: &Command) -> Result<Option<String>, Failure> {
     let seals = match command {
         Command::BackUp(asked) => asked.file.is_some(),
-        Command::SetBackupPassphrase(_) => true,
+        Command::SetBackupPassphrase(_) => !is_asked_for_all_the_same(common)?,
+        Command::VerifyBackup(_) if is_borrowed(common)? => {
+            return Ok(Some(format!(
+                "it opened with the stored key, or else the passphrase in {BORROWED}: {OF_THEIR_OWN}"
+            )));
+        }
         _ => false,
     };
-    let shared = "the backup opens with the secrets file's passphrase: TILLGATE_BACKUP_PASSPHRASE or --backup-passphrase-fd gives backups one of their own";
-    Ok(if seals && is_shared(common)? { Some(shared) } else { None })
+    if !seals {
+        return Ok(None);
+    }
+    if is_shared(common)? {
+        return Ok(Some(format!("the backup opens with the secrets file's passphrase: {OF_THEIR_OWN}")));
+    }
+    Ok(is_borrowed(common)?.then(|| format!("the backup opens with the passphrase in {BORROWED}: {OF_THEIR_OWN}")))
 }
 
 /// The same of a restore, which makes the secrets file anew.
-pub(super) fn notice_of_restore(common: &Common) -> Result<Option<&'static str>, Failure> {
-    let shared = "the new secrets file opens with the backup's passphrase, for one was given for both: TILLGATE_BACKUP_PASSPHRASE or --backup-passphrase-fd gives backups one of their own";
-    Ok(if is_shared(common)? { Some(shared) } else { None })
+pub(super) fn notice_of_restore(common: &Common) -> Result<Option<String>, Failure> {
+    if is_shared(common)? {
+        let shared = "the new secrets file opens with the backup's passphrase, for one was given for both";
+        return Ok(Some(format!("{shared}: {OF_THEIR_OWN}")));
+    }
+    Ok(is_borrowed(common)?.then(|| format!("the backup opened with the passphrase in {BORROWED}: {OF_THEIR_OWN}")))
 }
 
 /// Whether there is a secrets file and its passphrase is taken for backups.
@@ -76,11 +115,36 @@ fn is_shared(common: &Common) -> Result<bool, Failure> {
     Ok(common.secrets_file.is_some() && of_backups_alone(common)?.is_none() && of_gateway(common)?.is_some())
 }
 
-/// A passphrase for something new: who types it, types it twice.
-fn new(common: &Common) -> Result<Secret, Failure> {
-    if let Some(passphrase) = given(common)? {
-        return Ok(passphrase);
+/// Why a backup does not open, with the passphrase that was tried where nobody named it for backups.
+pub(super) fn naming_what_was_tried(common: &Common, why: String) -> String {
+    if why.contains(&BackupError::WrongPassphrase.to_string()) && is_borrowed(common).unwrap_or(false) {
+        return format!("{why}. The one in {BORROWED} was tried: {OF_THEIR_OWN}");
     }
+    why
+}
+
+/// Whether backups are given the passphrase that may have been exported for the secrets file.
+fn is_borrowed(common: &Common) -> Result<bool, Failure> {
+    Ok(of_backups_alone(common)?.is_none() && common.passphrase_fd.is_none() && of_gateway(common)?.is_some())
+}
+
+/// Whether a person is asked for the passphrase of nightly backups, though one was exported that may be for something else.
+fn is_asked_for_all_the_same(common: &Common) -> Result<bool, Failure> {
+    Ok(is_attended(common) && is_borrowed(common)?)
+}
+
+/// Nobody types a passphrase for a file that is not there.
+fn check_there(file: &Path) -> Result<(), Failure> {
+    match std::fs::metadata(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(Failure(format!("there is no file {}: name the backup", file.display())))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// A passphrase for something new, which nobody gave: who types it, types it twice.
+fn new(common: &Common) -> Result<Secret, Failure> {
     if !is_attended(common) {
         return Err(Failure(format!("a backup needs a passphrase {HOW_OF_BACKUP}")));
     }

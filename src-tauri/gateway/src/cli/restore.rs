@@ -16,14 +16,16 @@ pub(super) fn run(common: &Common, asked: &Restore, form: Form) -> Result<ExitCo
     let base = data_dir::base(common.data_dir.as_deref())?;
     // Refused before anybody types a passphrase.
     backup::check_free(&base, common.environment)?;
+    let file = std::path::absolute(&asked.file)?;
     let restored = backup::restore(&backup::Restore {
-        file: std::path::absolute(&asked.file)?,
-        passphrase: passphrase::of_backup(common)?,
+        passphrase: passphrase::of_backup(common, &file)?,
+        file,
         base,
         environment: common.environment,
         secrets: options(common)?.secrets,
         actor: Actor::command_line().as_str().to_owned(),
-    })?;
+    })
+    .map_err(|error| Failure(passphrase::naming_what_was_tried(common, error.to_string())))?;
     if let Some(notice) = passphrase::notice_of_restore(common)? {
         let _ = writeln!(std::io::stderr(), "tillgate: {notice}");
     }

@@ -10,7 +10,7 @@ use zeroize::Zeroize as _;
 
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
-use crate::backup::{self, BackupError, KeySource, Place};
+use crate::backup::{self, BackupError, KeySource, Place, Tried};
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
 use crate::machine::secrets::Secret;
@@ -48,6 +48,10 @@ pub struct VerifyBackup {
     /// Absent for the key that was stored for nightly backups.
     #[serde(default)]
     pub passphrase: Option<Passphrase>,
+    /// The passphrase is tried only where the stored key is not the backup's.
+    #[serde(default)]
+    #[ts(as = "Option<bool>", optional)]
+    pub stored_first: bool,
 }
 
 /// Stores the key of this passphrase with the secrets, for nightly backups.
@@ -161,7 +165,12 @@ impl Ask for VerifyBackup {
 
     async fn answer(self, by: &Asker<'_>) -> Result<VerifiedBackup, CommandError> {
         let passphrase = self.passphrase.map(|given| given.secret());
-        let verified = backup::verify(by.gateway(), PathBuf::from(self.file), passphrase).await?;
+        let tried = match passphrase {
+            None => Tried::Stored,
+            Some(passphrase) if self.stored_first => Tried::StoredFirst(passphrase),
+            Some(passphrase) => Tried::Passphrase(passphrase),
+        };
+        let verified = backup::verify(by.gateway(), PathBuf::from(self.file), tried).await?;
         Ok(VerifiedBackup { ok: true, made_at: verified.made_at.iso_seconds(), program: verified.program })
     }
 }

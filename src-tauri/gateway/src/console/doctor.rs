@@ -153,7 +153,7 @@ fn database(gateway: &Gateway) -> Finding {
 fn chain(gateway: &Gateway) -> Finding {
     let status = gateway.last_look.status();
     let asked = gateway.chain.identity().and_then(|identity| Ok((identity, gateway.chain.tip()?)));
-    let (identity, tip) = asked.map_err(|error| format!("{error}: check the Bitcoin backend"))?;
+    let (identity, tip) = asked.map_err(|error| format!("check the Bitcoin backend: {error}"))?;
     if let Some(WatchedChain { cursor: Some(cursor), tip: watched, .. }) = gateway.last_look.watched() {
         if cursor.chain != identity {
             return Err("another chain is there than the one that was watched: the next look begins with its first block; if it should not be there, stop the gateway and put the former back".to_owned());
@@ -282,9 +282,16 @@ fn backups(gateway: &Gateway) -> Finding {
     match (trouble, last) {
         (Some(trouble), _) => Err(trouble),
         (None, Some(last)) => Ok(format!("the last backup is of {}", last.begun_at.iso_seconds())),
-        (None, None) => {
-            Ok("no backup was made yet: `tillgate backup FILE`, or each night with the setting backupFolder".to_owned())
-        }
+        (None, None) => none_made(gateway.environment, gateway.wallet.get().is_some()),
+    }
+}
+
+/// Where no backup was made yet: of real money nothing would be left where the disk breaks.
+fn none_made(environment: Environment, has_wallet: bool) -> Finding {
+    let told = "no backup was made yet: `tillgate backup FILE`, or each night with the setting backupFolder".to_owned();
+    match environment {
+        Environment::Production if has_wallet => Err(told),
+        Environment::Production | Environment::Test => Ok(told),
     }
 }
 
@@ -323,5 +330,16 @@ fn payouts(gateway: &Gateway) -> Finding {
         None if queued == 0 => Ok("no approved payout waits".to_owned()),
         None if gateway.served.get().is_none() => Ok(format!("{waiting} for `tillgate serve`, which sends")),
         None => Ok(format!("{waiting} for its turn, or for a node that takes it")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn real_money_without_a_backup_is_not_well() {
+        assert!(none_made(Environment::Production, true).unwrap_err().contains("tillgate backup FILE"));
+        assert!(none_made(Environment::Production, false).is_ok() && none_made(Environment::Test, true).is_ok());
     }
 }

@@ -20,7 +20,7 @@ use crate::machine::data_dir::{self, DataDir, DataDirError, WhereNone};
 use crate::machine::disk::Disk;
 use crate::machine::entropy::{Entropy, NoEntropy, SystemEntropy};
 use crate::machine::environment::Environment;
-use crate::machine::secrets::{self, SecretError, SecretsLocation};
+use crate::machine::secrets::{self, Coins, SecretError, SecretsLocation};
 use crate::notifications::{ATTEMPT_TIMEOUT, NoClient, Notifier};
 use crate::rates::{Rates, sources};
 use crate::sender::Sender;
@@ -165,13 +165,14 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
     let store = Arc::new(store);
     let installation = installation(&options, &data_dir, &store, entropy.as_ref()).await?;
     let settings = settings(&options, &store)?;
+    let network = settings.snapshot().network;
     let secrets = {
-        let (environment, folder) = (options.environment, data_dir.path().to_owned());
+        let coins = Coins::of(options.environment, network == ChainNetwork::Sandbox);
+        let folder = data_dir.path().to_owned();
         let location = options.secrets.clone();
-        blocking(move || Ok(secrets::open(&location, environment, &installation.installation_id, &folder)?)).await?
+        blocking(move || Ok(secrets::open(&location, coins, &installation.installation_id, &folder)?)).await?
     };
     let last_look = LastLook::load(&store)?;
-    let network = settings.snapshot().network;
     let (backend, clock) = backend(network, &last_look, &data_dir).await?;
     let rates = Rates::new(sources(backend.sandbox()), settings.snapshot().rate_rules());
     rates.load_last_known(&store)?;
@@ -275,7 +276,10 @@ fn open_files(options: &Options) -> Result<(DataDir, Store), OpenError> {
     let base = data_dir::base(options.data_dir.as_deref())?;
     if options.where_none == WhereNone::Make && !data_dir::exists(&base, options.environment)? {
         // A folder that was made before a refusal would be in the way of a restore.
-        secrets::check_for_new(&options.secrets, options.environment, &SystemEntropy.id()?)?;
+        let network = options.overrides.get("network");
+        let is_sandbox = network.is_none_or(|given| given.value == ChainNetwork::Sandbox.as_str());
+        let coins = Coins::of(options.environment, is_sandbox);
+        secrets::check_for_new(&options.secrets, coins, &SystemEntropy.id()?)?;
     }
     let data_dir = DataDir::open(&base, options.environment, options.where_none)?;
     let store = Store::open(&data_dir.database())?;

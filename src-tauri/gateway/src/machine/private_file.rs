@@ -6,12 +6,22 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-/// The file's text; `None` where there is no file.
+/// The file's text; `None` where there is no file. What is no file is refused: a pipe into which nobody writes would be read for
+/// ever.
 pub(crate) fn read(file: &Path) -> io::Result<Option<Zeroizing<String>>> {
-    match fs::read_to_string(file) {
+    match check_regular(file).and_then(|()| fs::read_to_string(file)) {
         Ok(text) => Ok(Some(Zeroizing::new(text))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// Refuses a pipe, a device, a folder.
+pub(crate) fn check_regular(file: &Path) -> io::Result<()> {
+    if fs::metadata(file)?.is_file() {
+        Ok(())
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file: name one"))
     }
 }
 
@@ -46,4 +56,23 @@ fn sync_folder(file: &Path) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = file;
     Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    #[test]
+    fn a_pipe_into_which_nobody_writes_is_refused_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let (pipe, file) = (folder.path().join("pipe"), folder.path().join("file"));
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        let refused = read(&pipe).unwrap_err().to_string();
+        assert!(refused.contains("no regular file"), "{refused}");
+        assert!(read(&file).unwrap().is_none());
+        replace(&file, b"text").unwrap();
+        assert_eq!(read(&file).unwrap().unwrap().as_str(), "text");
+    }
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 pub use location::SecretsLocation;
-pub(crate) use location::{check_for_new, open};
+pub(crate) use location::{Coins, check_for_new, open};
 
 /// What a secret is for; part of its entry's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -12,4 +12,8 @@ file: string,
 /**
  * Absent for the key that was stored for nightly backups.
  */
-passphrase: Passphrase | null, };
+passphrase: Passphrase | null, 
+/**
+ * The passphrase is tried only where the stored key is not the backup's.
+ */
+stored_first?: boolean, };

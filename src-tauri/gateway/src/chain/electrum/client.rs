@@ -250,8 +250,8 @@ impl Client {
                 "the server at {name} shows a certificate that is not the pinned one, nor of a public authority; somebody may be listening in. If you know that the server's certificate was renewed, pin the new one: tillgate settings set backendCertificate {found}"
             ),
             Some(found) => format!(
-                "the certificate of the server at {name} is of no public authority ({}). If it is your server, and its certificate has this SHA-256, pin it: tillgate settings set backendCertificate {found}",
-                shown(&error.to_string())
+                "the certificate of the server at {name} {}. If it is your server, and its certificate has this SHA-256, pin it: tillgate settings set backendCertificate {found}",
+                refused_as(error)
             ),
             None => format!("no secure connection to the server at {name}: {}", shown(&error.to_string())),
         })
@@ -306,5 +306,17 @@ impl Client {
 
     fn other_network(&self, genesis: BlockHash) -> ChainDown {
         refusals::other_network(&format!("server at {}", self.name()), "server", genesis, self.options.network)
+    }
+}
+
+/// What is wrong with a certificate, in the words of the field: the library's own are for programmers.
+fn refused_as(error: &std::io::Error) -> &'static str {
+    use rustls::{CertificateError as C, Error};
+
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+        Some(Error::InvalidCertificate(C::Expired | C::ExpiredContext { .. })) => "has expired",
+        Some(Error::InvalidCertificate(C::NotValidYet | C::NotValidYetContext { .. })) => "is not valid yet",
+        Some(Error::InvalidCertificate(C::NotValidForName | C::NotValidForNameContext { .. })) => "is of another name",
+        Some(_) | None => "is of no public authority",
     }
 }

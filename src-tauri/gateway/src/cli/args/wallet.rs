@@ -81,7 +81,9 @@ impl Wallet {
             Self::VerifyBackup { file: None } => VerifyWords { words: Words::new(String::new()) }.into(),
             Self::Info => WalletInfo {}.into(),
             Self::Descriptor => WalletDescriptor {}.into(),
-            Self::VerifyBackup { file: Some(file) } => VerifyBackup { file: absolute(&file), passphrase: None }.into(),
+            Self::VerifyBackup { file: Some(file) } => {
+                VerifyBackup { file: absolute(&file), passphrase: None, stored_first: false }.into()
+            }
             Self::Labels => WalletLabels { after: None, limit: None }.into(),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::cli::table::Align::Left;
 use crate::cli::table::{Table, plain};
-use crate::console::settings::SettingItem;
+use crate::console::settings::{BACKEND_PASSWORD, SettingItem};
 
 /// Characters of a value at most: a whole logo would fill the screen.
 const VALUE_MAX: usize = 48;
@@ -12,13 +12,18 @@ pub(super) fn settings(items: &[SettingItem]) -> String {
     for item in items {
         // The form that follows is said where a value is refused, and in the JSON form.
         let about = item.about.split(" Must be ").next().unwrap_or_default();
-        table.row([item.name.clone(), shortened(&item.value), item.default.clone(), about.to_owned()]);
+        table.row([item.name.clone(), told(item), item.default.clone(), about.to_owned()]);
     }
     table.render("No settings.")
 }
 
 pub(super) fn setting(item: &SettingItem) -> String {
-    format!("{} = {}\n", item.name, plain(&shortened(&item.value)))
+    format!("{} = {}\n", item.name, plain(&told(item)))
+}
+
+/// The value, but for what lies with the secrets: an empty one would look as if none were set.
+fn told(item: &SettingItem) -> String {
+    if item.name == BACKEND_PASSWORD { "(not shown)".to_owned() } else { shortened(&item.value) }
 }
 
 /// The value, but for an image's: that fills screens and says nothing.

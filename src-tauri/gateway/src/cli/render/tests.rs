@@ -6,7 +6,7 @@ use super::render;
 use crate::console::doctor::Doctor;
 use crate::console::keys::{ListKeys, RevokeKey};
 use crate::console::payments::{ListPayments, ShowPayment};
-use crate::console::settings::{GetSetting, SetSetting};
+use crate::console::settings::{GetSetting, ListSettings, SetSetting};
 use crate::console::status::Status;
 
 /// A sum as a view has it, for programs and for people.
@@ -153,4 +153,16 @@ fn a_logo_that_was_set_does_not_fill_the_screen_and_is_shown_whole_when_asked_fo
     assert_eq!(render(&set.into(), hosts_view).unwrap(), format!("allowedHosts = {hosts}\n"), "every name can be seen");
     let get = GetSetting { name: name() };
     assert_eq!(render(&get.into(), view).unwrap(), format!("{value}\n"));
+}
+
+#[test]
+fn a_password_that_lies_with_the_secrets_does_not_look_like_none() {
+    let item = |name: &str| json!({"name": name, "value": "", "default": "", "about": "What it is."});
+    let set = SetSetting { name: "backendPassword".to_owned(), value: String::new() };
+    let told = render(&set.into(), item("backendPassword")).unwrap();
+    assert_eq!(told, "backendPassword = (not shown)\n");
+    let other = SetSetting { name: "publicUrl".to_owned(), value: String::new() };
+    assert_eq!(render(&other.into(), item("publicUrl")).unwrap(), "publicUrl = \n");
+    let list = json!({"items": [item("backendPassword")], "itemsCount": 1});
+    assert!(line(&render(&ListSettings {}.into(), list).unwrap(), "backendPassword").contains("(not shown)"));
 }

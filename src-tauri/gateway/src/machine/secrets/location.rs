@@ -39,12 +39,41 @@ pub enum SecretsLocation {
     SandboxFile,
 }
 
+/// Whose coins the secrets open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Coins {
+    /// The sandbox's, worth nothing: where there is no keyring they may lie in the clear.
+    Sandbox,
+    /// Those of a chain that others know, too.
+    Test,
+    /// Real money.
+    Production,
+}
+
 /// Where the secrets of an installation lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Location {
     Keyring,
     PlainFile,
     EncryptedFile,
+}
+
+impl Coins {
+    /// The coins of an environment on the sandbox's chain, or on another.
+    pub(crate) const fn of(environment: Environment, is_sandbox: bool) -> Self {
+        match environment {
+            Environment::Production => Self::Production,
+            Environment::Test if is_sandbox => Self::Sandbox,
+            Environment::Test => Self::Test,
+        }
+    }
+
+    const fn environment(self) -> Environment {
+        match self {
+            Self::Sandbox | Self::Test => Environment::Test,
+            Self::Production => Environment::Production,
+        }
+    }
 }
 
 impl Location {
@@ -61,6 +90,8 @@ impl Location {
 struct Marked {
     store: Box<dyn SecretStore>,
     location: Location,
+    /// The words of a new wallet may not go there.
+    takes_no_words: bool,
     folder: PathBuf,
 }
 
@@ -70,6 +101,13 @@ impl SecretStore for Marked {
     }
 
     fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError> {
+        if self.takes_no_words && purpose == Purpose::WalletMnemonic {
+            return Err(SecretError(
+                "the secrets of this installation lie in a plain file, where the words of a wallet may lie in the sandbox alone: \
+                 begin in another --data-dir, with an OS keyring, or with --secrets-file FILE and its passphrase in TILLGATE_PASSPHRASE"
+                    .to_owned(),
+            ));
+        }
         // Before the secret: a marker without a secret is harmless, a secret that nobody looks for is not.
         if read_marker(&self.folder)?.is_none() {
             let marker = self.folder.join(MARKER);
@@ -91,11 +129,12 @@ impl SecretStore for Marked {
 /// When there is none fit for the environment, or not the one where the secrets lie, with the remedy.
 pub(crate) fn open(
     wanted: &SecretsLocation,
-    environment: Environment,
+    coins: Coins,
     installation: &Id,
     folder: &Path,
 ) -> Result<Arc<dyn SecretStore>, SecretError> {
-    let marker = read_marker(folder)?;
+    let (marker, environment) = (read_marker(folder)?, coins.environment());
+    let mut takes_no_words = false;
     let (location, store): (Location, Box<dyn SecretStore>) = match wanted {
         SecretsLocation::File { file, passphrase } => {
             (Location::EncryptedFile, Box::new(encrypted(marker, file, passphrase, installation, environment)?))
@@ -109,14 +148,17 @@ pub(crate) fn open(
         },
         SecretsLocation::Keyring => {
             let keyring = Keyring::new(installation, environment);
-            let location = keyring_or_fallback(marker, environment, folder, || keyring.reach(), || keyring.try_out())?;
+            let location = keyring_or_fallback(marker, coins, folder, || keyring.reach(), || keyring.try_out())?;
             match location {
-                Location::PlainFile => (location, Box::new(PlainFile::new(folder.join(PLAIN_FILE)))),
+                Location::PlainFile => {
+                    takes_no_words = coins != Coins::Sandbox;
+                    (location, Box::new(PlainFile::new(folder.join(PLAIN_FILE))))
+                }
                 Location::Keyring | Location::EncryptedFile => (Location::Keyring, Box::new(keyring)),
             }
         }
     };
-    Ok(Arc::new(Marked { store, location, folder: folder.to_owned() }))
+    Ok(Arc::new(Marked { store, location, takes_no_words, folder: folder.to_owned() }))
 }
 
 /// Whether a new installation of this environment could keep its secrets there, for which `trial` is an id that is nobody's. To
@@ -124,12 +166,15 @@ pub(crate) fn open(
 ///
 /// # Errors
 /// As [`open`], with the remedy.
-pub(crate) fn check_for_new(wanted: &SecretsLocation, environment: Environment, trial: &Id) -> Result<(), SecretError> {
-    match (wanted, environment) {
-        (SecretsLocation::Keyring | SecretsLocation::SandboxFile, Environment::Test) => Ok(()),
-        (SecretsLocation::SandboxFile, Environment::Production) => Err(no_plain_file()),
-        (SecretsLocation::Keyring, Environment::Production) => {
-            Keyring::new(trial, environment).try_out().map_err(|error| no_keyring(&error))
+pub(crate) fn check_for_new(wanted: &SecretsLocation, coins: Coins, trial: &Id) -> Result<(), SecretError> {
+    let environment = coins.environment();
+    match (wanted, coins) {
+        (SecretsLocation::Keyring, Coins::Sandbox) | (SecretsLocation::SandboxFile, Coins::Sandbox | Coins::Test) => {
+            Ok(())
+        }
+        (SecretsLocation::SandboxFile, Coins::Production) => Err(no_plain_file()),
+        (SecretsLocation::Keyring, Coins::Test | Coins::Production) => {
+            Keyring::new(trial, environment).try_out().map_err(|error| no_keyring(coins, &error))
         }
         // One that is there is another installation's, whose secrets are left alone.
         (SecretsLocation::File { file, passphrase }, _) if file.exists() => {
@@ -166,48 +211,57 @@ fn encrypted(
     EncryptedFile::open(file, passphrase, installation, environment)
 }
 
-/// The rule for those who named no file: the keyring, and for the test environment the plain file
-/// where no keyring works. `reach` asks the keyring, `try_out` also stores in it.
+/// The rule for those who named no file: the keyring, and for the sandbox the plain file where no keyring works. `reach` asks the
+/// keyring, `try_out` also stores in it.
 fn keyring_or_fallback(
     marker: Option<Location>,
-    environment: Environment,
+    coins: Coins,
     folder: &Path,
     reach: impl FnOnce() -> Result<(), SecretError>,
     try_out: impl FnOnce() -> Result<(), SecretError>,
 ) -> Result<Location, SecretError> {
-    match (marker, environment) {
+    match (marker, coins) {
         (Some(Location::EncryptedFile), _) => Err(lies_elsewhere(Location::EncryptedFile)),
-        (Some(Location::PlainFile), Environment::Test) => Ok(Location::PlainFile),
-        (Some(Location::PlainFile), Environment::Production) => Err(lies_elsewhere(Location::PlainFile)),
+        (Some(Location::PlainFile), Coins::Sandbox) => Ok(Location::PlainFile),
+        (Some(Location::PlainFile), Coins::Test) => {
+            // What lies there can be read nowhere else.
+            tracing::warn!("the secrets of this installation lie in a plain file, which is for the sandbox alone");
+            Ok(Location::PlainFile)
+        }
+        (Some(Location::PlainFile), Coins::Production) => Err(lies_elsewhere(Location::PlainFile)),
         (Some(Location::Keyring), _) => {
             if let Err(error) = reach() {
                 let sentence = format!("the secrets of this installation lie in the OS keyring. {error}");
-                match environment {
-                    Environment::Production => return Err(SecretError(sentence)),
+                match coins {
+                    Coins::Production => return Err(SecretError(sentence)),
                     // Payments need no secret. What does will fail with the same sentence, and
                     // works once the keyring does.
-                    Environment::Test => tracing::error!("{sentence}"),
+                    Coins::Sandbox | Coins::Test => tracing::error!("{sentence}"),
                 }
             }
             Ok(Location::Keyring)
         }
-        (None, _) => match (try_out(), environment) {
+        (None, _) => match (try_out(), coins) {
             (Ok(()), _) => Ok(Location::Keyring),
-            (Err(error), Environment::Test) => {
+            (Err(error), Coins::Sandbox) => {
                 tracing::warn!(
                     file = %folder.join(PLAIN_FILE).display(),
                     "no OS keyring can be used ({error}); the sandbox's secrets, whose coins are worth nothing, go to a plain file"
                 );
                 Ok(Location::PlainFile)
             }
-            (Err(error), Environment::Production) => Err(no_keyring(&error)),
+            (Err(error), Coins::Test | Coins::Production) => Err(no_keyring(coins, &error)),
         },
     }
 }
 
-fn no_keyring(error: &SecretError) -> SecretError {
+fn no_keyring(coins: Coins, error: &SecretError) -> SecretError {
+    let who = match coins {
+        Coins::Production => "production",
+        Coins::Sandbox | Coins::Test => "a test environment on another chain than the sandbox's",
+    };
     SecretError(format!(
-        "production keeps its secrets in the OS keyring, and none can be used. {error}; \
+        "{who} keeps its secrets in the OS keyring, and none can be used. {error}; \
          or keep them in an encrypted file: --secrets-file FILE, with the passphrase in TILLGATE_PASSPHRASE"
     ))
 }
@@ -266,41 +320,43 @@ mod tests {
 
     fn decide(
         marker: Option<Location>,
-        environment: Environment,
+        coins: Coins,
         keyring: fn() -> Result<(), SecretError>,
     ) -> Result<Location, String> {
-        keyring_or_fallback(marker, environment, Path::new("/folder"), keyring, keyring)
-            .map_err(|error| error.to_string())
+        keyring_or_fallback(marker, coins, Path::new("/folder"), keyring, keyring).map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_working_keyring_is_used_unless_the_secrets_lie_elsewhere() {
-        for environment in [Environment::Test, Environment::Production] {
+        for coins in [Coins::Sandbox, Coins::Test, Coins::Production] {
             for marker in [None, Some(Location::Keyring)] {
-                assert_eq!(decide(marker, environment, works), Ok(Location::Keyring));
+                assert_eq!(decide(marker, coins, works), Ok(Location::Keyring));
             }
-            let refusal = decide(Some(Location::EncryptedFile), environment, works).unwrap_err();
+            let refusal = decide(Some(Location::EncryptedFile), coins, works).unwrap_err();
             assert!(refusal.contains("--secrets-file FILE"), "{refusal}");
         }
-        assert_eq!(decide(Some(Location::PlainFile), Environment::Test, works), Ok(Location::PlainFile));
+        assert_eq!(decide(Some(Location::PlainFile), Coins::Sandbox, works), Ok(Location::PlainFile));
     }
 
     #[test]
-    fn without_a_keyring_the_sandbox_takes_a_file_and_production_refuses_with_the_remedy() {
-        assert_eq!(decide(None, Environment::Test, fails), Ok(Location::PlainFile));
-        let refusal = decide(None, Environment::Production, fails).unwrap_err();
-        assert!(refusal.contains("the keyring sleeps") && refusal.contains("--secrets-file"), "{refusal}");
+    fn without_a_keyring_the_sandbox_takes_a_file_and_every_other_chain_refuses_with_the_remedy() {
+        assert_eq!(decide(None, Coins::Sandbox, fails), Ok(Location::PlainFile));
+        for (coins, who) in [(Coins::Production, "production"), (Coins::Test, "another chain than the sandbox's")] {
+            let refusal = decide(None, coins, fails).unwrap_err();
+            assert!(refusal.contains("the keyring sleeps") && refusal.contains("--secrets-file"), "{refusal}");
+            assert!(refusal.contains(who), "{refusal}");
+        }
     }
 
     #[test]
     fn a_keyring_that_is_missing_for_a_while_is_never_replaced_by_a_file() {
-        assert_eq!(decide(Some(Location::Keyring), Environment::Test, fails), Ok(Location::Keyring));
-        let refusal = decide(Some(Location::Keyring), Environment::Production, fails).unwrap_err();
+        assert_eq!(decide(Some(Location::Keyring), Coins::Sandbox, fails), Ok(Location::Keyring));
+        let refusal = decide(Some(Location::Keyring), Coins::Production, fails).unwrap_err();
         assert!(refusal.contains("lie in the OS keyring") && refusal.contains("sleeps"), "{refusal}");
     }
 
     fn opened(wanted: &SecretsLocation, folder: &Path) -> Result<Arc<dyn SecretStore>, String> {
-        open(wanted, Environment::Test, &OURS, folder).map_err(|error| error.to_string())
+        open(wanted, Coins::Sandbox, &OURS, folder).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -315,6 +371,21 @@ mod tests {
         assert!(refusal.contains("plain file"), "{refusal}");
         let again = opened(&SecretsLocation::SandboxFile, folder.path()).unwrap();
         assert_eq!(again.get(Purpose::HmacKeys).unwrap().unwrap().reveal(), "keys");
+    }
+
+    #[test]
+    fn words_of_another_chain_than_the_sandboxs_are_never_put_into_a_plain_file_that_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let opened = |coins| open(&SecretsLocation::Keyring, coins, &OURS, folder.path()).unwrap();
+        let words = Secret::new("words".to_owned());
+        std::fs::write(folder.path().join(MARKER), Location::PlainFile.as_str()).unwrap();
+        let store = opened(Coins::Test);
+        store.set(Purpose::HmacKeys, &Secret::new("keys".to_owned())).unwrap();
+        let refusal = store.set(Purpose::WalletMnemonic, &words).unwrap_err().to_string();
+        assert!(refusal.contains("--secrets-file FILE"), "{refusal}");
+        assert!(store.get(Purpose::WalletMnemonic).unwrap().is_none());
+        opened(Coins::Sandbox).set(Purpose::WalletMnemonic, &words).unwrap();
+        assert!(opened(Coins::Test).get(Purpose::WalletMnemonic).unwrap().is_some(), "what lies there is found");
     }
 
     #[test]
@@ -336,7 +407,7 @@ mod tests {
     #[test]
     fn production_never_takes_the_plain_file() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(open(&SecretsLocation::SandboxFile, Environment::Production, &OURS, folder.path()).is_err());
+        assert!(open(&SecretsLocation::SandboxFile, Coins::Production, &OURS, folder.path()).is_err());
     }
 
     #[test]
@@ -347,7 +418,7 @@ mod tests {
             passphrase: Secret::new("words".to_owned()),
         };
         let check = |wanted: &SecretsLocation| {
-            check_for_new(wanted, Environment::Production, &Id::from_bytes([2; 20])).map_err(|error| error.to_string())
+            check_for_new(wanted, Coins::Production, &Id::from_bytes([2; 20])).map_err(|error| error.to_string())
         };
         assert_eq!(check(&named("new")), Ok(()));
         assert!(!folder.path().join("new").exists());

@@ -4,7 +4,7 @@
 use std::process::{Command, Output, Stdio};
 
 use super::*;
-use crate::machine::secrets::{SecretsLocation, open};
+use crate::machine::secrets::{Coins, SecretsLocation, open};
 
 /// Set where GNOME Keyring is not installed.
 const NO_DAEMON: &str = "TILLGATE_TEST_NO_KEYRING";
@@ -65,16 +65,15 @@ fn a_locked_keyring_is_told_apart() {
 fn under_a_keyring() {
     let (ours, theirs) = (Id::from_bytes([1; 20]), Id::from_bytes([2; 20]));
     let folder = tempfile::tempdir().unwrap();
-    let opened =
-        |installation, environment| open(&SecretsLocation::Keyring, environment, installation, folder.path()).unwrap();
-    let production = opened(&ours, Environment::Production);
+    let opened = |installation, coins| open(&SecretsLocation::Keyring, coins, installation, folder.path()).unwrap();
+    let production = opened(&ours, Coins::Production);
     assert_eq!(production.describe(), "the OS keyring");
     assert!(production.get(Purpose::WalletMnemonic).unwrap().is_none());
     production.set(Purpose::WalletMnemonic, &Secret::new("words".to_owned())).unwrap();
     production.set(Purpose::HmacKeys, &Secret::new("old".to_owned())).unwrap();
     production.set(Purpose::HmacKeys, &Secret::new("new".to_owned())).unwrap();
 
-    let again = opened(&ours, Environment::Production);
+    let again = opened(&ours, Coins::Production);
     assert_eq!(again.get(Purpose::WalletMnemonic).unwrap().unwrap().reveal(), "words");
     assert_eq!(again.get(Purpose::HmacKeys).unwrap().unwrap().reveal(), "new");
     for (installation, environment) in [(&theirs, Environment::Production), (&ours, Environment::Test)] {
@@ -92,13 +91,11 @@ fn under_a_keyring() {
 fn under_a_locked_keyring() {
     let folder = tempfile::tempdir().unwrap();
     let installation = Id::from_bytes([1; 20]);
-    let refusal = open(&SecretsLocation::Keyring, Environment::Production, &installation, folder.path())
-        .err()
-        .unwrap()
-        .to_string();
+    let refusal =
+        open(&SecretsLocation::Keyring, Coins::Production, &installation, folder.path()).err().unwrap().to_string();
     assert!(refusal.contains("locked"), "{refusal}");
     assert!(refusal.contains("--secrets-file"), "{refusal}");
-    let sandbox = open(&SecretsLocation::Keyring, Environment::Test, &installation, folder.path()).unwrap();
+    let sandbox = open(&SecretsLocation::Keyring, Coins::Sandbox, &installation, folder.path()).unwrap();
     assert!(sandbox.describe().contains("secrets.json"), "{}", sandbox.describe());
 }
 
@@ -121,7 +118,7 @@ fn dbus(method: &str, argument: &str) {
 #[ignore = "run by what_happens_to_a_keyring_behind_our_back_shows_at_the_next_call, which starts a keyring for it"]
 fn under_a_keyring_that_changes() {
     let (ours, folder) = (Id::from_bytes([1; 20]), tempfile::tempdir().unwrap());
-    let opened = || open(&SecretsLocation::Keyring, Environment::Production, &ours, folder.path());
+    let opened = || open(&SecretsLocation::Keyring, Coins::Production, &ours, folder.path());
     let store = opened().unwrap();
     let words = || store.get(Purpose::WalletMnemonic).unwrap().map(|words| words.reveal().to_owned());
     store.set(Purpose::WalletMnemonic, &Secret::new("our words".to_owned())).unwrap();

@@ -177,6 +177,7 @@ impl Sender {
         (actor, watcher): (&str, &Watcher),
     ) -> Result<Replaced, ReplaceError> {
         let mut again = self.again.lock().await;
+        self.gateway.store.read(may_sign)?;
         // What another copy paid meanwhile is paid twice by a version of ours that leaves now.
         match self.look_first(watcher, Timestamp::from_ms(0), Patience::OfStaff).await? {
             None => {}

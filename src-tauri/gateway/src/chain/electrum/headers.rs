@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::block::Header;
 use bitcoin::consensus::encode::{deserialize, deserialize_hex};
-use bitcoin::{BlockHash, Network, TxMerkleNode, Txid};
+use bitcoin::{BlockHash, Network, Transaction, TxMerkleNode, Txid};
 use serde::Deserialize;
 use serde_json::json;
 use tillgate_domain::time::Timestamp;
@@ -13,7 +13,6 @@ use tillgate_domain::time::Timestamp;
 use super::asker::Asker;
 use super::call::call;
 use super::session::ToldTip;
-use super::transactions::read_each;
 use crate::chain::ChainDown;
 use crate::chain::headers::{self as rules, time};
 use crate::chain::proof::stands_at;
@@ -127,9 +126,8 @@ fn prove_height(asker: &Asker<'_>, height: u32, header: &Header) -> Result<(), C
         return Ok(());
     }
     let first: First = asker.one(call("blockchain.transaction.id_from_pos", json!([height, 0, true])))?;
-    let mut reward = None;
-    read_each(asker, &BTreeSet::from([first.tx_hash]), |_, tx| reward = Some(tx))?;
-    let reward = reward.ok_or_else(|| refusals::unproved_height(height))?;
+    let reward: String = asker.one(call("blockchain.transaction.get", json!([first.tx_hash])))?;
+    let reward: Transaction = deserialize_hex(&reward).map_err(|_| refusals::unproved_height(height))?;
     if stands_at(&reward, &first.merkle, header.merkle_root, height) {
         Ok(())
     } else {

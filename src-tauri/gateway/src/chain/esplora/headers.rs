@@ -7,8 +7,7 @@ use bitcoin::block::Header;
 use bitcoin::{BlockHash, Network, Txid, Work};
 use tillgate_domain::time::Timestamp;
 
-use super::answers::{BlockAnswer, ProofAnswer};
-use super::history;
+use super::answers::{BlockAnswer, ProofAnswer, TxAnswer};
 use super::server::{NoAnswer, Server};
 use crate::chain::headers as rules;
 use crate::chain::proof::stands_at;
@@ -149,11 +148,12 @@ pub(super) fn prove_height(server: &Server, height: u32, known: &Known) -> Resul
     let txid: Option<Txid> = server.text(&format!("/block/{}/txid/0", known.hash))?;
     let txid = txid.ok_or_else(|| refusals::unproved_height(height))?;
     server.bucket.wait();
-    let reward = history::transaction(server, txid)?;
+    let reward: Option<TxAnswer> = server.json(&format!("/tx/{txid}"))?;
     server.bucket.wait();
     let proof: Option<ProofAnswer> = server.json(&format!("/tx/{txid}/merkle-proof"))?;
+    let reward = reward.and_then(|reward| reward.tx());
     let (reward, proof) = reward.zip(proof).ok_or_else(|| refusals::unproved_height(height))?;
-    let stands = proof.pos == 0 && stands_at(&reward.tx, &proof.merkle, known.header.merkle_root, height);
+    let stands = proof.pos == 0 && stands_at(&reward, &proof.merkle, known.header.merkle_root, height);
     if stands { Ok(()) } else { Err(forged(height, "it has another height")) }
 }
 

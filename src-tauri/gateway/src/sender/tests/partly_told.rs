@@ -48,6 +48,19 @@ fn paid_with_another_coin(world: &World, payout: &Id) -> Transaction {
     twin_spending(world, &[payee], coins.last().map(std::slice::from_ref).unwrap(), 3).unwrap()
 }
 
+/// A payout whose transaction is stored here and never reached the network, and that of the other copy which pays it in a block.
+async fn stored_here_and_paid_by_the_other() -> (World, Id, Transaction) {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    let twin = paid_with_another_coin(&world, &payout);
+    world.broadcasts(BroadcastFault::Forget);
+    world.send().await;
+    world.broadcasts(BroadcastFault::Ok);
+    assert!(world.payout(&payout).batch_seq.is_some() && world.outputs_of(&payout) == 0);
+    world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
+    (world, payout, twin)
+}
+
 async fn pass(world: &World) {
     world.app.sender.pass(&world.app.watcher).await.unwrap();
 }
@@ -87,14 +100,7 @@ async fn after_a_start_nothing_is_paid_before_all_was_told_that_another_copy_may
 
 #[tokio::test]
 async fn what_was_stored_before_a_start_is_not_broadcast_before_all_was_told_that_another_copy_may_have_paid() {
-    let world = world_with_coins(2).await;
-    let payout = world.approved_payout(300_000).await;
-    let twin = paid_with_another_coin(&world, &payout);
-    world.broadcasts(BroadcastFault::Forget);
-    world.send().await;
-    world.broadcasts(BroadcastFault::Ok);
-    assert!(world.payout(&payout).batch_seq.is_some() && world.outputs_of(&payout) == 0);
-    world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
+    let (world, payout, twin) = stored_here_and_paid_by_the_other().await;
     let (world, _) = asking(world.reopen().await, FEW);
     for _ in 0..PASSES {
         pass(&world).await;
@@ -162,13 +168,7 @@ async fn what_another_copy_paid_while_a_restored_one_looked_is_told_before_that_
 
 #[tokio::test]
 async fn a_bump_waits_until_all_was_told_that_another_copy_may_have_paid() {
-    let world = world_with_coins(2).await;
-    let payout = world.approved_payout(300_000).await;
-    let twin = paid_with_another_coin(&world, &payout);
-    world.broadcasts(BroadcastFault::Forget);
-    world.send().await;
-    world.broadcasts(BroadcastFault::Ok);
-    world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
+    let (world, payout, twin) = stored_here_and_paid_by_the_other().await;
     let (world, _) = asking(world.reopen().await, 150);
     // It is no gateway that runs: the command itself looks.
     let bumped = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await;

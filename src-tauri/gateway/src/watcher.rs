@@ -321,22 +321,29 @@ impl LookPermit<'_> {
     /// Asks the backend and the database.
     async fn take(&mut self, at: Timestamp) -> Result<Findings, WatchError> {
         let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
-        let reads_hot = match gateway.chain.sees() {
-            Sees::Scripts => self.progress.hot_read.is_due(at),
+        self.read_hot(at).await?;
+        let (round, clock) = (self.progress.round, self.progress.clock.unwrap_or_default());
+        let take = move || findings::take(&gateway, before.as_ref(), at, round, clock);
+        tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
+    }
+
+    /// Reads what matters now, where a backend asks about scripts and it is time. What could not be read stays due: a look that
+    /// asks about nothing would seem to be told of all.
+    async fn read_hot(&mut self, at: Timestamp) -> Result<(), WatchError> {
+        match self.gateway.chain.sees() {
+            Sees::Scripts if self.progress.hot_read.is_due(at) => {}
+            Sees::Scripts => return Ok(()),
             // What is made meanwhile is noted nowhere: it is read at once when another kind of backend is set.
             Sees::Everything => {
                 self.progress.hot_read = HotRead::default();
-                false
+                return Ok(());
             }
-        };
-        let (round, clock) = (self.progress.round, self.progress.clock.unwrap_or_default());
-        let take = move || {
-            if reads_hot {
-                asked::read_hot(&gateway, at)?;
-            }
-            findings::take(&gateway, before.as_ref(), at, round, clock)
-        };
-        tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
+        }
+        let gateway = Arc::clone(self.gateway);
+        let read = move || asked::read_hot(&gateway, at);
+        tokio::task::spawn_blocking(read).await.map_err(|_| WatchError::BrokenOff)??;
+        self.progress.hot_read.note(at);
+        Ok(())
     }
 
     /// Stores what the last answer of a look says, where it says anything.

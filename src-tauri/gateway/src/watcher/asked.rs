@@ -15,6 +15,9 @@ use crate::store::scripts::{RoundPart, RoundPlace, ScriptOf};
 use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
 
+use super::WatchError;
+use super::ours::wait_until_known_ahead;
+
 /// Payments that are due in one look at most; those beyond have their turn in the next, the longest overdue first.
 const MUST_MAX: u32 = 1_000;
 
@@ -83,15 +86,16 @@ impl HotRead {
         self.has_moved = true;
     }
 
-    /// Whether it is to be read again; notes that it is.
-    pub(super) fn is_due(&mut self, now: Timestamp) -> bool {
+    /// Whether it is to be read again.
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
         let every_ms = if self.has_moved { HOT_READ_EVERY_MS_WHEN_MOVED } else { HOT_READ_EVERY_MS };
         // A clock that was set back is no reason to wait for it.
-        let is_due = self.at.is_none_or(|at| now >= at.plus_ms(every_ms) || now < at);
-        if is_due {
-            *self = Self { at: Some(now), has_moved: false };
-        }
-        is_due
+        self.at.is_none_or(|at| now >= at.plus_ms(every_ms) || now < at)
+    }
+
+    /// Notes that it was read.
+    pub(super) const fn note(&mut self, now: Timestamp) {
+        *self = Self { at: Some(now), has_moved: false };
     }
 }
 
@@ -151,8 +155,9 @@ impl Asked {
     }
 }
 
-/// Reads anew which scripts matter now.
-pub(super) fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), StoreError> {
+/// Reads anew which scripts matter now, as soon as all addresses ahead are known.
+pub(super) fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), WatchError> {
+    wait_until_known_ahead(gateway)?;
     let mark = gateway.hot.mark();
     let wallet = gateway.wallet.get().map(AsRef::as_ref);
     let mut hot: HashMap<ScriptBuf, Urgency> = HashMap::new();

@@ -50,9 +50,7 @@ impl<'a> Ours<'a> {
     /// # Errors
     /// When those cannot be derived: the program is stopping.
     pub(super) fn new(gateway: &'a Gateway) -> Result<Self, WatchError> {
-        if gateway.wallet.get().is_some_and(|wallet| !wallet.addresses.wait_until_known_ahead()) {
-            return Err(WatchError::BrokenOff);
-        }
+        wait_until_known_ahead(gateway)?;
         let (found, made) = (RefCell::default(), RefCell::default());
         let (is_anew, error, is_broken_off) = (Cell::new(false), Cell::new(None), Cell::new(false));
         Ok(Self { gateway, txids: Vec::new(), found, made, is_anew, error, is_broken_off })
@@ -208,5 +206,16 @@ impl WatchList for Ours<'_> {
     fn unsettled(&self, above: u32) -> Vec<Transaction> {
         let since = self.gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
         self.or_note(self.gateway.store.read(|reader| reader.unsettled_transactions(above, since)))
+    }
+}
+
+/// Waits until all addresses ahead are known that another copy of the wallet may have given.
+///
+/// # Errors
+/// When they cannot be derived: the program is stopping.
+pub(super) fn wait_until_known_ahead(gateway: &Gateway) -> Result<(), WatchError> {
+    match gateway.wallet.get().is_none_or(|wallet| wallet.addresses.wait_until_known_ahead()) {
+        true => Ok(()),
+        false => Err(WatchError::BrokenOff),
     }
 }

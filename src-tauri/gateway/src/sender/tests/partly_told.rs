@@ -92,6 +92,9 @@ async fn after_a_start_nothing_is_paid_before_all_was_told_that_another_copy_may
     let (world, _) = asking(world.reopen().await, FEW);
     world.advance_clock_ms(31_000);
     pass(&world).await;
+    // However slowly they are derived: the next addresses, and the change.
+    let count = world.gateway.hot.count();
+    assert!(count > 200, "{count} scripts matter");
     let why = world.gateway.sending.waits_for().unwrap();
     assert!(why.cause == Cause::Chain && why.details.contains("is being asked"), "{why:?}");
     assert!(passes_until_sent(&world, &payout).await > 1);

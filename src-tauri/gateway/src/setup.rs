@@ -187,7 +187,8 @@ fn keep(gateway: &Gateway, words: Words) -> Result<Secret, SetupError> {
 /// Lets all loops of the gateway find the wallet that the database holds.
 async fn take_into_use(gateway: &Arc<Gateway>) -> Result<(), SetupError> {
     let loading = Arc::clone(gateway);
-    let load = move || Wallet::load(&loading.store, loading.network);
+    let skip = loading.settings.snapshot().restore_skip;
+    let load = move || Wallet::load(&loading.store, loading.network, skip);
     let wallet = tokio::task::spawn_blocking(load).await.map_err(|_| SetupError::BrokenOff)??;
     if let Some(wallet) = wallet {
         // One at a time makes it, and only where there is none.

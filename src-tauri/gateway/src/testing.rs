@@ -200,6 +200,12 @@ impl World {
         self.insert_payment_at(PolicySettings::default(), |_| address.script, Some(address.index)).await
     }
 
+    /// A payment of 10 USD to the wallet's address of this index, whoever was given it.
+    pub async fn payment_to_index(&self, index: u32) -> PaymentRow {
+        let script = self.gateway.wallet.get().unwrap().addresses.script(index).unwrap();
+        self.insert_payment_at(PolicySettings::default(), |_| script, Some(index)).await
+    }
+
     async fn insert_payment(&self, policy: PolicySettings, script: impl FnOnce(&Id) -> ScriptBuf) -> PaymentRow {
         self.insert_payment_at(policy, script, None).await
     }

@@ -35,11 +35,11 @@ pub struct Wallet {
 }
 
 impl Wallet {
-    /// The wallet whose descriptors the database holds; `None` before one was made.
+    /// The wallet whose descriptors the database holds; `None` before one was made. `skip` is the setting `restoreSkip`.
     ///
     /// # Errors
     /// When the database cannot be read, or holds something that is no descriptor.
-    pub fn load(store: &Store, network: Network) -> Result<Option<Self>, WalletError> {
+    pub fn load(store: &Store, network: Network, skip: u32) -> Result<Option<Self>, WalletError> {
         let keychains = store.read(|reader| {
             Ok::<_, WalletError>((reader.keychain(Keychain::External)?, reader.keychain(Keychain::Internal)?))
         })?;
@@ -47,7 +47,7 @@ impl Wallet {
         let keychains = PublicKeychains::of(Descriptors { external, internal }, network)?;
         let (skipped, restore) =
             store.read(|reader| Ok::<_, StoreError>((reader.skipped_addresses()?, reader.restore()?)))?;
-        let wallet = Self::start(keychains, next_address, skipped, next_change)?;
+        let wallet = Self::start(keychains, next_address, skipped, next_change, skip)?;
         if let Some(restore) = restore {
             wallet.follow(&restore, next_address, next_change)?;
         }
@@ -79,10 +79,11 @@ impl Wallet {
         next_address: u32,
         skipped: Vec<(u32, u32)>,
         next_change: u32,
+        skip: u32,
     ) -> Result<Self, WalletError> {
         let (descriptors, network) = (keychains.descriptors(), keychains.network());
         let addresses = AddressPool::start(&descriptors.external, network, next_address, skipped)?;
-        let change = ChangeScripts::derive(&descriptors.internal, network, next_change)?;
+        let change = ChangeScripts::derive(&descriptors.internal, network, next_change, skip)?;
         Ok(Self { addresses, change, keychains })
     }
 }
@@ -104,7 +105,7 @@ mod tests {
         for skipped in [1_000, 11_000, 100_000] {
             let keychains = PublicKeychains::of(descriptors.clone(), Network::Regtest).unwrap();
             let begun = Instant::now();
-            let wallet = Wallet::start(keychains, skipped, vec![(0, skipped - 1)], 1_000).unwrap();
+            let wallet = Wallet::start(keychains, skipped, vec![(0, skipped - 1)], 1_000, 1_000).unwrap();
             let loaded = begun.elapsed();
             assert!(wallet.addresses.wait_until_known_ahead());
             println!("{skipped} skipped: loaded in {loaded:?}, all known in {:?}", begun.elapsed());

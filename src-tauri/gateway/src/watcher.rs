@@ -86,6 +86,16 @@ pub enum WatchError {
     /// Staff stopped the look of a restored wallet.
     #[error("the restored wallet's look through the chain was stopped: let it go on, or restore the wallet once more")]
     Stopped,
+    /// A restored wallet is said to be born in a block that is not there: nothing can be looked through.
+    #[error(
+        "the wallet was restored with a birthday above the best block, {tip_height}: it is looked for once the backend has come to block {birth_height}; if the birthday is wrong, restore the wallet once more with another"
+    )]
+    NotBorn {
+        /// The block before the first that is looked at.
+        birth_height: u32,
+        /// The best block's.
+        tip_height: u32,
+    },
     /// There is more to read than whoever asked for the look waits for; what was read is stored.
     #[error("{0}")]
     Behind(CatchingUp),

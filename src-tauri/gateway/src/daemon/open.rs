@@ -177,7 +177,7 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
     let rates = Rates::new(sources(backend.sandbox()), settings.snapshot().rate_rules());
     rates.load_last_known(&store)?;
     let wallet = OnceLock::new();
-    if let Some(made) = Wallet::load(&store, network.network())? {
+    if let Some(made) = Wallet::load(&store, network.network(), settings.snapshot().restore_skip)? {
         // Nobody else can have set it.
         let _ = wallet.set(Arc::new(made));
     }

@@ -96,7 +96,7 @@ impl std::fmt::Display for StaffWarning {
             ),
             Self::TwinWallet { txid } => write!(
                 f,
-                "transaction {txid} spends or pays coins of this wallet and nothing here knows of it: another copy of the wallet works; no payout is sent until you release them"
+                "transaction {txid} spends or pays coins of this wallet, or pays what a payout is to pay, and nothing here knows of it: another copy of the wallet works; no payout is sent until you release them"
             ),
             Self::PayoutConflict { txid } => {
                 write!(f, "transaction {txid}, which sends payouts, is refused: another transaction spends its coins")

@@ -8,6 +8,7 @@ mod held_back;
 mod laws;
 mod overdue;
 mod partly_told;
+mod payers;
 mod released;
 mod replaced;
 mod restored;

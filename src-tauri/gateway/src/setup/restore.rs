@@ -23,6 +23,9 @@ pub(crate) const GAP_MAX: u32 = 100_000;
 const FIRST_SEGWIT: u32 = 481_824;
 const FIRST_TAPROOT: u32 = 709_632;
 
+/// No chain comes to this height within a hundred years.
+const HEIGHTS_END: u32 = 10_000_000;
+
 /// When the wallet got its first coin, at the earliest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Birthday {
@@ -56,10 +59,11 @@ pub(crate) enum Restored {
 }
 
 impl Birthday {
-    /// A height, or a date.
+    /// A height, or a date. A number that no chain has as a height in this century is a date without its hyphens.
     pub(crate) fn read(text: &str) -> Option<Self> {
         if let Ok(height) = text.parse() {
-            return text.bytes().all(|byte| byte.is_ascii_digit()).then_some(Self::Height(height));
+            let is_height = text.bytes().all(|byte| byte.is_ascii_digit()) && height < HEIGHTS_END;
+            return is_height.then_some(Self::Height(height));
         }
         Timestamp::parse_iso(&format!("{text}T00:00:00Z")).ok().map(Self::Date)
     }
@@ -168,7 +172,7 @@ fn birth_height(gateway: &Gateway, birthday: Option<Birthday>) -> Result<u32, Se
     match (gateway.chain.first_block(), gateway.chain.tip()) {
         (Ok(kept_from), _) if kept_from > from => return Err(SetupError::Pruned { first: kept_from, from }),
         (_, Ok(tip)) if from > tip.height => return Err(SetupError::Birthday),
-        // A backend that is not there yet is looked at once it is: what it lacks is told then.
+        // A backend that is not there yet is looked through once it is, and a birthday above its best block is told then.
         (Ok(_) | Err(_), _) => {}
     }
     Ok(from.saturating_sub(1))

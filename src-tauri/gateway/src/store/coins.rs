@@ -2,7 +2,7 @@
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{OutPoint, Txid};
-use rusqlite::params;
+use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::batch::Position;
 
 use super::keychains::Keychain;
@@ -19,7 +19,7 @@ pub struct Coin {
     pub keychain: Keychain,
     /// The derivation index of its script.
     pub index: u32,
-    /// The number of the payment that it pays; `None` for our own change.
+    /// The number of the payment that it pays; `None` for our own change, and for what came to an address otherwise.
     pub payment_seq: Option<i64>,
     pub amount_sats: u64,
     /// Whether a block's reward made it: nobody may spend it before 100 blocks.
@@ -92,6 +92,13 @@ impl Reader<'_> {
     pub fn has_coin(&self, outpoint: &OutPoint) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT 1 FROM coins WHERE txid = ?1 AND vout = ?2")?;
         Ok(query.exists(params![outpoint.txid.as_byte_array(), outpoint.vout])?)
+    }
+
+    /// Which payment a stored output of ours pays, if it pays one; `None` where none is stored.
+    pub fn payee_of_coin(&self, outpoint: &OutPoint) -> Result<Option<Option<i64>>, StoreError> {
+        let mut query =
+            self.connection.prepare_cached("SELECT payment_seq FROM coins WHERE txid = ?1 AND vout = ?2")?;
+        Ok(query.query_row(params![outpoint.txid.as_byte_array(), outpoint.vout], |row| row.get(0)).optional()?)
     }
 
     /// Where an output of ours stands.

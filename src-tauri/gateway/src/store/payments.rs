@@ -89,6 +89,13 @@ impl Reader<'_> {
         Ok(query.query_row([script.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
 
+    /// The height up to which no block can hold coins that were paid for a payment: its address was given when all these were
+    /// there. `None` where nobody knows, of a payment that an older program made.
+    pub fn given_above(&self, seq: i64) -> Result<Option<u32>, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT given_above FROM payments WHERE seq = ?1")?;
+        Ok(query.query_row([seq], |row| row.get(0)).optional()?.flatten())
+    }
+
     fn one_payment(&self, condition: &str, key: impl rusqlite::Params) -> Result<Option<PaymentRow>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!("SELECT {COLUMNS} FROM payments WHERE {condition}"))?;
         let mut rows = query.query(key)?;
@@ -105,6 +112,14 @@ impl Tx<'_> {
         Ok(())
     }
 
+    /// Notes that the blocks above a height are not in the chain any more: those in their place may hold coins for every payment.
+    pub fn lower_given_above(&self, height: u32) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE payments SET given_above = ?1 WHERE given_above > ?1")?
+            .execute([height])?;
+        Ok(())
+    }
+
     /// Inserts a payment, NEW and due at its deadline, and answers its number. Its row says that its address is given.
     pub fn insert_payment(&self, new: &NewPayment) -> Result<i64, StoreError> {
         let NewPayment { row, rate_id } = new;
@@ -114,9 +129,10 @@ impl Tx<'_> {
             "INSERT INTO payments (id, state, amount_sats, price_minor, currency, rate, rate_id, derivation_index, \
              script, address, key_id, label, message, merchant_transaction_id, notification_url, \
              anomaly_notification_url, redirect_urls, created_at, expires_at, current_at, confirmations, \
-             zero_conf_quiet_ms, tolerance_per_mille, overpayment, anomaly_confirmations, offline_grace_ms, next_due_at) \
+             zero_conf_quiet_ms, tolerance_per_mille, overpayment, anomaly_confirmations, offline_grace_ms, next_due_at, \
+             given_above) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, \
-             ?22, ?23, ?24, ?25, ?26, ?27)",
+             ?22, ?23, ?24, ?25, ?26, ?27, (SELECT tip_height FROM chain))",
         )?;
         Ok(insert.insert(params![
             payment.id.as_bytes(),

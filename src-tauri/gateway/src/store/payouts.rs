@@ -110,6 +110,29 @@ impl Reader<'_> {
         )
     }
 
+    /// Whom payouts are to pay that are offered or on their way: the scripts, the satoshis, and when they were asked for.
+    pub fn payees(&self) -> Result<Vec<(ScriptBuf, u64, Timestamp)>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT script, amount_sats, created_at FROM payouts WHERE state = 'NEW' \
+             UNION ALL SELECT script, amount_sats, created_at FROM payouts WHERE state = 'QUEUED'",
+        )?;
+        query
+            .query_and_then([], |row| {
+                let script = ScriptBuf::from_bytes(row.get("script")?);
+                Ok((script, values::sats(row, "amount_sats")?, values::time(row, "created_at")?))
+            })?
+            .collect()
+    }
+
+    /// The scripts of those that are approved and on their way.
+    pub fn payees_of_queued(&self) -> Result<Vec<ScriptBuf>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT script FROM payouts WHERE state = 'QUEUED' ORDER BY approved_at, seq")?;
+        let rows = query.query_map([], |row| row.get(0).map(ScriptBuf::from_bytes))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// When the one that waits longest for a transaction was approved.
     pub fn oldest_unsent_approval(&self) -> Result<Option<Timestamp>, StoreError> {
         let mut query = self.connection.prepare_cached(

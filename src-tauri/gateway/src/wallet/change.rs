@@ -1,6 +1,7 @@
 //! The scripts of our own change. They are few, so they are held in memory.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bitcoin::{Network, Script, ScriptBuf};
@@ -9,8 +10,8 @@ use parking_lot::RwLock;
 use super::WalletError;
 use super::keychain::KeychainAddresses;
 
-/// Scripts known beyond those that were given: as far as a wallet looks that is restored elsewhere. One that was restored
-/// here knows more.
+/// Scripts known beyond those that were given, or beyond where a copy goes on that is restored from a backup of this one. One
+/// that was restored here knows more.
 const AHEAD: u32 = 20;
 
 /// The internal keychain's scripts, with their derivation indices.
@@ -23,12 +24,14 @@ pub struct ChangeScripts {
 }
 
 impl ChangeScripts {
-    /// Derives from a public descriptor all scripts before `next_index`, the first that was never given, and some more.
+    /// Derives from a public descriptor all scripts before `next_index`, the first that was never given, and some more beyond the
+    /// `skip` that a copy passes over which is restored from a backup of this one.
     ///
     /// # Errors
     /// When it is no ranged public descriptor.
-    pub fn derive(descriptor: &str, network: Network, next_index: u32) -> Result<Self, WalletError> {
-        let (keychain, ahead) = (KeychainAddresses::of(descriptor, network)?, AtomicU32::new(AHEAD));
+    pub fn derive(descriptor: &str, network: Network, next_index: u32, skip: u32) -> Result<Self, WalletError> {
+        let ahead = AtomicU32::new(skip.saturating_add(AHEAD));
+        let keychain = KeychainAddresses::of(descriptor, network)?;
         let change = Self { keychain, known: RwLock::default(), ahead };
         change.given(next_index)?;
         Ok(change)
@@ -48,11 +51,11 @@ impl ChangeScripts {
         Ok(self.keychain.derive(index)?.script)
     }
 
-    /// All scripts that are known from this index on.
+    /// The known scripts of a range of indices.
     #[must_use]
-    pub fn known_from(&self, first: u32) -> Vec<ScriptBuf> {
+    pub fn known_within(&self, indices: &Range<u32>) -> Vec<ScriptBuf> {
         let known = self.known.read();
-        known.iter().filter(|(_, index)| **index >= first).map(|(script, _)| script.clone()).collect()
+        known.iter().filter(|(_, index)| indices.contains(index)).map(|(script, _)| script.clone()).collect()
     }
 
     /// Knows from now on all scripts before `next_index`, the first that was never given, and some more. To be called
@@ -69,12 +72,12 @@ impl ChangeScripts {
         Ok(())
     }
 
-    /// Knows from now on so many beyond those that were given, of which `next_index` would be the next.
+    /// Knows from now on at least so many beyond those that were given, of which `next_index` would be the next.
     ///
     /// # Errors
     /// When the keychain has no more.
     pub(super) fn know_ahead(&self, count: u32, next_index: u32) -> Result<(), WalletError> {
-        self.ahead.store(count.max(AHEAD), Ordering::SeqCst);
+        self.ahead.fetch_max(count, Ordering::SeqCst);
         self.given(next_index)
     }
 
@@ -108,7 +111,7 @@ mod tests {
 
         let words = Secret::new(words.to_string());
         let descriptors = Descriptors::derive(&words, Network::Regtest, AddressType::Bip84).unwrap();
-        let change = ChangeScripts::derive(&descriptors.internal, Network::Regtest, 5).unwrap();
+        let change = ChangeScripts::derive(&descriptors.internal, Network::Regtest, 5, 0).unwrap();
         for index in 0..5 + AHEAD {
             assert_eq!(change.index_of(&script(KeychainKind::Internal, index)), Some(index));
         }
@@ -130,5 +133,9 @@ mod tests {
         change.given(8).unwrap();
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 307)), Some(307));
         assert_eq!(change.index_of(&script(KeychainKind::Internal, 308)), None);
+
+        // Where a copy goes on that passes over a hundred.
+        let change = ChangeScripts::derive(&descriptors.internal, Network::Regtest, 5, 100).unwrap();
+        assert_eq!(change.index_of(&script(KeychainKind::Internal, 105)), Some(105));
     }
 }

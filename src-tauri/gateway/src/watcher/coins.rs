@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
 
+use tillgate_domain::time::Timestamp;
+
 use super::batches::Touched;
+use super::twins::Pays;
 use super::{batches, twins};
 use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
@@ -24,6 +27,8 @@ pub(super) struct Move {
     pub change: Vec<Coin>,
     /// Our coins that it spends.
     pub spends: Vec<OutPoint>,
+    /// It pays what a payout is to pay that is offered or on its way, of which the first was asked for then.
+    pub pays_since: Option<Timestamp>,
 }
 
 /// Takes over what a transaction pays to this wallet, but not to payments. All of a look is made before any of it is spent.
@@ -75,9 +80,14 @@ pub(super) fn take(
         touched.batches.insert(batch_seq);
         return Ok(None);
     }
-    if !moved.spends.is_empty() || twins::makes_its_own_change(tx, &moved.change)? {
+    let pays = twins::pays(moved.pays_since, &facts.position);
+    let is_twin = !moved.spends.is_empty() || twins::makes_its_own_change(tx, &moved.change)? || tx.is_twin(txid)?;
+    if is_twin || pays == Some(Pays::InBlock) {
         let pays_an_address = moved.change.iter().any(|coin| coin.keychain == Keychain::External);
         return twins::take(outbox, txid, facts, pays_an_address, touched);
+    }
+    if pays == Some(Pays::Maybe) {
+        twins::notice_payer(outbox, txid)?;
     }
     book_change_of_strangers(outbox, txid)?;
     Ok(None)

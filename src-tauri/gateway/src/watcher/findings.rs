@@ -13,7 +13,7 @@ use tillgate_domain::time::Timestamp;
 use super::WatchError;
 use super::asked::{Asked, Round};
 use super::coins::Move;
-use super::ours::Ours;
+use super::ours::{Found, Ours};
 use super::restored::{self, Asking, Scan};
 use crate::chain::{
     ChainDown, Covered, Fact, Identity, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View,
@@ -57,6 +57,8 @@ pub(super) struct Findings {
     pub moves: BTreeMap<Txid, Move>,
     /// Transactions of ours of which this chain knows nothing, or nothing yet.
     pub unknown: Vec<Txid>,
+    /// The height up to which the blocks are those that were there at the last look; `None`: all.
+    pub known_up_to: Option<u32>,
     /// What the backend is to remember of scripts.
     pub states: Vec<ScriptState>,
     /// How far the round over all scripts has come.
@@ -127,7 +129,15 @@ pub(super) fn take(
         None => asked(gateway, at, round)?,
     };
     let (mut view, ours) = first_view(gateway, token, birth_height, &asked)?;
+    if let (Some(restore), tip_height) = (&restore, view.tip.height)
+        && restore.birth_height > tip_height
+    {
+        return Err(WatchError::NotBorn { birth_height: restore.birth_height, tip_height });
+    }
     let (from_start, left_above) = (view.from_start, view.left_above);
+    // Of another chain nothing is known; where a restored copy looks once more it is the same.
+    let known_up_to = left_above.or((from_start && restore.is_none()).then_some(0));
+    ours.know_up_to(known_up_to);
     let mut told = Told::default();
     loop {
         if gateway.chain.choice() != choice {
@@ -184,6 +194,7 @@ pub(super) fn take(
         payments,
         moves,
         unknown,
+        known_up_to,
         states,
         // What a look that is cut off did not come to has its turn again.
         place: if view.more { None } else { asked.place_after(view.cold_taken) },
@@ -275,15 +286,16 @@ impl Told {
         for facts in std::mem::take(&mut view.txs) {
             let facts = with_lost_reward(facts, &view.tip);
             let txid = facts.tx.compute_txid();
-            let found = ours.of(&facts.tx, &txid)?;
+            let found = ours.of(&facts, &txid)?;
             let facts = Arc::new(facts);
             for (seq, (derivation_index, outputs)) in found.payments {
                 let incoming = IncomingTransaction { facts: Arc::clone(&facts), derivation_index, outputs };
                 let affected = self.payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain));
                 affected.incoming.insert(txid, incoming);
             }
-            if !found.change.is_empty() || !found.spends.is_empty() {
-                self.moves.insert(txid, Move { facts, change: found.change, spends: found.spends });
+            let Found { change, spends, pays_since, .. } = found;
+            if !change.is_empty() || !spends.is_empty() || pays_since.is_some() {
+                self.moves.insert(txid, Move { facts, change, spends, pays_since });
             }
         }
         self.states.append(&mut view.states);

@@ -4,10 +4,11 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use bitcoin::{Amount, OutPoint, Script, Transaction, Txid};
+use bitcoin::{Amount, OutPoint, Script, ScriptBuf, Transaction, TxOut, Txid};
+use tillgate_domain::time::Timestamp;
 
 use super::WatchError;
-use crate::chain::{KnownPosition, KnownScripts, WatchList};
+use crate::chain::{KnownPosition, KnownScripts, TxFacts, TxPosition, WatchList};
 use crate::gateway::Gateway;
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
@@ -26,18 +27,24 @@ pub(super) struct Found {
     pub change: Vec<Coin>,
     /// Our coins that it spends.
     pub spends: Vec<OutPoint>,
+    /// It pays what a payout is to pay that is offered or on its way, of which the first was asked for then.
+    pub pays_since: Option<Timestamp>,
 }
 
 /// What of the chain is ours, as the database and the wallet have it.
 pub(super) struct Ours<'a> {
     gateway: &'a Gateway,
     txids: Vec<Txid>,
+    /// What payouts are to pay that are offered or on their way, by script: the satoshis, and when they were asked for.
+    payees: HashMap<ScriptBuf, Vec<(u64, Timestamp)>>,
     /// What was found in transactions that the backend asked about.
     found: RefCell<HashMap<Txid, Found>>,
     /// Coins made in this very look, which the database does not hold yet.
     made: RefCell<HashSet<OutPoint>>,
     /// Another chain is there: what was remembered of scripts was of the one before.
     is_anew: Cell<bool>,
+    /// The height up to which the blocks are those that the database speaks of; `None`: all.
+    known_up_to: Cell<Option<u32>>,
     /// Why the database could not be asked about a transaction.
     error: Cell<Option<StoreError>>,
     /// What lies ahead could not be derived: the program is stopping.
@@ -51,9 +58,14 @@ impl<'a> Ours<'a> {
     /// When those cannot be derived: the program is stopping.
     pub(super) fn new(gateway: &'a Gateway) -> Result<Self, WatchError> {
         wait_until_known_ahead(gateway)?;
+        let mut payees: HashMap<_, Vec<_>> = HashMap::new();
+        for (script, amount_sats, since) in gateway.store.read(|reader| reader.payees())? {
+            payees.entry(script).or_default().push((amount_sats, since));
+        }
         let (found, made) = (RefCell::default(), RefCell::default());
-        let (is_anew, error, is_broken_off) = (Cell::new(false), Cell::new(None), Cell::new(false));
-        Ok(Self { gateway, txids: Vec::new(), found, made, is_anew, error, is_broken_off })
+        let (is_anew, known_up_to) = (Cell::new(false), Cell::new(None));
+        let (error, is_broken_off) = (Cell::new(None), Cell::new(false));
+        Ok(Self { gateway, txids: Vec::new(), payees, found, made, is_anew, known_up_to, error, is_broken_off })
     }
 
     /// Wants to be told of every transaction that we know, too.
@@ -72,10 +84,47 @@ impl<'a> Ours<'a> {
         self.is_anew.set(true);
     }
 
+    /// Reckons from now on with blocks above a height that are not those of which the database speaks.
+    pub(super) fn know_up_to(&self, height: Option<u32>) {
+        self.known_up_to.set(height);
+    }
+
     /// What of a transaction in a view is ours. The backend has asked about most of them already.
-    pub(super) fn of(&self, tx: &Transaction, txid: &Txid) -> Result<Found, StoreError> {
+    pub(super) fn of(&self, facts: &TxFacts, txid: &Txid) -> Result<Found, StoreError> {
         let found = self.found.borrow_mut().remove(txid);
-        found.map_or_else(|| self.find(tx, txid), Ok)
+        let mut found = found.map_or_else(|| self.find(&facts.tx, txid), Ok)?;
+        self.take_out_older(&mut found, facts, txid)?;
+        Ok(found)
+    }
+
+    /// What a block holds that was there before a payment's address was given is not paid for it: another copy of the wallet gave
+    /// the address to somebody else, before this one was restored. Once seen so, or as paid for it, it stays so.
+    fn take_out_older(&self, found: &mut Found, facts: &TxFacts, txid: &Txid) -> Result<(), StoreError> {
+        let Found { payments, change, .. } = found;
+        self.gateway.store.read(|reader| {
+            for (seq, (index, outputs)) in payments.iter_mut() {
+                let given_above = reader.given_above(*seq)?;
+                let given_above =
+                    given_above.map(|height| self.known_up_to.get().map_or(height, |known| known.min(height)));
+                let is_older = match facts.position {
+                    TxPosition::Block { height, .. } => given_above.is_some_and(|given_above| height <= given_above),
+                    TxPosition::Mempool { .. } | TxPosition::Absent => false,
+                };
+                for (vout, amount_sats) in std::mem::take(outputs) {
+                    let outpoint = OutPoint { txid: *txid, vout };
+                    let is_of_other = reader.payee_of_coin(&outpoint)?.map_or(is_older, |payee| payee.is_none());
+                    if is_of_other {
+                        let (keychain, is_coinbase) = (Keychain::External, facts.tx.is_coinbase());
+                        let index = *index;
+                        change.push(Coin { outpoint, keychain, index, payment_seq: None, amount_sats, is_coinbase });
+                    } else {
+                        outputs.push((vout, amount_sats));
+                    }
+                }
+            }
+            payments.retain(|_, (_, outputs)| !outputs.is_empty());
+            Ok(())
+        })
     }
 
     /// Fails if it could not be told of a transaction whether it is ours: the view is not whole then.
@@ -96,6 +145,7 @@ impl<'a> Ours<'a> {
                 }
                 let amount_sats = output.value.to_sat();
                 let outpoint = OutPoint { txid: *txid, vout };
+                found.pays_since = found.pays_since.into_iter().chain(self.awaited(output)).min();
                 if let Some((seq, index)) = reader.payment_of_script(&output.script_pubkey)? {
                     found.payments.entry(seq).or_insert_with(|| (index, Vec::new())).1.push((vout, amount_sats));
                 } else if let Some((keychain, index)) = self.of_wallet(&output.script_pubkey) {
@@ -109,6 +159,13 @@ impl<'a> Ours<'a> {
             found.spends = self.spent(reader, tx)?;
             Ok(found)
         })
+    }
+
+    /// When the first payout was asked for that is to pay this.
+    fn awaited(&self, output: &TxOut) -> Option<Timestamp> {
+        let payouts = self.payees.get(&output.script_pubkey)?;
+        let same = payouts.iter().filter(|(amount_sats, _)| *amount_sats == output.value.to_sat());
+        same.map(|(_, since)| *since).min()
     }
 
     /// Where a script of this wallet stands that is no payment's. Another copy of the wallet may use change and addresses far
@@ -165,8 +222,11 @@ impl KnownScripts for Ours<'_> {
 
     fn transactions(&self, script: &Script) -> Vec<(Transaction, KnownPosition)> {
         let known = self.gateway.store.read(|reader| {
-            if let Some((seq, _)) = reader.payment_of_script(script)? {
-                return reader.transactions_of_payment(seq);
+            if let Some((seq, index)) = reader.payment_of_script(script)? {
+                let mut known = reader.transactions_of_payment(seq)?;
+                // What came before the address was given for it.
+                known.append(&mut reader.transactions_of_index(Keychain::External, index)?);
+                return Ok(known);
             }
             match self.place_in_wallet(script) {
                 Some((keychain, index)) => reader.transactions_of_index(keychain, index),
@@ -179,7 +239,7 @@ impl KnownScripts for Ours<'_> {
 
 impl Found {
     fn is_empty(&self) -> bool {
-        self.payments.is_empty() && self.change.is_empty() && self.spends.is_empty()
+        self.payments.is_empty() && self.change.is_empty() && self.spends.is_empty() && self.pays_since.is_none()
     }
 }
 

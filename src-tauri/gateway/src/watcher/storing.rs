@@ -98,7 +98,7 @@ impl LookPermit<'_> {
         let (from_start, place, watched_at) = (findings.from_start, findings.place, watched.looked_at);
         // With each block, as soon as all is known on which they rest.
         let settles = (is_new_tip || self.progress.owes_settling) && findings.covers_batches && !findings.more;
-        let mut states = findings.states;
+        let (known_up_to, mut states) = (findings.known_up_to, findings.states);
         let mut pieces = Piece::in_order(findings.unknown, findings.payments, findings.moves);
         let mut is_due_at_once = false;
         loop {
@@ -121,6 +121,7 @@ impl LookPermit<'_> {
                     }
                     outbox.tx.save_script_states(&states)?;
                     place.map_or(Ok(()), |place| outbox.tx.save_round_place(place))?;
+                    known_up_to.map_or(Ok(()), |height| outbox.tx.lower_given_above(height))?;
                     outbox.tx.save_watched_chain(&watched)?;
                     restored::note(outbox.tx, &scanned)?;
                 }

@@ -4,6 +4,7 @@ mod accept;
 mod backends;
 mod catching_up;
 mod coins;
+mod older;
 mod restored;
 
 use std::collections::BTreeMap;

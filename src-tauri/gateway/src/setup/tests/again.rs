@@ -1,7 +1,12 @@
 //! A wallet that is there is looked for once more: no index is passed over that need not be, and no coin that can be known of.
 
+use tillgate_domain::payment::PaymentState;
+
 use super::*;
+use crate::chain::tests::stage::{Backend, Stage};
 use crate::store::keychains::Keychain;
+use crate::store::restore::{NewRestore, RestoreSource};
+use crate::watcher::WatchError;
 
 const SKIP: u32 = 1_000;
 
@@ -101,6 +106,69 @@ async fn a_small_gap_still_finds_what_a_copy_gave_that_was_restored_before() {
     assert!(matches!(restored, Restored::Made(Restore { looks_ahead: 1_020, .. })), "{restored:?}");
     looks_to_the_end(&next).await;
     assert_eq!(next.chain_balance(), 2_000_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_paid_before_a_copy_gave_an_address_again_pays_no_payment_of_it() {
+    let world = world_with_wallet().await;
+    let words = words_of(&world);
+    let first = beside(world).await;
+    restore(&first.gateway, request(&words, 20), BY).await.unwrap();
+    first.look().await;
+    // A customer of this copy pays.
+    pays_index(&first, SKIP).await;
+    first.mine(110).await;
+    // A node tells nothing of blocks before the birth.
+    let stage = Stage::over(Backend::Core, beside(first).await).await;
+    let next = stage.world();
+    let too_late = Some(Birthday::Height(next.sandbox().tip().unwrap().height));
+    let request = |birthday| RestoreRequest { words: words.clone(), birthday, gap: Some(20), beside_another: false };
+    restore(&next.gateway, request(too_late), BY).await.unwrap();
+    next.look().await;
+    assert_eq!((stands(next).state, next.chain_balance()), (RestoreState::Looked, 0), "it looked from too high on");
+    let payment = next.payment_to_wallet().await;
+    assert_eq!(payment.derivation_index, SKIP, "the same address again");
+    restore(&next.gateway, request(Some(Birthday::Height(0))), BY).await.unwrap();
+    looks_to_the_end(next).await;
+    assert_eq!(next.state(&payment), PaymentState::New);
+    assert_eq!((next.chain_balance(), stands(next).unknown), (1_000_000, 1));
+    let hold = next.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
+    assert!(hold.reason.contains("1 transaction"), "{}", hold.reason);
+    assert_eq!(next.payment_to_wallet().await.derivation_index, SKIP + 1 + SKIP);
+    // Who was given the address second pays as any other.
+    next.pay(&payment, payment.payment.amount_sats).await;
+    next.mine(1).await;
+    assert_eq!(next.state(&payment), PaymentState::Confirmed);
+    next.check_ledger();
+}
+
+#[tokio::test]
+async fn a_birthday_above_the_best_block_is_told_and_ends_no_look() {
+    let world = world_with_wallet().await;
+    pays_index(&world, 0).await;
+    let words = words_of(&world);
+    for by_script in [false, true] {
+        let world = beside(World::new().await).await;
+        let world = if by_script { asked_by_script(world) } else { world };
+        // As it is where no backend is set yet.
+        let new = NewRestore {
+            source: RestoreSource::Words,
+            at: world.gateway.clock.now(),
+            birth_height: Some(2_000_000),
+            looks_ahead: 20,
+            skip: 0,
+            beside_another: false,
+        };
+        adopt(&world.gateway, Words::Known(words.clone()), Some(new), BY).await.unwrap();
+        assert!(matches!(world.app.watcher.look().await, Err(WatchError::NotBorn { birth_height: 2_000_000, .. })));
+        assert_ne!(stands(&world).state, RestoreState::Looked);
+        assert!(world.gateway.ready_wallet().is_err());
+        let told = world.gateway.last_look.status().error.unwrap();
+        assert!(told.contains("another") && !told.contains("tillgate"), "{told}");
+        restore(&world.gateway, request(&words, 20), BY).await.unwrap();
+        looks_to_the_end(&world).await;
+        assert!(world.gateway.ready_wallet().is_ok());
+    }
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ fn a_birthday_is_a_height_or_a_date() {
     assert_eq!(Birthday::read("840000"), Some(Birthday::Height(840_000)));
     let date = Timestamp::parse_iso("2024-05-31T00:00:00Z").unwrap();
     assert_eq!(Birthday::read("2024-05-31"), Some(Birthday::Date(date)));
-    for wrong in ["", "-1", "+5", "99999999999", "2024-13-01", "yesterday", "2024-05-31T00:00:00Z"] {
+    for wrong in ["", "-1", "+5", "99999999999", "20240531", "2024-13-01", "yesterday", "2024-05-31T00:00:00Z"] {
         assert_eq!(Birthday::read(wrong), None, "{wrong}");
     }
 }

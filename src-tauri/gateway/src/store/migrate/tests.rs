@@ -85,6 +85,7 @@ async fn coins_of_an_older_schema_are_kept_with_their_places_and_booked_and_the_
     connection
         .execute_batch(&format!(
             "ATTACH '{}' AS newer; INSERT INTO rates SELECT rate_id, currency, rate, at, sources FROM newer.rates; \
+             ALTER TABLE newer.payments DROP COLUMN given_above; \
              INSERT INTO payments SELECT * FROM newer.payments; \
              INSERT INTO chain VALUES (1, 77, 250, zeroblob(32), 5000, 6000); \
              INSERT INTO transactions VALUES (zeroblob(32), x'00', 1), (x'{one}', x'00', 1); \

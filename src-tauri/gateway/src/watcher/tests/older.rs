@@ -1,0 +1,99 @@
+//! Coins at a payment's address that were there before it was given: another copy of the wallet gave it to somebody else.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::*;
+use crate::chain::tests::by_script::ByScript;
+use crate::chain::{Chain, ChainDown, LookRequest, TxPosition, View};
+use crate::store::keychains::Keychain;
+use crate::testing::bent::Bent;
+
+/// A chain that was reorganised: blocks above a height were left, and what was mined since stands just above it.
+struct Reorganised {
+    chain: Arc<dyn Chain>,
+    /// 0: it was not.
+    left_above: Arc<AtomicU32>,
+}
+
+impl Bent for Reorganised {
+    fn chain(&self) -> &dyn Chain {
+        self.chain.as_ref()
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        let mut view = self.chain.look(request)?;
+        let left_above = self.left_above.load(Ordering::SeqCst);
+        if left_above == 0 {
+            return Ok(view);
+        }
+        view.left_above = Some(left_above);
+        for facts in &mut view.txs {
+            if let TxPosition::Block { height, .. } = &mut facts.position {
+                *height = left_above + 1;
+            }
+        }
+        Ok(view)
+    }
+}
+
+fn given_above(world: &World, payment: &PaymentRow) -> Option<u32> {
+    world.gateway.store.read(|reader| reader.given_above(payment.seq)).unwrap()
+}
+
+fn holds(world: &World) -> bool {
+    world.gateway.store.read(|reader| reader.sender_hold()).unwrap().is_some()
+}
+
+#[tokio::test]
+async fn what_a_block_held_before_an_address_was_given_pays_no_payment_and_what_comes_after_does() {
+    let world = World::new().await;
+    world.make_wallet().await;
+    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
+    let world = world.with_chain(|chain| Arc::new(ByScript::new(chain, sandbox)));
+    world.look().await;
+    // To an address that this copy does not look at yet.
+    let index = 5_000;
+    let script = world.gateway.wallet.get().unwrap().addresses.script(index).unwrap();
+    world.sandbox().send(script.clone(), 70_000, world.now_ms()).unwrap();
+    world.mine(2).await;
+    let payment = world.payment_to_index(index).await;
+    assert_eq!((payment.script.clone(), given_above(&world, &payment)), (script, Some(watched(&world).tip.height)));
+    world.look().await;
+    assert_eq!((world.state(&payment), world.now_of(&payment.payment.id).payment.paid_sats), (New, 0));
+    assert!(holds(&world) && world.chain_balance() == 70_000, "the coin is the wallet's all the same");
+    let coin = world.gateway.store.read(|reader| reader.coins()).unwrap()[0].coin;
+    assert_eq!((coin.payment_seq, coin.keychain, coin.index), (None, Keychain::External, index));
+    // The same once it is spent and told again, and when a reorganisation has it unconfirmed.
+    world.sandbox().reorg(2, true, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!(world.state(&payment), New);
+
+    world.pay(&payment, payment.payment.amount_sats).await;
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), Confirmed);
+    assert_eq!(world.now_of(&payment.payment.id).payment.paid_sats, payment.payment.amount_sats);
+    assert_eq!(world.chain_balance(), 70_000 + payment.payment.amount_sats);
+    world.check_ledger();
+}
+
+#[tokio::test]
+async fn a_payment_that_a_reorganisation_brought_into_a_lower_block_than_was_there_when_it_was_made_is_paid() {
+    let left_above = Arc::new(AtomicU32::new(0));
+    let world = World::new().await;
+    let of_chain = Arc::clone(&left_above);
+    let world = world.with_chain(|chain| Arc::new(Reorganised { chain, left_above: of_chain }));
+    world.mine(6).await;
+    let (first, second) = (world.payment().await, world.payment().await);
+    let tip = watched(&world).tip.height;
+    assert_eq!(given_above(&world, &first), Some(tip));
+    world.customer_pays(&first, first.payment.amount_sats);
+    left_above.store(tip - 5, Ordering::SeqCst);
+    world.mine(1).await;
+    assert_eq!(world.state(&first), Confirmed);
+    assert_eq!(given_above(&world, &first), Some(tip - 5), "what is told later is judged by the same");
+    left_above.store(0, Ordering::SeqCst);
+    world.pay(&second, second.payment.amount_sats).await;
+    world.mine(1).await;
+    assert_eq!(world.state(&second), Confirmed);
+}

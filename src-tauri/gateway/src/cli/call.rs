@@ -74,6 +74,9 @@ fn refused(error: CommandError) -> Failure {
         "PAYOUT_SHARES_TRANSACTION" => "say --all if you want that",
         "FEE_ABOVE_CAP" => "give it as --fee-rate if you want that",
         "SENDER_HOLDS" => "`tillgate payouts release` lets it go on",
+        "OTHER_COPY_UNSEEN" => {
+            "let the gateway run (`tillgate serve`), and try again (over a public Esplora server minutes after a start)"
+        }
         _ => return error.into(),
     };
     Failure(format!("{error}; {remedy}"))
@@ -89,4 +92,18 @@ pub(super) async fn running(common: &Common) -> Option<StatusView> {
 /// Whether a gateway answers on the socket.
 pub(super) async fn is_running(socket: &Path) -> bool {
     control::ask(socket, &ListSettings {}.into()).await.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sender::ReplaceError;
+
+    #[test]
+    fn a_bump_that_comes_too_early_after_a_start_names_its_remedy_at_the_command_line_alone() {
+        let error = CommandError::from(ReplaceError::Unseen("the backend is being asked".to_owned()));
+        assert!(!error.to_string().contains("tillgate"), "the window has no commands: {error}");
+        let told = refused(error).0;
+        assert!(told.contains("is being asked; let the gateway run (`tillgate serve`)"), "{told}");
+    }
 }

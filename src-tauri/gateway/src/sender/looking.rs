@@ -17,10 +17,18 @@ const OF_A_PASS_MS: i64 = 5_000;
 /// How long staff wait who have a transaction replaced.
 const OF_STAFF_MS: i64 = 60_000;
 
+/// A transaction that was made by an older view is not stored. Longer than slow backends and keyrings take; the machine may have
+/// slept.
+const STORED_WITHIN_MS: i64 = 60_000;
+
+/// Nothing is stored that was made by an old view.
+const LOOKED_TOO_LONG_AGO: &str =
+    "the chain was last looked at too long ago when the transaction was signed; it is looked at again, and made anew";
+
 /// Between looks that may ask a few questions a second.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A server that may be asked a few questions a second is asked for a minute or two.
+/// Over a public Esplora server that is so for minutes after a start, and for half a minute before each signature later.
 const NOT_ALL_TOLD: &str = "not all is known yet that another copy of the wallet may have done while the chain was not looked at: the backend is being asked";
 
 /// How long looks go on.
@@ -86,6 +94,18 @@ impl Sender {
                 }
             }
         }
+    }
+
+    /// Whether the view that a transaction was made by, of a look since `since`, is young enough for it to be stored.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub(super) fn check_view(&self, since: Timestamp) -> Result<(), Cannot> {
+        let (last_look, now) = (&self.gateway.last_look, self.gateway.clock.now());
+        if last_look.is_fresh(since, now, STORED_WITHIN_MS) {
+            return Ok(());
+        }
+        Err(Cause::Chain.because(LOOKED_TOO_LONG_AGO))
     }
 
     /// Has the next looks ask about what shows first of another copy of the wallet. Answers how much of it is open.

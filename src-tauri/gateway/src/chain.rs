@@ -292,7 +292,8 @@ pub enum Broadcast {
     Refused(String),
 }
 
-/// A Bitcoin backend. Calls block: use them on a blocking thread.
+/// A Bitcoin backend. Calls block: use them on a blocking thread. No method has an answer of its own: a backend that asks another
+/// one could forget to hand it on.
 pub trait Chain: Send + Sync {
     /// Which chain it shows.
     fn identity(&self) -> Result<Identity, ChainDown>;
@@ -301,33 +302,23 @@ pub trait Chain: Send + Sync {
     fn tip(&self) -> Result<Tip, ChainDown>;
 
     /// The height of the first block that can be looked at.
-    fn first_block(&self) -> Result<u32, ChainDown> {
-        Ok(0)
-    }
+    fn first_block(&self) -> Result<u32, ChainDown>;
 
     /// What the server says that it is, for people; `None` where it does not say.
-    fn software(&self) -> Result<Option<String>, ChainDown> {
-        Ok(None)
-    }
+    fn software(&self) -> Result<Option<String>, ChainDown>;
 
     /// The SHA-256 of the certificate by which the server was refused last, where no certificate is pinned yet that could have
     /// been its own: its owner may pin it.
-    fn certificate_to_pin(&self) -> Option<String> {
-        None
-    }
+    fn certificate_to_pin(&self) -> Option<String>;
 
     /// The height of a block that was surely there before this time; 0 where the backend cannot tell. One that is asked about
     /// scripts reads their histories whole wherever it begins, so that it says 0: were its word on times of blocks taken, a
     /// server that lies could have a node pass over coins later.
-    fn height_before(&self, _at: Timestamp) -> Result<u32, ChainDown> {
-        Ok(0)
-    }
+    fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown>;
 
     /// How often another backend was set in place of the one that is asked: answers belong together only where it is the same before
     /// the first and after the last.
-    fn choice(&self) -> u64 {
-        0
-    }
+    fn choice(&self) -> u64;
 
     /// What changed of ours since a look ended, as of one moment.
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown>;
@@ -338,9 +329,7 @@ pub trait Chain: Send + Sync {
 
     /// What there is of these transactions, whoever they pay, in the mempool and in blocks above a height. A backend that tells
     /// of no strangers' transactions says so of each.
-    fn recent(&self, txids: &[Txid], _above: u32) -> Result<Recent, ChainDown> {
-        Ok(Recent::untold(txids))
-    }
+    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown>;
 
     /// The estimated fee rate for a confirmation within so many blocks, no lower than what the server says that it relays;
     /// `None` where there is no estimate, and no such word.
@@ -350,24 +339,16 @@ pub trait Chain: Send + Sync {
     fn has_mempool(&self) -> bool;
 
     /// Which transactions it is shown.
-    fn sees(&self) -> Sees {
-        Sees::Everything
-    }
+    fn sees(&self) -> Sees;
 
     /// Told (`notify_one`) when the backend saw something, so that a look follows at once; `None` where it never does.
-    fn wake(&self) -> Option<&Notify> {
-        None
-    }
+    fn wake(&self) -> Option<&Notify>;
 
     /// What does not work of it although the chain can be looked at, a sentence with its remedy.
-    fn trouble(&self) -> Option<String> {
-        None
-    }
+    fn trouble(&self) -> Option<String>;
 
     /// The same, once everything was tried for the first time. Blocks until then.
-    fn trouble_once_tried(&self) -> Option<String> {
-        self.trouble()
-    }
+    fn trouble_once_tried(&self) -> Option<String>;
 }
 
 /// Scripts for a test that asks about none.

@@ -12,6 +12,13 @@ pub(super) fn tip_changed() -> ChainDown {
     ChainDown("the best block changed while it was looked at; the next look makes up for it".to_owned())
 }
 
+impl ChainDown {
+    /// Whether that is why: the backend is well, and the next look makes up for it.
+    pub(super) fn is_tip_changed(&self) -> bool {
+        *self == tip_changed()
+    }
+}
+
 /// It tells what cannot be.
 pub(super) fn forged(who: &str, height: u32, why: &str) -> ChainDown {
     ChainDown(format!("the {who} tells a block {height} that is none: {why}; do not trust this {who}"))

@@ -12,7 +12,6 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::bell::Turn;
-use super::refusals::tip_changed;
 use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
 
 /// A server that failed is left alone for so long, while there is another.
@@ -75,7 +74,7 @@ impl Several {
                     }
                     return Ok((number, answer));
                 }
-                Err(error) if error == tip_changed() && !self.has_failed(server) => return Err(error),
+                Err(error) if error.is_tip_changed() && !self.has_failed(server) => return Err(error),
                 Err(error) => reasons.push(format!("{}: {}", server.name, error.0)),
             }
         }
@@ -89,7 +88,7 @@ impl Several {
         let changes = known.changes.saturating_add(1);
         *known = match &asked {
             Ok(_) => Known { is_ours: true, ..Known::default() },
-            Err(error) if *error == tip_changed() && changes < CHANGES_MAX => Known { changes, ..*known },
+            Err(error) if error.is_tip_changed() && changes < CHANGES_MAX => Known { changes, ..*known },
             Err(_) => Known { failed_at: Some(Instant::now()), ..Known::default() },
         };
         drop(known);
@@ -151,6 +150,10 @@ impl Chain for Several {
         Ok(self.ask(|chain| chain.height_before(at))?.1)
     }
 
+    fn choice(&self) -> u64 {
+        0
+    }
+
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
         let under_way = self.under_way.lock().take();
         let goes_on = under_way.filter(|(_, token)| request.token == Some(token)).map(|(number, _)| number);
@@ -205,6 +208,7 @@ mod tests {
     use tillgate_domain::time::Timestamp;
 
     use super::*;
+    use crate::chain::refusals::tip_changed;
     use crate::chain::{Covered, WatchList, no_scripts};
 
     /// A server that answers or does not.
@@ -251,6 +255,27 @@ mod tests {
             Ok(Tip { height: 1, hash: BlockHash::all_zeros(), time: Timestamp::from_ms(0) })
         }
 
+        fn first_block(&self) -> Result<u32, ChainDown> {
+            Ok(0)
+        }
+
+        fn software(&self) -> Result<Option<String>, ChainDown> {
+            self.answer()?;
+            Ok(Some(format!("a fake on {}", self.network)))
+        }
+
+        fn certificate_to_pin(&self) -> Option<String> {
+            None
+        }
+
+        fn height_before(&self, _at: Timestamp) -> Result<u32, ChainDown> {
+            Ok(0)
+        }
+
+        fn choice(&self) -> u64 {
+            0
+        }
+
         fn look(&self, _: &LookRequest<'_>) -> Result<View, ChainDown> {
             let tip = self.tip()?;
             if self.changes.load(Ordering::SeqCst) {
@@ -280,6 +305,10 @@ mod tests {
             Ok(Broadcast::Accepted)
         }
 
+        fn recent(&self, txids: &[Txid], _above: u32) -> Result<Recent, ChainDown> {
+            Ok(Recent::untold(txids))
+        }
+
         fn fee_rate(&self, _: u16) -> Result<Option<FeeRate>, ChainDown> {
             self.tip()?;
             Ok(None)
@@ -289,9 +318,20 @@ mod tests {
             true
         }
 
-        fn software(&self) -> Result<Option<String>, ChainDown> {
-            self.answer()?;
-            Ok(Some(format!("a fake on {}", self.network)))
+        fn sees(&self) -> Sees {
+            Sees::Everything
+        }
+
+        fn wake(&self) -> Option<&Notify> {
+            None
+        }
+
+        fn trouble(&self) -> Option<String> {
+            None
+        }
+
+        fn trouble_once_tried(&self) -> Option<String> {
+            None
         }
     }
 
@@ -345,7 +385,7 @@ mod tests {
         for _ in 0..3 {
             first.changes.store(true, Ordering::SeqCst);
             for _ in 0..2 {
-                assert_eq!(look(&servers, None).unwrap_err(), tip_changed());
+                assert!(look(&servers, None).unwrap_err().is_tip_changed());
             }
             first.changes.store(false, Ordering::SeqCst);
             look(&servers, None).unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bitcoin::hashes::{Hash as _, sha256};
-use bitcoin::{FeeRate, OutPoint, Script, ScriptBuf, Transaction, Txid};
+use bitcoin::{OutPoint, Script, ScriptBuf, Transaction, Txid};
 use parking_lot::Mutex;
 use tillgate_sandbox::Sandbox;
 
@@ -14,9 +14,9 @@ use crate::chain::facts::parents_first;
 use crate::chain::hot::HotMark;
 use crate::chain::sandbox::facts;
 use crate::chain::{
-    Broadcast, Chain, ChainDown, Covered, HotScripts, Identity, LookRequest, Recent, ScriptState, Sees, Tip, TxFacts,
-    TxPosition, View,
+    Chain, ChainDown, Covered, HotScripts, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View,
 };
+use crate::testing::bent::Bent;
 
 /// More than a test makes.
 const ALL: usize = 1_000_000;
@@ -105,13 +105,9 @@ fn state(history: &[(&Txid, &TxFacts)]) -> Vec<u8> {
     sha256::Hash::hash(words.as_bytes()).to_byte_array().to_vec()
 }
 
-impl Chain for ByScript {
-    fn identity(&self) -> Result<Identity, ChainDown> {
-        self.chain.identity()
-    }
-
-    fn tip(&self) -> Result<Tip, ChainDown> {
-        self.chain.tip()
+impl Bent for ByScript {
+    fn chain(&self) -> &dyn Chain {
+        self.chain.as_ref()
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
@@ -176,22 +172,6 @@ impl Chain for ByScript {
             cold_taken: cold.len(),
             states,
         })
-    }
-
-    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        self.chain.broadcast(package)
-    }
-
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
-        self.chain.recent(txids, above)
-    }
-
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        self.chain.fee_rate(blocks)
-    }
-
-    fn has_mempool(&self) -> bool {
-        true
     }
 
     fn sees(&self) -> Sees {

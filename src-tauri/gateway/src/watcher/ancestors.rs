@@ -1,6 +1,6 @@
 //! Strangers' transactions that ours rest on: a node that drops them all takes ours again behind them alone. So what of
 //! them is in no block, or in one that a reorganisation may still take off, is asked for once and kept until what rests on
-//! it is settled. They are asked for after the look, in no transaction: what is not told holds up nothing, and is asked for
+//! it is settled. They are asked for after the look, in no database transaction: what is not told holds up nothing, and is asked for
 //! again with the next block.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,8 +20,9 @@ use crate::chain::{Broadcast, ChainDown, Fact, Recent, Tip, TxFacts, TxPosition,
 use crate::gateway::Gateway;
 use crate::store::{Reader, StoreError, Tx};
 
-/// Unconfirmed ancestors of one transaction: nodes relay no longer lines.
-const ANCESTORS_MAX: usize = 24;
+/// Ancestors of one transaction: of unconfirmed ones that hang together nodes take 64, itself among them, those of Bitcoin Core
+/// before 31.0 25.
+const ANCESTORS_MAX: usize = 63;
 
 /// Their bytes: nodes relay no lines of more than 101 kvB, and a vB is four bytes at most.
 const BYTES_MAX: usize = 404_000;
@@ -115,7 +116,7 @@ impl Ancestors {
             if !is_whole && before.is_none() {
                 tracing::info!(
                     %txid,
-                    "the backend does not tell all that a transaction rests on: should the network drop both, others must broadcast them"
+                    "not all that a transaction rests on is known: should the network drop both, others must broadcast them"
                 );
             }
         }

@@ -35,7 +35,7 @@ use bitcoin::{BlockHash, FeeRate, Script, ScriptBuf, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 
-pub(crate) use facts::parents_first;
+pub(crate) use facts::{missing_ancestors, parents_first};
 pub(crate) use hot::HotScripts;
 pub(crate) use proof::height_of_reward;
 pub(crate) use recent::Recent;

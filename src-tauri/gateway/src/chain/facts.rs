@@ -137,7 +137,7 @@ pub(super) fn needs<'a, T: Borrow<Transaction>>(
 }
 
 /// Those that a transaction rests on and that are missing as it is, by `missing`, which has each of them.
-pub(super) fn missing_ancestors<'a>(
+pub(crate) fn missing_ancestors<'a>(
     tx: &'a Transaction,
     missing: impl Fn(&Txid) -> Option<&'a Transaction>,
 ) -> BTreeMap<Txid, &'a Transaction> {

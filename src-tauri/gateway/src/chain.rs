@@ -40,6 +40,10 @@ pub(crate) use hot::HotScripts;
 pub(crate) use proof::height_of_reward;
 pub(crate) use recent::Recent;
 
+/// Blocks that are looked at below the wallet's birth, or below the best block where it has none: the chain that was there may
+/// have been another.
+const BEFORE_BIRTH: u32 = 100;
+
 /// What tells a chain from every other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {

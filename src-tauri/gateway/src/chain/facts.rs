@@ -71,6 +71,11 @@ impl Facts {
         self
     }
 
+    /// Whether a block rules it out that lies so deep that it is followed no longer.
+    pub(super) fn is_ruled_out_for_good(&self, tip_height: u32) -> bool {
+        self.conflict_height.is_some_and(|height| is_final(height, tip_height))
+    }
+
     /// Together with the transaction.
     pub(super) fn of(self, tx: Transaction) -> TxFacts {
         let Self {

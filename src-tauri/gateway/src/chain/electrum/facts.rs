@@ -10,7 +10,7 @@ use super::history::Entry;
 use super::scripts::Look;
 use super::state::State;
 use super::transactions;
-use crate::chain::facts::{Facts, Output, UNTOLD, is_final, missing_ancestors, needs, of_absent, spenders};
+use crate::chain::facts::{Facts, Output, UNTOLD, missing_ancestors, needs, of_absent, spenders};
 use crate::chain::headers::time;
 use crate::chain::refusals::tip_changed;
 use crate::chain::{ChainDown, TxFacts, TxPosition};
@@ -78,8 +78,7 @@ pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Resul
     }
     let tip = look.tip.height;
     look.state.tracked.retain(|_, tracked| {
-        let height = tracked.told.as_ref().and_then(|facts| facts.conflict_height);
-        !height.is_some_and(|height| is_final(height, tip))
+        !tracked.told.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip))
     });
     Ok(told)
 }

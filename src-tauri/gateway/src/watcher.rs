@@ -7,12 +7,13 @@
 
 mod accept;
 mod advance;
-pub(crate) mod ancestors;
+mod ancestors;
 mod asked;
 pub(crate) mod batches;
 mod broadcast;
 mod coins;
 mod findings;
+pub(crate) mod offering;
 mod ours;
 mod restored;
 mod storing;

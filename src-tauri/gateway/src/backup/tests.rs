@@ -355,7 +355,10 @@ async fn a_backup_that_is_asked_for_while_another_is_made_waits_for_it() {
         made = &mut asked => panic!("the other one has its turn: {made:?}"),
         () = std::future::ready(()) => {}
     }
-    assert!(works_in.exists(), "what it would do first, before it waits for anything, is to remove what one that was cut short left");
+    assert!(
+        works_in.exists(),
+        "what it would do first, before it waits for anything, is to remove what one that was cut short left"
+    );
     drop(turn);
     assert!(asked.await.unwrap().path.starts_with(folder.path()));
 }

@@ -11,7 +11,9 @@ use tillgate_domain::time::Timestamp;
 use tillgate_sandbox::{BroadcastRefusal, Faults, Sandbox, SandboxError, TxView};
 use tokio::sync::Notify;
 
-use super::{Broadcast, Chain, ChainDown, Covered, Identity, LookRequest, Recent, Sees, Tip, TxFacts, TxPosition, View};
+use super::{
+    Broadcast, Chain, ChainDown, Covered, Identity, LookRequest, Recent, Sees, Tip, TxFacts, TxPosition, View,
+};
 use crate::machine::clock::Clock;
 use crate::machine::fail_points::{self, Point};
 

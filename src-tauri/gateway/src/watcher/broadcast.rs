@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bitcoin::{Transaction, Txid};
 
-use super::{WatchError, ancestors};
+use super::{WatchError, offering};
 use crate::chain::{Broadcast, missing_ancestors, parents_first};
 use crate::gateway::Gateway;
 
@@ -39,7 +39,7 @@ impl Missing {
             let missing = gateway.store.read(|reader| reader.missing_transactions())?;
             let missing: BTreeMap<Txid, Transaction> = missing.into_iter().map(|tx| (tx.compute_txid(), tx)).collect();
             for (txid, tx) in missing.iter().filter(|(txid, _)| !before.contains(*txid)) {
-                if offer(&gateway, txid, &package(tx, &missing)) {
+                if offer_missing(&gateway, txid, &package(tx, &missing)) {
                     spent.push(*txid);
                 }
             }
@@ -63,8 +63,8 @@ fn package(tx: &Transaction, missing: &BTreeMap<Txid, Transaction>) -> Vec<Trans
 
 /// Offers a package, and answers whether it was refused because something else spends its inputs.
 /// Silence says nothing of it, and is no reason to take the look before it for failed.
-fn offer(gateway: &Gateway, txid: &Txid, package: &[Transaction]) -> bool {
-    let answer = match ancestors::broadcast(gateway, package) {
+fn offer_missing(gateway: &Gateway, txid: &Txid, package: &[Transaction]) -> bool {
+    let answer = match offering::offer(gateway, package) {
         Ok(answer) => answer,
         Err(error) => {
             tracing::warn!(%txid, %error, "there is no answer to the broadcast of a missing transaction");

@@ -77,9 +77,9 @@ pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Resul
         }
     }
     let tip = look.tip.height;
-    look.state.tracked.retain(|_, tracked| {
-        !tracked.told.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip))
-    });
+    look.state
+        .tracked
+        .retain(|_, tracked| !tracked.told.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip)));
     Ok(told)
 }
 

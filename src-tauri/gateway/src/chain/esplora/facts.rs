@@ -207,8 +207,8 @@ fn of_missing(tracked: &Tracked, state: &State) -> Facts {
 
 /// Follows no longer what a deep block rules out.
 pub(super) fn forget_what_is_ruled_out(state: &mut State, tip_height: u32) {
-    state.tracked.retain(|_, tracked| {
-        !tracked.told.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip_height))
-    });
+    state
+        .tracked
+        .retain(|_, tracked| !tracked.told.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip_height)));
     state.spent.retain(|_, (height, _)| !is_final(*height, tip_height));
 }

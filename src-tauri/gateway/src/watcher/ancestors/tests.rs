@@ -80,7 +80,9 @@ fn what_is_told_under_anothers_id_is_not_kept_and_what_is_not_told_is_not_taken_
 
 #[test]
 fn no_more_is_kept_of_a_transaction_than_nodes_relay_with_it() {
-    for (count, bytes, kept) in [(40, 0, 40), (ANCESTORS_MAX, 0, ANCESTORS_MAX), (70, 0, ANCESTORS_MAX), (10, 100_000, 4)] {
+    for (count, bytes, kept) in
+        [(40, 0, 40), (ANCESTORS_MAX, 0, ANCESTORS_MAX), (70, 0, ANCESTORS_MAX), (10, 100_000, 4)]
+    {
         let line = line_of(count, bytes);
         let tx = spends(&[line[count - 1].compute_txid()], 0);
         let Line { ancestors, is_whole } = found(&tx, &told(&line));

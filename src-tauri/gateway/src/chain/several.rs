@@ -83,7 +83,7 @@ impl Several {
 
     /// Asks a server that is on our network; what fails is noted. That a block came meanwhile is no fault of the server.
     fn ask_one<T>(&self, server: &Server, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<T, ChainDown> {
-        let asked = self.is_ours(server).and_then(|()| ask(server.chain.as_ref()));
+        let asked = self.refuse_stranger(server).and_then(|()| ask(server.chain.as_ref()));
         let mut known = server.known.lock();
         let changes = known.changes.saturating_add(1);
         *known = match &asked {
@@ -95,7 +95,8 @@ impl Several {
         asked
     }
 
-    fn is_ours(&self, server: &Server) -> Result<(), ChainDown> {
+    /// Fails where it is on another network than ours.
+    fn refuse_stranger(&self, server: &Server) -> Result<(), ChainDown> {
         if server.known.lock().is_ours {
             return Ok(());
         }

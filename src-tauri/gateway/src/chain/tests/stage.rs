@@ -21,6 +21,7 @@ use crate::chain::bell::Bell;
 use crate::chain::chosen::{BackendOptions, Chosen, Protocol};
 use crate::chain::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
 use crate::chain::esplora::{EsploraOptions, Pace};
+use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
 /// Longer than a busy machine takes for an answer.
@@ -103,7 +104,16 @@ impl Stage {
         stage
     }
 
-    /// The same without that look.
+    /// A new gateway that saw a payment in the mempool, for which one confirmation is enough.
+    pub async fn paid(backend: Backend) -> (Self, PaymentRow) {
+        let stage = Self::new(backend).await;
+        let world = stage.world();
+        let payment = world.payment().await;
+        world.pay(&payment, payment.payment.amount_sats).await;
+        (stage, payment)
+    }
+
+    /// A new gateway that has not looked.
     pub async fn unlooked(backend: Backend) -> Self {
         Self::opened(backend, true).await
     }

@@ -13,7 +13,6 @@ use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::chain::token::{Token, Weighed};
 use crate::store::chain::{Cursor, WatchedChain};
 use crate::store::payments::PaymentRow;
-use crate::store::restore::{NewRestore, RestoreSource};
 use crate::store::sender_hold::HoldCause;
 use crate::testing::World;
 
@@ -255,15 +254,7 @@ async fn a_restored_copy_has_not_looked_where_a_server_is_set_while_the_node_rea
     // More than one answer of the node holds.
     world.sandbox().mine(250, false, world.now_ms()).unwrap();
     world.look().await;
-    let new = NewRestore {
-        source: RestoreSource::Backup,
-        at: world.gateway.clock.now(),
-        birth_height: Some(0),
-        looks_ahead: 30,
-        skip: 1_000,
-        beside_another: false,
-    };
-    world.gateway.store.write(move |tx| tx.begin_restore(&new)).await.unwrap();
+    world.begins_restore(30, 1_000).await;
 
     let stage = stage.switching_in_a_look(Backend::Electrum);
     let world = stage.world();

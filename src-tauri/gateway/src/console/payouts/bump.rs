@@ -165,7 +165,7 @@ mod tests {
         world.mine(2).await;
         let id = world.approved_payout(20_000).await;
         world.pass_ms(31_000).await;
-        world.app.sender.pass(&world.app.watcher).await.unwrap();
+        world.pass_sender().await;
         for fee_rate in [Some(9), Some(1), None] {
             let told = estimate(&world, &id, fee_rate).await;
             let asked = BumpPayout { payout_id: id.to_string(), fee_rate };

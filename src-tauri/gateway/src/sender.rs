@@ -126,7 +126,8 @@ impl Sender {
         }
     }
 
-    /// One pass. It looks at the chain first where something is due that no look has preceded.
+    /// One pass. Where something is due it looks at the chain first, until a look since then is young enough and all is known that
+    /// another copy of the wallet may have paid.
     ///
     /// # Errors
     /// When the database fails.

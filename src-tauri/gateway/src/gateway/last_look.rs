@@ -217,8 +217,8 @@ struct Inner {
     watched: Option<WatchedChain>,
     failed: Option<FailedLook>,
     warnings: VecDeque<StaffWarning>,
-    /// When the last whole look began that ended well since the start and the last doubt, by the machine's clocks. What the
-    /// database says of looks was before that.
+    /// When the last whole look began that ended well, by the machine's clocks; `None` where none has since the start and the last
+    /// doubt: what the database says of looks is from before.
     looked: Option<Moment>,
     /// The looks since the last doubt have told of all that matters now.
     is_sure: bool,
@@ -293,19 +293,8 @@ impl LastLook {
         self.lock().watched.clone()
     }
 
-    /// The same, where that look was made since the start and not long ago, with those before it has told of all that matters,
-    /// and none since has more to read than one answer holds: whatever the database says, another copy of the wallet may have done
-    /// anything since.
-    #[must_use]
-    pub(crate) fn caught_up(&self) -> Option<WatchedChain> {
-        let inner = self.lock();
-        let is_caught_up = inner.is_sure
-            && inner.looked.is_some_and(|looked| looked.is_within(DOUBTED_AFTER_MS))
-            && self.catching_up.borrow().is_none();
-        inner.watched.clone().filter(|_| is_caught_up)
-    }
-
-    /// The same, where that look is not so old that it says nothing about new payments any more.
+    /// How far the chain was watched, where the last look is not so old that it says nothing about new payments any more, and none
+    /// since has more to read than one answer holds.
     ///
     /// # Errors
     /// Why there is none.
@@ -322,7 +311,19 @@ impl LastLook {
         }
     }
 
-    /// When the last whole look began that ended well since the start and the last doubt.
+    /// How far the chain was watched, where another copy of the wallet has done nothing that is not known: the last look was made
+    /// since the start and not long ago, with those before it has told of all that matters, and none since has more to read than
+    /// one answer holds. `None` otherwise, whatever the database says.
+    #[must_use]
+    pub(crate) fn caught_up(&self) -> Option<WatchedChain> {
+        let inner = self.lock();
+        let is_caught_up = inner.is_sure
+            && inner.looked.is_some_and(|looked| looked.is_within(DOUBTED_AFTER_MS))
+            && self.catching_up.borrow().is_none();
+        inner.watched.clone().filter(|_| is_caught_up)
+    }
+
+    /// When the last whole look began that ended well; `None` where none has since the start and the last doubt.
     pub(crate) fn looked(&self) -> Option<Moment> {
         self.lock().looked
     }

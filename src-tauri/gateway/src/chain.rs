@@ -224,7 +224,7 @@ impl Covered {
 
 /// What a look asks for.
 pub struct LookRequest<'a> {
-    /// Where the last look at this chain ended; `None` to begin with its first block.
+    /// Where the last look at this chain ended; `None` to begin with the first block that is looked at.
     pub token: Option<&'a [u8]>,
     /// The blocks up to this height hold nothing of ours; `None` where no address of ours was ever given.
     pub birth_height: Option<u32>,
@@ -239,7 +239,8 @@ pub struct LookRequest<'a> {
 pub struct View {
     /// Where it ends, in words of the backend's own.
     pub token: Vec<u8>,
-    /// Whether it begins with the chain's first block: as asked, or because this chain was never where the token says.
+    /// Whether it begins with the first block that is looked at, the chain's own or one by the birth: as asked, or because this
+    /// chain was never where the token says.
     pub from_start: bool,
     /// Blocks above this height that an answer told of before are not in the chain any more; `None` where all still are. Told
     /// by the first answer that goes on from there: whatever was seen in such a block and is not told of with it has no

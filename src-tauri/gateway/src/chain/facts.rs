@@ -17,7 +17,7 @@ const RULED_OUT_FOR: u32 = 100;
 
 /// No server that is asked about scripts says since when its mempool holds a transaction. Whoever looks takes the earlier of this
 /// and its own time.
-pub(super) const UNTOLD: Timestamp = Timestamp::from_ms(i64::MAX);
+pub(super) const ENTERED_UNKNOWN: Timestamp = Timestamp::from_ms(i64::MAX);
 
 /// What is told of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]

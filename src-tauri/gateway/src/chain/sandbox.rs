@@ -151,7 +151,7 @@ impl Chain for SandboxChain {
                     recent.txs.extend(view.map(|view| (*txid, view.tx)));
                 }
                 Some(tillgate_sandbox::TxPosition::Absent) | None => {
-                    recent.untold.insert(*txid);
+                    recent.unknown.insert(*txid);
                 }
             }
         }

@@ -307,7 +307,7 @@ mod tests {
         }
 
         fn recent(&self, txids: &[Txid], _above: u32) -> Result<Recent, ChainDown> {
-            Ok(Recent::untold(txids))
+            Ok(Recent::unknown(txids))
         }
 
         fn fee_rate(&self, _: u16) -> Result<Option<FeeRate>, ChainDown> {

@@ -97,7 +97,7 @@ impl Ancestors {
         let Work { ask, settled } = gateway.store.read(|reader| self.work(gateway, reader, tip, above))?;
         let (asking, txs) = (Arc::clone(gateway), ask.clone());
         let recent = move |txids: &[Txid]| match began.elapsed() > ASKED_FOR {
-            true => Ok(Recent::untold(txids)),
+            true => Ok(Recent::unknown(txids)),
             false => asking.chain.recent(txids, above),
         };
         let lines = move || lines(&txs, &recent);
@@ -193,7 +193,7 @@ fn lines(
         }
         asked.extend(now);
         let told = ask(now)?;
-        known.untold.extend(told.untold.into_iter().chain(later.iter().copied()));
+        known.unknown.extend(told.unknown.into_iter().chain(later.iter().copied()));
         generation.clear();
         for (txid, tx) in told.txs {
             // Whatever a server tells under another transaction's id is nothing that it told.
@@ -202,11 +202,11 @@ fn lines(
                 bytes = bytes.saturating_add(tx.total_size());
                 known.txs.insert(txid, tx);
             } else {
-                known.untold.insert(txid);
+                known.unknown.insert(txid);
             }
         }
     }
-    known.untold.extend(generation.into_iter().filter(|txid| !asked.contains(txid)));
+    known.unknown.extend(generation.into_iter().filter(|txid| !asked.contains(txid)));
     Ok(txs.iter().map(|(txid, tx)| (*txid, line(tx, &known))).collect())
 }
 
@@ -220,7 +220,7 @@ fn line(tx: &Transaction, known: &Recent) -> Line {
             if !seen.insert(txid) {
                 continue;
             }
-            is_whole &= !known.untold.contains(&txid);
+            is_whole &= !known.unknown.contains(&txid);
             let Some(ancestor) = known.txs.get(&txid) else { continue };
             bytes = bytes.saturating_add(ancestor.total_size());
             if ancestors.len() >= ANCESTORS_MAX || bytes > BYTES_MAX {

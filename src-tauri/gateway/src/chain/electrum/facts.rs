@@ -10,7 +10,7 @@ use super::history::Entry;
 use super::scripts::Look;
 use super::state::State;
 use super::transactions;
-use crate::chain::facts::{Facts, Output, UNTOLD, missing_ancestors, needs, of_absent, spenders};
+use crate::chain::facts::{ENTERED_UNKNOWN, Facts, Output, missing_ancestors, needs, of_absent, spenders};
 use crate::chain::headers::time;
 use crate::chain::refusals::tip_changed;
 use crate::chain::{ChainDown, TxFacts, TxPosition};
@@ -153,7 +153,7 @@ fn of_waiting(tx: &Transaction, entry: &Entry) -> Facts {
     Facts {
         unconfirmed_ancestors: entry.rests_on_unconfirmed().into(),
         fee_rate: sat_kwu.map(FeeRate::from_sat_per_kwu),
-        ..Facts::undisputed(TxPosition::Mempool { entered: UNTOLD })
+        ..Facts::undisputed(TxPosition::Mempool { entered: ENTERED_UNKNOWN })
     }
 }
 

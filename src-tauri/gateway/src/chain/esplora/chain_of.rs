@@ -41,7 +41,7 @@ pub(super) fn follow(asking: &Asking<'_>, state: &mut State, request: &LookReque
     if !more && token.is_behind() {
         let before = state.before.as_ref().unwrap_or(token);
         let down = behind("server", moved.height(), before);
-        *state = state.untold();
+        *state = state.forget_told();
         return Err(down);
     }
     state.take_headers(moved);
@@ -60,7 +60,7 @@ fn goes_on(state: &State, token: Option<&[u8]>) -> bool {
 /// Begins anew where the token and the server's chain have a block in common; else where the wallet began. Answers whether it
 /// is there, and above which height blocks were left.
 fn resume(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> Result<(bool, Option<u32>), ChainDown> {
-    let mut fresh = state.untold();
+    let mut fresh = state.forget_told();
     let known = request.token.and_then(Token::read);
     let tip = headers::tip_hash(asking.server)?;
     let (height, block) = headers::block(asking.server, asking.network, tip)?;

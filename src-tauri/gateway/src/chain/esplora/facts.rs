@@ -9,7 +9,7 @@ use super::answers::SpendAnswer;
 use super::positions::{self, is_coinbase_input};
 use super::server::NoAnswer;
 use super::state::{Rivals, Seen, State, Tracked};
-use crate::chain::facts::{Facts, Output, UNTOLD, is_final, missing_ancestors, needs, of_absent, spenders};
+use crate::chain::facts::{ENTERED_UNKNOWN, Facts, Output, is_final, missing_ancestors, needs, of_absent, spenders};
 use crate::chain::room::{Room, is_relayed};
 use crate::chain::{ChainDown, Fact, TxPosition};
 
@@ -187,7 +187,7 @@ fn of_mempool(seen: &Seen) -> Facts {
     Facts {
         unconfirmed_ancestors: seen.rests_on_unconfirmed.map_or(Fact::Unknown, Fact::from),
         fee_rate: seen.fee_rate,
-        ..Facts::undisputed(TxPosition::Mempool { entered: UNTOLD })
+        ..Facts::undisputed(TxPosition::Mempool { entered: ENTERED_UNKNOWN })
     }
 }
 

@@ -118,7 +118,7 @@ pub(super) struct Rivals {
 impl State {
     /// What is still true where nobody has what was told: the chain. What mattered while another
     /// was asked nobody knows, so that the round begins anew.
-    pub(super) fn untold(&mut self) -> Self {
+    pub(super) fn forget_told(&mut self) -> Self {
         let Self { headers, old, is_anew, mut hot, mark, looks, doubt, in_vain, .. } = std::mem::take(self);
         // Only the last answer can have come to nobody.
         hot.values_mut().for_each(|hot| hot.covered_in = hot.covered_in.filter(|it| *it < looks));

@@ -172,7 +172,7 @@ fn unconfirmed_one(reader: &Reader<'_>, txid: &Txid) -> Result<Option<Unconfirme
     }
     match reader.position_of_coins(txid)? {
         None | Some(Position::Block { .. }) => Ok(None),
-        Some(Position::Mempool | Position::Absent) => Ok(reader.stored_transaction(txid)?.map(|tx| of_strangers(tx))),
+        Some(Position::Mempool | Position::Absent) => Ok(reader.stored_transaction(txid)?.map(of_strangers)),
     }
 }
 

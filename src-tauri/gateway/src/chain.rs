@@ -267,7 +267,7 @@ pub struct View {
     pub untold: HashSet<ScriptBuf>,
     /// Every script that matters now was told of at least once since the last doubt ([`HotScripts::doubts`]), and where each
     /// transaction of ours stands that no block is known to hold; of a script that holds too much, what the server tells of it.
-    pub knows_hot: bool,
+    pub all_told: bool,
     /// How many of [`Scripts::cold`] were asked about, from the first on.
     pub cold_taken: usize,
     /// What is to be remembered of scripts, of which the database has another state or none: to be stored together with

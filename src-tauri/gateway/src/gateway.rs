@@ -37,7 +37,7 @@ pub(crate) use announcement::Announcement;
 pub(crate) use asked_again::AskedAgain;
 pub(crate) use backend::TypedBackend;
 pub(crate) use backups::Backups;
-pub(crate) use fee_rates::FeeRates;
+pub(crate) use fee_rates::{FeeRates, SOON_BLOCKS};
 pub(crate) use last_look::{CatchingUp, DOUBTED_AFTER_MS, FailedLook, LastLook, NotWatched, WatchStatus};
 pub(crate) use sending::{Cannot, Cause, KeysRefused, Sending};
 pub(crate) use staff_warning::StaffWarning;

@@ -122,7 +122,7 @@ impl Chain for SandboxChain {
             unknown,
             covered: Covered::Everything,
             untold: HashSet::new(),
-            knows_hot: true,
+            all_told: true,
             cold_taken: 0,
             states: Vec::new(),
         })

@@ -295,7 +295,7 @@ mod tests {
                 unknown: Vec::new(),
                 covered: Covered::Everything,
                 untold: std::collections::HashSet::new(),
-                knows_hot: true,
+                all_told: true,
                 cold_taken: 0,
                 states: Vec::new(),
             })

@@ -141,7 +141,7 @@ struct Inner {
     /// doubt: what the database says of looks is from before.
     looked: Option<Moment>,
     /// The looks since the last doubt have told of all that matters now.
-    is_sure: bool,
+    is_all_told: bool,
     clock_doubt: Option<ClockDoubt>,
 }
 
@@ -184,7 +184,7 @@ impl LastLook {
             watched.looked_at >= since && now.ms().saturating_sub(watched.looked_at.ms()) <= within_ms
         };
         inner.failed.is_none()
-            && inner.is_sure
+            && inner.is_all_told
             && self.catching_up.borrow().is_none()
             && inner.looked.is_some_and(|looked| looked.is_within(within_ms))
             && inner.watched.as_ref().is_some_and(is_recent)
@@ -237,7 +237,7 @@ impl LastLook {
     #[must_use]
     pub(crate) fn caught_up(&self) -> Option<WatchedChain> {
         let inner = self.lock();
-        let is_caught_up = inner.is_sure
+        let is_caught_up = inner.is_all_told
             && inner.looked.is_some_and(|looked| looked.is_within(DOUBTED_AFTER_MS))
             && self.catching_up.borrow().is_none();
         inner.watched.clone().filter(|_| is_caught_up)
@@ -250,19 +250,19 @@ impl LastLook {
 
     /// Whether the looks since the last doubt have told of all that matters now.
     #[must_use]
-    pub(crate) fn is_sure(&self) -> bool {
-        self.lock().is_sure
+    pub(crate) fn is_all_told(&self) -> bool {
+        self.lock().is_all_told
     }
 
     /// Notes that they have.
-    pub(crate) fn note_sure(&self) {
-        self.lock().is_sure = true;
+    pub(crate) fn note_all_told(&self) {
+        self.lock().is_all_told = true;
     }
 
     /// Notes that what was told so far says nothing any more of what another copy of the wallet did.
     pub(crate) fn doubt(&self) {
         let mut inner = self.lock();
-        (inner.is_sure, inner.looked) = (false, None);
+        (inner.is_all_told, inner.looked) = (false, None);
     }
 
     /// Notes how a look ended that began at a moment, and logs each outage once.

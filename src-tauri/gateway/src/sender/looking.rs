@@ -42,9 +42,9 @@ pub(super) enum Patience {
 
 impl Patience {
     /// Whether it has come to its end with what began at a moment.
-    fn is_over(self, began: Moment, is_sure: bool) -> bool {
+    fn is_over(self, began: Moment, is_all_told: bool) -> bool {
         match self {
-            Self::OfAPass => !is_sure || !began.is_within(OF_A_PASS_MS),
+            Self::OfAPass => !is_all_told || !began.is_within(OF_A_PASS_MS),
             Self::OfStaff => !began.is_within(OF_STAFF_MS),
         }
     }
@@ -72,14 +72,14 @@ impl Sender {
         let mut has_looked = gateway.last_look.is_fresh(since, gateway.clock.now(), LOOKED_WITHIN_MS);
         loop {
             // What is asked once more is told of last: until then it would be asked in vain.
-            let is_sure = gateway.last_look.is_sure();
-            if has_looked && is_sure && self.ask_again().await? == 0 {
+            let is_all_told = gateway.last_look.is_all_told();
+            if has_looked && is_all_told && self.ask_again().await? == 0 {
                 return Ok(None);
             }
-            if has_looked && patience.is_over(began, is_sure) {
+            if has_looked && patience.is_over(began, is_all_told) {
                 return Ok(Some(Unseen::NotYet(Cause::Chain.because(NOT_ALL_TOLD))));
             }
-            if has_looked && !is_sure {
+            if has_looked && !is_all_told {
                 tokio::time::sleep(PAUSE).await;
             }
             match watcher.look_soon().await {

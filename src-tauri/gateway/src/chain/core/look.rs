@@ -86,7 +86,7 @@ pub(super) fn look(
         median_time: synced.median_time,
         txs,
         unknown,
-        knows_hot: covered == Covered::Everything,
+        all_told: covered == Covered::Everything,
         covered,
         untold: HashSet::new(),
         cold_taken: 0,

@@ -86,7 +86,7 @@ pub(super) fn look(
         covered,
         untold,
         // Whatever matters is subscribed to, and has its turn in this look where its status is not the one that was told.
-        knows_hot: !more,
+        all_told: !more,
         cold_taken: cold.len(),
         states,
     })

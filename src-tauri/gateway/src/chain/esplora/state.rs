@@ -193,7 +193,7 @@ impl State {
     }
 
     /// Whether all that matters was told since the last doubt, as far as the server tells it.
-    pub(super) fn knows_hot(&self) -> bool {
+    pub(super) fn is_all_told(&self) -> bool {
         let (_, since) = self.doubt;
         let is_told = |(script, hot): (&ScriptBuf, &Hot)| {
             hot.is_let_go || hot.covered_in.is_some_and(|it| it >= since) || self.is_untold(script)

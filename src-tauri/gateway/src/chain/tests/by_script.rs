@@ -155,7 +155,7 @@ impl Bent for ByScript {
         txs.retain(|facts| request.watch.concerns(&facts.tx));
         let from_start = request.token.is_none();
         told_of.1.extend(first.iter().map(|script| (**script).clone()));
-        let knows_hot = hot.iter().all(|script| told_of.1.contains(script));
+        let all_told = hot.iter().all(|script| told_of.1.contains(script));
         Ok(View {
             token: vec![1],
             from_start,
@@ -168,7 +168,7 @@ impl Bent for ByScript {
             unknown: Vec::new(),
             covered: Covered::Scripts(first.into_iter().chain(cold.iter().copied()).cloned().collect()),
             untold: HashSet::new(),
-            knows_hot,
+            all_told,
             cold_taken: cold.len(),
             states,
         })

@@ -108,7 +108,7 @@ async fn what_another_copy_paid_just_now_is_told_before_anything_is_signed() {
     let (world, backend) = asking(world_with_coins(2).await, usize::MAX);
     let payout = world.approved_payout(300_000).await;
     world.look().await;
-    assert!(world.gateway.last_look.is_sure());
+    assert!(world.gateway.last_look.is_all_told());
     let twin = paid_with_another_coin(&world, &payout);
     backend.asks.store(FEW, Ordering::SeqCst);
     world.sandbox().broadcast(&twin, world.now_ms()).unwrap();

@@ -38,7 +38,7 @@ async fn found(loss: &str) -> Option<String> {
     Some(panic.downcast_ref::<String>().cloned().unwrap_or_default())
 }
 
-async fn is_found(loss: &str, complaint: &str) {
+async fn check_found(loss: &str, complaint: &str) {
     let panic = found(loss).await.unwrap_or_else(|| panic!("nobody noticed: {loss}"));
     assert!(panic.contains(complaint), "{loss}: {panic}");
 }
@@ -52,34 +52,34 @@ async fn without_a_loss_nothing_is_found() {
 async fn a_lost_payment_is_found() {
     let lost = "DROP TRIGGER payments_are_kept; DELETE FROM payment_history WHERE payment_seq = 2;
                 DELETE FROM payments WHERE seq = 2;";
-    is_found(lost, "an acknowledged payment is lost").await;
+    check_found(lost, "an acknowledged payment is lost").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_that_was_left_out_in_indexing_is_found() {
-    is_found("UPDATE payments SET filed = seq <> 2;", "an acknowledged payment is lost").await;
+    check_found("UPDATE payments SET filed = seq <> 2;", "an acknowledged payment is lost").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forgotten_key_is_found() {
-    is_found("DELETE FROM idempotency;", "another answer for the same key").await;
+    check_found("DELETE FROM idempotency;", "another answer for the same key").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_of_two_payments_is_found() {
     let twice = "UPDATE payments SET address = (SELECT address FROM payments WHERE seq = 3) WHERE seq = 2;";
-    is_found(twice, "an address belongs to two payments").await;
+    check_found(twice, "an address belongs to two payments").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_state_that_the_chain_does_not_give_is_found() {
     let wrong = "UPDATE payments SET state = 'INVALID' WHERE seq = 1;";
-    is_found(wrong, "a state is not what the chain gives").await;
+    check_found(wrong, "a state is not what the chain gives").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_nobody_heard_of_is_found() {
     let unheard = "INSERT INTO payment_history SELECT seq, current_at + 1, 'NEW', 'UNDERPAID', 1, 'chain' FROM payments
                    WHERE seq = 2;";
-    is_found(unheard, "a change was never notified").await;
+    check_found(unheard, "a change was never notified").await;
 }

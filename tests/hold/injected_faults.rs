@@ -49,7 +49,7 @@ async fn ask(client: &Client, site: &Site, ledger: &Ledger) -> Answer {
 }
 
 /// Waits until a payment is refused for want of storage.
-async fn is_refused(site: &Site, ledger: &Ledger) {
+async fn check_refused(site: &Site, ledger: &Ledger) {
     let refusal = wait_for("a refusal", async || {
         let answer = ask(&site.client, site, ledger).await;
         (answer.status != 200).then_some(answer)
@@ -59,7 +59,7 @@ async fn is_refused(site: &Site, ledger: &Ledger) {
 }
 
 /// Waits until payments are taken again.
-async fn is_taken(site: &Site, ledger: &Ledger) {
+async fn check_taken(site: &Site, ledger: &Ledger) {
     wait_for("a payment that is taken", async || (ask(&site.client, site, ledger).await.status == 200).then_some(()))
         .await;
 }
@@ -96,13 +96,13 @@ async fn a_disk_that_fills_up_under_load_loses_nothing() {
     under_load(&site, &folder, STORAGE, async |ledger| {
         let filler = disk.join("filler");
         fill(&filler);
-        is_refused(&site, ledger).await;
+        check_refused(&site, ledger).await;
         fill(&filler);
         assert!(site.client.get("/v2/payments/10/0").await.status.is_success(), "reading goes on");
         let (_, doctor) = status_and_doctor(&site, &disk.join("data"));
         assert_eq!(doctor["ok"], false, "{doctor}");
         fs::remove_file(&filler).unwrap();
-        is_taken(&site, ledger).await;
+        check_taken(&site, ledger).await;
     })
     .await;
     site.kill();
@@ -127,15 +127,15 @@ async fn commits_that_fail_under_load_are_answered_as_such_and_lose_nothing() {
         for _ in 0..3 {
             let injected_fault = injected.path().join("commit-fails");
             fs::write(&injected_fault, "").unwrap();
-            is_refused(&site, ledger).await;
+            check_refused(&site, ledger).await;
             tokio::time::sleep(A_WHILE).await;
             // The look that follows cannot be stored; a shop that asks then hears of storage all the same.
             site.client.post("/sandbox/clock", &json!({ "advanceSeconds": 11 * 60 })).await;
             let known = check::items(&site, "/v2/payments/500/").await.len();
-            is_refused(&site, ledger).await;
+            check_refused(&site, ledger).await;
             assert_eq!(check::items(&site, "/v2/payments/500/").await.len(), known, "nothing is stored meanwhile");
             fs::remove_file(&injected_fault).unwrap();
-            is_taken(&site, ledger).await;
+            check_taken(&site, ledger).await;
         }
     })
     .await;
@@ -154,11 +154,11 @@ async fn a_database_that_another_process_locks_until_payments_are_refused_loses_
         let payments = check::items(&site, "/v2/payments/500/").await.len();
         // Each one waited for the lock as long as any write does.
         for _ in 0..2 {
-            is_refused(&site, ledger).await;
+            check_refused(&site, ledger).await;
         }
         assert_eq!(check::items(&site, "/v2/payments/500/").await.len(), payments, "reading goes on");
         locker.execute_batch("ROLLBACK").unwrap();
-        is_taken(&site, ledger).await;
+        check_taken(&site, ledger).await;
     })
     .await;
 }

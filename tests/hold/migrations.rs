@@ -73,7 +73,7 @@ fn copy_before_the_first_step(file: &Path) -> PathBuf {
     copy
 }
 
-fn is_all_there(payments: &Value, wallet: &Value) {
+fn check_all_there(payments: &Value, wallet: &Value) {
     assert_eq!(payments["items"].as_array().unwrap().len(), PAYMENTS);
     assert_eq!(wallet["balanceBtc"].to_string(), BALANCE);
 }
@@ -100,7 +100,7 @@ fn ended_at_each_step_of_an_update_the_next_start_goes_on_and_the_copy_stays() {
                 "each step is whole or not there"
             );
             copy_before_the_first_step(&program.database());
-            is_all_there(&program.json(&payments[..2]), &program.json(&wallet[..2]));
+            check_all_there(&program.json(&payments[..2]), &program.json(&wallet[..2]));
             copy_before_the_first_step(&program.database());
             steps = count;
         }
@@ -166,7 +166,7 @@ fn a_disk_that_is_full_when_an_update_begins_or_on_its_way_is_named_and_costs_no
     let mut refused = 0;
     for room_kib in ROOMS_KIB {
         let told = on_a_full_disk(&first, *room_kib);
-        is_all_there(&told.payments, &told.wallet);
+        check_all_there(&told.payments, &told.wallet);
         if let Err(refusal) = told.first {
             refused += 1;
             assert!(refusal.contains("full"), "{room_kib} KiB: {refusal}");

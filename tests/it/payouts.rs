@@ -51,7 +51,7 @@ async fn expect(scene: &Scene, id: &str, state: &str) -> Value {
 }
 
 /// Exactly one output of this sum pays the address, and it is in a block.
-async fn is_paid_once(scene: &Scene, address: &str, amount_sats: u64) {
+async fn check_paid_once(scene: &Scene, address: &str, amount_sats: u64) {
     let outputs = scene.outputs_to(address).await;
     assert_eq!(outputs.len(), 1, "{outputs:?}");
     assert_eq!(sats(&outputs[0]["btcAmount"]), i64::try_from(amount_sats).unwrap());
@@ -89,7 +89,7 @@ async fn an_offer_is_approved_and_sent_and_the_shop_hears_it_signed() {
     assert_eq!(sats(&limit["used"]), 300_000);
 
     scene.mine(1).await;
-    is_paid_once(&scene, ADDRESSES[0], 300_000).await;
+    check_paid_once(&scene, ADDRESSES[0], 300_000).await;
     let told = scene.shop.hears_of(&id, "the payout", |record| record["status"] == "SENT").await;
     assert_eq!((&told["notificationType"], &told), (&json!("PAYOUT"), &expect(&scene, &id, "SENT").await));
     let notification = scene.shop.received().into_iter().find(|one| one.path == "/payout").unwrap();
@@ -112,8 +112,8 @@ async fn payouts_that_are_approved_together_share_a_transaction_and_are_found_by
         assert_eq!(found.ok()["paginationInfo"]["itemsCount"], 2);
     }
     scene.mine(1).await;
-    is_paid_once(&scene, ADDRESSES[0], 300_000).await;
-    is_paid_once(&scene, ADDRESSES[1], 200_000).await;
+    check_paid_once(&scene, ADDRESSES[0], 300_000).await;
+    check_paid_once(&scene, ADDRESSES[1], 200_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -131,7 +131,7 @@ async fn whatever_the_network_answers_and_however_the_program_ends_a_payout_arri
         scene.mine(1).await;
         scene.mine(1).await;
         expect(&scene, &id, "SENT").await;
-        is_paid_once(&scene, ADDRESSES[0], 300_000).await;
+        check_paid_once(&scene, ADDRESSES[0], 300_000).await;
         // Taken out of the chain and evicted, it comes back.
         scene.reorg(3).await;
         let txid = text(&payout(&scene, &id).await["btcTxId"]);
@@ -139,7 +139,7 @@ async fn whatever_the_network_answers_and_however_the_program_ends_a_payout_arri
         scene.mine(1).await;
         scene.mine(1).await;
         expect(&scene, &id, "SENT").await;
-        is_paid_once(&scene, ADDRESSES[0], 300_000).await;
+        check_paid_once(&scene, ADDRESSES[0], 300_000).await;
     }
 }
 
@@ -158,7 +158,7 @@ async fn a_payout_waits_for_locked_keys_and_high_fees_and_goes_on_by_itself() {
     scene.mine(1).await;
     expect(&scene, &id, "SENT").await;
     scene.mine(1).await;
-    is_paid_once(&scene, ADDRESSES[0], 300_000).await;
+    check_paid_once(&scene, ADDRESSES[0], 300_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -112,9 +112,8 @@ mod tests {
 
     #[test]
     fn only_a_look_that_began_at_the_birth_ends_the_danger() {
-        for state in RestoreState::ALL.into_iter().filter(|state| state.may_become(RestoreState::Looked)) {
-            assert_eq!(state, RestoreState::Scanning);
-        }
+        let ending = RestoreState::ALL.into_iter().filter(|state| state.may_become(RestoreState::Looked));
+        assert_eq!(ending.collect::<Vec<_>>(), [RestoreState::Scanning]);
     }
 
     #[test]

@@ -35,10 +35,14 @@ use bitcoin::{BlockHash, FeeRate, Script, ScriptBuf, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 
-pub(crate) use facts::parents_first;
+pub(crate) use facts::{missing_ancestors, parents_first};
 pub(crate) use hot::HotScripts;
 pub(crate) use proof::height_of_reward;
 pub(crate) use recent::Recent;
+
+/// Blocks that are looked at below the wallet's birth, or below the best block where it has none: the chain that was there may
+/// have been another.
+const BEFORE_BIRTH: u32 = 100;
 
 /// What tells a chain from every other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,7 +224,7 @@ impl Covered {
 
 /// What a look asks for.
 pub struct LookRequest<'a> {
-    /// Where the last look at this chain ended; `None` to begin with its first block.
+    /// Where the last look at this chain ended; `None` to begin with the first block that is looked at.
     pub token: Option<&'a [u8]>,
     /// The blocks up to this height hold nothing of ours; `None` where no address of ours was ever given.
     pub birth_height: Option<u32>,
@@ -235,7 +239,8 @@ pub struct LookRequest<'a> {
 pub struct View {
     /// Where it ends, in words of the backend's own.
     pub token: Vec<u8>,
-    /// Whether it begins with the chain's first block: as asked, or because this chain was never where the token says.
+    /// Whether it begins with the first block that is looked at, the chain's own or one by the birth: as asked, or because this
+    /// chain was never where the token says.
     pub from_start: bool,
     /// Blocks above this height that an answer told of before are not in the chain any more; `None` where all still are. Told
     /// by the first answer that goes on from there: whatever was seen in such a block and is not told of with it has no
@@ -262,7 +267,7 @@ pub struct View {
     pub untold: HashSet<ScriptBuf>,
     /// Every script that matters now was told of at least once since the last doubt ([`HotScripts::doubts`]), and where each
     /// transaction of ours stands that no block is known to hold; of a script that holds too much, what the server tells of it.
-    pub knows_hot: bool,
+    pub all_told: bool,
     /// How many of [`Scripts::cold`] were asked about, from the first on.
     pub cold_taken: usize,
     /// What is to be remembered of scripts, of which the database has another state or none: to be stored together with
@@ -292,7 +297,8 @@ pub enum Broadcast {
     Refused(String),
 }
 
-/// A Bitcoin backend. Calls block: use them on a blocking thread.
+/// A Bitcoin backend. Calls block: use them on a blocking thread. No method has an answer of its own: a backend that asks another
+/// one could forget to hand it on.
 pub trait Chain: Send + Sync {
     /// Which chain it shows.
     fn identity(&self) -> Result<Identity, ChainDown>;
@@ -301,33 +307,23 @@ pub trait Chain: Send + Sync {
     fn tip(&self) -> Result<Tip, ChainDown>;
 
     /// The height of the first block that can be looked at.
-    fn first_block(&self) -> Result<u32, ChainDown> {
-        Ok(0)
-    }
+    fn first_block(&self) -> Result<u32, ChainDown>;
 
     /// What the server says that it is, for people; `None` where it does not say.
-    fn software(&self) -> Result<Option<String>, ChainDown> {
-        Ok(None)
-    }
+    fn software(&self) -> Result<Option<String>, ChainDown>;
 
     /// The SHA-256 of the certificate by which the server was refused last, where no certificate is pinned yet that could have
     /// been its own: its owner may pin it.
-    fn certificate_to_pin(&self) -> Option<String> {
-        None
-    }
+    fn certificate_to_pin(&self) -> Option<String>;
 
     /// The height of a block that was surely there before this time; 0 where the backend cannot tell. One that is asked about
     /// scripts reads their histories whole wherever it begins, so that it says 0: were its word on times of blocks taken, a
     /// server that lies could have a node pass over coins later.
-    fn height_before(&self, _at: Timestamp) -> Result<u32, ChainDown> {
-        Ok(0)
-    }
+    fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown>;
 
     /// How often another backend was set in place of the one that is asked: answers belong together only where it is the same before
     /// the first and after the last.
-    fn choice(&self) -> u64 {
-        0
-    }
+    fn choice(&self) -> u64;
 
     /// What changed of ours since a look ended, as of one moment.
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown>;
@@ -338,9 +334,7 @@ pub trait Chain: Send + Sync {
 
     /// What there is of these transactions, whoever they pay, in the mempool and in blocks above a height. A backend that tells
     /// of no strangers' transactions says so of each.
-    fn recent(&self, txids: &[Txid], _above: u32) -> Result<Recent, ChainDown> {
-        Ok(Recent::untold(txids))
-    }
+    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown>;
 
     /// The estimated fee rate for a confirmation within so many blocks, no lower than what the server says that it relays;
     /// `None` where there is no estimate, and no such word.
@@ -350,24 +344,16 @@ pub trait Chain: Send + Sync {
     fn has_mempool(&self) -> bool;
 
     /// Which transactions it is shown.
-    fn sees(&self) -> Sees {
-        Sees::Everything
-    }
+    fn sees(&self) -> Sees;
 
     /// Told (`notify_one`) when the backend saw something, so that a look follows at once; `None` where it never does.
-    fn wake(&self) -> Option<&Notify> {
-        None
-    }
+    fn wake(&self) -> Option<&Notify>;
 
     /// What does not work of it although the chain can be looked at, a sentence with its remedy.
-    fn trouble(&self) -> Option<String> {
-        None
-    }
+    fn trouble(&self) -> Option<String>;
 
     /// The same, once everything was tried for the first time. Blocks until then.
-    fn trouble_once_tried(&self) -> Option<String> {
-        self.trouble()
-    }
+    fn trouble_once_tried(&self) -> Option<String>;
 }
 
 /// Scripts for a test that asks about none.

@@ -132,8 +132,7 @@ fn ask(common: &CommonArgs, mut command: Command, form: Form) -> Result<ExitCode
     passphrase::fill(&common, &mut command)?;
     password::fill(&mut command)?;
     let notice = passphrase::notice(&common, &command)?;
-    let answered = on_runtime(call::run(&common, command, form))
-        .map_err(|Failure(why)| Failure(passphrase::naming_what_was_tried(&common, why)));
+    let answered = on_runtime(call::run(&common, command, form));
     if let (Ok(_), Some(notice)) = (&answered, notice) {
         let _ = writeln!(std::io::stderr(), "tillgate: {notice}");
     }

@@ -134,8 +134,6 @@ pub(crate) struct Unconfirmed {
     pub tx: Transaction,
     /// What it pays; of a customer's transaction the fee is not known, and reckoned as enough.
     pub paid: Paid,
-    /// How far above: parents are deeper.
-    depth: usize,
 }
 
 /// A transaction of which an output is ours and its ancestors, as far as they are in no block and stored here, by id.
@@ -144,53 +142,41 @@ pub(crate) struct Unconfirmed {
 /// When the database cannot be read.
 pub(crate) fn unconfirmed(reader: &Reader<'_>, txid: &Txid) -> Result<BTreeMap<Txid, Unconfirmed>, StoreError> {
     let mut found: BTreeMap<Txid, Unconfirmed> = BTreeMap::new();
-    let mut open = vec![(*txid, 0)];
-    while let Some((txid, depth)) = open.pop() {
-        if let Some(known) = found.get_mut(&txid) {
-            if known.depth >= depth {
-                continue;
-            }
-            known.depth = depth;
+    let mut open = vec![*txid];
+    while let Some(txid) = open.pop() {
+        if found.contains_key(&txid) {
+            continue;
         }
-        let Some(one) = unconfirmed_one(reader, &txid, depth)? else { continue };
-        open.extend(one.tx.input.iter().map(|input| (input.previous_output.txid, depth + 1)));
+        let Some(one) = unconfirmed_one(reader, &txid)? else { continue };
+        open.extend(one.tx.input.iter().map(|input| input.previous_output.txid));
         found.insert(txid, one);
     }
     Ok(found)
 }
 
-/// The same in an order in which a node takes them: parents first.
-pub(crate) fn parents_first(unconfirmed: BTreeMap<Txid, Unconfirmed>) -> Vec<Transaction> {
-    let mut all: Vec<Unconfirmed> = unconfirmed.into_values().collect();
-    all.sort_by_key(|one| std::cmp::Reverse(one.depth));
-    all.into_iter().map(|one| one.tx).collect()
-}
-
-fn unconfirmed_one(reader: &Reader<'_>, txid: &Txid, depth: usize) -> Result<Option<Unconfirmed>, StoreError> {
+fn unconfirmed_one(reader: &Reader<'_>, txid: &Txid) -> Result<Option<Unconfirmed>, StoreError> {
     if let Some(version) = reader.version(txid)? {
         return Ok(match version.position {
             Position::Block { .. } => None,
             Position::Mempool | Position::Absent => {
                 let paid = Paid { fee_sats: version.fee_sats, vsize: version.vsize };
-                Some(Unconfirmed { tx: version.tx, paid, depth })
+                Some(Unconfirmed { tx: version.tx, paid })
             }
         });
     }
     if let Some(twin) = reader.twin(txid)? {
         return Ok(match twin.position {
             Position::Block { .. } => None,
-            Position::Mempool | Position::Absent => Some(of_strangers(twin.tx, depth)),
+            Position::Mempool | Position::Absent => Some(of_strangers(twin.tx)),
         });
     }
     match reader.position_of_coins(txid)? {
         None | Some(Position::Block { .. }) => Ok(None),
-        Some(Position::Mempool | Position::Absent) => {
-            Ok(reader.stored_transaction(txid)?.map(|tx| of_strangers(tx, depth)))
-        }
+        Some(Position::Mempool | Position::Absent) => Ok(reader.stored_transaction(txid)?.map(of_strangers)),
     }
 }
 
-fn of_strangers(tx: Transaction, depth: usize) -> Unconfirmed {
+fn of_strangers(tx: Transaction) -> Unconfirmed {
     let vsize = tx.weight().to_vbytes_ceil();
-    Unconfirmed { paid: Paid { fee_sats: FEE_OF_STRANGERS, vsize }, tx, depth }
+    Unconfirmed { paid: Paid { fee_sats: FEE_OF_STRANGERS, vsize }, tx }
 }

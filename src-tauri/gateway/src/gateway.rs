@@ -7,6 +7,7 @@ mod backups;
 mod fee_rates;
 mod last_look;
 mod sending;
+mod staff_warning;
 
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
@@ -36,9 +37,10 @@ pub(crate) use announcement::Announcement;
 pub(crate) use asked_again::AskedAgain;
 pub(crate) use backend::TypedBackend;
 pub(crate) use backups::Backups;
-pub(crate) use fee_rates::FeeRates;
-pub(crate) use last_look::{CatchingUp, DOUBTED_AFTER_MS, FailedLook, LastLook, NotWatched, StaffWarning, WatchStatus};
+pub(crate) use fee_rates::{FeeRates, SOON_BLOCKS};
+pub(crate) use last_look::{CatchingUp, DOUBTED_AFTER_MS, FailedLook, LastLook, NotWatched, WatchStatus};
 pub(crate) use sending::{Cannot, Cause, KeysRefused, Sending};
+pub(crate) use staff_warning::StaffWarning;
 
 /// How long those wait for exchange rates who can go on without them.
 const RATES_WITHIN: Duration = Duration::from_secs(1);

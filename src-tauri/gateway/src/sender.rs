@@ -50,16 +50,8 @@ const QUEUE_MAX: u32 = 5_000;
 /// any look.
 const LOOKED_WITHIN_MS: i64 = 10_000;
 
-/// The view that a transaction was made by may be so old when that is stored. Longer than slow backends and keyrings take; the
-/// machine may have slept.
-const STORED_WITHIN_MS: i64 = 60_000;
-
 /// Nothing is signed at a rate of another time.
 const NO_FEE_RATE: &str = "the backend names no fee rate";
-
-/// Nothing is stored that was made by an old view.
-const LOOKED_TOO_LONG_AGO: &str =
-    "the chain was last looked at too long ago when the transaction was signed; it is looked at again, and made anew";
 
 /// Why a pass was not finished. The next makes up for it.
 #[derive(Debug, thiserror::Error)]
@@ -107,7 +99,7 @@ enum Attempt {
     Stored,
     /// Nothing could be built, for this reason.
     Cannot(Cannot),
-    /// Nothing was tried, or to no avail for now, for this reason: nobody is given up for it.
+    /// Why it waits: nobody is given up for it.
     Waits(Cannot),
 }
 
@@ -134,7 +126,8 @@ impl Sender {
         }
     }
 
-    /// One pass. It looks at the chain first where something is due that no look has preceded.
+    /// One pass. Where something is due it looks at the chain first, until a look since then is young enough and all is known that
+    /// another copy of the wallet may have paid.
     ///
     /// # Errors
     /// When the database fails.
@@ -253,7 +246,7 @@ impl Sender {
                 Ok(Attempt::Waits(Cause::Other.because("what it was to be made of changed meanwhile")))
             }
             build::Built::Cannot(cannot) => Ok(Attempt::Cannot(cannot)),
-            build::Built::NotTried(cannot) => Ok(Attempt::Waits(cannot)),
+            build::Built::Waits(cannot) => Ok(Attempt::Waits(cannot)),
         }
     }
 
@@ -268,7 +261,7 @@ impl Sender {
         if let Some(refused) = gateway.sending.keys_refused()
             && gateway.clock.now() < refused.at.plus_ms(ASK_KEYS_EVERY_MS)
         {
-            return Ok(build::Built::NotTried(Cause::Keyring.because(refused.reason)));
+            return Ok(build::Built::Waits(Cause::Keyring.because(refused.reason)));
         }
         let Some(rate) = funds::fee_rate_now(&gateway, &settings).await else {
             return Ok(build::Built::Cannot(Cause::Chain.because(NO_FEE_RATE)));
@@ -276,12 +269,10 @@ impl Sender {
         let prepare = move || build::prepare(&gateway, &settings, rate);
         let prepared = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::BrokenOff)??;
         match prepared {
-            build::Prepared::Ready(_)
-                if !self.gateway.last_look.is_fresh(due_at, self.gateway.clock.now(), STORED_WITHIN_MS) =>
-            {
-                Ok(build::Built::NotTried(Cause::Chain.because(LOOKED_TOO_LONG_AGO)))
-            }
-            build::Prepared::Ready(signed) => build::store(&self.gateway, *signed).await,
+            build::Prepared::Ready(signed) => match self.check_view(due_at) {
+                Ok(()) => build::store(&self.gateway, *signed).await,
+                Err(too_old) => Ok(build::Built::Waits(too_old)),
+            },
             build::Prepared::Cannot(cannot) => Ok(build::Built::Cannot(cannot)),
         }
     }

@@ -2,6 +2,7 @@
 //! a test calls the `*_once` functions and never sleeps.
 
 pub mod bent;
+pub mod cut_off;
 pub mod socks;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ use crate::sender::Sender;
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payments::{NewPayment, PaymentRow};
 use crate::store::payouts::{NewPayout, PayoutRow};
+use crate::store::restore::{NewRestore, Restore, RestoreSource};
 use crate::watcher::Watcher;
 
 /// Half an hour, the time that a customer has.
@@ -145,6 +147,18 @@ impl World {
     /// Looks at the chain once, which must succeed.
     pub async fn look(&self) {
         self.app.watcher.look().await.unwrap();
+    }
+
+    /// Has the sender pass once, which must succeed.
+    pub async fn pass_sender(&self) {
+        self.app.sender.pass(&self.app.watcher).await.unwrap();
+    }
+
+    /// Takes the database for one that was restored from a backup, of a wallet as old as its chain.
+    pub async fn begins_restore(&self, looks_ahead: u32, skip: u32) -> Restore {
+        let (source, at) = (RestoreSource::Backup, self.gateway.clock.now());
+        let new = NewRestore { source, at, birth_height: Some(0), looks_ahead, skip, beside_another: false };
+        self.gateway.store.write(move |tx| tx.begin_restore(&new)).await.unwrap()
     }
 
     /// Moves the clock and looks.

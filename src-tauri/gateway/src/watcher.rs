@@ -7,12 +7,13 @@
 
 mod accept;
 mod advance;
-pub(crate) mod ancestors;
+mod ancestors;
 mod asked;
 pub(crate) mod batches;
 mod broadcast;
 mod coins;
 mod findings;
+pub(crate) mod offering;
 mod ours;
 mod restored;
 mod storing;
@@ -366,7 +367,7 @@ impl LookPermit<'_> {
         }
         let watched = self.watched(&findings, at);
         let mut is_due_at_once = false;
-        let (place, tip, sure_since) = (findings.place, findings.tip, findings.sure_since);
+        let (place, tip, all_told_since) = (findings.place, findings.tip, findings.all_told_since);
         let (covered, untold) = (findings.covered.clone(), findings.untold.clone());
         if affects_us {
             self.progress.hot_read.note_move();
@@ -386,8 +387,8 @@ impl LookPermit<'_> {
         self.progress.watched = Some(watched);
         self.gateway.asked_again.note(&covered, &untold);
         // Once all was told, it stays so: whatever comes to matter is known from its beginning.
-        if sure_since == Some(self.gateway.hot.doubts()) {
-            self.gateway.last_look.note_sure();
+        if all_told_since == Some(self.gateway.hot.doubts()) {
+            self.gateway.last_look.note_all_told();
         }
         if let Some(place) = place {
             self.progress.round.go_on(place);
@@ -401,7 +402,7 @@ impl LookPermit<'_> {
         Ok(is_due_at_once)
     }
 
-    /// How far a look has watched. One that began with the chain's first block although a chain was watched before has
+    /// How far a look has watched. One that began with the first block that is looked at although a chain was watched before has
     /// found another.
     fn watched(&self, findings: &Findings, at: Timestamp) -> WatchedChain {
         let before = self.progress.watched.as_ref();
@@ -409,7 +410,7 @@ impl LookPermit<'_> {
         if begun_anew {
             tracing::warn!(
                 height = findings.tip.height,
-                "another chain is there than before: it is watched from its first block"
+                "another chain is there than before: it is watched from the wallet's birth on"
             );
         }
         WatchedChain {
@@ -420,7 +421,7 @@ impl LookPermit<'_> {
         }
     }
 
-    /// Whether a look that began with the chain's first block has found another chain than before.
+    /// Whether a look that began with the first block that is looked at has found another chain than before.
     fn begins_anew(&self, findings: &Findings) -> bool {
         let is_known = self.progress.watched.as_ref().is_some_and(|before| before.cursor.is_some());
         findings.from_start && findings.restore.is_none() && is_known

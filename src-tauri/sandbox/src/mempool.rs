@@ -17,7 +17,8 @@ use crate::types::{Broadcast, Tip};
 pub(crate) const INCREMENTAL_RELAY_SAT_VB: u64 = 1;
 /// BIP125 rule 5.
 const MAX_REPLACED: usize = 100;
-/// Unconfirmed transactions in one line, as Bitcoin Core's `-limitancestorcount` and `-limitdescendantcount`.
+/// Unconfirmed transactions in one line, as `-limitancestorcount` and `-limitdescendantcount` of Bitcoin Core before 31.0, which
+/// takes 64 that hang together: what is relayed here is relayed by both.
 const MAX_FAMILY: usize = 25;
 /// Their size together in vB, as Bitcoin Core's `-limitancestorsize` and `-limitdescendantsize`.
 const MAX_FAMILY_VB: u64 = 101_000;

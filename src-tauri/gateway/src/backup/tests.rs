@@ -347,12 +347,18 @@ async fn a_backup_is_proved_against_this_wallet_and_no_other() {
 async fn a_backup_that_is_asked_for_while_another_is_made_waits_for_it() {
     let (world, folder) = nightly_world().await;
     let turn = world.gateway.backups.turn.lock().await;
+    let works_in = world.gateway.data_dir.path().join("backing-up-0303030303030303");
+    fs::create_dir(&works_in).unwrap();
     let mut asked = Box::pin(make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann"));
     tokio::select! {
         biased;
         made = &mut asked => panic!("the other one has its turn: {made:?}"),
         () = std::future::ready(()) => {}
     }
+    assert!(
+        works_in.exists(),
+        "what it would do first, before it waits for anything, is to remove what one that was cut short left"
+    );
     drop(turn);
     assert!(asked.await.unwrap().path.starts_with(folder.path()));
 }

@@ -31,7 +31,7 @@ use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Tip, View, refusals};
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, refusals};
 use crate::machine::outgoing::Proxy;
 
 pub(crate) use notices::{NoticesOptions, NoticesPace};
@@ -132,8 +132,16 @@ impl Chain for CoreChain {
         Ok(Some(network.subversion))
     }
 
+    fn certificate_to_pin(&self) -> Option<String> {
+        None
+    }
+
     fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
         blocks::height_before(&self.rpc, at)
+    }
+
+    fn choice(&self) -> u64 {
+        0
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
@@ -161,6 +169,10 @@ impl Chain for CoreChain {
 
     fn has_mempool(&self) -> bool {
         true
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Everything
     }
 
     fn wake(&self) -> Option<&Notify> {

@@ -27,6 +27,7 @@ mod transactions;
 use bitcoin::{FeeRate, Network, Transaction, Txid};
 use parking_lot::Mutex;
 use serde_json::Value;
+use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
@@ -99,12 +100,24 @@ impl Chain for ElectrumChain {
         Ok(Tip { height: tip.height, hash: tip.id().hash, time: tip.time() })
     }
 
+    fn first_block(&self) -> Result<u32, ChainDown> {
+        Ok(0)
+    }
+
     fn software(&self) -> Result<Option<String>, ChainDown> {
         Ok(Some(self.client.connection()?.software.clone()))
     }
 
     fn certificate_to_pin(&self) -> Option<String> {
         self.client.certificate_to_pin()
+    }
+
+    fn height_before(&self, _at: Timestamp) -> Result<u32, ChainDown> {
+        Ok(0)
+    }
+
+    fn choice(&self) -> u64 {
+        0
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
@@ -115,7 +128,7 @@ impl Chain for ElectrumChain {
             let looked = self.try_look(&mut state, request);
             *kept = if looked.is_ok() { state } else { state.failed() };
             match looked {
-                Err(error) if error == tip_changed() && tries.next().is_some_and(|tried| tried < TRIES) => {}
+                Err(error) if error.is_tip_changed() && tries.next().is_some_and(|tried| tried < TRIES) => {}
                 looked => {
                     if looked.is_ok() {
                         self.client.did_well();
@@ -151,5 +164,13 @@ impl Chain for ElectrumChain {
 
     fn wake(&self) -> Option<&Notify> {
         Some(self.bell.wake())
+    }
+
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
+    fn trouble_once_tried(&self) -> Option<String> {
+        None
     }
 }

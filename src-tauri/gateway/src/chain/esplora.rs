@@ -23,7 +23,9 @@ use std::time::Duration;
 use bitcoin::constants::genesis_block;
 use bitcoin::{FeeRate, Network, Transaction, Txid};
 use parking_lot::Mutex;
+use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, refusals};
@@ -134,6 +136,26 @@ impl Chain for EsploraChain {
         Ok(Tip { height, hash, time: known.time() })
     }
 
+    fn first_block(&self) -> Result<u32, ChainDown> {
+        Ok(0)
+    }
+
+    fn software(&self) -> Result<Option<String>, ChainDown> {
+        Ok(None)
+    }
+
+    fn certificate_to_pin(&self) -> Option<String> {
+        None
+    }
+
+    fn height_before(&self, _at: Timestamp) -> Result<u32, ChainDown> {
+        Ok(0)
+    }
+
+    fn choice(&self) -> u64 {
+        0
+    }
+
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
         let asking = Asking { server: &self.server, network: self.network, began: Instant::now() };
         let looked = look::look(&asking, &mut self.state.lock(), request);
@@ -161,5 +183,17 @@ impl Chain for EsploraChain {
 
     fn sees(&self) -> Sees {
         Sees::Scripts
+    }
+
+    fn wake(&self) -> Option<&Notify> {
+        None
+    }
+
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
+    fn trouble_once_tried(&self) -> Option<String> {
+        None
     }
 }

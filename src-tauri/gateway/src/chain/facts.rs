@@ -17,7 +17,7 @@ const RULED_OUT_FOR: u32 = 100;
 
 /// No server that is asked about scripts says since when its mempool holds a transaction. Whoever looks takes the earlier of this
 /// and its own time.
-pub(super) const UNTOLD: Timestamp = Timestamp::from_ms(i64::MAX);
+pub(super) const ENTERED_UNKNOWN: Timestamp = Timestamp::from_ms(i64::MAX);
 
 /// What is told of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +69,11 @@ impl Facts {
         let conflicts: BTreeSet<Txid> = own.chain(&self.conflicts).filter(|rival| *rival != txid).copied().collect();
         self.conflicts = conflicts.into_iter().collect();
         self
+    }
+
+    /// Whether a block rules it out that lies so deep that it is followed no longer.
+    pub(super) fn is_ruled_out_for_good(&self, tip_height: u32) -> bool {
+        self.conflict_height.is_some_and(|height| is_final(height, tip_height))
     }
 
     /// Together with the transaction.
@@ -137,7 +142,7 @@ pub(super) fn needs<'a, T: Borrow<Transaction>>(
 }
 
 /// Those that a transaction rests on and that are missing as it is, by `missing`, which has each of them.
-pub(super) fn missing_ancestors<'a>(
+pub(crate) fn missing_ancestors<'a>(
     tx: &'a Transaction,
     missing: impl Fn(&Txid) -> Option<&'a Transaction>,
 ) -> BTreeMap<Txid, &'a Transaction> {

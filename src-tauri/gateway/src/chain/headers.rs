@@ -9,8 +9,9 @@ use tillgate_domain::time::Timestamp;
 /// Blocks between two changes of the difficulty (Bitcoin's own number).
 const RETARGET_EVERY: u32 = 2_016;
 
-/// Blocks whose times make the median (Bitcoin's own number).
-const MEDIAN_OF: usize = 11;
+/// How far below the best block the blocks reach whose times make the median: they are eleven (Bitcoin's own number).
+pub(super) const MEDIAN_REACHES: u32 = 10;
+const MEDIAN_OF: usize = MEDIAN_REACHES as usize + 1;
 
 /// From these heights on no block of the main network was found with less work than this, by far: whoever makes up a chain must
 /// do as much. Below the last of them nothing is ours: no output had a witness.

@@ -11,13 +11,13 @@ pub struct Recent {
     /// Those in the mempool, and those in blocks above the height that was asked for.
     pub txs: BTreeMap<Txid, Transaction>,
     /// Those of which the backend cannot tell: it does not have them, or not where they are.
-    pub untold: BTreeSet<Txid>,
+    pub unknown: BTreeSet<Txid>,
 }
 
 impl Recent {
     /// Nothing is told of these.
     #[must_use]
-    pub fn untold(txids: &[Txid]) -> Self {
-        Self { txs: BTreeMap::new(), untold: txids.iter().copied().collect() }
+    pub fn unknown(txids: &[Txid]) -> Self {
+        Self { txs: BTreeMap::new(), unknown: txids.iter().copied().collect() }
     }
 }

@@ -2,9 +2,7 @@
 //! it likes: it is bounded for each transaction, for each script and altogether.
 
 use bitcoin::Transaction;
-
-/// Weight units of an unconfirmed transaction at most: Bitcoin's nodes relay none that is heavier.
-const WEIGHT_MAX: u64 = 400_000;
+use bitcoin::policy::MAX_STANDARD_TX_WEIGHT;
 
 /// Unconfirmed transactions of one script at most. One that has more is not told of.
 pub(super) const OF_SCRIPT_MAX: usize = 200;
@@ -30,7 +28,7 @@ pub(super) struct AnswerRoom {
 
 /// Whether nodes relay a transaction, by its weight alone.
 pub(super) fn is_relayed(tx: &Transaction) -> bool {
-    tx.weight().to_wu() <= WEIGHT_MAX
+    tx.weight().to_wu() <= u64::from(MAX_STANDARD_TX_WEIGHT)
 }
 
 impl Default for Room {

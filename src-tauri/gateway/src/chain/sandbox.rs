@@ -9,8 +9,11 @@ use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, FeeRate, Network, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 use tillgate_sandbox::{BroadcastRefusal, Faults, Sandbox, SandboxError, TxView};
+use tokio::sync::Notify;
 
-use super::{Broadcast, Chain, ChainDown, Covered, Identity, LookRequest, Recent, Tip, TxFacts, TxPosition, View};
+use super::{
+    Broadcast, Chain, ChainDown, Covered, Identity, LookRequest, Recent, Sees, Tip, TxFacts, TxPosition, View,
+};
 use crate::machine::clock::Clock;
 use crate::machine::fail_points::{self, Point};
 
@@ -68,6 +71,26 @@ impl Chain for SandboxChain {
         self.sandbox.tip().map(tip).map_err(down)
     }
 
+    fn first_block(&self) -> Result<u32, ChainDown> {
+        Ok(0)
+    }
+
+    fn software(&self) -> Result<Option<String>, ChainDown> {
+        Ok(None)
+    }
+
+    fn certificate_to_pin(&self) -> Option<String> {
+        None
+    }
+
+    fn height_before(&self, _at: Timestamp) -> Result<u32, ChainDown> {
+        Ok(0)
+    }
+
+    fn choice(&self) -> u64 {
+        0
+    }
+
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
         fail_points::pass(Point::ViewBefore);
         self.suffer_faults()?;
@@ -99,7 +122,7 @@ impl Chain for SandboxChain {
             unknown,
             covered: Covered::Everything,
             untold: HashSet::new(),
-            knows_hot: true,
+            all_told: true,
             cold_taken: 0,
             states: Vec::new(),
         })
@@ -128,7 +151,7 @@ impl Chain for SandboxChain {
                     recent.txs.extend(view.map(|view| (*txid, view.tx)));
                 }
                 Some(tillgate_sandbox::TxPosition::Absent) | None => {
-                    recent.untold.insert(*txid);
+                    recent.unknown.insert(*txid);
                 }
             }
         }
@@ -141,6 +164,22 @@ impl Chain for SandboxChain {
 
     fn has_mempool(&self) -> bool {
         true
+    }
+
+    fn sees(&self) -> Sees {
+        Sees::Everything
+    }
+
+    fn wake(&self) -> Option<&Notify> {
+        None
+    }
+
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
+    fn trouble_once_tried(&self) -> Option<String> {
+        None
     }
 }
 

@@ -12,7 +12,6 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::bell::Turn;
-use super::refusals::tip_changed;
 use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
 
 /// A server that failed is left alone for so long, while there is another.
@@ -75,7 +74,7 @@ impl Several {
                     }
                     return Ok((number, answer));
                 }
-                Err(error) if error == tip_changed() && !self.has_failed(server) => return Err(error),
+                Err(error) if error.is_tip_changed() && !self.has_failed(server) => return Err(error),
                 Err(error) => reasons.push(format!("{}: {}", server.name, error.0)),
             }
         }
@@ -84,19 +83,20 @@ impl Several {
 
     /// Asks a server that is on our network; what fails is noted. That a block came meanwhile is no fault of the server.
     fn ask_one<T>(&self, server: &Server, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<T, ChainDown> {
-        let asked = self.is_ours(server).and_then(|()| ask(server.chain.as_ref()));
+        let asked = self.refuse_stranger(server).and_then(|()| ask(server.chain.as_ref()));
         let mut known = server.known.lock();
         let changes = known.changes.saturating_add(1);
         *known = match &asked {
             Ok(_) => Known { is_ours: true, ..Known::default() },
-            Err(error) if *error == tip_changed() && changes < CHANGES_MAX => Known { changes, ..*known },
+            Err(error) if error.is_tip_changed() && changes < CHANGES_MAX => Known { changes, ..*known },
             Err(_) => Known { failed_at: Some(Instant::now()), ..Known::default() },
         };
         drop(known);
         asked
     }
 
-    fn is_ours(&self, server: &Server) -> Result<(), ChainDown> {
+    /// Fails where it is on another network than ours.
+    fn refuse_stranger(&self, server: &Server) -> Result<(), ChainDown> {
         if server.known.lock().is_ours {
             return Ok(());
         }
@@ -149,6 +149,10 @@ impl Chain for Several {
 
     fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
         Ok(self.ask(|chain| chain.height_before(at))?.1)
+    }
+
+    fn choice(&self) -> u64 {
+        0
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
@@ -205,6 +209,7 @@ mod tests {
     use tillgate_domain::time::Timestamp;
 
     use super::*;
+    use crate::chain::refusals::tip_changed;
     use crate::chain::{Covered, WatchList, no_scripts};
 
     /// A server that answers or does not.
@@ -251,6 +256,27 @@ mod tests {
             Ok(Tip { height: 1, hash: BlockHash::all_zeros(), time: Timestamp::from_ms(0) })
         }
 
+        fn first_block(&self) -> Result<u32, ChainDown> {
+            Ok(0)
+        }
+
+        fn software(&self) -> Result<Option<String>, ChainDown> {
+            self.answer()?;
+            Ok(Some(format!("a fake on {}", self.network)))
+        }
+
+        fn certificate_to_pin(&self) -> Option<String> {
+            None
+        }
+
+        fn height_before(&self, _at: Timestamp) -> Result<u32, ChainDown> {
+            Ok(0)
+        }
+
+        fn choice(&self) -> u64 {
+            0
+        }
+
         fn look(&self, _: &LookRequest<'_>) -> Result<View, ChainDown> {
             let tip = self.tip()?;
             if self.changes.load(Ordering::SeqCst) {
@@ -269,7 +295,7 @@ mod tests {
                 unknown: Vec::new(),
                 covered: Covered::Everything,
                 untold: std::collections::HashSet::new(),
-                knows_hot: true,
+                all_told: true,
                 cold_taken: 0,
                 states: Vec::new(),
             })
@@ -278,6 +304,10 @@ mod tests {
         fn broadcast(&self, _: &[Transaction]) -> Result<Broadcast, ChainDown> {
             self.tip()?;
             Ok(Broadcast::Accepted)
+        }
+
+        fn recent(&self, txids: &[Txid], _above: u32) -> Result<Recent, ChainDown> {
+            Ok(Recent::unknown(txids))
         }
 
         fn fee_rate(&self, _: u16) -> Result<Option<FeeRate>, ChainDown> {
@@ -289,9 +319,20 @@ mod tests {
             true
         }
 
-        fn software(&self) -> Result<Option<String>, ChainDown> {
-            self.answer()?;
-            Ok(Some(format!("a fake on {}", self.network)))
+        fn sees(&self) -> Sees {
+            Sees::Everything
+        }
+
+        fn wake(&self) -> Option<&Notify> {
+            None
+        }
+
+        fn trouble(&self) -> Option<String> {
+            None
+        }
+
+        fn trouble_once_tried(&self) -> Option<String> {
+            None
         }
     }
 
@@ -345,7 +386,7 @@ mod tests {
         for _ in 0..3 {
             first.changes.store(true, Ordering::SeqCst);
             for _ in 0..2 {
-                assert_eq!(look(&servers, None).unwrap_err(), tip_changed());
+                assert!(look(&servers, None).unwrap_err().is_tip_changed());
             }
             first.changes.store(false, Ordering::SeqCst);
             look(&servers, None).unwrap();

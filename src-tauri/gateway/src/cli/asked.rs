@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::args::Common;
-use super::made::NewSecrets;
+use super::made::MadeByCommand;
 use super::render::read;
 use super::{Failure, options};
 use crate::app::App;
@@ -28,8 +28,8 @@ pub(super) struct Asked<'a> {
     pub(super) common: &'a Common,
     /// A gateway that was opened because none ran; it stays for what is asked next.
     pub(super) opened: Option<Arc<App>>,
-    /// What was made for it beside its folder.
-    pub(super) made: Option<NewSecrets>,
+    /// What was made for it.
+    pub(super) made: Option<MadeByCommand>,
 }
 
 /// A setting may be chosen and a wallet made before the first start; any other command on a folder that is not there is a
@@ -85,7 +85,7 @@ impl<'a> Asked<'a> {
             return Ok(Ok(answer));
         }
         let options = Options { where_none: where_none(command), ..options(self.common)? };
-        let made = NewSecrets::before(self.common);
+        let made = MadeByCommand::before(self.common);
         let mut waited = Duration::ZERO;
         loop {
             match daemon::open(options.clone()).await {

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::args::{Common, Form};
 use super::asked::{Asked, found};
 use super::render::render;
-use super::{Failure, json, labels, print, statement, wallet};
+use super::{Failure, json, labels, passphrase, print, statement, wallet};
+use crate::console::backups::WRONG_PASSPHRASE;
 use crate::console::settings::ListSettings;
 use crate::console::{Command, CommandError, Status, StatusView, control, doctor};
 use crate::machine::data_dir;
@@ -44,7 +45,7 @@ async fn ask(gateway: &mut Asked<'_>, command: &Command, form: Form) -> Result<E
     }
     let is_doctor = matches!(command, Command::Doctor(_));
     let view = match gateway.answer(command).await? {
-        Ok(answer) => answer.map_err(refused)?,
+        Ok(answer) => answer.map_err(|error| refused(common, &error))?,
         // What keeps the gateway from opening is just what a doctor is asked about.
         Err(error) if is_doctor => {
             let base = data_dir::base(common.data_dir.as_deref()).ok();
@@ -69,14 +70,25 @@ async fn ask(gateway: &mut Asked<'_>, command: &Command, form: Form) -> Result<E
 }
 
 /// A refusal, with what can be done about it at the command line.
-fn refused(error: CommandError) -> Failure {
-    let remedy = match error.error_type.as_str() {
+fn refused(common: &Common, error: &CommandError) -> Failure {
+    let remedy = if error.error_type == WRONG_PASSPHRASE {
+        passphrase::what_was_tried(common)
+    } else {
+        remedy(error).map(str::to_owned)
+    };
+    Failure(remedy.map_or_else(|| error.to_string(), |remedy| format!("{error}; {remedy}")))
+}
+
+fn remedy(error: &CommandError) -> Option<&'static str> {
+    Some(match error.error_type.as_str() {
         "PAYOUT_SHARES_TRANSACTION" => "say --all if you want that",
         "FEE_ABOVE_CAP" => "give it as --fee-rate if you want that",
         "SENDER_HOLDS" => "`tillgate payouts release` lets it go on",
-        _ => return error.into(),
-    };
-    Failure(format!("{error}; {remedy}"))
+        "OTHER_COPY_UNSEEN" => {
+            "let the gateway run (`tillgate serve`), and try again (over a public Esplora server minutes after a start)"
+        }
+        _ => return None,
+    })
 }
 
 /// What the gateway that serves the data directory tells of itself; `None` where none does.
@@ -89,4 +101,17 @@ pub(super) async fn running(common: &Common) -> Option<StatusView> {
 /// Whether a gateway answers on the socket.
 pub(super) async fn is_running(socket: &Path) -> bool {
     control::ask(socket, &ListSettings {}.into()).await.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sender::ReplaceError;
+
+    #[test]
+    fn a_bump_that_comes_too_early_after_a_start_names_its_remedy_at_the_command_line_alone() {
+        let error = CommandError::from(ReplaceError::Unseen("the backend is being asked".to_owned()));
+        assert!(!error.to_string().contains("tillgate"), "the window has no commands: {error}");
+        assert!(remedy(&error).is_some_and(|remedy| remedy.contains("`tillgate serve`")));
+    }
 }

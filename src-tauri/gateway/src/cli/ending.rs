@@ -20,7 +20,7 @@ static HIDDEN: Mutex<Option<(File, Termios)>> = Mutex::new(None);
 static WATCHES: Mutex<bool> = Mutex::new(false);
 
 /// Somebody else ends the program where SIGTERM or SIGINT comes.
-static ENDS_BY_ITSELF: AtomicBool = AtomicBool::new(false);
+static LEFT_TO_OTHERS: AtomicBool = AtomicBool::new(false);
 
 /// A program that a signal ended has this exit status, as shells have it, and the signal's number.
 const BY_SIGNAL: i32 = 128;
@@ -48,7 +48,7 @@ pub(super) fn shows(how: OptionalActions) {
 
 /// SIGTERM and SIGINT are heard by somebody else, who ends the program, unless the terminal hides what is typed.
 pub(super) fn leave_to_others() {
-    ENDS_BY_ITSELF.store(true, Ordering::SeqCst);
+    LEFT_TO_OTHERS.store(true, Ordering::SeqCst);
 }
 
 /// Waits for the signals on a thread of its own, for good: whoever asks a question waits for the terminal meanwhile.
@@ -92,7 +92,7 @@ fn end_by(kind: SignalKind) {
     let is_hidden = HIDDEN.lock().is_some();
     shows(OptionalActions::Flush);
     let others = [SignalKind::terminate(), SignalKind::interrupt()];
-    let is_left = ENDS_BY_ITSELF.load(Ordering::SeqCst) && others.contains(&kind);
+    let is_left = LEFT_TO_OTHERS.load(Ordering::SeqCst) && others.contains(&kind);
     if is_hidden || !is_left {
         exit(BY_SIGNAL.saturating_add(kind.as_raw_value()));
     }

@@ -9,17 +9,20 @@ use crate::app::App;
 use crate::console::Command;
 use crate::machine::secrets::Purpose;
 
-/// The secrets file, where it was not there before a command: it opens for the installation alone that it was made for.
+/// What a command may make of the disk: the environment's folder, which knows itself whether it was made, and the secrets file.
 #[derive(Debug)]
-pub(super) struct NewSecrets(Option<PathBuf>);
+pub(super) struct MadeByCommand {
+    /// `None` where there was one before: it opens for the installation alone that it was made for.
+    secrets_file: Option<PathBuf>,
+}
 
-impl NewSecrets {
+impl MadeByCommand {
     /// What the command may make.
     pub(super) fn before(common: &Common) -> Self {
-        Self(common.secrets_file.clone().filter(|path| path.symlink_metadata().is_err()))
+        Self { secrets_file: common.secrets_file.clone().filter(|path| path.symlink_metadata().is_err()) }
     }
 
-    /// Takes it away, and the folders that were made with it, as far as it goes, unless there is a wallet, or words for one lie with
+    /// Takes all of it away, the environment's whole folder too, as far as it goes, unless there is a wallet, or words for one lie with
     /// the secrets. The gateway that holds the folder is open yet: nobody else has begun to use it.
     pub(super) fn take_back(&self, command: &Command, app: &App) {
         let begins = matches!(
@@ -39,7 +42,7 @@ impl NewSecrets {
         // What cannot be removed stays as it was made: nothing is lost by it.
         let env_dir = gateway.data_dir.path();
         let _ = fs::remove_dir_all(env_dir);
-        if let Some(file) = &self.0 {
+        if let Some(file) = &self.secrets_file {
             let _ = fs::remove_file(file);
         }
         if let Some(base) = env_dir.parent().filter(|_| made.base) {

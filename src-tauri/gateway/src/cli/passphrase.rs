@@ -10,7 +10,6 @@ use zeroize::Zeroizing;
 use super::Failure;
 use super::args::Common;
 use super::hidden;
-use crate::backup::BackupError;
 use crate::console::Command;
 use crate::console::backups::Passphrase;
 use crate::machine::secrets::Secret;
@@ -29,8 +28,8 @@ pub(super) fn of_secrets_file(common: &Common) -> Result<Secret, Failure> {
     of_gateway(common)?.ok_or_else(|| Failure(format!("--secrets-file needs its passphrase {HOW}")))
 }
 
-/// Whose it may be, too: scripts export it for the secrets file.
-const BORROWED: &str = "TILLGATE_PASSPHRASE";
+/// The variable of the one of the secrets file, which scripts export for good; it may be meant for backups, too.
+const VARIABLE: &str = "TILLGATE_PASSPHRASE";
 
 /// How backups are given one of their own.
 const OF_THEIR_OWN: &str = "TILLGATE_BACKUP_PASSPHRASE or --backup-passphrase-fd gives backups one of their own";
@@ -87,7 +86,7 @@ pub(super) fn notice(common: &Common, command: &Command) -> Result<Option<String
         Command::SetBackupPassphrase(_) => !is_asked_for_all_the_same(common)?,
         Command::VerifyBackup(_) if is_borrowed(common)? => {
             return Ok(Some(format!(
-                "it opened with the stored key, or else the passphrase in {BORROWED}: {OF_THEIR_OWN}"
+                "it opened with the stored key, or else the passphrase in {VARIABLE}: {OF_THEIR_OWN}"
             )));
         }
         _ => false,
@@ -98,7 +97,7 @@ pub(super) fn notice(common: &Common, command: &Command) -> Result<Option<String
     if is_shared(common)? {
         return Ok(Some(format!("the backup opens with the secrets file's passphrase: {OF_THEIR_OWN}")));
     }
-    Ok(is_borrowed(common)?.then(|| format!("the backup opens with the passphrase in {BORROWED}: {OF_THEIR_OWN}")))
+    Ok(is_borrowed(common)?.then(|| format!("the backup opens with the passphrase in {VARIABLE}: {OF_THEIR_OWN}")))
 }
 
 /// The same of a restore, which makes the secrets file anew.
@@ -107,7 +106,7 @@ pub(super) fn notice_of_restore(common: &Common) -> Result<Option<String>, Failu
         let shared = "the new secrets file opens with the backup's passphrase, for one was given for both";
         return Ok(Some(format!("{shared}: {OF_THEIR_OWN}")));
     }
-    Ok(is_borrowed(common)?.then(|| format!("the backup opened with the passphrase in {BORROWED}: {OF_THEIR_OWN}")))
+    Ok(is_borrowed(common)?.then(|| format!("the backup opened with the passphrase in {VARIABLE}: {OF_THEIR_OWN}")))
 }
 
 /// Whether there is a secrets file and its passphrase is taken for backups.
@@ -115,12 +114,9 @@ fn is_shared(common: &Common) -> Result<bool, Failure> {
     Ok(common.secrets_file.is_some() && of_backups_alone(common)?.is_none() && of_gateway(common)?.is_some())
 }
 
-/// Why a backup does not open, with the passphrase that was tried where nobody named it for backups.
-pub(super) fn naming_what_was_tried(common: &Common, why: String) -> String {
-    if why.contains(&BackupError::WrongPassphrase.to_string()) && is_borrowed(common).unwrap_or(false) {
-        return format!("{why}. The one in {BORROWED} was tried: {OF_THEIR_OWN}");
-    }
-    why
+/// Which passphrase did not open a backup, where nobody named it for backups.
+pub(super) fn what_was_tried(common: &Common) -> Option<String> {
+    is_borrowed(common).unwrap_or(false).then(|| format!("the one in {VARIABLE} was tried: {OF_THEIR_OWN}"))
 }
 
 /// Whether backups are given the passphrase that may have been exported for the secrets file.
@@ -171,7 +167,7 @@ fn of_backups_alone(common: &Common) -> Result<Option<Secret>, Failure> {
 }
 
 fn of_gateway(common: &Common) -> Result<Option<Secret>, Failure> {
-    read_once(&common.passphrase, common.passphrase_fd, "TILLGATE_PASSPHRASE")
+    read_once(&common.passphrase, common.passphrase_fd, VARIABLE)
 }
 
 /// From the descriptor, which gives it once, else from the variable. What was given and cannot be used is no passphrase that was

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::args::{Common, Form, Restore};
 use super::{Failure, options, passphrase, print};
-use crate::backup::{self, Restored};
+use crate::backup::{self, BackupError, Restored};
 use crate::console::Actor;
 use crate::machine::data_dir;
 
@@ -25,12 +25,18 @@ pub(super) fn run(common: &Common, asked: &Restore, form: Form) -> Result<ExitCo
         secrets: options(common)?.secrets,
         actor: Actor::command_line().as_str().to_owned(),
     })
-    .map_err(|error| Failure(passphrase::naming_what_was_tried(common, error.to_string())))?;
+    .map_err(|error| refused(common, &error))?;
     if let Some(notice) = passphrase::notice_of_restore(common)? {
         let _ = writeln!(std::io::stderr(), "tillgate: {notice}");
     }
     print(&shown(common, &restored, form))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why nothing was restored, with the passphrase that was tried where that is why.
+fn refused(common: &Common, error: &BackupError) -> Failure {
+    let tried = matches!(error, BackupError::WrongPassphrase).then(|| passphrase::what_was_tried(common)).flatten();
+    Failure(tried.map_or_else(|| error.to_string(), |tried| format!("{error}; {tried}")))
 }
 
 fn shown(common: &Common, restored: &Restored, form: Form) -> String {

@@ -17,6 +17,9 @@ use crate::machine::secrets::Secret;
 use crate::store::backups::{BackupRow, BackupState};
 use crate::store::{Reader, StoreError};
 
+/// Of an error that a wrong passphrase of a backup is: shells that know what was tried say so.
+pub(crate) const WRONG_PASSPHRASE: &str = "WRONG_PASSPHRASE";
+
 /// The passphrase of a backup: wiped when it is dropped, and never printed.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[ts(export, type = "string")]
@@ -188,7 +191,8 @@ impl From<BackupError> for CommandError {
     fn from(error: BackupError) -> Self {
         use BackupError as E;
         match error {
-            E::ShortPassphrase(_) | E::WrongPassphrase | E::OtherKey => Self::at("passphrase", &error),
+            E::ShortPassphrase(_) | E::OtherKey => Self::at("passphrase", &error),
+            E::WrongPassphrase => Self { field: Some("passphrase".to_owned()), ..Self::of(WRONG_PASSPHRASE, &error) },
             E::Exists(_) | E::NotText(_) | E::NotAFile(_) => Self::at("file", &error),
             // Of the setting backupFolder alone.
             E::NotAFolder(_) | E::TakesNoFiles { .. } | E::SilentDisk(_) | E::SilentDisks => Self::at("value", &error),

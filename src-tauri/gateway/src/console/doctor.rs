@@ -156,7 +156,7 @@ fn chain(gateway: &Gateway) -> Finding {
     let (identity, tip) = asked.map_err(|error| format!("check the Bitcoin backend: {error}"))?;
     if let Some(WatchedChain { cursor: Some(cursor), tip: watched, .. }) = gateway.last_look.watched() {
         if cursor.chain != identity {
-            return Err("another chain is there than the one that was watched: the next look begins with its first block; if it should not be there, stop the gateway and put the former back".to_owned());
+            return Err("another chain is there than the one that was watched: the next look begins at the wallet's birth; if it should not be there, stop the gateway and put the former back".to_owned());
         }
         if tip.height < watched.height {
             let remedy = if gateway.chosen.is_some() {

@@ -243,7 +243,7 @@ impl From<ReplaceError> for CommandError {
             ReplaceError::AboveCap { .. } => Self::of("FEE_ABOVE_CAP", &error),
             ReplaceError::NotLooked(_) => Self::of("WALLET_NOT_READY", &error),
             ReplaceError::Held(_) => Self::of("SENDER_HOLDS", &error),
-            ReplaceError::NotWatched(_) => Self::of("CHAIN_NOT_READY", &error),
+            ReplaceError::Unseen(_) => Self::of("OTHER_COPY_UNSEEN", &error),
             ReplaceError::Cannot(_) => Self::of("PAYOUT_NOT_SIGNED", &error),
             ReplaceError::Stale => Self::of("PAYOUT_CHANGED", &error),
             ReplaceError::Send(SendError::Store(error)) => error.into(),

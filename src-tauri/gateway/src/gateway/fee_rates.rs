@@ -12,8 +12,9 @@ use tokio::time::{Instant, timeout};
 use super::Gateway;
 use crate::chain::ChainDown;
 
-/// A payout is meant to be confirmed within so many blocks (interface, section 4).
-const BLOCKS: u16 = 6;
+/// A payout is meant to be confirmed within so many blocks (interface, section 4), and whoever is accepted without confirmation
+/// must pay for one within as many.
+pub(crate) const SOON_BLOCKS: u16 = 6;
 
 /// A backend that takes longer than this is taken for silent.
 const ASKED_FOR: Duration = Duration::from_secs(2);
@@ -62,7 +63,7 @@ impl Gateway {
         let chain = Arc::clone(&self.chain);
         let last = self.fee_rates.last_known();
         // Where the backend has no estimate (yet), the one before it holds, and before any the floor of the settings.
-        let ask = move || Ok(chain.fee_rate(BLOCKS)?.or(last).unwrap_or(FeeRate::ZERO));
+        let ask = move || Ok(chain.fee_rate(SOON_BLOCKS)?.or(last).unwrap_or(FeeRate::ZERO));
         self.fee_rates.ask(serves, ask).await
     }
 }

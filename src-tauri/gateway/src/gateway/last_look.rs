@@ -2,13 +2,12 @@
 
 use std::collections::VecDeque;
 
-use bitcoin::Txid;
 use parking_lot::{Mutex, MutexGuard};
 use tillgate_domain::checked_clock::ClockDoubt;
-use tillgate_domain::id::Id;
 use tillgate_domain::time::Timestamp;
 use tokio::sync::watch;
 
+use super::StaffWarning;
 use crate::chain::Tip;
 use crate::machine::clock::Moment;
 use crate::store::chain::WatchedChain;
@@ -25,85 +24,6 @@ pub(crate) const DOUBTED_AFTER_MS: i64 = 10 * 60 * 1_000;
 
 /// How long people are told that the chain is another: whoever looks once a day hears of it.
 const BEGUN_ANEW_TOLD_FOR_MS: i64 = 24 * 3_600_000;
-
-/// Something that staff should know at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StaffWarning {
-    /// The mempool holds a conflict with a transaction that a CONFIRMED payment rests on.
-    DoubleSpendAttempt {
-        payment_id: Id,
-        /// The transaction under attack.
-        txid: Txid,
-    },
-    /// The basis of an anomaly that people decided on has changed.
-    DecidedAnomalyChanged { payment_id: Id, anomaly_id: Id },
-    /// A payout that had FAILED was sent all the same.
-    FailedPayoutWasSent { payout_id: Id },
-    /// A payout was paid by two transactions, at least one of another copy of this wallet.
-    PayoutPaidTwice { payout_id: Id },
-    /// A node refuses a transaction of ours.
-    PayoutRefused {
-        /// Ours.
-        txid: Txid,
-    },
-    /// Another copy of this wallet works.
-    TwinWallet {
-        /// Its transaction.
-        txid: Txid,
-    },
-    /// A transaction of ours is refused because another spends its coins.
-    PayoutConflict {
-        /// Ours.
-        txid: Txid,
-    },
-}
-
-impl StaffWarning {
-    /// Whether it is an alarm besides, which the database holds until staff dismiss it.
-    pub(crate) const fn is_alarm(&self) -> bool {
-        match self {
-            Self::FailedPayoutWasSent { .. } | Self::PayoutPaidTwice { .. } => true,
-            Self::DoubleSpendAttempt { .. }
-            | Self::DecidedAnomalyChanged { .. }
-            | Self::PayoutRefused { .. }
-            | Self::TwinWallet { .. }
-            | Self::PayoutConflict { .. } => false,
-        }
-    }
-}
-
-impl std::fmt::Display for StaffWarning {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::DoubleSpendAttempt { payment_id, txid } => write!(
-                f,
-                "somebody tries to spend the coins of transaction {txid} again, on which confirmed payment {payment_id} rests"
-            ),
-            Self::DecidedAnomalyChanged { payment_id, anomaly_id } => {
-                write!(f, "the coins of anomaly {anomaly_id} of payment {payment_id} changed after you decided on it")
-            }
-            Self::FailedPayoutWasSent { payout_id } => write!(
-                f,
-                "payout {payout_id} had FAILED, and was sent all the same: if you paid it in another way meanwhile, it is paid twice"
-            ),
-            Self::PayoutPaidTwice { payout_id } => write!(
-                f,
-                "payout {payout_id} was paid twice, and another copy of this wallet made at least one of the transactions: ask the payee for one of the two"
-            ),
-            Self::PayoutRefused { txid } => write!(
-                f,
-                "transaction {txid}, which sends payouts, was refused by the Bitcoin backend (the log says why); it is broadcast again after each block, and a higher fee may help"
-            ),
-            Self::TwinWallet { txid } => write!(
-                f,
-                "transaction {txid} spends or pays coins of this wallet, or pays what a payout is to pay, and nothing here knows of it: another copy of the wallet works; no payout is sent until you release them"
-            ),
-            Self::PayoutConflict { txid } => {
-                write!(f, "transaction {txid}, which sends payouts, is refused: another transaction spends its coins")
-            }
-        }
-    }
-}
 
 /// How the watching goes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -174,7 +94,7 @@ impl WatchStatus {
     pub fn begun_anew(&self, now: Timestamp) -> Option<String> {
         let at = self.begun_anew_at.filter(|at| now < at.plus_ms(BEGUN_ANEW_TOLD_FOR_MS))?;
         Some(format!(
-            "since {} another chain is there than before, or an older copy of it: it was watched from its first block, and payments that rest on what it does not hold fall if that stays away",
+            "since {} another chain is there than before, or an older copy of it: it was watched from the wallet's birth on, and payments that rest on what it does not hold fall if that stays away",
             at.iso_seconds()
         ))
     }
@@ -217,11 +137,11 @@ struct Inner {
     watched: Option<WatchedChain>,
     failed: Option<FailedLook>,
     warnings: VecDeque<StaffWarning>,
-    /// When the last whole look began that ended well since the start and the last doubt, by the machine's clocks. What the
-    /// database says of looks was before that.
+    /// When the last whole look began that ended well, by the machine's clocks; `None` where none has since the start and the last
+    /// doubt: what the database says of looks is from before.
     looked: Option<Moment>,
     /// The looks since the last doubt have told of all that matters now.
-    is_sure: bool,
+    is_all_told: bool,
     clock_doubt: Option<ClockDoubt>,
 }
 
@@ -264,7 +184,7 @@ impl LastLook {
             watched.looked_at >= since && now.ms().saturating_sub(watched.looked_at.ms()) <= within_ms
         };
         inner.failed.is_none()
-            && inner.is_sure
+            && inner.is_all_told
             && self.catching_up.borrow().is_none()
             && inner.looked.is_some_and(|looked| looked.is_within(within_ms))
             && inner.watched.as_ref().is_some_and(is_recent)
@@ -293,19 +213,8 @@ impl LastLook {
         self.lock().watched.clone()
     }
 
-    /// The same, where that look was made since the start and not long ago, with those before it has told of all that matters,
-    /// and none since has more to read than one answer holds: whatever the database says, another copy of the wallet may have done
-    /// anything since.
-    #[must_use]
-    pub(crate) fn caught_up(&self) -> Option<WatchedChain> {
-        let inner = self.lock();
-        let is_caught_up = inner.is_sure
-            && inner.looked.is_some_and(|looked| looked.is_within(DOUBTED_AFTER_MS))
-            && self.catching_up.borrow().is_none();
-        inner.watched.clone().filter(|_| is_caught_up)
-    }
-
-    /// The same, where that look is not so old that it says nothing about new payments any more.
+    /// How far the chain was watched, where the last look is not so old that it says nothing about new payments any more, and none
+    /// since has more to read than one answer holds.
     ///
     /// # Errors
     /// Why there is none.
@@ -322,26 +231,38 @@ impl LastLook {
         }
     }
 
-    /// When the last whole look began that ended well since the start and the last doubt.
+    /// How far the chain was watched, where another copy of the wallet has done nothing that is not known: the last look was made
+    /// since the start and not long ago, with those before it has told of all that matters, and none since has more to read than
+    /// one answer holds. `None` otherwise, whatever the database says.
+    #[must_use]
+    pub(crate) fn caught_up(&self) -> Option<WatchedChain> {
+        let inner = self.lock();
+        let is_caught_up = inner.is_all_told
+            && inner.looked.is_some_and(|looked| looked.is_within(DOUBTED_AFTER_MS))
+            && self.catching_up.borrow().is_none();
+        inner.watched.clone().filter(|_| is_caught_up)
+    }
+
+    /// When the last whole look began that ended well; `None` where none has since the start and the last doubt.
     pub(crate) fn looked(&self) -> Option<Moment> {
         self.lock().looked
     }
 
     /// Whether the looks since the last doubt have told of all that matters now.
     #[must_use]
-    pub(crate) fn is_sure(&self) -> bool {
-        self.lock().is_sure
+    pub(crate) fn is_all_told(&self) -> bool {
+        self.lock().is_all_told
     }
 
     /// Notes that they have.
-    pub(crate) fn note_sure(&self) {
-        self.lock().is_sure = true;
+    pub(crate) fn note_all_told(&self) {
+        self.lock().is_all_told = true;
     }
 
     /// Notes that what was told so far says nothing any more of what another copy of the wallet did.
     pub(crate) fn doubt(&self) {
         let mut inner = self.lock();
-        (inner.is_sure, inner.looked) = (false, None);
+        (inner.is_all_told, inner.looked) = (false, None);
     }
 
     /// Notes how a look ended that began at a moment, and logs each outage once.

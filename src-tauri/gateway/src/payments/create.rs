@@ -220,7 +220,7 @@ pub(super) async fn store(
             None => None,
         };
         if again.is_none() {
-            is_still_free(reader, index)?;
+            check_still_free(reader, index)?;
         }
         Ok(again)
     };
@@ -260,7 +260,7 @@ impl From<ReserveError> for CreateError {
 
 /// Refuses an address that was taken from the wallet just before it was restored, or before it was seen that another copy gave it:
 /// another customer may have it.
-fn is_still_free(reader: &Reader<'_>, index: u32) -> Result<(), CreateError> {
+fn check_still_free(reader: &Reader<'_>, index: u32) -> Result<(), CreateError> {
     if reader.dangerous_restore()?.is_some() {
         return Err(NotReady::NotLooked.into());
     }

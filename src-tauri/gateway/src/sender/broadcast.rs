@@ -8,13 +8,13 @@ use super::SendError;
 use crate::chain::Broadcast;
 use crate::gateway::{Gateway, StaffWarning};
 use crate::notifications::outbox::{self, Outbox};
-use crate::watcher::{ancestors, batches};
+use crate::watcher::{batches, offering};
 
 /// Broadcasts the last of `package` behind its unconfirmed ancestors. Taken, or there already: its payouts are SENT. Any other
 /// answer, or none, changes nothing: it is broadcast again.
 pub(super) async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<Transaction>) -> Result<(), SendError> {
     let asking = Arc::clone(gateway);
-    let answer = tokio::task::spawn_blocking(move || ancestors::broadcast(&asking, &package));
+    let answer = tokio::task::spawn_blocking(move || offering::offer(&asking, &package));
     match answer.await.map_err(|_| SendError::BrokenOff)? {
         Ok(Broadcast::Accepted | Broadcast::AlreadyKnown) => {
             tracing::info!(%txid, "a transaction that sends payouts was taken");

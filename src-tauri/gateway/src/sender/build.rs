@@ -48,8 +48,8 @@ pub(super) enum Built {
     Stale,
     /// Why nothing could be built.
     Cannot(Cannot),
-    /// Why nothing was tried.
-    NotTried(Cannot),
+    /// Why it waits: nobody is given up for it.
+    Waits(Cannot),
 }
 
 /// Makes a transaction for as many of the waiting payouts as the coins allow. Blocks.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use bitcoin::{Transaction, Txid};
 
+use crate::chain::parents_first;
 use crate::funds::{self, Unconfirmed};
 use crate::store::{Reader, StoreError};
 use crate::watcher::batches;
@@ -21,7 +22,10 @@ pub(crate) fn is_held_back(reader: &Reader<'_>, txid: &Txid) -> Result<bool, Sto
 /// A stored transaction behind its unconfirmed ancestors, parents first; `None` where it must not be broadcast.
 pub(super) fn package(reader: &Reader<'_>, txid: &Txid) -> Result<Option<Vec<Transaction>>, StoreError> {
     let unconfirmed = funds::unconfirmed(reader, txid)?;
-    Ok(if rests_on_one(reader, &unconfirmed)? { None } else { Some(funds::parents_first(unconfirmed)) })
+    if rests_on_one(reader, &unconfirmed)? {
+        return Ok(None);
+    }
+    Ok(Some(parents_first(unconfirmed, |one| &one.tx).into_iter().map(|one| one.tx).collect()))
 }
 
 fn rests_on_one(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) -> Result<bool, StoreError> {

@@ -17,10 +17,18 @@ const OF_A_PASS_MS: i64 = 5_000;
 /// How long staff wait who have a transaction replaced.
 const OF_STAFF_MS: i64 = 60_000;
 
+/// A transaction that was made by an older view is not stored. Longer than slow backends and keyrings take; the machine may have
+/// slept.
+const STORED_WITHIN_MS: i64 = 60_000;
+
+/// Nothing is stored that was made by an old view.
+const LOOKED_TOO_LONG_AGO: &str =
+    "the chain was last looked at too long ago when the transaction was signed; it is looked at again, and made anew";
+
 /// Between looks that may ask a few questions a second.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A server that may be asked a few questions a second is asked for a minute or two.
+/// Over a public Esplora server that is so for minutes after a start, and for half a minute before each signature later.
 const NOT_ALL_TOLD: &str = "not all is known yet that another copy of the wallet may have done while the chain was not looked at: the backend is being asked";
 
 /// How long looks go on.
@@ -34,9 +42,9 @@ pub(super) enum Patience {
 
 impl Patience {
     /// Whether it has come to its end with what began at a moment.
-    fn is_over(self, began: Moment, is_sure: bool) -> bool {
+    fn is_over(self, began: Moment, is_all_told: bool) -> bool {
         match self {
-            Self::OfAPass => !is_sure || !began.is_within(OF_A_PASS_MS),
+            Self::OfAPass => !is_all_told || !began.is_within(OF_A_PASS_MS),
             Self::OfStaff => !began.is_within(OF_STAFF_MS),
         }
     }
@@ -64,14 +72,14 @@ impl Sender {
         let mut has_looked = gateway.last_look.is_fresh(since, gateway.clock.now(), LOOKED_WITHIN_MS);
         loop {
             // What is asked once more is told of last: until then it would be asked in vain.
-            let is_sure = gateway.last_look.is_sure();
-            if has_looked && is_sure && self.ask_again().await? == 0 {
+            let is_all_told = gateway.last_look.is_all_told();
+            if has_looked && is_all_told && self.ask_again().await? == 0 {
                 return Ok(None);
             }
-            if has_looked && patience.is_over(began, is_sure) {
+            if has_looked && patience.is_over(began, is_all_told) {
                 return Ok(Some(Unseen::NotYet(Cause::Chain.because(NOT_ALL_TOLD))));
             }
-            if has_looked && !is_sure {
+            if has_looked && !is_all_told {
                 tokio::time::sleep(PAUSE).await;
             }
             match watcher.look_soon().await {
@@ -86,6 +94,18 @@ impl Sender {
                 }
             }
         }
+    }
+
+    /// Whether the view that a transaction was made by, of a look since `since`, is young enough for it to be stored.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub(super) fn check_view(&self, since: Timestamp) -> Result<(), Cannot> {
+        let (last_look, now) = (&self.gateway.last_look, self.gateway.clock.now());
+        if last_look.is_fresh(since, now, STORED_WITHIN_MS) {
+            return Ok(());
+        }
+        Err(Cause::Chain.because(LOOKED_TOO_LONG_AGO))
     }
 
     /// Has the next looks ask about what shows first of another copy of the wallet. Answers how much of it is open.

@@ -13,7 +13,7 @@ use tillgate_domain::time::Timestamp;
 use super::build::{self, Signed};
 use super::held_back::is_paid_otherwise;
 use super::looking::{Patience, Unseen};
-use super::{LOOKED_TOO_LONG_AGO, NO_FEE_RATE, STORED_WITHIN_MS, SendError, Sender};
+use super::{NO_FEE_RATE, SendError, Sender};
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
@@ -27,12 +27,6 @@ use crate::wallet::spend::{self, FeeWanted, Means, Paid, Payee};
 use crate::watcher::{Watcher, batches};
 use target::{Target, abandon_target, bump_target, is_a_parent, is_any_held_back, is_in_block, may_sign};
 pub(crate) use target::{may_abandon, may_bump};
-
-/// The transaction that was stored in place of another, and what it pays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Replaced {
-    pub txid: Txid,
-}
 
 /// Why nothing was replaced, without the remedy, which each shell names in its own words.
 #[derive(Debug, thiserror::Error)]
@@ -63,10 +57,8 @@ pub(crate) enum ReplaceError {
     #[error("the sender holds: {0}")]
     NotLooked(String),
     /// It is not known what another copy of the wallet did meanwhile.
-    #[error(
-        "nothing is signed before it is known what another copy of the wallet paid meanwhile: {0}; let the gateway run (`tillgate serve`), and try again in a minute"
-    )]
-    NotWatched(String),
+    #[error("nothing is signed before it is known what another copy of the wallet paid meanwhile: {0}")]
+    Unseen(String),
     /// It cannot be built or signed.
     #[error("it cannot be replaced now: {0}")]
     Cannot(String),
@@ -108,7 +100,8 @@ enum By {
 
 impl Sender {
     /// Replaces the transaction of a payout, or the last one along its change, by one with a higher fee: at
-    /// `fee_rate_sat_vb`, or at the estimate; at least what BIP125 asks. It has succeeded once it is stored.
+    /// `fee_rate_sat_vb`, or at the estimate; at least what BIP125 asks. It has succeeded once it is stored. Answers what was
+    /// stored in its place.
     ///
     /// # Errors
     /// Why not; nothing was changed then.
@@ -118,7 +111,7 @@ impl Sender {
         fee_rate_sat_vb: Option<u32>,
         actor: &str,
         watcher: &Watcher,
-    ) -> Result<Replaced, ReplaceError> {
+    ) -> Result<Txid, ReplaceError> {
         let fee_rate = fee_rate_sat_vb.map(FeeRate::from_sat_per_vb_u32);
         let target = self.gateway.store.read(|reader| {
             let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
@@ -128,7 +121,7 @@ impl Sender {
     }
 
     /// Gives a payout up. One without a stored transaction is FAILED at once; else a transaction is stored that pays
-    /// ourselves in place of it, and its payouts are FAILED once that has six confirmations.
+    /// ourselves in place of it, which is answered, and its payouts are FAILED once that has six confirmations.
     ///
     /// # Errors
     /// Why not; nothing was changed then.
@@ -138,7 +131,7 @@ impl Sender {
         all: bool,
         actor: &str,
         watcher: &Watcher,
-    ) -> Result<Option<Replaced>, ReplaceError> {
+    ) -> Result<Option<Txid>, ReplaceError> {
         let target = self.gateway.store.read(|reader| {
             let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
             abandon_target(reader, &payout, all)
@@ -175,13 +168,13 @@ impl Sender {
         target: Target,
         by: By,
         (actor, watcher): (&str, &Watcher),
-    ) -> Result<Replaced, ReplaceError> {
+    ) -> Result<Txid, ReplaceError> {
         let mut again = self.again.lock().await;
         self.gateway.store.read(may_sign)?;
         // What another copy paid meanwhile is paid twice by a version of ours that leaves now.
         match self.look_first(watcher, Timestamp::from_ms(0), Patience::OfStaff).await? {
             None => {}
-            Some(Unseen::NotYet(why) | Unseen::Silent(why)) => return Err(ReplaceError::NotWatched(why.details)),
+            Some(Unseen::NotYet(why) | Unseen::Silent(why)) => return Err(ReplaceError::Unseen(why.details)),
         }
         let gateway = Arc::clone(&self.gateway);
         let settings = gateway.settings.snapshot();
@@ -194,9 +187,7 @@ impl Sender {
         };
         let sign = move || sign(&gateway, &settings, rate, &target, by);
         let signed = tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::BrokenOff)??;
-        if !self.gateway.last_look.is_fresh(Timestamp::from_ms(0), self.gateway.clock.now(), STORED_WITHIN_MS) {
-            return Err(ReplaceError::NotWatched(LOOKED_TOO_LONG_AGO.to_owned()));
-        }
+        self.check_view(Timestamp::from_ms(0)).map_err(|too_old| ReplaceError::Unseen(too_old.details))?;
         let (actor, act) = match by {
             By::HigherFee { .. } => (actor.to_owned(), "payouts bump"),
             By::GivingUp => (actor.to_owned(), "payouts abandon"),
@@ -218,14 +209,14 @@ impl Sender {
             let pays = matches!(by, By::HigherFee { .. });
             let txid = build::store_version(outbox, batch_seq, &signed, pays, Some(actor.clone()))?;
             tx.audit(outbox.now, &actor, act, &id.to_string())?;
-            Ok(Replaced { txid })
+            Ok(txid)
         };
-        let replaced = outbox::commit(&self.gateway, None, store).await?;
+        let txid = outbox::commit(&self.gateway, None, store).await?;
         // It is stored: whatever the network answers, it is broadcast again.
-        if let Err(error) = again.broadcast_new(&self.gateway, replaced.txid).await {
+        if let Err(error) = again.broadcast_new(&self.gateway, txid).await {
             tracing::error!(%error, "a replacement could not be broadcast yet");
         }
-        Ok(replaced)
+        Ok(txid)
     }
 }
 

@@ -214,7 +214,7 @@ async fn words_that_were_changed_behind_our_back_sign_nothing_and_the_doctor_say
     assert!(!keyring.ok && keyring.message.contains("wallet restore"), "{}", keyring.message);
     let back = RestoreRequest { words, birthday: None, gap: None, beside_another: false };
     restore(&world.gateway, back, BY).await.unwrap();
-    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    world.pass_sender().await;
     assert_eq!(world.outputs_of(&payout), 1, "it goes on at once");
 }
 

@@ -41,6 +41,10 @@ pub trait Bent: Send + Sync {
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
         self.chain().fee_rate(blocks)
     }
+
+    fn sees(&self) -> Sees {
+        self.chain().sees()
+    }
 }
 
 impl<T: Bent> Chain for T {
@@ -54,6 +58,14 @@ impl<T: Bent> Chain for T {
 
     fn first_block(&self) -> Result<u32, ChainDown> {
         Bent::first_block(self)
+    }
+
+    fn software(&self) -> Result<Option<String>, ChainDown> {
+        self.chain().software()
+    }
+
+    fn certificate_to_pin(&self) -> Option<String> {
+        self.chain().certificate_to_pin()
     }
 
     fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
@@ -85,7 +97,7 @@ impl<T: Bent> Chain for T {
     }
 
     fn sees(&self) -> Sees {
-        self.chain().sees()
+        Bent::sees(self)
     }
 
     fn wake(&self) -> Option<&Notify> {

@@ -166,7 +166,7 @@ impl AddressPool {
         self.shared.wanted.notify_one();
     }
 
-    /// The scripts that are given next, as many as are to be known before a look.
+    /// The scripts that are given next, `KNOWN_AHEAD` of them however many more a restored wallet knows.
     #[must_use]
     pub fn scripts_ahead(&self) -> Vec<ScriptBuf> {
         let ahead = self.shared.lock();

@@ -32,7 +32,8 @@ use bitcoin::{OutPoint, ScriptBuf};
 use crate::settings::AddressType;
 use crate::store::keychains::Keychain;
 
-/// The most unconfirmed ancestors of a transaction of ours, itself not counted. Nodes relay 24.
+/// The most unconfirmed ancestors of a transaction of ours, itself not counted. Nodes relay 63, those of Bitcoin Core before 31.0
+/// 24: ours is relayed by all.
 pub(crate) const MAX_ANCESTORS: u32 = 10;
 
 /// The most that a transaction of ours may weigh together with its unconfirmed ancestors. Nodes relay 101 kvB.

@@ -1,6 +1,6 @@
 //! Strangers' transactions that ours rest on: a node that drops them all takes ours again behind them alone. So what of
 //! them is in no block, or in one that a reorganisation may still take off, is asked for once and kept until what rests on
-//! it is settled. They are asked for after the look, in no transaction: what is not told holds up nothing, and is asked for
+//! it is settled. They are asked for after the look, in no database transaction: what is not told holds up nothing, and is asked for
 //! again with the next block.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,12 +16,13 @@ use super::WatchError;
 use super::asked::SETTLED_AFTER;
 use super::findings::Findings;
 use super::ours::FOLLOWED_FOR_MS;
-use crate::chain::{Broadcast, ChainDown, Fact, Recent, Tip, TxFacts, TxPosition, parents_first};
+use crate::chain::{ChainDown, Fact, Recent, Tip, TxFacts, TxPosition};
 use crate::gateway::Gateway;
 use crate::store::{Reader, StoreError, Tx};
 
-/// Unconfirmed ancestors of one transaction: nodes relay no longer lines.
-const ANCESTORS_MAX: usize = 24;
+/// Ancestors of one transaction: of unconfirmed ones that hang together nodes take 64, itself among them, those of Bitcoin Core
+/// before 31.0 25.
+const ANCESTORS_MAX: usize = 63;
 
 /// Their bytes: nodes relay no lines of more than 101 kvB, and a vB is four bytes at most.
 const BYTES_MAX: usize = 404_000;
@@ -96,7 +97,7 @@ impl Ancestors {
         let Work { ask, settled } = gateway.store.read(|reader| self.work(gateway, reader, tip, above))?;
         let (asking, txs) = (Arc::clone(gateway), ask.clone());
         let recent = move |txids: &[Txid]| match began.elapsed() > ASKED_FOR {
-            true => Ok(Recent::untold(txids)),
+            true => Ok(Recent::unknown(txids)),
             false => asking.chain.recent(txids, above),
         };
         let lines = move || lines(&txs, &recent);
@@ -115,7 +116,7 @@ impl Ancestors {
             if !is_whole && before.is_none() {
                 tracing::info!(
                     %txid,
-                    "the backend does not tell all that a transaction rests on: should the network drop both, others must broadcast them"
+                    "not all that a transaction rests on is known: should the network drop both, others must broadcast them"
                 );
             }
         }
@@ -152,63 +153,6 @@ impl Ancestors {
     }
 }
 
-/// Offers a package to the network, its last transaction behind the others; where parents of it are missing, behind what is
-/// kept of strangers', too. The answer is about the last, or about the first that was not taken. Blocks.
-///
-/// # Errors
-/// When nobody answers, or the database cannot be read.
-pub(crate) fn broadcast(gateway: &Gateway, package: &[Transaction]) -> Result<Broadcast, BroadcastError> {
-    let answer = gateway.chain.broadcast(package)?;
-    if answer != Broadcast::InputsMissing {
-        return Ok(answer);
-    }
-    let kept = gateway.store.read(|reader| kept_of(reader, package))?;
-    if kept.is_empty() {
-        return Ok(answer);
-    }
-    // One by one: what a block holds by now may be refused, and the next be missing all the same.
-    let (mut is_refused, mut is_ruled_out) = (false, None);
-    for tx in &kept {
-        let txid = tx.compute_txid();
-        let answer = match gateway.chain.broadcast(std::slice::from_ref(tx)) {
-            Ok(answer) => answer,
-            // The last word is that on the package itself.
-            Err(error) => {
-                tracing::info!(%txid, %error, "what a transaction of ours rests on could not be offered");
-                is_refused = true;
-                break;
-            }
-        };
-        match answer {
-            Broadcast::Accepted => tracing::info!(%txid, "broadcast again what a transaction of ours rests on"),
-            Broadcast::AlreadyKnown | Broadcast::InputsMissing => {}
-            Broadcast::Refused(why) => {
-                tracing::info!(%txid, why, "what a transaction of ours rests on was refused");
-                is_refused = true;
-            }
-            ruled_out @ (Broadcast::Conflict | Broadcast::InputsSpent) => is_ruled_out = Some(ruled_out),
-        }
-    }
-    // Those that pay too little alone are taken together, by servers that can do that.
-    let again = if is_refused { [&kept, package].concat() } else { package.to_vec() };
-    Ok(match gateway.chain.broadcast(&again)? {
-        // Whatever rules out what it rests on, rules it out.
-        Broadcast::InputsMissing => is_ruled_out.unwrap_or(Broadcast::InputsMissing),
-        answer => answer,
-    })
-}
-
-/// Why a broadcast has no answer.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BroadcastError {
-    /// The backend gave none.
-    #[error(transparent)]
-    Chain(#[from] ChainDown),
-    /// The database could not be asked for what belongs to it.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 async fn store(gateway: &Gateway, settled: Vec<Txid>, lines: BTreeMap<Txid, Line>) -> Result<(), StoreError> {
     if settled.is_empty() && lines.values().all(|line| line.ancestors.is_empty()) {
         return Ok(());
@@ -227,24 +171,6 @@ async fn store(gateway: &Gateway, settled: Vec<Txid>, lines: BTreeMap<Txid, Line
 
 const fn may_rest_on_others(facts: &TxFacts) -> bool {
     matches!(facts.position, TxPosition::Mempool { .. }) && !matches!(facts.unconfirmed_ancestors, Fact::No)
-}
-
-/// What is kept of the ancestors of a package, parents first. What other copies of this wallet made, and we ourselves, is
-/// broadcast by the sender alone, which may hold it back.
-fn kept_of(reader: &Reader<'_>, package: &[Transaction]) -> Result<Vec<Transaction>, StoreError> {
-    let mut kept = BTreeMap::new();
-    for tx in package {
-        for ancestor in reader.kept_ancestors(&tx.compute_txid())? {
-            let txid = ancestor.compute_txid();
-            if reader.version(&txid)?.is_none() && !reader.is_twin(&txid)? {
-                kept.insert(txid, ancestor);
-            }
-        }
-    }
-    for tx in package {
-        kept.remove(&tx.compute_txid());
-    }
-    Ok(parents_first(kept, |tx| tx))
 }
 
 /// Finds what each of these transactions rests on that is in no block, or in one that is not deep, a generation at a time.
@@ -267,7 +193,7 @@ fn lines(
         }
         asked.extend(now);
         let told = ask(now)?;
-        known.untold.extend(told.untold.into_iter().chain(later.iter().copied()));
+        known.unknown.extend(told.unknown.into_iter().chain(later.iter().copied()));
         generation.clear();
         for (txid, tx) in told.txs {
             // Whatever a server tells under another transaction's id is nothing that it told.
@@ -276,11 +202,11 @@ fn lines(
                 bytes = bytes.saturating_add(tx.total_size());
                 known.txs.insert(txid, tx);
             } else {
-                known.untold.insert(txid);
+                known.unknown.insert(txid);
             }
         }
     }
-    known.untold.extend(generation.into_iter().filter(|txid| !asked.contains(txid)));
+    known.unknown.extend(generation.into_iter().filter(|txid| !asked.contains(txid)));
     Ok(txs.iter().map(|(txid, tx)| (*txid, line(tx, &known))).collect())
 }
 
@@ -294,7 +220,7 @@ fn line(tx: &Transaction, known: &Recent) -> Line {
             if !seen.insert(txid) {
                 continue;
             }
-            is_whole &= !known.untold.contains(&txid);
+            is_whole &= !known.unknown.contains(&txid);
             let Some(ancestor) = known.txs.get(&txid) else { continue };
             bytes = bytes.saturating_add(ancestor.total_size());
             if ancestors.len() >= ANCESTORS_MAX || bytes > BYTES_MAX {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bitcoin::{Transaction, Txid};
 
-use super::{WatchError, ancestors};
-use crate::chain::Broadcast;
+use super::{WatchError, offering};
+use crate::chain::{Broadcast, missing_ancestors, parents_first};
 use crate::gateway::Gateway;
 
 /// What was broadcast since it went missing.
@@ -38,8 +38,8 @@ impl Missing {
             let mut spent = Vec::new();
             let missing = gateway.store.read(|reader| reader.missing_transactions())?;
             let missing: BTreeMap<Txid, Transaction> = missing.into_iter().map(|tx| (tx.compute_txid(), tx)).collect();
-            for txid in missing.keys().filter(|txid| !before.contains(*txid)) {
-                if offer(&gateway, txid, &package(txid, &missing)) {
+            for (txid, tx) in missing.iter().filter(|(txid, _)| !before.contains(*txid)) {
+                if offer_missing(&gateway, txid, &package(tx, &missing)) {
                     spent.push(*txid);
                 }
             }
@@ -55,27 +55,16 @@ impl Missing {
 }
 
 /// A missing transaction behind those of its ancestors that are missing too, parents first.
-fn package(txid: &Txid, missing: &BTreeMap<Txid, Transaction>) -> Vec<Transaction> {
-    let mut found = BTreeSet::new();
-    let mut package = Vec::new();
-    // Each is looked at twice: its parents go before it.
-    let mut open = vec![(*txid, false)];
-    while let Some((txid, parents_are_in)) = open.pop() {
-        let Some(tx) = missing.get(&txid) else { continue };
-        if parents_are_in {
-            package.push(tx.clone());
-        } else if found.insert(txid) {
-            open.push((txid, true));
-            open.extend(tx.input.iter().map(|input| (input.previous_output.txid, false)));
-        }
-    }
-    package
+fn package(tx: &Transaction, missing: &BTreeMap<Txid, Transaction>) -> Vec<Transaction> {
+    let mut line = missing_ancestors(tx, |txid| missing.get(txid));
+    line.insert(tx.compute_txid(), tx);
+    parents_first(line, |tx| tx).into_iter().cloned().collect()
 }
 
 /// Offers a package, and answers whether it was refused because something else spends its inputs.
 /// Silence says nothing of it, and is no reason to take the look before it for failed.
-fn offer(gateway: &Gateway, txid: &Txid, package: &[Transaction]) -> bool {
-    let answer = match ancestors::broadcast(gateway, package) {
+fn offer_missing(gateway: &Gateway, txid: &Txid, package: &[Transaction]) -> bool {
+    let answer = match offering::offer(gateway, package) {
         Ok(answer) => answer,
         Err(error) => {
             tracing::warn!(%txid, %error, "there is no answer to the broadcast of a missing transaction");

@@ -19,7 +19,7 @@ use crate::chain::{
     ChainDown, Covered, Fact, Identity, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View,
     height_of_reward,
 };
-use crate::gateway::{CatchingUp, Gateway};
+use crate::gateway::{CatchingUp, Gateway, SOON_BLOCKS};
 use crate::store::chain::{Cursor, WatchedChain};
 use crate::store::restore::Restore;
 use crate::store::scripts::RoundPlace;
@@ -27,9 +27,6 @@ use crate::store::{Reader, StoreError};
 
 /// Due payments in one look; those beyond have their turn in the next, the longest overdue first.
 const DUE_MAX: u32 = 100_000;
-
-/// Whoever is accepted without confirmation must pay for one within so many blocks.
-const SOON_BLOCKS: u16 = 6;
 
 /// What one look found, or a part of it.
 pub(super) struct Findings {
@@ -39,7 +36,7 @@ pub(super) struct Findings {
     pub seen_height: u32,
     /// What the times of blocks say of the clock, and against it; `None` where blocks come only when somebody makes them.
     pub clock: Option<(CheckedClock, Option<ClockDoubt>)>,
-    /// The view begins with the chain's first block.
+    /// The view begins with the first block that is looked at.
     pub from_start: bool,
     /// The restored copy that has not looked yet, as it stood when this answer was asked for.
     pub restore: Option<Restore>,
@@ -69,7 +66,7 @@ pub(super) struct Findings {
     pub covered: Covered,
     pub untold: HashSet<ScriptBuf>,
     /// Which doubt all that matters was told of since; `None` where it was not.
-    pub sure_since: Option<u64>,
+    pub all_told_since: Option<u64>,
 }
 
 /// Why a payment is computed afresh, and the transactions of it that moved.
@@ -199,7 +196,7 @@ pub(super) fn take(
         // What a look that is cut off did not come to has its turn again.
         place: if view.more { None } else { asked.place_after(view.cold_taken) },
         covers_batches,
-        sure_since: (view.knows_hot && !view.more).then_some(doubts),
+        all_told_since: (view.all_told && !view.more).then_some(doubts),
         covered: view.covered,
         untold: view.untold,
     })
@@ -224,7 +221,7 @@ fn asked(gateway: &Gateway, at: Timestamp, round: Round) -> Result<Asked, StoreE
     }
 }
 
-/// The first answer of a look. One that begins with the chain's first block tells what becomes of all that we know.
+/// The first answer of a look. One that begins with the first block that is looked at tells what becomes of all that we know.
 fn first_view<'a>(
     gateway: &'a Gateway,
     token: Option<&[u8]>,

@@ -193,9 +193,8 @@ fn of_missing(tracked: &Tracked, spent: &HashMap<OutPoint, (u32, Txid)>, outputs
 }
 
 fn forget_what_is_ruled_out(state: &mut State, tip_height: u32) {
-    state.tracked.retain(|_, tracked| {
-        let told = tracked.told.as_ref().and_then(|facts| facts.conflict_height);
-        !told.is_some_and(|height| is_final(height, tip_height))
-    });
+    state
+        .tracked
+        .retain(|_, tracked| !tracked.told.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip_height)));
     state.spent.retain(|_, (height, _)| !is_final(*height, tip_height));
 }

@@ -15,7 +15,7 @@ use super::state::State;
 use crate::chain::facts::{Facts, needs};
 use crate::chain::refusals::{behind, tip_changed};
 use crate::chain::token::{BlockId, Token, Weighed, answer_number, counted};
-use crate::chain::{ChainDown, Covered, LookRequest, Tip, TxFacts, TxPosition, View, WatchList};
+use crate::chain::{BEFORE_BIRTH, ChainDown, Covered, LookRequest, Tip, TxFacts, TxPosition, View, WatchList};
 
 /// Blocks in one answer at most.
 const BLOCKS_MAX: u32 = 100;
@@ -26,9 +26,6 @@ const TXS_MAX: usize = 500;
 /// Blocks that are read again where nothing is remembered, so that what rules out a transaction is known with its height
 /// until that is final.
 const READ_AGAIN: u32 = 10;
-
-/// Blocks that are read below the wallet's birth, for the chain that was there may have been another.
-const BEFORE_BIRTH: u32 = 100;
 
 /// Where an answer goes on from.
 struct Begun {
@@ -89,7 +86,7 @@ pub(super) fn look(
         median_time: synced.median_time,
         txs,
         unknown,
-        knows_hot: covered == Covered::Everything,
+        all_told: covered == Covered::Everything,
         covered,
         untold: HashSet::new(),
         cold_taken: 0,

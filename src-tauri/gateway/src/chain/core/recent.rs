@@ -32,7 +32,7 @@ pub(super) fn recent(rpc: &Rpc, txids: &[Txid], above: u32) -> Result<Recent, Ch
         let ids = hash.map(|hash| ids(rpc, hash)).transpose()?.flatten();
         let (Some(hash), Some(ids)) = (hash, ids) else {
             // Pruned, or taken off meanwhile: it may be there.
-            recent.untold.append(&mut open);
+            recent.unknown.append(&mut open);
             return Ok(recent);
         };
         let held: Vec<Txid> = open.intersection(&ids).copied().collect();
@@ -64,7 +64,7 @@ fn read(rpc: &Rpc, hash: BlockHash, txids: &[Txid], recent: &mut Recent) -> Resu
                 recent.txs.insert(*txid, tx);
             }
             None => {
-                recent.untold.insert(*txid);
+                recent.unknown.insert(*txid);
             }
         }
     }

@@ -10,7 +10,7 @@ use super::history::Entry;
 use super::scripts::Look;
 use super::state::State;
 use super::transactions;
-use crate::chain::facts::{Facts, Output, UNTOLD, is_final, missing_ancestors, needs, of_absent, spenders};
+use crate::chain::facts::{ENTERED_UNKNOWN, Facts, Output, missing_ancestors, needs, of_absent, spenders};
 use crate::chain::headers::time;
 use crate::chain::refusals::tip_changed;
 use crate::chain::{ChainDown, TxFacts, TxPosition};
@@ -77,10 +77,9 @@ pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Resul
         }
     }
     let tip = look.tip.height;
-    look.state.tracked.retain(|_, tracked| {
-        let height = tracked.told.as_ref().and_then(|facts| facts.conflict_height);
-        !height.is_some_and(|height| is_final(height, tip))
-    });
+    look.state
+        .tracked
+        .retain(|_, tracked| !tracked.told.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip)));
     Ok(told)
 }
 
@@ -154,7 +153,7 @@ fn of_waiting(tx: &Transaction, entry: &Entry) -> Facts {
     Facts {
         unconfirmed_ancestors: entry.rests_on_unconfirmed().into(),
         fee_rate: sat_kwu.map(FeeRate::from_sat_per_kwu),
-        ..Facts::undisputed(TxPosition::Mempool { entered: UNTOLD })
+        ..Facts::undisputed(TxPosition::Mempool { entered: ENTERED_UNKNOWN })
     }
 }
 

@@ -13,17 +13,14 @@ use tillgate_domain::time::Timestamp;
 use super::asker::Asker;
 use super::call::call;
 use super::session::ToldTip;
-use crate::chain::ChainDown;
 use crate::chain::headers::{self as rules, time};
 use crate::chain::proof::stands_at;
 use crate::chain::refusals::{self, behind, tip_changed};
 use crate::chain::token::{BlockId, Token, counted};
+use crate::chain::{BEFORE_BIRTH, ChainDown};
 
 /// Headers in one answer: as many as servers give at most.
 const HEADERS_MAX: u32 = 2_016;
-
-/// So many blocks below the best one a chain begins that was never looked at.
-const BEGINS_BELOW: u32 = 100;
 
 /// So many of the latest headers are kept.
 const KEPT: u32 = 2_100;
@@ -71,7 +68,7 @@ pub(super) fn follow(
 ) -> Result<Followed, ChainDown> {
     check_told(network, &tip)?;
     let Some(known) = known else {
-        let start = tip.height.saturating_sub(BEGINS_BELOW);
+        let start = tip.height.saturating_sub(BEFORE_BIRTH);
         return Ok(Followed { token: begin(asker, network, headers, None, (start, tip))?, fork: None });
     };
     check_height(Some(known), tip.id())?;
@@ -296,7 +293,7 @@ impl Headers {
 
     /// The median time of the best block and the ten before it, where they are known.
     pub(super) fn median_time(&self, tip_height: u32) -> Option<Timestamp> {
-        let first = tip_height.checked_sub(10)?;
+        let first = tip_height.checked_sub(rules::MEDIAN_REACHES)?;
         rules::median_time((first..=tip_height).filter_map(|at| self.0.get(&at).map(time)))
     }
 }

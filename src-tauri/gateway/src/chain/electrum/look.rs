@@ -12,6 +12,7 @@ use super::headers::follow;
 use super::scripts::{FETCHED_AT_ONCE, Look};
 use super::state::{self, State, Watched};
 use crate::chain::facts::parents_first;
+use crate::chain::headers::MEDIAN_REACHES;
 use crate::chain::refusals::tip_changed;
 use crate::chain::room::AnswerRoom;
 use crate::chain::token::Token;
@@ -59,7 +60,7 @@ pub(super) fn look(
     let covered = look.covered(&cold);
     let untold = look.untold();
     look.let_go(more)?;
-    let recent = (tip.height.saturating_sub(10)..=tip.height).collect();
+    let recent = (tip.height.saturating_sub(MEDIAN_REACHES)..=tip.height).collect();
     look.state.lasting.headers.make_sure(&asker, network, &recent)?;
     let is_new = is_resumed || more || !txs.is_empty() || !states.is_empty() || last_known != Some(tip.id());
     let mut chain = followed.token;
@@ -85,7 +86,7 @@ pub(super) fn look(
         covered,
         untold,
         // Whatever matters is subscribed to, and has its turn in this look where its status is not the one that was told.
-        knows_hot: !more,
+        all_told: !more,
         cold_taken: cold.len(),
         states,
     })

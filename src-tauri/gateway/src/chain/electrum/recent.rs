@@ -25,9 +25,9 @@ pub(super) fn recent(asker: &Asker<'_>, txids: &[Txid], above: u32) -> Result<Re
     transactions::read_each(asker, &asked, |txid, tx| {
         found.insert(txid, tx);
     })?;
-    let untold = asked.into_iter().filter(|txid| !found.contains_key(txid)).collect();
+    let unknown = asked.into_iter().filter(|txid| !found.contains_key(txid)).collect();
     let heights = heights(asker, &found)?;
-    let mut recent = Recent { untold, ..Recent::default() };
+    let mut recent = Recent { unknown, ..Recent::default() };
     while let Some((txid, tx)) = found.pop_first() {
         match heights.get(&txid) {
             // 0 and below is the mempool.
@@ -36,7 +36,7 @@ pub(super) fn recent(asker: &Asker<'_>, txids: &[Txid], above: u32) -> Result<Re
                 recent.txs.insert(txid, tx);
             }
             None => {
-                recent.untold.insert(txid);
+                recent.unknown.insert(txid);
             }
         }
     }

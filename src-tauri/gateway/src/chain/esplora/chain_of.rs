@@ -7,13 +7,7 @@ use super::state::{self, State};
 use crate::chain::headers as rules;
 use crate::chain::refusals::{behind, tip_changed};
 use crate::chain::token::{BlockId, Token, Weighed, answer_number, counted};
-use crate::chain::{ChainDown, LookRequest};
-
-/// Blocks that are kept below the wallet's birth, for the chain that was there may have been another.
-const BEFORE_BIRTH: u32 = 100;
-
-/// Blocks that are read below the best one in any case.
-const BEFORE_TIP: u32 = 10;
+use crate::chain::{BEFORE_BIRTH, ChainDown, LookRequest};
 
 /// Where an answer goes on from.
 pub(super) struct Begun {
@@ -47,7 +41,7 @@ pub(super) fn follow(asking: &Asking<'_>, state: &mut State, request: &LookReque
     if !more && token.is_behind() {
         let before = state.before.as_ref().unwrap_or(token);
         let down = behind("server", moved.height(), before);
-        *state = state.untold();
+        *state = state.forget_told();
         return Err(down);
     }
     state.take_headers(moved);
@@ -66,7 +60,7 @@ fn goes_on(state: &State, token: Option<&[u8]>) -> bool {
 /// Begins anew where the token and the server's chain have a block in common; else where the wallet began. Answers whether it
 /// is there, and above which height blocks were left.
 fn resume(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> Result<(bool, Option<u32>), ChainDown> {
-    let mut fresh = state.untold();
+    let mut fresh = state.forget_told();
     let known = request.token.and_then(Token::read);
     let tip = headers::tip_hash(asking.server)?;
     let (height, block) = headers::block(asking.server, asking.network, tip)?;
@@ -83,7 +77,7 @@ fn resume(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> 
         (None, None) => height.saturating_sub(BEFORE_BIRTH),
     };
     // So many that the time by the blocks is known, and no more than are kept, where what is left out need not be linked.
-    let mut start = start.min(height.saturating_sub(BEFORE_TIP));
+    let mut start = start.min(height.saturating_sub(rules::MEDIAN_REACHES));
     let linked = height.saturating_sub(LINKED_MAX.saturating_sub(1));
     if start < linked && may_leave_out(asking, fork, height, &block)? {
         start = linked;

@@ -9,7 +9,7 @@ use super::answers::SpendAnswer;
 use super::positions::{self, is_coinbase_input};
 use super::server::NoAnswer;
 use super::state::{Rivals, Seen, State, Tracked};
-use crate::chain::facts::{Facts, Output, UNTOLD, is_final, missing_ancestors, needs, of_absent, spenders};
+use crate::chain::facts::{ENTERED_UNKNOWN, Facts, Output, is_final, missing_ancestors, needs, of_absent, spenders};
 use crate::chain::room::{Room, is_relayed};
 use crate::chain::{ChainDown, Fact, TxPosition};
 
@@ -187,7 +187,7 @@ fn of_mempool(seen: &Seen) -> Facts {
     Facts {
         unconfirmed_ancestors: seen.rests_on_unconfirmed.map_or(Fact::Unknown, Fact::from),
         fee_rate: seen.fee_rate,
-        ..Facts::undisputed(TxPosition::Mempool { entered: UNTOLD })
+        ..Facts::undisputed(TxPosition::Mempool { entered: ENTERED_UNKNOWN })
     }
 }
 
@@ -207,9 +207,8 @@ fn of_missing(tracked: &Tracked, state: &State) -> Facts {
 
 /// Follows no longer what a deep block rules out.
 pub(super) fn forget_what_is_ruled_out(state: &mut State, tip_height: u32) {
-    state.tracked.retain(|_, tracked| {
-        let told = tracked.told.as_ref().and_then(|facts| facts.conflict_height);
-        !told.is_some_and(|height| is_final(height, tip_height))
-    });
+    state
+        .tracked
+        .retain(|_, tracked| !tracked.told.as_ref().is_some_and(|facts| facts.is_ruled_out_for_good(tip_height)));
     state.spent.retain(|_, (height, _)| !is_final(*height, tip_height));
 }

@@ -11,9 +11,9 @@ use super::answers::{BlockAnswer, ProofAnswer, TxAnswer};
 use super::server::{NoAnswer, Server};
 use crate::chain::headers as rules;
 use crate::chain::proof::stands_at;
-use crate::chain::refusals::tip_changed;
+use crate::chain::refusals::{ends_lower, tip_changed};
 use crate::chain::token::BlockId;
-use crate::chain::{ChainDown, Tip, refusals};
+use crate::chain::{Tip, refusals};
 
 /// Headers that are kept, and that are linked one by one after a pause: two weeks and more. A server gives ten at a time.
 pub(super) const LINKED_MAX: u32 = 2_016;
@@ -188,11 +188,11 @@ pub(super) fn follow(server: &Server, network: Network, headers: &mut Headers) -
     }
     if let Some(back) = headers.chain.iter().rev().position(|known| known.hash == tip) {
         let height = headers.height().saturating_sub(u32::try_from(back).unwrap_or(u32::MAX));
-        return Err(behind(height, headers.height()));
+        return Err(ends_lower(height, headers.height()).into());
     }
     let (height, last) = block(server, network, tip)?;
     if height <= headers.first() {
-        return Err(behind(height, headers.height()));
+        return Err(ends_lower(height, headers.height()).into());
     }
     if height > headers.height().saturating_add(LINKED_MAX) {
         let known = headers.chain.back().ok_or_else(tip_changed)?.header;
@@ -288,7 +288,7 @@ fn take(network: Network, headers: &mut Headers, branch: Branch) -> Result<(), N
     }
     let work = blocks.iter().map(|known| known.header.work()).reduce(|sum, work| sum + work);
     if work <= headers.work_above(fork) {
-        return Err(behind(height, headers.height()));
+        return Err(ends_lower(height, headers.height()).into());
     }
     headers.put(fork, blocks);
     Ok(())
@@ -303,14 +303,6 @@ fn known(network: Network, answer: &BlockAnswer) -> Result<Known, NoAnswer> {
 /// Whether a block may be believed that is not linked to others.
 pub(super) fn check_floor(network: Network, height: u32, known: &Known) -> Result<(), NoAnswer> {
     rules::check_alone(network, height, &known.header).map_err(|why| forged(height, why))
-}
-
-/// The server's chain ends before what was looked at.
-pub(super) fn behind(height: u32, watched: u32) -> NoAnswer {
-    ChainDown(format!(
-        "the server's best block is {height}, with no more work behind it than block {watched} had that was looked at before: it is behind, or one of several servers behind its name is, and must catch up first (for another chain on purpose, name another --data-dir)"
-    ))
-    .into()
 }
 
 /// The server tells what cannot be.

@@ -85,7 +85,7 @@ pub(super) fn look(asking: &Asking<'_>, state: &mut State, request: &LookRequest
         unknown: Vec::new(),
         covered,
         untold,
-        knows_hot: !more && state.knows_hot(),
+        all_told: !more && state.is_all_told(),
         cold_taken,
         states,
     })

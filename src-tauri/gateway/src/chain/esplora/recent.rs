@@ -30,7 +30,7 @@ pub(super) fn recent(server: &Server, txids: &[Txid], above: u32) -> Result<Rece
                 recent.txs.insert(*txid, sight.tx);
             }
             None => {
-                recent.untold.insert(*txid);
+                recent.unknown.insert(*txid);
             }
         }
     }

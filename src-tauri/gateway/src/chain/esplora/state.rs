@@ -118,7 +118,7 @@ pub(super) struct Rivals {
 impl State {
     /// What is still true where nobody has what was told: the chain. What mattered while another
     /// was asked nobody knows, so that the round begins anew.
-    pub(super) fn untold(&mut self) -> Self {
+    pub(super) fn forget_told(&mut self) -> Self {
         let Self { headers, old, is_anew, mut hot, mark, looks, doubt, in_vain, .. } = std::mem::take(self);
         // Only the last answer can have come to nobody.
         hot.values_mut().for_each(|hot| hot.covered_in = hot.covered_in.filter(|it| *it < looks));
@@ -193,7 +193,7 @@ impl State {
     }
 
     /// Whether all that matters was told since the last doubt, as far as the server tells it.
-    pub(super) fn knows_hot(&self) -> bool {
+    pub(super) fn is_all_told(&self) -> bool {
         let (_, since) = self.doubt;
         let is_told = |(script, hot): (&ScriptBuf, &Hot)| {
             hot.is_let_go || hot.covered_in.is_some_and(|it| it >= since) || self.is_untold(script)

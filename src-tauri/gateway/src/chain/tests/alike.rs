@@ -102,7 +102,7 @@ impl History {
         // The first look sees, and broadcasts; what came of that the second one sees, and the sender goes by it.
         for _ in 0..2 {
             self.world().look().await;
-            self.world().app.sender.pass(&self.world().app.watcher).await.unwrap();
+            self.world().pass_sender().await;
         }
         self.world().look().await;
         (self, possible)

@@ -62,7 +62,7 @@ impl World {
                 return;
             }
             self.pass_ms(1_000).await;
-            self.app.sender.pass(&self.app.watcher).await.unwrap();
+            self.pass_sender().await;
         }
         panic!("worked in vain: {what}");
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bitcoin::hashes::{Hash as _, sha256};
-use bitcoin::{FeeRate, OutPoint, Script, ScriptBuf, Transaction, Txid};
+use bitcoin::{OutPoint, Script, ScriptBuf, Transaction, Txid};
 use parking_lot::Mutex;
 use tillgate_sandbox::Sandbox;
 
@@ -14,9 +14,9 @@ use crate::chain::facts::parents_first;
 use crate::chain::hot::HotMark;
 use crate::chain::sandbox::facts;
 use crate::chain::{
-    Broadcast, Chain, ChainDown, Covered, HotScripts, Identity, LookRequest, Recent, ScriptState, Sees, Tip, TxFacts,
-    TxPosition, View,
+    Chain, ChainDown, Covered, HotScripts, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View,
 };
+use crate::testing::bent::Bent;
 
 /// More than a test makes.
 const ALL: usize = 1_000_000;
@@ -105,13 +105,9 @@ fn state(history: &[(&Txid, &TxFacts)]) -> Vec<u8> {
     sha256::Hash::hash(words.as_bytes()).to_byte_array().to_vec()
 }
 
-impl Chain for ByScript {
-    fn identity(&self) -> Result<Identity, ChainDown> {
-        self.chain.identity()
-    }
-
-    fn tip(&self) -> Result<Tip, ChainDown> {
-        self.chain.tip()
+impl Bent for ByScript {
+    fn chain(&self) -> &dyn Chain {
+        self.chain.as_ref()
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
@@ -159,7 +155,7 @@ impl Chain for ByScript {
         txs.retain(|facts| request.watch.concerns(&facts.tx));
         let from_start = request.token.is_none();
         told_of.1.extend(first.iter().map(|script| (**script).clone()));
-        let knows_hot = hot.iter().all(|script| told_of.1.contains(script));
+        let all_told = hot.iter().all(|script| told_of.1.contains(script));
         Ok(View {
             token: vec![1],
             from_start,
@@ -172,26 +168,10 @@ impl Chain for ByScript {
             unknown: Vec::new(),
             covered: Covered::Scripts(first.into_iter().chain(cold.iter().copied()).cloned().collect()),
             untold: HashSet::new(),
-            knows_hot,
+            all_told,
             cold_taken: cold.len(),
             states,
         })
-    }
-
-    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        self.chain.broadcast(package)
-    }
-
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
-        self.chain.recent(txids, above)
-    }
-
-    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
-        self.chain.fee_rate(blocks)
-    }
-
-    fn has_mempool(&self) -> bool {
-        true
     }
 
     fn sees(&self) -> Sees {

@@ -72,10 +72,8 @@ async fn an_answer_without_an_end_is_cut_off() {
 
 #[tokio::test]
 async fn a_confirmation_that_is_invented_is_not_believed() {
-    let stage = Stage::new(Backend::Esplora).await;
+    let (stage, payment) = Stage::paid(Backend::Esplora).await;
     let world = stage.world();
-    let payment = world.payment().await;
-    world.pay(&payment, payment.payment.amount_sats).await;
     stage.esplora().misbehave(EsploraFault::InventedConfirmations);
     let sentence = world.app.watcher.look().await.unwrap_err().to_string();
     assert!(sentence.contains("its proof does not lead there"), "{sentence}");
@@ -99,10 +97,8 @@ async fn a_spend_that_is_invented_takes_nothing_away() {
 
 #[tokio::test]
 async fn what_a_block_was_proved_to_hold_stays_whatever_a_server_that_is_behind_says() {
-    let stage = Stage::new(Backend::Esplora).await;
+    let (stage, payment) = Stage::paid(Backend::Esplora).await;
     let world = stage.world();
-    let payment = world.payment().await;
-    world.pay(&payment, payment.payment.amount_sats).await;
     world.mine(1).await;
     assert_eq!(world.state(&payment), Confirmed);
     for fault in [EsploraFault::BehindBut { behind: 1 }, EsploraFault::MissingHistory] {
@@ -179,10 +175,8 @@ async fn two_servers_behind_one_name_of_which_one_is_behind_make_looks_late_and_
 
 #[tokio::test]
 async fn what_a_server_leaves_out_is_missing_until_it_tells_of_it_and_never_gone() {
-    let stage = Stage::new(Backend::Esplora).await;
+    let (stage, payment) = Stage::paid(Backend::Esplora).await;
     let world = stage.world();
-    let payment = world.payment().await;
-    world.pay(&payment, payment.payment.amount_sats).await;
     stage.esplora().misbehave(EsploraFault::MissingHistory);
     for _ in 0..3 {
         world.look().await;

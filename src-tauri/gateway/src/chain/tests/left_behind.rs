@@ -2,41 +2,21 @@
 //! the server keeps back then.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use tillgate_domain::payment::PaymentState::{Confirmed, Invalid, Unconfirmed, Underpaid};
 use tillgate_domain::policy::PolicySettings;
 use tillgate_nodes::{ElectrumFault, EsploraFault};
 
 use super::stage::{AT_LEISURE, Backend, Stage};
-use crate::chain::{Chain, ChainDown, LookRequest, View};
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
-use crate::testing::bent::Bent;
+use crate::testing::cut_off::{Answers, CutOff};
 
 /// More than any payment here asks for, and than one answer of a node holds.
 const MANY_BLOCKS: u32 = 130;
 
 /// The first part of a payment.
 const PART_SATS: u64 = 1_000;
-
-/// A backend that gives so many answers, and then none.
-struct CutOff {
-    chain: Arc<dyn Chain>,
-    answers: Arc<AtomicU32>,
-}
-
-impl Bent for CutOff {
-    fn chain(&self) -> &dyn Chain {
-        self.chain.as_ref()
-    }
-
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
-        let left = self.answers.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        left.map_err(|_| ChainDown("it was cut off".to_owned()))?;
-        self.chain.look(request)
-    }
-}
 
 /// A payment that needs six confirmations.
 async fn payment(world: &World) -> PaymentRow {
@@ -61,7 +41,7 @@ async fn has_seen_a_payment(backend: Backend) -> (Stage, PaymentRow) {
     (stage, payment)
 }
 
-/// What the shop was told of a payment, but for that it waits for confirmations.
+/// Whether a payment is CONFIRMED, or the shop was ever told so.
 fn was_confirmed(world: &World, payment: &PaymentRow) -> bool {
     world.state(payment) == Confirmed
         || world.notified_field(&payment.payment.id, "status").contains(&"CONFIRMED".to_owned())
@@ -70,9 +50,8 @@ fn was_confirmed(world: &World, payment: &PaymentRow) -> bool {
 #[tokio::test]
 async fn a_node_that_is_lost_in_the_middle_of_catching_up_has_confirmed_nothing() {
     let (stage, payment) = has_seen_a_payment(Backend::Core).await;
-    let answers = Arc::new(AtomicU32::new(1));
-    let left = Arc::clone(&answers);
-    let stage = stage.restart(reverses).await.behind(|chain| Arc::new(CutOff { chain, answers: left }));
+    let answers = Answers::left(1);
+    let stage = stage.restart(reverses).await.behind(|chain| Arc::new(CutOff { chain, answers }));
     assert!(stage.world().app.watcher.look().await.is_err());
     assert!(!was_confirmed(stage.world(), &payment));
 
@@ -206,10 +185,8 @@ async fn the_best_block_confirms_once_wherever_below_the_known_headers_an_esplor
 
 #[tokio::test]
 async fn what_stood_in_a_left_block_is_not_waiting_because_a_server_goes_on_telling_it_by_its_id() {
-    let stage = Stage::new(Backend::Esplora).await;
+    let (stage, payment) = Stage::paid(Backend::Esplora).await;
     let world = stage.world();
-    let payment = world.payment().await;
-    world.pay(&payment, payment.payment.amount_sats).await;
     world.mine(1).await;
     assert_eq!(world.state(&payment), Confirmed);
     world.sandbox().reorg(1, false, world.now_ms()).unwrap();

@@ -145,7 +145,7 @@ const FAULTS: &[(ZmqFault, Option<&str>)] = &[
 ];
 
 /// A payment that was paid before the fault, one that is paid, one that is replaced and one that is evicted under it.
-async fn is_late_and_never_wrong(stage: &Stage, fault: ZmqFault) -> PaymentRow {
+async fn check_late_and_never_wrong(stage: &Stage, fault: ZmqFault) -> PaymentRow {
     let world = stage.world();
     let [before, paid, replaced, evicted] =
         [world.payment().await, world.payment().await, world.payment().await, world.payment().await];
@@ -183,7 +183,7 @@ async fn whatever_is_told_states_are_late_at_worst_and_it_is_said() {
     for (fault, words) in FAULTS {
         let stage = Stage::hearing(Backend::CoreZmq).await;
         until_heard(&stage).await;
-        is_late_and_never_wrong(&stage, *fault).await;
+        check_late_and_never_wrong(&stage, *fault).await;
         let (world, chain) = (stage.world(), &stage.world().gateway.chain);
         let news = async |heard: &dyn Fn(Option<String>) -> bool| {
             let start = Instant::now();

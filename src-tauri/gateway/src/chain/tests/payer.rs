@@ -167,7 +167,7 @@ impl World {
     pub async fn work_on(&self) {
         for _ in 0..2 {
             self.look().await;
-            self.app.sender.pass(&self.app.watcher).await.unwrap();
+            self.pass_sender().await;
         }
         self.look().await;
     }

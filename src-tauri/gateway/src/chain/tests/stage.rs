@@ -1,27 +1,28 @@
 //! A gateway whose backend is under test, on a sandbox's chain: the customer, the miner and the clock are the sandbox's,
 //! whichever backend shows what they do.
 
+mod shown;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use bitcoin::{Network, Transaction, Txid};
+use bitcoin::Network;
 use parking_lot::Mutex;
 use tempfile::TempDir;
-use tillgate_domain::time::Timestamp;
 use tillgate_nodes::{Bitcoind, CoreNode, Electrs, ElectrumFault, ElectrumNode, EsploraProgram, EsploraServer};
 use tillgate_sandbox::Sandbox;
 use tokio::runtime::Handle;
 
+use self::shown::{Followed, Shown, Told};
 use super::by_script::ByScript;
 use super::set_meanwhile::SetMeanwhile;
+use crate::chain::Chain;
 use crate::chain::bell::Bell;
 use crate::chain::chosen::{BackendOptions, Chosen, Protocol};
 use crate::chain::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
 use crate::chain::esplora::{EsploraOptions, Pace};
-use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Tip, View};
-use crate::machine::clock::Clock;
+use crate::store::payments::PaymentRow;
 use crate::testing::World;
-use crate::testing::bent::Bent;
 
 /// Longer than a busy machine takes for an answer.
 pub const AT_LEISURE: Duration = Duration::from_secs(30);
@@ -103,7 +104,16 @@ impl Stage {
         stage
     }
 
-    /// The same without that look.
+    /// A new gateway that saw a payment in the mempool, for which one confirmation is enough.
+    pub async fn paid(backend: Backend) -> (Self, PaymentRow) {
+        let stage = Self::new(backend).await;
+        let world = stage.world();
+        let payment = world.payment().await;
+        world.pay(&payment, payment.payment.amount_sats).await;
+        (stage, payment)
+    }
+
+    /// A new gateway that has not looked.
     pub async fn unlooked(backend: Backend) -> Self {
         Self::opened(backend, true).await
     }
@@ -347,121 +357,6 @@ impl Real {
             esplora.follow(sandbox, &self.node)?;
         }
         Ok(())
-    }
-}
-
-/// A node's chain, told from others as the sandbox's is that the node shows: it is opened as that again.
-struct Shown {
-    chain: Arc<dyn Chain>,
-    instance: Option<[u8; 32]>,
-    /// The real node behind it, where it is one.
-    followed: Option<Followed>,
-    /// Where looks wait until all was heard that a node told.
-    told: Option<Told>,
-}
-
-/// A node that tells over ZeroMQ, and who hears it.
-struct Told {
-    chain: Arc<CoreChain>,
-    /// `None` is a real one.
-    by: Option<Arc<CoreNode>>,
-    clock: Arc<dyn Clock>,
-    /// When it was last looked.
-    looked_at: Mutex<Timestamp>,
-}
-
-/// A test that moves the clock by so much means that looks came by themselves meanwhile.
-const MOVED_MS: i64 = 30_000;
-
-impl Told {
-    /// Waits until all was heard.
-    fn is_heard(&self) {
-        let now = self.clock.now();
-        let before = std::mem::replace(&mut *self.looked_at.lock(), now);
-        if now >= before.plus_ms(MOVED_MS) {
-            self.chain.list_next();
-        }
-        let is_heard = || match &self.by {
-            Some(node) => {
-                let (subscriptions, count) = node.published().unwrap();
-                subscriptions > 0 && self.chain.last_notice() == count
-            }
-            None => {
-                // A real one does not say how much it told: it is quiet for a while.
-                let before = self.chain.last_notice();
-                std::thread::sleep(Duration::from_millis(30));
-                before == self.chain.last_notice()
-            }
-        };
-        for _ in 0..5_000 {
-            if is_heard() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        panic!("what the node told was not heard: {:?}", self.chain.trouble());
-    }
-}
-
-/// A real node, and the sandbox that it follows.
-struct Followed {
-    real: Arc<Real>,
-    sandbox: Arc<Sandbox>,
-    clock: Arc<dyn Clock>,
-}
-
-impl Shown {
-    /// Brings a real node to where the sandbox is.
-    fn follow(&self) -> Result<(), ChainDown> {
-        if let Some(Followed { real, sandbox, clock }) = &self.followed {
-            real.follow(sandbox, clock.now().ms()).map_err(|error| ChainDown(error.to_string()))?;
-        }
-        if let Some(told) = &self.told {
-            told.is_heard();
-        }
-        Ok(())
-    }
-
-    /// What a real node took the sandbox must take too: its miner is the only one.
-    fn tell_the_sandbox(&self, package: &[Transaction], answer: &Broadcast) -> Result<(), ChainDown> {
-        let (Some(Followed { sandbox, clock, .. }), Broadcast::Accepted) = (&self.followed, answer) else {
-            return Ok(());
-        };
-        let taken = sandbox.broadcast_package(package, clock.now().ms());
-        taken.map(|_| ()).map_err(|refusal| ChainDown(format!("the node took what the sandbox refuses: {refusal}")))
-    }
-}
-
-impl Bent for Shown {
-    fn chain(&self) -> &dyn Chain {
-        self.chain.as_ref()
-    }
-
-    fn identity(&self) -> Result<Identity, ChainDown> {
-        self.follow()?;
-        Ok(Identity { instance: self.instance, ..self.chain.identity()? })
-    }
-
-    fn tip(&self) -> Result<Tip, ChainDown> {
-        self.follow()?;
-        self.chain.tip()
-    }
-
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
-        self.follow()?;
-        self.chain.look(request)
-    }
-
-    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
-        self.follow()?;
-        let answer = self.chain.broadcast(package)?;
-        self.tell_the_sandbox(package, &answer)?;
-        Ok(answer)
-    }
-
-    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
-        self.follow()?;
-        self.chain.recent(txids, above)
     }
 }
 

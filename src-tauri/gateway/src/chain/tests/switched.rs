@@ -13,7 +13,6 @@ use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::chain::token::{Token, Weighed};
 use crate::store::chain::{Cursor, WatchedChain};
 use crate::store::payments::PaymentRow;
-use crate::store::restore::{NewRestore, RestoreSource};
 use crate::store::sender_hold::HoldCause;
 use crate::testing::World;
 
@@ -72,11 +71,11 @@ fn watched(world: &World) -> Option<WatchedChain> {
     world.gateway.store.read(|reader| reader.watched_chain()).unwrap()
 }
 
-fn is_the_same_chain(world: &World) {
+fn check_same_chain(world: &World) {
     assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "it is no other chain");
 }
 
-async fn is_refused_as_behind(world: &World, what: &str) {
+async fn check_refused_as_behind(world: &World, what: &str) {
     let before = watched(world);
     let sentence = world.app.watcher.look().await.expect_err(what).to_string();
     assert!(sentence.contains("it is behind, or lost blocks"), "{what}: {sentence}");
@@ -91,12 +90,12 @@ async fn a_server_of_another_kind_that_is_behind_makes_no_look_and_says_so() {
         let height = stage.world().sandbox().tip().unwrap().height;
         ends_with(&stage, to, Some(height - 1));
         stage.switch(to);
-        is_refused_as_behind(stage.world(), &what).await;
+        check_refused_as_behind(stage.world(), &what).await;
         assert_eq!(stage.world().state(&payment), Confirmed, "{what}");
         ends_with(&stage, to, None);
         stage.wait(AT_LEISURE);
         stage.world().look().await;
-        is_the_same_chain(stage.world());
+        check_same_chain(stage.world());
         assert_eq!(stage.world().state(&payment), Confirmed, "{what}");
     }
 }
@@ -119,12 +118,12 @@ async fn a_weaker_branch_that_a_server_of_another_kind_shows_is_looked_at_once_i
         shows(&stage, to, &branch);
         stage.switch(to);
         let world = stage.world();
-        is_refused_as_behind(world, &what).await;
+        check_refused_as_behind(world, &what).await;
         assert_eq!(world.state(&payment), Confirmed, "{what}");
         branch.mine(2, true, world.now_ms()).unwrap();
         stage.wait(AT_LEISURE);
         world.look().await;
-        is_the_same_chain(world);
+        check_same_chain(world);
         let receipts = world.gateway.store.read(|reader| reader.receipts(payment.seq)).unwrap();
         assert!(!receipts[0].is_in_block(), "{what}: it is not in that branch");
     }
@@ -155,7 +154,7 @@ async fn coins_that_an_electrum_server_was_not_asked_about_yet_are_found_by_the_
     let world = stage.world();
     world.look().await;
     assert_eq!(world.gateway.store.read(|reader| reader.receipts(late.seq)).unwrap().len(), 1);
-    is_the_same_chain(world);
+    check_same_chain(world);
 }
 
 #[tokio::test]
@@ -181,7 +180,7 @@ async fn a_pruned_node_goes_on_from_an_electrum_server_that_was_asked_about_ever
     stage.switch(Backend::Core);
     let world = stage.world();
     world.look().await;
-    is_the_same_chain(world);
+    check_same_chain(world);
     let next = world.payment_to_wallet().await;
     world.pay(&next, next.payment.amount_sats).await;
     world.mine(1).await;
@@ -217,7 +216,7 @@ async fn what_a_server_hid_is_found_by_the_node_that_follows_it_however_often_th
     let world = stage.world();
     world.look().await;
     assert_eq!(receipts(world).len(), 1);
-    is_the_same_chain(world);
+    check_same_chain(world);
 }
 
 #[tokio::test]
@@ -238,7 +237,7 @@ async fn a_server_that_tells_its_blocks_higher_than_they_are_adds_no_confirmatio
         for kind in [Backend::Core, Backend::Electrum, Backend::Esplora] {
             stage.switch(kind);
             stage.world().look().await;
-            is_the_same_chain(stage.world());
+            check_same_chain(stage.world());
             assert_eq!(stage.world().state(&payment), Confirmed, "{kind:?}");
         }
     }
@@ -255,15 +254,7 @@ async fn a_restored_copy_has_not_looked_where_a_server_is_set_while_the_node_rea
     // More than one answer of the node holds.
     world.sandbox().mine(250, false, world.now_ms()).unwrap();
     world.look().await;
-    let new = NewRestore {
-        source: RestoreSource::Backup,
-        at: world.gateway.clock.now(),
-        birth_height: Some(0),
-        looks_ahead: 30,
-        skip: 1_000,
-        beside_another: false,
-    };
-    world.gateway.store.write(move |tx| tx.begin_restore(&new)).await.unwrap();
+    world.begins_restore(30, 1_000).await;
 
     let stage = stage.switching_in_a_look(Backend::Electrum);
     let world = stage.world();
@@ -306,7 +297,7 @@ async fn an_update_of_the_program_goes_on_where_the_release_before_left_whatever
         stage.switch(kind);
         let world = stage.world();
         world.look().await;
-        is_the_same_chain(world);
+        check_same_chain(world);
         assert_eq!(world.state(&payment), Confirmed, "{kind:?}");
         let next = world.payment().await;
         world.pay(&next, next.payment.amount_sats).await;

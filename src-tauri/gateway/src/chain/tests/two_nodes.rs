@@ -85,7 +85,7 @@ impl Two {
         woken.poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
 
-    async fn is_woken_soon(&self) {
+    async fn wait_until_woken(&self) {
         timeout(AT_LEISURE, self.both.wake().unwrap().notified()).await.expect("nobody was woken");
     }
 }
@@ -96,7 +96,7 @@ async fn what_a_node_tells_by_itself_wakes_nobody_while_another_is_asked() {
     two.hear().await;
     two.ask();
     two.pay();
-    two.is_woken_soon().await;
+    two.wait_until_woken().await;
 
     two.first.misbehave(CoreFault::Closed);
     two.ask();
@@ -113,5 +113,5 @@ async fn what_a_node_tells_by_itself_wakes_nobody_while_another_is_asked() {
     two.second.misbehave(CoreFault::Closed);
     two.ask();
     two.pay();
-    two.is_woken_soon().await;
+    two.wait_until_woken().await;
 }

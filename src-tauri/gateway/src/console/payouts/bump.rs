@@ -84,7 +84,7 @@ impl Ask for BumpPayout {
         let payout_id = id("payoutId", &self.payout_id)?;
         check_rate(self.fee_rate)?;
         let bumped = by.app.sender.bump(payout_id, self.fee_rate, by.actor, &by.app.watcher).await?;
-        let find = move |reader: &Reader<'_>| Ok((reader.version(&bumped.txid)?, reader.tip_height()?));
+        let find = move |reader: &Reader<'_>| Ok((reader.version(&bumped)?, reader.tip_height()?));
         let (version, tip_height) = by.read(move |_, reader| find(reader)).await?;
         let version = version.ok_or_else(CommandError::internal)?;
         Ok(BumpedView {
@@ -165,7 +165,7 @@ mod tests {
         world.mine(2).await;
         let id = world.approved_payout(20_000).await;
         world.pass_ms(31_000).await;
-        world.app.sender.pass(&world.app.watcher).await.unwrap();
+        world.pass_sender().await;
         for fee_rate in [Some(9), Some(1), None] {
             let told = estimate(&world, &id, fee_rate).await;
             let asked = BumpPayout { payout_id: id.to_string(), fee_rate };

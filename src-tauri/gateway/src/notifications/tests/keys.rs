@@ -35,7 +35,7 @@ async fn sent(scene: &Scene, shop: &Merchant) -> Request {
     requests.pop().unwrap()
 }
 
-fn is_signed_with(request: &Request, current: &str, replaced: &[&str]) {
+fn check_signed_with(request: &Request, current: &str, replaced: &[&str]) {
     assert_eq!(request.headers["x-bpg-signature"].to_str().unwrap(), bpg_signature(current, request));
     let mut expected = webhook_signature(current, request);
     for key in replaced {
@@ -49,15 +49,15 @@ async fn from_the_moment_a_key_exists_everything_is_signed_and_for_a_day_with_bo
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     assert!(!sent(&scene, &shop).await.headers.contains_key("x-bpg-signature"));
     let first = scene.notifier.keys.rotate("cli").await.unwrap();
-    is_signed_with(&sent(&scene, &shop).await, first.reveal(), &[]);
+    check_signed_with(&sent(&scene, &shop).await, first.reveal(), &[]);
 
     let second = scene.notifier.keys.rotate("cli").await.unwrap();
     assert_ne!(first.reveal(), second.reveal());
-    is_signed_with(&sent(&scene, &shop).await, second.reveal(), &[first.reveal()]);
+    check_signed_with(&sent(&scene, &shop).await, second.reveal(), &[first.reveal()]);
     let scene = scene.restarted().await;
-    is_signed_with(&sent(&scene, &shop).await, second.reveal(), &[first.reveal()]);
+    check_signed_with(&sent(&scene, &shop).await, second.reveal(), &[first.reveal()]);
     scene.advance_ms(24 * 3_600_000);
-    is_signed_with(&sent(&scene, &shop).await, second.reveal(), &[]);
+    check_signed_with(&sent(&scene, &shop).await, second.reveal(), &[]);
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn nothing_goes_out_unsigned_while_the_key_cannot_be_read() {
     scene.advance_ms(5_000);
     scene.deliver_all().await;
     assert_eq!(scene.notifier.keys.trouble(), None);
-    is_signed_with(&shop.requests()[0], key.reveal(), &[]);
+    check_signed_with(&shop.requests()[0], key.reveal(), &[]);
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn a_lost_key_stops_deliveries_until_a_new_one_is_made() {
     assert!(scene.notifier.keys.trouble().unwrap().contains("hmac-key rotate"));
     let new = scene.notifier.keys.rotate("cli").await.unwrap();
     scene.deliver_all().await;
-    is_signed_with(&shop.requests()[0], new.reveal(), &[]);
+    check_signed_with(&shop.requests()[0], new.reveal(), &[]);
 }
 
 #[tokio::test]
@@ -149,10 +149,10 @@ async fn a_rotation_cut_short_between_secret_and_database_leaves_the_old_key_and
     scene.notifier.keys.rotate("cli").await.unwrap();
     scene.gateway.store.write::<_, crate::store::StoreError>(move |tx| tx.set_hmac_key_id(&named)).await.unwrap();
     let scene = scene.restarted().await;
-    is_signed_with(&sent(&scene, &shop).await, second.reveal(), &[first.reveal()]);
+    check_signed_with(&sent(&scene, &shop).await, second.reveal(), &[first.reveal()]);
 
     let fourth = scene.notifier.keys.rotate("cli").await.unwrap();
-    is_signed_with(&sent(&scene, &shop).await, fourth.reveal(), &[second.reveal(), first.reveal()]);
+    check_signed_with(&sent(&scene, &shop).await, fourth.reveal(), &[second.reveal(), first.reveal()]);
 }
 
 #[tokio::test]
@@ -162,6 +162,6 @@ async fn a_rotation_that_cannot_be_stored_changes_nothing() {
     scene.vault.locked.store(true, Ordering::SeqCst);
     assert!(scene.notifier.keys.rotate("cli").await.is_err());
     scene.vault.locked.store(false, Ordering::SeqCst);
-    is_signed_with(&sent(&scene, &shop).await, first.reveal(), &[]);
+    check_signed_with(&sent(&scene, &shop).await, first.reveal(), &[]);
     assert!(!scene.vault.get(Purpose::HmacKeys).unwrap().unwrap().reveal().is_empty());
 }

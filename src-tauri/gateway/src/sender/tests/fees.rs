@@ -96,7 +96,7 @@ async fn nothing_is_signed_while_the_backend_names_no_fee_rate_but_by_a_rate_of_
     let payout = world.approved_payout(300_000).await;
     world.pass_ms(31_000).await;
     world.sandbox().set_faults(chain_down(true)).unwrap();
-    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
     assert!(world.gateway.sending.waits_for().unwrap().details.contains("no fee rate"));
     world.sandbox().set_faults(chain_down(false)).unwrap();

@@ -37,15 +37,15 @@ async fn a_refusal_of_the_keyring_that_is_only_remembered_gives_up_no_overdue_pa
     let payout = world.approved_payout(300_000).await;
     world.lock_keys(true);
     world.pass_ms(24 * HOUR_MS - 30_000).await;
-    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued, "it is not overdue yet");
     world.lock_keys(false);
     world.pass_ms(40_000).await;
-    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the keyring was not asked since");
     assert!(world.gateway.sending.waits_for().is_some_and(|why| why.details.contains("locked")));
     world.pass_ms(30_000).await;
-    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Sent);
 }
 
@@ -56,8 +56,8 @@ async fn an_attempt_that_began_in_time_gives_up_nothing_that_is_overdue_when_it_
     let clock_offset_ms = Arc::clone(&world.gateway.clock_offset_ms);
     let world = world.with_chain(|chain| Arc::new(Slow { chain, takes_ms: AtomicI64::new(HOUR_MS), clock_offset_ms }));
     world.pass_ms(24 * HOUR_MS - 300_000).await;
-    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued, "the attempt began before its end");
-    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Failed);
 }

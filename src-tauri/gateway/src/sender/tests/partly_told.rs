@@ -12,11 +12,12 @@ use tillgate_sandbox::BroadcastFault;
 
 use super::copies::{copied, put_beside};
 use super::restored::{restored, stands};
-use super::support::world_with_coins;
+use super::support::{check_paid_by_the_other_alone, world_with_coins};
 use super::twins::twin_spending;
 use crate::chain::tests::by_script::ByScript;
 use crate::funds;
 use crate::gateway::Cause;
+use crate::sender::ReplaceError;
 use crate::testing::World;
 use crate::wallet::spend::Payee;
 
@@ -61,26 +62,16 @@ async fn stored_here_and_paid_by_the_other() -> (World, Id, Transaction) {
     (world, payout, twin)
 }
 
-async fn pass(world: &World) {
-    world.app.sender.pass(&world.app.watcher).await.unwrap();
-}
-
 /// Passes until the payout is sent.
 async fn passes_until_sent(world: &World, payout: &Id) -> usize {
     for passes in 0..PASSES {
         if world.payout_state(payout) == PayoutState::Sent {
             return passes;
         }
-        pass(world).await;
+        world.pass_sender().await;
         drop(world.app.watcher.look().await);
     }
     panic!("it is not sent: {:?}", world.gateway.sending.waits_for());
-}
-
-fn is_paid_by_the_other_alone(world: &World, payout: &Id, twin: &Transaction) {
-    assert_eq!((world.payout_state(payout), world.txid_of(payout)), (PayoutState::Sent, twin.compute_txid()));
-    assert_eq!(world.outputs_of(payout), 1, "it is paid twice");
-    world.check_ledger();
 }
 
 #[tokio::test]
@@ -91,14 +82,14 @@ async fn after_a_start_nothing_is_paid_before_all_was_told_that_another_copy_may
     world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
     let (world, _) = asking(world.reopen().await, FEW);
     world.advance_clock_ms(31_000);
-    pass(&world).await;
+    world.pass_sender().await;
     // However slowly they are derived: the next addresses, and the change.
     let count = world.gateway.hot.count();
     assert!(count > 200, "{count} scripts matter");
     let why = world.gateway.sending.waits_for().unwrap();
     assert!(why.cause == Cause::Chain && why.details.contains("is being asked"), "{why:?}");
     assert!(passes_until_sent(&world, &payout).await > 1);
-    is_paid_by_the_other_alone(&world, &payout, &twin);
+    check_paid_by_the_other_alone(&world, &payout, &twin);
 }
 
 #[tokio::test]
@@ -106,10 +97,10 @@ async fn what_was_stored_before_a_start_is_not_broadcast_before_all_was_told_tha
     let (world, payout, twin) = stored_here_and_paid_by_the_other().await;
     let (world, _) = asking(world.reopen().await, FEW);
     for _ in 0..PASSES {
-        pass(&world).await;
+        world.pass_sender().await;
         drop(world.app.watcher.look().await);
     }
-    is_paid_by_the_other_alone(&world, &payout, &twin);
+    check_paid_by_the_other_alone(&world, &payout, &twin);
 }
 
 #[tokio::test]
@@ -117,13 +108,13 @@ async fn what_another_copy_paid_just_now_is_told_before_anything_is_signed() {
     let (world, backend) = asking(world_with_coins(2).await, usize::MAX);
     let payout = world.approved_payout(300_000).await;
     world.look().await;
-    assert!(world.gateway.last_look.is_sure());
+    assert!(world.gateway.last_look.is_all_told());
     let twin = paid_with_another_coin(&world, &payout);
     backend.asks.store(FEW, Ordering::SeqCst);
     world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
     world.advance_clock_ms(31_000);
-    pass(&world).await;
-    is_paid_by_the_other_alone(&world, &payout, &twin);
+    world.pass_sender().await;
+    check_paid_by_the_other_alone(&world, &payout, &twin);
 }
 
 #[tokio::test]
@@ -164,9 +155,9 @@ async fn what_another_copy_paid_while_a_restored_one_looked_is_told_before_that_
     backend.asks.store(FEW, Ordering::SeqCst);
     world.advance_clock_ms(31_000);
     for _ in 0..PASSES {
-        pass(&world).await;
+        world.pass_sender().await;
     }
-    is_paid_by_the_other_alone(&world, &payout, &twin);
+    check_paid_by_the_other_alone(&world, &payout, &twin);
 }
 
 #[tokio::test]
@@ -175,6 +166,6 @@ async fn a_bump_waits_until_all_was_told_that_another_copy_may_have_paid() {
     let (world, _) = asking(world.reopen().await, 150);
     // It is no gateway that runs: the command itself looks.
     let bumped = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await;
-    assert!(bumped.is_err(), "{bumped:?}");
-    is_paid_by_the_other_alone(&world, &payout, &twin);
+    assert!(matches!(bumped, Err(ReplaceError::Held(_))), "it looked until it knew of the other one: {bumped:?}");
+    check_paid_by_the_other_alone(&world, &payout, &twin);
 }

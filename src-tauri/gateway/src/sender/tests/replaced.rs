@@ -14,9 +14,9 @@ async fn a_bump_replaces_the_transaction_pays_more_and_is_told() {
     world.look().await;
     let before = world.txid_of(&payout);
     let bumped = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
-    assert_ne!(bumped.txid, before);
-    assert_eq!(world.txid_of(&payout), bumped.txid);
-    assert_eq!(world.notified_field(&payout, "btcTxId"), [before.to_string(), bumped.txid.to_string()]);
+    assert_ne!(bumped, before);
+    assert_eq!(world.txid_of(&payout), bumped);
+    assert_eq!(world.notified_field(&payout, "btcTxId"), [before.to_string(), bumped.to_string()]);
     world.check_ledger();
     world.mine_and_pass(1).await;
     assert_eq!(world.outputs_of(&payout), 1);
@@ -118,7 +118,7 @@ async fn a_bump_that_nobody_takes_is_stored_and_offered_again() {
     world.look_and_pass().await;
     world.mine_and_pass(1).await;
     world.mine_and_pass(1).await;
-    assert_eq!((world.outputs_of(&payout), world.txid_of(&payout)), (1, bumped.txid));
+    assert_eq!((world.outputs_of(&payout), world.txid_of(&payout)), (1, bumped));
     world.check_ledger();
 }
 

@@ -67,9 +67,9 @@ async fn before_it_has_looked_a_restored_copy_gives_no_address_and_sends_nothing
     for _ in 0..3 {
         world.advance_clock_ms(48 * 3_600_000);
         world.app.watcher.look().await.unwrap_err();
-        world.app.sender.pass(&world.app.watcher).await.unwrap();
+        world.pass_sender().await;
         chain_is_down(&world, false);
-        world.app.sender.pass(&world.app.watcher).await.unwrap();
+        world.pass_sender().await;
         chain_is_down(&world, true);
     }
     assert_eq!((world.outputs_of(&stored), world.outputs_of(&waiting)), (0, 0), "something was sent");
@@ -199,16 +199,7 @@ async fn a_stopped_look_goes_on_only_when_it_is_let_and_a_restart_changes_nothin
 async fn a_gateway_that_runs_looks_again_from_the_birth_once_its_wallet_is_restored() {
     let world = world_with_coins(1).await;
     let before = next_index(&world, Keychain::External);
-    let now = world.gateway.clock.now();
-    let new = NewRestore {
-        source: RestoreSource::Backup,
-        at: now,
-        birth_height: Some(0),
-        looks_ahead: 30,
-        skip: SKIP,
-        beside_another: false,
-    };
-    world.gateway.store.write(move |tx| tx.begin_restore(&new)).await.unwrap();
+    world.begins_restore(30, SKIP).await;
     world.look().await;
     let restore = stands(&world);
     assert_eq!((restore.state, restore.unknown), (RestoreState::Looked, 0));

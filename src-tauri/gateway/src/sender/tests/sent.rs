@@ -163,11 +163,11 @@ async fn while_the_chain_is_silent_nothing_is_built_and_what_waits_too_long_fail
     let silent = |chain_down| tillgate_sandbox::FaultsPatch { chain_down: Some(chain_down), ..Default::default() };
     world.sandbox().set_faults(silent(true)).unwrap();
     world.advance_clock_ms(31_000);
-    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
     assert!(world.gateway.sending.waits_for().unwrap().details.contains("chain"));
     world.advance_clock_ms(24 * 3_600_000);
-    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Failed);
 }
 

@@ -1,6 +1,6 @@
 //! A gateway with a wallet and coins in it.
 
-use bitcoin::Txid;
+use bitcoin::{Transaction, Txid};
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::{BroadcastFault, FaultsPatch};
@@ -23,23 +23,30 @@ pub async fn add_coins(world: &World, count: usize) {
     world.mine(2).await;
 }
 
+/// The other copy's transaction alone pays a payout.
+pub fn check_paid_by_the_other_alone(world: &World, payout: &Id, twin: &Transaction) {
+    assert_eq!((world.payout_state(payout), world.txid_of(payout)), (PayoutState::Sent, twin.compute_txid()));
+    assert_eq!(world.outputs_of(payout), 1, "it is paid twice");
+    world.check_ledger();
+}
+
 impl World {
     /// Lets the batch of what waits be due, looks, and passes.
     pub async fn send(&self) {
         self.pass_ms(31_000).await;
-        self.app.sender.pass(&self.app.watcher).await.unwrap();
+        self.pass_sender().await;
     }
 
     /// Mines, looks and passes.
     pub async fn mine_and_pass(&self, count: u32) {
         self.mine(count).await;
-        self.app.sender.pass(&self.app.watcher).await.unwrap();
+        self.pass_sender().await;
     }
 
     /// Looks and passes.
     pub async fn look_and_pass(&self) {
         self.look().await;
-        self.app.sender.pass(&self.app.watcher).await.unwrap();
+        self.pass_sender().await;
     }
 
     pub fn payout_state(&self, id: &Id) -> PayoutState {

@@ -1,8 +1,9 @@
 //! A second look at a signed transaction, which trusts nothing of how it was made: scripts are derived anew from the
 //! stored descriptors, and Bitcoin Core's interpreter judges every input.
 
+use bitcoin::policy::MAX_STANDARD_TX_WEIGHT;
 use bitcoin::transaction::Version;
-use bitcoin::{Amount, FeeRate, OutPoint, Script, ScriptBuf, Sequence, Transaction, TxOut, Weight};
+use bitcoin::{Amount, FeeRate, OutPoint, Script, ScriptBuf, Sequence, Transaction, TxOut};
 
 use super::Draft;
 use super::fee::{FeeWanted, sats};
@@ -11,9 +12,6 @@ use super::size::{output_wu, some_script};
 use crate::store::keychains::Keychain;
 use crate::wallet::descriptor::WalletError;
 use crate::wallet::public_keychains::PublicKeychains;
-
-/// What nodes relay.
-const MAX_STANDARD_WEIGHT: Weight = Weight::from_wu(400_000);
 
 /// No transaction of ours pays more, whatever the settings say: one bitcoin.
 const MAX_FEE_SATS: u64 = 100_000_000;
@@ -71,7 +69,7 @@ pub(crate) fn check(
     frame(draft, tx)?;
     outputs(draft, tx, wallet)?;
     let vsize = tx.weight().to_vbytes_ceil();
-    if tx.weight() > MAX_STANDARD_WEIGHT || vsize > draft.vsize {
+    if tx.weight().to_wu() > u64::from(MAX_STANDARD_TX_WEIGHT) || vsize > draft.vsize {
         return Err(CheckError::Size { vsize, drafted: draft.vsize });
     }
     amounts(draft, tx, fee, cap, &some_script(wallet.address_type()))?;

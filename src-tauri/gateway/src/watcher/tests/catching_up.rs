@@ -1,49 +1,24 @@
 //! More than one answer holds: parts are stored as they come.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use tillgate_domain::payment::PaymentState::{Expired, New, Unconfirmed};
 use tillgate_domain::restore::RestoreState;
 
 use super::watched;
-use crate::chain::{Chain, ChainDown, LookRequest, View};
 use crate::console::status::Status;
 use crate::console::wallet::{RestoreState as ShownState, ShowRestore};
 use crate::console::{Actor, ask};
 use crate::gateway::NotWatched;
 use crate::payments::CreateError;
-use crate::store::restore::{NewRestore, RestoreSource};
-use crate::testing::bent::Bent;
+use crate::testing::cut_off::{Answers, CutOff};
 use crate::testing::{HALF_AN_HOUR_MS, World, ask_for_payment};
 
-/// The sandbox's chain, of which an answer tells so many changes, cut off after some answers.
-struct Parts {
-    chain: Arc<dyn Chain>,
-    answers: Arc<AtomicU32>,
-    asked: Arc<AtomicU32>,
-}
-
-impl Bent for Parts {
-    fn chain(&self) -> &dyn Chain {
-        self.chain.as_ref()
-    }
-
-    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
-        let cut_off = |left: u32| left.checked_sub(1);
-        if self.answers.fetch_update(Ordering::SeqCst, Ordering::SeqCst, cut_off).is_err() {
-            return Err(ChainDown("it was cut off".to_owned()));
-        }
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        self.chain.look(request)
-    }
-}
-
-fn in_parts(world: World) -> (World, Arc<AtomicU32>, Arc<AtomicU32>) {
-    let (answers, asked) = (Arc::new(AtomicU32::new(u32::MAX)), Arc::new(AtomicU32::new(0)));
-    let (left, counted) = (Arc::clone(&answers), Arc::clone(&asked));
-    let world = world.with_chain(|chain| Arc::new(Parts { chain, answers: left, asked: counted }));
-    (world, answers, asked)
+/// The same gateway, whose backend is cut off after so many answers.
+fn in_parts(world: World) -> (World, Arc<Answers>) {
+    let answers = Answers::left(u32::MAX);
+    let left = Arc::clone(&answers);
+    (world.with_chain(|chain| Arc::new(CutOff { chain, answers: left })), answers)
 }
 
 async fn create_payment(world: &World) -> Result<(), CreateError> {
@@ -53,7 +28,7 @@ async fn create_payment(world: &World) -> Result<(), CreateError> {
 
 #[tokio::test]
 async fn a_long_look_is_stored_part_by_part_and_goes_on_after_a_crash_where_it_was() {
-    let (world, answers, asked) = in_parts(World::new().await);
+    let (world, answers) = in_parts(World::new().await);
     world.make_wallet().await;
     let (paid, unpaid) = (world.payment().await, world.payment().await);
     let before = watched(&world);
@@ -63,7 +38,7 @@ async fn a_long_look_is_stored_part_by_part_and_goes_on_after_a_crash_where_it_w
     world.sandbox().mine(1_000, true, world.now_ms()).unwrap();
     world.advance_clock_ms(HALF_AN_HOUR_MS + 20 * 60_000);
 
-    answers.store(2, Ordering::SeqCst);
+    answers.leave(2);
     assert!(world.app.watcher.look().await.is_err());
     assert_eq!(world.state(&paid), Unconfirmed, "the first part told of it");
     assert_eq!(world.state(&unpaid), New, "time decides nothing before the last part");
@@ -75,11 +50,10 @@ async fn a_long_look_is_stored_part_by_part_and_goes_on_after_a_crash_where_it_w
     assert!(matches!(create_payment(&world).await, Err(CreateError::NotWatched(NotWatched::Behind(_)))));
 
     let world = world.reopen().await;
-    let (world, _, asked_again) = in_parts(world);
-    asked.store(0, Ordering::SeqCst);
+    let (world, rest) = in_parts(world);
     world.look().await;
     assert_eq!((world.state(&paid), world.state(&unpaid)), (Unconfirmed, Expired));
-    assert!(asked_again.load(Ordering::SeqCst) >= 2, "the rest, and not all of it");
+    assert!(rest.given() >= 2, "the rest, and not all of it");
     assert_eq!(world.gateway.last_look.status().catching_up, None);
     assert!(create_payment(&world).await.is_ok());
 }
@@ -93,17 +67,9 @@ async fn a_restored_copy_tells_how_far_it_has_looked_before_anything_of_it_is_st
     world.sandbox().mine(1_000, true, world.now_ms()).unwrap();
     world.sandbox().mine(1_000, true, world.now_ms()).unwrap();
     let seen_by_the_backup = watched(&world).tip.height;
-    let new = NewRestore {
-        source: RestoreSource::Backup,
-        at: world.gateway.clock.now(),
-        birth_height: Some(0),
-        looks_ahead: 30,
-        skip: 10,
-        beside_another: false,
-    };
-    world.gateway.store.write(move |tx| tx.begin_restore(&new)).await.unwrap();
-    let (world, answers, _) = in_parts(world);
-    answers.store(3, Ordering::SeqCst);
+    world.begins_restore(30, 10).await;
+    let (world, answers) = in_parts(world);
+    answers.leave(3);
     assert!(world.app.watcher.look().await.is_err());
 
     let stored = || world.gateway.store.read(|reader| reader.restore()).unwrap().unwrap();
@@ -118,7 +84,7 @@ async fn a_restored_copy_tells_how_far_it_has_looked_before_anything_of_it_is_st
     assert!(status.catching_up.is_some_and(|told| told.contains(&format!("block {looked_up_to} of"))));
     assert_eq!(status.chain_height, looked_up_to);
 
-    answers.store(u32::MAX, Ordering::SeqCst);
+    answers.leave(u32::MAX);
     world.look().await;
     assert_eq!(stored().state, RestoreState::Looked);
     assert_eq!(ask(&world.app, Status {}, &by).await.unwrap().catching_up, None);

@@ -2,7 +2,6 @@
 
 use tillgate_domain::restore::RestoreState::{Looked, Scanning};
 
-use crate::store::restore::{NewRestore, RestoreSource};
 use crate::testing::World;
 use crate::watcher::restored::{self, Scanned};
 
@@ -11,15 +10,7 @@ async fn a_look_that_asked_about_no_address_ends_a_restore_only_where_it_was_tol
     let world = World::new().await;
     world.make_wallet().await;
     let (store, at) = (&world.gateway.store, world.gateway.clock.now());
-    let new = NewRestore {
-        source: RestoreSource::Backup,
-        at,
-        birth_height: Some(0),
-        looks_ahead: 30,
-        skip: 10,
-        beside_another: false,
-    };
-    let restore = store.write(move |tx| tx.begin_restore(&new)).await.unwrap();
+    let restore = world.begins_restore(30, 10).await;
     for (covers_all, state) in [(false, Scanning), (true, Looked)] {
         let scanned = Scanned {
             from_start: true,

@@ -35,7 +35,7 @@ async fn a_payout_is_being_given_up_until_one_of_its_transactions_has_won() {
     let world = with_coin().await;
     let id = world.approved_payout(20_000).await;
     world.pass_ms(31_000).await;
-    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    world.pass_sender().await;
     let sent = view(&world, &id);
     assert!(!sent.item.being_given_up && sent.item.waits_for.is_none());
     let paid_by = sent.item.btc_tx_id.clone();
@@ -57,7 +57,7 @@ async fn the_history_says_who_raised_the_fee_who_gave_it_up_and_when_it_failed_a
     let world = with_coin().await;
     let id = world.approved_payout(20_000).await;
     world.pass_ms(31_000).await;
-    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    world.pass_sender().await;
     world.app.sender.bump(id, Some(9), "panel:bea", &world.app.watcher).await.unwrap();
     world.pass_ms(1_000).await;
     world.app.sender.abandon(id, false, "cli:cal", &world.app.watcher).await.unwrap();
@@ -132,7 +132,7 @@ async fn a_payout_whose_coins_are_not_worth_their_inputs_is_told_that_it_waits_f
     let world = with_coins_not_worth_their_inputs().await;
     let id = world.approved_payout(30_000).await;
     world.pass_ms(31_000).await;
-    world.app.sender.pass(&world.app.watcher).await.unwrap();
+    world.pass_sender().await;
     let waits_for = view(&world, &id).item.waits_for.unwrap();
     assert!(waits_for.contains("coins") && !waits_for.contains("it is sent at about"), "{waits_for}");
     let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();

@@ -200,7 +200,7 @@ async fn under_a_keyring_that_is_unlocked() {
             // It asks again by itself after a minute.
             world.pass_ms(61_000).await;
         }
-        world.app.sender.pass(&world.app.watcher).await.unwrap();
+        world.pass_sender().await;
         assert_eq!(world.outputs_of(&payout), 1, "it waits on");
         assert_eq!(world.gateway.sending.waits_for(), None);
         world.mine(1).await;

@@ -189,7 +189,7 @@ impl History {
 
     pub async fn pass(&self) {
         let world = self.world();
-        world.app.sender.pass(&world.app.watcher).await.unwrap();
+        world.pass_sender().await;
         let waits_for = world.gateway.sending.waits_for();
         let is_sound = |cannot: &Cannot| !cannot.details.contains("did not pass its check");
         assert!(waits_for.as_ref().is_none_or(is_sound), "{waits_for:?}");

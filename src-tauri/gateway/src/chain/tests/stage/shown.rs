@@ -1,0 +1,131 @@
+//! What a test's gateway sees of a node's chain: as much as the sandbox did by then.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bitcoin::{Transaction, Txid};
+use parking_lot::Mutex;
+use tillgate_domain::time::Timestamp;
+use tillgate_nodes::CoreNode;
+use tillgate_sandbox::Sandbox;
+
+use super::Real;
+use crate::chain::core::CoreChain;
+use crate::chain::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Tip, View};
+use crate::machine::clock::Clock;
+use crate::testing::bent::Bent;
+
+/// A test that moves the clock by so much means that looks came by themselves meanwhile.
+const MOVED_MS: i64 = 30_000;
+
+/// A node's chain, told from others as the sandbox's is that the node shows: it is opened as that again.
+pub(super) struct Shown {
+    pub(super) chain: Arc<dyn Chain>,
+    pub(super) instance: Option<[u8; 32]>,
+    /// The real node behind it, where it is one.
+    pub(super) followed: Option<Followed>,
+    /// Where looks wait until all was heard that a node told.
+    pub(super) told: Option<Told>,
+}
+
+/// A node that tells over ZeroMQ, and who hears it.
+pub(super) struct Told {
+    pub(super) chain: Arc<CoreChain>,
+    /// `None` is a real one.
+    pub(super) by: Option<Arc<CoreNode>>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// When it was last looked.
+    pub(super) looked_at: Mutex<Timestamp>,
+}
+
+/// A real node, and the sandbox that it follows.
+pub(super) struct Followed {
+    pub(super) real: Arc<Real>,
+    pub(super) sandbox: Arc<Sandbox>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl Told {
+    /// Waits until all was heard.
+    fn wait_until_heard(&self) {
+        let now = self.clock.now();
+        let before = std::mem::replace(&mut *self.looked_at.lock(), now);
+        if now >= before.plus_ms(MOVED_MS) {
+            self.chain.list_next();
+        }
+        let is_heard = || match &self.by {
+            Some(node) => {
+                let (subscriptions, count) = node.published().unwrap();
+                subscriptions > 0 && self.chain.last_notice() == count
+            }
+            None => {
+                // A real one does not say how much it told: it is quiet for a while.
+                let before = self.chain.last_notice();
+                std::thread::sleep(Duration::from_millis(30));
+                before == self.chain.last_notice()
+            }
+        };
+        for _ in 0..5_000 {
+            if is_heard() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        panic!("what the node told was not heard: {:?}", self.chain.trouble());
+    }
+}
+
+impl Shown {
+    /// Brings a real node to where the sandbox is.
+    fn follow(&self) -> Result<(), ChainDown> {
+        if let Some(Followed { real, sandbox, clock }) = &self.followed {
+            real.follow(sandbox, clock.now().ms()).map_err(|error| ChainDown(error.to_string()))?;
+        }
+        if let Some(told) = &self.told {
+            told.wait_until_heard();
+        }
+        Ok(())
+    }
+
+    /// What a real node took the sandbox must take too: its miner is the only one.
+    fn tell_the_sandbox(&self, package: &[Transaction], answer: &Broadcast) -> Result<(), ChainDown> {
+        let (Some(Followed { sandbox, clock, .. }), Broadcast::Accepted) = (&self.followed, answer) else {
+            return Ok(());
+        };
+        let taken = sandbox.broadcast_package(package, clock.now().ms());
+        taken.map(|_| ()).map_err(|refusal| ChainDown(format!("the node took what the sandbox refuses: {refusal}")))
+    }
+}
+
+impl Bent for Shown {
+    fn chain(&self) -> &dyn Chain {
+        self.chain.as_ref()
+    }
+
+    fn identity(&self) -> Result<Identity, ChainDown> {
+        self.follow()?;
+        Ok(Identity { instance: self.instance, ..self.chain.identity()? })
+    }
+
+    fn tip(&self) -> Result<Tip, ChainDown> {
+        self.follow()?;
+        self.chain.tip()
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        self.follow()?;
+        self.chain.look(request)
+    }
+
+    fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
+        self.follow()?;
+        let answer = self.chain.broadcast(package)?;
+        self.tell_the_sandbox(package, &answer)?;
+        Ok(answer)
+    }
+
+    fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+        self.follow()?;
+        self.chain.recent(txids, above)
+    }
+}

@@ -1,0 +1,83 @@
+//! What staff should know at once, whatever found it.
+
+use bitcoin::Txid;
+use tillgate_domain::id::Id;
+
+/// Something that staff should know at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StaffWarning {
+    /// The mempool holds a conflict with a transaction that a CONFIRMED payment rests on.
+    DoubleSpendAttempt {
+        payment_id: Id,
+        /// The transaction under attack.
+        txid: Txid,
+    },
+    /// The basis of an anomaly that people decided on has changed.
+    DecidedAnomalyChanged { payment_id: Id, anomaly_id: Id },
+    /// A payout that had FAILED was sent all the same.
+    FailedPayoutWasSent { payout_id: Id },
+    /// A payout was paid by two transactions, at least one of another copy of this wallet.
+    PayoutPaidTwice { payout_id: Id },
+    /// A node refuses a transaction of ours.
+    PayoutRefused {
+        /// Ours.
+        txid: Txid,
+    },
+    /// Another copy of this wallet works.
+    TwinWallet {
+        /// Its transaction.
+        txid: Txid,
+    },
+    /// A transaction of ours is refused because another spends its coins.
+    PayoutConflict {
+        /// Ours.
+        txid: Txid,
+    },
+}
+
+impl StaffWarning {
+    /// Whether it is an alarm besides, which the database holds until staff dismiss it.
+    pub(crate) const fn is_alarm(&self) -> bool {
+        match self {
+            Self::FailedPayoutWasSent { .. } | Self::PayoutPaidTwice { .. } => true,
+            Self::DoubleSpendAttempt { .. }
+            | Self::DecidedAnomalyChanged { .. }
+            | Self::PayoutRefused { .. }
+            | Self::TwinWallet { .. }
+            | Self::PayoutConflict { .. } => false,
+        }
+    }
+}
+
+impl std::fmt::Display for StaffWarning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::DoubleSpendAttempt { payment_id, txid } => write!(
+                f,
+                "somebody tries to spend the coins of transaction {txid} again, on which confirmed payment {payment_id} rests"
+            ),
+            Self::DecidedAnomalyChanged { payment_id, anomaly_id } => {
+                write!(f, "the coins of anomaly {anomaly_id} of payment {payment_id} changed after you decided on it")
+            }
+            Self::FailedPayoutWasSent { payout_id } => write!(
+                f,
+                "payout {payout_id} had FAILED, and was sent all the same: if you paid it in another way meanwhile, it is paid twice"
+            ),
+            Self::PayoutPaidTwice { payout_id } => write!(
+                f,
+                "payout {payout_id} was paid twice, and another copy of this wallet made at least one of the transactions: ask the payee for one of the two"
+            ),
+            Self::PayoutRefused { txid } => write!(
+                f,
+                "transaction {txid}, which sends payouts, was refused by the Bitcoin backend (the log says why); it is broadcast again after each block, and a higher fee may help"
+            ),
+            Self::TwinWallet { txid } => write!(
+                f,
+                "transaction {txid} spends or pays coins of this wallet, or pays what a payout is to pay, and nothing here knows of it: another copy of the wallet works; no payout is sent until you release them"
+            ),
+            Self::PayoutConflict { txid } => {
+                write!(f, "transaction {txid}, which sends payouts, is refused: another transaction spends its coins")
+            }
+        }
+    }
+}

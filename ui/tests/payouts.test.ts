@@ -97,6 +97,24 @@ describe("a limit that cannot be", () => {
 });
 
 describe("a sender that does not send", () => {
+  test("leads to the page where a stopped look of a restored wallet goes on", async () => {
+    const stopped = { senderHold: "its look was stopped", senderHoldCause: "RESTORE_STOPPED" as const };
+    host.reply("status", { ...status, ...stopped });
+    open("#/payouts");
+    const links = await screen.findAllByRole<HTMLAnchorElement>("link", { name: "Let it go on" });
+    expect(links.map((link) => link.hash)).toEqual(["#/test/wallet", "#/test/wallet"]);
+    expect(screen.queryByText(/by itself/)).toBeNull();
+  });
+
+  test("says in the window's words that the keyring is locked", async () => {
+    const senderWaitsFor =
+      "the wallet's words are not in the OS keyring: `tillgate wallet restore` puts them back";
+    host.reply("status", { ...status, payoutsQueued: 1, senderWaitsFor, senderWaitCause: "KEYRING" });
+    open("#/payouts");
+    expect(await screen.findByText(/cannot be read from the OS keyring/)).toBeTruthy();
+    expect(screen.getByText(/tillgate wallet restore/).closest("details")?.open).toBe(false);
+  });
+
   test("is not asked again where asking helps nothing", async () => {
     host.reply("status", {
       ...status,

@@ -97,6 +97,7 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   GATEWAY: "It goes on once Tillgate runs.",
   HOLD: "It goes on once you let it.",
   RESTORED: "It goes on by itself once the whole chain was looked through.",
+  RESTORE_STOPPED: "It goes on once you let the look go on, on the page “Wallet”.",
   KEYRING: "Tillgate asks by itself, too.",
   COINS: "It goes on by itself once enough have come.",
   FEES: "It goes on by itself once the network asks for less, or once you allow a higher rate (the setting feeCapSatVb).",

@@ -90,6 +90,8 @@ names! {
         Hold = "HOLD",
         /// The look of a restored wallet through the chain: it concerns all, and ends by itself.
         Restored = "RESTORED",
+        /// Staff, who let that look go on after it was stopped: it concerns all.
+        RestoreStopped = "RESTORE_STOPPED",
         /// The secret store, which refused the wallet's words: it concerns all, and staff may have it asked again.
         Keyring = "KEYRING",
         /// Coins: it concerns those that wait for them, and no other.
@@ -270,6 +272,7 @@ impl From<Cause> for WaitCause {
             Cause::Chain => Self::Chain,
             Cause::Hold => Self::Hold,
             Cause::Restored => Self::Restored,
+            Cause::Stopped => Self::RestoreStopped,
             Cause::Other => Self::Other,
         }
     }

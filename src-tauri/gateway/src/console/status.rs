@@ -108,7 +108,7 @@ pub struct StatusView {
     pub sender_wait_cause: Option<WaitCause>,
     /// Why the sender holds, if it does: nothing is signed until it is released.
     pub sender_hold: Option<String>,
-    /// Whether staff release it (`HOLD`), or it ends by itself (`RESTORED`).
+    /// Whether staff release it (`HOLD`), it ends by itself (`RESTORED`), or that once staff let it (`RESTORE_STOPPED`).
     #[serde(default)]
     pub sender_hold_cause: Option<WaitCause>,
     /// What the wallet holds, as the statement sums it.

@@ -96,6 +96,21 @@ describe("a limit that cannot be", () => {
   });
 });
 
+describe("limits under which no payout can be made", () => {
+  test("are refused in the words of both fields", async () => {
+    const message =
+      "minPayoutBtc may not be above dailyLimitBtc, and would be 0.5 above 0.02, so that no payout could be made; lower the one or raise the other";
+    host.reply("setLimits", { errorType: "VALIDATION_FAILED", message, field: "minimumBtc" });
+    open("#/payouts");
+    await fireEvent.click(await screen.findByRole("button", { name: "Change…" }));
+    const dialog = await screen.findByRole("dialog");
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Change the limit" }));
+    const told = await within(dialog).findByText(/may not be above/);
+    expect(told.textContent).toContain("The least payout, in BTC may not be above “At most a day, in BTC”");
+    expect(told.textContent).toContain("0.5 above 0.02");
+  });
+});
+
 describe("a sender that does not send", () => {
   test("leads to the page where a stopped look of a restored wallet goes on", async () => {
     const stopped = { senderHold: "its look was stopped", senderHoldCause: "RESTORE_STOPPED" as const };

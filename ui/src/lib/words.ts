@@ -179,6 +179,16 @@ export function inFormsWords(message: string, labels: Labels): string {
   return capital(parts.join("; "));
 }
 
+/** What is wrong with a field that holds a sum; many write one with a comma. */
+export function aboutSum(message: string, label: string, typed: string): string {
+  return typed.includes(",") ? `${label}: write it with a point, not a comma` : message;
+}
+
+/** Whether a sentence tells what to do at a command line, which a window has not. */
+export function namesCommand(text: string): boolean {
+  return /\btillgate (backup|deliveries|hmac-key|payouts|serve|settings|wallet)\b/.test(text);
+}
+
 /** A sentence in which settings stand by their names, in the words of the form that sets them. */
 export function withLabels(text: string, labels: Labels): string {
   return text.replaceAll(/\b[a-z]+[A-Z]\w*\b/g, (name) =>

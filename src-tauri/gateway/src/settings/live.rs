@@ -72,20 +72,6 @@ impl LiveSettings {
         SETTINGS.iter().map(|setting| SettingNow::of(setting, &settings, &defaults)).collect()
     }
 
-    /// Whether a setting may have this value.
-    ///
-    /// # Errors
-    /// When the name is unknown, or the value out of bounds.
-    pub fn check(&self, name: &str, value: &str) -> Result<(), SettingError> {
-        let mut settings = Settings::defaults(self.environment);
-        Setting::named(name)?.apply(&mut settings, value)?;
-        match settings.agree(self.environment) {
-            // It may agree with what is set.
-            Ok(()) | Err(SettingError::FloorAboveCap { .. } | SettingError::BackendUrl { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
     /// What the settings would be with these values, each by its name; `None` for a default. Nothing changes.
     ///
     /// # Errors
@@ -104,6 +90,10 @@ impl LiveSettings {
             SettingError::BackendUrl { .. } => ("backendUrl", error),
             error => (last, error),
         })?;
+        // Those that were stored before there was this rule are in the way of no other setting.
+        if let Some((limit, _)) = values.iter().rfind(|(name, _)| is_limit(name)) {
+            settings.limits_agree().map_err(|error| (*limit, error))?;
+        }
         Ok(settings)
     }
 
@@ -128,6 +118,11 @@ impl LiveSettings {
         *self.now.write() = Arc::new(settings);
         Ok(())
     }
+}
+
+/// Whether a setting is a limit of payouts.
+fn is_limit(name: &str) -> bool {
+    ["dailyLimitBtc", "minPayoutBtc"].contains(&name)
 }
 
 impl SettingNow {

@@ -295,14 +295,14 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "dailyLimitBtc",
-        form: "a sum in Bitcoin from 0 to 21000000, like 0.1",
+        form: "a sum in Bitcoin from 0 to 21000000, like 0.1, not below minPayoutBtc; 0 stops all payouts",
         about: "How much may be paid out on one day, from midnight to midnight in UTC.",
         set: |to, text| btc(text, 0, MAX_SATS).map(|value| to.daily_limit_sats = value),
         text: |of| btc_text(of.daily_limit_sats),
     },
     Setting {
         name: "minPayoutBtc",
-        form: "a sum in Bitcoin from 0.00000546 to 21000000, like 0.0001",
+        form: "a sum in Bitcoin from 0.00000546 to 21000000, like 0.0001, not above dailyLimitBtc unless that is 0",
         about: "What one payout must come to at least.",
         set: |to, text| btc(text, MIN_PAYOUT_FROM_SATS, MAX_SATS).map(|value| to.min_payout_sats = value),
         text: |of| btc_text(of.min_payout_sats),

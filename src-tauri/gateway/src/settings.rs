@@ -21,7 +21,7 @@ pub(crate) use backend_kind::BackendKind;
 pub(crate) use forms::Network;
 use forms::btc_text;
 pub(crate) use live::LiveSettings;
-pub(crate) use password_entry::PasswordEntry;
+pub(crate) use password_entry::{NewPassword, PasswordEntry};
 pub(crate) use table::{RESTORE_SKIP_DEFAULT, SETTINGS, Setting};
 
 use crate::chain::electrum::Fingerprint;
@@ -97,6 +97,8 @@ pub struct Settings {
     pub backend_user: Option<String>,
     /// `backendPassword`: where it lies with the secrets.
     pub(crate) backend_password: PasswordEntry,
+    /// Whether one was set; `None` where an earlier program may have set it, which did not write that down.
+    pub(crate) has_backend_password: Option<bool>,
     /// `backendZmq`: where the first node tells by itself.
     pub backend_zmq: Option<String>,
     /// `backupFolder`: where nightly backups go; where there is none, none is made.
@@ -199,6 +201,8 @@ pub struct SettingNow {
     pub value: String,
     /// The default of this environment.
     pub default: String,
+    /// Of a value that is never shown, whether there is one, as far as that is known.
+    pub is_set: Option<bool>,
 }
 
 /// Who changes a setting, and when: for the audit.

@@ -99,9 +99,17 @@ impl LiveSettings {
 
     pub(super) fn refresh(&self, store: &Store) -> Result<(), SettingError> {
         let mut settings = Settings::defaults(self.environment);
-        for (name, value) in store.read(|reader| reader.settings())? {
+        let rows = store.read(|reader| reader.settings())?;
+        if rows.iter().any(|(name, _)| [PasswordEntry::ROW, PasswordEntry::OF].contains(&name.as_str())) {
+            settings.has_backend_password = None;
+        }
+        for (name, value) in rows {
             if name == PasswordEntry::ROW {
                 settings.backend_password = PasswordEntry::of_row(&value)?;
+                continue;
+            }
+            if name == PasswordEntry::IS_SET_ROW {
+                settings.has_backend_password = Some(value == true.to_string());
                 continue;
             }
             // A setting of a newer program is none of this one's.
@@ -127,6 +135,8 @@ fn is_limit(name: &str) -> bool {
 
 impl SettingNow {
     fn of(setting: &'static Setting, settings: &Settings, defaults: &Settings) -> Self {
-        Self { setting, value: (setting.text)(settings), default: (setting.text)(defaults) }
+        let is_hidden = setting.name == PasswordEntry::SETTING;
+        let is_set = settings.has_backend_password.filter(|_| is_hidden);
+        Self { setting, value: (setting.text)(settings), default: (setting.text)(defaults), is_set }
     }
 }

@@ -80,6 +80,7 @@ impl Settings {
             backend_cookie_file: None,
             backend_user: None,
             backend_password: PasswordEntry::default(),
+            has_backend_password: Some(false),
             backend_zmq: None,
             backup_folder: None,
             backup_keep: 14,

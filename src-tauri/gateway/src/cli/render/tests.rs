@@ -160,7 +160,13 @@ fn a_password_that_lies_with_the_secrets_does_not_look_like_none() {
     let item = |name: &str| json!({"name": name, "value": "", "default": "", "about": "What it is."});
     let set = SetSetting { name: "backendPassword".to_owned(), value: String::new() };
     let told = render(&set.into(), item("backendPassword")).unwrap();
-    assert_eq!(told, "backendPassword = (not shown)\n");
+    assert_eq!(told, "backendPassword = (not shown)\n", "an earlier program's gateway does not say");
+    for (is_set, told) in [(true, "(set, not shown)\n"), (false, "(not set)\n")] {
+        let mut item = item("backendPassword");
+        item["isSet"] = json!(is_set);
+        let get = GetSetting { name: "backendPassword".to_owned() };
+        assert_eq!(render(&get.into(), item).unwrap(), told);
+    }
     let other = SetSetting { name: "publicUrl".to_owned(), value: String::new() };
     assert_eq!(render(&other.into(), item("publicUrl")).unwrap(), "publicUrl = \n");
     let list = json!({"items": [item("backendPassword")], "itemsCount": 1});

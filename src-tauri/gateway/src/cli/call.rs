@@ -64,7 +64,7 @@ async fn ask(gateway: &mut Asked<'_>, command: &Command, form: Form) -> Result<E
         // Only the statement is a table.
         Form::Text | Form::Csv => render(command, view)?,
     };
-    print(&text)?;
+    tell(&text)?;
     Ok(if is_ill { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

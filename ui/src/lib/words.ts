@@ -1,5 +1,7 @@
 // The panel's words for what the gateway names by constants.
 import type { AnomalyItem } from "./bindings/AnomalyItem";
+import type { BackendItem } from "./bindings/BackendItem";
+import type { BackendName } from "./bindings/BackendName";
 import type { NotificationState } from "./bindings/NotificationState";
 import type { PaymentItem } from "./bindings/PaymentItem";
 import type { PaymentState } from "./bindings/PaymentState";
@@ -107,6 +109,22 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   GIVEN_UP: "It goes on by itself.",
   OTHER: "It goes on by itself.",
 };
+
+/** What shows the chain, by its kind. */
+export const BACKENDS: Record<BackendName, string> = {
+  sandbox: "the sandbox",
+  core: "Bitcoin Core",
+  electrum: "the Electrum server",
+  esplora: "the Esplora server",
+};
+
+/** What shows the chain, and where the first of its servers is. */
+export function backendWords({ kind, servers }: Pick<BackendItem, "kind" | "servers">): string {
+  const [first, ...more] = servers;
+  if (first === undefined) return BACKENDS[kind];
+  const others = more.length > 0 ? ` or ${count(more.length, "other server")}` : "";
+  return `${BACKENDS[kind]} at ${first}${others}`;
+}
 
 /** Which payout a sentence is about: its sum and its purpose. */
 export function payoutOf(payout: Pick<PayoutItem, "amount" | "comment">): string {

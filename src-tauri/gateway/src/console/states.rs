@@ -110,6 +110,36 @@ names! {
         Other = "OTHER",
     }
 
+    /// What shows the chain.
+    BackendName {
+        /// A chain inside the program, whose coins are worth nothing.
+        Sandbox = "sandbox",
+        /// A node of Bitcoin Core.
+        Core = "core",
+        /// Electrum servers.
+        Electrum = "electrum",
+        /// Esplora servers.
+        Esplora = "esplora",
+    }
+
+    /// What a warning is about, as far as a shell may have words of its own for it.
+    WarningKind {
+        /// No passphrase is set for nightly backups.
+        BackupPassphrase = "BACKUP_PASSPHRASE",
+        /// The last nightly backup failed.
+        BackupFailed = "BACKUP_FAILED",
+        /// No nightly backup was made for long.
+        BackupLate = "BACKUP_LATE",
+        /// A node does not tell of payments by itself, as it is set to.
+        Zmq = "ZMQ",
+        /// The secret store does not give the key that signs notifications.
+        Keyring = "KEYRING",
+        /// Notifications were given up.
+        GivenUp = "GIVEN_UP",
+        /// Anything else: its sentence names no command.
+        Other = "OTHER",
+    }
+
     /// What kind of movement a line of the statement tells of.
     MovementKind {
         /// A customer's coins that count for a payment were confirmed, or taken back.

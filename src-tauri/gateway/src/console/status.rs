@@ -1,5 +1,8 @@
 //! What runs, at a glance.
 
+mod backend;
+mod warnings;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +11,8 @@ use tillgate_domain::time::Timestamp;
 use tillgate_domain::words::count;
 use ts_rs::TS;
 
+pub(crate) use self::backend::BackendItem;
+use self::warnings::{Seen, Warnings};
 use super::alarms::{AlarmItem, alarms};
 use super::ask::{Ask, Asker};
 use super::btc::BtcView;
@@ -50,6 +55,9 @@ pub struct StatusView {
     pub pages: Option<String>,
     /// What the environment's clock shows, ISO 8601.
     pub clock: String,
+    /// What shows the chain; absent where no Bitcoin backend is set.
+    #[serde(default)]
+    pub backend: Option<BackendItem>,
     /// The height of the best block of the last look, or how far one has come that catches up.
     pub chain_height: u32,
     /// When the chain was last looked at; absent before the first look.
@@ -218,6 +226,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         api: served.map(|served| served.api.clone()),
         pages: served.map(|_| gateway.pages_base()),
         clock: now.iso_millis(),
+        backend: BackendItem::of(gateway),
         chain_height: seen_height(&watched),
         chain_looked_at: watched.looked_at.map(|at| at.iso_millis()),
         chain_error: watched.error,

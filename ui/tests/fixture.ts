@@ -52,6 +52,8 @@ export const status: StatusView = {
   secrets: "the OS keyring",
   folder: "/home/ada/.local/share/tillgate/test",
   warnings: [],
+  warningKinds: [],
+  givenUpNotifications: 0,
   currencies: ["USD", "JPY", "EUR"],
   offersWaiting: 0,
   payoutsQueued: 0,
@@ -338,6 +340,8 @@ export function backups(over: Partial<BackupsView> = {}): BackupsView {
     nightly: [],
     nextAt: null,
     trouble: null,
+    troubleKind: null,
+    passphraseMin: 12,
     ...over,
   };
 }

@@ -8,6 +8,7 @@ use tillgate_domain::receipt::{Position, Receipt};
 use tillgate_domain::{anomaly, batch, notification, payment, payout};
 use ts_rs::TS;
 
+use crate::backup::Trouble;
 use crate::gateway::Cause;
 use crate::store::ledger::LedgerKind;
 
@@ -304,6 +305,16 @@ impl From<Cause> for WaitCause {
             Cause::Restored => Self::Restored,
             Cause::Stopped => Self::RestoreStopped,
             Cause::Other => Self::Other,
+        }
+    }
+}
+
+impl From<&Trouble> for WarningKind {
+    fn from(trouble: &Trouble) -> Self {
+        match trouble {
+            Trouble::NoPassphrase => Self::BackupPassphrase,
+            Trouble::Failed { .. } => Self::BackupFailed,
+            Trouble::Late { .. } => Self::BackupLate,
         }
     }
 }

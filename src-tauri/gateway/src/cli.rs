@@ -16,6 +16,7 @@ mod log;
 mod made;
 mod passphrase;
 mod password;
+mod remedy;
 mod render;
 mod restore;
 mod serve;
@@ -74,7 +75,7 @@ pub fn main() -> ExitCode {
         Err(_) if READ_ENOUGH.load(Ordering::Relaxed) => ExitCode::from(BY_CLOSED_PIPE),
         Err(Failure(line)) => {
             let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-            let _ = writeln!(std::io::stderr(), "tillgate: {}", table::plain(&line));
+            let _ = writeln!(std::io::stderr(), "tillgate: {}", table::plain(&remedy::as_given(&line)));
             hidden::status_if_broken_off().map_or(ExitCode::FAILURE, ExitCode::from)
         }
     }

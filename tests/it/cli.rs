@@ -95,6 +95,20 @@ fn a_mistyped_data_directory_is_named_and_no_new_store_is_made() {
     assert_eq!(program.json(&["settings", "get", "merchantName"])["value"], "Shop");
 }
 
+#[cfg(unix)]
+#[test]
+fn whoever_has_read_enough_ends_a_command_without_a_word() {
+    let program = Program::new();
+    program.make();
+    for args in [&["settings", "list"][..], &["statement", "--currency", "USD"], &["status", "--json"]] {
+        let (nobody_reads, writes) = std::io::pipe().unwrap();
+        drop(nobody_reads);
+        let output = program.command(args).stdout(writes).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), said.as_ref()), (Some(141), ""), "{args:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_work_without_a_gateway_and_its_start_finds_what_they_did() {
     let program = Program::new();

@@ -316,6 +316,8 @@ async fn limits_are_set_together_or_not_at_all() {
     assert_eq!((sats(&set["available"]), sats(&set["minPayoutAmount"])), (50_000_000, 100_000));
     let line = program.refusal(&["limits", "set", "--daily", "0.7", "--minimum", "0"]);
     assert!(line.contains("minPayoutBtc must be"), "{line}");
+    let line = program.refusal(&["limits", "set", "--daily", "0.02", "--minimum", "0.5"]);
+    assert!(line.contains("would be 0.5 above 0.02"), "{line}");
     assert_eq!(sats(&program.json(&["limits", "show"])["available"]), 50_000_000, "nothing changed");
     let usd = program.json(&["limits", "show", "--currency", "USD"]);
     assert_eq!((&usd["currency"], usd["used"].to_string()), (&json!("USD"), "0.00".to_owned()));

@@ -205,6 +205,15 @@ fn production_starts_without_a_wallet_and_one_that_is_made_beside_it_is_in_use_a
     let status = elsewhere.json(&["status"], "");
     assert_eq!(status["senderHoldCause"], "RESTORED");
     assert_eq!(elsewhere.json(&["wallet", "restore", "--stop"], "")["state"], "STOPPED");
+    assert_eq!(elsewhere.json(&["status"], "")["senderHoldCause"], "RESTORE_STOPPED");
+    for asked in ["status", "doctor"] {
+        let told = elsewhere.program.output_of(Production::command(&elsewhere.program, &[asked]), "");
+        let told = String::from_utf8_lossy(&told.stdout);
+        let data_dir = elsewhere.program.data_dir().display();
+        let remedy = format!("--data-dir {data_dir} wallet restore --continue` lets it go on");
+        assert!(told.contains(&remedy), "as this command was given: {told}");
+        assert!(!told.contains("by itself"), "{told}");
+    }
     assert_eq!(elsewhere.json(&["wallet", "restore", "--continue"], "")["state"], "AWAITED");
 }
 

@@ -26,6 +26,7 @@ export const status: StatusView = {
   api: "http://127.0.0.1:7421/v2",
   pages: "http://127.0.0.1:7421/pay",
   clock: "2026-01-12T12:06:20.123Z",
+  backend: { kind: "sandbox", servers: [], zmq: null },
   chainHeight: 112,
   chainLookedAt: "2026-01-12T12:06:20Z",
   chainError: null,
@@ -51,6 +52,8 @@ export const status: StatusView = {
   secrets: "the OS keyring",
   folder: "/home/ada/.local/share/tillgate/test",
   warnings: [],
+  warningKinds: [],
+  givenUpNotifications: 0,
   currencies: ["USD", "JPY", "EUR"],
   offersWaiting: 0,
   payoutsQueued: 0,
@@ -70,7 +73,18 @@ export const production: StatusView = {
   pages: "http://127.0.0.1:7420/pay",
   folder: "/home/ada/.local/share/tillgate/production",
   sandbox: false,
+  backend: { kind: "core", servers: ["127.0.0.1:8332"], zmq: null },
   openAnomalies: 0,
+};
+
+/** Production before a server is chosen, as the gateway tells it. */
+export const withoutServer: StatusView = {
+  ...production,
+  backend: null,
+  chainHeight: 0,
+  chainLookedAt: null,
+  chainError:
+    "the Bitcoin backend cannot be asked: no Bitcoin backend is set: tillgate settings set backendUrl http://127.0.0.1:8332 (your node's address), and backendCookieFile or backendUser",
 };
 
 const btc = (sats: number, text: string) => ({ sats, text, shown: text });
@@ -326,6 +340,8 @@ export function backups(over: Partial<BackupsView> = {}): BackupsView {
     nightly: [],
     nextAt: null,
     trouble: null,
+    troubleKind: null,
+    passphraseMin: 12,
     ...over,
   };
 }

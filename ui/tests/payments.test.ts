@@ -170,4 +170,14 @@ describe("a new payment", () => {
     expect(await screen.findByText("Amount must be more than 0")).toBeTruthy();
     expect(amount.getAttribute("aria-invalid")).toBe("true");
   });
+
+  test("an amount with a comma is to be written with a point", async () => {
+    const message = "amount must be a number of at most 2 decimals";
+    host.reply("createPayment", { errorType: "VALIDATION_FAILED", message, field: "amount" });
+    open("#/new");
+    const amount = await screen.findByLabelText("Amount");
+    await fireEvent.input(amount, { target: { value: "1,5" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
+    expect(await screen.findByText("Amount: write it with a point, not a comma")).toBeTruthy();
+  });
 });

@@ -96,7 +96,40 @@ describe("a limit that cannot be", () => {
   });
 });
 
+describe("limits under which no payout can be made", () => {
+  test("are refused in the words of both fields", async () => {
+    const message =
+      "minPayoutBtc may not be above dailyLimitBtc, and would be 0.5 above 0.02, so that no payout could be made; lower the one or raise the other";
+    host.reply("setLimits", { errorType: "VALIDATION_FAILED", message, field: "minimumBtc" });
+    open("#/payouts");
+    await fireEvent.click(await screen.findByRole("button", { name: "Change…" }));
+    const dialog = await screen.findByRole("dialog");
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Change the limit" }));
+    const told = await within(dialog).findByText(/may not be above/);
+    expect(told.textContent).toContain("The least payout, in BTC may not be above “At most a day, in BTC”");
+    expect(told.textContent).toContain("0.5 above 0.02");
+  });
+});
+
 describe("a sender that does not send", () => {
+  test("leads to the page where a stopped look of a restored wallet goes on", async () => {
+    const stopped = { senderHold: "its look was stopped", senderHoldCause: "RESTORE_STOPPED" as const };
+    host.reply("status", { ...status, ...stopped });
+    open("#/payouts");
+    const links = await screen.findAllByRole<HTMLAnchorElement>("link", { name: "Let it go on" });
+    expect(links.map((link) => link.hash)).toEqual(["#/test/wallet", "#/test/wallet"]);
+    expect(screen.queryByText(/by itself/)).toBeNull();
+  });
+
+  test("says in the window's words that the keyring is locked", async () => {
+    const senderWaitsFor =
+      "the wallet's words are not in the OS keyring: `tillgate wallet restore` puts them back";
+    host.reply("status", { ...status, payoutsQueued: 1, senderWaitsFor, senderWaitCause: "KEYRING" });
+    open("#/payouts");
+    expect(await screen.findByText(/cannot be read from the OS keyring/)).toBeTruthy();
+    expect(screen.getByText(/tillgate wallet restore/).closest("details")?.open).toBe(false);
+  });
+
   test("is not asked again where asking helps nothing", async () => {
     host.reply("status", {
       ...status,

@@ -125,21 +125,36 @@ describe("its backups", () => {
         last: backup,
         folder: "/media/usb/tillgate",
         passphraseSetAt: "2026-01-11T09:00:00Z",
-        trouble: "the folder is gone",
+        trouble:
+          "the last nightly backup failed: the folder /media/usb/tillgate is away, which is the setting backupFolder",
+        troubleKind: "BACKUP_FAILED",
       }),
     );
     open("#/test/wallet");
     expect(await screen.findByText(backup.file)).toBeTruthy();
     expect(screen.getByText("Read back whole")).toBeTruthy();
-    expect(screen.getByRole("alert").textContent).toContain("The folder is gone");
+    expect(screen.getByRole("alert").textContent).toContain("/media/usb/tillgate is away");
+    expect(screen.getByRole("alert").textContent).toContain("the setting “Folder”");
   });
 
   test("without a passphrase lead to where it is given, and name no command", async () => {
     const trouble = "no passphrase is set for it: `tillgate backup --set-passphrase`";
-    host.reply("showBackups", backups({ folder: "/media/usb/tillgate", passphraseSetAt: null, trouble }));
+    host.reply(
+      "showBackups",
+      backups({ folder: "/media/usb/tillgate", trouble, troubleKind: "BACKUP_PASSPHRASE" }),
+    );
     open("#/test/wallet");
     expect((await screen.findByRole("alert")).textContent).toContain("asks for one");
     expect(screen.queryByText(/tillgate backup/)).toBeNull();
+  });
+
+  test("that fail for what only a command mends say so below the details", async () => {
+    const trouble =
+      "the last nightly backup failed: the stored key of backups is unreadable: set it anew with `tillgate backup --set-passphrase`";
+    host.reply("showBackups", backups({ folder: "/media/usb", trouble, troubleKind: "BACKUP_FAILED" }));
+    open("#/test/wallet");
+    expect((await screen.findByRole("alert")).textContent).toContain("tried again in an hour");
+    expect(screen.getByText(/stored key of backups/).closest("details")?.open).toBe(false);
   });
 
   test("are proved by their file, and a wrong passphrase is told at its field", async () => {

@@ -1,6 +1,6 @@
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
-import { status } from "./fixture";
+import { production, status, withoutServer } from "./fixture";
 import { host, open } from "./panel";
 
 describe("the window", () => {
@@ -64,12 +64,61 @@ describe("the window", () => {
   });
 
   test("leads to the guide where no server was chosen yet, and names no command", async () => {
-    const chainError = "no Bitcoin backend is set: tillgate settings set backendUrl http://127.0.0.1:8332";
-    host.reply("status", { ...status, chainError });
-    open("#/payments");
+    host.replyIn("production", "status", withoutServer);
+    open("#/production/payments");
     const link = await screen.findByRole("link", { name: "Choose one" });
     expect((link as HTMLAnchorElement).hash).toContain("/go-live");
     expect(screen.queryByText(/settings set/)).toBeNull();
+  });
+
+  test("names a server that is silent, and leads to where another is chosen", async () => {
+    const chainError = "the Bitcoin backend cannot be asked: the node at 127.0.0.1:8332 does not answer";
+    host.replyIn("production", "status", { ...production, chainError });
+    open("#/production/payments");
+    expect(await screen.findByText(/See that Bitcoin Core at 127.0.0.1:8332 runs/)).toBeTruthy();
+    const link = screen.getByRole<HTMLAnchorElement>("link", { name: "choose another server" });
+    expect(link.hash).toContain("/go-live");
+    expect(screen.getByText(/does not answer/).closest("details")?.open).toBe(false);
+  });
+
+  test("names in the footer what shows the chain, and whether it tells by itself", async () => {
+    const servers = ["127.0.0.1:8332", "10.0.0.7:8332"];
+    host.replyIn("production", "status", { ...production, backend: { kind: "core", servers, zmq: null } });
+    open("#/production/payments");
+    const block = await screen.findByText(/by Bitcoin Core/);
+    expect(block.title).toBe("At 127.0.0.1:8332, then 10.0.0.7:8332; asked each second (without ZMQ)");
+  });
+
+  test("has words of its own for what a command would mend", async () => {
+    const told = [
+      [
+        "no passphrase: `tillgate backup --set-passphrase`",
+        "BACKUP_PASSPHRASE",
+        /No backup is made by night/,
+      ],
+      ["the last nightly backup failed: x", "BACKUP_FAILED", /The last nightly backup failed/],
+      ["3 were given up: `tillgate deliveries resend`", "GIVEN_UP", /3 notifications were given up/],
+      ["they wait: the keyring is locked", "KEYRING", /cannot be read from the OS keyring/],
+      ["nothing is heard: unset backendZmq", "ZMQ", /does not tell of payments by itself/],
+    ] as const;
+    const warnings = told.map(([sentence]) => sentence);
+    const warningKinds = told.map(([, kind]) => kind);
+    host.reply("status", { ...status, warnings, warningKinds, givenUpNotifications: 3 });
+    open("#/payments");
+    for (const [, , words] of told) expect(await screen.findByText(words)).toBeTruthy();
+    for (const named of screen.queryAllByText(/tillgate [a-z]|backendZmq/)) {
+      expect(named.closest("details")?.open, named.textContent).toBe(false);
+    }
+    const wallet = screen.getAllByRole<HTMLAnchorElement>("link", { name: /Set one|See why/ });
+    expect(wallet.map((link) => link.hash)).toEqual(["#/test/wallet", "#/test/wallet"]);
+  });
+
+  test("says where a restored wallet stands that has not looked yet, and does not speak of another copy", async () => {
+    const hold = { senderHold: "it looks", senderHoldCause: "RESTORED" as const };
+    host.reply("status", { ...status, ...hold });
+    open("#/payments");
+    expect(await screen.findByText(/looks through the chain first/)).toBeTruthy();
+    expect(screen.queryByText(/another copy of this wallet may be sending/)).toBeNull();
   });
 
   test("says in the footer that the gateway catches up with the chain, and how far it is", async () => {

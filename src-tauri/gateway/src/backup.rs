@@ -18,8 +18,9 @@ mod tidy;
 mod verify;
 
 pub(crate) use folder::check_folder;
+pub(crate) use key::shortest_passphrase;
 pub(crate) use make::{KeySource, Place, make, set_passphrase};
-pub(crate) use nightly::{due_at, run, trouble};
+pub(crate) use nightly::{Trouble, due_at, run, trouble};
 pub(crate) use restore::{Restore, Restored, check_free, restore};
 pub(crate) use verify::{Tried, verify};
 

@@ -16,6 +16,7 @@ mod log;
 mod made;
 mod passphrase;
 mod password;
+mod remedy;
 mod render;
 mod restore;
 mod serve;
@@ -27,6 +28,7 @@ mod which;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser as _};
@@ -43,6 +45,12 @@ use which::Chosen;
 
 /// What blocking work may still take after everything else has ended.
 const LEFTOVERS_WITHIN: Duration = Duration::from_millis(500);
+
+/// Nobody reads the rest of an answer.
+static READ_ENOUGH: AtomicBool = AtomicBool::new(false);
+
+/// The exit status of a program that a closed pipe ended, as shells have it: 128 and the number of SIGPIPE.
+const BY_CLOSED_PIPE: u8 = 141;
 
 /// Why the program ends with status 1: one line.
 #[derive(Debug)]
@@ -64,9 +72,10 @@ pub fn main() -> ExitCode {
     keep_files_private();
     match run(arguments) {
         Ok(code) => code,
+        Err(_) if READ_ENOUGH.load(Ordering::Relaxed) => ExitCode::from(BY_CLOSED_PIPE),
         Err(Failure(line)) => {
             let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-            let _ = writeln!(std::io::stderr(), "tillgate: {}", table::plain(&line));
+            let _ = writeln!(std::io::stderr(), "tillgate: {}", table::plain(&remedy::as_given(&line)));
             hidden::status_if_broken_off().map_or(ExitCode::FAILURE, ExitCode::from)
         }
     }
@@ -192,6 +201,15 @@ fn variable_name(setting: &str) -> String {
         name.push(character.to_ascii_uppercase());
     }
     name
+}
+
+/// Prints an answer. Whoever reads it may have read enough, as `head` does: then the program ends without a word.
+fn tell(text: &str) -> std::io::Result<()> {
+    print(text).inspect_err(|error| {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            READ_ENOUGH.store(true, Ordering::Relaxed);
+        }
+    })
 }
 
 /// Writes to stdout, and says whether anybody reads it.

@@ -166,7 +166,7 @@ impl Sender {
         let release = move |tx: &Tx<'_>| {
             let Some(hold) = tx.sender_hold()? else { return Ok(false) };
             match hold.cause {
-                HoldCause::Restored => return Err(ReleaseError::NotLooked(hold.reason)),
+                HoldCause::Restored | HoldCause::Stopped => return Err(ReleaseError::NotLooked(hold.reason)),
                 HoldCause::OtherCopy => {}
             }
             if read.is_some_and(|read| read != hold.reason) {

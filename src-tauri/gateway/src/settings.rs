@@ -19,8 +19,9 @@ use url::Url;
 
 pub(crate) use backend_kind::BackendKind;
 pub(crate) use forms::Network;
+use forms::btc_text;
 pub(crate) use live::LiveSettings;
-pub(crate) use password_entry::PasswordEntry;
+pub(crate) use password_entry::{NewPassword, PasswordEntry};
 pub(crate) use table::{RESTORE_SKIP_DEFAULT, SETTINGS, Setting};
 
 use crate::chain::electrum::Fingerprint;
@@ -96,6 +97,8 @@ pub struct Settings {
     pub backend_user: Option<String>,
     /// `backendPassword`: where it lies with the secrets.
     pub(crate) backend_password: PasswordEntry,
+    /// Whether one was set; `None` where an earlier program may have set it, which did not write that down.
+    pub(crate) has_backend_password: Option<bool>,
     /// `backendZmq`: where the first node tells by itself.
     pub backend_zmq: Option<String>,
     /// `backupFolder`: where nightly backups go; where there is none, none is made.
@@ -144,6 +147,11 @@ pub enum SettingError {
         "feeFloorSatVb may not be above feeCapSatVb, and would be {floor} above {cap}: change both at once, like feeFloorSatVb=5 feeCapSatVb=50"
     )]
     FloorAboveCap { floor: u32, cap: u32 },
+    /// No payout could be made, and nobody said that none is to be.
+    #[error(
+        "minPayoutBtc may not be above dailyLimitBtc, and would be {minimum} above {daily}, so that no payout could be made; lower the one or raise the other, both at once if need be"
+    )]
+    MinimumAboveDaily { minimum: String, daily: String },
     /// The backend does not speak by such a URL.
     #[error(
         "backend is {backend}, and no {backend} server answers at {url}: set both at once, like backend={backend} backendUrl={example}"
@@ -193,6 +201,8 @@ pub struct SettingNow {
     pub value: String,
     /// The default of this environment.
     pub default: String,
+    /// Of a value that is never shown, whether there is one, as far as that is known.
+    pub is_set: Option<bool>,
 }
 
 /// Who changes a setting, and when: for the audit.
@@ -238,6 +248,15 @@ impl Settings {
         }
         let (floor, cap) = (self.fee_floor_sat_vb, self.fee_cap_sat_vb);
         if floor > cap { Err(SettingError::FloorAboveCap { floor, cap }) } else { Ok(()) }
+    }
+
+    /// Refuses limits under which no payout can be made, but for that of 0, which says so.
+    fn limits_agree(&self) -> Result<(), SettingError> {
+        let (daily, minimum) = (self.daily_limit_sats, self.min_payout_sats);
+        if daily == 0 || minimum <= daily {
+            return Ok(());
+        }
+        Err(SettingError::MinimumAboveDaily { minimum: btc_text(minimum), daily: btc_text(daily) })
     }
 
     /// Whether an address is a reverse proxy's, which says whom a request is from.

@@ -102,8 +102,6 @@ export interface Strength {
   sentence: string;
 }
 
-/** Characters that a passphrase must have, as the gateway wants it. */
-export const PASSPHRASE_MIN = { test: 8, production: 12 };
 const PASSPHRASE_LONG = 24;
 const WORDS_GOOD = 5;
 const FEW_CHARACTERS = 5;

@@ -1,5 +1,7 @@
 // The panel's words for what the gateway names by constants.
 import type { AnomalyItem } from "./bindings/AnomalyItem";
+import type { BackendItem } from "./bindings/BackendItem";
+import type { BackendName } from "./bindings/BackendName";
 import type { NotificationState } from "./bindings/NotificationState";
 import type { PaymentItem } from "./bindings/PaymentItem";
 import type { PaymentState } from "./bindings/PaymentState";
@@ -97,6 +99,7 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   GATEWAY: "It goes on once Tillgate runs.",
   HOLD: "It goes on once you let it.",
   RESTORED: "It goes on by itself once the whole chain was looked through.",
+  RESTORE_STOPPED: "It goes on once you let the look go on, on the page “Wallet”.",
   KEYRING: "Tillgate asks by itself, too.",
   COINS: "It goes on by itself once enough have come.",
   FEES: "It goes on by itself once the network asks for less, or once you allow a higher rate (the setting feeCapSatVb).",
@@ -106,6 +109,22 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   GIVEN_UP: "It goes on by itself.",
   OTHER: "It goes on by itself.",
 };
+
+/** What shows the chain, by its kind. */
+export const BACKENDS: Record<BackendName, string> = {
+  sandbox: "the sandbox",
+  core: "Bitcoin Core",
+  electrum: "the Electrum server",
+  esplora: "the Esplora server",
+};
+
+/** What shows the chain, and where the first of its servers is. */
+export function backendWords({ kind, servers }: Pick<BackendItem, "kind" | "servers">): string {
+  const [first, ...more] = servers;
+  if (first === undefined) return BACKENDS[kind];
+  const others = more.length > 0 ? ` or ${count(more.length, "other server")}` : "";
+  return `${BACKENDS[kind]} at ${first}${others}`;
+}
 
 /** Which payout a sentence is about: its sum and its purpose. */
 export function payoutOf(payout: Pick<PayoutItem, "amount" | "comment">): string {
@@ -176,6 +195,16 @@ export function inFormsWords(message: string, labels: Labels): string {
     return Object.hasOwn(labels, first) ? `${labels[first]}${part.slice(first.length)}` : part;
   });
   return capital(parts.join("; "));
+}
+
+/** What is wrong with a field that holds a sum; many write one with a comma. */
+export function aboutSum(message: string, label: string, typed: string): string {
+  return typed.includes(",") ? `${label}: write it with a point, not a comma` : message;
+}
+
+/** Whether a sentence tells what to do at a command line, which a window has not. */
+export function namesCommand(text: string): boolean {
+  return /\btillgate (backup|deliveries|hmac-key|payouts|serve|settings|wallet)\b/.test(text);
 }
 
 /** A sentence in which settings stand by their names, in the words of the form that sets them. */

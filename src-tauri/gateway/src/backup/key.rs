@@ -29,7 +29,7 @@ const LANES_MAX: u32 = 16;
 const KDF: &str = "argon2id";
 
 /// Characters that a passphrase must have at least: of a sandbox's coins nobody can live.
-const fn shortest(environment: Environment) -> usize {
+pub(crate) const fn shortest_passphrase(environment: Environment) -> usize {
     match environment {
         Environment::Test => 8,
         Environment::Production => 12,
@@ -108,7 +108,7 @@ impl BackupKey {
         environment: Environment,
         entropy: &dyn Entropy,
     ) -> Result<Self, BackupError> {
-        let shortest = shortest(environment);
+        let shortest = shortest_passphrase(environment);
         if passphrase.reveal().chars().count() < shortest {
             return Err(BackupError::ShortPassphrase(shortest));
         }

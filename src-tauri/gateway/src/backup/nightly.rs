@@ -24,6 +24,20 @@ const ACTOR: &str = "nightly";
 /// A night that passed without a backup is worth a word after this.
 const LATE_AFTER_MS: i64 = 36 * 3_600_000;
 
+/// What is wrong with nightly backups.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Trouble {
+    /// A folder was named, and nothing to seal them with.
+    #[error("no backup is made by night, because no passphrase is set for it: `tillgate backup --set-passphrase`")]
+    NoPassphrase,
+    /// The last one that was begun is not good.
+    #[error("the last nightly backup failed: {why} ({last_good})")]
+    Failed { why: String, last_good: String },
+    /// Nobody tried.
+    #[error("no backup was made last night: {last_good}; they are made while Tillgate runs")]
+    Late { last_good: String },
+}
+
 /// Makes nightly backups until `shutdown`.
 pub(crate) async fn run(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     if let Ok(_turn) = gateway.backups.turn.try_lock()
@@ -74,14 +88,13 @@ pub(crate) fn due_at(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> 
     Ok(Some(next_at(before(reader)?, now, local_offset_ms(now)).max(now)))
 }
 
-/// What staff should know of the nightly backups, a sentence with the remedy; `None` while all is well.
-pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> Result<Option<String>, StoreError> {
+/// What staff should know of the nightly backups; `None` while all is well.
+pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> Result<Option<Trouble>, StoreError> {
     if gateway.settings.snapshot().backup_folder.is_none() {
         return Ok(None);
     }
     if reader.backup_passphrase_set_at()?.is_none() {
-        let remedy = "`tillgate backup --set-passphrase`";
-        return Ok(Some(format!("no backup is made by night, because no passphrase is set for it: {remedy}")));
+        return Ok(Some(Trouble::NoPassphrase));
     }
     let good = reader.last_nightly_backup(BackupState::Good)?;
     let last_good = good.as_ref().map_or_else(
@@ -92,11 +105,11 @@ pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) ->
         && good.as_ref().is_none_or(|good| good.seq < failed.seq)
     {
         let why = failed.failure.unwrap_or_default();
-        return Ok(Some(format!("the last nightly backup failed: {why} ({last_good})")));
+        return Ok(Some(Trouble::Failed { why, last_good }));
     }
     let is_late = |good: &BackupRow| good.begun_at.plus_ms(LATE_AFTER_MS) < now;
     match good.as_ref().filter(|good| is_late(good)) {
-        Some(_) => Ok(Some(format!("no backup was made last night: {last_good}; they are made while Tillgate runs"))),
+        Some(_) => Ok(Some(Trouble::Late { last_good })),
         None => Ok(None),
     }
 }

@@ -53,7 +53,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 fn trouble_of(world: &World, now: Timestamp) -> String {
     let gateway = &world.gateway;
-    gateway.store.read(|reader| trouble(gateway, reader, now)).unwrap().unwrap_or_default()
+    gateway.store.read(|reader| trouble(gateway, reader, now)).unwrap().map(|told| told.to_string()).unwrap_or_default()
 }
 
 /// What a failed backup may leave nowhere.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::args::{Common, Form};
 use super::asked::{Asked, found};
 use super::render::render;
-use super::{Failure, json, labels, passphrase, print, statement, wallet};
+use super::{Failure, json, labels, passphrase, remedy, statement, tell, wallet};
 use crate::console::backups::WRONG_PASSPHRASE;
 use crate::console::settings::ListSettings;
 use crate::console::{Command, CommandError, Status, StatusView, control, doctor};
@@ -63,9 +63,10 @@ async fn ask(gateway: &mut Asked<'_>, command: &Command, form: Form) -> Result<E
     let text = match form {
         Form::Json => json::document(command, view)? + "\n",
         // Only the statement is a table.
+        Form::Text | Form::Csv if remedy::are_told_by(command) => remedy::as_given(&render(command, view)?),
         Form::Text | Form::Csv => render(command, view)?,
     };
-    print(&text)?;
+    tell(&text)?;
     Ok(if is_ill { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

@@ -2,7 +2,7 @@
 
 use super::args::Form;
 use super::asked::Asked;
-use super::{Failure, print};
+use super::{Failure, tell};
 use crate::console::wallet::{WalletLabels, WalletLabelsView};
 
 /// Asks for page after page, and prints each.
@@ -11,14 +11,14 @@ pub(super) async fn run(asked: &WalletLabels, form: Form, gateway: &mut Asked<'_
     let mut is_begun = false;
     loop {
         let page = gateway.answer_of(&WalletLabels { after, ..asked.clone() }).await?;
-        print(&written(&page, form, &mut is_begun)?)?;
+        tell(&written(&page, form, &mut is_begun)?)?;
         if page.next.is_none() {
             break;
         }
         after = page.next;
     }
     if form == Form::Json {
-        print(if is_begun { "]}\n" } else { "{\"items\":[]}\n" })?;
+        tell(if is_begun { "]}\n" } else { "{\"items\":[]}\n" })?;
     }
     Ok(())
 }

@@ -22,9 +22,8 @@ use self::money::{descriptors, limits, restore, restored, wallet};
 pub(super) use self::money::{movements, totals};
 use self::payments::{payment, payments};
 use self::payouts::{bump_estimate, bumped, dismissed, estimate, payout, payouts, released, retried};
-use self::settings::{setting, settings};
+use self::settings::{setting, settings, value};
 use self::status::{doctor, servers, status};
-use super::table::plain;
 use crate::console::Command;
 use crate::console::ask::Ask;
 use crate::console::page::Page;
@@ -85,7 +84,7 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::RevokeKey(asked) => revoked_key(&read(asked, view)?),
         Command::RotateHmacKey(asked) => new_hmac_key(&read(asked, view)?),
         Command::ListSettings(asked) => page(&read(asked, view)?, settings),
-        Command::GetSetting(asked) => format!("{}\n", plain(&read(asked, view)?.value)),
+        Command::GetSetting(asked) => value(&read(asked, view)?),
         Command::SetSetting(asked) => setting(&read(asked, view)?),
         Command::UnsetSetting(asked) => setting(&read(asked, view)?),
         Command::ChangeSettings(asked) => read(asked, view)?.items.iter().map(setting).collect(),

@@ -3,7 +3,7 @@
 use super::args::Form;
 use super::asked::Asked;
 use super::render::{movements, totals};
-use super::{Failure, csv, json, print};
+use super::{Failure, csv, json, tell};
 use crate::console::statement::{PAGE_MAX, Statement, StatementTotals, StatementView};
 
 /// The statement as far as it was written.
@@ -24,13 +24,13 @@ pub(super) async fn run(asked: &Statement, form: Form, gateway: &mut Asked<'_>) 
     let mut after = None;
     loop {
         let page = gateway.answer_of(&Statement { after, limit: Some(PAGE_MAX), ..asked.clone() }).await?;
-        print(&sheet.page(&page))?;
+        tell(&sheet.page(&page))?;
         if page.next.is_none() {
             break;
         }
         after = page.next;
     }
-    Ok(print(&sheet.end())?)
+    Ok(tell(&sheet.end())?)
 }
 
 impl<'a> Sheet<'a> {

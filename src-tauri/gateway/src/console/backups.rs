@@ -10,6 +10,7 @@ use zeroize::Zeroize as _;
 
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
+use super::states::WarningKind;
 use crate::backup::{self, BackupError, KeySource, Place, Tried};
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
@@ -82,8 +83,14 @@ pub struct BackupsView {
     pub nightly: Vec<BackupItem>,
     /// When the next nightly one is due, ISO 8601.
     pub next_at: Option<String>,
-    /// What is wrong with the nightly ones, a sentence with the remedy.
+    /// What is wrong with the nightly ones, a sentence with the remedy at the command line.
     pub trouble: Option<String>,
+    /// What kind of thing that is.
+    #[serde(default)]
+    pub trouble_kind: Option<WarningKind>,
+    /// How many characters the passphrase of a backup has at least.
+    #[serde(default)]
+    pub passphrase_min: u32,
 }
 
 /// A backup.
@@ -227,6 +234,7 @@ impl From<BackupError> for CommandError {
 fn backups(gateway: &Gateway, reader: &Reader<'_>) -> Result<BackupsView, StoreError> {
     let now = machine_now();
     let settings = gateway.settings.snapshot();
+    let trouble = backup::trouble(gateway, reader, now)?;
     Ok(BackupsView {
         folder: settings.backup_folder.clone(),
         keep: settings.backup_keep,
@@ -234,7 +242,9 @@ fn backups(gateway: &Gateway, reader: &Reader<'_>) -> Result<BackupsView, StoreE
         last: reader.last_backup(BackupState::Good)?.as_ref().map(item),
         nightly: reader.nightly_backups()?.iter().map(item).collect(),
         next_at: backup::due_at(gateway, reader, now)?.map(Timestamp::iso_seconds),
-        trouble: backup::trouble(gateway, reader, now)?,
+        trouble_kind: trouble.as_ref().map(WarningKind::from),
+        trouble: trouble.map(|trouble| trouble.to_string()),
+        passphrase_min: u32::try_from(backup::shortest_passphrase(gateway.environment)).unwrap_or(u32::MAX),
     })
 }
 

@@ -15,10 +15,11 @@ use super::alarms::AlarmItem;
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
 use super::payouts::{Waiting, queued};
+use super::states::WaitCause;
 use super::status::{host, silent, strays};
 use crate::backup;
 use crate::chain::Chain;
-use crate::gateway::Gateway;
+use crate::gateway::{Cause, Gateway};
 use crate::machine::clock::machine_now;
 use crate::machine::environment::Environment;
 use crate::setup::{self, Fit};
@@ -280,7 +281,7 @@ fn backups(gateway: &Gateway) -> Finding {
     };
     let (trouble, last) = gateway.store.read(read).map_err(|error| error.to_string())?;
     match (trouble, last) {
-        (Some(trouble), _) => Err(trouble),
+        (Some(trouble), _) => Err(trouble.to_string()),
         (None, Some(last)) => Ok(format!("the last backup is of {}", last.begun_at.iso_seconds())),
         (None, None) => none_made(gateway.environment, gateway.wallet.get().is_some()),
     }
@@ -318,11 +319,15 @@ fn payouts(gateway: &Gateway) -> Finding {
         ));
     }
     if let Some(Hold { since, reason, cause }) = hold {
-        let remedy = match cause {
-            HoldCause::OtherCopy => "; see that no other copy of this wallet runs, then `tillgate payouts release`",
-            HoldCause::Restored => "",
+        let reason = match cause {
+            HoldCause::OtherCopy => {
+                format!("{reason}; see that no other copy of this wallet runs, then `tillgate payouts release`")
+            }
+            HoldCause::Restored | HoldCause::Stopped => {
+                WaitCause::from(Cause::from(cause)).at_the_command_line(&reason)
+            }
         };
-        return Err(format!("the sender holds since {}: {reason}{remedy}", since.iso_seconds()));
+        return Err(format!("the sender holds since {}: {reason}", since.iso_seconds()));
     }
     let waiting = count(queued, "approved payout waits", "approved payouts wait");
     match obstacle {

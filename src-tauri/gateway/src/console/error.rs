@@ -100,6 +100,7 @@ impl From<SettingError> for CommandError {
             SettingError::Value { .. }
             | SettingError::Twice(_)
             | SettingError::FloorAboveCap { .. }
+            | SettingError::MinimumAboveDaily { .. }
             | SettingError::BackendUrl { .. }
             | SettingError::FixedRatesInProduction => Self::at("value", &error),
             SettingError::Overridden { .. } | SettingError::Fixed(_) => Self::of("SETTING_FIXED", &error),

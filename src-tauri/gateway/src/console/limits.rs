@@ -10,7 +10,7 @@ use super::btc::BtcView;
 use super::error::CommandError;
 use super::sums::FiatView;
 use crate::payouts::{limit_now, limit_record};
-use crate::settings::Act;
+use crate::settings::{Act, SettingError};
 
 /// The setting of what may be paid out on a day.
 const DAILY: &str = "dailyLimitBtc";
@@ -90,23 +90,24 @@ impl Ask for SetLimits {
 
     async fn answer(self, by: &Asker<'_>) -> Result<LimitsView, CommandError> {
         let gateway = by.gateway();
-        let wanted = [(DAILY, "dailyBtc", self.daily_btc), (MINIMUM, "minimumBtc", self.minimum_btc)];
-        let wanted = wanted.map(|(name, field, value)| value.map(|value| (name, field, value.trim().to_owned())));
+        let wanted = [(DAILY, self.daily_btc.as_deref()), (MINIMUM, self.minimum_btc.as_deref())];
+        let wanted = wanted.map(|(name, value)| value.map(|value| (name, Some(value.trim()))));
         let wanted: Vec<_> = wanted.into_iter().flatten().collect();
         if wanted.is_empty() {
             return Err(CommandError::at("dailyBtc", &"say what to change: the daily limit, the minimum, or both"));
         }
-        // Both or none: the second is not found wrong after the first was stored.
-        for (name, field, value) in &wanted {
-            gateway.settings.check(name, value).map_err(|error| CommandError::at(field, &error))?;
-        }
-        for (name, _, value) in &wanted {
-            let act = Act { actor: by.actor, at: gateway.clock.now() };
-            gateway.settings.set(&gateway.store, name, value, act).await?;
-        }
+        let act = Act { actor: by.actor, at: gateway.clock.now() };
+        gateway.settings.change(&gateway.store, &wanted, act).await.map_err(refused)?;
         gateway.note_change();
         show(by, None)
     }
+}
+
+/// Why a limit was not changed, at the field in which it was given.
+fn refused((name, error): (&str, SettingError)) -> CommandError {
+    let error = CommandError::from(error);
+    let field = if name == DAILY { "dailyBtc" } else { "minimumBtc" };
+    CommandError { field: error.field.map(|_| field.to_owned()), ..error }
 }
 
 fn show(by: &Asker<'_>, currency: Option<&str>) -> Result<LimitsView, CommandError> {

@@ -13,10 +13,10 @@ use super::page::Page;
 use crate::backup;
 use crate::gateway::Gateway;
 use crate::machine::secrets::Secret;
-use crate::settings::{Act, PasswordEntry, SettingError, SettingNow};
+use crate::settings::{Act, NewPassword, PasswordEntry, SettingError, SettingNow};
 
 /// The setting whose value lies with the secrets.
-pub(crate) const BACKEND_PASSWORD: &str = "backendPassword";
+pub(crate) const BACKEND_PASSWORD: &str = PasswordEntry::SETTING;
 
 /// The setting whose folder must be there when it is named.
 const BACKUP_FOLDER: &str = "backupFolder";
@@ -97,6 +97,10 @@ pub struct SettingItem {
     pub default: String,
     /// What it does and what it may be, in sentences.
     pub about: String,
+    /// Of a value that is never shown, whether there is one; absent of any other, and where that is not known.
+    #[serde(default, rename = "isSet", skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub is_set: Option<bool>,
 }
 
 impl From<SettingNow> for SettingItem {
@@ -105,6 +109,7 @@ impl From<SettingNow> for SettingItem {
             name: shown.setting.name.to_owned(),
             value: shown.value,
             default: shown.default,
+            is_set: shown.is_set,
             about: format!("{} Must be {}.", shown.setting.about, shown.setting.form),
         }
     }
@@ -220,8 +225,9 @@ async fn change_with_password<'a>(
     // As the database has it: what is in memory may be older after a failure.
     let former = gateway.store.read(PasswordEntry::in_effect).map_err(|error| of_password(error.into()))?;
     let password = Secret::new(password.unwrap_or_default().to_owned());
+    let new = NewPassword { entry: former.other(), is_set: !password.reveal().is_empty() };
     keep_password(gateway, former.other(), password).await.map_err(of_password)?;
-    let changed = gateway.settings.change_with_password(&gateway.store, listed, former.other(), act).await;
+    let changed = gateway.settings.change_with_password(&gateway.store, listed, new, act).await;
     // Stored or not, one of the two is in effect nowhere now. Where that cannot be told both stay: the next change writes over it.
     if let Ok(entry) = gateway.store.read(PasswordEntry::in_effect)
         && let Err(error) = keep_password(gateway, entry.other(), Secret::new(String::new())).await

@@ -8,6 +8,7 @@ use tillgate_domain::receipt::{Position, Receipt};
 use tillgate_domain::{anomaly, batch, notification, payment, payout};
 use ts_rs::TS;
 
+use crate::backup::Trouble;
 use crate::gateway::Cause;
 use crate::store::ledger::LedgerKind;
 
@@ -90,6 +91,8 @@ names! {
         Hold = "HOLD",
         /// The look of a restored wallet through the chain: it concerns all, and ends by itself.
         Restored = "RESTORED",
+        /// Staff, who let that look go on after it was stopped: it concerns all.
+        RestoreStopped = "RESTORE_STOPPED",
         /// The secret store, which refused the wallet's words: it concerns all, and staff may have it asked again.
         Keyring = "KEYRING",
         /// Coins: it concerns those that wait for them, and no other.
@@ -105,6 +108,36 @@ names! {
         /// The end of being given up.
         GivenUp = "GIVEN_UP",
         /// Anything else: it concerns all.
+        Other = "OTHER",
+    }
+
+    /// What shows the chain.
+    BackendName {
+        /// A chain inside the program, whose coins are worth nothing.
+        Sandbox = "sandbox",
+        /// A node of Bitcoin Core.
+        Core = "core",
+        /// Electrum servers.
+        Electrum = "electrum",
+        /// Esplora servers.
+        Esplora = "esplora",
+    }
+
+    /// What a warning is about, as far as a shell may have words of its own for it.
+    WarningKind {
+        /// No passphrase is set for nightly backups.
+        BackupPassphrase = "BACKUP_PASSPHRASE",
+        /// The last nightly backup failed.
+        BackupFailed = "BACKUP_FAILED",
+        /// No nightly backup was made for long.
+        BackupLate = "BACKUP_LATE",
+        /// A node does not tell of payments by itself, as it is set to.
+        Zmq = "ZMQ",
+        /// The secret store does not give the key that signs notifications.
+        Keyring = "KEYRING",
+        /// Notifications were given up.
+        GivenUp = "GIVEN_UP",
+        /// Anything else: its sentence names no command.
         Other = "OTHER",
     }
 
@@ -270,7 +303,18 @@ impl From<Cause> for WaitCause {
             Cause::Chain => Self::Chain,
             Cause::Hold => Self::Hold,
             Cause::Restored => Self::Restored,
+            Cause::Stopped => Self::RestoreStopped,
             Cause::Other => Self::Other,
+        }
+    }
+}
+
+impl From<&Trouble> for WarningKind {
+    fn from(trouble: &Trouble) -> Self {
+        match trouble {
+            Trouble::NoPassphrase => Self::BackupPassphrase,
+            Trouble::Failed { .. } => Self::BackupFailed,
+            Trouble::Late { .. } => Self::BackupLate,
         }
     }
 }

@@ -1,22 +1,24 @@
 //! What runs, at a glance.
 
+mod backend;
+mod warnings;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use tillgate_domain::money::Currency;
 use tillgate_domain::time::Timestamp;
-use tillgate_domain::words::count;
 use ts_rs::TS;
 
+pub(crate) use self::backend::BackendItem;
+use self::warnings::{Seen, Warnings};
 use super::alarms::{AlarmItem, alarms};
 use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
 use super::payouts::{self, Waiting};
-use super::states::WaitCause;
-use crate::backup;
+use super::states::{WaitCause, WarningKind};
 use crate::gateway::{Cause, Gateway, WatchStatus};
-use crate::machine::clock::machine_now;
 use crate::rates::{RatesRow, SourceRow};
 use crate::store::notifications::FailingServer;
 use crate::store::payment_lists::PaymentFilter;
@@ -50,6 +52,9 @@ pub struct StatusView {
     pub pages: Option<String>,
     /// What the environment's clock shows, ISO 8601.
     pub clock: String,
+    /// What shows the chain; absent where no Bitcoin backend is set.
+    #[serde(default)]
+    pub backend: Option<BackendItem>,
     /// The height of the best block of the last look, or how far one has come that catches up.
     pub chain_height: u32,
     /// When the chain was last looked at; absent before the first look.
@@ -84,8 +89,15 @@ pub struct StatusView {
     /// The folder in which this environment's data lie.
     #[serde(default)]
     pub folder: String,
-    /// What staff should know at once, sentences.
+    /// What staff should know at once, sentences with the remedy at the command line.
     pub warnings: Vec<String>,
+    /// What each of these is about, in their order.
+    #[serde(default)]
+    pub warning_kinds: Vec<WarningKind>,
+    /// How many notifications were given up after three days of attempts.
+    #[serde(default)]
+    #[ts(type = "number")]
+    pub given_up_notifications: u64,
     /// The currencies that payments may be priced in, in the order of the setting.
     pub currencies: Vec<String>,
     /// How many reversals of confirmed payments wait for a decision.
@@ -108,7 +120,7 @@ pub struct StatusView {
     pub sender_wait_cause: Option<WaitCause>,
     /// Why the sender holds, if it does: nothing is signed until it is released.
     pub sender_hold: Option<String>,
-    /// Whether staff release it (`HOLD`), or it ends by itself (`RESTORED`).
+    /// Whether staff release it (`HOLD`), it ends by itself (`RESTORED`), or that once staff let it (`RESTORE_STOPPED`).
     #[serde(default)]
     pub sender_hold_cause: Option<WaitCause>,
     /// What the wallet holds, as the statement sums it.
@@ -189,26 +201,13 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
     let watched = gateway.last_look.status();
     let served = gateway.served.get();
     let now = gateway.clock.now();
-    let passing = watched.warnings.iter().filter(|warning| !warning.is_alarm());
-    let mut warnings: Vec<String> = passing.map(ToString::to_string).collect();
-    warnings.extend(watched.begun_anew(now));
-    warnings.extend(backup::trouble(gateway, reader, machine_now())?);
     let catching_up = watched.catching_up.map(|catching_up| catching_up.to_string());
-    warnings.extend(catching_up.clone());
     let is_first = served.is_some() && !watched.has_looked;
     let catching_up = catching_up.or_else(|| is_first.then(|| FIRST_LOOK.to_owned()));
-    warnings.extend(watched.clock_warning());
-    warnings.extend(gateway.chain.trouble());
     let (rates, currencies) = (gateway.rates.rows(now), &gateway.settings.snapshot().currencies);
-    let sources = gateway.rates.source_rows();
-    warnings.extend(sources.iter().filter_map(silent));
-    warnings.extend(strays(&rates, currencies));
-    warnings.extend(key_trouble);
-    let given_up = reader.count_given_up()?;
-    if given_up > 0 {
-        let given_up = count(given_up, "notification was", "notifications were");
-        warnings.push(format!("{given_up} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` starts anew"));
-    }
+    let (sources, given_up) = (gateway.rates.source_rows(), reader.count_given_up()?);
+    let seen = Seen { watched: &watched, sources: &sources, rates: &rates, currencies, key_trouble, given_up };
+    let warnings = Warnings::of(gateway, reader, seen)?;
     let failing = reader.failing_servers()?;
     let (waiting, hold) = (Waiting::of(gateway, reader)?, reader.sender_hold()?);
     Ok(StatusView {
@@ -218,6 +217,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         api: served.map(|served| served.api.clone()),
         pages: served.map(|_| gateway.pages_base()),
         clock: now.iso_millis(),
+        backend: BackendItem::of(gateway),
         chain_height: seen_height(&watched),
         chain_looked_at: watched.looked_at.map(|at| at.iso_millis()),
         chain_error: watched.error,
@@ -232,7 +232,9 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         has_wallet: gateway.wallet.get().is_some(),
         secrets: gateway.secrets.describe(),
         folder: gateway.data_dir.path().display().to_string(),
-        warnings,
+        warnings: warnings.sentences,
+        warning_kinds: warnings.kinds,
+        given_up_notifications: given_up,
         currencies: currencies.iter().map(|one| one.code().to_owned()).collect(),
         open_reversals: reader.open_reversals_count()?,
         failing_notifications: failing.iter().map(|one| one.notifications).sum(),

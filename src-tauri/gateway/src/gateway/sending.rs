@@ -36,6 +36,8 @@ pub enum Cause {
     Hold,
     /// A restored copy of the wallet has not looked yet; it goes on by itself.
     Restored,
+    /// The same, and its look was stopped: it goes on once staff let it.
+    Stopped,
     /// Anything else.
     Other,
 }
@@ -45,6 +47,7 @@ impl From<HoldCause> for Cause {
         match cause {
             HoldCause::OtherCopy => Self::Hold,
             HoldCause::Restored => Self::Restored,
+            HoldCause::Stopped => Self::Stopped,
         }
     }
 }

@@ -74,7 +74,7 @@ impl From<Hold> for ReplaceError {
     fn from(hold: Hold) -> Self {
         match hold.cause {
             HoldCause::OtherCopy => Self::Held(hold.reason),
-            HoldCause::Restored => Self::NotLooked(hold.reason),
+            HoldCause::Restored | HoldCause::Stopped => Self::NotLooked(hold.reason),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How settings change: validated together, stored in one transaction, in effect at once.
 
-use super::{Act, LiveSettings, PasswordEntry, Setting, SettingError, SettingNow, Settings};
+use super::{Act, LiveSettings, NewPassword, PasswordEntry, Setting, SettingError, SettingNow, Settings};
 use crate::store::Store;
 
 /// A setting and its new value in the form in which it is stored; `None` returns it to its default.
@@ -37,7 +37,7 @@ impl LiveSettings {
         self.change_all(store, changes, None, act).await
     }
 
-    /// The same, with a password of the backend that lies in this entry: it comes into effect in the same transaction.
+    /// The same, with a password of the backend that lies with the secrets: it comes into effect in the same transaction.
     ///
     /// # Errors
     /// As [`Self::change`].
@@ -45,7 +45,7 @@ impl LiveSettings {
         &self,
         store: &Store,
         changes: &[(&'a str, Option<&str>)],
-        password: PasswordEntry,
+        password: NewPassword,
         act: Act<'_>,
     ) -> Result<Vec<SettingNow>, (&'a str, SettingError)> {
         self.change_all(store, changes, Some(password), act).await
@@ -55,7 +55,7 @@ impl LiveSettings {
         &self,
         store: &Store,
         changes: &[(&'a str, Option<&str>)],
-        password: Option<PasswordEntry>,
+        password: Option<NewPassword>,
         act: Act<'_>,
     ) -> Result<Vec<SettingNow>, (&'a str, SettingError)> {
         let last = changes.last().map_or("", |(name, _)| *name);
@@ -113,10 +113,12 @@ impl LiveSettings {
         &self,
         store: &Store,
         changes: Vec<Change>,
-        password: Option<PasswordEntry>,
+        password: Option<NewPassword>,
         act: Act<'_>,
     ) -> Result<(), SettingError> {
         let (actor, at) = (act.actor.to_owned(), act.at);
+        // Once there is a user, nobody could tell any more that no earlier program set a password.
+        let has_none = self.snapshot().has_backend_password == Some(false);
         store
             .write(move |tx| {
                 for (setting, value) in &changes {
@@ -130,8 +132,12 @@ impl LiveSettings {
                     let act = if value.is_some() { "settings set" } else { "settings unset" };
                     tx.audit(at, &actor, act, setting.name)?;
                 }
-                if let Some(entry) = password {
+                if has_none && changes.iter().any(|(setting, _)| setting.name == PasswordEntry::OF) {
+                    tx.put_setting(PasswordEntry::IS_SET_ROW, &false.to_string())?;
+                }
+                if let Some(NewPassword { entry, is_set }) = password {
                     tx.put_setting(PasswordEntry::ROW, entry.as_str())?;
+                    tx.put_setting(PasswordEntry::IS_SET_ROW, &is_set.to_string())?;
                 }
                 Ok(())
             })

@@ -72,20 +72,6 @@ impl LiveSettings {
         SETTINGS.iter().map(|setting| SettingNow::of(setting, &settings, &defaults)).collect()
     }
 
-    /// Whether a setting may have this value.
-    ///
-    /// # Errors
-    /// When the name is unknown, or the value out of bounds.
-    pub fn check(&self, name: &str, value: &str) -> Result<(), SettingError> {
-        let mut settings = Settings::defaults(self.environment);
-        Setting::named(name)?.apply(&mut settings, value)?;
-        match settings.agree(self.environment) {
-            // It may agree with what is set.
-            Ok(()) | Err(SettingError::FloorAboveCap { .. } | SettingError::BackendUrl { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
     /// What the settings would be with these values, each by its name; `None` for a default. Nothing changes.
     ///
     /// # Errors
@@ -104,14 +90,26 @@ impl LiveSettings {
             SettingError::BackendUrl { .. } => ("backendUrl", error),
             error => (last, error),
         })?;
+        // Those that were stored before there was this rule are in the way of no other setting.
+        if let Some((limit, _)) = values.iter().rfind(|(name, _)| is_limit(name)) {
+            settings.limits_agree().map_err(|error| (*limit, error))?;
+        }
         Ok(settings)
     }
 
     pub(super) fn refresh(&self, store: &Store) -> Result<(), SettingError> {
         let mut settings = Settings::defaults(self.environment);
-        for (name, value) in store.read(|reader| reader.settings())? {
+        let rows = store.read(|reader| reader.settings())?;
+        if rows.iter().any(|(name, _)| [PasswordEntry::ROW, PasswordEntry::OF].contains(&name.as_str())) {
+            settings.has_backend_password = None;
+        }
+        for (name, value) in rows {
             if name == PasswordEntry::ROW {
                 settings.backend_password = PasswordEntry::of_row(&value)?;
+                continue;
+            }
+            if name == PasswordEntry::IS_SET_ROW {
+                settings.has_backend_password = Some(value == true.to_string());
                 continue;
             }
             // A setting of a newer program is none of this one's.
@@ -130,8 +128,15 @@ impl LiveSettings {
     }
 }
 
+/// Whether a setting is a limit of payouts.
+fn is_limit(name: &str) -> bool {
+    ["dailyLimitBtc", "minPayoutBtc"].contains(&name)
+}
+
 impl SettingNow {
     fn of(setting: &'static Setting, settings: &Settings, defaults: &Settings) -> Self {
-        Self { setting, value: (setting.text)(settings), default: (setting.text)(defaults) }
+        let is_hidden = setting.name == PasswordEntry::SETTING;
+        let is_set = settings.has_backend_password.filter(|_| is_hidden);
+        Self { setting, value: (setting.text)(settings), default: (setting.text)(defaults), is_set }
     }
 }

@@ -16,7 +16,25 @@ pub(crate) enum PasswordEntry {
     Second,
 }
 
+/// A password that comes into effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NewPassword {
+    /// Where it lies.
+    pub entry: PasswordEntry,
+    /// Whether it is one, and not that there is none any more.
+    pub is_set: bool,
+}
+
 impl PasswordEntry {
+    /// The setting whose value lies there.
+    pub(crate) const SETTING: &'static str = "backendPassword";
+
+    /// The setting that names whose password it is.
+    pub(super) const OF: &'static str = "backendUser";
+
+    /// The name of the row that says whether there is a password, beside [`Self::ROW`].
+    pub(super) const IS_SET_ROW: &'static str = "backendPassword.isSet";
+
     const ALL: [Self; 2] = [Self::First, Self::Second];
 
     /// The name of the row, which is no setting's: nobody can set it.

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::store::Store;
+use crate::store::{Store, Tx};
 
 fn store() -> (tempfile::TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
@@ -157,6 +157,37 @@ async fn the_floor_of_fee_rates_is_never_above_their_cap() {
 }
 
 #[tokio::test]
+async fn limits_that_leave_no_payout_are_refused_with_both_values_and_one_of_zero_stops_all() {
+    let (_folder, store) = store();
+    let settings = live(&store);
+    let both = [("dailyLimitBtc", Some("0.02")), ("minPayoutBtc", Some("0.5"))];
+    let (name, refused) = settings.change(&store, &both, ACT).await.unwrap_err();
+    assert_eq!(name, "minPayoutBtc");
+    let refused = refused.to_string();
+    assert!(refused.contains("would be 0.5 above 0.02") && refused.contains("raise the other"), "{refused}");
+    assert_eq!(*settings.snapshot(), Settings::defaults(Environment::Test), "something was stored");
+
+    let is_refused = |changed| matches!(changed, Err(SettingError::MinimumAboveDaily { .. }));
+    assert!(is_refused(settings.set(&store, "minPayoutBtc", "1.00000001", ACT).await));
+    settings.set(&store, "minPayoutBtc", "1", ACT).await.unwrap();
+    assert!(is_refused(settings.set(&store, "dailyLimitBtc", "0.99999999", ACT).await));
+    settings.set(&store, "dailyLimitBtc", "0", ACT).await.unwrap();
+}
+
+#[tokio::test]
+async fn limits_of_an_earlier_program_that_leave_no_payout_are_in_the_way_of_no_other_setting() {
+    let (_folder, store) = store();
+    let limits = |tx: &Tx<'_>| {
+        tx.put_setting("dailyLimitBtc", "0.02")?;
+        tx.put_setting("minPayoutBtc", "0.5")
+    };
+    store.write(limits).await.unwrap();
+    let settings = live(&store);
+    settings.set(&store, "merchantName", "Shop", ACT).await.unwrap();
+    settings.set(&store, "minPayoutBtc", "0.02", ACT).await.unwrap();
+}
+
+#[tokio::test]
 async fn rates_are_fixed_in_test_alone() {
     let (_folder, store) = store();
     live(&store).set(&store, "fixedRates", "USD:50000.00", ACT).await.unwrap();
@@ -165,7 +196,7 @@ async fn rates_are_fixed_in_test_alone() {
     let (_folder, store) = self::store();
     let production = LiveSettings::load(Environment::Production, &BTreeMap::new(), &store).unwrap();
     let is_refused = |error| matches!(error, SettingError::FixedRatesInProduction);
-    assert!(is_refused(production.check("fixedRates", "USD:50000.00").unwrap_err()));
+    assert!(is_refused(production.with(&[("fixedRates", Some("USD:50000.00"))]).unwrap_err().1));
     assert!(is_refused(production.set(&store, "fixedRates", "USD:50000.00", ACT).await.unwrap_err()));
     let given = Override { value: "USD:50000.00".to_owned(), by: "TILLGATE_FIXED_RATES".to_owned() };
     let overrides = BTreeMap::from([("fixedRates".to_owned(), given)]);

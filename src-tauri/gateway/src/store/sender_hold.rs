@@ -2,6 +2,7 @@
 
 use rusqlite::OptionalExtension as _;
 use rusqlite::params;
+use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx};
@@ -13,6 +14,9 @@ const OTHERS: &str = "; others; and ";
 
 const RESTORED: &str = "this copy of the wallet was restored, and has not looked through the whole chain yet for what another \
      copy did meanwhile; it goes on by itself once it has";
+
+const STOPPED: &str = "this copy of the wallet was restored, and its look through the chain for what another copy did meanwhile \
+     was stopped before its end";
 
 /// Why the sender holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,14 +35,21 @@ pub enum HoldCause {
     OtherCopy,
     /// This copy was restored and has not looked yet: nobody can release it, the look does.
     Restored,
+    /// The same, and staff stopped the look: it ends nothing before they let it go on.
+    Stopped,
 }
 
 impl Reader<'_> {
     /// Why the sender holds; `None` where it does not.
     pub fn sender_hold(&self) -> Result<Option<Hold>, StoreError> {
         if let Some(restore) = self.dangerous_restore()? {
-            let hold = Hold { since: restore.begun_at, reason: RESTORED.to_owned(), cause: HoldCause::Restored };
-            return Ok(Some(hold));
+            let (reason, cause) = match restore.state {
+                RestoreState::Stopped => (STOPPED, HoldCause::Stopped),
+                RestoreState::Awaited | RestoreState::Scanning | RestoreState::Looked => {
+                    (RESTORED, HoldCause::Restored)
+                }
+            };
+            return Ok(Some(Hold { since: restore.begun_at, reason: reason.to_owned(), cause }));
         }
         self.stored_hold()
     }

@@ -12,7 +12,7 @@ export type RestoreWallet = {
 words: Words, 
 /**
  * When it got its first coin at the earliest: a block's height, or a date like 2024-05-31; absent for the network's first
- * block that can hold one.
+ * block that can hold one. Bounds which blocks a node reads; nothing where a server is asked about addresses.
  */
 birthday: string | null, 
 /**

@@ -19,4 +19,8 @@ default: string,
 /**
  * What it does and what it may be, in sentences.
  */
-about: string, };
+about: string, 
+/**
+ * Of a value that is never shown, whether there is one; absent of any other, and where that is not known.
+ */
+isSet?: boolean, };

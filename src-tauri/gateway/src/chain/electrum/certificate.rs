@@ -82,8 +82,13 @@ impl FromStr for Fingerprint {
 }
 
 impl fmt::Display for Fingerprint {
+    /// As `openssl` prints it, so that people compare what looks alike.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
+        for (number, byte) in self.0.iter().enumerate() {
+            let colon = if number == 0 { "" } else { ":" };
+            write!(f, "{colon}{byte:02X}")?;
+        }
+        Ok(())
     }
 }
 

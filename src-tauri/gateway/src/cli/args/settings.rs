@@ -14,7 +14,8 @@ const PASSWORD_SHOWN: &str = "backendPassword is not given in the line, where ot
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum Settings {
-    /// List all settings. JSON: {"items": [{"name", "value", "default", "about"}]}.
+    /// List all settings. JSON: {"items": [{"name", "value", "default", "about"}]}; of backendPassword the value is empty and
+    /// "isSet" says whether there is one.
     List,
     /// Show one setting.
     Get {

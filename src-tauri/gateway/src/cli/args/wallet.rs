@@ -45,6 +45,9 @@ pub(in crate::cli) enum Wallet {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RestoreArgs {
     /// When it got its first coin at the earliest: a block's height, or a date like 2024-05-31 [default: the network's first block that can hold one].
+    ///
+    /// A node of Bitcoin Core reads blocks from there on, and looks a date up. An Electrum or Esplora server is asked about
+    /// addresses, as long whatever the birthday, and a date is taken for none there.
     #[arg(long, value_name = "HEIGHT|DATE")]
     birthday: Option<String>,
     /// How many addresses that were given may be without a coin in a row [default: the setting restoreSkip and 500 more].

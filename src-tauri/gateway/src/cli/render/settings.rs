@@ -21,9 +21,23 @@ pub(super) fn setting(item: &SettingItem) -> String {
     format!("{} = {}\n", item.name, plain(&told(item)))
 }
 
+/// The value of one setting alone.
+pub(super) fn value(item: &SettingItem) -> String {
+    let value = if item.name == BACKEND_PASSWORD { told(item) } else { item.value.clone() };
+    format!("{}\n", plain(&value))
+}
+
 /// The value, but for what lies with the secrets: an empty one would look as if none were set.
 fn told(item: &SettingItem) -> String {
-    if item.name == BACKEND_PASSWORD { "(not shown)".to_owned() } else { shortened(&item.value) }
+    if item.name != BACKEND_PASSWORD {
+        return shortened(&item.value);
+    }
+    match item.is_set {
+        Some(true) => "(set, not shown)",
+        Some(false) => "(not set)",
+        None => "(not shown)",
+    }
+    .to_owned()
 }
 
 /// The value, but for an image's: that fills screens and says nothing.

@@ -5,8 +5,8 @@ use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields, plain};
 use crate::console::backend_test::BackendTestView;
 use crate::console::doctor::DoctorView;
-use crate::console::states::WaitCause;
-use crate::console::status::StatusView;
+use crate::console::states::{BackendName, WaitCause};
+use crate::console::status::{BackendItem, StatusView};
 
 pub(super) fn doctor(view: &DoctorView) -> String {
     let mut table = Table::new(&[("", Left), ("check", Left), ("finding", Left)]);
@@ -32,7 +32,6 @@ pub(super) fn status(view: &StatusView) -> String {
         [] => view.failing_notifications.to_string(),
         servers => format!("{}, to {}", view.failing_notifications, servers.join(", ")),
     };
-    let backend = if view.sandbox { "built-in sandbox" } else { "Bitcoin backend" };
     let mut text = fields(&[
         ("environment", view.environment.clone()),
         ("version", view.version.clone()),
@@ -40,8 +39,8 @@ pub(super) fn status(view: &StatusView) -> String {
         ("API", view.api.clone().unwrap_or_else(none)),
         ("pages", view.pages.clone().unwrap_or_else(none)),
         ("clock", view.clock.clone()),
-        ("backend", format!("{backend}, height {}", view.chain_height)),
-        ("last look", view.chain_looked_at.clone().unwrap_or_else(none)),
+        ("backend", view.backend.as_ref().map_or_else(|| "none is set".to_owned(), backend)),
+        ("last look", last_look(view)),
         ("chain", chain(view)),
         ("open payments", view.open_payments.to_string()),
         ("open anomalies", view.open_anomalies.to_string()),
@@ -99,11 +98,41 @@ fn offers(view: &StatusView) -> String {
     }
 }
 
+fn backend(backend: &BackendItem) -> String {
+    let kind = match backend.kind {
+        BackendName::Sandbox => return "built-in sandbox".to_owned(),
+        BackendName::Core => "Bitcoin Core",
+        BackendName::Electrum => "Electrum",
+        BackendName::Esplora => "Esplora",
+    };
+    let zmq = match &backend.zmq {
+        Some(zmq) => format!(", tells by ZMQ at {zmq}"),
+        None if backend.kind == BackendName::Core => ", without ZMQ".to_owned(),
+        None => String::new(),
+    };
+    format!("{kind} at {}{zmq}", backend.servers.join(", then "))
+}
+
+fn last_look(view: &StatusView) -> String {
+    match &view.chain_looked_at {
+        Some(at) => format!("{at}, up to block {}", view.chain_height),
+        None => "never".to_owned(),
+    }
+}
+
+/// Whether what customers pay is seen now.
 fn chain(view: &StatusView) -> String {
-    match (&view.chain_error, &view.catching_up) {
-        (Some(error), _) => format!("NOT WATCHED: {error}"),
-        (None, Some(catching_up)) => format!("BEHIND: {catching_up}"),
-        (None, None) => "watched".to_owned(),
+    let remedy = "`tillgate serve` starts one";
+    match (&view.chain_error, &view.catching_up, &view.chain_looked_at) {
+        (Some(error), ..) => format!("NOT WATCHED: {error}"),
+        (None, ..) if view.backend.is_none() => {
+            let example = "`tillgate settings set backendUrl http://127.0.0.1:8332` (your node's address)";
+            format!("NOT WATCHED: no Bitcoin backend is set: {example}, and backendCookieFile or backendUser")
+        }
+        (None, Some(catching_up), _) => format!("BEHIND: {catching_up}"),
+        (None, None, _) if view.serving => "watched".to_owned(),
+        (None, None, None) => format!("NOT WATCHED: it was never looked at, and no gateway runs: {remedy}"),
+        (None, None, Some(_)) => format!("NOT WATCHED: no gateway runs: {remedy}"),
     }
 }
 
@@ -112,6 +141,7 @@ fn sender(view: &StatusView) -> String {
         Some(reason) => {
             view.sender_hold_cause.unwrap_or(WaitCause::Hold).at_the_command_line(&format!("HOLDS: {reason}"))
         }
-        None => "ready".to_owned(),
+        None if view.serving => "ready".to_owned(),
+        None => WaitCause::Gateway.at_the_command_line("sends nothing: no gateway runs"),
     }
 }

@@ -77,19 +77,66 @@ fn sums_are_for_people_and_a_surplus_is_no_negative_remainder() {
     assert!(line(&text, "remaining").contains("0.10000000 BTC") && !text.contains("overpaid"), "{text}");
 }
 
+/// What a status tells that is of another subject: the gateway serves, and its sandbox was looked at.
+fn status_view() -> Value {
+    json!({"environment": "test", "version": "1", "serving": true, "api": null, "pages": null,
+        "clock": "2026-01-12T12:06:20.000Z", "backend": {"kind": "sandbox", "servers": [], "zmq": null},
+        "chainHeight": 7, "chainLookedAt": "2026-01-12T12:06:19.000Z", "chainError": null, "rates": [], "rateSources": [],
+        "openPayments": 0, "openAnomalies": 0, "waitingNotifications": 0, "hmacKey": true, "sandbox": true,
+        "hasWallet": true, "secrets": "keyring", "warnings": [], "currencies": [], "openReversals": 0,
+        "failingNotifications": 0, "failingServers": [], "offersWaiting": 0, "payoutsQueued": 0, "senderWaitsFor": null,
+        "senderWaitCause": null, "senderHold": null, "balance": sum("0.00000000", "0.00000000")})
+}
+
+/// The status as text, with these in the place of what it tells else.
+fn status_with(told: Value) -> String {
+    let mut view = status_view();
+    view.as_object_mut().unwrap().extend(told.as_object().unwrap().clone());
+    render(&Status {}.into(), view).unwrap()
+}
+
+#[test]
+fn the_status_says_that_nobody_looks_at_the_chain_while_no_gateway_runs() {
+    let text = status_with(json!({}));
+    assert!(line(&text, "backend").ends_with("built-in sandbox"), "{text}");
+    assert!(line(&text, "last look").ends_with("2026-01-12T12:06:19.000Z, up to block 7"), "{text}");
+    assert!(line(&text, "chain").ends_with(" watched") && line(&text, "sender ").ends_with("ready"), "{text}");
+
+    let text = status_with(json!({"serving": false}));
+    assert!(line(&text, "chain").contains("NOT WATCHED: no gateway runs: `tillgate serve`"), "{text}");
+    assert!(line(&text, "sender ").contains("no gateway runs; `tillgate serve`"), "{text}");
+
+    let text = status_with(json!({"serving": false, "chainLookedAt": null, "chainHeight": 0}));
+    assert!(line(&text, "last look").ends_with("never"), "{text}");
+    assert!(line(&text, "chain").contains("NOT WATCHED: it was never looked at, and no gateway runs"), "{text}");
+
+    let text = status_with(json!({"serving": false, "chainLookedAt": null, "backend": null, "sandbox": false}));
+    assert!(line(&text, "chain").contains("NOT WATCHED: no Bitcoin backend is set"), "{text}");
+}
+
+#[test]
+fn the_status_names_the_servers_that_show_the_chain() {
+    let backend = |kind: &str, servers: Value, zmq: Value| {
+        let text = status_with(json!({"backend": {"kind": kind, "servers": servers, "zmq": zmq}, "sandbox": false}));
+        line(&text, "backend").to_owned()
+    };
+    let told = backend("core", json!(["127.0.0.1:8332"]), Value::Null);
+    assert!(told.ends_with("Bitcoin Core at 127.0.0.1:8332, without ZMQ"), "{told}");
+    let told = backend("core", json!(["127.0.0.1:8332"]), json!("127.0.0.1:28332"));
+    assert!(told.ends_with("Bitcoin Core at 127.0.0.1:8332, tells by ZMQ at 127.0.0.1:28332"), "{told}");
+    let told = backend("electrum", json!(["a.example:50002", "b.example:50002"]), Value::Null);
+    assert!(told.ends_with("Electrum at a.example:50002, then b.example:50002"), "{told}");
+}
+
 #[test]
 fn the_status_tells_of_reversals_and_of_what_shops_do_not_hear() {
-    let view = json!({"environment": "test", "version": "1", "serving": true, "api": null, "pages": null,
-        "clock": "2026-01-12T12:06:20.000Z", "chainHeight": 7, "chainLookedAt": null, "chainError": null,
+    let text = status_with(json!({
         "rates": [{"currency": "USD", "rate": "65000.0000", "fresh": true, "shown": "65,000"}],
         "rateSources": [{"name": "kraken", "answeredAt": "2026-01-12T12:06:02Z", "ageSeconds": 18},
-            {"name": "mempool", "error": "the server answered 502"}], "openPayments": 1,
-        "openAnomalies": 4, "waitingNotifications": 9, "hmacKey": true, "sandbox": true, "hasWallet": true,
-        "secrets": "keyring",
-        "warnings": [], "currencies": ["USD"], "openReversals": 2, "failingNotifications": 5,
-        "failingServers": ["a.example", "b.example:8443"], "offersWaiting": 3, "payoutsQueued": 1,
-        "senderWaitsFor": "the network asks for 300 sat/vB", "senderWaitCause": "FEES", "senderHold": null, "balance": sum("0.50000000", "0.50000000")});
-    let text = render(&Status {}.into(), view).unwrap();
+            {"name": "mempool", "error": "the server answered 502"}],
+        "openReversals": 2, "failingNotifications": 5, "failingServers": ["a.example", "b.example:8443"],
+        "offersWaiting": 3, "payoutsQueued": 1, "senderWaitsFor": "the network asks for 300 sat/vB",
+        "senderWaitCause": "FEES", "balance": sum("0.50000000", "0.50000000")}));
     assert!(line(&text, "open reversals").contains('2'), "{text}");
     assert!(line(&text, "failing notifications").ends_with("5, to a.example, b.example:8443"), "{text}");
     assert!(line(&text, "USD").contains("65,000  fresh"), "{text}");
@@ -160,7 +207,13 @@ fn a_password_that_lies_with_the_secrets_does_not_look_like_none() {
     let item = |name: &str| json!({"name": name, "value": "", "default": "", "about": "What it is."});
     let set = SetSetting { name: "backendPassword".to_owned(), value: String::new() };
     let told = render(&set.into(), item("backendPassword")).unwrap();
-    assert_eq!(told, "backendPassword = (not shown)\n");
+    assert_eq!(told, "backendPassword = (not shown)\n", "an earlier program's gateway does not say");
+    for (is_set, told) in [(true, "(set, not shown)\n"), (false, "(not set)\n")] {
+        let mut item = item("backendPassword");
+        item["isSet"] = json!(is_set);
+        let get = GetSetting { name: "backendPassword".to_owned() };
+        assert_eq!(render(&get.into(), item).unwrap(), told);
+    }
     let other = SetSetting { name: "publicUrl".to_owned(), value: String::new() };
     assert_eq!(render(&other.into(), item("publicUrl")).unwrap(), "publicUrl = \n");
     let list = json!({"items": [item("backendPassword")], "itemsCount": 1});

@@ -120,7 +120,9 @@ async fn a_certificate_that_nobody_vouches_for_is_shown_and_taken_once_it_is_pin
     let told = tested(&world, form.clone()).await.unwrap();
     assert_eq!(told["ok"], false);
     let fingerprint = told["servers"][0]["fingerprint"].as_str().unwrap().to_owned();
-    assert_eq!(fingerprint.len(), 64);
+    let pairs: Vec<&str> = fingerprint.split(':').collect();
+    assert_eq!(pairs.len(), 32, "as openssl prints it: {fingerprint}");
+    assert!(pairs.iter().all(|pair| pair.len() == 2 && *pair == pair.to_uppercase()), "{fingerprint}");
     form["backendCertificate"] = json!("ab".repeat(32));
     let told = tested(&world, form.clone()).await.unwrap();
     assert_eq!(told["servers"][0]["fingerprint"], Value::Null, "who listens in is not a click away: {told}");

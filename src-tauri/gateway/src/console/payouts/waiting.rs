@@ -53,6 +53,7 @@ impl WaitCause {
         match self {
             Self::Gateway => Some("`tillgate serve` starts one"),
             Self::Hold => Some("`tillgate payouts release` lets it go on"),
+            Self::RestoreStopped => Some("`tillgate wallet restore --continue` lets it go on"),
             Self::Keyring => Some("`tillgate payouts retry` has it asked at once"),
             Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
             Self::OtherCopy => Some("give it up with `tillgate payouts abandon`, and ask for it anew"),

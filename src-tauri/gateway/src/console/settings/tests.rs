@@ -37,7 +37,16 @@ fn passwords(world: &World) -> usize {
 async fn what_is_refused_beside_a_password_leaves_the_former_one() {
     let world = World::new().await;
     world.make_wallet().await;
+    let is_set = async || {
+        let shown = ask(&world.app, GetSetting { name: "backendPassword".to_owned() }, &Actor::panel()).await.unwrap();
+        assert_eq!(shown.value, "", "it is shown");
+        shown.is_set
+    };
+    assert_eq!(is_set().await, Some(false));
+    set(&world, "backendUser", "ada").await.unwrap();
+    assert_eq!(is_set().await, Some(false));
     set(&world, "backendPassword", "the former").await.unwrap();
+    assert_eq!(is_set().await, Some(true));
     let other = ("backendPassword", "the other");
     for (changes, why) in [
         ([("network", "regtest"), other], "fixed"),
@@ -53,6 +62,21 @@ async fn what_is_refused_beside_a_password_leaves_the_former_one() {
     assert_eq!((password_in_effect(&world).as_str(), passwords(&world)), ("the other", 1), "the former one stays");
     ask(&world.app, UnsetSetting { name: "backendPassword".to_owned() }, &Actor::panel()).await.unwrap();
     assert_eq!((password_in_effect(&world).as_str(), passwords(&world)), ("", 0));
+    assert_eq!(is_set().await, Some(false));
+}
+
+#[tokio::test]
+async fn of_a_password_that_an_earlier_program_set_nobody_says_that_there_is_none() {
+    let world = World::new().await;
+    world.gateway.store.write(|tx| tx.put_setting("backendUser", "ada")).await.unwrap();
+    let world = world.reopen().await;
+    let settings = &world.gateway.settings;
+    assert_eq!(settings.show("backendPassword").unwrap().is_set, None);
+    assert_eq!(settings.show("backendUser").unwrap().is_set, None, "it is of the password alone");
+    set(&world, "backendPassword", "").await.unwrap();
+    assert_eq!(settings.show("backendPassword").unwrap().is_set, Some(false));
+    set(&world, "backendPassword", "the former").await.unwrap();
+    assert_eq!(world.reopen().await.gateway.settings.show("backendPassword").unwrap().is_set, Some(true));
 }
 
 /// Secrets of a machine whose power fails once so many more were kept.

@@ -23,7 +23,7 @@ pub struct RestoreWallet {
     /// The words.
     pub words: Words,
     /// When it got its first coin at the earliest: a block's height, or a date like 2024-05-31; absent for the network's first
-    /// block that can hold one.
+    /// block that can hold one. Bounds which blocks a node reads; nothing where a server is asked about addresses.
     #[serde(default)]
     pub birthday: Option<String>,
     /// How many addresses that were given may be without a coin in a row; absent for the setting `restoreSkip` and 500 more. The

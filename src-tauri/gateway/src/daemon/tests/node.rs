@@ -173,8 +173,10 @@ async fn a_backend_is_set_with_urls_by_which_it_speaks() {
         assert!(set(&app, "backendUrl", wrong).await.is_err(), "{wrong}");
     }
     let fingerprint = "AB:".repeat(31) + "AB";
-    let shown = set(&app, "backendCertificate", &fingerprint).await.unwrap();
-    assert_eq!(shown["value"], "ab".repeat(32));
+    for typed in [fingerprint.clone(), "ab".repeat(32), "ab:".repeat(31) + "ab"] {
+        let shown = set(&app, "backendCertificate", &typed).await.unwrap();
+        assert_eq!(shown["value"], fingerprint, "as openssl prints it");
+    }
     assert!(set(&app, "backendCertificate", "ab").await.is_err());
 }
 

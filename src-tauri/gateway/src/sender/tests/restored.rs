@@ -189,7 +189,13 @@ async fn a_stopped_look_goes_on_only_when_it_is_let_and_a_restart_changes_nothin
     }
     assert_eq!(stands(&world).state, RestoreState::Stopped);
     assert_eq!(world.gateway.ready_wallet().err(), Some(NotReady::NotLooked));
+    let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
+    assert_eq!(hold.cause, HoldCause::Stopped);
+    assert!(hold.reason.contains("stopped") && !hold.reason.contains("by itself"), "{}", hold.reason);
+    let refused = world.app.sender.release("cli:ann", None).await;
+    assert!(matches!(refused, Err(ReleaseError::NotLooked(_))), "{refused:?}");
     assert!(world.gateway.store.write(|tx| tx.stop_restore(false)).await.unwrap());
+    assert_eq!(held_for(&world), Some(HoldCause::Restored));
     world.look().await;
     assert_eq!(stands(&world).state, RestoreState::Looked);
     assert!(world.gateway.ready_wallet().is_ok());

@@ -1,0 +1,73 @@
+//! Commands that are told as a remedy: whoever named a folder or a file of secrets in their line must name it there, too.
+
+use std::ffi::OsString;
+
+use crate::console::Command;
+
+/// What says which gateway is meant, and how its secrets are had.
+const NAMED: [&str; 3] = ["--data-dir", "--environment", "--secrets-file"];
+
+/// How a command begins that is told in a sentence.
+const TOLD: &str = "`tillgate ";
+
+/// Whether the answer tells commands, and holds nothing that a stranger wrote.
+pub(super) const fn are_told_by(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Status(_)
+            | Command::Doctor(_)
+            | Command::WalletInfo(_)
+            | Command::RestoreWallet(_)
+            | Command::ShowRestore(_)
+            | Command::StopRestore(_)
+            | Command::ContinueRestore(_)
+    )
+}
+
+/// The text with commands as they are given from where this one was.
+pub(super) fn as_given(text: &str) -> String {
+    text.replace(TOLD, &format!("{TOLD}{}", named(std::env::args_os())))
+}
+
+/// What a line names, to go on from the program's name; what is given by the environment holds for the next line anyway.
+fn named(line: impl Iterator<Item = OsString>) -> String {
+    // What is no text can be told to nobody.
+    let mut line = line.skip(1).map(|word| word.into_string().unwrap_or_default());
+    let mut named = String::new();
+    while let Some(word) = line.next() {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+            None => (word, None),
+        };
+        if NAMED.contains(&name.as_str())
+            && let Some(value) = value.or_else(|| line.next()).filter(|value| !value.is_empty())
+        {
+            named.push_str(&format!("{name} {} ", quoted(&value)));
+        }
+    }
+    named
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named_by(line: &[&str]) -> String {
+        named(line.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn a_remedy_names_what_the_line_named_and_nothing_else() {
+        assert_eq!(named_by(&["tillgate", "status"]), "");
+        let line = ["tillgate", "--data-dir", "/srv/till", "doctor", "--json", "--environment=production"];
+        assert_eq!(named_by(&line), "--data-dir /srv/till --environment production ");
+        let line = ["tillgate", "status", "--secrets-file", "/my safe/it's", "--data-dir"];
+        assert_eq!(named_by(&line), r"--secrets-file '/my safe/it'\''s' ");
+    }
+}

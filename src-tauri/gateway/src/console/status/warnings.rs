@@ -1,0 +1,62 @@
+//! What staff should know at once, each a sentence, and of which kind.
+
+use tillgate_domain::money::Currency;
+use tillgate_domain::words::count;
+
+use super::{silent, strays};
+use crate::backup;
+use crate::console::states::WarningKind;
+use crate::gateway::{Gateway, WatchStatus};
+use crate::machine::clock::machine_now;
+use crate::rates::{RatesRow, SourceRow};
+use crate::store::{Reader, StoreError};
+
+/// Sentences with their kinds, in the order in which they are told.
+#[derive(Default)]
+pub(super) struct Warnings {
+    pub sentences: Vec<String>,
+    pub kinds: Vec<WarningKind>,
+}
+
+/// What the warnings rest on that the status tells besides.
+pub(super) struct Seen<'a> {
+    pub watched: &'a WatchStatus,
+    pub sources: &'a [SourceRow],
+    pub rates: &'a [RatesRow],
+    pub currencies: &'a [Currency],
+    /// Why the key that signs notifications cannot be had.
+    pub key_trouble: Option<String>,
+    /// How many notifications were given up.
+    pub given_up: u64,
+}
+
+impl Warnings {
+    pub(super) fn of(gateway: &Gateway, reader: &Reader<'_>, seen: Seen<'_>) -> Result<Self, StoreError> {
+        let Seen { watched, sources, rates, currencies, key_trouble, given_up } = seen;
+        let mut warnings = Self::default();
+        let passing = watched.warnings.iter().filter(|warning| !warning.is_alarm());
+        warnings.add(WarningKind::Other, passing.map(ToString::to_string));
+        warnings.add(WarningKind::Other, watched.begun_anew(gateway.clock.now()));
+        if let Some(trouble) = backup::trouble(gateway, reader, machine_now())? {
+            warnings.add(WarningKind::from(&trouble), [trouble.to_string()]);
+        }
+        warnings.add(WarningKind::Other, watched.catching_up.map(|catching_up| catching_up.to_string()));
+        warnings.add(WarningKind::Other, watched.clock_warning());
+        warnings.add(WarningKind::Zmq, gateway.chain.trouble());
+        warnings.add(WarningKind::Other, sources.iter().filter_map(silent));
+        warnings.add(WarningKind::Other, strays(rates, currencies));
+        warnings.add(WarningKind::Keyring, key_trouble);
+        if given_up > 0 {
+            let given_up = count(given_up, "notification was", "notifications were");
+            warnings.add(WarningKind::GivenUp, [format!("{given_up} given up after three days of attempts: `tillgate deliveries list --failed` shows why, `tillgate deliveries resend` starts anew")]);
+        }
+        Ok(warnings)
+    }
+
+    fn add(&mut self, kind: WarningKind, sentences: impl IntoIterator<Item = String>) {
+        for sentence in sentences {
+            self.sentences.push(sentence);
+            self.kinds.push(kind);
+        }
+    }
+}

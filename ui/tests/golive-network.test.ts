@@ -1,0 +1,143 @@
+import { fireEvent, screen, waitFor } from "@testing-library/svelte";
+import { describe, expect, test } from "vitest";
+import type { BackendTestView } from "../src/lib/bindings/BackendTestView";
+import { changesOf, formOf, testOf } from "../src/lib/golive";
+import { settings } from "./fixture";
+import { click, current, type, withWallet } from "./guide";
+import { host } from "./panel";
+
+describe("the network's step", () => {
+  const good: BackendTestView = {
+    ok: true,
+    servers: [
+      {
+        url: "http://127.0.0.1:8332",
+        ok: true,
+        message: "the backend answers, its best block is 900000",
+        network: "bitcoin",
+        height: 900000,
+        tipTime: "2026-01-12T12:01:00Z",
+        prunedFrom: 880000,
+        software: "/Satoshi:31.99.0/",
+        fingerprint: null,
+      },
+    ],
+  };
+
+  test("shows what answered, and saves only what was tried", async () => {
+    withWallet();
+    await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
+    expect(current()).toContain("Bitcoin network");
+    await type("Cookie file", "/home/ada/.bitcoin/.cookie");
+    host.replyIn("production", "testBackend", good);
+    expect(screen.queryByRole("button", { name: "Save and continue" })).toBeNull();
+    await click("Test the connection");
+    expect(await screen.findByText("from 880000 on")).toBeTruthy();
+    // Below the fold of a low window: whoever asked is led there.
+    const answers = screen.getByRole("group", { name: "What the servers answered" });
+    await waitFor(() => expect(document.activeElement).toBe(answers));
+    expect(screen.getByText("/Satoshi:31.99.0/")).toBeTruthy();
+    expect(host.askedOfProductionFor("changeSettings")).toHaveLength(0);
+    // What is typed afterwards was not tried.
+    await type("Cookie file", "/home/ada/.bitcoin/cookie");
+    expect(screen.queryByRole("button", { name: "Save and continue" })).toBeNull();
+    await type("Cookie file", "/home/ada/.bitcoin/.cookie");
+    host.replyIn("production", "changeSettings", { items: [], itemsCount: 0 });
+    await click("Save and continue");
+    await screen.findByRole("heading", { name: "Exchange rates" });
+    expect(host.askedOfProductionFor("changeSettings").map(({ changes }) => changes)).toEqual([
+      [
+        { name: "backendUrl", value: "http://127.0.0.1:8332" },
+        { name: "backendCookieFile", value: "/home/ada/.bitcoin/.cookie" },
+      ],
+    ]);
+  });
+
+  test("tells what is wrong with the remedy, and lets it be saved all the same", async () => {
+    withWallet();
+    await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
+    const bad = {
+      ...good.servers[0]!,
+      ok: false,
+      message: "no connection: start the node, or set backendUrl right",
+      height: null,
+    };
+    host.replyIn("production", "testBackend", { ok: false, servers: [bad] });
+    await click("Test the connection");
+    // The setting goes by the name that its field has here.
+    const remedy = /No connection: start the node, or set “Address of the node” right/;
+    expect(await screen.findByText(remedy)).toBeTruthy();
+    expect(screen.getByRole("button", { name: "Save without an answer" })).toBeTruthy();
+    host.replyIn("production", "testBackend", {
+      errorType: "VALIDATION_FAILED",
+      message: "backendUrl must be an address",
+      field: "backendUrl",
+    });
+    await click("Test the connection");
+    expect(await screen.findByText("Address of the node must be an address")).toBeTruthy();
+  });
+
+  test("pins the certificate that an Electrum server of one's own shows, and tries again", async () => {
+    withWallet();
+    await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
+    await fireEvent.click(screen.getByLabelText(/Electrum server/));
+    expect(screen.queryByLabelText("Cookie file")).toBeNull();
+    await type("Address of the server", "ssl://mine.example:50002");
+    const fingerprint = Array<string>(32).fill("AB").join(":");
+    const shown = {
+      ...good.servers[0]!,
+      url: "ssl://mine.example:50002",
+      ok: false,
+      message: "nobody vouches",
+      height: null,
+      fingerprint,
+    };
+    host.replyIn("production", "testBackend", { ok: false, servers: [shown] });
+    await click("Test the connection");
+    host.replyIn("production", "testBackend", {
+      ok: true,
+      servers: [{ ...good.servers[0]!, url: "ssl://mine.example:50002" }],
+    });
+    expect(await screen.findByText(fingerprint)).toBeTruthy();
+    await fireEvent.click(await screen.findByRole("button", { name: "It is mine: pin this certificate" }));
+    await screen.findByRole("button", { name: "Save and continue" });
+    expect(host.askedOfProductionFor("testBackend").at(-1)).toMatchObject({
+      backend: "electrum",
+      backendCertificate: fingerprint,
+      backendCookieFile: null,
+    });
+  });
+
+  test("changes all that differs at once, and nothing else", () => {
+    const before = settings({ backendUrl: "http://127.0.0.1:8332", backendUser: "ada" }).items;
+    const form = { ...formOf(before), kind: "esplora" as const, url: "https://esplora.example/api" };
+    expect(changesOf(form, before)).toEqual([
+      { name: "backend", value: "esplora" },
+      { name: "backendUrl", value: "https://esplora.example/api" },
+      { name: "backendUser", value: null },
+    ]);
+    expect(changesOf(formOf(before), before)).toEqual([]);
+  });
+
+  test("asks for a node's notices where their address is given, and of no other kind of server", () => {
+    const before = settings({ backendUrl: "http://127.0.0.1:8332", backendCookieFile: "/c" }).items;
+    const form = { ...formOf(before), zmq: " tcp://127.0.0.1:28332 " };
+    expect(testOf(form)).toMatchObject({ backendZmq: "tcp://127.0.0.1:28332" });
+    expect(changesOf(form, before)).toEqual([{ name: "backendZmq", value: "tcp://127.0.0.1:28332" }]);
+    expect(testOf({ ...form, kind: "electrum" })).toMatchObject({ backendZmq: null });
+  });
+
+  test("keeps the stored password where none is typed, and sends none that is of no use", () => {
+    const form = { ...formOf(settings({ backendUser: "ada" }).items), url: "http://10.0.0.7:8332" };
+    expect(testOf(form)).toMatchObject({
+      backendUser: "ada",
+      backendPassword: null,
+      backendCookieFile: null,
+    });
+    expect(testOf({ ...form, password: "s3cret" })).toMatchObject({ backendPassword: "s3cret" });
+    expect(testOf({ ...form, password: "s3cret", kind: "esplora" })).toMatchObject({
+      backendUser: null,
+      backendPassword: null,
+    });
+  });
+});

@@ -95,6 +95,28 @@ describe("the wallet", () => {
     expect(screen.getByText(/A stranger's server is asked slowly/)).toBeTruthy();
   });
 
+  test("lets a restored wallet be looked for once more where a coin is missing", async () => {
+    const looked = restoring({ state: "LOOKED", percent: 100, birthHeight: 200, scannedHeight: 900 });
+    host.reply("showRestore", { restore: looked });
+    open("#/test/wallet");
+    expect((await screen.findByText(/201 to/)).textContent).toMatch(/900/);
+    await fireEvent.click(screen.getByRole("button", { name: "Look once more" }));
+    expect(screen.getByText(/no address is given and nothing is sent/)).toBeTruthy();
+    await fireEvent.input(screen.getByLabelText("The words, in their order"), {
+      target: { value: "zoo zoo zoo" },
+    });
+    host.reply("restoreWallet", { made: false, restore: restoring() });
+    await fireEvent.click(screen.getByRole("button", { name: "Look once more" }));
+    await waitFor(() => expect(host.askedFor("restoreWallet")).toHaveLength(1));
+    // From the first block on: else only the words would be put back.
+    expect(host.askedFor("restoreWallet")[0]).toMatchObject({
+      words: "zoo zoo zoo",
+      birthday: "0",
+      gap: null,
+    });
+    expect(screen.queryByLabelText("The words, in their order")).toBeNull();
+  });
+
   test("of a restored copy shows how far it has looked, and stops and goes on", async () => {
     host.reply("showRestore", { restore: restoring() });
     open("#/test/wallet");

@@ -45,6 +45,9 @@ pub(super) fn wallet(view: &WalletInfoView) -> String {
 /// How far a restored wallet has looked.
 pub(super) fn restore(view: &RestoreView) -> String {
     let blocks = match (view.scanned_height, view.chain_height) {
+        (Some(scanned), _) if view.state == RestoreState::Looked => {
+            format!("block {scanned}, from block {} on", view.birth_height.saturating_add(1))
+        }
         (Some(scanned), Some(tip)) => format!("block {scanned} of {tip}, {} %", view.percent),
         (Some(scanned), None) => format!("block {scanned}"),
         (None, _) if view.to_ask > 0 => format!(
@@ -63,7 +66,7 @@ pub(super) fn restore(view: &RestoreView) -> String {
         RestoreState::Stopped => {
             "its look was stopped: `tillgate wallet restore --continue` lets it go on; no address is given and nothing is sent"
         }
-        RestoreState::Looked => "the whole chain was looked through",
+        RestoreState::Looked => "the chain was looked through",
     };
     fields(&[
         ("restored", state.to_owned()),

@@ -5,6 +5,7 @@ use bitcoin::{OutPoint, Transaction, Txid};
 
 use super::Asking;
 use super::answers::{ProofAnswer, SpendAnswer};
+use super::deep;
 use super::headers::{self, Headers};
 use super::history::{self, Sight};
 use super::server::NoAnswer;
@@ -49,17 +50,9 @@ pub(super) fn block_of(asking: &Asking<'_>, state: &mut State, sight: &Sight) ->
     Ok(Some(height))
 }
 
-/// Whether a block is in the chain of our headers. Down to one below those that are kept all are linked, one by one.
+/// Whether a block is in the chain of our headers.
 fn is_in_chain(asking: &Asking<'_>, state: &mut State, block: BlockId) -> Result<bool, NoAnswer> {
-    while let Some((height, known)) = state.lowest().filter(|(height, _)| *height > block.height) {
-        if !asking.take_turn() {
-            return Ok(false);
-        }
-        let below = headers::below(asking.server, asking.network, height, &known)?;
-        state.keep_below(height, below);
-    }
-    // One above the best block came meanwhile.
-    Ok(state.hash_at(block.height) == Some(block.hash))
+    Ok(deep::find(asking, state, block.height)? && state.hash_at(block.height) == Some(block.hash))
 }
 
 /// Why there is no proof: the chain changed meanwhile, or else this.

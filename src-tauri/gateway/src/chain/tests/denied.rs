@@ -74,9 +74,12 @@ fn is_the_same_chain(world: &World, what: Backend) {
 
 #[tokio::test]
 async fn a_payment_of_a_left_block_is_not_confirmed_because_the_server_denies_its_blocks_and_keeps_one_history_back() {
-    for backend in SERVERS {
+    // What an Esplora server denies may take more than one answer to link.
+    for (backend, blocks) in [(Backend::Electrum, 1), (Backend::Esplora, 1), (Backend::Esplora, 260)] {
         let stage = Stage::new(backend).await;
         let world = stage.world();
+        world.sandbox().mine(blocks, true, world.now_ms()).unwrap();
+        world.look().await;
         let (paid, other) = (payment(world).await, payment(world).await);
         world.pay(&paid, PART_SATS).await;
         world.mine(8).await;
@@ -97,7 +100,7 @@ async fn a_payment_of_a_left_block_is_not_confirmed_because_the_server_denies_it
         let world = stage.world();
         for _ in 0..3 {
             world.look().await;
-            assert_eq!(world.state(&paid), Unconfirmed, "{backend:?}");
+            assert_ne!(world.state(&paid), Confirmed, "{backend:?}");
             assert!(!is_in_block(world, &paid)[1], "{backend:?}: its block was left");
             world.mine(1).await;
         }

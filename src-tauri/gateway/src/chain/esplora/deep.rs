@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 
 use bitcoin::BlockHash;
 
-use super::Asking;
-use super::headers::{self, Known};
-use super::server::NoAnswer;
-use super::state::State;
+use super::headers::Known;
 
 /// One block of so many is remembered: of as many a server tells at a time.
 const EVERY: u32 = 10;
@@ -37,7 +34,7 @@ impl Deep {
     }
 
     /// Takes blocks below a height over, the highest first.
-    fn put_below(&mut self, height: u32, below: &[Known]) {
+    pub(super) fn put_below(&mut self, height: u32, below: &[Known]) {
         for (height, known) in (0..height).rev().zip(below) {
             self.note(height, known.hash);
             self.lowest = Some((height, *known));
@@ -51,67 +48,17 @@ impl Deep {
         }
     }
 
+    /// The lowest block that is remembered and stands no lower than a height.
+    pub(super) fn remembered_from(&self, height: u32) -> Option<(u32, BlockHash)> {
+        self.hashes.range(height..).next().map(|(height, hash)| (*height, *hash))
+    }
+
     /// Keeps the header of a block that is asked about.
-    fn keep(&mut self, height: u32, known: Known) {
+    pub(super) fn keep(&mut self, height: u32, known: Known) {
         if self.whole.len() >= WHOLE_MAX {
             self.whole.clear();
         }
         self.whole.insert(height, known);
-    }
-}
-
-/// Finds out which block of the chain of our headers has a height; [`State::header_at`] knows it then. `false` where nobody knows, or no
-/// question is left.
-pub(super) fn find(asking: &Asking<'_>, state: &mut State, height: u32) -> Result<bool, NoAnswer> {
-    if state.header_at(height).is_some() {
-        return Ok(true);
-    }
-    // One above the best block came meanwhile; and nothing of ours is older than the wallet.
-    if state.headers.as_ref().is_none_or(|headers| height >= headers.first()) || height < asking.from {
-        return Ok(false);
-    }
-    while let Some((lowest, known)) = state.lowest().filter(|(lowest, _)| *lowest > height) {
-        let Some(below) = below(asking, lowest, &known)? else { return Ok(false) };
-        state.deep.put_below(lowest, &below);
-        take(state, (lowest, &below), height);
-    }
-    if state.header_at(height).is_some() {
-        return Ok(true);
-    }
-    let remembered = state.deep.hashes.range(height..).next().map(|(above, hash)| (*above, *hash));
-    let (above, known) = match remembered {
-        Some((above, hash)) => {
-            if !asking.take_turn() {
-                return Ok(false);
-            }
-            (above, headers::block(asking.server, asking.network, hash)?.1)
-        }
-        None => {
-            let headers = state.headers.as_ref();
-            let Some(first) = headers.and_then(|it| Some((it.first(), *it.at(it.first())?))) else { return Ok(false) };
-            first
-        }
-    };
-    if above == height {
-        state.deep.keep(height, known);
-    } else if let Some(below) = below(asking, above, &known)? {
-        take(state, (above, &below), height);
-    }
-    Ok(state.header_at(height).is_some())
-}
-
-/// Some blocks below one that is linked; `None` where no question is left.
-fn below(asking: &Asking<'_>, height: u32, known: &Known) -> Result<Option<Vec<Known>>, NoAnswer> {
-    if !asking.take_turn() {
-        return Ok(None);
-    }
-    headers::below(asking.server, asking.network, height, known).map(Some)
-}
-
-/// Keeps the block of a height, where it is one of those `below`, the highest first.
-fn take(state: &mut State, (above, below): (u32, &[Known]), height: u32) {
-    if let Some((_, known)) = (0..above).rev().zip(below).find(|(at, _)| *at == height) {
-        state.deep.keep(height, *known);
     }
 }
 

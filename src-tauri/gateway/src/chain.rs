@@ -240,11 +240,12 @@ pub struct View {
     /// Where it ends, in words of the backend's own.
     pub token: Vec<u8>,
     /// Whether it begins with the first block that is looked at, the chain's own or one by the birth: as asked, or because this
-    /// chain was never where the token says.
+    /// chain was never where the token says, however far headers were linked before that showed.
     pub from_start: bool,
     /// Blocks above this height that an answer told of before are not in the chain any more; `None` where all still are. Told
-    /// by the first answer that goes on from there: whatever was seen in such a block and is not told of with it has no
-    /// block until a later answer says so. A backend that tells with the same answer what became of all of it says nothing.
+    /// by the first answer of which the best block stands no lower than they did: whatever was seen in such a block and is not
+    /// told of with it has no block until a later answer says so. All of them, 0, where the chain is another. A backend that
+    /// tells with the same answer what became of all of it says nothing.
     pub left_above: Option<u32>,
     /// There is more than one answer holds: ask again at once. Still one look. What this answer tells may be stored, with its
     /// token, before the next one is asked for; time decides nothing before the last.

@@ -281,6 +281,9 @@ impl LookPermit<'_> {
             let findings = self.take(at).await?;
             let is_new_tip = before.as_ref().is_none_or(|before| before.tip.hash != findings.tip.hash);
             self.progress.ancestors.note(&findings);
+            if self.begins_anew(&findings) {
+                self.doubt();
+            }
             if !findings.more {
                 return self.end(findings, at, is_new_tip).await;
             }
@@ -362,9 +365,6 @@ impl LookPermit<'_> {
         self.progress.clock = findings.clock.map(|(clock, _)| clock);
         self.gateway.last_look.note_clock(findings.clock.and_then(|(_, doubt)| doubt));
         let affects_us = findings.affects_us();
-        if self.begins_anew(&findings) {
-            self.doubt();
-        }
         let watched = self.watched(&findings, at);
         let mut is_due_at_once = false;
         let (place, tip, all_told_since) = (findings.place, findings.tip, findings.all_told_since);

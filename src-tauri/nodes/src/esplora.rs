@@ -6,11 +6,14 @@ mod fault;
 mod index;
 mod shown;
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bitcoin::BlockHash;
+use bitcoin::hashes::Hash as _;
 use tillgate_sandbox::Sandbox;
 
 use crate::Clock;
@@ -43,6 +46,8 @@ struct Inner {
     sandbox: Arc<Sandbox>,
     index: Index,
     fault: Option<EsploraFault>,
+    /// Of which heights another block was named than the one that is there.
+    denied: BTreeSet<String>,
     /// Questions by the first word of the path, and the last where there are more than two.
     counted: Counted,
 }
@@ -96,6 +101,7 @@ impl EsploraServer {
             *questions = questions.saturating_add(inner.counted.requests());
         }
         inner.fault = fault;
+        inner.denied.clear();
     }
 
     /// Shows the chain of this sandbox from now on.
@@ -127,7 +133,13 @@ impl EsploraServer {
 
 impl Shared {
     fn new(sandbox: Arc<Sandbox>, clock: Clock) -> Self {
-        let inner = Inner { sandbox, index: Index::default(), fault: None, counted: Counted::default() };
+        let inner = Inner {
+            sandbox,
+            index: Index::default(),
+            fault: None,
+            denied: BTreeSet::new(),
+            counted: Counted::default(),
+        };
         Self { clock, inner: Mutex::new(inner) }
     }
 
@@ -139,7 +151,11 @@ impl Shared {
     fn serve(&self, stream: &mut (impl Read + Write), stop: &Stop) {
         while let Some(request) = http::read(stream, stop) {
             let (fault, number) = self.note(&request);
+            let (denies, fault) = EsploraFault::parts(fault);
             let Some(mut answer) = self.answer(&request, fault.as_ref(), number) else { return };
+            if denies && self.is_denied(&request.path) {
+                answer.body = BlockHash::from_byte_array([9; 32]).to_string().into_bytes();
+            }
             let mut manner = Manner::Whole;
             match fault {
                 Some(EsploraFault::Slow(wait)) => manner = Manner::After(wait),
@@ -193,6 +209,12 @@ impl Shared {
         let mut inner = self.lock();
         inner.counted.question(&what);
         (inner.fault.clone(), inner.counted.request())
+    }
+
+    /// Whether somebody asks for the first time which block, behind the first, has a height.
+    fn is_denied(&self, path: &str) -> bool {
+        let height = path.strip_prefix("/block-height/").filter(|height| *height != "0");
+        height.is_some_and(|height| self.lock().denied.insert(height.to_owned()))
     }
 
     /// `None` is silence.

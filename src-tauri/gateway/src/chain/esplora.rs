@@ -6,6 +6,7 @@
 mod answers;
 mod broadcast;
 mod chain_of;
+mod deep;
 mod facts;
 mod fees;
 mod headers;
@@ -69,6 +70,8 @@ struct Asking<'a> {
     server: &'a Server,
     network: Network,
     began: Instant,
+    /// No block below this height holds anything of ours.
+    from: u32,
 }
 
 impl Asking<'_> {
@@ -157,7 +160,8 @@ impl Chain for EsploraChain {
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
-        let asking = Asking { server: &self.server, network: self.network, began: Instant::now() };
+        let from = request.birth_height.map_or(0, |birth| birth.saturating_sub(super::BEFORE_BIRTH));
+        let asking = Asking { server: &self.server, network: self.network, began: Instant::now(), from };
         let looked = look::look(&asking, &mut self.state.lock(), request);
         if looked.is_err() {
             *self.identity.lock() = None;

@@ -24,9 +24,6 @@ pub(super) const AHEAD_S: u32 = 7_200;
 /// What is left besides where a block is looked for that was surely there before a moment.
 const BEFORE_MS: i64 = 24 * 3_600_000;
 
-/// Between two blocks that are not linked lies at least so much time for each from the one to the other: half of what there is.
-const APART_S: i64 = 300;
-
 /// What is wrong with a header.
 pub(super) type Wrong = &'static str;
 
@@ -66,13 +63,6 @@ pub(super) fn check_difficulty(
     bits: CompactTarget,
 ) -> Result<(), Wrong> {
     if may_follow(network, height, before, bits) { Ok(()) } else { Err("its difficulty is not the one that must be") }
-}
-
-/// Whether the times of two blocks bear out that the later one stands so many blocks above the other, where what lies between
-/// is not linked. Where blocks come as whoever makes them likes, no time does.
-pub(super) fn bears_out(network: Network, before: &Header, later: &Header, blocks: u32) -> bool {
-    let apart = i64::from(later.time).saturating_sub(i64::from(before.time));
-    network != Network::Regtest && apart >= i64::from(blocks).saturating_mul(APART_S)
 }
 
 /// The middle one of the times of the last eleven blocks; `None` of fewer.
@@ -206,22 +196,6 @@ mod tests {
         let lazy = (0..).map(|nonce| Header { nonce, ..second });
         let lazy = lazy.into_iter().find(|header| header.validate_pow(header.target()).is_err()).unwrap();
         assert_eq!(check_next(Network::Regtest, 1, &first, &lazy), Err("no work was done for it"));
-    }
-
-    #[test]
-    fn so_many_blocks_are_borne_out_by_the_time_that_lies_between_and_never_where_blocks_come_as_one_likes() {
-        let after = |hours: u32| Header { time: 1_000_000 + hours * 3_600, ..genesis_block(Network::Regtest).header };
-        for (network, blocks, hours, is_borne_out) in [
-            (Network::Bitcoin, 2_400, 200, true),
-            (Network::Bitcoin, 2_401, 200, false),
-            (Network::Bitcoin, 40_320, 1, false),
-            (Network::Signet, 2_400, 200, true),
-            (Network::Regtest, 2_400, 400, false),
-        ] {
-            let told = bears_out(network, &after(0), &after(hours), blocks);
-            assert_eq!(told, is_borne_out, "{network} {blocks} in {hours} h");
-        }
-        assert!(!bears_out(Network::Bitcoin, &after(200), &after(0), 1), "time does not run back");
     }
 
     #[test]

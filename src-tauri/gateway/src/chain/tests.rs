@@ -4,6 +4,7 @@ mod alike;
 mod ancestors;
 pub(crate) mod by_script;
 mod core_node;
+mod denied;
 mod electrum_hostile;
 mod electrum_made_up;
 mod electrum_server;

@@ -150,6 +150,17 @@ impl Token {
         self.round_from = self.round_from.min(height);
     }
 
+    /// Takes a block over that was known before, with what was known up to there: it has but one chain below it. Answers whether it
+    /// was known.
+    pub(super) fn rejoin(&mut self, before: &Self, id: BlockId) -> bool {
+        let is_known = before.height_of(id.hash) == Some(id.height);
+        if is_known {
+            *self = Self { answer: self.answer, ..before.clone() };
+            self.cut(id.height);
+        }
+        is_known
+    }
+
     /// Begins at a block that was not there: lower than some, of which those above it are left out, or lower than all. So much
     /// work was done between it and `above`, a block of the token.
     pub(super) fn begin_at(&mut self, id: BlockId, above: Weighed, between: u128) {
@@ -298,6 +309,25 @@ mod tests {
         assert!(!token.is_behind());
         token.cut(9);
         assert!(token.is_behind() && token.last().is_none());
+    }
+
+    #[test]
+    fn a_block_that_was_known_brings_back_what_was_known_up_to_it_and_no_other_does() {
+        let mut known = Token { whole_up_to: 14, round_from: 19, ..Token::begin(at(10)) };
+        (11..=20).for_each(|height| known.push(at(height), 2));
+        known.end();
+        let mut token = known.clone();
+        token.cut(11);
+        token.push(BlockId { height: 12, hash: at(99).hash }, 2);
+        let other = token.clone();
+        assert!(!token.rejoin(&known, BlockId { height: 13, hash: at(98).hash }));
+        assert!(!token.rejoin(&known, BlockId { height: 13, ..at(14) }), "a block has one height");
+        assert_eq!(token, other);
+        token.answer = 7;
+        assert!(token.rejoin(&known, at(17)));
+        known.cut(17);
+        assert_eq!(token, Token { answer: 7, ..known });
+        assert_eq!((token.most, token.whole_up_to, token.round_from), (20, 14, 17));
     }
 
     #[test]

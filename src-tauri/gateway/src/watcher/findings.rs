@@ -133,7 +133,7 @@ pub(super) fn take(
     }
     let (from_start, left_above) = (view.from_start, view.left_above);
     // Of another chain nothing is known; where a restored copy looks once more it is the same.
-    let known_up_to = left_above.or((from_start && restore.is_none()).then_some(0));
+    let known_up_to = if from_start { restore.is_none().then_some(0) } else { left_above };
     ours.know_up_to(known_up_to);
     let mut told = Told::default();
     loop {
@@ -221,7 +221,9 @@ fn asked(gateway: &Gateway, at: Timestamp, round: Round) -> Result<Asked, StoreE
     }
 }
 
-/// The first answer of a look. One that begins with the first block that is looked at tells what becomes of all that we know.
+/// The first answer of a look. One that begins with the first block that is looked at tells what becomes of all that we know: a
+/// backend that sees everything names what it does not know, and is asked once more for that; of another nothing is left of the
+/// blocks that were seen.
 fn first_view<'a>(
     gateway: &'a Gateway,
     token: Option<&[u8]>,
@@ -229,19 +231,31 @@ fn first_view<'a>(
     asked: &Asked,
 ) -> Result<(View, Ours<'a>), WatchError> {
     let mut ours = Ours::new(gateway)?;
+    let sees_everything = gateway.chain.sees() == Sees::Everything;
+    let look = |ours: &Ours<'_>| {
+        let scripts = asked.scripts(&gateway.hot, ours);
+        gateway.chain.look(&LookRequest { token, birth_height, watch: ours, scripts })
+    };
+    let mut begun = None;
     if token.is_some() {
-        let scripts = asked.scripts(&gateway.hot, &ours);
-        let view = gateway.chain.look(&LookRequest { token, birth_height, watch: &ours, scripts })?;
+        let view = look(&ours)?;
         if !view.from_start {
             return Ok((view, ours));
         }
+        begun = Some(view);
     }
     ours.begin_anew();
-    if gateway.chain.sees() == Sees::Everything {
-        ours.expect_all_known()?;
+    if !sees_everything {
+        let view = begun.map_or_else(|| look(&ours), Ok)?;
+        return Ok((View { left_above: Some(0), ..view }, ours));
     }
-    let scripts = asked.scripts(&gateway.hot, &ours);
-    Ok((gateway.chain.look(&LookRequest { token: None, birth_height, watch: &ours, scripts })?, ours))
+    ours.expect_all_known()?;
+    // With the same token: it may not show less work than was seen.
+    let view = look(&ours)?;
+    if view.from_start {
+        return Ok((view, ours));
+    }
+    Err(ChainDown("it told another chain, and then the one before: the next look makes up for it".to_owned()).into())
 }
 
 /// No block but its own can hold a block's reward. One that stands in no block is ruled out by the block that has its

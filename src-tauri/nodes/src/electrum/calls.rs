@@ -22,6 +22,8 @@ pub(super) struct Shown<'a> {
     pub sandbox: &'a Sandbox,
     pub index: &'a Index,
     pub fault: Option<&'a ElectrumFault>,
+    /// The header of one block is the first one's, whichever was asked for.
+    pub denies: bool,
     /// The version that was agreed on.
     pub version: &'a str,
     pub now_ms: i64,
@@ -116,9 +118,10 @@ impl Shown<'_> {
                 let mined = history.iter().filter(|entry| entry.height > 0).count();
                 history.insert(mined, entry);
             }
-            Some(ElectrumFault::ForgedConfirmations) => {
+            Some(fault @ (ElectrumFault::ForgedConfirmations | ElectrumFault::ConfirmedBy(_))) => {
+                let height = if let ElectrumFault::ConfirmedBy(height) = fault { *height } else { self.height() };
                 for entry in history.iter_mut().filter(|entry| entry.height <= 0) {
-                    entry.height = i64::from(self.height());
+                    entry.height = i64::from(height);
                     entry.fee_sats = None;
                 }
             }
@@ -138,7 +141,10 @@ pub(super) fn answer(method: &str, params: &[Value], shown: &Shown<'_>) -> Answe
     match method {
         "server.ping" => Ok(Value::Null),
         "server.features" => features(shown),
-        "blockchain.block.header" => Ok(json!(serialize_hex(&shown.block(height(params, 0)?)?.header))),
+        "blockchain.block.header" => {
+            let height = height(params, 0)?;
+            Ok(json!(serialize_hex(&shown.block(if shown.denies { 0 } else { height })?.header)))
+        }
         "blockchain.block.headers" => headers(shown, params),
         "blockchain.scripthash.get_history" => get_history(shown, params, false),
         "blockchain.scripthash.get_mempool" => get_history(shown, params, true),

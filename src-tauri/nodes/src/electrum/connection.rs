@@ -258,5 +258,6 @@ impl Connection {
 }
 
 fn shown<'a>(inner: &'a Inner, version: &'a str, now_ms: i64) -> Shown<'a> {
-    Shown { sandbox: &inner.sandbox, index: &inner.index, fault: inner.fault.as_ref(), version, now_ms }
+    let (denies, fault) = ElectrumFault::parts(inner.fault.as_ref());
+    Shown { sandbox: &inner.sandbox, index: &inner.index, fault, denies, version, now_ms }
 }

@@ -45,6 +45,8 @@ pub enum ElectrumFault {
     BrokenLink,
     /// What waits in the mempool is told as confirmed by the best block.
     ForgedConfirmations,
+    /// The same of the block of a height, without any proof.
+    ConfirmedBy(u32),
     /// The proofs that transactions are in their blocks are those of others.
     ForgedMerkle,
     /// Histories are empty, whatever their status says.
@@ -68,4 +70,17 @@ pub enum ElectrumFault {
     InventedSpend(Transaction),
     /// Histories are told without what blocks hold, and their statuses are those of what is left.
     KeepsBack,
+    /// Asked for the header of one block, it tells the first one's, so that it seems to have no block that anybody knows; and
+    /// it misbehaves in this way besides.
+    Denies(Option<Box<Self>>),
+}
+
+impl ElectrumFault {
+    /// Whether blocks are denied, and in which way it misbehaves otherwise.
+    pub(super) fn parts(fault: Option<&Self>) -> (bool, Option<&Self>) {
+        match fault {
+            Some(Self::Denies(other)) => (true, other.as_deref()),
+            fault => (false, fault),
+        }
+    }
 }

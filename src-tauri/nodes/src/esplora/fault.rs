@@ -81,4 +81,17 @@ pub enum EsploraFault {
     MissingHistory,
     /// Transactions of the mempool are told with a witness of so many bytes, of which their ids say nothing.
     Bloated(usize),
+    /// The first time that somebody asks which block has a height, it names one that nobody knows; and it misbehaves in this way
+    /// besides.
+    Denies(Option<Box<Self>>),
+}
+
+impl EsploraFault {
+    /// Whether blocks are denied, and in which way it misbehaves otherwise.
+    pub(super) fn parts(fault: Option<Self>) -> (bool, Option<Self>) {
+        match fault {
+            Some(Self::Denies(other)) => (true, other.map(|other| *other)),
+            fault => (false, fault),
+        }
+    }
 }

@@ -39,7 +39,8 @@ pub(super) struct Headers(BTreeMap<u32, Header>);
 pub(super) struct Followed {
     /// The chain as it is now.
     pub token: Token,
-    /// The last block that was known before; `None` where the chain is another.
+    /// The last block that was known before; `None` where the chain is another. It is one of those that are linked to the best one:
+    /// what the server says of single blocks only shows from where on to link.
     pub fork: Option<BlockId>,
 }
 
@@ -68,42 +69,38 @@ pub(super) fn follow(
 ) -> Result<Followed, ChainDown> {
     check_told(network, &tip)?;
     let Some(known) = known else {
-        let start = tip.height.saturating_sub(BEFORE_BIRTH);
-        return Ok(Followed { token: begin(asker, network, headers, None, (start, tip))?, fork: None });
+        let mut followed = begin(asker, network, headers, None, tip.height.saturating_sub(BEFORE_BIRTH))?;
+        extend(asker, network, headers, None, (&mut followed, tip))?;
+        return Ok(followed);
     };
     check_height(Some(known), tip.id())?;
     let (Some(first), Some(last)) = (known.first(), known.last()) else { return Err(tip_changed()) };
-    let mut token = known.clone();
-    let common = if last.id == tip.id() {
-        headers.0.insert(tip.height, tip.header);
-        Some(last.id)
-    } else {
-        last_common(asker, known, tip.height)?
-    };
-    match common {
-        Some(common) if common == tip.id() => token.cut(common.height),
-        Some(common) => {
-            token.cut(common.height);
-            headers.0.split_off(&common.height.saturating_add(1));
-            extend(asker, network, headers, Some(known), (&mut token, tip))?;
+    let said = if last.id == tip.id() { Some(last.id) } else { last_common(asker, known, tip.height)? };
+    let mut followed = match said {
+        Some(said) => {
+            let mut token = known.clone();
+            token.cut(said.height);
+            headers.stand_on(said);
+            Followed { token, fork: Some(said) }
         }
         None if tip.height < first.height => return Err(behind("server", tip.height, known)),
-        None => {
-            token = begin(asker, network, headers, Some(known), (first.height, tip))?;
-            token.most = known.most;
-        }
+        None => begin(asker, network, headers, Some(known), first.height)?,
+    };
+    extend(asker, network, headers, Some(known), (&mut followed, tip))?;
+    if followed.fork != said {
+        tracing::warn!(height = ?followed.fork.map(|fork| fork.height), "the server denied a block that its chain holds: its word is not taken");
     }
-    if token.is_behind() { Err(behind("server", tip.height, known)) } else { Ok(Followed { token, fork: common }) }
+    if followed.token.is_behind() { Err(behind("server", tip.height, known)) } else { Ok(followed) }
 }
 
-/// A chain of which nothing that is known is there at its height, from a height on to the best block.
+/// A chain of which the server says that it holds nothing that is known, from a height on.
 fn begin(
     asker: &Asker<'_>,
     network: Network,
     headers: &mut Headers,
     known: Option<&Token>,
-    (start, tip): (u32, ToldTip),
-) -> Result<Token, ChainDown> {
+    start: u32,
+) -> Result<Followed, ChainDown> {
     headers.0.clear();
     let first = *fetch(asker, start, 1)?.first().ok_or_else(tip_changed)?;
     check(network, None, start, &first)?;
@@ -112,8 +109,9 @@ fn begin(
     prove_height(asker, start, &first)?;
     headers.0.insert(start, first);
     let mut token = Token::begin(id);
-    extend(asker, network, headers, known, (&mut token, tip))?;
-    Ok(token)
+    token.most = known.map_or(0, |known| known.most);
+    let is_known = known.is_some_and(|known| token.rejoin(known, id));
+    Ok(Followed { token, fork: is_known.then_some(id) })
 }
 
 /// Makes sure of the height of a block that is linked to none whose height is known.
@@ -132,17 +130,18 @@ fn prove_height(asker: &Asker<'_>, height: u32, header: &Header) -> Result<(), C
     }
 }
 
-/// Goes on from a token's last block to the best one.
+/// Goes on from a token's last block to the best one. The highest block on the way that is known is where both chains part.
 fn extend(
     asker: &Asker<'_>,
     network: Network,
     headers: &mut Headers,
     known: Option<&Token>,
-    (token, tip): (&mut Token, ToldTip),
+    (followed, tip): (&mut Followed, ToldTip),
 ) -> Result<(), ChainDown> {
-    let mut last = token.last().ok_or_else(tip_changed)?.id;
+    let mut last = followed.token.last().ok_or_else(tip_changed)?.id;
     let mut before = match headers.0.get(&last.height).filter(|header| header.block_hash() == last.hash) {
         Some(header) => *header,
+        None if last == tip.id() => tip.header,
         None => *fetch(asker, last.height, 1)?
             .first()
             .filter(|header| header.block_hash() == last.hash)
@@ -163,7 +162,11 @@ fn extend(
             check(network, Some(&before), height, &header)?;
             last = BlockId { height, hash: header.block_hash() };
             check_height(known, last)?;
-            token.push(last, counted(header.work()));
+            if known.is_some_and(|known| followed.token.rejoin(known, last)) {
+                followed.fork = Some(last);
+            } else {
+                followed.token.push(last, counted(header.work()));
+            }
             headers.0.insert(height, header);
             before = header;
         }
@@ -173,7 +176,7 @@ fn extend(
     if last == tip.id() { Ok(()) } else { Err(tip_changed()) }
 }
 
-/// The last block of a token that is still in the chain.
+/// The last block of a token that is still in the chain, as the server says.
 fn last_common(asker: &Asker<'_>, known: &Token, top: u32) -> Result<Option<BlockId>, ChainDown> {
     let reachable: Vec<BlockId> =
         known.blocks().iter().map(|block| block.id).filter(|id| id.height <= top).rev().collect();
@@ -250,6 +253,15 @@ impl ToldTip {
 }
 
 impl Headers {
+    /// Keeps what is linked to this block: nothing, where another one is kept in its place or none.
+    fn stand_on(&mut self, block: BlockId) {
+        if self.hash_at(block.height) == Some(block.hash) {
+            self.0.split_off(&block.height.saturating_add(1));
+        } else {
+            self.0.clear();
+        }
+    }
+
     /// The header of a block that was made sure of.
     pub(super) fn at(&self, height: u32) -> Option<&Header> {
         self.0.get(&height)

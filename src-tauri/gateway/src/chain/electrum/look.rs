@@ -215,7 +215,8 @@ impl Look<'_> {
         let states = ours.filter_map(|watched| {
             let state = state::write(watched.told?);
             match known.state(&watched.script) {
-                Some(stored) if stored == state => None,
+                // Of another chain all that is stored is forgotten.
+                Some(stored) if stored == state && !self.state.is_anew => None,
                 // Where nothing ever was, nothing need be remembered.
                 None if watched.told == Some(None) => None,
                 Some(_) | None => Some(ScriptState { script: watched.script.clone(), state }),

@@ -1,9 +1,10 @@
 //! Following the server's chain: from the last answer, or anew from what the token says.
 
 use super::Asking;
+use super::deep::Deep;
 use super::headers::{self, Followed, Headers, Known, LINKED_MAX, check_floor, forged};
 use super::server::NoAnswer;
-use super::state::{self, State};
+use super::state::{self, Resumed, State};
 use crate::chain::headers as rules;
 use crate::chain::refusals::{behind, tip_changed};
 use crate::chain::token::{BlockId, Token, Weighed, answer_number, counted};
@@ -21,8 +22,9 @@ pub(super) struct Begun {
 
 /// Brings the headers up to the server's best block, as far as they go into one answer.
 pub(super) fn follow(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> Result<Begun, ChainDown> {
-    let (from_start, left_above) =
-        if goes_on(state, request.token) { (false, None) } else { resume(asking, state, request)? };
+    if !goes_on(state, request.token) {
+        resume(asking, state, request)?;
+    }
     // Whatever fails on the way leaves the headers and the token as they fit each other.
     let mut moved = state.headers.clone().ok_or_else(tip_changed)?;
     let Followed::To { fork, more } = headers::follow(asking.server, asking.network, &mut moved)? else {
@@ -34,19 +36,60 @@ pub(super) fn follow(asking: &Asking<'_>, state: &mut State, request: &LookReque
         request.watch.unsettled(fork).into_iter().for_each(|tx| state.track(tx));
     }
     let token = state.token.as_mut().ok_or_else(tip_changed)?;
-    if let Some(height) = state::advance(token, &moved, fork) {
-        *state = State::default();
-        return Err(forged(height, "it is another than the server says elsewhere").into());
+    match state::advance(token, state.before.as_ref(), &moved, fork) {
+        Ok(joined) => note_joined(state, joined, fork),
+        Err(height) => {
+            *state = State::default();
+            return Err(forged(height, "it is another than the server says elsewhere").into());
+        }
     }
-    if !more && token.is_behind() {
-        let before = state.before.as_ref().unwrap_or(token);
-        let down = behind("server", moved.height(), before);
+    if !more && state.token.as_ref().is_some_and(Token::is_behind) {
+        let before = state.before.as_ref().or(state.token.as_ref());
+        let down = before.map_or_else(tip_changed, |before| behind("server", moved.height(), before));
         *state = state.forget_told();
         return Err(down);
     }
+    let height = moved.height();
     state.take_headers(moved);
-    let left_above = [left_above, fork].into_iter().flatten().min();
-    Ok(Begun { from_start, left_above, more })
+    let (from_start, left_above) = parted(state, request, (height, more));
+    Ok(Begun { from_start, left_above: [left_above, fork].into_iter().flatten().min(), more })
+}
+
+/// Notes the highest block that is linked and that was known before. Blocks above `fork` were taken back.
+fn note_joined(state: &mut State, joined: Option<BlockId>, fork: Option<u32>) {
+    let Some(resumed) = &mut state.resumed else { return };
+    if let Some(fork) = fork
+        && resumed.fork.is_some_and(|block| block.height > fork)
+    {
+        let known = state.before.iter().flat_map(Token::blocks);
+        resumed.fork = known.map(|block| block.id).rev().find(|block| block.height <= fork);
+    }
+    let Some(joined) = joined else { return };
+    if resumed.said != Some(joined) && !resumed.is_denied {
+        resumed.is_denied = true;
+        tracing::warn!(height = joined.height, "the server denied a block that its chain holds: its word is not taken");
+    }
+    resumed.fork = Some(joined);
+}
+
+/// What a look that was begun anew tells of the blocks that were known, once its headers are linked to beyond them all: whether the chain
+/// is another, and above which height blocks were left. What the server says of single blocks only shows from where on to link.
+fn parted(state: &mut State, request: &LookRequest<'_>, (height, more): (u32, bool)) -> (bool, Option<u32>) {
+    let Some(resumed) = &mut state.resumed else { return (false, None) };
+    let fork = resumed.fork;
+    let is_beyond = state.before.as_ref().and_then(Token::last).is_none_or(|last| last.id.height <= height);
+    let tells_now = !resumed.is_told && (is_beyond || !more);
+    resumed.is_told |= tells_now;
+    if !more {
+        state.resumed = None;
+    }
+    if !tells_now {
+        return (false, None);
+    }
+    let above = fork.map_or(u32::MAX, |fork| fork.height);
+    request.watch.unsettled(above).into_iter().for_each(|tx| state.track(tx));
+    state.is_anew |= fork.is_none();
+    (fork.is_none(), state.before.as_ref().and_then(|known| known.left_above(fork)))
 }
 
 /// Whether what is remembered is what the last answer left.
@@ -57,68 +100,60 @@ fn goes_on(state: &State, token: Option<&[u8]>) -> bool {
     token == Some(written) && chain.last().map(|last| last.id) == Some(*tip)
 }
 
-/// Begins anew where the token and the server's chain have a block in common; else where the wallet began. Answers whether it
-/// is there, and above which height blocks were left.
-fn resume(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> Result<(bool, Option<u32>), ChainDown> {
+/// Begins anew where the token and the server's chain have a block in common, as far as the server says; else with the token's first
+/// block, or where the wallet began.
+fn resume(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> Result<(), ChainDown> {
     let mut fresh = state.forget_told();
     let known = request.token.and_then(Token::read);
     let tip = headers::tip_hash(asking.server)?;
     let (height, block) = headers::block(asking.server, asking.network, tip)?;
     check_floor(asking.network, height, &block)?;
     let fork = known.as_ref().map(|known| last_common(asking, fresh.headers.as_ref(), known.blocks(), height));
-    let fork = fork.transpose()?.flatten();
-    if let (Some(known), None) = (&known, fork) {
+    let said = fork.transpose()?.flatten();
+    if let (Some(known), None) = (&known, said) {
         refuse_less_work(known, height, &block)?;
     }
-    let left_above = known.as_ref().and_then(|known| known.left_above(fork.map(|fork| fork.id)));
-    let start = match (fork, request.birth_height) {
-        (Some(fork), _) => fork.id.height,
-        (None, Some(birth)) => birth.saturating_sub(BEFORE_BIRTH).min(height),
-        (None, None) => height.saturating_sub(BEFORE_BIRTH),
+    let first = known.as_ref().and_then(Token::first);
+    let start = match (said.map(|said| said.id).or(first), request.birth_height) {
+        // All is linked from there on: it shows what of the token is in the chain.
+        (Some(linked_from), _) => linked_from.height.min(height),
+        // No more than are kept: nothing rests on how many there are.
+        (None, birth) => {
+            let linked = height.saturating_sub(LINKED_MAX.saturating_sub(1));
+            birth.map_or(height, |birth| birth.min(height)).saturating_sub(BEFORE_BIRTH).max(linked)
+        }
     };
-    // So many that the time by the blocks is known, and no more than are kept, where what is left out need not be linked.
-    let mut start = start.min(height.saturating_sub(rules::MEDIAN_REACHES));
-    let linked = height.saturating_sub(LINKED_MAX.saturating_sub(1));
-    if start < linked && may_leave_out(asking, fork, height, &block)? {
-        start = linked;
-    }
-    let is_there = |headers: &Headers| fork.is_some_and(|fork| headers.holds(&fork.id));
+    // So many that the time by the blocks is known.
+    let start = start.min(height.saturating_sub(rules::MEDIAN_REACHES));
+    let is_there = |headers: &Headers| said.is_some_and(|said| headers.holds(&said.id));
     if !fresh.headers.as_ref().is_some_and(is_there) {
-        let (first, known) = begin(asking, start)?;
-        headers::prove_height(asking.server, first, &known)?;
-        fresh.headers = Some(Headers::new(first, known));
-        fresh.old.clear();
+        let (first, block) = begin(asking, start)?;
+        headers::prove_height(asking.server, first, &block)?;
+        fresh.headers = Some(Headers::new(first, block));
+        fresh.deep = Deep::default();
     }
     let headers = fresh.headers.as_ref().ok_or_else(tip_changed)?;
-    fresh.token = Some(begun(known.as_ref().zip(fork), headers)?);
+    // It may be there all the same.
+    let fork = said.or_else(|| known.as_ref()?.blocks().first().filter(|first| headers.holds(&first.id)).copied());
+    fresh.token = Some(begun(known.as_ref(), fork, headers)?);
+    fresh.resumed = Some(Resumed { said: said.map(|said| said.id), ..Resumed::at(fork.map(|fork| fork.id)) });
     fresh.before = known;
-    let above = fork.map_or(u32::MAX, |fork| fork.id.height);
-    request.watch.unsettled(above).into_iter().for_each(|tx| fresh.track(tx));
-    fresh.is_anew |= fork.is_none();
     *state = fresh;
-    Ok((fork.is_none(), left_above))
-}
-
-/// Whether the blocks between a fork and the server's best one may be left out: their times bear out that so many lie between. Without
-/// a fork nothing rests on how many there are.
-fn may_leave_out(asking: &Asking<'_>, fork: Option<Weighed>, height: u32, tip: &Known) -> Result<bool, NoAnswer> {
-    let Some(Weighed { id, .. }) = fork else { return Ok(true) };
-    let (_, known) = headers::block(asking.server, asking.network, id.hash)?;
-    Ok(rules::bears_out(asking.network, &known.header, &tip.header, height.saturating_sub(id.height)))
+    Ok(())
 }
 
 /// The chain up to a fork, as a token knows it, or from the first header on where there is none.
-fn begun(known: Option<(&Token, Weighed)>, headers: &Headers) -> Result<Token, ChainDown> {
+fn begun(known: Option<&Token>, fork: Option<Weighed>, headers: &Headers) -> Result<Token, ChainDown> {
     let lowest = headers.at(headers.first()).ok_or_else(tip_changed)?;
     let id = BlockId { height: headers.first(), hash: lowest.hash };
-    let Some((known, fork)) = known else { return Ok(Token::begin(id)) };
+    let Some((known, fork)) = known.zip(fork) else {
+        let mut token = Token::begin(id);
+        token.most = known.map_or(0, |known| known.most);
+        return Ok(token);
+    };
     let mut token = known.clone();
     token.answer = answer_number();
     token.cut(fork.id.height);
-    // What lies between was not looked at. Nobody owes its work: how much it is, the server alone says.
-    if id.height > fork.id.height {
-        token.push(id, 0);
-    }
     // A token that is younger than the headers knows no fork below it. The work up to it is owed by nobody.
     if token.first().is_some_and(|first| first.height > id.height) {
         token.begin_at(id, fork, 0);
@@ -134,7 +169,7 @@ fn refuse_less_work(known: &Token, height: u32, tip: &Known) -> Result<(), Chain
     if work < known.most { Err(behind("server", height, known)) } else { Ok(()) }
 }
 
-/// Which of these blocks, the lowest first, is the last of the chain that is known, or else of the server's.
+/// Which of these blocks, the lowest first, is the last of the chain that is known, or else of the server's, as that says.
 fn last_common(
     asking: &Asking<'_>,
     headers: Option<&Headers>,

@@ -15,7 +15,7 @@ use crate::chain::refusals::{ends_lower, tip_changed};
 use crate::chain::token::BlockId;
 use crate::chain::{Tip, refusals};
 
-/// Headers that are kept, and that are linked one by one after a pause: two weeks and more. A server gives ten at a time.
+/// Headers that are kept: two weeks and more. A server gives ten at a time.
 pub(super) const LINKED_MAX: u32 = 2_016;
 
 /// Blocks that are asked for in one step upwards.
@@ -44,7 +44,7 @@ pub(super) struct Headers {
 pub(super) enum Followed {
     /// So far; the last block that both chains have, where some were taken back, and whether there is more.
     To { fork: Option<u32>, more: bool },
-    /// It is too far away to be linked: begin anew from what the token says.
+    /// It parts from what is kept below all of it: begin anew from what the token says.
     Lost,
 }
 
@@ -193,13 +193,6 @@ pub(super) fn follow(server: &Server, network: Network, headers: &mut Headers) -
     let (height, last) = block(server, network, tip)?;
     if height <= headers.first() {
         return Err(ends_lower(height, headers.height()).into());
-    }
-    if height > headers.height().saturating_add(LINKED_MAX) {
-        let known = headers.chain.back().ok_or_else(tip_changed)?.header;
-        // What no time bears out is linked block by block, however many there are.
-        if rules::bears_out(network, &known, &last.header, height.saturating_sub(headers.height())) {
-            return Ok(Followed::Lost);
-        }
     }
     if headers.tip().is_some_and(|tip| tip.hash == last.header.prev_blockhash) {
         let found = Branch { fork: headers.height(), blocks: vec![last] };

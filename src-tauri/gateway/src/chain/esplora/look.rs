@@ -66,7 +66,7 @@ pub(super) fn look(asking: &Asking<'_>, state: &mut State, request: &LookRequest
     note_told(state, &told);
     facts::forget_what_is_ruled_out(state, tip.height);
     let cold_taken = found.cold_taken;
-    let (covered, states) = covered_by(state, request.scripts.known, found);
+    let (covered, states) = covered_by(state, request.scripts.known, found, from_start);
     let is_new = !told.is_empty() || !states.is_empty() || from_start || more;
     let untold = request.scripts.must.iter().filter(|script| state.is_untold(script)).cloned().collect();
     let covered = Covered::Scripts(covered);
@@ -175,7 +175,7 @@ fn ask_script(
     found: &mut Found,
 ) -> Result<(), ChainDown> {
     state.take_known(known.transactions(&script));
-    if known.state(&script).as_deref() == Some(state::COMPLETE) {
+    if !state.is_anew && known.state(&script).as_deref() == Some(state::COMPLETE) {
         state.complete.insert(script.clone());
     }
     let mut sights = std::mem::take(&mut found.sights);
@@ -315,8 +315,13 @@ fn position(state: &State, height: u32) -> Option<TxPosition> {
     Some(TxPosition::Block { height, time: known.time() })
 }
 
-/// The scripts of which all that there is was judged, and what the database is to remember of them.
-fn covered_by(state: &mut State, known: &dyn KnownScripts, found: Found) -> (HashSet<ScriptBuf>, Vec<ScriptState>) {
+/// The scripts of which all that there is was judged, and what the database is to remember of them: of another chain all anew.
+fn covered_by(
+    state: &mut State,
+    known: &dyn KnownScripts,
+    found: Found,
+    is_another: bool,
+) -> (HashSet<ScriptBuf>, Vec<ScriptState>) {
     let Found { read, open, .. } = found;
     let (mut covered, mut states) = (HashSet::new(), Vec::new());
     for Read { script, txids, is_long } in read {
@@ -324,7 +329,7 @@ fn covered_by(state: &mut State, known: &dyn KnownScripts, found: Found) -> (Has
             continue;
         }
         // A short history is read at a stroke: of that nothing need be remembered.
-        if is_long && known.state(&script).as_deref() != Some(state::COMPLETE) {
+        if is_long && (is_another || known.state(&script).as_deref() != Some(state::COMPLETE)) {
             states.push(ScriptState { script: script.clone(), state: state::COMPLETE.to_vec() });
         }
         if is_long {

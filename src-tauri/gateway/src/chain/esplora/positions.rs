@@ -5,7 +5,7 @@ use bitcoin::{OutPoint, Transaction, Txid};
 
 use super::Asking;
 use super::answers::{ProofAnswer, SpendAnswer};
-use super::headers::{self, Headers};
+use super::headers::{self, Headers, Known};
 use super::history::{self, Sight};
 use super::server::NoAnswer;
 use super::state::{Proved, State};
@@ -49,17 +49,63 @@ pub(super) fn block_of(asking: &Asking<'_>, state: &mut State, sight: &Sight) ->
     Ok(Some(height))
 }
 
-/// Whether a block is in the chain of our headers. Down to one below those that are kept all are linked, one by one.
+/// Whether a block is in the chain of our headers.
 fn is_in_chain(asking: &Asking<'_>, state: &mut State, block: BlockId) -> Result<bool, NoAnswer> {
-    while let Some((height, known)) = state.lowest().filter(|(height, _)| *height > block.height) {
-        if !asking.take_turn() {
-            return Ok(false);
-        }
-        let below = headers::below(asking.server, asking.network, height, &known)?;
-        state.keep_below(height, below);
+    Ok(find(asking, state, block.height)? && state.hash_at(block.height) == Some(block.hash))
+}
+
+/// Finds out which block of the chain of our headers has a height; [`State::header_at`] knows it then. `false` where nobody knows, or no
+/// question is left.
+fn find(asking: &Asking<'_>, state: &mut State, height: u32) -> Result<bool, NoAnswer> {
+    if state.header_at(height).is_some() {
+        return Ok(true);
     }
-    // One above the best block came meanwhile.
-    Ok(state.hash_at(block.height) == Some(block.hash))
+    // One above the best block came meanwhile; and nothing of ours is older than the wallet.
+    if state.headers.as_ref().is_none_or(|headers| height >= headers.first()) || height < asking.from {
+        return Ok(false);
+    }
+    while let Some((lowest, known)) = state.lowest().filter(|(lowest, _)| *lowest > height) {
+        let Some(below) = below(asking, lowest, &known)? else { return Ok(false) };
+        state.deep.put_below(lowest, &below);
+        take(state, (lowest, &below), height);
+    }
+    if state.header_at(height).is_some() {
+        return Ok(true);
+    }
+    let (above, known) = match state.deep.remembered_from(height) {
+        Some((above, hash)) => {
+            if !asking.take_turn() {
+                return Ok(false);
+            }
+            (above, headers::block(asking.server, asking.network, hash)?.1)
+        }
+        None => {
+            let headers = state.headers.as_ref();
+            let Some(first) = headers.and_then(|it| Some((it.first(), *it.at(it.first())?))) else { return Ok(false) };
+            first
+        }
+    };
+    if above == height {
+        state.deep.keep(height, known);
+    } else if let Some(below) = below(asking, above, &known)? {
+        take(state, (above, &below), height);
+    }
+    Ok(state.header_at(height).is_some())
+}
+
+/// Some blocks below one that is linked; `None` where no question is left.
+fn below(asking: &Asking<'_>, height: u32, known: &Known) -> Result<Option<Vec<Known>>, NoAnswer> {
+    if !asking.take_turn() {
+        return Ok(None);
+    }
+    headers::below(asking.server, asking.network, height, known).map(Some)
+}
+
+/// Keeps the block of a height, where it is one of those `below`, the highest first.
+fn take(state: &mut State, (above, below): (u32, &[Known]), height: u32) {
+    if let Some((_, known)) = (0..above).rev().zip(below).find(|(at, _)| *at == height) {
+        state.deep.keep(height, *known);
+    }
 }
 
 /// Why there is no proof: the chain changed meanwhile, or else this.

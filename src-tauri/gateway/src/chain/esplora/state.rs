@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bitcoin::{BlockHash, FeeRate, OutPoint, ScriptBuf, Transaction, Txid};
 
+use super::deep::Deep;
 use super::headers::{Headers, Known};
 use crate::chain::facts::{Facts, needs};
 use crate::chain::hot::{HotMark, Urgency};
@@ -32,9 +33,11 @@ pub(super) struct State {
     pub written: Option<(Vec<u8>, BlockId)>,
     /// The chain before the look that is under way.
     pub before: Option<Token>,
+    /// That look was begun anew from what a token says, and is not at its end.
+    pub resumed: Option<Resumed>,
     pub headers: Option<Headers>,
-    /// Headers below those, by their heights, without a gap: each is linked to the one above it.
-    pub old: BTreeMap<u32, Known>,
+    /// Blocks below those.
+    pub deep: Deep,
     /// Transactions of ours that no block holds, as far as is proved.
     pub tracked: BTreeMap<Txid, Tracked>,
     /// Transactions that a block holds.
@@ -56,6 +59,19 @@ pub(super) struct State {
     pub doubt: (u64, u64),
     /// How often a script was asked about in vain since all of it was last told.
     pub in_vain: HashMap<ScriptBuf, u32>,
+}
+
+/// Where a look that was begun anew parts from the chain before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Resumed {
+    /// The highest block that both chains have, as the server says.
+    pub said: Option<BlockId>,
+    /// The same as far as headers are linked that show it.
+    pub fork: Option<BlockId>,
+    /// The server was found to deny a block that it has.
+    pub is_denied: bool,
+    /// It was told what is left of the chain before.
+    pub is_told: bool,
 }
 
 /// A script that matters now.
@@ -115,14 +131,21 @@ pub(super) struct Rivals {
     pub known: BTreeSet<OutPoint>,
 }
 
+impl Resumed {
+    /// Parted at a block, or at none.
+    pub(super) const fn at(fork: Option<BlockId>) -> Self {
+        Self { said: fork, fork, is_denied: false, is_told: false }
+    }
+}
+
 impl State {
     /// What is still true where nobody has what was told: the chain. What mattered while another
     /// was asked nobody knows, so that the round begins anew.
     pub(super) fn forget_told(&mut self) -> Self {
-        let Self { headers, old, is_anew, mut hot, mark, looks, doubt, in_vain, .. } = std::mem::take(self);
+        let Self { headers, deep, is_anew, mut hot, mark, looks, doubt, in_vain, .. } = std::mem::take(self);
         // Only the last answer can have come to nobody.
         hot.values_mut().for_each(|hot| hot.covered_in = hot.covered_in.filter(|it| *it < looks));
-        Self { headers, old, is_anew, hot, mark, looks, doubt, in_vain, ..Self::default() }
+        Self { headers, deep, is_anew, hot, mark, looks, doubt, in_vain, ..Self::default() }
     }
 
     /// Follows a transaction from now on, unless a block holds it.
@@ -278,27 +301,22 @@ impl State {
     /// The lowest header that is linked up to the best one, with its height.
     pub(super) fn lowest(&self) -> Option<(u32, Known)> {
         let kept = || self.headers.as_ref().and_then(|headers| Some((headers.first(), *headers.at(headers.first())?)));
-        self.old.first_key_value().map(|(height, known)| (*height, *known)).or_else(kept)
-    }
-
-    /// Keeps headers below a height, the highest first.
-    pub(super) fn keep_below(&mut self, height: u32, below: Vec<Known>) {
-        self.old.extend((0..height).rev().zip(below));
+        self.deep.lowest().or_else(kept)
     }
 
     /// Takes over how far the headers were followed. What they keep no more stays linked to what was found below.
     pub(super) fn take_headers(&mut self, moved: Headers) {
-        if let Some(before) = self.headers.as_ref().filter(|_| !self.old.is_empty()) {
-            let dropped = (before.first()..moved.first()).map_while(|height| Some((height, *before.at(height)?)));
-            self.old.extend(dropped);
+        if let Some(before) = self.headers.as_ref().filter(|_| self.deep.lowest().is_some()) {
+            let dropped = (before.first()..moved.first()).map_while(|height| Some((height, before.at(height)?.hash)));
+            dropped.for_each(|(height, hash)| self.deep.note(height, hash));
         }
         self.headers = Some(moved);
     }
 
-    /// What is known of a height.
+    /// The block of a height, where it is kept whole.
     pub(super) fn header_at(&self, height: u32) -> Option<&Known> {
         let linked = self.headers.as_ref().and_then(|headers| headers.at(height));
-        linked.or_else(|| self.old.get(&height))
+        linked.or_else(|| self.deep.at(height))
     }
 
     /// The hash that is known of a height.
@@ -312,22 +330,32 @@ impl State {
     }
 }
 
-/// Takes the best chain over into the blocks of a token, of which those above `fork` are not there any more. Answers the height
-/// at which both have another block: then nothing was taken over.
-pub(super) fn advance(token: &mut Token, headers: &Headers, fork: Option<u32>) -> Option<u32> {
+/// Takes the best chain over into the blocks of a token, of which those above `fork` are not there any more. Answers the highest block
+/// on the way that was known `before`, if any; `Err` with the height at which both have another block: then nothing was taken over.
+pub(super) fn advance(
+    token: &mut Token,
+    before: Option<&Token>,
+    headers: &Headers,
+    fork: Option<u32>,
+) -> Result<Option<BlockId>, u32> {
     if let Some(fork) = fork {
         token.cut(fork);
     }
     let last = token.last().map(|last| last.id);
     let other = last.filter(|last| headers.at(last.height).is_some_and(|known| known.hash != last.hash));
     if let Some(other) = other {
-        return Some(other.height);
+        return Err(other.height);
     }
     let from = token.last().map_or(headers.first(), |last| last.id.height.saturating_add(1).max(headers.first()));
+    let mut joined = None;
     for height in from..=headers.height() {
-        if let Some(known) = headers.at(height) {
-            token.push(BlockId { height, hash: known.hash }, counted(known.header.work()));
+        let Some(known) = headers.at(height) else { continue };
+        let id = BlockId { height, hash: known.hash };
+        if before.is_some_and(|before| token.rejoin(before, id)) {
+            joined = Some(id);
+        } else {
+            token.push(id, counted(known.header.work()));
         }
     }
-    None
+    Ok(joined)
 }

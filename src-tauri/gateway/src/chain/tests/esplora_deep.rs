@@ -1,6 +1,7 @@
 //! Blocks far below the best one of an Esplora server: they are linked one by one where no time bears out how many there are,
 //! and down to one that a payment stands in.
 
+use bitcoin::hashes::{Hash as _, sha256};
 use tillgate_domain::payment::PaymentState::{Confirmed, Expired, New, Unconfirmed};
 use tillgate_nodes::EsploraFault;
 
@@ -71,6 +72,44 @@ async fn a_block_below_the_linked_ones_is_believed_where_it_lies_and_nowhere_els
     server.misbehave(EsploraFault::Deeper { block, by: FAR - 50 });
     world.look().await;
     assert_eq!(world.state(&new), New);
+    server.misbehave(None);
+    world.look().await;
+    assert_eq!(world.state(&new), Confirmed);
+}
+
+#[tokio::test]
+async fn a_block_that_was_linked_before_is_asked_for_alone_and_none_below_the_wallet_is_asked_for_at_all() {
+    let stage = Stage::new(Backend::Esplora).await;
+    let (world, server) = (stage.world(), stage.esplora());
+    let birth = world.sandbox().tip().unwrap().height;
+    let (old, later, new) = (world.payment().await, world.payment().await, world.payment().await);
+    server.misbehave(EsploraFault::MissingHistory);
+    world.customer_pays(&old, old.payment.amount_sats);
+    world.sandbox().mine(35, false, world.now_ms()).unwrap();
+    world.customer_pays(&later, later.payment.amount_sats);
+    world.sandbox().mine(1, false, world.now_ms()).unwrap();
+    mine_far(world);
+    world.look().await;
+    server.misbehave(EsploraFault::EndlessHistory(format!("{:x}", sha256::Hash::hash(later.script.as_bytes()))));
+    world.look().await;
+    assert_eq!((world.state(&old), world.state(&later)), (Confirmed, New), "one is hidden");
+    server.misbehave(None);
+    let asked = server.asked("blocks");
+    world.look().await;
+    assert_eq!(world.state(&later), Confirmed, "its block proves it");
+    assert!(server.asked("blocks") - asked <= 2, "no other is linked again");
+
+    world.customer_pays(&new, new.payment.amount_sats);
+    world.sandbox().mine(2, false, world.now_ms()).unwrap();
+    let block = world.sandbox().tip().unwrap().height - 1;
+    server.misbehave(EsploraFault::Deeper { block, by: block - (birth - 101) });
+    let _ = world.app.watcher.look().await;
+    let asked = server.asked("blocks");
+    for _ in 0..2 {
+        world.look().await;
+        assert_eq!(world.state(&new), New);
+    }
+    assert!(server.asked("blocks") - asked <= 2, "nothing of ours can be there");
     server.misbehave(None);
     world.look().await;
     assert_eq!(world.state(&new), Confirmed);

@@ -248,6 +248,11 @@ impl Stage {
         server
     }
 
+    pub fn two(&self) -> [&ElectrumNode; 2] {
+        let Some(Server::Two(first, second)) = &self.server else { panic!("it looks through no two servers") };
+        [first, second]
+    }
+
     pub fn esplora(&self) -> &EsploraServer {
         let Some(Server::Esplora(server) | Server::Each { esplora: server, .. }) = &self.server else {
             panic!("it looks through no Esplora server")

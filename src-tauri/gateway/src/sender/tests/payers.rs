@@ -35,7 +35,8 @@ fn hold(world: &World) -> Option<String> {
     world.gateway.store.read(|reader| reader.sender_hold()).unwrap().map(|hold| hold.reason)
 }
 
-fn is_sound(world: &World) {
+async fn is_sound(world: &World) {
+    world.mine_and_pass(1).await;
     world.check_ledger();
     let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
     assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
@@ -55,7 +56,7 @@ async fn what_a_block_pays_a_payee_exactly_is_not_paid_once_more_and_staff_are_t
         world.mine_and_pass(6).await;
         assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
         assert_eq!(hold(&world), None, "staff are told once");
-        is_sound(&world);
+        is_sound(&world).await;
         let next = world.approved_payout(200_000).await;
         world.send().await;
         assert_eq!(world.outputs_of(&next), 1, "the wallet works on");
@@ -74,7 +75,7 @@ async fn while_what_pays_a_payee_exactly_is_in_no_block_nothing_is_signed_before
         world.send().await;
         assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
         assert_eq!(world.outputs_of(&payout), 1);
-        is_sound(&world);
+        is_sound(&world).await;
 
         // It was somebody else, who paid for something else: whoever knows that releases it.
         let other = world.approved_payout(250_000).await;
@@ -84,7 +85,7 @@ async fn while_what_pays_a_payee_exactly_is_in_no_block_nothing_is_signed_before
         assert!(world.app.sender.release("cli:ann", None).await.unwrap());
         world.send().await;
         assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Sent, 2));
-        is_sound(&world);
+        is_sound(&world).await;
     }
 }
 
@@ -99,7 +100,7 @@ async fn an_offer_that_another_copy_paid_is_not_paid_once_more_when_it_is_approv
         world.send().await;
         assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
         assert_eq!(world.outputs_of(&payout), 1);
-        is_sound(&world);
+        is_sound(&world).await;
     }
 }
 
@@ -115,6 +116,6 @@ async fn what_a_payee_was_paid_in_a_block_from_before_pays_no_payout() {
         world.send().await;
         assert_eq!((hold(&world), world.payout_state(&payout)), (None, PayoutState::Sent));
         assert_eq!(world.outputs_of(&payout), 2);
-        is_sound(&world);
+        is_sound(&world).await;
     }
 }

@@ -15,6 +15,7 @@ mod coins;
 mod findings;
 mod ours;
 mod restored;
+mod signed;
 mod storing;
 #[cfg(test)]
 mod tests;

@@ -26,7 +26,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, refusals};
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, refusals, signed};
 use crate::machine::outgoing::Proxy;
 
 pub(crate) use pace::Pace;
@@ -137,6 +137,7 @@ impl Chain for EsploraChain {
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
         let asking = Asking { server: &self.server, network: self.network, began: Instant::now() };
         let looked = look::look(&asking, &mut self.state.lock(), request);
+        let looked = looked.and_then(|view| signed::check(view, request.watch, "server"));
         if looked.is_err() {
             *self.identity.lock() = None;
         }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bitcoin::{OutPoint, Txid};
 
 use super::batches::Touched;
-use super::{batches, twins};
-use crate::chain::{TxFacts, TxPosition};
+use super::{batches, signed, twins};
+use crate::chain::{Fact, TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
@@ -65,6 +65,10 @@ pub(super) fn take(
         TxPosition::Block { height, .. } => Some(height),
         TxPosition::Mempool { .. } | TxPosition::Absent => None,
     };
+    if matches!(facts.position, TxPosition::Mempool { .. }) && signed::by_this_wallet(tx, &facts.tx)? == Fact::No {
+        tracing::warn!(%txid, "a transaction is said to wait that nobody signed who may spend its coins; it is passed over");
+        return Ok(None);
+    }
     if facts.position == TxPosition::Absent {
         tx.take_back_coins(txid, facts.conflict_height)?;
     } else {

@@ -7,6 +7,7 @@ use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
 
 use super::batches::{Touched, sats};
+use super::signed;
 use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
@@ -152,7 +153,7 @@ pub(super) fn book(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
     let tx = outbox.tx;
     let Some(twin) = tx.twin(txid)? else { return Ok(()) };
     let mut effect_sats = 0;
-    if twin.position != Position::Absent && !conflicts_with_reckoned(tx, &twin.tx)? {
+    if twin.position != Position::Absent && signed::counts(tx, &twin)? && !conflicts_with_reckoned(tx, &twin.tx)? {
         effect_sats += sats(tx.change_of_sats(txid)?);
         for input in &twin.tx.input {
             if let Some(coin) = tx.coin_facts(&input.previous_output)? {

@@ -101,8 +101,11 @@ impl Asking {
             command.env("TILLGATE_SECRETS_FILE", &secrets).env("TILLGATE_PASSPHRASE", "a passphrase of the test");
             command
         };
+        let cookie = program.data_dir().with_file_name("cookie");
+        std::fs::write(&cookie, "__cookie__:secret").unwrap();
         let (backend, url) = (format!("backend={backend}"), format!("backendUrl={url}"));
-        let mut set = command(&["settings", "set", "network=regtest", &backend, &url, "backendUser=ada"]);
+        let cookie = format!("backendCookieFile={}", cookie.display());
+        let mut set = command(&["settings", "set", "network=regtest", &backend, &url, &cookie]);
         let set = set.output().unwrap();
         assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
         let (child, _) = program::serve(command(&["serve", "--listen", "127.0.0.1:0"]));
@@ -128,7 +131,7 @@ impl Drop for Asking {
 async fn what_answers_at_a_nodes_port_takes_little_memory_whatever_it_sends() {
     let (port, answered) = listen(as_a_node);
     let gateway = Asking::start("core", &format!("http://127.0.0.1:{port}"));
-    wait_for("three answers", async || (answered.load(Ordering::SeqCst) > 3).then_some(())).await;
+    wait_for("two answers", async || (answered.load(Ordering::SeqCst) > 1).then_some(())).await;
     assert!(gateway.peak_kb() < PEAK_MAX_KB, "{} kB", gateway.peak_kb());
 }
 

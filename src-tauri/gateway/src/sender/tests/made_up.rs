@@ -34,13 +34,17 @@ fn forged_twin(world: &World, payout: &Id) -> Transaction {
     tx
 }
 
-/// One that spends a stranger's coin, which nobody here can judge, pays the payout, and makes change of this wallet.
+/// One that spends a stranger's coin, which nobody here can judge, pays the payout, and makes change of this wallet at an index that
+/// nothing here used.
 fn with_foreign_inputs(world: &World, payout: &Id) -> Transaction {
     let row = world.payout(payout);
     let mut tx = twin_paying(world, payout);
     let previous_output = OutPoint { txid: Txid::hash(b"of nobody"), vout: 0 };
     tx.input = vec![TxIn { previous_output, sequence: Sequence::MAX, ..TxIn::default() }];
-    assert!(tx.output.contains(&TxOut { value: Amount::from_sat(row.amount_sats), script_pubkey: row.script }));
+    let paid = TxOut { value: Amount::from_sat(row.amount_sats), script_pubkey: row.script };
+    let change = world.gateway.wallet.get().unwrap().change.script(5).unwrap();
+    assert!(tx.output.contains(&paid));
+    tx.output.iter_mut().filter(|output| **output != paid).for_each(|output| output.script_pubkey = change.clone());
     tx
 }
 

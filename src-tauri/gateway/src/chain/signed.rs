@@ -1,6 +1,7 @@
 //! Whether a transaction that no block holds can be one. No work was done for it, so that a server could make it up; but what
 //! spends an output must fulfil its script, and the outputs of what is stored are known here.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use bitcoin::{OutPoint, Transaction, TxOut, Txid};
@@ -15,11 +16,11 @@ pub(crate) fn spent_outputs<E>(
     let mut parents: BTreeMap<Txid, Option<Transaction>> = BTreeMap::new();
     let mut spent = Vec::with_capacity(tx.input.len());
     for OutPoint { txid, vout } in tx.input.iter().map(|input| input.previous_output) {
-        if !parents.contains_key(&txid) {
-            parents.insert(txid, parent(&txid)?);
-        }
-        let made_by = parents.get(&txid).and_then(Option::as_ref);
-        spent.push(made_by.and_then(|tx| tx.output.get(usize::try_from(vout).ok()?)).cloned());
+        let made_by = match parents.entry(txid) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(parent(&txid)?),
+        };
+        spent.push(made_by.as_ref().and_then(|tx| tx.output.get(usize::try_from(vout).ok()?)).cloned());
     }
     Ok(spent)
 }

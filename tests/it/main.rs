@@ -15,6 +15,7 @@ mod doctor;
 mod documents;
 mod hardship;
 mod harness;
+mod hostile_backend;
 mod idempotency;
 mod imports;
 mod network;

@@ -25,6 +25,7 @@ mod room;
 pub(crate) mod sandbox;
 mod several;
 mod shown;
+mod signed;
 #[cfg(test)]
 pub(crate) mod tests;
 mod token;
@@ -39,6 +40,7 @@ pub(crate) use facts::{missing_ancestors, parents_first};
 pub(crate) use hot::HotScripts;
 pub(crate) use proof::height_of_reward;
 pub(crate) use recent::Recent;
+pub(crate) use signed::spent_outputs;
 
 /// Blocks that are looked at below the wallet's birth, or below the best block where it has none: the chain that was there may
 /// have been another.
@@ -143,6 +145,9 @@ pub trait WatchList {
     /// Transactions of ours that no block holds, and those of blocks above this height: what may have moved while nobody
     /// looked, as far as something may still come of it. In no order.
     fn unsettled(&self, above: u32) -> Vec<Transaction>;
+
+    /// A transaction that is stored, whoever it pays: whether one that spends of it was signed is judged by it.
+    fn stored(&self, txid: &Txid) -> Option<Transaction>;
 }
 
 /// Which transactions a backend is shown.

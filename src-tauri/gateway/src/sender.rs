@@ -274,6 +274,7 @@ impl Sender {
                 Err(too_old) => Ok(build::Built::Waits(too_old)),
             },
             build::Prepared::Cannot(cannot) => Ok(build::Built::Cannot(cannot)),
+            build::Prepared::NotNow(why) => Ok(build::Built::NotTried(why)),
         }
     }
 
@@ -291,7 +292,10 @@ impl Sender {
                 return Ok(());
             }
             for payout in outbox.tx.unsent_payouts(QUEUE_MAX)? {
-                if payout.approved_at.is_some_and(|at| at <= until) {
+                let tip_height = outbox.tx.tip_height()?;
+                if payout.approved_at.is_some_and(|at| at <= until)
+                    && !batches::is_paid_elsewhere(outbox.tx, &payout, tip_height)?
+                {
                     batches::fail(outbox, payout, told, None)?;
                 }
             }

@@ -16,6 +16,7 @@ mod findings;
 pub(crate) mod offering;
 mod ours;
 mod restored;
+mod signed;
 mod storing;
 #[cfg(test)]
 mod tests;

@@ -39,7 +39,7 @@ use bitcoin::hashes::{Hash as _, HashEngine as _, sha256};
 use rusqlite::{Connection, TransactionBehavior};
 
 pub use error::{BroadcastRefusal, SandboxError};
-pub use script_check::verify as verify_scripts;
+pub use script_check::{verify as verify_scripts, verify_each as verify_each_script};
 pub use spending::{DEFAULT_FEE_RATE_SAT_VB, MAX_FEE_RATE_SAT_VB};
 pub use types::{
     Broadcast, BroadcastFault, Changes, Faults, FaultsPatch, MempoolEntry, PaidOutput, Pay, Replace, ReplaceTo, Status,

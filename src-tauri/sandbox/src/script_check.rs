@@ -31,3 +31,33 @@ pub fn verify(tx: &Transaction, spent: &[TxOut]) -> Result<(), usize> {
     }
     Ok(())
 }
+
+/// Checks the inputs one by one, of a transaction of which some spend outputs that are not known here. `None` of an input that
+/// cannot be judged: its own output is not known, or it is a taproot one, whose signature is for all of them. And of one whose
+/// script is of no kind that wallets here have: what another takes to run, whoever made it chose.
+pub fn verify_each(tx: &Transaction, spent: &[Option<TxOut>]) -> impl Iterator<Item = Option<bool>> {
+    let raw = serialize(tx);
+    let utxo = |output: &Option<TxOut>| {
+        let output = output.as_ref()?;
+        Some(Utxo {
+            script_pubkey: output.script_pubkey.as_bytes().as_ptr(),
+            script_pubkey_len: u32::try_from(output.script_pubkey.len()).ok()?,
+            value: i64::try_from(output.value.to_sat()).ok()?,
+        })
+    };
+    let is_whole = spent.len() == tx.input.len();
+    let utxos: Option<Vec<Utxo>> = spent.iter().map(utxo).collect();
+    spent.iter().enumerate().map(move |(input, output)| {
+        let output = output.as_ref().filter(|_| is_whole)?;
+        let (script, sats) = (output.script_pubkey.as_bytes(), output.value.to_sat());
+        let verified = if output.script_pubkey.is_p2tr() {
+            let flags = VERIFY_ALL_PRE_TAPROOT | VERIFY_TAPROOT;
+            verify_with_flags(script, sats, &raw, Some(utxos.as_ref()?), input, flags)
+        } else if output.script_pubkey.is_p2wpkh() {
+            verify_with_flags(script, sats, &raw, None, input, VERIFY_ALL_PRE_TAPROOT)
+        } else {
+            return None;
+        };
+        Some(verified.is_ok())
+    })
+}

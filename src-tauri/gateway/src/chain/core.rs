@@ -31,7 +31,7 @@ use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, refusals};
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, refusals, signed};
 use crate::machine::outgoing::Proxy;
 
 pub(crate) use notices::{NoticesOptions, NoticesPace};
@@ -148,6 +148,7 @@ impl Chain for CoreChain {
         let mut kept = self.state.lock();
         let mut state = std::mem::take(&mut *kept);
         let looked = look::look(&self.rpc, self.network, &mut state, request, self.notices.as_ref());
+        let looked = looked.and_then(|view| signed::check(view, request.watch, "node"));
         if looked.is_err() {
             state = state.failed();
         }

@@ -26,14 +26,14 @@ mod transactions;
 
 use bitcoin::{FeeRate, Network, Transaction, Txid};
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde::de::IgnoredAny;
 use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::bell::Bell;
 use super::refusals::tip_changed;
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, signed};
 
 use asker::Asker;
 use call::subscribe_tip;
@@ -94,7 +94,7 @@ impl Chain for ElectrumChain {
 
     fn tip(&self) -> Result<Tip, ChainDown> {
         let connection = self.client.connection()?;
-        Asker { client: &self.client, connection: &connection }.one::<Value>(subscribe_tip())?;
+        Asker { client: &self.client, connection: &connection }.one::<IgnoredAny>(subscribe_tip())?;
         let tip = connection.session.tip().ok_or_else(tip_changed)?;
         headers::check_told(self.network, &tip)?;
         Ok(Tip { height: tip.height, hash: tip.id().hash, time: tip.time() })
@@ -126,6 +126,7 @@ impl Chain for ElectrumChain {
         loop {
             let mut state = std::mem::take(&mut *kept);
             let looked = self.try_look(&mut state, request);
+            let looked = looked.and_then(|view| signed::check(view, request.watch, "server"));
             *kept = if looked.is_ok() { state } else { state.failed() };
             match looked {
                 Err(error) if error.is_tip_changed() && tries.next().is_some_and(|tried| tried < TRIES) => {}

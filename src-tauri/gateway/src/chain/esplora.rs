@@ -29,7 +29,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, refusals};
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, refusals, signed};
 use crate::machine::outgoing::Proxy;
 
 pub(crate) use pace::Pace;
@@ -163,6 +163,7 @@ impl Chain for EsploraChain {
         let from = request.birth_height.map_or(0, |birth| birth.saturating_sub(super::BEFORE_BIRTH));
         let asking = Asking { server: &self.server, network: self.network, began: Instant::now(), from };
         let looked = look::look(&asking, &mut self.state.lock(), request);
+        let looked = looked.and_then(|view| signed::check(view, request.watch, "server"));
         if looked.is_err() {
             *self.identity.lock() = None;
         }

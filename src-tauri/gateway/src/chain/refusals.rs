@@ -2,7 +2,7 @@
 //! node, the server, the server at an address.
 
 use bitcoin::constants::genesis_block;
-use bitcoin::{BlockHash, Network};
+use bitcoin::{BlockHash, Network, Txid};
 
 use super::ChainDown;
 use super::token::Token;
@@ -22,6 +22,13 @@ impl ChainDown {
 /// It tells what cannot be.
 pub(super) fn forged(who: &str, height: u32, why: &str) -> ChainDown {
     ChainDown(format!("the {who} tells a block {height} that is none: {why}; do not trust this {who}"))
+}
+
+/// It tells of a transaction in its mempool that spends what nobody signed for.
+pub(super) fn unsigned(who: &str, txid: &Txid) -> ChainDown {
+    ChainDown(format!(
+        "the {who} tells of transaction {txid} as waiting, which spends coins without a valid signature: no node takes it; do not trust this {who}"
+    ))
 }
 
 /// It does not tell what shows how high a block stands.

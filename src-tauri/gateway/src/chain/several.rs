@@ -350,6 +350,10 @@ mod tests {
         fn unsettled(&self, _: u32) -> Vec<Transaction> {
             Vec::new()
         }
+
+        fn stored(&self, _: &Txid) -> Option<Transaction> {
+            None
+        }
     }
 
     fn several(servers: &[&Arc<Fake>], left_alone_for: Duration) -> Several {

@@ -38,7 +38,13 @@ pub(super) enum Prepared {
     Ready(Box<Signed>),
     /// Why not.
     Cannot(Cannot),
+    /// Why nobody is given up for it.
+    NotNow(Cannot),
 }
+
+/// What waits is left alone.
+const PAID_ELSEWHERE: &str = "another copy of this wallet is said to pay what waits, by a transaction that is in no block: it is \
+     waited until a block holds that, or it is gone";
 
 /// What an attempt came to.
 pub(super) enum Built {
@@ -65,11 +71,16 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     fail_points::pass(Point::ChooseBefore);
     let (waiting, coins, tip_height, change_index) = gateway.store.read(|reader| {
         let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
-        let waiting = reader.unsent_payouts(QUEUE_MAX)?;
-        Ok::<_, StoreError>((waiting, funds::spendable(reader, settings)?, reader.tip_height()?, change.1))
+        let (mut waiting, tip_height) = (Vec::new(), reader.tip_height()?);
+        for payout in reader.unsent_payouts(QUEUE_MAX)? {
+            if !batches::is_paid_elsewhere(reader, &payout, tip_height)? {
+                waiting.push(payout);
+            }
+        }
+        Ok::<_, StoreError>((waiting, funds::spendable(reader, settings)?, tip_height, change.1))
     })?;
     if waiting.is_empty() {
-        return Ok(cannot("nothing waits"));
+        return Ok(Prepared::NotNow(Cause::Other.because(PAID_ELSEWHERE)));
     }
     let payees: Vec<Payee> =
         waiting.iter().map(|payout| Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }).collect();

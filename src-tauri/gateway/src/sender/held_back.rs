@@ -44,10 +44,8 @@ fn rests_on_one(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) 
 pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
     let tip_height = reader.tip_height()?;
     for payout in reader.payouts_of_batch(batch_seq)? {
-        for twin in reader.twins_of_payout(payout.seq)? {
-            if !batches::twin_facts(reader, &twin)?.is_ruled_out(tip_height) {
-                return Ok(true);
-            }
+        if batches::is_paid_elsewhere(reader, &payout, tip_height)? {
+            return Ok(true);
         }
     }
     Ok(false)

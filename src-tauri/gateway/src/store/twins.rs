@@ -118,13 +118,6 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that staff are told of a transaction in no block that pays what a payout is to pay. Answers whether they were not
-    /// yet.
-    pub fn note_payer_told(&self, txid: &Txid) -> Result<bool, StoreError> {
-        let mut insert = self.connection.prepare_cached("INSERT OR IGNORE INTO payers_told (txid) VALUES (?1)")?;
-        Ok(insert.execute([txid.as_byte_array()])? > 0)
-    }
-
     /// Notes which payout an output of a twin pays.
     pub fn store_twin_output(&self, txid: &Txid, vout: u32, payout_seq: i64) -> Result<(), StoreError> {
         self.connection

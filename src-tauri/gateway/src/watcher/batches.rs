@@ -7,6 +7,8 @@ use bitcoin::{Transaction, Txid};
 use tillgate_domain::batch::{self, Position, Version};
 use tillgate_domain::payout::PayoutState;
 
+use super::signed;
+use crate::chain::Fact;
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
@@ -105,8 +107,7 @@ fn settle_payout(
     reason: &str,
     tip_height: u32,
 ) -> Result<(PayoutState, Option<StaffWarning>), OutboxError> {
-    let twins = outbox.tx.twins_of_payout(row.seq)?;
-    let twins = twins.iter().map(|twin| twin_facts(outbox.tx, twin)).collect::<Result<Vec<_>, _>>()?;
+    let twins = payers_elsewhere(outbox.tx, &row)?;
     let settled = batch::settle(row.state, versions, &twins, tip_height);
     let before = row.clone();
     row.state = settled.state;
@@ -183,9 +184,43 @@ pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, St
     })
 }
 
-/// Where a transaction of another copy of the wallet stands, and what rules it out.
-pub(crate) fn twin_facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
+/// What pays a payout of other copies of the wallet, as far as that counts. What nobody signed counts only where a payout is SENT
+/// under its id: as ruled out.
+fn payers_elsewhere(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Vec<Version>, StoreError> {
+    let mut payers = Vec::new();
+    for twin in reader.twins_of_payout(payout.seq)? {
+        if signed::counts(reader, &twin)? || signed::has_sent(reader, &twin.txid)? {
+            payers.push(twin_facts(reader, &twin)?);
+        }
+    }
+    Ok(payers)
+}
+
+/// Whether a payout must not be paid by us, because another copy pays it, wherever that one's transaction stands, as long as it may
+/// be mined. Of one that shows no signature of this wallet, as long as the mempool is said to hold it; once it is gone, until staff
+/// release the sender that holds for it.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn is_paid_elsewhere(reader: &Reader<'_>, payout: &PayoutRow, tip_height: u32) -> Result<bool, StoreError> {
+    for twin in reader.twins_of_payout(payout.seq)? {
+        let may_be_mined = !twin_facts(reader, &twin)?.is_ruled_out(tip_height);
+        let is_awaited = || Ok::<_, StoreError>(twin.position == Position::Mempool || reader.sender_hold()?.is_some());
+        if may_be_mined && (signed::counts(reader, &twin)? || is_awaited()?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Where a transaction of another copy of the wallet stands, and what rules it out: from the beginning, where nobody signed it who
+/// may spend what it spends.
+fn twin_facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
     let TwinRow { txid, position, .. } = *twin;
+    if !position.is_in_block() && signed::by_this_wallet(reader, &twin.tx)? == Fact::No {
+        let position = Position::Absent;
+        return Ok(Version { txid, pays: true, accepted: false, position, conflict_height: Some(0) });
+    }
     let ours = conflict_height(reader, &twin.tx, &txid, ANCESTORS_MAX)?;
     let conflict_height = [twin.conflict_height, ours].into_iter().flatten().min();
     Ok(Version { txid, pays: true, accepted: false, position, conflict_height })

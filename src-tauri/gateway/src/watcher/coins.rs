@@ -8,9 +8,8 @@ use bitcoin::{OutPoint, Txid};
 use tillgate_domain::time::Timestamp;
 
 use super::batches::Touched;
-use super::twins::Pays;
-use super::{batches, twins};
-use crate::chain::{TxFacts, TxPosition};
+use super::{batches, signed, twins};
+use crate::chain::{Fact, TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
@@ -70,6 +69,10 @@ pub(super) fn take(
         TxPosition::Block { height, .. } => Some(height),
         TxPosition::Mempool { .. } | TxPosition::Absent => None,
     };
+    if matches!(facts.position, TxPosition::Mempool { .. }) && signed::by_this_wallet(tx, &facts.tx)? == Fact::No {
+        tracing::warn!(%txid, "a transaction is said to wait that nobody signed who may spend its coins; it is passed over");
+        return Ok(None);
+    }
     if facts.position == TxPosition::Absent {
         tx.take_back_coins(txid, facts.conflict_height)?;
     } else {
@@ -80,14 +83,13 @@ pub(super) fn take(
         touched.batches.insert(batch_seq);
         return Ok(None);
     }
-    let pays = twins::pays(moved.pays_since, &facts.position);
-    let is_twin = !moved.spends.is_empty() || twins::makes_its_own_change(tx, &moved.change)? || tx.is_twin(txid)?;
-    if is_twin || pays == Some(Pays::InBlock) {
+    let is_twin = !moved.spends.is_empty()
+        || twins::makes_its_own_change(tx, &moved.change)?
+        || twins::pays(moved.pays_since, &facts.position)
+        || tx.is_twin(txid)?;
+    if is_twin {
         let pays_an_address = moved.change.iter().any(|coin| coin.keychain == Keychain::External);
         return twins::take(outbox, txid, facts, pays_an_address, touched);
-    }
-    if pays == Some(Pays::Maybe) {
-        twins::notice_payer(outbox, txid)?;
     }
     book_change_of_strangers(outbox, txid)?;
     Ok(None)

@@ -267,6 +267,10 @@ impl WatchList for Ours<'_> {
         let since = self.gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
         self.or_note(self.gateway.store.read(|reader| reader.unsettled_transactions(above, since)))
     }
+
+    fn stored(&self, txid: &Txid) -> Option<Transaction> {
+        self.or_note(self.gateway.store.read(|reader| reader.stored_transaction(txid)))
+    }
 }
 
 /// Waits until all addresses ahead are known that another copy of the wallet may have given.

@@ -8,6 +8,7 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
 use super::batches::{Touched, sats};
+use super::signed;
 use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
@@ -24,39 +25,19 @@ const ANCESTORS_MAX: usize = 200;
 
 const HOLD_FOR_ADDRESS: &str =
     "coins came to an address of this wallet that was not given here: another copy of the wallet works";
-const HOLD_FOR_PAYER: &str = "a transaction in no block yet pays exactly what a payout is to pay, and was not made here: another copy of the wallet may have paid it; wait until a block holds it before you release this, or the payee may be paid twice";
-
 const HOLD: &str = "a transaction spends coins of this wallet, or pays exactly what a payout is to pay, that was not made here: another copy of the wallet works";
 
 /// How old the time of a block may be that came after a moment: miners set it freely within two hours.
 const BLOCK_TIME_SLACK_MS: i64 = 2 * 3_600_000;
 
-/// How a stranger's transaction pays what a payout is to pay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pays {
-    /// For certain: another copy of the wallet did, with coins that this one does not know, or somebody in its stead.
-    InBlock,
-    /// Anybody, and a server by itself, may say so.
-    Maybe,
-}
-
-/// How a transaction pays what a payout is to pay that was asked for at `since`; not in a block from before.
-pub(super) fn pays(since: Option<Timestamp>, position: &TxPosition) -> Option<Pays> {
-    match (since?, position) {
-        (since, TxPosition::Block { time, .. }) => {
-            (*time >= since.plus_ms(-BLOCK_TIME_SLACK_MS)).then_some(Pays::InBlock)
-        }
-        (_, TxPosition::Mempool { .. }) => Some(Pays::Maybe),
-        (_, TxPosition::Absent) => None,
+/// Whether a stranger's transaction pays what a payout is to pay that was asked for at `since`: another copy of the wallet paid it
+/// with coins that this one does not know, or somebody in its stead. Not in a block from before.
+pub(super) fn pays(since: Option<Timestamp>, position: &TxPosition) -> bool {
+    match (since, position) {
+        (Some(since), TxPosition::Block { time, .. }) => *time >= since.plus_ms(-BLOCK_TIME_SLACK_MS),
+        (Some(_), TxPosition::Mempool { .. }) => true,
+        (None, _) | (_, TxPosition::Absent) => false,
     }
-}
-
-/// Has the sender hold for a transaction that may pay what a payout is to pay, once.
-pub(super) fn notice_payer(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
-    if outbox.tx.note_payer_told(txid)? {
-        outbox.tx.hold_sender(outbox.now, &format!("{HOLD_FOR_PAYER} ({txid})"))?;
-    }
-    Ok(())
 }
 
 /// Takes over where such a transaction stands. At its first sight the sender holds, and each of its outputs that pays an
@@ -186,7 +167,7 @@ pub(super) fn book(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
     let tx = outbox.tx;
     let Some(twin) = tx.twin(txid)? else { return Ok(()) };
     let mut effect_sats = 0;
-    if twin.position != Position::Absent && !conflicts_with_reckoned(tx, &twin.tx)? {
+    if twin.position != Position::Absent && signed::counts(tx, &twin)? && !conflicts_with_reckoned(tx, &twin.tx)? {
         effect_sats += sats(tx.change_of_sats(txid)?);
         for input in &twin.tx.input {
             if let Some(coin) = tx.coin_facts(&input.previous_output)? {

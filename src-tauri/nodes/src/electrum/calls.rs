@@ -118,6 +118,9 @@ impl Shown<'_> {
                 let mined = history.iter().filter(|entry| entry.height > 0).count();
                 history.insert(mined, entry);
             }
+            Some(ElectrumFault::InventedWaiting(tx)) if self.touches(tx, hash) => {
+                history.push(Entry { txid: tx.compute_txid(), height: 0, fee_sats: Some(1_000) });
+            }
             Some(fault @ (ElectrumFault::ForgedConfirmations | ElectrumFault::ConfirmedBy(_))) => {
                 let height = if let ElectrumFault::ConfirmedBy(height) = fault { *height } else { self.height() };
                 for entry in history.iter_mut().filter(|entry| entry.height <= 0) {
@@ -128,6 +131,12 @@ impl Shown<'_> {
             _ => {}
         }
         Ok(history)
+    }
+
+    /// Whether a transaction spends from a script or pays it.
+    fn touches(&self, tx: &Transaction, hash: &str) -> bool {
+        self.index.is_spent_from(tx, hash)
+            || tx.output.iter().any(|output| script_hash_of(&output.script_pubkey) == hash)
     }
 
     /// A script's status.

@@ -68,6 +68,8 @@ pub enum ElectrumFault {
     },
     /// This transaction is told as one of the best block.
     InventedSpend(Transaction),
+    /// This transaction is told as one that waits in the mempool.
+    InventedWaiting(Transaction),
     /// Histories are told without what blocks hold, and their statuses are those of what is left.
     KeepsBack,
     /// Asked for the header of one block, it tells the first one's, so that it seems to have no block that anybody knows; and

@@ -21,7 +21,9 @@ pub(super) fn transaction(fault: &ElectrumFault, txid: &Txid) -> Option<Transact
             tx.input.iter_mut().for_each(|input| input.witness = witness.clone());
             Some(tx)
         }
-        ElectrumFault::InventedSpend(tx) => Some(tx).filter(|tx| tx.compute_txid() == *txid).cloned(),
+        ElectrumFault::InventedSpend(tx) | ElectrumFault::InventedWaiting(tx) => {
+            Some(tx).filter(|tx| tx.compute_txid() == *txid).cloned()
+        }
         _ => None,
     }
 }

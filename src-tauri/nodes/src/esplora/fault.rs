@@ -77,6 +77,8 @@ pub enum EsploraFault {
         /// How much deeper.
         by: u32,
     },
+    /// Fee rates are named for one number of blocks over and over again, up to so many bytes.
+    ManyEstimates(usize),
     /// Nothing is known of any script, or of any transaction but blocks' rewards.
     MissingHistory,
     /// Transactions of the mempool are told with a witness of so many bytes, of which their ids say nothing.

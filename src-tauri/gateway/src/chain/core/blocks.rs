@@ -4,11 +4,11 @@
 use bitcoin::block::Header;
 use bitcoin::consensus::encode::deserialize_hex;
 use bitcoin::{Block, BlockHash, CompactTarget, Network, Work};
-use serde_json::{Value, json};
+use serde_json::json;
 use tillgate_domain::time::Timestamp;
 
 use super::read::{ChainInfo, HeaderInfo, MempoolInfo};
-use super::rpc::{Refused, Rpc, call, typed};
+use super::rpc::{Refused, Rpc, Told, call, typed};
 use crate::chain::token::{BlockId, Weighed, counted};
 use crate::chain::{ChainDown, headers, refusals};
 
@@ -45,11 +45,11 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
     let calls = [call("getblockchaininfo", json!([])), call("getmempoolinfo", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter().zip(calls.iter().map(|call| call.method));
     let mut next = || {
-        let (reply, method) = replies.next().unwrap_or((Ok(Value::Null), "a batch"));
+        let (reply, method) = replies.next().unwrap_or((Ok(Told::nothing()), "a batch"));
         reply.map_err(|refused| refused.down(method))
     };
-    let info: ChainInfo = typed("getblockchaininfo", next()?)?;
-    let mempool: MempoolInfo = typed("getmempoolinfo", next()?)?;
+    let info: ChainInfo = typed("getblockchaininfo", &next()?)?;
+    let mempool: MempoolInfo = typed("getmempoolinfo", &next()?)?;
     let down = |why: String| Err(ChainDown(why));
     if info.initialblockdownload {
         return down(format!("the node is downloading the chain, it has block {} of {}", info.blocks, info.headers));
@@ -86,7 +86,7 @@ pub(super) fn height_before(rpc: &Rpc, at: Timestamp) -> Result<u32, ChainDown> 
 pub(super) fn hashes(rpc: &Rpc, heights: impl Iterator<Item = u32>) -> Result<Vec<Option<BlockHash>>, ChainDown> {
     let calls: Vec<_> = heights.map(|height| call("getblockhash", json!([height]))).collect();
     let read = |reply| match reply {
-        Ok(hash) => typed("getblockhash", hash).map(Some),
+        Ok(hash) => typed("getblockhash", &hash).map(Some),
         Err(Refused { code: OUT_OF_RANGE, .. }) => Ok(None),
         Err(refused) => Err(refused.down("getblockhash")),
     };
@@ -125,7 +125,7 @@ pub(super) fn block(rpc: &Rpc, network: Network, expected: &Expected) -> Result<
     let BlockId { height, hash } = expected.id;
     let told = rpc.try_ask(call("getblock", json!([hash, 0])))?;
     let hex: String = match told {
-        Ok(told) => typed("getblock", told)?,
+        Ok(told) => typed("getblock", &told)?,
         Err(refused) if refused.message.contains("pruned") => {
             return Err(ChainDown(format!(
                 "the node has pruned block {height}, which must be looked at: let it download the chain again (-reindex) and keep blocks longer (-prune), or set another backend"

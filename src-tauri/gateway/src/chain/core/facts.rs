@@ -86,7 +86,7 @@ fn read_entries(rpc: &Rpc, state: &mut State, pool: &mut Pool, is_new_tip: bool)
         for (reply, txid) in rpc.batch(&calls)?.into_iter().zip(batch) {
             let Some(tracked) = state.tracked.get_mut(txid) else { continue };
             match reply {
-                Ok(entry) => tracked.entry = Some(seen(&typed("getmempoolentry", entry)?)?),
+                Ok(entry) => tracked.entry = Some(seen(&typed("getmempoolentry", &entry)?)?),
                 Err(Refused { code: NOT_FOUND, .. }) => {
                     tracked.entry = None;
                     pool.txids.remove(txid);
@@ -118,7 +118,7 @@ fn seen(entry: &Entry) -> Result<Seen, ChainDown> {
 /// Reads the unconfirmed transactions that one rests on: what spends their inputs rules it out, too.
 fn read_ancestors(rpc: &Rpc, txid: &Txid, tracked: &mut Tracked) -> Result<(), ChainDown> {
     let ancestors: Vec<Txid> = match rpc.try_ask(call("getmempoolancestors", json!([txid])))? {
-        Ok(ancestors) => typed("getmempoolancestors", ancestors)?,
+        Ok(ancestors) => typed("getmempoolancestors", &ancestors)?,
         Err(Refused { code: NOT_FOUND, .. }) => return Ok(()),
         Err(refused) => return Err(refused.down("getmempoolancestors")),
     };

@@ -4,7 +4,7 @@ use bitcoin::FeeRate;
 use serde_json::json;
 
 use super::read::{self, Estimate, MempoolInfo};
-use super::rpc::{Rpc, call, typed};
+use super::rpc::{Rpc, Told, call, typed};
 use crate::chain::ChainDown;
 
 /// Core estimates for so many blocks at most.
@@ -17,15 +17,15 @@ pub(super) fn fee_rate(rpc: &Rpc, blocks: u16) -> Result<FeeRate, ChainDown> {
     let calls = [call("estimatesmartfee", json!([blocks])), call("getmempoolinfo", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter();
     let (estimate, mempool) = (replies.next(), replies.next());
-    let mempool = mempool.and_then(Result::ok).unwrap_or_default();
-    let mempool: MempoolInfo = typed("getmempoolinfo", mempool)?;
+    let mempool = mempool.and_then(Result::ok).unwrap_or_else(Told::nothing);
+    let mempool: MempoolInfo = typed("getmempoolinfo", &mempool)?;
     let floor = [&mempool.mempoolminfee, &mempool.minrelaytxfee].map(read::sats);
     let [Some(mempool_min), Some(relay_min)] = floor else {
         return Err(ChainDown("the fee rates that the node names in getmempoolinfo make no sense".to_owned()));
     };
     // A node that cannot estimate yet says so, by an error or by leaving the rate out.
     let estimate =
-        estimate.and_then(Result::ok).map(|result| typed::<Estimate>("estimatesmartfee", result)).transpose()?;
+        estimate.and_then(Result::ok).map(|told| typed::<Estimate>("estimatesmartfee", &told)).transpose()?;
     let estimate = estimate.and_then(|estimate| estimate.feerate).and_then(|rate| read::sats(&rate)).unwrap_or(0);
     Ok(of_sat_kvb(estimate.max(mempool_min).max(relay_min)))
 }

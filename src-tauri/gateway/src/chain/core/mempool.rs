@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bitcoin::consensus::encode::deserialize_hex;
 use bitcoin::{BlockHash, Transaction, Txid};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::blocks::Synced;
@@ -13,7 +13,7 @@ use super::heard::{Change, Listed};
 use super::notices::Notices;
 use super::pool::{Listing, Pool};
 use super::read::RawMempool;
-use super::rpc::{Refused, Rpc, call, typed};
+use super::rpc::{Refused, Rpc, Told, call, typed};
 use super::state::State;
 use crate::chain::facts::parents_first;
 use crate::chain::refusals::tip_changed;
@@ -75,11 +75,11 @@ fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) ->
     let calls = [call("getrawmempool", json!([false, true])), call("getbestblockhash", json!([]))];
     let mut replies = rpc.batch(&calls)?.into_iter().zip(calls.iter().map(|call| call.method));
     let mut next = || {
-        let (reply, method) = replies.next().unwrap_or((Ok(Value::Null), "a batch"));
+        let (reply, method) = replies.next().unwrap_or((Ok(Told::nothing()), "a batch"));
         reply.map_err(|refused| refused.down(method))
     };
-    let raw: RawMempool = typed("getrawmempool", next()?)?;
-    let best: BlockHash = typed("getbestblockhash", next()?)?;
+    let raw: RawMempool = typed("getrawmempool", &next()?)?;
+    let best: BlockHash = typed("getbestblockhash", &next()?)?;
     if best != synced.tip.hash {
         return Err(tip_changed());
     }
@@ -182,7 +182,7 @@ pub(super) fn transactions(rpc: &Rpc, txids: &[Txid]) -> Result<BTreeMap<Txid, T
         let calls: Vec<_> = batch.iter().map(|txid| call("getrawtransaction", json!([txid, 0]))).collect();
         for (reply, txid) in rpc.batch(&calls)?.into_iter().zip(batch) {
             let hex: String = match reply {
-                Ok(hex) => typed("getrawtransaction", hex)?,
+                Ok(hex) => typed("getrawtransaction", &hex)?,
                 Err(Refused { code: NOT_FOUND, .. }) => continue,
                 Err(refused) => return Err(refused.down("getrawtransaction")),
             };

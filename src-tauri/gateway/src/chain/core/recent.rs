@@ -48,7 +48,7 @@ pub(super) fn recent(rpc: &Rpc, txids: &[Txid], above: u32) -> Result<Recent, Ch
 /// The ids of a block's transactions; `None` where the node does not have it any more.
 fn ids(rpc: &Rpc, hash: BlockHash) -> Result<Option<BTreeSet<Txid>>, ChainDown> {
     match rpc.try_ask(call("getblock", json!([hash, 1])))? {
-        Ok(told) => Ok(Some(typed::<BlockIds>("getblock", told)?.tx.into_iter().collect())),
+        Ok(told) => Ok(Some(typed::<BlockIds>("getblock", &told)?.tx.into_iter().collect())),
         Err(_) => Ok(None),
     }
 }
@@ -57,7 +57,7 @@ fn ids(rpc: &Rpc, hash: BlockHash) -> Result<Option<BTreeSet<Txid>>, ChainDown> 
 fn read(rpc: &Rpc, hash: BlockHash, txids: &[Txid], recent: &mut Recent) -> Result<(), ChainDown> {
     let calls: Vec<_> = txids.iter().map(|txid| call("getrawtransaction", json!([txid, 0, hash]))).collect();
     for (reply, txid) in rpc.batch(&calls)?.into_iter().zip(txids) {
-        let hex = reply.ok().map(|hex| typed::<String>("getrawtransaction", hex)).transpose()?;
+        let hex = reply.ok().map(|hex| typed::<String>("getrawtransaction", &hex)).transpose()?;
         let tx = hex.and_then(|hex| deserialize_hex::<Transaction>(&hex).ok());
         match tx.filter(|tx| tx.compute_txid() == *txid) {
             Some(tx) => {

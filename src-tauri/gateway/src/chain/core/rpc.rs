@@ -1,6 +1,7 @@
 //! JSON-RPC over HTTP: one request holds one call or many, has a time to be answered in and a size that its answer may
 //! have. It knows no call's meaning.
 
+use std::fmt;
 use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full};
@@ -10,8 +11,9 @@ use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::{self, Client};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{self, DeserializeOwned, DeserializeSeed, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -28,6 +30,9 @@ const REACHED_WITHIN: Duration = Duration::from_secs(5);
 
 /// Bytes of an answer at most: a block of the largest size in hexadecimal is 8 MB, the ids of a full mempool some 20 MB.
 const ANSWER_MAX: usize = 48 * 1_024 * 1_024;
+
+/// Bytes of a refusal at most: a code and a sentence.
+const REFUSAL_MAX: usize = 64 * 1_024;
 
 /// A connection that idles so long is closed, sooner than a node closes it.
 const IDLE_FOR: Duration = Duration::from_secs(20);
@@ -68,12 +73,24 @@ pub(super) struct Rpc {
     answered_within: Duration,
 }
 
+/// A result that was not read yet: a part of the answer's own bytes. What nobody wrote down as a type takes many times the
+/// memory of its text, and whoever listens at the node's port chooses that.
+#[derive(Debug, Clone)]
+pub(in crate::chain) struct Told(Bytes);
+
+/// What is answered to one call, read as far as to tell results from refusals.
 #[derive(Deserialize)]
-struct Reply {
+struct Reply<'a> {
     id: u64,
-    #[serde(default)]
-    result: Value,
-    error: Option<ReplyError>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// So many replies at most: of very many small ones the list alone would fill the memory.
+struct Replies {
+    most: usize,
 }
 
 #[derive(Deserialize)]
@@ -94,9 +111,20 @@ impl Refused {
     }
 }
 
+impl Told {
+    /// What is told where nothing is.
+    pub(super) const fn nothing() -> Self {
+        Self(Bytes::from_static(b"null"))
+    }
+
+    pub(super) fn is_null(&self) -> bool {
+        *self.0 == *b"null"
+    }
+}
+
 /// Reads a result.
-pub(super) fn typed<T: DeserializeOwned>(method: &str, result: Value) -> Result<T, ChainDown> {
-    serde_json::from_value(result).map_err(|error| {
+pub(super) fn typed<T: DeserializeOwned>(method: &str, told: &Told) -> Result<T, ChainDown> {
+    serde_json::from_slice(&told.0).map_err(|error| {
         ChainDown(format!("what the node answers to {method} makes no sense: {}", shown(&error.to_string())))
     })
 }
@@ -122,18 +150,18 @@ impl Rpc {
     /// Makes one call. A refusal is a reason not to go on.
     pub(super) fn ask<T: DeserializeOwned>(&self, call: Call) -> Result<T, ChainDown> {
         let method = call.method;
-        let result = self.try_ask(call)?.map_err(|refused| refused.down(method))?;
-        typed(method, result)
+        let told = self.try_ask(call)?.map_err(|refused| refused.down(method))?;
+        typed(method, &told)
     }
 
     /// Makes one call, which may be refused.
-    pub(super) fn try_ask(&self, call: Call) -> Result<Result<Value, Refused>, ChainDown> {
+    pub(super) fn try_ask(&self, call: Call) -> Result<Result<Told, Refused>, ChainDown> {
         let mut replies = self.batch(&[call])?;
         replies.pop().ok_or_else(|| self.nonsense("no reply"))
     }
 
     /// Makes calls in one request. The replies are in their order.
-    pub(super) fn batch(&self, calls: &[Call]) -> Result<Vec<Result<Value, Refused>>, ChainDown> {
+    pub(super) fn batch(&self, calls: &[Call]) -> Result<Vec<Result<Told, Refused>>, ChainDown> {
         if calls.is_empty() {
             return Ok(Vec::new());
         }
@@ -142,12 +170,13 @@ impl Rpc {
             .map(|(id, call)| json!({ "jsonrpc": "1.0", "id": id, "method": call.method, "params": call.params }))
             .collect();
         let answer = self.post(Bytes::from(Value::Array(request).to_string()))?;
-        let replies: Vec<Reply> = serde_json::from_slice(&answer).map_err(|error| self.nonsense(&error.to_string()))?;
+        let read = Replies { most: calls.len() }.deserialize(&mut serde_json::Deserializer::from_slice(&answer));
+        let replies = read.map_err(|error| self.nonsense(&error.to_string()))?;
         let in_order = (0u64..).zip(&replies).all(|(id, reply)| reply.id == id);
         if replies.len() != calls.len() || !in_order {
             return Err(self.nonsense("replies are missing"));
         }
-        replies.into_iter().map(outcome).collect()
+        replies.into_iter().map(|reply| self.outcome(&answer, &reply)).collect()
     }
 
     /// Posts a body and answers the body of the answer. A cookie that is refused is read anew, once.
@@ -214,6 +243,23 @@ impl Rpc {
         Ok(Bytes::from(read))
     }
 
+    /// What one reply to calls says; `answer` holds it.
+    fn outcome(&self, answer: &Bytes, reply: &Reply<'_>) -> Result<Result<Told, Refused>, ChainDown> {
+        let Some(error) = reply.error else {
+            let told = reply.result.map(|result| Told(answer.slice_ref(result.get().as_bytes())));
+            return Ok(Ok(told.unwrap_or_else(Told::nothing)));
+        };
+        if error.get().len() > REFUSAL_MAX {
+            return Err(self.nonsense("a refusal of more than 64 KiB"));
+        }
+        match serde_json::from_str(error.get()).map_err(|error| self.nonsense(&error.to_string()))? {
+            ReplyError { code: IN_WARMUP, message } => {
+                Err(ChainDown(format!("the node is still starting ({})", shown(&message))))
+            }
+            ReplyError { code, message } => Ok(Err(Refused { code, message: shown(&message) })),
+        }
+    }
+
     fn unreached(&self, error: &legacy::Error) -> ChainDown {
         let mut deepest: &dyn std::error::Error = error;
         while let Some(source) = deepest.source() {
@@ -230,12 +276,29 @@ impl Rpc {
     }
 }
 
-fn outcome(reply: Reply) -> Result<Result<Value, Refused>, ChainDown> {
-    match reply.error {
-        None => Ok(Ok(reply.result)),
-        Some(ReplyError { code: IN_WARMUP, message }) => {
-            Err(ChainDown(format!("the node is still starting ({})", shown(&message))))
+impl<'de> DeserializeSeed<'de> for Replies {
+    type Value = Vec<Reply<'de>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, replies: D) -> Result<Self::Value, D::Error> {
+        replies.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Replies {
+    type Value = Vec<Reply<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of replies")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut replies: A) -> Result<Self::Value, A::Error> {
+        let mut read = Vec::with_capacity(self.most);
+        while let Some(reply) = replies.next_element()? {
+            if read.len() == self.most {
+                return Err(de::Error::custom("more replies than calls"));
+            }
+            read.push(reply);
         }
-        Some(ReplyError { code, message }) => Ok(Err(Refused { code, message: shown(&message) })),
+        Ok(read)
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 
 use bitcoin::Script;
 use bitcoin::hashes::{Hash as _, sha256};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -39,6 +40,15 @@ pub(super) struct Refused {
     pub code: i64,
     /// In its own words, as far as they can be shown.
     pub message: String,
+}
+
+/// A refusal as most servers write it.
+#[derive(Deserialize)]
+struct ErrorObject<'a> {
+    #[serde(borrow, default)]
+    code: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    message: Option<&'a RawValue>,
 }
 
 /// A result that was not read yet; `None` is JSON's null.
@@ -86,9 +96,12 @@ pub(super) fn status(text: Option<&str>) -> Option<Status> {
 impl Refused {
     /// As the server wrote it: an object with code and message, or a text alone.
     pub(super) fn read(error: &str) -> Self {
-        let error: Value = serde_json::from_str(error).unwrap_or(Value::Null);
-        let message = error.get("message").and_then(Value::as_str).or(error.as_str()).unwrap_or("no reason");
-        Self { code: error.get("code").and_then(Value::as_i64).unwrap_or(0), message: shown(message) }
+        // Not into a value of any form, which takes a hundred times the memory of its text.
+        let object = serde_json::from_str::<ErrorObject<'_>>(error).ok();
+        let code = object.as_ref().and_then(|object| serde_json::from_str(object.code?.get()).ok()).unwrap_or(0);
+        let text = object.map_or(Some(error), |object| object.message.map(RawValue::get));
+        let message = text.and_then(|text| serde_json::from_str::<String>(text).ok());
+        Self { code, message: shown(message.as_deref().unwrap_or("no reason")) }
     }
 
     /// As the reason for which the chain cannot be looked at.
@@ -150,6 +163,8 @@ mod tests {
         let refused = Refused::read(r#"{"code": 1, "message": "history too large"}"#);
         assert!(refused.code == 1 && refused.is_of_popularity());
         assert!(Refused::read(r#""4000+ transactions found, query may take a long time""#).is_of_popularity());
-        assert_eq!(Refused::read("7").message, "no reason");
+        for none in ["7", "[]", r#"[{"":0},{"":0}]"#, r#"{"code": {}, "message": [{"":0}]}"#] {
+            assert_eq!(Refused::read(none), Refused { code: 0, message: "no reason".to_owned() }, "{none}");
+        }
     }
 }

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use bitcoin::Txid;
 use bitcoin::hashes::{Hash as _, sha256};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
+use serde_json::json;
+use serde_json::value::RawValue;
 
 use super::asker::Asker;
 use super::call::{ScriptHash, Status, call, subscribe_script, typed};
@@ -53,7 +54,8 @@ impl Entry {
 
 /// What is no whole number of them says nothing, and is not kept.
 fn satoshis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    Ok(Value::deserialize(deserializer)?.as_u64())
+    let text = Box::<RawValue>::deserialize(deserializer)?;
+    Ok(serde_json::from_str(text.get()).ok())
 }
 
 /// Subscribes to scripts, and answers the status of each; `None` where the server refuses one because of what it holds.
@@ -172,5 +174,15 @@ mod tests {
         assert!(!stands_for(of(&twice), &twice));
         assert_eq!((entries[0].block(), entries[3].fee_sats()), (Some(2_472), Some(200)));
         assert!(entries[5].rests_on_unconfirmed() && entries[5].block().is_none());
+    }
+
+    #[test]
+    fn a_fee_that_is_none_is_not_kept_in_whatever_form_it_is_told() {
+        for fee in [r#"[{"":0},{"":[]}]"#, "1.5", "-1", r#""200""#, "null"] {
+            let entry: Entry =
+                serde_json::from_str(&format!(r#"{{"tx_hash": "{}", "height": 0, "fee": {fee}}}"#, "a6".repeat(32)))
+                    .unwrap();
+            assert_eq!(entry.fee_sats(), None, "{fee}");
+        }
     }
 }

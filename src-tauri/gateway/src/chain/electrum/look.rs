@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bitcoin::{Network, ScriptBuf, Txid};
-use serde_json::{Value, json};
+use serde::de::IgnoredAny;
+use serde_json::json;
 
 use super::asker::Asker;
 use super::call::{ScriptHash, call, subscribe_tip};
@@ -32,7 +33,7 @@ pub(super) fn look(
     request: &LookRequest<'_>,
 ) -> Result<View, ChainDown> {
     // The answer comes behind all notifications that were on their way, and shows that the server is there.
-    asker.one::<Value>(subscribe_tip())?;
+    asker.one::<IgnoredAny>(subscribe_tip())?;
     let tip = asker.connection.session.tip().ok_or_else(tip_changed)?;
     let written = state.written.take();
     let goes_on = written.is_some() && written.as_deref() == request.token;

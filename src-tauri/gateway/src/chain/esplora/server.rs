@@ -23,6 +23,9 @@ use crate::machine::outgoing::{self, Budget, Outgoing, TooMuch, retry_after_ms, 
 /// Bytes of an answer at most: 75 transactions of usual sizes need a hundredth of it, one as large as nodes relay a half.
 const ANSWER_MAX: usize = 8 * 1_024 * 1_024;
 
+/// Bytes of a short answer at most.
+const SHORT_MAX: usize = 64 * 1_024;
+
 /// A connection that idles so long is closed, sooner than servers close it.
 const IDLE_FOR: Duration = Duration::from_secs(20);
 
@@ -116,6 +119,16 @@ impl Server {
     /// The same, read as JSON.
     pub(super) fn json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, NoAnswer> {
         let Some(body) = self.get(path)? else { return Ok(None) };
+        let read = serde_json::from_slice(&body);
+        Ok(Some(read.map_err(|error| self.nonsense(path, &error.to_string()))?))
+    }
+
+    /// The same of an answer that is never long: of one that is nothing is read.
+    pub(super) fn short_json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, NoAnswer> {
+        let Some(body) = self.get(path)? else { return Ok(None) };
+        if body.len() > SHORT_MAX {
+            return Err(self.nonsense(path, "it is longer than 64 KiB").into());
+        }
         let read = serde_json::from_slice(&body);
         Ok(Some(read.map_err(|error| self.nonsense(path, &error.to_string()))?))
     }

@@ -232,6 +232,10 @@ impl WatchList for All {
     fn unsettled(&self, _: u32) -> Vec<Transaction> {
         Vec::new()
     }
+
+    fn stored(&self, _: &Txid) -> Option<Transaction> {
+        None
+    }
 }
 
 fn script(number: u32) -> ScriptBuf {

@@ -36,6 +36,10 @@ impl WatchList for Watched {
     fn unsettled(&self, _: u32) -> Vec<Transaction> {
         Vec::new()
     }
+
+    fn stored(&self, _: &Txid) -> Option<Transaction> {
+        None
+    }
 }
 
 /// A server over a sandbox, asked at a pace, with scripts that matter.
@@ -231,6 +235,18 @@ async fn the_fee_rate_is_the_estimate_and_none_where_there_is_none() {
         let chain = Arc::clone(&world.gateway.chain);
         let named = tokio::task::spawn_blocking(move || chain.fee_rate(6)).await.unwrap().unwrap();
         assert_eq!(named, rate.map(FeeRate::from_sat_per_vb_u32));
+    }
+}
+
+#[tokio::test]
+async fn fee_rates_that_go_on_and_on_are_not_read() {
+    let stage = Stage::new(Backend::Esplora).await;
+    for (bytes, is_read) in [(60_000, true), (70_000, false)] {
+        stage.esplora().misbehave(EsploraFault::ManyEstimates(bytes));
+        let chain = Arc::clone(&stage.world().gateway.chain);
+        let named = tokio::task::spawn_blocking(move || chain.fee_rate(6)).await.unwrap();
+        assert_eq!(named.is_ok(), is_read, "{named:?}");
+        assert!(is_read || named.unwrap_err().to_string().contains("longer than 64 KiB"));
     }
 }
 

@@ -64,27 +64,29 @@ async fn what_a_block_pays_a_payee_exactly_is_not_paid_once_more_and_staff_are_t
 }
 
 #[tokio::test]
-async fn while_what_pays_a_payee_exactly_is_in_no_block_nothing_is_signed_before_staff_say_so() {
+async fn while_what_pays_a_payee_exactly_is_in_no_block_the_payout_waits_for_it() {
     for world in worlds().await {
         let payout = world.approved_payout(300_000).await;
         let txid = paid_by_another(&world, &payout);
         world.send().await;
         assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Queued, 1));
-        assert!(hold(&world).is_some_and(|reason| reason.contains("wait until a block holds it")));
-        world.mine_and_pass(1).await;
+        assert!(hold(&world).is_some_and(|reason| reason.contains(&txid.to_string())));
+        assert!(world.app.sender.release("cli:ann", None).await.unwrap());
         world.send().await;
+        assert_eq!(world.outputs_of(&payout), 1, "whoever releases the sender pays nobody twice");
+        world.mine_and_pass(1).await;
         assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
-        assert_eq!(world.outputs_of(&payout), 1);
         is_sound(&world).await;
 
-        // It was somebody else, who paid for something else: whoever knows that releases it.
+        // What vanishes pays nobody.
         let other = world.approved_payout(250_000).await;
-        assert!(world.app.sender.release("cli:ann", None).await.unwrap());
-        paid_by_another(&world, &other);
+        let txid = paid_by_another(&world, &other);
         world.send().await;
-        assert!(world.app.sender.release("cli:ann", None).await.unwrap());
+        world.app.sender.release("cli:ann", None).await.unwrap();
+        world.sandbox().evict(txid, world.now_ms()).unwrap();
         world.send().await;
-        assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Sent, 2));
+        world.send().await;
+        assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Sent, 1));
         is_sound(&world).await;
     }
 }

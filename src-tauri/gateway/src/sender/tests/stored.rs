@@ -10,7 +10,7 @@ async fn prepared(world: &World) -> build::Signed {
     let rate = funds::fee_rate_now(&world.gateway, &settings).await.unwrap();
     match build::prepare(&world.gateway, &settings, rate).unwrap() {
         Prepared::Ready(signed) => *signed,
-        Prepared::Cannot(cannot) => panic!("{cannot:?}"),
+        Prepared::Cannot(cannot) | Prepared::NotNow(cannot) => panic!("{cannot:?}"),
     }
 }
 

@@ -211,3 +211,35 @@ fn a_signature_is_the_same_each_time() {
         assert_eq!(sign(&draft, &words(7), purse.wallet).unwrap(), tx);
     }
 }
+
+#[test]
+fn inputs_are_judged_one_by_one_as_far_as_what_they_spend_is_known() {
+    for (address_type, beside_unknown) in [(AddressType::Bip84, Some(true)), (AddressType::Bip86, None)] {
+        let mut purse = Purse::empty(31, address_type);
+        purse.add(50_000, Some(100));
+        purse.add(60_000, Some(200));
+        let payees = purse.payees(1, 700);
+        let payees = [Payee { amount_sats: 90_000, ..payees[0].clone() }];
+        let draft = choose(&payees, &purse.at(sat_vb(2)), [0; 32]).unwrap();
+        let tx = purse.signed(&draft, &FeeWanted::at(sat_vb(2)));
+        let known = draft.inputs.iter().map(|coin| {
+            let script_pubkey = purse.wallet.script(coin.keychain, coin.index).unwrap();
+            Some(TxOut { value: Amount::from_sat(coin.amount_sats), script_pubkey })
+        });
+        let known: Vec<Option<TxOut>> = known.collect();
+        let judge = |tx: &Transaction, spent: &[Option<TxOut>]| {
+            tillgate_sandbox::verify_each_script(tx, spent).collect::<Vec<_>>()
+        };
+        assert_eq!(judge(&tx, &known), [Some(true), Some(true)], "{address_type:?}");
+        assert_eq!(judge(&tx, &[known[0].clone(), None]), [beside_unknown, None], "{address_type:?}");
+        assert_eq!(judge(&tx, &[None, None]), [None, None]);
+        let mut spoilt = tx.clone();
+        let mut items = spoilt.input[0].witness.to_vec();
+        items[0][20] ^= 1;
+        spoilt.input[0].witness = Witness::from_slice(&items);
+        assert_eq!(judge(&spoilt, &known), [Some(false), Some(true)], "{address_type:?}");
+        let mut pays_more = tx;
+        pays_more.output[0].value += Amount::ONE_SAT;
+        assert_eq!(judge(&pays_more, &known), [Some(false), Some(false)], "{address_type:?}");
+    }
+}

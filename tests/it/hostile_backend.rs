@@ -1,0 +1,144 @@
+//! What answers in a backend's place, or a backend that lies, fills no memory by its answers.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::Value;
+
+use crate::harness::{Program, program, wait_for};
+
+/// Kilobytes that the program may hold at its peak: an answer of 48 MiB while it is read, and itself in a debug build.
+const PEAK_MAX_KB: u64 = 350_000;
+
+/// So many small objects as fill this many bytes: each would take eighty times its text.
+fn objects(bytes: usize) -> Vec<u8> {
+    let unit = br#"{"":0},"#;
+    let mut list = vec![b'['];
+    list.extend(unit.repeat(bytes / unit.len()));
+    list.extend(br#"{"":0}]"#);
+    list
+}
+
+/// Answers every connection so; counts what it answered.
+fn listen(
+    answer: impl Fn(&mut BufReader<TcpStream>) -> Option<Vec<u8>> + Send + Sync + 'static,
+) -> (u16, Arc<AtomicU32>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (answer, answered) = (Arc::new(answer), Arc::new(AtomicU32::new(0)));
+    let counted = Arc::clone(&answered);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let (answer, counted) = (Arc::clone(&answer), Arc::clone(&counted));
+            std::thread::spawn(move || {
+                let mut stream = BufReader::new(stream);
+                while let Some(bytes) = answer(&mut stream) {
+                    if stream.get_mut().write_all(&bytes).is_err() {
+                        return;
+                    }
+                    counted.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    (port, answered)
+}
+
+/// Reads a request, and answers its first call with a list of objects that fills 47 MiB.
+fn as_a_node(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if stream.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+        if line == "\r\n" {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).ok()?;
+    let calls: Vec<Value> = serde_json::from_slice(&body).ok()?;
+    let replies = calls.iter().enumerate().map(|(number, call)| {
+        let result = if number == 0 { objects(47 * 1_024 * 1_024) } else { b"null".to_vec() };
+        [format!(r#"{{"id":{},"error":null,"result":"#, call["id"]).as_bytes(), &result, b"}"].concat()
+    });
+    let body = [b"[".as_slice(), &replies.collect::<Vec<_>>().join(&b','), b"]"].concat();
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+    Some([head.as_bytes(), &body].concat())
+}
+
+/// Refuses each call with a list of objects that fills a line.
+fn as_an_electrum_server(stream: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
+    let mut line = String::new();
+    if stream.read_line(&mut line).ok()? == 0 {
+        return None;
+    }
+    let call: Value = serde_json::from_str(&line).ok()?;
+    let error = objects(8 * 1_024 * 1_024);
+    Some([format!(r#"{{"id":{},"error":"#, call["id"]).as_bytes(), &error, b"}\n"].concat())
+}
+
+/// A gateway on regtest that asks this backend.
+struct Asking {
+    child: Child,
+    _program: Program,
+}
+
+impl Asking {
+    fn start(backend: &str, url: &str) -> Self {
+        let program = Program::new();
+        let secrets = program.data_dir().with_file_name("secrets");
+        let command = |args: &[&str]| -> Command {
+            let mut command = program.command(args);
+            command.args(["--environment", "test"]);
+            command.env("TILLGATE_SECRETS_FILE", &secrets).env("TILLGATE_PASSPHRASE", "a passphrase of the test");
+            command
+        };
+        let cookie = program.data_dir().with_file_name("cookie");
+        std::fs::write(&cookie, "__cookie__:secret").unwrap();
+        let (backend, url) = (format!("backend={backend}"), format!("backendUrl={url}"));
+        let cookie = format!("backendCookieFile={}", cookie.display());
+        let mut set = command(&["settings", "set", "network=regtest", &backend, &url, &cookie]);
+        let set = set.output().unwrap();
+        assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
+        let (child, _) = program::serve(command(&["serve", "--listen", "127.0.0.1:0"]));
+        Self { child, _program: program }
+    }
+
+    /// The most memory that it ever had, in kilobytes.
+    fn peak_kb(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches("kB").trim().parse().unwrap()
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_answers_at_a_nodes_port_takes_little_memory_whatever_it_sends() {
+    let (port, answered) = listen(as_a_node);
+    let gateway = Asking::start("core", &format!("http://127.0.0.1:{port}"));
+    wait_for("two answers", async || (answered.load(Ordering::SeqCst) > 1).then_some(())).await;
+    assert!(gateway.peak_kb() < PEAK_MAX_KB, "{} kB", gateway.peak_kb());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_of_an_electrum_server_takes_little_memory_however_it_is_written() {
+    let (port, answered) = listen(as_an_electrum_server);
+    let gateway = Asking::start("electrum", &format!("tcp://127.0.0.1:{port}"));
+    wait_for("three answers", async || (answered.load(Ordering::SeqCst) > 2).then_some(())).await;
+    assert!(gateway.peak_kb() < PEAK_MAX_KB / 2, "{} kB", gateway.peak_kb());
+}

@@ -74,6 +74,14 @@ impl Waiting {
     /// Why the sender does not send; `None` where it does.
     pub(in crate::console) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
         let Some(cannot) = gateway.sending.waits_for() else { return Ok(None) };
+        let cannot = match cannot.cause {
+            // What the sender last met may be another hold by now.
+            Cause::Hold | Cause::Restored | Cause::Stopped => match reader.sender_hold()? {
+                Some(hold) => Cause::from(hold.cause).because(hold.reason),
+                None => cannot,
+            },
+            Cause::Coins | Cause::Keyring | Cause::Fees | Cause::Chain | Cause::Other => cannot,
+        };
         let cause = cannot.cause.into();
         let settings = gateway.settings.snapshot();
         let due_by = gateway.clock.now().plus_ms(-i64::from(settings.batch_seconds) * 1_000);

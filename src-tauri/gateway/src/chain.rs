@@ -271,8 +271,9 @@ pub struct View {
     pub covered: Covered,
     /// Of [`Scripts::must`], those of which the server does not tell all, however often it is asked: they hold too much.
     pub untold: HashSet<ScriptBuf>,
-    /// Every script that matters now was told of at least once since the last doubt ([`HotScripts::doubts`]), and where each
-    /// transaction of ours stands that no block is known to hold; of a script that holds too much, what the server tells of it.
+    /// Every script that mattered when the last doubt ([`HotScripts::doubts`]) was heard was told of at least once since, as far as it
+    /// still matters, and where each transaction of ours stands that no block is known to hold; of a script that holds too much,
+    /// what the server tells of it. Those that came to matter later are not waited for.
     pub all_told: bool,
     /// How many of [`Scripts::cold`] were asked about, from the first on.
     pub cold_taken: usize,

@@ -12,9 +12,12 @@ use super::coins::{self, Move};
 use super::findings::{AffectedPayment, Findings};
 use super::restored::{self, Scanned};
 use super::{LookPermit, WatchError, advance};
+use crate::chain::{Covered, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::notifications::outbox::{self, Outbox};
 use crate::store::chain::WatchedChain;
+use crate::store::coins::Coin;
+use crate::store::keychains::Keychain;
 
 /// Payments, or transactions that move our coins, in one commit: the writer is never held for long.
 pub(super) const PIECES_PER_COMMIT: usize = 200;
@@ -98,6 +101,7 @@ impl LookPermit<'_> {
         let (from_start, place, watched_at) = (findings.from_start, findings.place, watched.looked_at);
         // With each block, as soon as all is known on which they rest.
         let settles = (is_new_tip || self.progress.owes_settling) && findings.covers_batches && !findings.more;
+        let finds_ahead = findings.scan.is_none() && self.finds_ahead(&findings)?;
         let (known_up_to, mut states) = (findings.known_up_to, findings.states);
         let mut pieces = Piece::in_order(findings.unknown, findings.payments, findings.moves);
         let mut is_due_at_once = false;
@@ -132,8 +136,8 @@ impl LookPermit<'_> {
             is_due_at_once |= some_are_due;
             if is_last {
                 self.progress.stored_looked_at = Some(watched_at);
-                if restored::follow(self.gateway)? {
-                    // What was asked first was told long ago.
+                // What was asked first was told long ago; and what lies beyond a find was not known ahead.
+                if restored::follow(self.gateway)? || finds_ahead {
                     self.doubt();
                 }
                 self.progress.owes_settling = (is_new_tip || self.progress.owes_settling) && !settles;
@@ -141,5 +145,25 @@ impl LookPermit<'_> {
             }
             pieces = rest;
         }
+    }
+
+    /// Whether another copy of the wallet is found by a coin at an index that this one did not give yet, before all was told that
+    /// mattered: then more matters than what was known ahead when it began to be asked about.
+    fn finds_ahead(&self, findings: &Findings) -> Result<bool, WatchError> {
+        let is_asked = matches!(findings.covered, Covered::Scripts(_));
+        if !is_asked || self.gateway.last_look.is_all_told() {
+            return Ok(false);
+        }
+        let next = |keychain| {
+            let known = self.gateway.store.read(|reader| reader.keychain(keychain))?;
+            Ok::<_, WatchError>(known.map_or(0, |(_, next_index)| next_index))
+        };
+        let (external, internal) = (next(Keychain::External)?, next(Keychain::Internal)?);
+        let is_ahead = |coin: &Coin| match coin.keychain {
+            Keychain::External => coin.index >= external,
+            Keychain::Internal => coin.index >= internal,
+        };
+        let mut there = findings.moves.values().filter(|moved| moved.facts.position != TxPosition::Absent);
+        Ok(there.any(|moved| moved.change.iter().any(is_ahead)))
     }
 }

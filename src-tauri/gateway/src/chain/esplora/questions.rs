@@ -3,7 +3,7 @@
 
 use bitcoin::{ScriptBuf, Txid};
 
-use super::state::State;
+use super::state::{Hot, State};
 use crate::chain::Scripts;
 use crate::chain::hot::Urgency;
 
@@ -21,6 +21,10 @@ const POSSIBLE_MAX: usize = 100;
 /// Of so many questions about what is to be decided now the next is about something else: a payment that nobody waits for
 /// holds up none that a customer does.
 const MUST_IN_A_ROW: usize = 2;
+
+/// Of so many questions about what was not told since the last doubt, before which nothing is paid, the next is about something
+/// else: customers wait, too.
+const DOUBTED_IN_A_ROW: usize = 2;
 
 /// How much sooner than others a transaction of ours is asked about that no script told of.
 const WEIGHT_OF_TX: u64 = 5;
@@ -64,24 +68,63 @@ pub(super) fn in_order(state: &State, scripts: &Scripts<'_>) -> Vec<Question> {
     questions
 }
 
-/// What matters now, those first that waited longest by their weight. Scripts come before transactions, which they may tell of.
+/// What matters now, those first that waited longest by their weight; among them what was not told since the last doubt. Scripts
+/// come before transactions, which they may tell of.
 fn what_matters(state: &State, must: &[ScriptBuf]) -> Vec<About> {
     let waited = |asked_in: u64, weight: u64| state.looks.saturating_sub(asked_in).saturating_mul(weight);
     let must: std::collections::HashSet<&ScriptBuf> = must.iter().collect();
     let hot = state.hot.iter().filter(|(script, _)| !must.contains(script));
-    let mut ordered: Vec<(u64, About)> =
-        hot.map(|(script, hot)| (waited(hot.asked_in, weight(hot.urgency)), About::Script(script.clone()))).collect();
-    let tracked = state.tracked.iter();
-    ordered.extend(tracked.map(|(txid, tracked)| (waited(tracked.asked_in, WEIGHT_OF_TX), About::Tx(*txid))));
-    ordered.sort_by(|(one, _), (other, _)| other.cmp(one));
+    let of_script = |(script, hot): (&ScriptBuf, &Hot)| Waiting {
+        waited: waited(hot.asked_in, weight(hot.urgency)),
+        is_doubted: state.is_doubted(script, hot),
+        is_possible: hot.urgency == Urgency::Possible,
+        about: About::Script(script.clone()),
+    };
+    let mut ordered: Vec<Waiting> = hot.map(of_script).collect();
+    ordered.extend(state.tracked.iter().map(|(txid, tracked)| Waiting {
+        waited: waited(tracked.asked_in, WEIGHT_OF_TX),
+        is_doubted: state.is_doubted_tx(tracked),
+        is_possible: false,
+        about: About::Tx(*txid),
+    }));
+    ordered.sort_by(|one, other| other.waited.cmp(&one.waited));
     let mut possible = 0usize;
-    ordered.retain(|(_, about)| {
-        let About::Script(script) = about else { return true };
-        let is_possible = state.hot.get(script).is_some_and(|hot| hot.urgency == Urgency::Possible);
-        possible = possible.saturating_add(usize::from(is_possible));
-        !is_possible || possible <= POSSIBLE_MAX
+    let mut ordered = doubted_among(ordered);
+    ordered.retain(|waiting| {
+        possible = possible.saturating_add(usize::from(waiting.is_possible));
+        !waiting.is_possible || possible <= POSSIBLE_MAX
     });
-    ordered.into_iter().map(|(_, about)| about).collect()
+    ordered.into_iter().map(|waiting| waiting.about).collect()
+}
+
+/// What waits for its turn.
+struct Waiting {
+    waited: u64,
+    /// It was not told since the last doubt.
+    is_doubted: bool,
+    is_possible: bool,
+    about: About,
+}
+
+/// The same with what is doubted first, and so often in between what is more than possible.
+fn doubted_among(ordered: Vec<Waiting>) -> Vec<Waiting> {
+    let (doubted, others): (Vec<_>, Vec<_>) = ordered.into_iter().partition(|waiting| waiting.is_doubted);
+    let mut room = doubted.len().saturating_sub(1) / DOUBTED_IN_A_ROW;
+    let (pressing, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(|waiting| {
+        let is_between = !waiting.is_possible && room > 0;
+        room = room.saturating_sub(usize::from(is_between));
+        is_between
+    });
+    let mut pressing = pressing.into_iter();
+    let mut mixed = Vec::with_capacity(doubted.len());
+    for (number, waiting) in doubted.into_iter().enumerate() {
+        if number > 0 && number.is_multiple_of(DOUBTED_IN_A_ROW) {
+            mixed.extend(pressing.next());
+        }
+        mixed.push(waiting);
+    }
+    mixed.extend(rest);
+    mixed
 }
 
 const fn weight(urgency: Urgency) -> u64 {
@@ -97,7 +140,6 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::chain::esplora::state::Hot;
     use crate::chain::no_scripts;
 
     fn script(number: u8) -> ScriptBuf {
@@ -108,7 +150,7 @@ mod tests {
     fn an_open_payment_is_asked_about_twenty_times_as_often_as_an_address_that_nobody_was_given() {
         let hot = (0u8..105).map(|number| {
             let urgency = if number < 5 { Urgency::Awaited } else { Urgency::Possible };
-            (script(number), Hot { urgency, asked_in: 0, covered_in: None, is_let_go: false })
+            (script(number), Hot { urgency, since: 0, asked_in: 0, covered_in: None, is_let_go: false })
         });
         let mut state = State { hot: hot.collect(), ..State::default() };
         let mut asked: HashMap<ScriptBuf, u32> = HashMap::new();
@@ -128,8 +170,11 @@ mod tests {
     #[test]
     fn what_is_due_comes_first_and_leaves_room_for_what_is_open_and_the_round_goes_on() {
         let state = State {
-            hot: [(script(9), Hot { urgency: Urgency::Awaited, asked_in: 0, covered_in: None, is_let_go: false })]
-                .into(),
+            hot: [(
+                script(9),
+                Hot { urgency: Urgency::Awaited, since: 0, asked_in: 0, covered_in: None, is_let_go: false },
+            )]
+            .into(),
             looks: COLD_EVERY,
             ..State::default()
         };

@@ -55,8 +55,9 @@ pub(super) struct State {
     pub round_began: Option<u64>,
     /// Looks so far.
     pub looks: u64,
-    /// The last doubt that was heard of ([`HotScripts::doubts`]), and the look since which all is to be told again for it.
-    pub doubt: (u64, u64),
+    /// The last doubt that was heard of ([`HotScripts::doubts`]), and the look since which all that mattered in it is to be told
+    /// again; `None` before the first look.
+    pub doubt: Option<(u64, u64)>,
     /// How often a script was asked about in vain since all of it was last told.
     pub in_vain: HashMap<ScriptBuf, u32>,
 }
@@ -78,6 +79,8 @@ pub(super) struct Resumed {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hot {
     pub urgency: Urgency,
+    /// The look since which it matters.
+    pub since: u64,
     /// The look in which it was last asked about.
     pub asked_in: u64,
     /// The look that last told all of it: a server may refuse what is too long, and prove nothing.
@@ -180,7 +183,7 @@ impl State {
         for (script, urgency) in changes.hot {
             // What a customer may be paying to has its turn at once.
             let asked_in = if urgency == Urgency::Possible { self.looks } else { 0 };
-            let new = Hot { urgency, asked_in, covered_in: None, is_let_go: false };
+            let new = Hot { urgency, since: self.looks, asked_in, covered_in: None, is_let_go: false };
             let hot = self.hot.entry(script).or_insert(new);
             (hot.urgency, hot.is_let_go) = (urgency, false);
         }
@@ -193,10 +196,10 @@ impl State {
         self.mark = Some(changes.mark);
     }
 
-    /// Begins to tell all that matters once more, where it was doubted.
+    /// Begins to tell all that matters in this look once more, where it was doubted.
     pub(super) fn hear_doubt(&mut self, doubts: u64) {
-        if self.doubt.0 != doubts {
-            self.doubt = (doubts, self.looks);
+        if self.doubt.is_none_or(|(heard, _)| heard != doubts) {
+            self.doubt = Some((doubts, self.looks));
             self.in_vain.clear();
         }
     }
@@ -215,13 +218,23 @@ impl State {
         self.in_vain.get(script).is_some_and(|times| *times >= UNTOLD_AFTER)
     }
 
-    /// Whether all that matters was told since the last doubt, as far as the server tells it.
+    /// Whether all that mattered when the last doubt was heard was told since then, as far as the server tells it. What came to
+    /// matter later was asked about as something else, or is new: whoever watches doubts again where it is neither.
     pub(super) fn is_all_told(&self) -> bool {
-        let (_, since) = self.doubt;
-        let is_told = |(script, hot): (&ScriptBuf, &Hot)| {
-            hot.is_let_go || hot.covered_in.is_some_and(|it| it >= since) || self.is_untold(script)
-        };
-        self.hot.iter().all(is_told) && self.tracked.values().all(|tracked| tracked.is_asked)
+        self.doubt.is_some()
+            && !self.hot.iter().any(|(script, hot)| self.is_doubted(script, hot))
+            && !self.tracked.values().any(|tracked| self.is_doubted_tx(tracked))
+    }
+
+    /// Whether a script mattered when the last doubt was heard, and was not told since then though the server may tell it.
+    pub(super) fn is_doubted(&self, script: &ScriptBuf, hot: &Hot) -> bool {
+        let is_open = |(_, heard)| hot.since <= heard && hot.covered_in.is_none_or(|covered| covered < heard);
+        !hot.is_let_go && self.doubt.is_some_and(is_open) && !self.is_untold(script)
+    }
+
+    /// Whether it was not told since the last doubt where a transaction of ours stands that no block holds.
+    pub(super) fn is_doubted_tx(&self, tracked: &Tracked) -> bool {
+        !tracked.is_asked || self.doubt.is_some_and(|(_, heard)| tracked.asked_in < heard)
     }
 
     /// Notes that all of a script was told.
@@ -232,9 +245,10 @@ impl State {
         }
     }
 
-    /// Forgets what matters no more, as far as it was told of since the round began.
+    /// Forgets what matters no more, as far as it was told of since the round began and since the last doubt: should it matter
+    /// again, it did so all along.
     pub(super) fn let_go(&mut self) {
-        let began = self.round_began;
+        let began = self.round_began.max(self.doubt.map(|(_, heard)| heard));
         self.hot.retain(|_, hot| !hot.is_let_go || hot.covered_in < began);
     }
 
@@ -358,4 +372,95 @@ pub(super) fn advance(
         }
     }
     Ok(joined)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::questions::{About, in_order};
+    use super::*;
+    use crate::chain::no_scripts;
+
+    /// Questions in one look.
+    const FEW: usize = 4;
+
+    fn script(number: u32) -> ScriptBuf {
+        ScriptBuf::from_bytes(number.to_be_bytes().to_vec())
+    }
+
+    fn ahead(numbers: std::ops::Range<u32>) -> HashMap<ScriptBuf, Urgency> {
+        numbers.map(|number| (script(number), Urgency::Possible)).collect()
+    }
+
+    /// A look that asks a few questions, of which all are answered.
+    fn look(state: &mut State, hot: &HotScripts) -> Vec<ScriptBuf> {
+        state.looks += 1;
+        state.hear_doubt(hot.doubts());
+        state.read_hot(hot);
+        let mut asked = Vec::new();
+        for question in in_order(state, &no_scripts()).into_iter().take(FEW) {
+            let About::Script(script) = question.about else { panic!("no transaction is tracked") };
+            state.hot.get_mut(&script).unwrap().asked_in = state.looks;
+            state.cover(&script);
+            asked.push(script);
+        }
+        state.let_go();
+        asked
+    }
+
+    #[test]
+    fn however_fast_new_addresses_come_to_matter_all_that_mattered_at_a_doubt_is_told_soon_and_before_it_is_over() {
+        let (mut state, hot) = (State::default(), HotScripts::default());
+        hot.replace(ahead(0..200), hot.mark());
+        for doubts in 0..3 {
+            let first = doubts * 10_000;
+            let mut open: BTreeSet<ScriptBuf> = (first..first + 200).map(script).collect();
+            hot.replace(ahead(first..first + 200), hot.mark());
+            let mut looks = 0;
+            while !state.is_all_told() || looks == 0 {
+                looks += 1;
+                assert!(looks <= 80, "{} are open", open.len());
+                // Customers wait meanwhile, and each payment moves what lies ahead.
+                hot.add(script(first + 500), Urgency::Awaited);
+                let mut now = ahead(first..first + 200 + looks * 5);
+                now.insert(script(first + 500), Urgency::Awaited);
+                let mark = hot.mark();
+                hot.replace(now, mark);
+                let asked = look(&mut state, &hot);
+                asked.iter().for_each(|script| {
+                    open.remove(script);
+                });
+            }
+            assert!(open.is_empty(), "{} were not told", open.len());
+            hot.doubt();
+            assert!(state.is_all_told(), "it is heard with the next look");
+        }
+    }
+
+    #[test]
+    fn an_open_payment_is_asked_about_while_what_was_doubted_is_told() {
+        let (mut state, hot) = (State::default(), HotScripts::default());
+        let mut all = ahead(0..300);
+        all.insert(script(1_000), Urgency::Awaited);
+        hot.replace(all, hot.mark());
+        let asked: Vec<Vec<ScriptBuf>> = (0..20).map(|_| look(&mut state, &hot)).collect();
+        assert!(!state.is_all_told());
+        let times = asked.iter().flatten().filter(|asked| **asked == script(1_000)).count();
+        assert!(times >= 19, "{times}");
+    }
+
+    #[test]
+    fn what_mattered_at_a_doubt_is_told_though_it_mattered_no_more_in_between() {
+        let (mut state, hot) = (State::default(), HotScripts::default());
+        hot.replace(ahead(0..100), hot.mark());
+        look(&mut state, &hot);
+        hot.replace(HashMap::new(), hot.mark());
+        look(&mut state, &hot);
+        hot.replace(ahead(0..100), hot.mark());
+        look(&mut state, &hot);
+        assert!(!state.is_all_told());
+        for _ in 0..25 {
+            look(&mut state, &hot);
+        }
+        assert!(state.is_all_told());
+    }
 }

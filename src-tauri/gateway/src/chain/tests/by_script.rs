@@ -32,8 +32,34 @@ pub struct ByScript {
     pub asks: AtomicUsize,
     /// How many it asked about in the last look.
     pub asked: AtomicUsize,
-    /// What it told of since the last doubt.
-    told: Mutex<(u64, HashSet<ScriptBuf>)>,
+    since_doubt: Mutex<SinceDoubt>,
+}
+
+/// What became of the last doubt.
+#[derive(Default)]
+struct SinceDoubt {
+    /// The last that was heard.
+    heard: Option<u64>,
+    /// What was hot then, and was not told since.
+    open: HashSet<ScriptBuf>,
+    /// All that was told since.
+    told: HashSet<ScriptBuf>,
+}
+
+impl SinceDoubt {
+    /// Begins anew with a doubt.
+    fn hear(&mut self, doubts: u64, hot: &[ScriptBuf]) {
+        if self.heard != Some(doubts) {
+            *self = Self { heard: Some(doubts), open: hot.iter().cloned().collect(), told: HashSet::new() };
+        }
+    }
+
+    fn note_told(&mut self, scripts: &[&ScriptBuf]) {
+        for script in scripts {
+            self.open.remove(*script);
+            self.told.insert((*script).clone());
+        }
+    }
 }
 
 #[derive(Default)]
@@ -46,8 +72,8 @@ impl ByScript {
     /// Shows the chain of `sandbox`, of which `chain` is the backend.
     pub fn new(chain: Arc<dyn Chain>, sandbox: Arc<Sandbox>) -> Self {
         let (asks, asked) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(0));
-        let (hot, followed, told) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { chain, sandbox, hot, followed, asks, asked, told }
+        let (hot, followed, since_doubt) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { chain, sandbox, hot, followed, asks, asked, since_doubt }
     }
 
     /// What is hot now, read by what changed.
@@ -115,12 +141,10 @@ impl Bent for ByScript {
         let (histories, tip) = Histories::read(&self.sandbox);
         let scripts = request.scripts;
         let mut hot = self.hot(scripts.hot);
-        let mut told_of = self.told.lock();
-        if told_of.0 != scripts.hot.doubts() {
-            *told_of = (scripts.hot.doubts(), HashSet::new());
-        }
-        // What was not told of yet has its turn first.
-        hot.sort_by_key(|script| told_of.1.contains(script));
+        let mut since_doubt = self.since_doubt.lock();
+        since_doubt.hear(scripts.hot.doubts(), &hot);
+        // What was doubted has its turn first, then what was never told.
+        hot.sort_by_key(|script| (!since_doubt.open.contains(script), since_doubt.told.contains(script)));
         let asks = self.asks.load(Ordering::SeqCst);
         let first: Vec<_> = scripts.must.iter().chain(&hot).take(asks).collect();
         let cold: Vec<_> = scripts.cold.iter().take(asks - first.len()).collect();
@@ -154,8 +178,8 @@ impl Bent for ByScript {
         let mut txs = parents_first(told, |facts| &facts.tx);
         txs.retain(|facts| request.watch.concerns(&facts.tx));
         let from_start = request.token.is_none();
-        told_of.1.extend(first.iter().map(|script| (**script).clone()));
-        let all_told = hot.iter().all(|script| told_of.1.contains(script));
+        since_doubt.note_told(&first);
+        let all_told = !hot.iter().any(|script| since_doubt.open.contains(script));
         Ok(View {
             token: vec![1],
             from_start,

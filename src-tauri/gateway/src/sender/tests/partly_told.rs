@@ -18,6 +18,7 @@ use crate::chain::tests::by_script::ByScript;
 use crate::funds;
 use crate::gateway::Cause;
 use crate::sender::ReplaceError;
+use crate::store::keychains::Keychain;
 use crate::testing::World;
 use crate::wallet::spend::Payee;
 
@@ -167,5 +168,51 @@ async fn a_bump_waits_until_all_was_told_that_another_copy_may_have_paid() {
     // It is no gateway that runs: the command itself looks.
     let bumped = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await;
     assert!(matches!(bumped, Err(ReplaceError::Held(_))), "it looked until it knew of the other one: {bumped:?}");
+    check_paid_by_the_other_alone(&world, &payout, &twin);
+}
+
+#[tokio::test]
+async fn a_payout_leaves_after_a_start_however_many_customers_are_given_addresses_meanwhile() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    let (world, _) = asking(world.reopen().await, 2 * FEW);
+    for _ in 0..28 {
+        // Each moves what lies ahead by one.
+        for _ in 0..2 * FEW {
+            world.payment_to_wallet().await;
+        }
+        world.advance_clock_ms(61_000);
+        world.pass_sender().await;
+        drop(world.app.watcher.look().await);
+        if world.payout_state(&payout) == PayoutState::Sent {
+            assert_eq!(world.outputs_of(&payout), 1);
+            return world.check_ledger();
+        }
+    }
+    panic!("it is held up: {:?}", world.gateway.sending.waits_for());
+}
+
+#[tokio::test]
+async fn what_another_copy_paid_far_ahead_is_told_before_anything_is_broadcast_again() {
+    let (world, payout, twin) = stored_here_and_paid_by_the_other().await;
+    let (world, _) = asking(world.reopen().await, FEW);
+    assert!(!world.gateway.last_look.is_all_told());
+    // The other copy's customers were given addresses far ahead: what lies behind was no script that mattered.
+    let script = world.gateway.wallet.get().unwrap().addresses.script(150).unwrap();
+    world.sandbox().send(script, 60_000, world.now_ms()).unwrap();
+    world.sandbox().mine(1, false, world.now_ms()).unwrap();
+    let mut was_found = false;
+    for _ in 0..2 * PASSES {
+        let doubts = world.gateway.hot.doubts();
+        drop(world.app.watcher.look().await);
+        let next = world.gateway.store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1;
+        if next > 150 && !was_found {
+            assert!(!world.gateway.last_look.is_all_told(), "what lies beyond was not asked about");
+            assert!(world.gateway.hot.doubts() > doubts);
+            was_found = true;
+        }
+    }
+    assert!(was_found && world.gateway.last_look.is_all_told());
+    world.pass_sender().await;
     check_paid_by_the_other_alone(&world, &payout, &twin);
 }

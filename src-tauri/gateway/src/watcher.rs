@@ -16,6 +16,7 @@ mod findings;
 pub(crate) mod offering;
 mod ours;
 mod restored;
+mod settling;
 mod signed;
 mod storing;
 #[cfg(test)]
@@ -49,6 +50,7 @@ use advance::Context;
 use ancestors::Ancestors;
 use asked::{HotRead, Round};
 use findings::Findings;
+use settling::{Due, Settling};
 
 /// Time between looks: what a customer at a counter waits for. So short that a timer which stands still while the machine
 /// sleeps delays the first look after it by no more.
@@ -137,8 +139,8 @@ pub(crate) struct Progress {
     hot_read: HotRead,
     /// Its round over all others.
     round: Round,
-    /// A block came since pending batches were last settled.
-    owes_settling: bool,
+    /// What was told of pending batches since the best block came.
+    settling: Settling,
     /// How often another backend was set when it was last looked.
     choice: Option<u64>,
     /// What is known of the clock; `None` where blocks come only when somebody makes them.
@@ -173,8 +175,8 @@ impl Watcher {
             ancestors: Ancestors::default(),
             hot_read: HotRead::default(),
             round: Round::default(),
-            // Nobody knows whether the last run came to it.
-            owes_settling: true,
+            // Nobody knows what the last run came to.
+            settling: Settling::default(),
             choice: None,
             clock: None,
         };
@@ -298,8 +300,8 @@ impl LookPermit<'_> {
             // No look has ended yet: who asks when the last one was is told the one before.
             let looked_at = before.as_ref().map_or(Timestamp::from_ms(0), |before| before.looked_at);
             let watched = WatchedChain { looked_at, ..self.watched(&findings, at) };
-            self.progress.owes_settling = true;
-            self.store(findings, watched.clone(), at, is_new_tip).await?;
+            self.progress.settling = self.progress.settling.anew();
+            self.store(findings, watched.clone(), at, Due::Nothing).await?;
             self.progress.watched = Some(watched);
             self.gateway.last_look.note_catching_up(catching_up);
             if self.shutdown.is_some_and(CancellationToken::is_cancelled) {
@@ -338,7 +340,8 @@ impl LookPermit<'_> {
         let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
         self.read_hot(at).await?;
         let (round, clock) = (self.progress.round, self.progress.clock.unwrap_or_default());
-        let take = move || findings::take(&gateway, before.as_ref(), at, round, clock);
+        let settling = self.progress.settling.clone();
+        let take = move || findings::take(&gateway, before.as_ref(), at, (round, &settling), clock);
         tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
     }
 
@@ -370,11 +373,12 @@ impl LookPermit<'_> {
         let mut is_due_at_once = false;
         let (place, tip, all_told_since) = (findings.place, findings.tip, findings.all_told_since);
         let (covered, untold) = (findings.covered.clone(), findings.untold.clone());
+        let (settling, due) = self.progress.settling.after(&findings);
         if affects_us {
             self.progress.hot_read.note_move();
         }
-        if affects_us || is_new_tip || findings.from_start || findings.is_to_be_noted() {
-            is_due_at_once = self.store(findings, watched.clone(), at, is_new_tip).await?;
+        if affects_us || is_new_tip || findings.from_start || findings.is_to_be_noted() || due != Due::Nothing {
+            is_due_at_once = self.store(findings, watched.clone(), at, due).await?;
         } else if self.is_worth_storing(&watched) {
             // Nothing that anybody looks at: no change is told.
             let stored = watched.clone();
@@ -385,7 +389,7 @@ impl LookPermit<'_> {
             self.gateway.store.write(save).await?;
             self.progress.stored_looked_at = Some(watched.looked_at);
         }
-        self.progress.watched = Some(watched);
+        (self.progress.watched, self.progress.settling) = (Some(watched), settling);
         self.gateway.asked_again.note(&covered, &untold);
         // Once all was told, it stays so: whatever comes to matter is known from its beginning.
         if all_told_since == Some(self.gateway.hot.doubts()) {

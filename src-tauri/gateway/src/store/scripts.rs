@@ -118,14 +118,16 @@ impl Reader<'_> {
         query.query_and_then([settled_height], script_of)?.collect()
     }
 
-    /// Whose scripts pending batches spend from: what becomes of their payouts rests on what is known of these.
-    pub fn scripts_of_pending_batches(&self, limit: u32) -> Result<Vec<ScriptOf>, StoreError> {
+    /// Whose scripts pending batches spend from, each with its batch, the oldest first: what becomes of their payouts rests on
+    /// what is known of these.
+    pub fn scripts_of_pending_batches(&self, limit: usize) -> Result<Vec<(i64, ScriptOf)>, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT c.keychain, c.derivation_index, p.script FROM batches AS b \
+            "SELECT b.seq, c.keychain, c.derivation_index, p.script FROM batches AS b \
              CROSS JOIN batch_inputs AS i ON i.batch_seq = b.seq CROSS JOIN coins AS c ON c.txid = i.txid AND c.vout = i.vout \
              LEFT JOIN payments AS p ON p.seq = c.payment_seq WHERE b.pending = 1 ORDER BY b.seq LIMIT ?1",
         )?;
-        query.query_and_then([limit], script_of)?.collect()
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        query.query_and_then([limit], |row| Ok((row.get("seq")?, script_of(row)?)))?.collect()
     }
 
     /// The transactions that pay a payment, or spend what one paid to it, and are not known to be absent.

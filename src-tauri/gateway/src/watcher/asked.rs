@@ -17,12 +17,10 @@ use crate::wallet::Wallet;
 
 use super::WatchError;
 use super::ours::wait_until_known_ahead;
+use super::settling::{Rests, Settling};
 
 /// Payments that are due in one look at most; those beyond have their turn in the next, the longest overdue first.
 const MUST_MAX: u32 = 1_000;
-
-/// Scripts of pending batches among these.
-const OF_BATCHES_MAX: u32 = 500;
 
 /// Scripts of the round over all that one look may take.
 const COLD_MAX: usize = 100;
@@ -55,8 +53,8 @@ const HOT_READ_EVERY_MS_WHEN_MOVED: i64 = 10_000;
 /// What a look asks about.
 pub(super) struct Asked {
     must: Vec<ScriptBuf>,
-    /// Of these the scripts of pending batches.
-    of_batches: Vec<ScriptBuf>,
+    /// Those on which pending batches rest, of which some must be asked about; `None` where other ones are.
+    rests: Option<Rests>,
     cold: Vec<ScriptBuf>,
     /// Where the round stands before the first of `cold`, and after each.
     places: Vec<RoundPlace>,
@@ -109,33 +107,43 @@ impl Round {
 
 impl Asked {
     /// Nothing: the backend sees all.
-    pub(super) const fn nothing() -> Self {
-        Self { must: Vec::new(), of_batches: Vec::new(), cold: Vec::new(), places: Vec::new(), round_ended: false }
+    pub(super) fn nothing() -> Self {
+        Self {
+            must: Vec::new(),
+            rests: Some(Rests::default()),
+            cold: Vec::new(),
+            places: Vec::new(),
+            round_ended: false,
+        }
     }
 
     /// These, and nothing else: a restored wallet is looked for.
     pub(super) fn all_of(scripts: Vec<ScriptBuf>) -> Self {
-        Self { must: scripts, ..Self::nothing() }
+        Self { must: scripts, rests: None, ..Self::nothing() }
     }
 
     /// What is due at `at` under the last tip, and the next of the round from where it stands.
-    pub(super) fn read(gateway: &Gateway, at: Timestamp, round: Round) -> Result<Self, StoreError> {
+    pub(super) fn read(
+        gateway: &Gateway,
+        at: Timestamp,
+        round: Round,
+        settling: &Settling,
+    ) -> Result<Self, StoreError> {
         let place = round.place.map_or_else(|| gateway.store.read(|reader| reader.round_place()), Ok)?;
         let wallet = gateway.wallet.get().map(AsRef::as_ref);
         gateway.store.read(|reader| {
             let mut due = reader.payments_due_by_time(at, MUST_MAX)?;
             due.extend(reader.payments_due_by_height(reader.tip_height()?, MUST_MAX)?);
-            let mut of_batches = scripts(wallet, reader.scripts_of_pending_batches(OF_BATCHES_MAX)?);
-            dedup(&mut of_batches);
+            let rests = rests(reader, wallet, settling.reads())?;
             // A few, and somebody waits until they were told.
             let mut must = gateway.asked_again.next();
             for seq in due {
                 must.extend(reader.script_of_payment(seq)?);
             }
-            must.extend(of_batches.iter().cloned());
+            must.extend(settling.to_ask(&rests));
             dedup(&mut must);
             let (cold, places) = cold(reader, wallet, &gateway.hot, place)?;
-            Ok(Self { must, of_batches, cold, places, round_ended: round.has_ended })
+            Ok(Self { must, rests: Some(rests), cold, places, round_ended: round.has_ended })
         })
     }
 
@@ -144,9 +152,9 @@ impl Asked {
         Scripts { must: &self.must, hot, cold: &self.cold, round_ended: self.round_ended, known }
     }
 
-    /// The scripts on which pending batches rest.
-    pub(super) fn of_batches(&self) -> &[ScriptBuf] {
-        &self.of_batches
+    /// The scripts on which pending batches rest; `None` where other ones are asked about.
+    pub(super) const fn rests(&self) -> Option<&Rests> {
+        self.rests.as_ref()
     }
 
     /// Where the round stands when so many of its scripts were taken.
@@ -223,14 +231,26 @@ pub(crate) fn to_ask_again(gateway: &Gateway) -> Result<Vec<ScriptBuf>, StoreErr
     })
 }
 
+/// The scripts on which pending batches rest, as many as are to be read.
+fn rests(reader: &Reader<'_>, wallet: Option<&Wallet>, reads: usize) -> Result<Rests, StoreError> {
+    let mut of = reader.scripts_of_pending_batches(reads.saturating_add(1))?;
+    let is_cut = of.len() > reads;
+    of.truncate(reads);
+    let scripts = of.into_iter().filter_map(|(batch, of)| Some((batch, script(wallet, of)?)));
+    Ok(Rests { scripts: scripts.collect(), is_cut })
+}
+
 /// The scripts themselves; those of the wallet need one.
 fn scripts(wallet: Option<&Wallet>, of: Vec<ScriptOf>) -> Vec<ScriptBuf> {
-    let script = |of| match (of, wallet) {
+    of.into_iter().filter_map(|of| script(wallet, of)).collect()
+}
+
+fn script(wallet: Option<&Wallet>, of: ScriptOf) -> Option<ScriptBuf> {
+    match (of, wallet) {
         (ScriptOf::Payment(script), _) => Some(script),
         (ScriptOf::Wallet(keychain, index), Some(wallet)) => script_at(wallet, keychain, index),
         (ScriptOf::Wallet(..), None) => None,
-    };
-    of.into_iter().filter_map(script).collect()
+    }
 }
 
 fn script_at(wallet: &Wallet, keychain: Keychain, index: u32) -> Option<ScriptBuf> {

@@ -8,6 +8,7 @@ use bitcoin::{OutPoint, Txid};
 use tillgate_domain::time::Timestamp;
 
 use super::batches::Touched;
+use super::settling::Due;
 use super::{batches, signed, twins};
 use crate::chain::{Fact, TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
@@ -111,19 +112,25 @@ pub(super) fn take_unknown(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touch
     Ok(())
 }
 
-/// Computes afresh what was touched; with every block all batches of which it may decide something.
+/// Computes afresh what was touched; with every block all batches of which it may decide something, each as soon as it is due.
 pub(super) fn settle(
     outbox: &Outbox<'_>,
     mut touched: Touched,
-    is_new_tip: bool,
+    due: Due,
     tip_height: u32,
 ) -> Result<Vec<StaffWarning>, OutboxError> {
-    if is_new_tip {
-        touched.batches.extend(outbox.tx.pending_batches()?);
+    let (mut since, mut is_all) = (tip_height, false);
+    match due {
+        Due::Nothing => {}
+        Due::Batches(batches) => touched.batches.extend(batches),
+        Due::All { before } => {
+            touched.batches.extend(outbox.tx.pending_batches()?);
+            (since, is_all) = (before.map_or(tip_height, |before| before.min(tip_height)), true);
+        }
     }
-    if is_new_tip || !touched.batches.is_empty() {
-        // Many blocks may have come since the last look: what was open at its tip is settled under this one.
-        let looked_height = outbox.tx.tip_height()?.min(tip_height);
+    if is_all || !touched.batches.is_empty() {
+        // Many blocks may have come since all was last settled: what was open then is settled under this one.
+        let looked_height = outbox.tx.tip_height()?.min(since);
         touched.twins.extend(outbox.tx.pending_twins(looked_height)?);
     }
     let mut warnings = Vec::new();

@@ -15,6 +15,7 @@ use super::asked::{Asked, Round};
 use super::coins::Move;
 use super::ours::{Found, Ours};
 use super::restored::{self, Asking, Scan};
+use super::settling::{Rests, Settling};
 use crate::chain::{
     ChainDown, Covered, Fact, Identity, LookRequest, ScriptState, Sees, Tip, TxFacts, TxPosition, View,
     height_of_reward,
@@ -60,8 +61,8 @@ pub(super) struct Findings {
     pub states: Vec<ScriptState>,
     /// How far the round over all scripts has come.
     pub place: Option<RoundPlace>,
-    /// All is known on which pending batches rest.
-    pub covers_batches: bool,
+    /// The scripts on which pending batches rest; `None` where other ones were asked about.
+    pub rests: Option<Rests>,
     /// About which scripts all is known, and which the server does not tell.
     pub covered: Covered,
     pub untold: HashSet<ScriptBuf>,
@@ -102,12 +103,12 @@ struct Told {
 }
 
 /// Asks the backend for what changed since the look `watched`, as much as one answer holds, and with the last answer the
-/// database for what is due. `round` is the one over all scripts.
+/// database for what is due. `round` is the one over all scripts, `settling` what was told of pending batches.
 pub(super) fn take(
     gateway: &Gateway,
     watched: Option<&WatchedChain>,
     at: Timestamp,
-    round: Round,
+    (round, settling): (Round, &Settling),
     clock: CheckedClock,
 ) -> Result<Findings, WatchError> {
     let (choice, doubts) = (gateway.chain.choice(), gateway.hot.doubts());
@@ -123,7 +124,7 @@ pub(super) fn take(
     let scan = restore.as_ref().map(|restore| Scan::of(gateway, restore)).transpose()?.flatten();
     let asked = match &scan {
         Some(scan) => Asked::all_of(scan.scripts.clone()),
-        None => asked(gateway, at, round)?,
+        None => asked(gateway, at, round, settling)?,
     };
     let (mut view, ours) = first_view(gateway, token, birth_height, &asked)?;
     if let (Some(restore), tip_height) = (&restore, view.tip.height)
@@ -176,7 +177,6 @@ pub(super) fn take(
             add_due(reader, at, view.tip.height, &view.covered, &may_close, &mut payments)
         })?;
     }
-    let covers_batches = scan.is_none() && asked.of_batches().iter().all(|script| view.covered.holds(script));
     Ok(Findings {
         cursor: Cursor { chain, token: view.token },
         tip: view.tip,
@@ -195,7 +195,7 @@ pub(super) fn take(
         states,
         // What a look that is cut off did not come to has its turn again.
         place: if view.more { None } else { asked.place_after(view.cold_taken) },
-        covers_batches,
+        rests: asked.rests().cloned(),
         all_told_since: (view.all_told && !view.more).then_some(doubts),
         covered: view.covered,
         untold: view.untold,
@@ -214,10 +214,10 @@ fn identity(gateway: &Gateway, cursor: Option<&Cursor>) -> Result<Identity, Watc
 }
 
 /// What a backend is to ask about that is shown no whole blocks.
-fn asked(gateway: &Gateway, at: Timestamp, round: Round) -> Result<Asked, StoreError> {
+fn asked(gateway: &Gateway, at: Timestamp, round: Round, settling: &Settling) -> Result<Asked, StoreError> {
     match gateway.chain.sees() {
         Sees::Everything => Ok(Asked::nothing()),
-        Sees::Scripts => Asked::read(gateway, at, round),
+        Sees::Scripts => Asked::read(gateway, at, round, settling),
     }
 }
 

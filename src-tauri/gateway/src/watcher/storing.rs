@@ -11,6 +11,7 @@ use super::batches::Touched;
 use super::coins::{self, Move};
 use super::findings::{AffectedPayment, Findings};
 use super::restored::{self, Scanned};
+use super::settling::Due;
 use super::{LookPermit, WatchError, advance};
 use crate::chain::{Covered, TxPosition};
 use crate::gateway::StaffWarning;
@@ -74,7 +75,7 @@ impl Piece {
 }
 
 impl LookPermit<'_> {
-    /// Stores the look in commits of bounded size. How far the chain was watched comes with the
+    /// Stores the look in commits of bounded size, and settles with the last what is `due`. How far the chain was watched comes with the
     /// last: after a crash in between the same look is made again, and finds done what was done. Answers whether a
     /// payment is to be looked at again at once.
     pub(super) async fn store(
@@ -82,7 +83,7 @@ impl LookPermit<'_> {
         findings: Findings,
         watched: WatchedChain,
         looked_at: Timestamp,
-        is_new_tip: bool,
+        due: Due,
     ) -> Result<bool, WatchError> {
         let mut context = self.context(looked_at, &watched.tip, false);
         context.fee_rate = findings.fee_rate;
@@ -99,8 +100,6 @@ impl LookPermit<'_> {
             skip: self.gateway.settings.snapshot().restore_skip,
         };
         let (from_start, place, watched_at) = (findings.from_start, findings.place, watched.looked_at);
-        // With each block, as soon as all is known on which they rest.
-        let settles = (is_new_tip || self.progress.owes_settling) && findings.covers_batches && !findings.more;
         let finds_ahead = findings.scan.is_none() && self.finds_ahead(&findings)?;
         let (known_up_to, mut states) = (findings.known_up_to, findings.states);
         let mut pieces = Piece::in_order(findings.unknown, findings.payments, findings.moves);
@@ -111,6 +110,7 @@ impl LookPermit<'_> {
             let (context, watched) = (context.clone(), watched.clone());
             // After all that they rest on.
             let states = if is_last { std::mem::take(&mut states) } else { Vec::new() };
+            let due = if is_last { due.clone() } else { Due::Nothing };
             let change = move |outbox: &Outbox<'_>| {
                 let (mut warnings, mut is_due_at_once, mut touched) = (Vec::new(), false, Touched::default());
                 for piece in &pieces {
@@ -118,7 +118,7 @@ impl LookPermit<'_> {
                     warnings.extend(of_piece);
                     is_due_at_once |= next_due_at.is_some_and(|due| due <= looked_at);
                 }
-                warnings.extend(coins::settle(outbox, touched, is_last && settles, tip_height)?);
+                warnings.extend(coins::settle(outbox, touched, due, tip_height)?);
                 if is_last {
                     if from_start {
                         outbox.tx.forget_script_states()?;
@@ -140,7 +140,6 @@ impl LookPermit<'_> {
                 if restored::follow(self.gateway)? || finds_ahead {
                     self.doubt();
                 }
-                self.progress.owes_settling = (is_new_tip || self.progress.owes_settling) && !settles;
                 return Ok(is_due_at_once);
             }
             pieces = rest;

@@ -216,3 +216,25 @@ async fn what_another_copy_paid_far_ahead_is_told_before_anything_is_broadcast_a
     world.pass_sender().await;
     check_paid_by_the_other_alone(&world, &payout, &twin);
 }
+
+#[tokio::test]
+async fn a_payout_of_more_coins_than_one_look_is_told_of_is_given_up_after_six_blocks_all_the_same() {
+    let (world, backend) = asking(world_with_coins(30).await, usize::MAX);
+    let payout = world.approved_payout(29_500_000).await;
+    world.send().await;
+    world.look().await;
+    world.app.sender.abandon(payout, false, "cli:ann", &world.app.watcher).await.unwrap().unwrap();
+    world.look().await;
+    let inputs = world.gateway.store.read(|reader| reader.scripts_of_pending_batches(100)).unwrap().len();
+    assert_eq!(inputs, 30);
+    backend.asks.store(2 * FEW, Ordering::SeqCst);
+    for confirmations in 1..=6 {
+        assert_eq!(world.payout_state(&payout), PayoutState::Sent, "{confirmations}");
+        world.mine(1).await;
+        for _ in 0..6 {
+            world.look().await;
+        }
+    }
+    assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Failed, 0));
+    world.check_ledger();
+}

@@ -1,0 +1,174 @@
+//! Whether all is known on which pending batches rest under the best block. A server that may be asked a few questions in a look
+//! tells of their scripts in several.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use bitcoin::{BlockHash, ScriptBuf};
+
+use super::findings::Findings;
+
+/// Scripts of pending batches that are looked at; those of later ones wait until these are settled for good.
+pub(super) const SCRIPTS_MAX: usize = 10_000;
+
+/// Those that were not told under the best block which one look must ask about.
+const ASKED_MAX: usize = 500;
+
+/// Those that were told which are asked about again, for the next block may be there already.
+const AGAIN: usize = 20;
+
+/// So many further on begins the next look.
+const STRIDE: usize = 37;
+
+/// The scripts on which pending batches rest, each with its batch.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rests {
+    pub scripts: Vec<(i64, ScriptBuf)>,
+    /// There are more.
+    pub is_cut: bool,
+}
+
+/// What was told since the best block came.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Settling {
+    /// That block; `None` where nobody knows under which it was told.
+    tip: Option<BlockHash>,
+    /// Scripts that were told, as far as the server tells them.
+    told: HashSet<ScriptBuf>,
+    /// Batches that were settled.
+    settled: BTreeSet<i64>,
+    /// All were.
+    is_done: bool,
+    /// The best block's height when all last were.
+    done_height: Option<u32>,
+    /// Where the next look begins.
+    turn: usize,
+}
+
+/// What a look settles.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum Due {
+    #[default]
+    Nothing,
+    /// These batches.
+    Batches(Vec<i64>),
+    /// All batches, and what else a block decides; the last time was at this height.
+    All { before: Option<u32> },
+}
+
+impl Settling {
+    /// So many scripts are to be read: where all is settled, as few as are asked about again.
+    pub(super) const fn reads(&self) -> usize {
+        if self.is_done { AGAIN } else { SCRIPTS_MAX }
+    }
+
+    /// What the next look must ask about: what was not told, beginning elsewhere in each look, and a little of the rest.
+    pub(super) fn to_ask(&self, rests: &Rests) -> Vec<ScriptBuf> {
+        let mut seen = HashSet::new();
+        let scripts = rests.scripts.iter().map(|(_, script)| script).filter(|script| seen.insert(*script));
+        let (mut again, mut open): (Vec<&ScriptBuf>, Vec<&ScriptBuf>) =
+            scripts.partition(|script| self.told.contains(*script));
+        for some in [&mut open, &mut again] {
+            let from = self.turn.checked_rem(some.len()).unwrap_or(0);
+            some.rotate_left(from);
+        }
+        open.into_iter().take(ASKED_MAX).chain(again.into_iter().take(AGAIN)).cloned().collect()
+    }
+
+    /// How it stands once the last answer of a look is stored, and what is settled with that.
+    pub(super) fn after(&self, findings: &Findings) -> (Self, Due) {
+        let is_same = self.tip == Some(findings.tip.hash) && findings.known_up_to.is_none() && !findings.from_start;
+        let mut next = if is_same { self.clone() } else { self.anew() };
+        next.turn = self.turn.wrapping_add(STRIDE);
+        // A restored copy's look asks about other scripts.
+        let Some(rests) = &findings.rests else { return (self.anew(), Due::Nothing) };
+        next.tip = Some(findings.tip.hash);
+        let told = |script: &&ScriptBuf| findings.covered.holds(script) || findings.untold.contains(*script);
+        next.told.extend(rests.scripts.iter().map(|(_, script)| script).filter(told).cloned());
+        let due = if next.is_done { Due::Nothing } else { next.due(rests) };
+        match &due {
+            Due::Nothing => {}
+            Due::Batches(batches) => next.settled.extend(batches),
+            Due::All { .. } => (next.is_done, next.done_height) = (true, Some(findings.tip.height)),
+        }
+        (next, due)
+    }
+
+    /// What was told says nothing any more: another block is the best, or nobody knows which.
+    pub(super) fn anew(&self) -> Self {
+        Self { turn: self.turn, done_height: self.done_height, ..Self::default() }
+    }
+
+    fn due(&self, rests: &Rests) -> Due {
+        let mut is_told: BTreeMap<i64, bool> = BTreeMap::new();
+        for (batch, script) in &rests.scripts {
+            *is_told.entry(*batch).or_insert(true) &= self.told.contains(script);
+        }
+        if rests.is_cut {
+            // Of the last there may be more.
+            is_told.pop_last();
+        } else if is_told.values().all(|is_told| *is_told) {
+            return Due::All { before: self.done_height };
+        }
+        let batches: Vec<i64> = is_told
+            .into_iter()
+            .filter(|(batch, is_told)| *is_told && !self.settled.contains(batch))
+            .map(|(batch, _)| batch)
+            .collect();
+        if batches.is_empty() { Due::Nothing } else { Due::Batches(batches) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(number: u32) -> ScriptBuf {
+        ScriptBuf::from_bytes(number.to_be_bytes().to_vec())
+    }
+
+    fn rests(scripts: &[(i64, std::ops::Range<u32>)], is_cut: bool) -> Rests {
+        let scripts = scripts.iter().flat_map(|(batch, range)| range.clone().map(|number| (*batch, script(number))));
+        Rests { scripts: scripts.collect(), is_cut }
+    }
+
+    #[test]
+    fn each_batch_is_due_once_when_all_its_scripts_were_told_in_however_many_looks() {
+        let rests = rests(&[(1, 0..150), (2, 150..152)], false);
+        let mut settling = Settling::default();
+        let mut was_due = Vec::new();
+        // A server that answers the first fifty questions of each look.
+        for _ in 0..4 {
+            let asked = settling.to_ask(&rests);
+            settling.told.extend(asked.into_iter().take(50));
+            settling.turn += STRIDE;
+            was_due.push(settling.due(&rests));
+            if let Some(Due::Batches(batches)) = was_due.last() {
+                settling.settled.extend(batches.clone());
+            }
+        }
+        assert_eq!(was_due.last(), Some(&Due::All { before: None }));
+        assert!(was_due[..3].iter().all(|due| !matches!(due, Due::All { .. })), "{was_due:?}");
+        assert!(was_due[..3].iter().filter(|due| **due == Due::Batches(vec![2])).count() <= 1);
+    }
+
+    #[test]
+    fn of_what_is_cut_off_the_last_batch_is_not_due() {
+        let mut settling = Settling::default();
+        settling.told.extend((0..10).map(script));
+        assert_eq!(settling.due(&rests(&[(1, 0..5), (2, 5..10)], true)), Due::Batches(vec![1]));
+        settling.settled.insert(1);
+        assert_eq!(settling.due(&rests(&[(1, 0..5), (2, 5..10)], true)), Due::Nothing);
+        assert_eq!(settling.due(&Rests::default()), Due::All { before: None }, "where there is nothing all is told");
+    }
+
+    #[test]
+    fn what_was_told_is_asked_about_a_little_and_no_look_begins_as_the_one_before() {
+        let rests = rests(&[(1, 0..100)], false);
+        let mut settling = Settling::default();
+        let first = settling.to_ask(&rests);
+        settling.turn += STRIDE;
+        assert_ne!(settling.to_ask(&rests)[0], first[0]);
+        settling.told.extend(first);
+        assert_eq!(settling.to_ask(&rests).len(), AGAIN);
+    }
+}

@@ -41,6 +41,7 @@ use crate::machine::clock::Moment;
 use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::store::chain::WatchedChain;
+use crate::store::keychains::Keychain;
 use crate::store::{StoreError, Tx};
 
 pub(crate) use accept::AcceptError;
@@ -374,6 +375,11 @@ impl LookPermit<'_> {
         let (place, tip, all_told_since) = (findings.place, findings.tip, findings.all_told_since);
         let (covered, untold) = (findings.covered.clone(), findings.untold.clone());
         let (settling, due) = self.progress.settling.after(&findings);
+        let passed_by = findings.passed_by.iter().map(|(keychain, index)| StaffWarning::NotAllTold {
+            is_change: *keychain == Keychain::Internal,
+            index: *index,
+        });
+        self.warn(passed_by.collect());
         if affects_us {
             self.progress.hot_read.note_move();
         }

@@ -85,6 +85,21 @@ impl Asking<'_> {
         self.began.elapsed() > LOOK_WITHIN / 2
     }
 
+    /// Waits until another page of a history may be asked for; no where it is time to judge what was found.
+    fn take_page(&self) -> bool {
+        let is_time = !self.has_asked_long();
+        if is_time {
+            self.server.bucket.wait();
+        }
+        is_time
+    }
+
+    /// How many transactions can be proved in the time that is left for it.
+    fn proofs_max(&self) -> usize {
+        let seconds = (LOOK_WITHIN / 2).as_secs();
+        usize::try_from(seconds.saturating_mul(self.server.bucket.per_second())).unwrap_or(usize::MAX)
+    }
+
     /// Waits until a question may be asked on which others of this look rest; answers whether it may, for nothing is asked where
     /// the look is late.
     fn take_turn(&self) -> bool {

@@ -33,6 +33,13 @@ pub enum StaffWarning {
         /// Ours.
         txid: Txid,
     },
+    /// The backend does not tell all of a script of a restored wallet: it holds too much.
+    NotAllTold {
+        /// It is one of our change, and none for customers.
+        is_change: bool,
+        /// Its index.
+        index: u32,
+    },
 }
 
 impl StaffWarning {
@@ -44,7 +51,8 @@ impl StaffWarning {
             | Self::DecidedAnomalyChanged { .. }
             | Self::PayoutRefused { .. }
             | Self::TwinWallet { .. }
-            | Self::PayoutConflict { .. } => false,
+            | Self::PayoutConflict { .. }
+            | Self::NotAllTold { .. } => false,
         }
     }
 }
@@ -78,6 +86,11 @@ impl std::fmt::Display for StaffWarning {
             Self::PayoutConflict { txid } => {
                 write!(f, "transaction {txid}, which sends payouts, is refused: another transaction spends its coins")
             }
+            Self::NotAllTold { is_change, index } => write!(
+                f,
+                "the Bitcoin backend does not tell all transactions of the restored wallet's {} of index {index}, for they are too many: coins at it may be missing until it tells them; a node of your own as backend tells all, and the wallet can then be restored once more",
+                if *is_change { "change" } else { "address" }
+            ),
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::chain::{
 };
 use crate::gateway::{CatchingUp, Gateway, SOON_BLOCKS};
 use crate::store::chain::{Cursor, WatchedChain};
+use crate::store::keychains::Keychain;
 use crate::store::restore::Restore;
 use crate::store::scripts::RoundPlace;
 use crate::store::{Reader, StoreError};
@@ -43,6 +44,8 @@ pub(super) struct Findings {
     pub restore: Option<Restore>,
     /// What was asked for it, where the backend asks about single scripts.
     pub scan: Option<Asking>,
+    /// Indices of a restored wallet of which the backend does not tell all.
+    pub passed_by: Vec<(Keychain, u32)>,
     /// The backend has told of everything up to the best block, whatever it was asked about.
     pub covers_all: bool,
     /// The look is not at its end: this is to be stored, and the rest to be asked for.
@@ -184,7 +187,8 @@ pub(super) fn take(
         clock,
         from_start,
         restore,
-        scan: scan.map(|scan| scan.asking(&view.covered)),
+        passed_by: scan.as_ref().map_or_else(Vec::new, |scan| scan.passed_by(&view.untold)),
+        scan: scan.map(|scan| scan.asking(&view.covered, &view.untold)),
         covers_all: !view.more && view.seen_height == view.tip.height && view.covered == Covered::Everything,
         more: view.more,
         fee_rate,

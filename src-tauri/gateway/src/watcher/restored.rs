@@ -1,6 +1,8 @@
 //! A restored copy of the wallet: it looks from the wallet's birth, whatever was looked at before, and becomes a wallet like
 //! any other once such a look has come to the best block.
 
+use std::collections::HashSet;
+
 use bitcoin::ScriptBuf;
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
@@ -77,11 +79,12 @@ impl Scan {
     }
 
     /// What came of it, under what the look covered. A server that may be asked a few questions in a look answers about the first
-    /// ones: the next look goes on behind them.
-    pub(super) fn asking(&self, covered: &Covered) -> Asking {
+    /// ones: the next look goes on behind them. What the server does not tell however often it is asked is gone by.
+    pub(super) fn asking(&self, covered: &Covered, untold: &HashSet<ScriptBuf>) -> Asking {
         let (addresses, change) = self.scripts.split_at(self.addresses);
         let behind = |scripts: &[ScriptBuf], first: u32, next: u32| {
-            let open = scripts.iter().zip(first..).find(|(script, _)| !covered.holds(script));
+            let open =
+                scripts.iter().zip(first..).find(|(script, _)| !covered.holds(script) && !untold.contains(*script));
             open.map_or(next, |(_, index)| index)
         };
         let next = AskedIndices {
@@ -89,6 +92,18 @@ impl Scan {
             change: behind(change, self.first.change, self.next.change),
         };
         Asking { next }
+    }
+
+    /// The indices that are gone by although the server does not tell all of their scripts.
+    pub(super) fn passed_by(&self, untold: &HashSet<ScriptBuf>) -> Vec<(Keychain, u32)> {
+        let (addresses, change) = self.scripts.split_at(self.addresses);
+        let of = |keychain, scripts: &[ScriptBuf], first: u32| {
+            let untold = scripts.iter().zip(first..).filter(|(script, _)| untold.contains(*script));
+            untold.map(|(_, index)| (keychain, index)).collect::<Vec<_>>()
+        };
+        let mut passed_by = of(Keychain::External, addresses, self.first.addresses);
+        passed_by.extend(of(Keychain::Internal, change, self.first.change));
+        passed_by
     }
 }
 

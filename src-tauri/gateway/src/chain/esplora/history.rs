@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use bitcoin::hashes::{Hash as _, sha256};
 use bitcoin::{FeeRate, Script, Transaction, Txid};
 
+use super::Asking;
 use super::answers::{Status, TxAnswer};
 use super::server::{NoAnswer, Server};
-use super::state::State;
+use super::state::{Run, State};
 use crate::chain::ChainDown;
 use crate::chain::room::AnswerRoom;
 
@@ -23,6 +24,9 @@ const PAGE_MAX: usize = 2 * UNCONFIRMED_MAX;
 
 /// Pages of one history in one look: 1,000 transactions.
 const PAGES_MAX: usize = 40;
+
+/// The same of a history that nobody waits for.
+const PAGES_MAX_UNAWAITED: usize = 4;
 
 /// What a server tells of a transaction.
 #[derive(Debug, Clone)]
@@ -39,10 +43,36 @@ pub(super) type Sights = BTreeMap<Txid, Sight>;
 /// What was read of a history.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum History {
-    /// All of it that is new, by these transactions; and whether that took more than one page.
-    Whole { txids: Vec<Txid>, is_long: bool },
-    /// Some of it.
-    Part,
+    /// All of it that is new, by these transactions; whether it has more than one page; and whether more waits in the mempool than
+    /// the server tells.
+    Whole { txids: Vec<Txid>, is_long: bool, is_cut: bool },
+    /// Some of it: the next look goes on.
+    Part(Pages),
+}
+
+/// What was read of a history that takes several looks: transactions of blocks, the latest first.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Pages {
+    /// What came since the looks before read a part of it.
+    pub above: Vec<Txid>,
+    /// That part was met, or there is none.
+    pub meets: bool,
+    /// What lies behind it.
+    pub below: Vec<Txid>,
+    /// There was no time for more.
+    pub is_late: bool,
+}
+
+/// What is read of one history in one look.
+struct Reading {
+    /// What the looks before read of it and told.
+    run: Option<Run>,
+    found: Vec<Txid>,
+    pages: Pages,
+    /// The next page begins behind this transaction; `None`: with the first of the chain.
+    last: Option<Txid>,
+    /// Transactions that no proof is known of.
+    unproved: usize,
 }
 
 impl Sight {
@@ -70,50 +100,85 @@ pub(super) fn transaction(server: &Server, txid: Txid) -> Result<Option<Sight>, 
     Sight::of(&answer).map(Some)
 }
 
-/// Reads of a script's history what is not known, as far as there is room, and puts it to what was told. The first question was
-/// taken from the bucket.
+/// Reads of a script's history what is not known, as far as there is room and time, and puts it to what was told. The first
+/// question was taken from the bucket; further pages are waited for.
 pub(super) fn read(
-    server: &Server,
+    asking: &Asking<'_>,
     state: &State,
-    script: &Script,
+    (script, is_patient): (&Script, bool),
     (sights, room): (&mut Sights, &mut AnswerRoom),
 ) -> Result<History, NoAnswer> {
+    let server = asking.server;
     let base = format!("/scripthash/{:x}/txs", sha256::Hash::hash(script.as_bytes()));
     let first = page(server, &base)?;
-    let mut found: Vec<Txid> = first.iter().map(|(txid, _)| *txid).collect();
-    let mut last = first.iter().rev().find(|(_, sight)| sight.status.confirmed).map(|(txid, _)| *txid);
     let unconfirmed = first.iter().filter(|(_, sight)| !sight.status.confirmed).count();
     let (is_full, mut is_known) = (first.len() >= PAGE, is_known(state, script, &first));
+    let mut reading = Reading::new(state, script);
+    reading.note(state, &first);
     take(first, sights, room);
+    let mut is_cut = false;
     if unconfirmed >= PAGE {
-        if !server.bucket.take() {
-            return Ok(History::Part);
+        if !asking.take_page() {
+            return Ok(reading.breaks_off(true));
         }
         let more = page(server, &format!("{base}/mempool"))?;
-        let is_cut_off = more.len() >= UNCONFIRMED_MAX;
-        found.extend(more.iter().map(|(txid, _)| *txid));
+        is_cut = more.len() >= UNCONFIRMED_MAX;
+        reading.found.extend(more.iter().map(|(txid, _)| *txid));
         take(more, sights, room);
-        if is_cut_off {
-            return Ok(History::Part);
-        }
     }
     let mut is_last = !is_full;
-    for _ in 0..PAGES_MAX {
+    let pages = if is_patient { PAGES_MAX } else { PAGES_MAX_UNAWAITED };
+    for _ in 0..pages {
         if is_last || is_known {
-            return Ok(History::Whole { txids: found, is_long: is_full });
+            return Ok(History::Whole { txids: reading.found, is_long: is_full, is_cut });
         }
-        if room.is_spent() || !server.bucket.take() {
-            return Ok(History::Part);
+        // What cannot be proved in this look is read in the next.
+        if room.is_spent() || reading.unproved >= asking.proofs_max().max(PAGE) || !asking.take_page() {
+            return Ok(reading.breaks_off(true));
         }
-        let path = last.map_or_else(|| format!("{base}/chain"), |last| format!("{base}/chain/{last}"));
+        let path = reading.last.map_or_else(|| format!("{base}/chain"), |last| format!("{base}/chain/{last}"));
         let next = page(server, &path)?;
-        found.extend(next.iter().map(|(txid, _)| *txid));
-        last = next.last().map(|(txid, _)| *txid);
         is_last = next.len() < PAGE;
         is_known = self::is_known(state, script, &next);
+        reading.note(state, &next);
         take(next, sights, room);
     }
-    Ok(History::Part)
+    if is_last || is_known {
+        return Ok(History::Whole { txids: reading.found, is_long: is_full, is_cut });
+    }
+    Ok(reading.breaks_off(false))
+}
+
+impl Reading {
+    fn new(state: &State, script: &Script) -> Self {
+        let run = state.runs.get(script).copied();
+        let pages = Pages { meets: run.is_none(), ..Pages::default() };
+        Self { run, found: Vec::new(), pages, last: None, unproved: 0 }
+    }
+
+    /// Notes a page, and behind which transaction the next begins. Of what was read and told before nothing is read again.
+    fn note(&mut self, state: &State, page: &[(Txid, Sight)]) {
+        self.found.extend(page.iter().map(|(txid, _)| *txid));
+        let in_chain = || page.iter().filter(|(_, sight)| sight.status.confirmed).map(|(txid, _)| *txid);
+        self.unproved = self.unproved.saturating_add(in_chain().filter(|txid| !state.is_proved(txid)).count());
+        self.last = in_chain().last().or(self.last);
+        if self.pages.meets {
+            self.pages.below.extend(in_chain());
+            return;
+        }
+        for txid in in_chain() {
+            if let Some(run) = self.run.filter(|run| run.first == txid) {
+                (self.pages.meets, self.last) = (true, Some(run.last));
+                return;
+            }
+            self.pages.above.push(txid);
+        }
+    }
+
+    fn breaks_off(mut self, is_late: bool) -> History {
+        self.pages.is_late = is_late;
+        History::Part(self.pages)
+    }
 }
 
 fn take(page: Vec<(Txid, Sight)>, sights: &mut Sights, room: &mut AnswerRoom) {

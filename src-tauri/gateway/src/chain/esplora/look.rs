@@ -7,7 +7,7 @@ use bitcoin::{ScriptBuf, Transaction, Txid};
 
 use super::chain_of::Begun;
 use super::headers::Headers;
-use super::history::{self, History, Sight, Sights};
+use super::history::{self, History, Pages, Sight, Sights};
 use super::questions::{self, About, Question};
 use super::server::NoAnswer;
 use super::state::{self, Seen, State};
@@ -30,6 +30,8 @@ struct Found {
     left: Room,
     /// Scripts whose history was read.
     read: Vec<Read>,
+    /// Those of which a part was.
+    parts: Vec<(ScriptBuf, Pages)>,
     /// Scripts of the round over all that were asked about.
     cold_taken: usize,
     /// Transactions of ours of which it is not proved what the server says.
@@ -44,6 +46,8 @@ struct Read {
     txids: Vec<Txid>,
     /// It has more than one page.
     is_long: bool,
+    /// More of it waits in the mempool than the server tells.
+    is_cut: bool,
 }
 
 /// Looks for what a request asks.
@@ -156,7 +160,7 @@ fn ask(
     }
     match question.about {
         About::Script(script) => {
-            ask_script(asking, state, request.scripts.known, script, found)?;
+            ask_script(asking, state, request.scripts.known, (script, question.is_patient), found)?;
             // A server that wants to be left alone has said nothing of it.
             if question.is_cold && !found.is_over {
                 found.cold_taken = found.cold_taken.saturating_add(1);
@@ -171,7 +175,7 @@ fn ask_script(
     asking: &Asking<'_>,
     state: &mut State,
     known: &dyn KnownScripts,
-    script: ScriptBuf,
+    (script, is_patient): (ScriptBuf, bool),
     found: &mut Found,
 ) -> Result<(), ChainDown> {
     state.take_known(known.transactions(&script));
@@ -179,17 +183,18 @@ fn ask_script(
         state.complete.insert(script.clone());
     }
     let mut sights = std::mem::take(&mut found.sights);
-    let read = history::read(asking.server, state, &script, (&mut sights, &mut found.room));
+    let read = history::read(asking, state, (&script, is_patient), (&mut sights, &mut found.room));
     found.sights = sights;
     let read = found.take(read)?;
     if let Some(hot) = state.hot.get_mut(&script) {
         hot.asked_in = state.looks;
     }
     match read {
-        Some(History::Whole { txids, is_long }) => found.read.push(Read { script, txids, is_long }),
-        Some(History::Part) | None if !found.is_over => state.note_in_vain(script),
+        Some(History::Whole { txids, is_long, is_cut }) => found.read.push(Read { script, txids, is_long, is_cut }),
+        Some(History::Part(pages)) => found.parts.push((script, pages)),
+        None if !found.is_over => state.note_in_vain(script),
         // It wants to be left alone, and has said nothing of it.
-        Some(History::Part) | None => {}
+        None => {}
     }
     Ok(())
 }
@@ -322,10 +327,21 @@ fn covered_by(
     found: Found,
     is_another: bool,
 ) -> (HashSet<ScriptBuf>, Vec<ScriptState>) {
-    let Found { read, open, .. } = found;
+    let Found { read, parts, open, is_over, .. } = found;
     let (mut covered, mut states) = (HashSet::new(), Vec::new());
-    for Read { script, txids, is_long } in read {
+    for (script, pages) in parts {
+        if !state.read_on(&script, &pages, &open) && !pages.is_late && !is_over {
+            state.note_in_vain(script);
+        }
+    }
+    for Read { script, txids, is_long, is_cut } in read {
         if txids.iter().any(|txid| open.contains(txid)) {
+            continue;
+        }
+        if is_cut {
+            // Of its blocks all was told.
+            state.complete.insert(script.clone());
+            state.note_in_vain(script);
             continue;
         }
         // A short history is read at a stroke: of that nothing need be remembered.

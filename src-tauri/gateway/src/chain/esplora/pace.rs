@@ -53,6 +53,11 @@ impl Bucket {
         Self { pace, inner: Mutex::new(Inner { left, at: Instant::now(), silent_until: None }) }
     }
 
+    /// Questions a second in the long run.
+    pub(super) fn per_second(&self) -> u64 {
+        u64::from(self.pace.per_second)
+    }
+
     /// Takes one question, if one may be asked now.
     pub(super) fn take(&self) -> bool {
         self.take_at(Instant::now())

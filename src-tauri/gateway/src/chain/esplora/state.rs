@@ -6,6 +6,7 @@ use bitcoin::{BlockHash, FeeRate, OutPoint, ScriptBuf, Transaction, Txid};
 
 use super::deep::Deep;
 use super::headers::{Headers, Known};
+use super::history::Pages;
 use crate::chain::facts::{Facts, needs};
 use crate::chain::hot::{HotMark, Urgency};
 use crate::chain::token::{BlockId, Token, counted};
@@ -46,6 +47,8 @@ pub(super) struct State {
     pub spent: HashMap<OutPoint, (u32, Txid)>,
     /// Scripts of which the whole history was read once.
     pub complete: BTreeSet<ScriptBuf>,
+    /// What was read and told of long histories that were not read to their ends yet.
+    pub runs: HashMap<ScriptBuf, Run>,
     /// Another chain is there than the one that the database knows, as far as nobody asked about it yet.
     pub is_anew: bool,
     /// What matters now, and how far that was read.
@@ -87,6 +90,15 @@ pub(super) struct Hot {
     pub covered_in: Option<u64>,
     /// It matters no more, and is asked about until all of it was told: the round may have passed it over while it mattered.
     pub is_let_go: bool,
+}
+
+/// Transactions of a history, one behind the other, of which each was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Run {
+    /// The latest.
+    pub first: Txid,
+    /// The oldest: the next look goes on behind it.
+    pub last: Txid,
 }
 
 /// A transaction that a block holds.
@@ -237,9 +249,27 @@ impl State {
         !tracked.is_asked || self.doubt.is_some_and(|(_, heard)| tracked.asked_in < heard)
     }
 
+    /// Notes how far a long history was read and told, where these were not proved; answers whether that is further than before.
+    pub(super) fn read_on(&mut self, script: &ScriptBuf, pages: &Pages, open: &BTreeSet<Txid>) -> bool {
+        let before = self.runs.get(script).copied();
+        if !pages.meets || pages.above.iter().any(|txid| open.contains(txid)) {
+            return false;
+        }
+        let told = pages.below.iter().take_while(|txid| !open.contains(*txid)).last();
+        let last = told.copied().or(before.map(|run| run.last));
+        let first = pages.above.first().copied().or(before.map(|run| run.first)).or(pages.below.first().copied());
+        let (Some(first), Some(last)) = (first, last) else { return false };
+        if self.runs.len() >= IN_VAIN_MAX {
+            self.runs.clear();
+        }
+        self.runs.insert(script.clone(), Run { first, last });
+        before.is_none_or(|run| run.last != last)
+    }
+
     /// Notes that all of a script was told.
     pub(super) fn cover(&mut self, script: &ScriptBuf) {
         self.in_vain.remove(script);
+        self.runs.remove(script);
         if let Some(hot) = self.hot.get_mut(script) {
             hot.covered_in = Some(self.looks);
         }
@@ -308,8 +338,9 @@ impl State {
                 seen.rests_on_unconfirmed = None;
             }
         });
-        // What was read to its end then may have more in it now.
+        // What was read to its end then, or in part, may have more in it now.
         self.complete.clear();
+        self.runs.clear();
     }
 
     /// The lowest header that is linked up to the best one, with its height.
@@ -336,6 +367,11 @@ impl State {
     /// The hash that is known of a height.
     pub(super) fn hash_at(&self, height: u32) -> Option<BlockHash> {
         self.header_at(height).map(|known| known.hash)
+    }
+
+    /// Whether a block is proved to hold a transaction.
+    pub(super) fn is_proved(&self, txid: &Txid) -> bool {
+        self.proved.contains_key(txid)
     }
 
     /// Whether it was told that a block holds a transaction.
@@ -434,6 +470,26 @@ mod tests {
             hot.doubt();
             assert!(state.is_all_told(), "it is heard with the next look");
         }
+    }
+
+    #[test]
+    fn a_long_history_is_read_on_behind_what_was_told_and_not_behind_what_was_not_proved() {
+        let txid = |number: u8| Txid::from_raw_hash(bitcoin::hashes::Hash::from_byte_array([number; 32]));
+        let ids = |numbers: &[u8]| numbers.iter().map(|number| txid(*number)).collect::<Vec<_>>();
+        let pages =
+            |above: &[u8], below: &[u8], meets| Pages { above: ids(above), below: ids(below), meets, is_late: true };
+        let mut state = State::default();
+        let mut read_on = |pages: Pages, open: &[u8]| {
+            let goes_on = state.read_on(&script(1), &pages, &ids(open).into_iter().collect());
+            (goes_on, state.runs.get(&script(1)).map(|run| (run.first, run.last)))
+        };
+        let stands = |first, last| Some((txid(first), txid(last)));
+        assert_eq!(read_on(pages(&[], &[9, 8, 7], true), &[9]), (false, None), "the first was not proved");
+        assert_eq!(read_on(pages(&[], &[9, 8, 7, 6], true), &[7]), (true, stands(9, 8)));
+        assert_eq!(read_on(pages(&[11, 10], &[7, 6], true), &[10]), (false, stands(9, 8)), "between them is a gap");
+        assert_eq!(read_on(pages(&[12, 11], &[], false), &[]), (false, stands(9, 8)));
+        assert_eq!(read_on(pages(&[11, 10], &[7, 6], true), &[]), (true, stands(11, 6)));
+        assert_eq!(read_on(pages(&[], &[], true), &[]), (false, stands(11, 6)));
     }
 
     #[test]

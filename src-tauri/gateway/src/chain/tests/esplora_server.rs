@@ -178,6 +178,40 @@ async fn a_history_of_many_pages_is_read_to_its_end_and_then_by_its_first_page_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_long_history_is_waited_for_where_few_questions_may_be_asked() {
+    // The first page takes what there is.
+    let asked = Asked::new(Pace { burst: 2, per_second: 20 }, &[(1, Urgency::Awaited)]).await;
+    let mut paid = HashSet::new();
+    for _ in 0..2 {
+        paid.extend(asked.pay(1, 20));
+        asked.mine();
+    }
+    let view = asked.look(None, &[script(1)], &[]);
+    assert!(covers(&view, 1));
+    assert_eq!(txids(&view).into_iter().collect::<HashSet<_>>(), paid);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_history_that_does_not_fit_into_one_look_is_read_on_by_the_next() {
+    let asked = Asked::new(Pace::HERE, &[(1, Urgency::Possible)]).await;
+    let mut paid = HashSet::new();
+    for _ in 0..4 {
+        paid.extend(asked.pay(1, 40));
+        asked.mine();
+    }
+    let first = asked.look(None, &[], &[]);
+    assert!(!covers(&first, 1) && !first.knows_hot, "it is read in parts, for nobody waits for it");
+    // More comes meanwhile.
+    paid.extend(asked.pay(1, 2));
+    asked.mine();
+    let second = asked.look(Some(&first.token), &[], &[]);
+    assert!(covers(&second, 1) && second.knows_hot);
+    let told: Vec<Txid> = txids(&first).into_iter().chain(txids(&second)).collect();
+    assert_eq!(told.len(), paid.len(), "nothing is told twice");
+    assert_eq!(told.into_iter().collect::<HashSet<_>>(), paid);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_has_enough_in_the_middle_of_a_look_leaves_the_rest_of_it_uncovered() {
     let asked = Asked::new(Pace::HERE, &[(1, Urgency::Awaited), (2, Urgency::Possible)]).await;
     let first = asked.look(None, &[], &[]);

@@ -1,7 +1,11 @@
 //! The same words bring back the same wallet, whichever backend shows the chain.
 
+use bitcoin::hashes::{Hash as _, sha256};
+use tillgate_nodes::EsploraFault;
+
 use super::*;
 use crate::chain::tests::stage::{Backend, Stage};
+use crate::gateway::StaffWarning;
 use crate::store::keychains::Keychain;
 
 /// What there is of a wallet that has looked: its sums as `wallet info` tells them, what was found, and where both keychains go on.
@@ -62,4 +66,18 @@ async fn every_backend_brings_back_the_same_coins_and_goes_on_at_the_same_index(
         stage = Stage::over(*backend, beside(stage.into_world()).await).await;
         assert_eq!(brought(&stage, &words).await, expected, "{backend:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_the_server_does_not_tell_holds_up_no_restore_and_is_told_to_staff() {
+    let world = world_with_wallet().await;
+    let (words, coins) = has_worked(&world, [0, 5, 41]).await;
+    let planted = world.gateway.wallet.get().unwrap().addresses.script(20).unwrap();
+    let stage = Stage::over(Backend::Esplora, beside(world).await).await;
+    let hash = sha256::Hash::hash(planted.as_bytes());
+    stage.esplora().misbehave(EsploraFault::EndlessHistory(format!("{hash:x}")));
+    let brought = brought(&stage, &words).await;
+    assert_eq!((brought.next_address, stage.world().chain_balance()), (42 + 1_000, coins));
+    let warnings = stage.world().gateway.last_look.status().warnings;
+    assert!(warnings.contains(&StaffWarning::NotAllTold { is_change: false, index: 20 }), "{warnings:?}");
 }

@@ -274,7 +274,7 @@ impl Sender {
                 Err(too_old) => Ok(build::Built::Waits(too_old)),
             },
             build::Prepared::Cannot(cannot) => Ok(build::Built::Cannot(cannot)),
-            build::Prepared::NotNow(why) => Ok(build::Built::NotTried(why)),
+            build::Prepared::NotNow(why) => Ok(build::Built::Waits(why)),
         }
     }
 

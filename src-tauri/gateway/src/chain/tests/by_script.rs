@@ -141,11 +141,17 @@ impl Bent for ByScript {
         let (histories, tip) = Histories::read(&self.sandbox);
         let scripts = request.scripts;
         let mut hot = self.hot(scripts.hot);
+        let hot_count = hot.len();
         let mut since_doubt = self.since_doubt.lock();
         since_doubt.hear(scripts.hot.doubts(), &hot);
-        // What was doubted has its turn first, then what was never told.
-        hot.sort_by_key(|script| (!since_doubt.open.contains(script), since_doubt.told.contains(script)));
         let asks = self.asks.load(Ordering::SeqCst);
+        // What was doubted has its turn first, then what was never told; last of these, where not all is asked about, what there is
+        // something to tell of.
+        let is_late = |script: &ScriptBuf| asks < hot_count && !histories.of(script).is_empty();
+        hot.sort_by_cached_key(|script| {
+            let (is_open, is_told) = (since_doubt.open.contains(script), since_doubt.told.contains(script));
+            (!is_open, is_told, (is_open || !is_told) && is_late(script))
+        });
         let first: Vec<_> = scripts.must.iter().chain(&hot).take(asks).collect();
         let cold: Vec<_> = scripts.cold.iter().take(asks - first.len()).collect();
         self.asked.store(first.len() + cold.len(), Ordering::SeqCst);

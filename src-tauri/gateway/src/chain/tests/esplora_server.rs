@@ -200,12 +200,12 @@ async fn a_history_that_does_not_fit_into_one_look_is_read_on_by_the_next() {
         asked.mine();
     }
     let first = asked.look(None, &[], &[]);
-    assert!(!covers(&first, 1) && !first.knows_hot, "it is read in parts, for nobody waits for it");
+    assert!(!covers(&first, 1) && !first.all_told, "it is read in parts, for nobody waits for it");
     // More comes meanwhile.
     paid.extend(asked.pay(1, 2));
     asked.mine();
     let second = asked.look(Some(&first.token), &[], &[]);
-    assert!(covers(&second, 1) && second.knows_hot);
+    assert!(covers(&second, 1) && second.all_told);
     let told: Vec<Txid> = txids(&first).into_iter().chain(txids(&second)).collect();
     assert_eq!(told.len(), paid.len(), "nothing is told twice");
     assert_eq!(told.into_iter().collect::<HashSet<_>>(), paid);

@@ -161,7 +161,7 @@ impl Reading {
         self.found.extend(page.iter().map(|(txid, _)| *txid));
         let in_chain = || page.iter().filter(|(_, sight)| sight.status.confirmed).map(|(txid, _)| *txid);
         self.unproved = self.unproved.saturating_add(in_chain().filter(|txid| !state.is_proved(txid)).count());
-        self.last = in_chain().last().or(self.last);
+        self.last = in_chain().next_back().or(self.last);
         if self.pages.meets {
             self.pages.below.extend(in_chain());
             return;

@@ -87,7 +87,7 @@ fn what_matters(state: &State, must: &[ScriptBuf]) -> Vec<About> {
         is_possible: false,
         about: About::Tx(*txid),
     }));
-    ordered.sort_by(|one, other| other.waited.cmp(&one.waited));
+    ordered.sort_by_key(|one| std::cmp::Reverse(one.waited));
     let mut possible = 0usize;
     let mut ordered = doubted_among(ordered);
     ordered.retain(|waiting| {

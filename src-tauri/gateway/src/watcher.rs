@@ -51,7 +51,7 @@ use advance::Context;
 use ancestors::Ancestors;
 use asked::{HotRead, Round};
 use findings::Findings;
-use settling::{Due, Settling};
+use settling::{Due, Settling, Told};
 
 /// Time between looks: what a customer at a counter waits for. So short that a timer which stands still while the machine
 /// sleeps delays the first look after it by no more.
@@ -374,7 +374,13 @@ impl LookPermit<'_> {
         let mut is_due_at_once = false;
         let (place, tip, all_told_since) = (findings.place, findings.tip, findings.all_told_since);
         let (covered, untold) = (findings.covered.clone(), findings.untold.clone());
-        let (settling, due) = self.progress.settling.after(&findings);
+        let (settling, due) = self.progress.settling.after(&Told {
+            tip: findings.tip,
+            is_other_chain: findings.known_up_to.is_some() || findings.from_start,
+            rests: findings.rests.as_ref(),
+            covered: &findings.covered,
+            untold: &findings.untold,
+        });
         let passed_by = findings.passed_by.iter().map(|(keychain, index)| StaffWarning::NotAllTold {
             is_change: *keychain == Keychain::Internal,
             index: *index,

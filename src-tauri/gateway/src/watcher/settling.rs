@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bitcoin::{BlockHash, ScriptBuf};
 
-use super::findings::Findings;
+use crate::chain::{Covered, Tip};
 
 /// Scripts of pending batches that are looked at; those of later ones wait until these are settled for good.
 pub(super) const SCRIPTS_MAX: usize = 10_000;
@@ -25,6 +25,18 @@ pub(super) struct Rests {
     pub scripts: Vec<(i64, ScriptBuf)>,
     /// There are more.
     pub is_cut: bool,
+}
+
+/// What a look told that is stored.
+pub(super) struct Told<'a> {
+    /// The best block.
+    pub tip: Tip,
+    /// Blocks that were there before are not.
+    pub is_other_chain: bool,
+    /// What pending batches rest on; `None` where other scripts were asked about.
+    pub rests: Option<&'a Rests>,
+    pub covered: &'a Covered,
+    pub untold: &'a HashSet<ScriptBuf>,
 }
 
 /// What was told since the best block came.
@@ -75,20 +87,20 @@ impl Settling {
     }
 
     /// How it stands once the last answer of a look is stored, and what is settled with that.
-    pub(super) fn after(&self, findings: &Findings) -> (Self, Due) {
-        let is_same = self.tip == Some(findings.tip.hash) && findings.known_up_to.is_none() && !findings.from_start;
+    pub(super) fn after(&self, look: &Told<'_>) -> (Self, Due) {
+        let is_same = self.tip == Some(look.tip.hash) && !look.is_other_chain;
         let mut next = if is_same { self.clone() } else { self.anew() };
         next.turn = self.turn.wrapping_add(STRIDE);
         // A restored copy's look asks about other scripts.
-        let Some(rests) = &findings.rests else { return (self.anew(), Due::Nothing) };
-        next.tip = Some(findings.tip.hash);
-        let told = |script: &&ScriptBuf| findings.covered.holds(script) || findings.untold.contains(*script);
+        let Some(rests) = look.rests else { return (self.anew(), Due::Nothing) };
+        next.tip = Some(look.tip.hash);
+        let told = |script: &&ScriptBuf| look.covered.holds(script) || look.untold.contains(*script);
         next.told.extend(rests.scripts.iter().map(|(_, script)| script).filter(told).cloned());
         let due = if next.is_done { Due::Nothing } else { next.due(rests) };
         match &due {
             Due::Nothing => {}
             Due::Batches(batches) => next.settled.extend(batches),
-            Due::All { .. } => (next.is_done, next.done_height) = (true, Some(findings.tip.height)),
+            Due::All { .. } => (next.is_done, next.done_height) = (true, Some(look.tip.height)),
         }
         (next, due)
     }

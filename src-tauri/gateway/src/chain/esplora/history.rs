@@ -9,7 +9,7 @@ use bitcoin::{FeeRate, Script, Transaction, Txid};
 use super::Asking;
 use super::answers::{Status, TxAnswer};
 use super::server::{NoAnswer, Server};
-use super::state::{Run, State};
+use super::state::{Pages, Run, State};
 use crate::chain::ChainDown;
 use crate::chain::room::AnswerRoom;
 
@@ -48,19 +48,6 @@ pub(super) enum History {
     Whole { txids: Vec<Txid>, is_long: bool, is_cut: bool },
     /// Some of it: the next look goes on.
     Part(Pages),
-}
-
-/// What was read of a history that takes several looks: transactions of blocks, the latest first.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Pages {
-    /// What came since the looks before read a part of it.
-    pub above: Vec<Txid>,
-    /// That part was met, or there is none.
-    pub meets: bool,
-    /// What lies behind it.
-    pub below: Vec<Txid>,
-    /// There was no time for more.
-    pub is_late: bool,
 }
 
 /// What is read of one history in one look.

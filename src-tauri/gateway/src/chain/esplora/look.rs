@@ -7,10 +7,10 @@ use bitcoin::{ScriptBuf, Transaction, Txid};
 
 use super::chain_of::Begun;
 use super::headers::Headers;
-use super::history::{self, History, Pages, Sight, Sights};
+use super::history::{self, History, Sight, Sights};
 use super::questions::{self, About, Question};
 use super::server::NoAnswer;
-use super::state::{self, Seen, State};
+use super::state::{self, Pages, Seen, State};
 use super::{Asking, chain_of, facts, positions};
 use crate::chain::facts::{Facts, parents_first};
 use crate::chain::refusals::tip_changed;

@@ -6,7 +6,6 @@ use bitcoin::{BlockHash, FeeRate, OutPoint, ScriptBuf, Transaction, Txid};
 
 use super::deep::Deep;
 use super::headers::{Headers, Known};
-use super::history::Pages;
 use crate::chain::facts::{Facts, needs};
 use crate::chain::hot::{HotMark, Urgency};
 use crate::chain::token::{BlockId, Token, counted};
@@ -90,6 +89,19 @@ pub(super) struct Hot {
     pub covered_in: Option<u64>,
     /// It matters no more, and is asked about until all of it was told: the round may have passed it over while it mattered.
     pub is_let_go: bool,
+}
+
+/// What was read of a history that takes several looks: transactions of blocks, the latest first.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Pages {
+    /// What came since the looks before read a part of it.
+    pub above: Vec<Txid>,
+    /// That part was met, or there is none.
+    pub meets: bool,
+    /// What lies behind it.
+    pub below: Vec<Txid>,
+    /// There was no time for more.
+    pub is_late: bool,
 }
 
 /// Transactions of a history, one behind the other, of which each was told.

@@ -16,7 +16,7 @@ use crate::store::keychains::Keychain;
 use crate::store::restore::{NewRestore, Restore, RestoreSource};
 use crate::wallet::Descriptors;
 
-/// The most indices that may be known ahead: a script backend asks about each, and each is derived.
+/// The most that `--gap` may be: with `restoreSkip`, so many indices are known ahead, each derived and asked about.
 pub(crate) const GAP_MAX: u32 = 100_000;
 
 /// The first blocks of the main network that can hold an output to these kinds of address: segwit's and taproot's.

@@ -127,6 +127,7 @@ impl Reader<'_> {
             state: state.parse().map_err(|_| StoreError::BadValue("state"))?,
             begun_at: values::time(row, "begun_at")?,
             birth_height: values::number(row, "birth_height")?,
+            // The column's name is older than what it holds.
             looks_ahead: values::number(row, "gap")?,
             scanned_height: row.get("scanned_height")?,
             asked: AskedIndices {

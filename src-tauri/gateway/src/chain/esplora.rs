@@ -70,8 +70,6 @@ struct Asking<'a> {
     server: &'a Server,
     network: Network,
     began: Instant,
-    /// No block below this height holds anything of ours.
-    from: u32,
 }
 
 impl Asking<'_> {
@@ -175,8 +173,7 @@ impl Chain for EsploraChain {
     }
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
-        let from = request.birth_height.map_or(0, |birth| birth.saturating_sub(super::BEFORE_BIRTH));
-        let asking = Asking { server: &self.server, network: self.network, began: Instant::now(), from };
+        let asking = Asking { server: &self.server, network: self.network, began: Instant::now() };
         let looked = look::look(&asking, &mut self.state.lock(), request);
         let looked = looked.and_then(|view| signed::check(view, request.watch, "server"));
         if looked.is_err() {

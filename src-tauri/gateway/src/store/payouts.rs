@@ -124,15 +124,6 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// The scripts of those that are approved and on their way.
-    pub fn payees_of_queued(&self) -> Result<Vec<ScriptBuf>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT script FROM payouts WHERE state = 'QUEUED' ORDER BY approved_at, seq")?;
-        let rows = query.query_map([], |row| row.get(0).map(ScriptBuf::from_bytes))?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
     /// When the one that waits longest for a transaction was approved.
     pub fn oldest_unsent_approval(&self) -> Result<Option<Timestamp>, StoreError> {
         let mut query = self.connection.prepare_cached(

@@ -207,8 +207,7 @@ fn next_changes(reader: &Reader<'_>) -> Result<Vec<ScriptOf>, StoreError> {
 }
 
 /// What shows first that another copy of the wallet pays something: where its change goes, the coins that it spends, of which it
-/// takes the oldest first as this one does, what comes to the addresses that it gives, and whom it pays. None where the backend
-/// sees all.
+/// takes the oldest first as this one does, and what comes to the addresses that it gives. None where the backend sees all.
 pub(crate) fn to_ask_again(gateway: &Gateway) -> Result<Vec<ScriptBuf>, StoreError> {
     let wallet = gateway.wallet.get().map(AsRef::as_ref);
     if gateway.chain.sees() == Sees::Everything {
@@ -224,8 +223,6 @@ pub(crate) fn to_ask_again(gateway: &Gateway) -> Result<Vec<ScriptBuf>, StoreErr
         of.extend(coins.iter().take(COINS_AGAIN).map(|coin| ScriptOf::Wallet(coin.keychain, coin.index)));
         let mut again = scripts(wallet, of);
         again.append(&mut ahead);
-        // What it pays with coins, and to change, that this one does not know.
-        again.append(&mut reader.payees_of_queued()?);
         dedup(&mut again);
         Ok(again)
     })

@@ -84,13 +84,10 @@ pub(super) fn take(
         touched.batches.insert(batch_seq);
         return Ok(None);
     }
-    let is_twin = !moved.spends.is_empty()
-        || twins::makes_its_own_change(tx, &moved.change)?
-        || twins::pays(moved.pays_since, &facts.position)
-        || tx.is_twin(txid)?;
-    if is_twin {
+    let is_ours = !moved.spends.is_empty() || twins::makes_its_own_change(tx, &moved.change)?;
+    if is_ours || twins::pays(moved.pays_since, &facts.position) || tx.is_twin(txid)? {
         let pays_an_address = moved.change.iter().any(|coin| coin.keychain == Keychain::External);
-        return twins::take(outbox, txid, facts, pays_an_address, touched);
+        return twins::take(outbox, txid, facts, (is_ours, pays_an_address), touched);
     }
     book_change_of_strangers(outbox, txid)?;
     Ok(None)

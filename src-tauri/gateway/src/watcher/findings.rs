@@ -11,7 +11,7 @@ use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 
 use super::WatchError;
-use super::asked::{Asked, Round};
+use super::asked::{Asked, Round, SETTLED_AFTER};
 use super::coins::Move;
 use super::ours::{Found, Ours};
 use super::restored::{self, Asking, Scan};
@@ -129,15 +129,20 @@ pub(super) fn take(
         Some(scan) => Asked::all_of(scan.scripts.clone()),
         None => asked(gateway, at, round, settling)?,
     };
-    let (mut view, ours) = first_view(gateway, token, birth_height, &asked)?;
+    let (mut view, ours) = first_view(gateway, (token, birth_height), restore.is_some(), &asked)?;
     if let (Some(restore), tip_height) = (&restore, view.tip.height)
         && restore.birth_height > tip_height
     {
         return Err(WatchError::NotBorn { birth_height: restore.birth_height, tip_height });
     }
     let (from_start, left_above) = (view.from_start, view.left_above);
-    // Of another chain nothing is known; where a restored copy looks once more it is the same.
-    let known_up_to = if from_start { restore.is_none().then_some(0) } else { left_above };
+    let known_up_to = match (from_start, &restore, watched) {
+        (false, ..) | (true, Some(_), None) => left_above,
+        // It is the same chain, but for what may have been left since the copy was made.
+        (true, Some(_), Some(watched)) => Some(watched.tip.height.saturating_sub(SETTLED_AFTER)),
+        // Of another one nothing is known.
+        (true, None, _) => Some(0),
+    };
     ours.know_up_to(known_up_to);
     let mut told = Told::default();
     loop {
@@ -230,8 +235,8 @@ fn asked(gateway: &Gateway, at: Timestamp, round: Round, settling: &Settling) ->
 /// blocks that were seen.
 fn first_view<'a>(
     gateway: &'a Gateway,
-    token: Option<&[u8]>,
-    birth_height: Option<u32>,
+    (token, birth_height): (Option<&[u8]>, Option<u32>),
+    is_restored: bool,
     asked: &Asked,
 ) -> Result<(View, Ours<'a>), WatchError> {
     let mut ours = Ours::new(gateway)?;
@@ -251,7 +256,9 @@ fn first_view<'a>(
     ours.begin_anew();
     if !sees_everything {
         let view = begun.map_or_else(|| look(&ours), Ok)?;
-        return Ok((View { left_above: Some(0), ..view }, ours));
+        // A restored copy's chain is the one before: what became of what it knows is told script by script.
+        let left_above = if is_restored { view.left_above } else { Some(0) };
+        return Ok((View { left_above, ..view }, ours));
     }
     ours.expect_all_known()?;
     // With the same token: it may not show less work than was seen.
@@ -303,13 +310,14 @@ impl Told {
             let txid = facts.tx.compute_txid();
             let found = ours.of(&facts, &txid)?;
             let facts = Arc::new(facts);
-            for (seq, (derivation_index, outputs)) in found.payments {
+            let moves_ours = found.moves_ours();
+            let Found { payments, change, spends, pays_since, .. } = found;
+            for (seq, (derivation_index, outputs)) in payments {
                 let incoming = IncomingTransaction { facts: Arc::clone(&facts), derivation_index, outputs };
                 let affected = self.payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain));
                 affected.incoming.insert(txid, incoming);
             }
-            let Found { change, spends, pays_since, .. } = found;
-            if !change.is_empty() || !spends.is_empty() || pays_since.is_some() {
+            if moves_ours {
                 self.moves.insert(txid, Move { facts, change, spends, pays_since });
             }
         }

@@ -29,6 +29,8 @@ pub(super) struct Found {
     pub spends: Vec<OutPoint>,
     /// It pays what a payout is to pay that is offered or on its way, of which the first was asked for then.
     pub pays_since: Option<Timestamp>,
+    /// It was told before as another copy's: it is followed, whatever became of what it pays.
+    pub is_twin: bool,
 }
 
 /// What of the chain is ours, as the database and the wallet have it.
@@ -157,6 +159,7 @@ impl<'a> Ours<'a> {
                 self.made.borrow_mut().insert(outpoint);
             }
             found.spends = self.spent(reader, tx)?;
+            found.is_twin = reader.is_twin(txid)?;
             Ok(found)
         })
     }
@@ -239,7 +242,12 @@ impl KnownScripts for Ours<'_> {
 
 impl Found {
     fn is_empty(&self) -> bool {
-        self.payments.is_empty() && self.change.is_empty() && self.spends.is_empty() && self.pays_since.is_none()
+        self.payments.is_empty() && !self.moves_ours()
+    }
+
+    /// Whether it moves coins that are no payment's, or pays somebody in our stead.
+    pub(super) fn moves_ours(&self) -> bool {
+        !self.change.is_empty() || !self.spends.is_empty() || self.pays_since.is_some() || self.is_twin
     }
 }
 

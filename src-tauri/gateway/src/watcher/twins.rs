@@ -41,12 +41,13 @@ pub(super) fn pays(since: Option<Timestamp>, position: &TxPosition) -> bool {
 }
 
 /// Takes over where such a transaction stands. At its first sight the sender holds, and each of its outputs that pays an
-/// payout's address exactly its amount pays one such payout; an offer is settled once it is approved here too.
+/// payout's address exactly its amount pays one such payout; an offer is settled once it is approved here too. What moves nothing
+/// of ours and pays offers alone holds nothing: whoever may ask for payouts could name what somebody pays anyway.
 pub(super) fn take(
     outbox: &Outbox<'_>,
     txid: &Txid,
     facts: &TxFacts,
-    pays_an_address: bool,
+    (is_ours, pays_an_address): (bool, bool),
     touched: &mut Touched,
 ) -> Result<Option<StaffWarning>, OutboxError> {
     let tx = outbox.tx;
@@ -61,9 +62,11 @@ pub(super) fn take(
     tx.store_transaction(&facts.tx, txid, outbox.now)?;
     tx.insert_twin(txid, &facts.position, outbox.now)?;
     touched.twins.insert(*txid);
+    let mut holds = is_ours;
     for (vout, output) in (0u32..).zip(&facts.tx.output) {
         if let Some(payout) = paid_payout(tx, &facts.tx, txid, output)? {
             tx.store_twin_output(txid, vout, payout.seq)?;
+            holds |= payout.state != PayoutState::New;
         }
     }
     // Whatever a copy that was just restored finds for the first time is told of at the end of its look; what pays an address
@@ -72,6 +75,9 @@ pub(super) fn take(
         if !pays_an_address {
             tx.count_unknown()?;
         }
+        return Ok(None);
+    }
+    if !holds {
         return Ok(None);
     }
     tx.hold_sender(outbox.now, &format!("{HOLD} ({txid})"))?;

@@ -1,29 +1,16 @@
 //! Somebody pays what a payout is to pay, with coins that this wallet does not know: a copy of it that was restored from a backup
 //! pays from what came to itself alone.
 
-use std::sync::Arc;
-
 use bitcoin::Txid;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
 use super::support::world_with_coins;
 use crate::access::sees::Sees;
-use crate::chain::tests::by_script::ByScript;
 use crate::payouts::{Approver, approve};
 use crate::testing::World;
 
 const HOUR_MS: i64 = 3_600_000;
-
-fn asked_by_script(world: World) -> World {
-    let sandbox = Arc::clone(world.gateway.sandbox.as_ref().unwrap());
-    world.with_chain(|chain| Arc::new(ByScript::new(chain, sandbox)))
-}
-
-/// The world behind a node, and behind a server that is asked about scripts.
-async fn worlds() -> [World; 2] {
-    [world_with_coins(2).await, asked_by_script(world_with_coins(2).await)]
-}
 
 /// A stranger pays the payee exactly the payout's amount.
 fn paid_by_another(world: &World, payout: &Id) -> Txid {
@@ -44,80 +31,99 @@ async fn is_sound(world: &World) {
 
 #[tokio::test]
 async fn what_a_block_pays_a_payee_exactly_is_not_paid_once_more_and_staff_are_told() {
-    for world in worlds().await {
-        let payout = world.approved_payout(300_000).await;
-        let txid = paid_by_another(&world, &payout);
-        world.sandbox().mine(1, false, world.now_ms()).unwrap();
-        world.send().await;
-        assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
-        assert!(hold(&world).is_some_and(|reason| reason.contains(&txid.to_string())));
-        assert!(world.app.sender.release("cli:ann", None).await.unwrap());
-        world.send().await;
-        world.mine_and_pass(6).await;
-        assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
-        assert_eq!(hold(&world), None, "staff are told once");
-        is_sound(&world).await;
-        let next = world.approved_payout(200_000).await;
-        world.send().await;
-        assert_eq!(world.outputs_of(&next), 1, "the wallet works on");
-    }
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    let txid = paid_by_another(&world, &payout);
+    world.sandbox().mine(1, false, world.now_ms()).unwrap();
+    world.send().await;
+    assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
+    assert!(hold(&world).is_some_and(|reason| reason.contains(&txid.to_string())));
+    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
+    world.send().await;
+    world.mine_and_pass(6).await;
+    assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
+    assert_eq!(hold(&world), None, "staff are told once");
+    is_sound(&world).await;
+    let next = world.approved_payout(200_000).await;
+    world.send().await;
+    assert_eq!(world.outputs_of(&next), 1, "the wallet works on");
 }
 
 #[tokio::test]
 async fn while_what_pays_a_payee_exactly_is_in_no_block_the_payout_waits_for_it() {
-    for world in worlds().await {
-        let payout = world.approved_payout(300_000).await;
-        let txid = paid_by_another(&world, &payout);
-        world.send().await;
-        assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Queued, 1));
-        assert!(hold(&world).is_some_and(|reason| reason.contains(&txid.to_string())));
-        assert!(world.app.sender.release("cli:ann", None).await.unwrap());
-        world.send().await;
-        assert_eq!(world.outputs_of(&payout), 1, "whoever releases the sender pays nobody twice");
-        world.mine_and_pass(1).await;
-        assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
-        is_sound(&world).await;
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    let txid = paid_by_another(&world, &payout);
+    world.send().await;
+    assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Queued, 1));
+    assert!(hold(&world).is_some_and(|reason| reason.contains(&txid.to_string())));
+    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
+    world.send().await;
+    assert_eq!(world.outputs_of(&payout), 1, "whoever releases the sender pays nobody twice");
+    world.mine_and_pass(1).await;
+    assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
+    is_sound(&world).await;
 
-        // What vanishes pays nobody.
-        let other = world.approved_payout(250_000).await;
-        let txid = paid_by_another(&world, &other);
-        world.send().await;
-        world.app.sender.release("cli:ann", None).await.unwrap();
-        world.sandbox().evict(txid, world.now_ms()).unwrap();
-        world.send().await;
-        world.send().await;
-        assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Sent, 1));
-        is_sound(&world).await;
-    }
+    // What vanishes pays nobody.
+    let other = world.approved_payout(250_000).await;
+    let txid = paid_by_another(&world, &other);
+    world.send().await;
+    world.app.sender.release("cli:ann", None).await.unwrap();
+    world.sandbox().evict(txid, world.now_ms()).unwrap();
+    world.send().await;
+    world.send().await;
+    assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Sent, 1));
+    is_sound(&world).await;
 }
 
 #[tokio::test]
-async fn an_offer_that_another_copy_paid_is_not_paid_once_more_when_it_is_approved() {
-    for world in worlds().await {
-        let payout = world.offered_payout(300_000).await;
-        let txid = paid_by_another(&world, &payout);
-        world.mine(1).await;
-        let by_ann = Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true };
-        approve(&world.gateway, payout, by_ann).await.unwrap();
-        world.send().await;
-        assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
-        assert_eq!(world.outputs_of(&payout), 1);
-        is_sound(&world).await;
-    }
+async fn an_offer_that_another_copy_paid_holds_nothing_and_is_not_paid_once_more_when_it_is_approved() {
+    let world = world_with_coins(2).await;
+    let payout = world.offered_payout(300_000).await;
+    let txid = paid_by_another(&world, &payout);
+    world.mine(1).await;
+    assert_eq!(hold(&world), None);
+    let by_ann = Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true };
+    approve(&world.gateway, payout, by_ann).await.unwrap();
+    world.send().await;
+    assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
+    assert_eq!(world.outputs_of(&payout), 1);
+    is_sound(&world).await;
 }
 
 #[tokio::test]
 async fn what_a_payee_was_paid_in_a_block_from_before_pays_no_payout() {
-    for world in worlds().await {
-        let before_ms = world.now_ms();
-        world.pass_ms(4 * HOUR_MS).await;
-        let payout = world.approved_payout(300_000).await;
-        let row = world.payout(&payout);
-        world.sandbox().send(row.script, row.amount_sats, before_ms).unwrap();
-        world.sandbox().mine(1, false, before_ms + HOUR_MS).unwrap();
-        world.send().await;
-        assert_eq!((hold(&world), world.payout_state(&payout)), (None, PayoutState::Sent));
-        assert_eq!(world.outputs_of(&payout), 2);
-        is_sound(&world).await;
-    }
+    let world = world_with_coins(2).await;
+    let before_ms = world.now_ms();
+    world.pass_ms(4 * HOUR_MS).await;
+    let payout = world.approved_payout(300_000).await;
+    let row = world.payout(&payout);
+    world.sandbox().send(row.script, row.amount_sats, before_ms).unwrap();
+    world.sandbox().mine(1, false, before_ms + HOUR_MS).unwrap();
+    world.send().await;
+    assert_eq!((hold(&world), world.payout_state(&payout)), (None, PayoutState::Sent));
+    assert_eq!(world.outputs_of(&payout), 2);
+    is_sound(&world).await;
+}
+
+#[tokio::test]
+async fn what_paid_a_payee_is_followed_after_a_reorganisation_and_when_its_payout_was_given_up() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    let txid = paid_by_another(&world, &payout);
+    world.mine_and_pass(1).await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent);
+    world.sandbox().reorg(1, true, world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    is_sound(&world).await;
+    assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
+
+    let other = world.approved_payout(250_000).await;
+    paid_by_another(&world, &other);
+    world.look_and_pass().await;
+    world.app.sender.abandon(other, false, "cli:ann", &world.app.watcher).await.unwrap();
+    assert_eq!(world.payout_state(&other), PayoutState::Failed);
+    world.mine_and_pass(1).await;
+    assert_eq!(world.payout_state(&other), PayoutState::Sent, "whoever was told FAILED learns that it was paid");
+    is_sound(&world).await;
 }

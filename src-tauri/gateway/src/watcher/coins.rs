@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
-
 use tillgate_domain::time::Timestamp;
 
 use super::batches::Touched;

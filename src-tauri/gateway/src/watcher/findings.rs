@@ -130,10 +130,11 @@ pub(super) fn take(
         None => asked(gateway, at, round, settling)?,
     };
     let (mut view, ours) = first_view(gateway, (token, birth_height), restore.is_some(), &asked)?;
-    if let (Some(restore), tip_height) = (&restore, view.tip.height)
-        && restore.birth_height > tip_height
+    let tip_height = view.tip.height;
+    if let Some(Restore { birth_height, .. }) = restore
+        && birth_height > tip_height
     {
-        return Err(WatchError::NotBorn { birth_height: restore.birth_height, tip_height });
+        return Err(WatchError::NotBorn { birth_height, tip_height });
     }
     let (from_start, left_above) = (view.from_start, view.left_above);
     let known_up_to = match (from_start, &restore, watched) {

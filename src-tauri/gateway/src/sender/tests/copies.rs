@@ -63,8 +63,7 @@ async fn stays_paid_once(world: &World, paid: &Id) {
     world.mine_and_pass(6).await;
     assert_eq!((world.payout_state(paid), world.outputs_of(paid)), (PayoutState::Sent, 1));
     world.check_ledger();
-    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
-    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+    world.check_balance();
 }
 
 /// Approved before the copy was made; paid after it, with a coin of a payment that the copy does not know.

@@ -22,8 +22,7 @@ pub(super) fn twin_paying(world: &World, paid: &Id) -> Transaction {
 
 fn check_balance(world: &World) {
     world.check_ledger();
-    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
-    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+    world.check_balance();
     assert_eq!(world.gateway.store.read(|reader| reader.coin_sums()).unwrap().locked_sats, 0);
 }
 

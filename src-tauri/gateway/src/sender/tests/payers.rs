@@ -22,11 +22,10 @@ fn hold(world: &World) -> Option<String> {
     world.gateway.store.read(|reader| reader.sender_hold()).unwrap().map(|hold| hold.reason)
 }
 
-async fn is_sound(world: &World) {
+async fn check_sums(world: &World) {
     world.mine_and_pass(1).await;
     world.check_ledger();
-    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
-    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+    world.check_balance();
 }
 
 #[tokio::test]
@@ -43,7 +42,7 @@ async fn what_a_block_pays_a_payee_exactly_is_not_paid_once_more_and_staff_are_t
     world.mine_and_pass(6).await;
     assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
     assert_eq!(hold(&world), None, "staff are told once");
-    is_sound(&world).await;
+    check_sums(&world).await;
     let next = world.approved_payout(200_000).await;
     world.send().await;
     assert_eq!(world.outputs_of(&next), 1, "the wallet works on");
@@ -62,7 +61,7 @@ async fn while_what_pays_a_payee_exactly_is_in_no_block_the_payout_waits_for_it(
     assert_eq!(world.outputs_of(&payout), 1, "whoever releases the sender pays nobody twice");
     world.mine_and_pass(1).await;
     assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
-    is_sound(&world).await;
+    check_sums(&world).await;
 
     // What vanishes pays nobody.
     let other = world.approved_payout(250_000).await;
@@ -73,7 +72,7 @@ async fn while_what_pays_a_payee_exactly_is_in_no_block_the_payout_waits_for_it(
     world.send().await;
     world.send().await;
     assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Sent, 1));
-    is_sound(&world).await;
+    check_sums(&world).await;
 }
 
 #[tokio::test]
@@ -88,7 +87,7 @@ async fn an_offer_that_another_copy_paid_holds_nothing_and_is_not_paid_once_more
     world.send().await;
     assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
     assert_eq!(world.outputs_of(&payout), 1);
-    is_sound(&world).await;
+    check_sums(&world).await;
 }
 
 #[tokio::test]
@@ -103,7 +102,7 @@ async fn what_a_payee_was_paid_in_a_block_from_before_pays_no_payout() {
     world.send().await;
     assert_eq!((hold(&world), world.payout_state(&payout)), (None, PayoutState::Sent));
     assert_eq!(world.outputs_of(&payout), 2);
-    is_sound(&world).await;
+    check_sums(&world).await;
 }
 
 #[tokio::test]
@@ -115,7 +114,7 @@ async fn what_paid_a_payee_is_followed_after_a_reorganisation_and_when_its_payou
     assert_eq!(world.payout_state(&payout), PayoutState::Sent);
     world.sandbox().reorg(1, true, world.now_ms()).unwrap();
     world.look_and_pass().await;
-    is_sound(&world).await;
+    check_sums(&world).await;
     assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
 
     let other = world.approved_payout(250_000).await;
@@ -125,5 +124,5 @@ async fn what_paid_a_payee_is_followed_after_a_reorganisation_and_when_its_payou
     assert_eq!(world.payout_state(&other), PayoutState::Failed);
     world.mine_and_pass(1).await;
     assert_eq!(world.payout_state(&other), PayoutState::Sent, "whoever was told FAILED learns that it was paid");
-    is_sound(&world).await;
+    check_sums(&world).await;
 }

@@ -89,8 +89,7 @@ async fn what_nothing_was_signed_for_is_given_up_at_once_and_what_was_once_the_c
         assert_eq!(world.notified_field(&payout, "status"), ["SENT", "FAILED"]);
     }
     world.check_ledger();
-    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
-    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+    world.check_balance();
     let later = world.approved_payout(400_000).await;
     world.send().await;
     assert_eq!(world.payout_state(&later), PayoutState::Sent, "the coins are free again");

@@ -126,8 +126,7 @@ async fn what_another_copy_did_meanwhile_is_found_before_anything_is_given_or_se
     world.mine_and_pass(6).await;
     assert_eq!((world.outputs_of(&paid), world.outputs_of(&waiting), world.outputs_of(&next)), (1, 1, 1));
     world.check_ledger();
-    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
-    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+    world.check_balance();
 }
 
 #[tokio::test]

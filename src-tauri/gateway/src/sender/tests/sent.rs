@@ -21,8 +21,7 @@ async fn an_approved_payout_is_sent_once_its_batch_is_due_and_confirmed_once() {
     assert_eq!((world.outputs_of(&first), world.outputs_of(&second)), (1, 1));
     assert_eq!(world.notified_field(&first, "status"), ["SENT"]);
     world.check_ledger();
-    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
-    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+    world.check_balance();
 }
 
 #[tokio::test]
@@ -183,6 +182,5 @@ async fn a_payout_of_coins_that_the_customer_took_back_fails_once_that_has_six_c
     world.mine_and_pass(1).await;
     assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Failed, 0));
     world.check_ledger();
-    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
-    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+    world.check_balance();
 }

@@ -82,6 +82,12 @@ impl World {
         assert_eq!(booked, reckoned, "the ledger's sum and the balance");
     }
 
+    /// The ledger's sum is what the chain holds: nothing is on its way.
+    pub fn check_balance(&self) {
+        let balance = self.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
+        assert_eq!(u64::try_from(balance).unwrap(), self.chain_balance());
+    }
+
     /// Every unspent coin of ours in a block, whoever has a claim on it.
     pub fn chain_balance(&self) -> u64 {
         let coins = self.gateway.store.read(|reader| reader.coins()).unwrap();

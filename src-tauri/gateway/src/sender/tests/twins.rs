@@ -66,8 +66,7 @@ async fn what_a_twin_paid_is_sent_under_its_id_and_nothing_new_is_signed_until_s
     world.mine_and_pass(6).await;
     assert_eq!((world.outputs_of(&paid), world.outputs_of(&waits)), (1, 1));
     world.check_ledger();
-    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
-    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+    world.check_balance();
 }
 
 #[tokio::test]
@@ -104,8 +103,7 @@ async fn while_a_twin_and_a_transaction_of_ours_dispute_a_coin_only_ours_is_reck
     world.mine_and_pass(6).await;
     assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Failed, 0));
     world.check_ledger();
-    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
-    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+    world.check_balance();
 }
 
 #[tokio::test]
@@ -278,8 +276,7 @@ async fn a_payout_of_a_twin_that_vanished_fails_also_when_many_blocks_come_betwe
     world.mine_and_pass(10).await;
     assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Failed, 0));
     world.check_ledger();
-    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
-    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+    world.check_balance();
 }
 
 #[tokio::test]
@@ -305,6 +302,5 @@ async fn what_a_twin_paid_is_not_paid_once_more_and_giving_up_our_own_transactio
     let locked = world.gateway.store.read(|reader| reader.coin_sums()).unwrap().locked_sats;
     assert_eq!(locked, 0);
     world.check_ledger();
-    let balance = world.gateway.store.read(|reader| reader.ledger_sats()).unwrap();
-    assert_eq!(u64::try_from(balance).unwrap(), world.chain_balance());
+    world.check_balance();
 }

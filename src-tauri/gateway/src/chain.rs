@@ -159,13 +159,15 @@ pub enum Sees {
     Scripts,
 }
 
-/// The scripts that a look asks about, for a backend that [`Sees::Scripts`]. All pay us: payments' addresses, our change, the
-/// addresses that are given next. Some of `cold` and `must` may be hot too.
+/// The scripts that a look asks about, for a backend that [`Sees::Scripts`]. All but `payees` pay us: payments' addresses, our
+/// change, the addresses that are given next. Some of `cold` and `must` may be hot too.
 #[derive(Clone, Copy)]
 pub struct Scripts<'a> {
     /// Asked about before all others: something is decided by this look, because its time has come. What of it was not asked
     /// about stays as it is. The longest due first, a thousand at most.
     pub must: &'a [ScriptBuf],
+    /// Asked about as urgently, a hundred at most: whether somebody paid what a payout is to pay that is about to be signed.
+    pub payees: &'a [PayeeHistory],
     /// What matters now: asked about at full pace.
     pub hot: &'a HotScripts,
     /// The next ones of a round over all others that never ends, a hundred at most. Of these the backend takes as many as its
@@ -175,6 +177,22 @@ pub struct Scripts<'a> {
     pub round_ended: bool,
     /// What the database has of them.
     pub known: &'a dyn KnownScripts,
+}
+
+impl<'a> Scripts<'a> {
+    /// Those that must be asked about.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = &'a ScriptBuf> + use<'a> {
+        self.must.iter().chain(self.payees.iter().map(|payee| &payee.script))
+    }
+}
+
+/// What is read of the history of a script that a payout is to pay. It is a stranger's, and may be endless: it is read from the latest on
+/// for as long as it tells of what came since, and for a few hundred transactions at most. Nothing is remembered of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PayeeHistory {
+    pub script: ScriptBuf,
+    /// Blocks up to this height were there before the payout was asked for.
+    pub above: u32,
 }
 
 /// What the database has of scripts, as of the last look that was stored.
@@ -211,7 +229,7 @@ pub enum Covered {
     /// All.
     Everything,
     /// These at least: the server was asked about each after the look had started, or tells of each by itself and has
-    /// answered something since. Scripts that are not of [`Scripts::must`] may be left out. Of an answer after which there is
+    /// answered something since. Scripts that are not of [`Scripts::awaited`] may be left out. Of an answer after which there is
     /// more it does not matter. None, where a backend that [`Sees::Everything`] goes by what it was told until a moment ago.
     Scripts(HashSet<ScriptBuf>),
 }
@@ -269,7 +287,7 @@ pub struct View {
     pub unknown: Vec<Txid>,
     /// About which scripts all is known that came to them until the look started.
     pub covered: Covered,
-    /// Of [`Scripts::must`], those of which the server does not tell all, however often it is asked: they hold too much.
+    /// Of [`Scripts::awaited`], those of which the server does not tell all, however often it is asked: they hold too much.
     pub untold: HashSet<ScriptBuf>,
     /// Every script that mattered when the last doubt ([`HotScripts::doubts`]) was heard was told of at least once since, as far as it
     /// still matters, and where each transaction of ours stands that no block is known to hold; of a script that holds too much,
@@ -377,5 +395,5 @@ pub fn no_scripts() -> Scripts<'static> {
         }
     }
     let hot: &'static HotScripts = Box::leak(Box::default());
-    Scripts { must: &[], hot, cold: &[], round_ended: false, known: &None }
+    Scripts { must: &[], payees: &[], hot, cold: &[], round_ended: false, known: &None }
 }

@@ -10,6 +10,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::values::{self, Columns as _, InOrder, sats_column};
 use super::{Reader, StoreError, Tx};
+use crate::chain::PayeeHistory;
 
 /// A payout with all that its record holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,6 +125,21 @@ impl Reader<'_> {
             .collect()
     }
 
+    /// What is to be read of the histories of those whom payouts on their way are to pay, the first approved first.
+    pub fn payee_histories(&self, limit: u32) -> Result<Vec<PayeeHistory>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT script, min(ifnull(asked_above, 0)) AS above FROM (SELECT script, asked_above, approved_at, seq \
+             FROM payouts WHERE state = 'QUEUED' ORDER BY approved_at, seq LIMIT ?1) \
+             GROUP BY script ORDER BY min(approved_at), min(seq)",
+        )?;
+        query
+            .query_and_then([limit], |row| {
+                let script = ScriptBuf::from_bytes(row.get("script")?);
+                Ok(PayeeHistory { script, above: values::number(row, "above")? })
+            })?
+            .collect()
+    }
+
     /// When the one that waits longest for a transaction was approved.
     pub fn oldest_unsent_approval(&self) -> Result<Option<Timestamp>, StoreError> {
         let mut query = self.connection.prepare_cached(
@@ -145,6 +161,16 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
+    /// Notes that the blocks above a height are not in the chain any more: those in their place may hold what pays any payout.
+    pub fn lower_asked_above(&self, height: u32) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(
+                "UPDATE payouts SET asked_above = ?1 WHERE state IN ('NEW', 'QUEUED') AND asked_above > ?1",
+            )?
+            .execute([height])?;
+        Ok(())
+    }
+
     /// Inserts a payout, and answers its number.
     pub fn insert_payout(&self, new: &NewPayout) -> Result<i64, StoreError> {
         let NewPayout { row, rate_id } = new;
@@ -152,8 +178,8 @@ impl Tx<'_> {
             "INSERT INTO payouts (id, state, amount_sats, script, address, currency, rate, rate_id, fiat_minor, \
              fiat_total_minor, network_fee_sats, balance_short, key_id, requested_by, merchant_name, comment, \
              notification_url, anomaly_seq, created_at, expires_at, approved_at, approved_by, current_at, \
-             fiat_total_milli) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-             ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+             fiat_total_milli, asked_above) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
+             ?18, ?19, ?20, ?21, ?22, ?23, ?24, (SELECT tip_height FROM chain))",
         )?;
         Ok(insert.insert(params![
             row.id.as_bytes(),

@@ -7,9 +7,9 @@ use bitcoin::ScriptBuf;
 use tillgate_domain::time::Timestamp;
 
 use crate::chain::hot::Urgency;
-use crate::chain::{HotScripts, KnownScripts, Scripts, Sees};
+use crate::chain::{HotScripts, KnownScripts, PayeeHistory, Scripts, Sees};
 use crate::funds;
-use crate::gateway::Gateway;
+use crate::gateway::{Again, Gateway};
 use crate::store::keychains::Keychain;
 use crate::store::scripts::{RoundPart, RoundPlace, ScriptOf};
 use crate::store::{Reader, StoreError};
@@ -44,6 +44,9 @@ const CHANGES: u32 = 20;
 const ADDRESSES_AGAIN: usize = 20;
 const COINS_AGAIN: usize = 50;
 
+/// Payouts that wait whose payees are asked about then: as many as are looked at for a transaction.
+const PAYEES_AGAIN: u32 = 5_000;
+
 /// What matters now is read again after so long: what is new is added as it is made.
 const HOT_READ_EVERY_MS: i64 = 60_000;
 
@@ -53,6 +56,7 @@ const HOT_READ_EVERY_MS_WHEN_MOVED: i64 = 10_000;
 /// What a look asks about.
 pub(super) struct Asked {
     must: Vec<ScriptBuf>,
+    payees: Vec<PayeeHistory>,
     /// Those on which pending batches rest, of which some must be asked about; `None` where other ones are.
     rests: Option<Rests>,
     cold: Vec<ScriptBuf>,
@@ -110,6 +114,7 @@ impl Asked {
     pub(super) fn nothing() -> Self {
         Self {
             must: Vec::new(),
+            payees: Vec::new(),
             rests: Some(Rests::default()),
             cold: Vec::new(),
             places: Vec::new(),
@@ -136,20 +141,27 @@ impl Asked {
             due.extend(reader.payments_due_by_height(reader.tip_height()?, MUST_MAX)?);
             let rests = rests(reader, wallet, settling.reads())?;
             // A few, and somebody waits until they were told.
-            let mut must = gateway.asked_again.next();
+            let (mut must, mut payees) = (Vec::new(), Vec::new());
+            for again in gateway.asked_again.next() {
+                match again {
+                    Again::Own(script) => must.push(script),
+                    Again::Payee(history) => payees.push(history),
+                }
+            }
             for seq in due {
                 must.extend(reader.script_of_payment(seq)?);
             }
             must.extend(settling.to_ask(&rests));
             dedup(&mut must);
             let (cold, places) = cold(reader, wallet, &gateway.hot, place)?;
-            Ok(Self { must, rests: Some(rests), cold, places, round_ended: round.has_ended })
+            Ok(Self { must, payees, rests: Some(rests), cold, places, round_ended: round.has_ended })
         })
     }
 
     /// As the backend is asked.
     pub(super) fn scripts<'a>(&'a self, hot: &'a HotScripts, known: &'a dyn KnownScripts) -> Scripts<'a> {
-        Scripts { must: &self.must, hot, cold: &self.cold, round_ended: self.round_ended, known }
+        let (must, payees, cold) = (&self.must, &self.payees, &self.cold);
+        Scripts { must, payees, hot, cold, round_ended: self.round_ended, known }
     }
 
     /// The scripts on which pending batches rest; `None` where other ones are asked about.
@@ -207,8 +219,9 @@ fn next_changes(reader: &Reader<'_>) -> Result<Vec<ScriptOf>, StoreError> {
 }
 
 /// What shows first that another copy of the wallet pays something: where its change goes, the coins that it spends, of which it
-/// takes the oldest first as this one does, and what comes to the addresses that it gives. None where the backend sees all.
-pub(crate) fn to_ask_again(gateway: &Gateway) -> Result<Vec<ScriptBuf>, StoreError> {
+/// takes the oldest first as this one does, what comes to the addresses that it gives, and whom it pays, for it may pay with coins
+/// of which nothing is known here. None where the backend sees all.
+pub(crate) fn to_ask_again(gateway: &Gateway) -> Result<Vec<Again>, StoreError> {
     let wallet = gateway.wallet.get().map(AsRef::as_ref);
     if gateway.chain.sees() == Sees::Everything {
         return Ok(Vec::new());
@@ -224,7 +237,8 @@ pub(crate) fn to_ask_again(gateway: &Gateway) -> Result<Vec<ScriptBuf>, StoreErr
         let mut again = scripts(wallet, of);
         again.append(&mut ahead);
         dedup(&mut again);
-        Ok(again)
+        let payees = reader.payee_histories(PAYEES_AGAIN)?.into_iter().map(Again::Payee);
+        Ok(again.into_iter().map(Again::Own).chain(payees).collect())
     })
 }
 

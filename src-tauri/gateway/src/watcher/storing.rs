@@ -125,7 +125,10 @@ impl LookPermit<'_> {
                     }
                     outbox.tx.save_script_states(&states)?;
                     place.map_or(Ok(()), |place| outbox.tx.save_round_place(place))?;
-                    known_up_to.map_or(Ok(()), |height| outbox.tx.lower_given_above(height))?;
+                    if let Some(height) = known_up_to {
+                        outbox.tx.lower_given_above(height)?;
+                        outbox.tx.lower_asked_above(height)?;
+                    }
                     outbox.tx.save_watched_chain(&watched)?;
                     restored::note(outbox.tx, &scanned)?;
                 }

@@ -17,7 +17,7 @@ use crate::chain::headers::MEDIAN_REACHES;
 use crate::chain::refusals::tip_changed;
 use crate::chain::room::AnswerRoom;
 use crate::chain::token::Token;
-use crate::chain::{ChainDown, Covered, LookRequest, ScriptState, Tip, TxFacts, View};
+use crate::chain::{ChainDown, Covered, LookRequest, PayeeHistory, ScriptState, Tip, TxFacts, View};
 
 /// Histories that are read for one answer.
 const HISTORIES_MAX: usize = 300;
@@ -123,6 +123,9 @@ impl Look<'_> {
         for script in scripts.must {
             self.watch(script);
         }
+        for payee in scripts.payees {
+            self.watch_payee(payee);
+        }
         for tracked in self.state.tracked.values_mut().filter(|tracked| tracked.told.is_none()) {
             for output in &tracked.tx.output {
                 let hash = ScriptHash::of(&output.script_pubkey);
@@ -149,17 +152,22 @@ impl Look<'_> {
             // Of a chain that was watched all along, nothing is known because there was nothing.
             None => (!self.state.is_anew).then_some(None),
         };
-        let before = self.state.scripts.remove(&hash);
-        let watched = Watched {
-            script: script.clone(),
-            is_ours: true,
-            told,
-            is_refused: false,
-            history: before.and_then(|before| before.history),
-        };
+        let history = self.state.scripts.remove(&hash).and_then(|before| before.history);
+        let watched = Watched { is_ours: true, told, history, ..Watched::new(script.clone()) };
         self.state.scripts.insert(hash, watched);
         self.state.pending.insert(hash);
         hash
+    }
+
+    /// Asks for this look about a script that a payout is to pay. Of one that is ours all is told anyway.
+    fn watch_payee(&mut self, payee: &PayeeHistory) {
+        let hash = ScriptHash::of(&payee.script);
+        let watched = self.state.scripts.entry(hash).or_insert_with(|| Watched::new(payee.script.clone()));
+        if !watched.is_ours && watched.payee_above.is_none() {
+            // Where it was read for something else, nobody looked whether it pays a payout.
+            (watched.payee_above, watched.told) = (Some(payee.above), None);
+            self.state.pending.insert(hash);
+        }
     }
 
     /// The scripts of the slow round that have their turn, unless more pressing ones wait.
@@ -172,7 +180,7 @@ impl Look<'_> {
     /// Reads histories that changed, and tells what they hold. Answers which were read, too.
     fn read_histories(&mut self) -> Result<(Vec<ScriptHash>, Vec<TxFacts>), ChainDown> {
         let moving: BTreeSet<ScriptHash> = self.state.tracked.values().flat_map(|it| &it.scripts).copied().collect();
-        let must: BTreeSet<ScriptHash> = self.request.scripts.must.iter().map(|it| ScriptHash::of(it)).collect();
+        let must: BTreeSet<ScriptHash> = self.request.scripts.awaited().map(|it| ScriptHash::of(it)).collect();
         let session = &self.asker.connection.session;
         let is_changed = |hash: &ScriptHash| {
             self.state.scripts.get(hash).is_some_and(|watched| {
@@ -229,7 +237,7 @@ impl Look<'_> {
     /// The scripts about which all is known: at least those that had to be asked about, as far as they were.
     fn covered(&self, cold: &[ScriptHash]) -> Covered {
         let session = &self.asker.connection.session;
-        let must = self.request.scripts.must.iter().map(|script| ScriptHash::of(script));
+        let must = self.request.scripts.awaited().map(|script| ScriptHash::of(script));
         let is_told = |hash: &ScriptHash| {
             let watched = self.state.scripts.get(hash)?;
             let is_told = !watched.is_refused && watched.told.is_some() && watched.told == session.status(hash);
@@ -243,7 +251,7 @@ impl Look<'_> {
     fn untold(&self) -> HashSet<ScriptBuf> {
         let is_refused =
             |script: &&ScriptBuf| self.state.scripts.get(&ScriptHash::of(script)).is_some_and(|it| it.is_refused);
-        self.request.scripts.must.iter().filter(is_refused).cloned().collect()
+        self.request.scripts.awaited().filter(is_refused).cloned().collect()
     }
 
     /// Lets go of the scripts that were asked about for this look alone.
@@ -262,6 +270,7 @@ impl Look<'_> {
                 watched.is_ours = false;
             }
         }
+        self.state.scripts.values_mut().for_each(|watched| watched.payee_above = None);
         let unneeded = self.state.drop_unneeded();
         let unneeded: Vec<_> = unneeded.iter().filter(|hash| self.asker.connection.session.forget(hash)).collect();
         if self.asker.connection.version.is_at_least(&[1, 4, 2]) {

@@ -15,6 +15,9 @@ use crate::chain::refusals::tip_changed;
 use crate::chain::room::{AnswerRoom, OF_SCRIPT_MAX, Room, is_relayed};
 use crate::chain::{ChainDown, KnownPosition, TxFacts, TxPosition};
 
+/// Transactions of a payee's history that are read, the latest: strangers may make as many as they like.
+const OF_PAYEE_MAX: usize = 400;
+
 /// What the database has of a script.
 type Known = BTreeMap<Txid, (Transaction, KnownPosition)>;
 
@@ -66,10 +69,11 @@ impl Look<'_> {
     pub(super) fn news(&mut self, processed: &[ScriptHash]) -> Result<News, ChainDown> {
         let mut news = News::default();
         for hash in processed {
-            let Some(watched) = self.state.scripts.get(hash).filter(|watched| watched.is_ours) else { continue };
+            let Some(watched) = self.state.scripts.get(hash) else { continue };
+            let Some(above) = watched.is_read_above() else { continue };
             let known = self.request.scripts.known.transactions(&watched.script);
             let known: Known = known.into_iter().map(|(tx, at)| (tx.compute_txid(), (tx, at))).collect();
-            self.take_entries(hash, &known, &mut news)?;
+            self.take_entries((hash, above), &known, &mut news)?;
             self.take_missing(hash, known)?;
         }
         // One script's history may be a moment older than another's.
@@ -77,19 +81,24 @@ impl Look<'_> {
         Ok(news)
     }
 
-    /// Takes over what a script's history has.
-    fn take_entries(&self, hash: &ScriptHash, known: &Known, news: &mut News) -> Result<(), ChainDown> {
+    /// Takes over what a script's history has in the mempool and above a height.
+    fn take_entries(&self, (hash, above): (&ScriptHash, u32), known: &Known, news: &mut News) -> Result<(), ChainDown> {
         let state = &*self.state;
-        let Some(history) = state.scripts.get(hash).and_then(|watched| watched.history.as_ref()) else {
-            return Ok(());
-        };
+        let Some(watched) = state.scripts.get(hash) else { return Ok(()) };
+        let Some(history) = &watched.history else { return Ok(()) };
+        let mut entries: Vec<&Entry> =
+            history.entries.iter().filter(|entry| entry.block().is_none_or(|height| height > above)).collect();
+        if !watched.is_ours && entries.len() > OF_PAYEE_MAX {
+            tracing::warn!(script = %watched.script.to_hex_string(), "a payee was paid more often since the payout was asked for than is looked through; the latest are");
+            entries.drain(..entries.len().saturating_sub(OF_PAYEE_MAX));
+        }
         let is_new = |txid: &Txid| !known.contains_key(txid) && !state.tracked.contains_key(txid);
         let is_overfull = is_overfull(state, hash, &history.entries, is_new);
         if is_overfull {
             news.overfull.insert(*hash);
         }
         let begun = state.begun.get(hash);
-        for entry in &history.entries {
+        for entry in &entries {
             let before = known.get(&entry.txid);
             match entry.block() {
                 // A block has come that the look did not begin with.
@@ -114,7 +123,7 @@ impl Look<'_> {
                 None => {}
             }
         }
-        for entry in &history.entries {
+        for entry in &entries {
             news.scripts.entry(entry.txid).or_default().insert(*hash);
             if let Some(tracked) = state.tracked.get(&entry.txid) {
                 news.txs.insert(entry.txid, tracked.tx.clone());
@@ -194,17 +203,18 @@ impl Look<'_> {
     /// Makes sure of the news, and tells what is confirmed. What waits is tracked.
     pub(super) fn tell(&mut self, mut news: News, room: &mut AnswerRoom) -> Result<Told, ChainDown> {
         let mut answer = self.read_missing(&mut news, room)?;
-        let mined = news.mined.iter().filter_map(|(txid, height)| Some((news.txs.get(txid)?, *height)));
+        // Each is asked about: what it makes may be spent further on.
+        let is_ours =
+            |tx: &Transaction| self.request.watch.concerns(tx) | self.state.tracked.contains_key(&tx.compute_txid());
+        let (ours, others): (Vec<_>, Vec<_>) =
+            parents_first(std::mem::take(&mut news.txs), |tx| tx).into_iter().partition(is_ours);
+        others.iter().for_each(|tx| self.state.lasting.note_other(tx));
+        let mined = ours.iter().filter_map(|tx| Some((tx, *news.mined.get(&tx.compute_txid())?)));
         transactions::prove(&self.asker, self.network, &mut self.state.lasting, mined)?;
         let rivals = spenders(self.state.tracked.iter().map(|(txid, tracked)| (txid, &tracked.tx)));
         let mut told = Vec::new();
-        for tx in parents_first(news.txs, |tx| tx) {
+        for tx in ours {
             let txid = tx.compute_txid();
-            let was_tracked = self.state.tracked.contains_key(&txid);
-            if !self.request.watch.concerns(&tx) && !was_tracked {
-                self.state.lasting.note_other(&tx);
-                continue;
-            }
             let Some(height) = news.mined.get(&txid) else {
                 let scripts = news.scripts.remove(&txid).unwrap_or_default();
                 self.state.track(tx).scripts.extend(scripts);

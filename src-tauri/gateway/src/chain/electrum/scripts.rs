@@ -35,7 +35,7 @@ impl Look<'_> {
     pub(super) fn subscribe(&mut self) -> Result<(), ChainDown> {
         let session = &self.asker.connection.session;
         let state = &mut *self.state;
-        let must = self.request.scripts.must.iter().map(|it| ScriptHash::of(it));
+        let must = self.request.scripts.awaited().map(|it| ScriptHash::of(it));
         let mut asked: BTreeSet<ScriptHash> = must.filter(|hash| !state.asked.contains(hash)).collect();
         state.asked.extend(&asked);
         let unheard = |hash: &ScriptHash| session.status(hash).is_none();
@@ -91,9 +91,7 @@ impl Look<'_> {
         let mut unread = BTreeSet::new();
         for script in scripts {
             let hash = ScriptHash::of(script);
-            let new =
-                || Watched { script: script.clone(), is_ours: false, told: None, is_refused: false, history: None };
-            let watched = self.state.scripts.entry(hash).or_insert_with(new);
+            let watched = self.state.scripts.entry(hash).or_insert_with(|| Watched::new(script.clone()));
             if watched.history.is_none() && !watched.is_refused {
                 unread.insert(hash);
             }

@@ -65,8 +65,10 @@ pub(super) struct Lasting {
 /// A script that is asked about.
 pub(super) struct Watched {
     pub script: ScriptBuf,
-    /// It is hot, must be asked about, or has its turn; else it is asked about for a tracked transaction alone.
+    /// It is hot, must be asked about, or has its turn; else it is asked about for a payout or a tracked transaction alone.
     pub is_ours: bool,
+    /// It is a payee's, of whose history what blocks above this height and the mempool hold may pay a payout.
+    pub payee_above: Option<u32>,
     /// The status of the history of which all was told; `None` where none was.
     pub told: Option<Status>,
     /// The server does not tell of it: it holds too much.
@@ -82,6 +84,18 @@ pub(super) struct Tracked {
     pub scripts: BTreeSet<ScriptHash>,
     /// What was last told of it.
     pub told: Option<Facts>,
+}
+
+impl Watched {
+    /// One that is asked about and not ours, unless it is said to be.
+    pub(super) const fn new(script: ScriptBuf) -> Self {
+        Self { script, is_ours: false, payee_above: None, told: None, is_refused: false, history: None }
+    }
+
+    /// Above which height its history may hold something of ours; `None` where it is a stranger's.
+    pub(super) const fn is_read_above(&self) -> Option<u32> {
+        if self.is_ours { Some(0) } else { self.payee_above }
+    }
 }
 
 impl State {

@@ -10,8 +10,8 @@ use super::Asking;
 use super::answers::{Status, TxAnswer};
 use super::server::{NoAnswer, Server};
 use super::state::{Pages, Run, State};
-use crate::chain::ChainDown;
 use crate::chain::room::AnswerRoom;
+use crate::chain::{ChainDown, PayeeHistory};
 
 /// Transactions on one page of a history, at which there may be another.
 const PAGE: usize = 25;
@@ -27,6 +27,9 @@ const PAGES_MAX: usize = 40;
 
 /// The same of a history that nobody waits for.
 const PAGES_MAX_UNAWAITED: usize = 4;
+
+/// Pages of a payee's history: 200 transactions.
+const PAGES_MAX_OF_PAYEE: usize = 8;
 
 /// What a server tells of a transaction.
 #[derive(Debug, Clone)]
@@ -134,6 +137,44 @@ pub(super) fn read(
         return Ok(History::Whole { txids: reading.found, is_long: is_full, is_cut });
     }
     Ok(reading.breaks_off(false))
+}
+
+/// Reads of a payee's history what may pay a payout, the latest pages, and puts it to what was told. The first question was taken from
+/// the bucket. Answers what was read; `None` where time ran out.
+pub(super) fn read_of_payee(
+    asking: &Asking<'_>,
+    payee: &PayeeHistory,
+    (sights, room): (&mut Sights, &mut AnswerRoom),
+) -> Result<Option<Vec<Txid>>, NoAnswer> {
+    let base = format!("/scripthash/{:x}/txs", sha256::Hash::hash(payee.script.as_bytes()));
+    let is_younger = |status: &Status| !status.confirmed || status.block_height.is_some_and(|it| it > payee.above);
+    let (mut found, mut path) = (Vec::new(), base.clone());
+    for number in 0..PAGES_MAX_OF_PAYEE {
+        if number > 0 && (room.is_spent() || !asking.take_page()) {
+            return Ok(None);
+        }
+        let mut next = page(asking.server, &path)?;
+        let unconfirmed = next.iter().filter(|(_, sight)| !sight.status.confirmed).count();
+        let last = next.iter().rev().find(|(_, sight)| sight.status.confirmed).map(|(txid, _)| *txid);
+        let is_last = next.len() < PAGE || next.iter().any(|(_, sight)| !is_younger(&sight.status));
+        next.retain(|(_, sight)| is_younger(&sight.status));
+        found.extend(next.iter().map(|(txid, _)| *txid));
+        take(next, sights, room);
+        if number == 0 && unconfirmed >= PAGE {
+            if !asking.take_page() {
+                return Ok(None);
+            }
+            let more = page(asking.server, &format!("{base}/mempool"))?;
+            found.extend(more.iter().map(|(txid, _)| *txid));
+            take(more, sights, room);
+        }
+        if is_last {
+            return Ok(Some(found));
+        }
+        path = last.map_or_else(|| format!("{base}/chain"), |last| format!("{base}/chain/{last}"));
+    }
+    tracing::warn!(script = %payee.script.to_hex_string(), "a payee was paid more often since the payout was asked for than is looked through; the latest are");
+    Ok(Some(found))
 }
 
 impl Reading {

@@ -17,7 +17,8 @@ use crate::chain::refusals::tip_changed;
 use crate::chain::room::{AnswerRoom, Room, is_relayed};
 use crate::chain::token::answer_number;
 use crate::chain::{
-    ChainDown, Covered, KnownScripts, LookRequest, ScriptState, Scripts, TxFacts, TxPosition, View, WatchList,
+    ChainDown, Covered, KnownScripts, LookRequest, PayeeHistory, ScriptState, Scripts, TxFacts, TxPosition, View,
+    WatchList,
 };
 
 /// What one answer has found so far.
@@ -32,6 +33,8 @@ struct Found {
     read: Vec<Read>,
     /// Those of which a part was.
     parts: Vec<(ScriptBuf, Pages)>,
+    /// What was read of payees' histories; `None` where time ran out.
+    of_payees: Vec<(ScriptBuf, Option<Vec<Txid>>)>,
     /// Scripts of the round over all that were asked about.
     cold_taken: usize,
     /// Transactions of ours of which it is not proved what the server says.
@@ -72,7 +75,7 @@ pub(super) fn look(asking: &Asking<'_>, state: &mut State, request: &LookRequest
     let cold_taken = found.cold_taken;
     let (covered, states) = covered_by(state, request.scripts.known, found, from_start);
     let is_new = !told.is_empty() || !states.is_empty() || from_start || more;
-    let untold = request.scripts.must.iter().filter(|script| state.is_untold(script)).cloned().collect();
+    let untold = request.scripts.awaited().filter(|script| state.is_untold(script)).cloned().collect();
     let covered = Covered::Scripts(covered);
     let token = next_token(state, request, is_new, more, (cold_taken, &covered))?;
     let told = told.into_iter().map(|(txid, (tx, facts))| (txid, facts.of(tx))).collect();
@@ -166,9 +169,24 @@ fn ask(
                 found.cold_taken = found.cold_taken.saturating_add(1);
             }
         }
+        About::Payee(payee) => ask_payee(asking, state, payee, found)?,
         About::Tx(txid) => ask_tracked(asking, state, txid, found)?,
     }
     Ok(!found.is_over)
+}
+
+/// Asks whether somebody paid what a payout is to pay.
+fn ask_payee(asking: &Asking<'_>, state: &mut State, payee: PayeeHistory, found: &mut Found) -> Result<(), ChainDown> {
+    let mut sights = std::mem::take(&mut found.sights);
+    let read = history::read_of_payee(asking, &payee, (&mut sights, &mut found.room));
+    found.sights = sights;
+    match found.take(read)? {
+        Some(txids) => found.of_payees.push((payee.script, txids)),
+        None if !found.is_over => state.note_in_vain(payee.script),
+        // It wants to be left alone, and has said nothing of it.
+        None => {}
+    }
+    Ok(())
 }
 
 fn ask_script(
@@ -327,10 +345,18 @@ fn covered_by(
     found: Found,
     is_another: bool,
 ) -> (HashSet<ScriptBuf>, Vec<ScriptState>) {
-    let Found { read, parts, open, is_over, .. } = found;
+    let Found { read, parts, of_payees, open, is_over, .. } = found;
     let (mut covered, mut states) = (HashSet::new(), Vec::new());
     for (script, pages) in parts {
         if !state.read_on(&script, &pages, &open) && !pages.is_late && !is_over {
+            state.note_in_vain(script);
+        }
+    }
+    for (script, txids) in of_payees {
+        if txids.is_some_and(|txids| !txids.iter().any(|txid| open.contains(txid))) {
+            state.in_vain.remove(&script);
+            covered.insert(script);
+        } else if !is_over {
             state.note_in_vain(script);
         }
     }

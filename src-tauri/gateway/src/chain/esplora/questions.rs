@@ -4,8 +4,8 @@
 use bitcoin::{ScriptBuf, Txid};
 
 use super::state::{Hot, State};
-use crate::chain::Scripts;
 use crate::chain::hot::Urgency;
+use crate::chain::{PayeeHistory, Scripts};
 
 /// Every so many looks one script of the round over all is asked about before what matters, so that the round goes on where
 /// there are always more questions than may be asked.
@@ -43,6 +43,7 @@ pub(super) struct Question {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum About {
     Script(ScriptBuf),
+    Payee(PayeeHistory),
     Tx(Txid),
 }
 
@@ -51,12 +52,14 @@ pub(super) fn in_order(state: &State, scripts: &Scripts<'_>) -> Vec<Question> {
     let question = |about, is_patient, is_cold| Question { about, is_patient, is_cold };
     let mut rest = what_matters(state, scripts.must);
     rest.reverse();
+    let payees = scripts.payees.iter().cloned().map(About::Payee);
+    let must = payees.chain(scripts.must.iter().cloned().map(About::Script));
     let mut questions = Vec::with_capacity(scripts.must.len().saturating_add(rest.len()));
-    for (number, script) in scripts.must.iter().enumerate() {
+    for (number, about) in must.enumerate() {
         if number > 0 && number.is_multiple_of(MUST_IN_A_ROW) {
             questions.extend(rest.pop().map(|about| question(about, true, false)));
         }
-        questions.push(question(About::Script(script.clone()), true, false));
+        questions.push(question(about, true, false));
     }
     let cold = scripts.cold.iter().take(COLD_MAX);
     let mut cold = cold.map(|script| question(About::Script(script.clone()), false, true));

@@ -156,6 +156,16 @@ impl Bent for ByScript {
         let cold: Vec<_> = scripts.cold.iter().take(asks - first.len()).collect();
         self.asked.store(first.len() + cold.len(), Ordering::SeqCst);
         let (mut told, mut states) = (BTreeMap::new(), Vec::new());
+        let mut covered: HashSet<ScriptBuf> = first.iter().chain(&cold).map(|script| (**script).clone()).collect();
+        for payee in scripts.payees {
+            let of_payee = histories.of(&payee.script).into_iter().filter(|(_, facts)| match facts.position {
+                TxPosition::Block { height, .. } => height > payee.above,
+                TxPosition::Mempool { .. } => true,
+                TxPosition::Absent => false,
+            });
+            told.extend(of_payee.map(|(txid, facts)| (*txid, facts.clone())));
+            covered.insert(payee.script.clone());
+        }
         for script in first.iter().chain(&cold) {
             let history = histories.of(script);
             let state = state(&history);
@@ -196,7 +206,7 @@ impl Bent for ByScript {
             median_time: None,
             txs,
             unknown: Vec::new(),
-            covered: Covered::Scripts(first.into_iter().chain(cold.iter().copied()).cloned().collect()),
+            covered: Covered::Scripts(covered),
             untold: HashSet::new(),
             all_told,
             cold_taken: cold.len(),

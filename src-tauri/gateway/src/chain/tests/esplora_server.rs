@@ -15,7 +15,9 @@ use super::stage::{AT_LEISURE, Backend, Stage, esplora_options};
 use crate::chain::esplora::{EsploraChain, EsploraOptions, Pace};
 use crate::chain::hot::Urgency;
 use crate::chain::token::Token;
-use crate::chain::{Chain, Covered, HotScripts, LookRequest, Scripts, TxPosition, View, WatchList, no_scripts};
+use crate::chain::{
+    Chain, Covered, HotScripts, LookRequest, PayeeHistory, Scripts, TxPosition, View, WatchList, no_scripts,
+};
 use crate::testing::World;
 
 /// Whatever pays these scripts.
@@ -296,4 +298,33 @@ async fn a_payment_is_seen_in_the_mempool_confirmed_and_reversed_through_a_serve
     world.sandbox().reorg(1, false, world.now_ms()).unwrap();
     world.look().await;
     assert_eq!(world.state(&payment), Invalid);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_payee_no_page_is_read_from_before_the_payout() {
+    let mut asked = Asked::new(Pace::HERE, &[(1, Urgency::Possible)]).await;
+    for _ in 0..3 {
+        asked.pay(2, 50);
+        asked.mine();
+    }
+    let above = asked.world.sandbox().tip().unwrap().height;
+    // What is ours and was paid before is not told either.
+    asked.watched.scripts.insert(script(2));
+    let view = asked.look(None, &[], &[]);
+    asked.pay(2, 1);
+    asked.mine();
+    let waiting = asked.pay(2, 1);
+    let looks = |above: u32, token: &[u8]| {
+        let payees = [PayeeHistory { script: script(2), above }];
+        let before = asked.server.asked("scripthash/txs");
+        let view = asked.look_about(Some(token), Scripts { payees: &payees, hot: &asked.hot, ..no_scripts() });
+        assert!(covers(&view, 2));
+        (asked.server.asked("scripthash/txs") - before, view)
+    };
+    let (pages, told) = looks(above, &view.token);
+    // One about the script that matters.
+    assert_eq!((pages, told.txs.len(), told.states.len()), (2, 2, 0));
+    assert!(txids(&told).contains(&waiting[0]));
+    let (pages, told) = looks(0, &told.token);
+    assert_eq!((pages, told.txs.len()), (8, 150), "from further back it is read page by page");
 }

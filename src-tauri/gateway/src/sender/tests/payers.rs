@@ -5,8 +5,9 @@ use bitcoin::Txid;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
-use super::support::world_with_coins;
+use super::support::{add_coins, world_with_coins};
 use crate::access::sees::Sees;
+use crate::chain::tests::stage::{AT_LEISURE, Backend, Stage};
 use crate::payouts::{Approver, approve};
 use crate::testing::World;
 
@@ -125,4 +126,96 @@ async fn what_paid_a_payee_is_followed_after_a_reorganisation_and_when_its_payou
     world.mine_and_pass(1).await;
     assert_eq!(world.payout_state(&other), PayoutState::Sent, "whoever was told FAILED learns that it was paid");
     check_sums(&world).await;
+}
+
+/// Everything that is asked about single scripts.
+const SERVERS: [Backend; 3] = [Backend::ByScript, Backend::Electrum, Backend::Esplora];
+
+async fn stage_with_coins(backend: Backend) -> Stage {
+    println!("through {backend:?}");
+    let stage = Stage::new(backend).await;
+    stage.world().make_wallet().await;
+    add_coins(stage.world(), 2).await;
+    stage
+}
+
+/// What no coin and no change of this wallet shows.
+#[tokio::test]
+async fn over_a_server_what_another_copy_paid_with_coins_that_are_unknown_here_is_not_paid_once_more() {
+    for backend in SERVERS {
+        let stage = stage_with_coins(backend).await;
+        let world = stage.world();
+        let payout = world.approved_payout(300_000).await;
+        let txid = paid_by_another(world, &payout);
+        world.sandbox().mine(1, false, world.now_ms()).unwrap();
+        world.send().await;
+        assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
+        assert!(hold(world).is_some_and(|reason| reason.contains(&txid.to_string())));
+        assert!(world.app.sender.release("cli:ann", None).await.unwrap());
+        world.send().await;
+        check_sums(world).await;
+
+        // In no block yet, and gone again.
+        let other = world.approved_payout(250_000).await;
+        let txid = paid_by_another(world, &other);
+        world.send().await;
+        assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Queued, 1));
+        assert!(world.app.sender.release("cli:ann", None).await.unwrap());
+        world.send().await;
+        assert_eq!(world.outputs_of(&other), 1, "whoever releases the sender pays nobody twice");
+        world.sandbox().evict(txid, world.now_ms()).unwrap();
+        for _ in 0..3 {
+            world.look().await;
+            world.send().await;
+        }
+        assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Sent, 1));
+        check_sums(world).await;
+    }
+}
+
+#[tokio::test]
+async fn over_a_server_what_paid_a_payee_is_followed_after_a_reorganisation() {
+    for backend in SERVERS {
+        let stage = stage_with_coins(backend).await;
+        let world = stage.world();
+        let payout = world.approved_payout(300_000).await;
+        let txid = paid_by_another(world, &payout);
+        world.sandbox().mine(1, false, world.now_ms()).unwrap();
+        world.send().await;
+        assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
+        world.app.sender.release("cli:ann", None).await.unwrap();
+        world.sandbox().reorg(2, true, world.now_ms()).unwrap();
+        world.look_and_pass().await;
+        check_sums(world).await;
+        assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
+        assert_eq!(world.outputs_of(&payout), 1);
+        let next = world.approved_payout(200_000).await;
+        world.send().await;
+        assert_eq!((world.payout_state(&next), world.outputs_of(&next)), (PayoutState::Sent, 1), "the wallet works on");
+    }
+}
+
+#[tokio::test]
+async fn a_payee_whom_strangers_paid_hundreds_of_times_holds_up_no_payout() {
+    for backend in SERVERS {
+        let stage = stage_with_coins(backend).await;
+        let world = stage.world();
+        let payout = world.approved_payout(300_000).await;
+        if backend != Backend::ByScript {
+            stage.wait(AT_LEISURE);
+        }
+        let row = world.payout(&payout);
+        let many = |count: u64| {
+            for number in 0..count {
+                world.sandbox().send(row.script.clone(), 1_000 + number, world.now_ms()).unwrap();
+            }
+        };
+        many(230);
+        world.sandbox().mine(1, false, world.now_ms()).unwrap();
+        many(230);
+        for _ in 0..8 {
+            world.send().await;
+        }
+        assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
+    }
 }

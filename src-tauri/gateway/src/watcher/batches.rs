@@ -118,6 +118,11 @@ fn settle_payout(
         (from, PayoutState::Sent) => {
             row.sent_at = Some(outbox.now);
             (row.failure_reason, row.failed_at, row.given_up_by) = (None, None, None);
+            let by_twin = twins.iter().find(|twin| Some(twin.txid) == row.txid);
+            if by_twin.map_or(Ok(false), |twin| outbox.tx.spends_a_coin(&twin.txid).map(|spends| !spends))? {
+                outbox.tx.raise_alarm(AlarmKind::PayoutPaidByAnother, row.seq, outbox.now)?;
+                warning = Some(StaffWarning::PayoutPaidByAnother { payout_id: row.id });
+            }
             if from == PayoutState::Failed {
                 outbox.tx.raise_alarm(AlarmKind::FailedPayoutWasSent, row.seq, outbox.now)?;
                 warning = Some(StaffWarning::FailedPayoutWasSent { payout_id: row.id });

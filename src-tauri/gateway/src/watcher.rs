@@ -22,6 +22,7 @@ mod storing;
 #[cfg(test)]
 mod tests;
 mod twins;
+mod witnesses;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -17,3 +17,4 @@ mod sent;
 mod stored;
 mod support;
 mod twins;
+mod witnesses;

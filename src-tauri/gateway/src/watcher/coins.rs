@@ -9,7 +9,7 @@ use tillgate_domain::time::Timestamp;
 use super::batches::Touched;
 use super::settling::Due;
 use super::{batches, signed, twins};
-use crate::chain::{Fact, TxFacts, TxPosition};
+use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
@@ -69,7 +69,7 @@ pub(super) fn take(
         TxPosition::Block { height, .. } => Some(height),
         TxPosition::Mempool { .. } | TxPosition::Absent => None,
     };
-    if matches!(facts.position, TxPosition::Mempool { .. }) && signed::by_this_wallet(tx, &facts.tx)? == Fact::No {
+    if matches!(facts.position, TxPosition::Mempool { .. }) && signed::is_made_up(tx, txid, &facts.tx)? {
         tracing::warn!(%txid, "a transaction is said to wait that nobody signed who may spend its coins; it is passed over");
         return Ok(None);
     }

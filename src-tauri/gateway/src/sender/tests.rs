@@ -6,6 +6,7 @@ mod copies;
 mod fees;
 mod held_back;
 mod laws;
+mod left_conflicts;
 mod made_up;
 mod overdue;
 mod partly_told;

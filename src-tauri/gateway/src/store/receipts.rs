@@ -107,13 +107,15 @@ impl Reader<'_> {
         rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
     }
 
-    /// Transactions of ours that were seen in blocks above `height`.
-    pub fn transactions_in_blocks_above(&self, height: u32) -> Result<Vec<Txid>, StoreError> {
+    /// Transactions of ours that were seen in blocks above `height`, and those that such blocks rule out.
+    pub fn transactions_decided_above(&self, height: u32) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid FROM receipts WHERE block_height > ?1 \
              UNION SELECT txid FROM coins WHERE payment_seq IS NULL AND block_height > ?1 \
              UNION SELECT txid FROM versions WHERE block_height > ?1 \
-             UNION SELECT txid FROM twins WHERE block_height > ?1",
+             UNION SELECT txid FROM twins WHERE block_height > ?1 \
+             UNION SELECT txid FROM coins WHERE conflict_height > ?1 \
+             UNION SELECT txid FROM twins WHERE conflict_height > ?1",
         )?;
         query.query_and_then([height], |row| values::txid(row, "txid"))?.collect()
     }

@@ -341,6 +341,8 @@ impl State {
     }
 
     /// Forgets what blocks above a height hold, which are not there any more.
+            // What such a block ruled out is told anew, if only to say that another one does.
+            tracked.told = None;
     pub(super) fn take_back(&mut self, fork: u32) {
         self.proved.retain(|_, proved| proved.height <= fork);
         self.spent.retain(|_, (height, _)| *height <= fork);

@@ -47,6 +47,7 @@ use crate::store::{StoreError, Tx};
 
 pub(crate) use accept::AcceptError;
 pub(crate) use asked::to_ask_again;
+pub(crate) use coins::settle_approved;
 
 use advance::Context;
 use ancestors::Ancestors;

@@ -343,8 +343,10 @@ impl LookPermit<'_> {
         let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
         self.read_hot(at).await?;
         let (round, clock) = (self.progress.round, self.progress.clock.unwrap_or_default());
+        // The one for which was read what to ask about, since the look began.
+        let choice = self.progress.choice.unwrap_or_else(|| gateway.chain.choice());
         let settling = self.progress.settling.clone();
-        let take = move || findings::take(&gateway, before.as_ref(), at, (round, &settling), clock);
+        let take = move || findings::take(&gateway, choice, before.as_ref(), at, (round, &settling), clock);
         tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
     }
 

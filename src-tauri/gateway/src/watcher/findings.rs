@@ -106,15 +106,17 @@ struct Told {
 }
 
 /// Asks the backend for what changed since the look `watched`, as much as one answer holds, and with the last answer the
-/// database for what is due. `round` is the one over all scripts, `settling` what was told of pending batches.
+/// database for what is due. `choice` is the backend for which the look began; of any other nothing is taken. `round` is the one
+/// over all scripts, `settling` what was told of pending batches.
 pub(super) fn take(
     gateway: &Gateway,
+    choice: u64,
     watched: Option<&WatchedChain>,
     at: Timestamp,
     (round, settling): (Round, &Settling),
     clock: CheckedClock,
 ) -> Result<Findings, WatchError> {
-    let (choice, doubts) = (gateway.chain.choice(), gateway.hot.doubts());
+    let doubts = gateway.hot.doubts();
     let cursor = watched.and_then(|watched| watched.cursor.as_ref());
     let chain = identity(gateway, cursor)?;
     let (birth_height, restore) =

@@ -10,6 +10,7 @@ mod electrum_made_up;
 mod electrum_server;
 mod esplora_deep;
 mod esplora_hostile;
+mod esplora_moves;
 mod esplora_server;
 mod hostile;
 mod left_behind;

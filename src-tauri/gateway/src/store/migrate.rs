@@ -29,6 +29,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0018_ancestors.sql"),
     include_str!("migrations/0019_given_above.sql"),
     include_str!("migrations/0020_asked_above.sql"),
+    include_str!("migrations/0021_left_blocks.sql"),
     include_str!("migrations/0022_paid_by_another.sql"),
 ];
 

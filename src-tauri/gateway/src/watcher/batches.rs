@@ -222,7 +222,7 @@ pub(crate) fn is_paid_elsewhere(reader: &Reader<'_>, payout: &PayoutRow, tip_hei
 /// may spend what it spends.
 fn twin_facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
     let TwinRow { txid, position, .. } = *twin;
-    if !position.is_in_block() && signed::by_this_wallet(reader, &twin.tx)? == Fact::No {
+    if !position.is_in_block() && signed::twin_by_this_wallet(reader, twin)? == Fact::No {
         let position = Position::Absent;
         return Ok(Version { txid, pays: true, accepted: false, position, conflict_height: Some(0) });
     }

@@ -52,6 +52,8 @@ pub(super) fn take(
 ) -> Result<Option<StaffWarning>, OutboxError> {
     let tx = outbox.tx;
     if tx.is_twin(txid)? {
+        // Who told it first may have told another witness.
+        tx.store_transaction(&facts.tx, txid, outbox.now)?;
         tx.move_twin(txid, &facts.position, facts.conflict_height)?;
         touched.twins.insert(*txid);
         return Ok(None);

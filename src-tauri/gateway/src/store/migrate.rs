@@ -28,6 +28,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0017_backups.sql"),
     include_str!("migrations/0018_ancestors.sql"),
     include_str!("migrations/0019_given_above.sql"),
+    include_str!("migrations/0020_backup_folder.sql"),
 ];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).

@@ -225,7 +225,7 @@ fn a_restored_wallet_that_has_nobody_to_ask_says_that_a_backend_is_to_be_set_and
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
-    let remedy = format!("--data-dir {} --environment production settings set backend", program.data_dir().display());
+    let remedy = format!("--data-dir {} settings set backend=core", program.data_dir().display());
     let restored = run(&["wallet", "restore"], &format!("{ZOO}\n"));
     for told in [restored, run(&["wallet", "restore", "--show"], ""), run(&["wallet", "info"], "")] {
         assert!(told.contains(&remedy) && told.contains("before a Bitcoin backend is set"), "{told}");

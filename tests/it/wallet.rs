@@ -231,6 +231,11 @@ fn a_restored_wallet_that_has_nobody_to_ask_says_that_a_backend_is_to_be_set_and
         assert!(told.contains(&remedy) && told.contains("before a Bitcoin backend is set"), "{told}");
         assert!(!told.contains("were asked about"), "nobody knows yet whether addresses will be: {told}");
     }
+    // So that what is copied from there changes nothing of another environment.
+    let doctor = program.output_of(Production::command(&program, &["doctor"]), "");
+    let told = String::from_utf8(doctor.stdout).unwrap();
+    let chain = told.lines().find(|line| line.contains("no Bitcoin backend is set")).unwrap();
+    assert!(chain.contains("settings set backendUrl") && chain.contains("--environment production"), "{chain}");
     let shown = || serde_json::from_str::<Value>(&run(&["wallet", "restore", "--show", "--json"], "")).unwrap();
     assert_eq!((&shown()["restore"]["awaitsBackend"], &shown()["restore"]["toAsk"]), (&true.into(), &0.into()));
     run(&["settings", "set", "backend=electrum", "backendUrl=tcp://127.0.0.1:9"], "");

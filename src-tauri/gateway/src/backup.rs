@@ -82,7 +82,7 @@ pub(crate) enum BackupError {
     #[error("the wallet's words are missing: a backup without them could not spend its coins; restore them first")]
     NoWords,
     /// The key that signs notifications is not there.
-    #[error("the key that signs notifications is missing: make a new one first (tillgate hmac-key rotate)")]
+    #[error("the key that signs notifications is missing: make a new one first (`tillgate hmac-key rotate`)")]
     NoHmacKey,
     /// It would restore another wallet.
     #[error("the backup is of another wallet than this installation's: it would not restore this one")]

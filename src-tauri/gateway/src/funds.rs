@@ -1,19 +1,23 @@
 //! What payouts can be made of: the coins that may be spent now, and the rate of the fee. Reads; writes nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use bitcoin::{FeeRate, Transaction, Txid};
+use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::batch::Position;
+use tillgate_domain::time::Timestamp;
 
 use crate::gateway::Gateway;
 use crate::settings::{AddressType, Settings};
-use crate::store::coins::{CHOICE_MAX, UnspentCoin};
+use crate::store::coins::{CHOICE_MAX, CoinFacts, UnspentCoin};
 use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, Paid, SpendableCoin};
 
 /// A transaction that is not ours (a customer's that a reorganisation returned, another copy's of this wallet): its fee is
 /// not known, and reckoned as enough.
 const FEE_OF_STRANGERS: u64 = 1 << 40;
+
+/// How long what another copy of the wallet spent is left to it where it dropped out: nodes forget after 14 days.
+const CLAIMED_FOR_MS: i64 = 14 * 24 * 3_600_000;
 
 /// The rate that payouts pay now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,24 +67,50 @@ pub(crate) async fn fee_rate_now(gateway: &Gateway, settings: &Settings) -> Opti
 /// # Errors
 /// When the database cannot be read.
 pub(crate) fn spendable(reader: &Reader<'_>, settings: &Settings) -> Result<Vec<SpendableCoin>, StoreError> {
-    let coins = reader.unspent_coins(reader.tip_height()?, settings.spend_confirmations)?;
+    let mut coins = reader.unspent_coins(reader.tip_height()?, settings.spend_confirmations)?;
+    let claimed = claimed_elsewhere(reader)?;
+    coins.retain(|coin| !claimed.contains(&coin.outpoint));
     let mut spendable = Vec::with_capacity(coins.len());
     for coin in &coins {
-        if coin.height.is_some() || !rests_on_what_a_twin_pays(reader, &coin.outpoint.txid)? {
+        if coin.height.is_some() || !may_never_be_mined(reader, &coin.outpoint.txid)? {
             spendable.push(with_ancestors(reader, coin)?);
         }
     }
     Ok(spendable)
 }
 
-/// Whether a transaction of ours, or an unconfirmed ancestor of it, has a payout that another copy of this wallet pays too: it
-/// may be held back for good, and what rests on it with it.
-fn rests_on_what_a_twin_pays(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
+/// The coins that another copy of this wallet spent in transactions which dropped out and under whose ids payouts are SENT: nothing
+/// else pays those, and what spent one of these coins would rule its payment out. For so long as nodes keep what waits: one that no
+/// miner takes must not lock coins for ever.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn claimed_elsewhere(reader: &Reader<'_>) -> Result<HashSet<OutPoint>, StoreError> {
+    let mut claimed = HashSet::new();
+    let looked_at = reader.watched_chain()?.map_or(Timestamp::from_ms(0), |watched| watched.looked_at);
+    for twin in reader.absent_payers(reader.tip_height()?, looked_at.plus_ms(-CLAIMED_FOR_MS))? {
+        let tx = reader.twin(&twin)?.map(|row| row.tx);
+        claimed.extend(tx.iter().flat_map(|tx| &tx.input).map(|input| input.previous_output));
+    }
+    Ok(claimed)
+}
+
+/// Whether a transaction of ours, or an unconfirmed ancestor of it, has a payout that another copy of this wallet pays too, for which it
+/// may be held back for good, or an input that another transaction spends: what rests on it may never be mined.
+fn may_never_be_mined(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     for ancestor in unconfirmed(reader, txid)?.keys() {
-        if let Some(batch_seq) = reader.batch_of_version(ancestor)?
-            && reader.has_twins(batch_seq)?
-        {
+        let Some(batch_seq) = reader.batch_of_version(ancestor)? else { continue };
+        if reader.has_twins(batch_seq)? {
             return Ok(true);
+        }
+        for outpoint in reader.inputs_of_batch(batch_seq)? {
+            let facts = reader.coin_facts(&outpoint)?;
+            let is_disputed = |facts: CoinFacts| {
+                facts.conflict_height.is_some() || facts.spent_by.is_some_and(|spender| spender != *ancestor)
+            };
+            if facts.is_some_and(is_disputed) {
+                return Ok(true);
+            }
         }
     }
     Ok(false)
@@ -98,12 +128,13 @@ pub(crate) fn spendable_sats(
 ) -> Result<u64, StoreError> {
     let (tip_height, confirmations) = (reader.tip_height()?, settings.spend_confirmations);
     let choice = reader.unspent_coins(tip_height, confirmations)?;
+    let claimed = claimed_elsewhere(reader)?;
     let least_sats = spend::least_worth_spending(fee_rate.capped(), address_type);
     let (worth, small): (Vec<&UnspentCoin>, Vec<&UnspentCoin>) =
-        choice.iter().partition(|coin| coin.amount_sats >= least_sats);
+        choice.iter().partition(|coin| coin.amount_sats >= least_sats && !claimed.contains(&coin.outpoint));
     let sum = |coins: &[&UnspentCoin]| coins.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
     // The choice holds the largest of all: where not all of these are worth spending, none that is left out is.
-    if worth.len() < CHOICE_MAX as usize {
+    if worth.len().saturating_add(claimed.len()) < CHOICE_MAX as usize {
         return Ok(sum(&worth));
     }
     Ok(reader.unspent_sats(tip_height, confirmations)?.saturating_sub(sum(&small)))

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use bitcoin::{BlockHash, Transaction, Txid};
 use tillgate_domain::batch::Position;
-use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
 use super::held_back::{is_paid_otherwise, package};
@@ -91,23 +90,13 @@ fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, Stor
             missing.insert(version.txid, package);
         }
     }
-    for txid in reader.pending_twins(reader.tip_height()?)? {
-        if is_absent_payer(reader, &txid)?
-            && let Some(package) = package(reader, &txid)?
-        {
+    // Nothing else pays what these do.
+    for txid in reader.absent_payers(reader.tip_height()?, Timestamp::from_ms(0))? {
+        if let Some(package) = package(reader, &txid)? {
             missing.insert(txid, package);
         }
     }
     Ok(missing)
-}
-
-/// Whether a transaction of another copy of this wallet dropped out under whose id a payout is SENT: nothing else pays that.
-fn is_absent_payer(reader: &Reader<'_>, twin: &Txid) -> Result<bool, StoreError> {
-    if reader.twin(twin)?.is_none_or(|row| row.position != Position::Absent) {
-        return Ok(false);
-    }
-    let payouts = reader.payouts_of_twin(twin)?;
-    Ok(payouts.iter().any(|payout| payout.state == PayoutState::Sent && payout.txid.as_ref() == Some(twin)))
 }
 
 /// The version of a batch that the network should take: the one on which another batch rests, unless that is held back, else

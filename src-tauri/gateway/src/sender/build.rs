@@ -205,11 +205,15 @@ fn all_wait(tx: &Tx<'_>, payouts: &[i64]) -> Result<bool, StoreError> {
 /// Whether the coins of a draft are where it saw them, unspent by strangers and no other batch's, and its change index is the
 /// next. What belongs to the batch itself is spent wherever it stands.
 pub(super) fn are_free(tx: &Tx<'_>, draft: &Draft, own_batch: Option<i64>) -> Result<bool, StoreError> {
+    let claimed = funds::claimed_elsewhere(tx)?;
     for coin in &draft.inputs {
         let Some(facts) = tx.coin_facts(&coin.outpoint)? else { return Ok(false) };
         let batch = tx.live_batch_of_input(&coin.outpoint)?;
         let is_free = match batch {
-            None => facts.spent_by.is_none() && facts.conflict_height.is_none() && is_where_seen(coin, &facts),
+            None => {
+                let is_unspent = facts.spent_by.is_none() && facts.conflict_height.is_none();
+                is_unspent && is_where_seen(coin, &facts) && !claimed.contains(&coin.outpoint)
+            }
             Some(batch) => own_batch == Some(batch),
         };
         if !is_free {

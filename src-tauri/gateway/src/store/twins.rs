@@ -68,6 +68,21 @@ impl Reader<'_> {
         query.query_and_then([final_at], |row| values::txid(row, "txid"))?.collect()
     }
 
+    /// Those noticed since a moment that dropped out, as far as a block may still decide something, under whose ids payouts are SENT.
+    pub fn absent_payers(&self, tip_height: u32, since: Timestamp) -> Result<Vec<Txid>, StoreError> {
+        let mut is_payer = self.connection.prepare_cached(
+            "SELECT 1 FROM twins AS w JOIN twin_outputs AS o ON o.txid = w.txid JOIN payouts AS p ON p.seq = o.payout_seq \
+             WHERE w.txid = ?1 AND w.noticed_at >= ?2 AND w.position = 'absent' AND p.state = 'SENT' AND p.txid = w.txid",
+        )?;
+        let mut payers = Vec::new();
+        for txid in self.pending_twins(tip_height)? {
+            if is_payer.exists(params![txid.as_byte_array(), since.ms()])? {
+                payers.push(txid);
+            }
+        }
+        Ok(payers)
+    }
+
     /// The payouts that a twin pays.
     pub fn payouts_of_twin(&self, txid: &Txid) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(

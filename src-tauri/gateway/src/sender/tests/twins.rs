@@ -11,6 +11,8 @@ use crate::machine::secrets::Purpose;
 use crate::testing::World;
 use crate::wallet::spend::{self, FeeWanted, FreshChange, Means, Payee, SpendableCoin};
 
+const HOUR_MS: i64 = 3_600_000;
+
 /// A transaction that another copy of this wallet makes.
 fn twin_of(world: &World, payees: &[Payee]) -> bitcoin::Transaction {
     twin_spending(world, payees, &[], 3).unwrap()
@@ -104,6 +106,50 @@ async fn while_a_twin_and_a_transaction_of_ours_dispute_a_coin_only_ours_is_reck
     assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Failed, 0));
     world.check_ledger();
     world.check_balance();
+}
+
+#[tokio::test]
+async fn what_another_copy_spent_for_a_payout_is_left_to_it_while_its_transaction_is_missing_and_not_for_ever() {
+    let world = world_with_coins(1).await;
+    let paid = world.approved_payout(300_000).await;
+    let row = world.payout(&paid);
+    let twin = twin_of(&world, &[Payee { script: row.script, amount_sats: row.amount_sats }]);
+    world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
+    world.look().await;
+    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
+    let next = world.approved_payout(200_000).await;
+    world.sandbox().evict(twin.compute_txid(), world.now_ms()).unwrap();
+    world.broadcasts(BroadcastFault::Reject);
+    world.send().await;
+    world.look_and_pass().await;
+    assert_eq!((world.payout_state(&paid), world.payout_state(&next)), (PayoutState::Sent, PayoutState::Queued));
+    assert!(world.payout(&next).batch_seq.is_none(), "its own coin would be taken from what was sent");
+    world.broadcasts(BroadcastFault::Ok);
+    world.mine_and_pass(1).await;
+    world.mine_and_pass(6).await;
+    assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Sent, 1));
+    world.send().await;
+    assert_eq!(world.payout_state(&next), PayoutState::Sent, "its change pays the next");
+    world.check_ledger();
+
+    // One that no miner takes.
+    let other = world.approved_payout(150_000).await;
+    let row = world.payout(&other);
+    world.mine_and_pass(3).await;
+    let twin = twin_of(&world, &[Payee { script: row.script, amount_sats: row.amount_sats }]);
+    world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
+    world.look().await;
+    world.app.sender.release("cli:ann", None).await.unwrap();
+    world.sandbox().evict(twin.compute_txid(), world.now_ms()).unwrap();
+    world.broadcasts(BroadcastFault::Reject);
+    world.look().await;
+    let spendable = || {
+        let settings = world.gateway.settings.snapshot();
+        world.gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap().len()
+    };
+    assert_eq!(spendable(), 0);
+    world.pass_ms(15 * 24 * HOUR_MS).await;
+    assert_eq!(spendable(), 1, "after two weeks the coin is free");
 }
 
 #[tokio::test]
@@ -262,17 +308,14 @@ async fn a_payout_of_a_twin_that_vanished_fails_also_when_many_blocks_come_betwe
     let world = world_with_coins(1).await;
     let paid = world.approved_payout(300_000).await;
     let row = world.payout(&paid);
-    let twin = twin_of(&world, &[Payee { script: row.script, amount_sats: row.amount_sats }]);
+    let twin = twin_of(&world, &[Payee { script: row.script.clone(), amount_sats: row.amount_sats }]);
+    let in_its_place = twin_of(&world, &[Payee { script: row.script, amount_sats: 100_000 }]);
     world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
     world.look().await;
     assert_eq!(world.payout_state(&paid), PayoutState::Sent);
     world.sandbox().evict(twin.compute_txid(), world.now_ms()).unwrap();
     world.look_and_pass().await;
-    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
-    let other = world.approved_payout(200_000).await;
-    world.send().await;
-    assert_eq!(world.payout_state(&other), PayoutState::Sent);
-    world.mine_and_pass(1).await;
+    world.sandbox().mine_transactions(&[in_its_place], world.now_ms()).unwrap();
     world.mine_and_pass(10).await;
     assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Failed, 0));
     world.check_ledger();

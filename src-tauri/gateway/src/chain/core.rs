@@ -5,11 +5,13 @@
 //! What is remembered between looks belongs to the token that the last answer gave. With any other token, and after
 //! every failure, it is thrown away, and what may have moved since is told again.
 
+mod begun;
 pub(super) mod blocks;
 pub(super) mod broadcast;
 mod facts;
 pub(super) mod fees;
 mod heard;
+mod link;
 mod look;
 mod mempool;
 mod notices;
@@ -31,7 +33,7 @@ use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, refusals, signed};
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, headers, refusals, signed};
 use crate::machine::outgoing::Proxy;
 
 pub(crate) use notices::{NoticesOptions, NoticesPace};
@@ -118,9 +120,8 @@ impl Chain for CoreChain {
 
     fn tip(&self) -> Result<Tip, ChainDown> {
         let synced = blocks::synced(&self.rpc)?;
-        let header = blocks::header(&self.rpc, synced.tip)?;
-        let time = Timestamp::from_ms(i64::from(header.time).saturating_mul(1_000));
-        Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time })
+        let header = blocks::header(&self.rpc, self.network, synced.tip)?;
+        Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time: headers::time(&header) })
     }
 
     fn first_block(&self) -> Result<u32, ChainDown> {
@@ -137,7 +138,7 @@ impl Chain for CoreChain {
     }
 
     fn height_before(&self, at: Timestamp) -> Result<u32, ChainDown> {
-        blocks::height_before(&self.rpc, at)
+        blocks::height_before(&self.rpc, self.network, at)
     }
 
     fn choice(&self) -> u64 {

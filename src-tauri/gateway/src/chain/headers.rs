@@ -3,8 +3,10 @@
 
 use bitcoin::block::Header;
 use bitcoin::consensus::Params;
-use bitcoin::{CompactTarget, Network, Target};
+use bitcoin::{CompactTarget, Network, Target, Transaction};
 use tillgate_domain::time::Timestamp;
+
+use super::proof::height_of_reward;
 
 /// Blocks between two changes of the difficulty (Bitcoin's own number).
 const RETARGET_EVERY: u32 = 2_016;
@@ -17,12 +19,21 @@ const MEDIAN_OF: usize = MEDIAN_REACHES as usize + 1;
 /// do as much. Below the last of them nothing is ours: no output had a witness.
 const MAIN_FLOORS: [(u32, u32); 2] = [(600_000, 0x1720_0000), (481_824, 0x1802_0000)];
 
+/// From this height on the rewards of the old test network say how high they stand.
+const TESTNET_HEIGHTS_FROM: u32 = 21_111;
+
 /// Seconds by which a header's time may be ahead of its block (Bitcoin's own number). Times of blocks do not rise from each to the
 /// next: none is off by more.
 pub(super) const AHEAD_S: u32 = 7_200;
 
 /// What is left besides where a block is looked for that was surely there before a moment.
 const BEFORE_MS: i64 = 24 * 3_600_000;
+
+/// The lowest block of a network that may hold anything of ours.
+pub(super) fn lowest(network: Network) -> u32 {
+    let floors = MAIN_FLOORS.iter().filter(|_| network == Network::Bitcoin);
+    floors.map(|(from, _)| *from).min().unwrap_or(0)
+}
 
 /// What is wrong with a header.
 pub(super) type Wrong = &'static str;
@@ -43,6 +54,12 @@ pub(super) fn check_work(network: Network, header: &Header) -> Result<(), Wrong>
 pub(super) fn check_alone(network: Network, height: u32, header: &Header) -> Result<(), Wrong> {
     check_work(network, header)?;
     check_floor(network, height, header)
+}
+
+/// Whether a block stands at the height at which it is told: its reward says so (BIP34). The old test network is older than that.
+pub(super) fn check_height(network: Network, height: u32, reward: Option<&Transaction>) -> Result<(), Wrong> {
+    let is_older = network == Network::Testnet && height < TESTNET_HEIGHTS_FROM;
+    if is_older || reward.and_then(height_of_reward) == Some(height) { Ok(()) } else { Err("it has another height") }
 }
 
 /// Whether a header follows on the one `before` it, and may.

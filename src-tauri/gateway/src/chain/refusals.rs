@@ -24,6 +24,11 @@ pub(super) fn forged(who: &str, height: u32, why: &str) -> ChainDown {
     ChainDown(format!("the {who} tells a block {height} that is none: {why}; do not trust this {who}"))
 }
 
+/// It says that it has not a block on which its own best one builds.
+pub(super) fn denied(who: &str, height: u32) -> ChainDown {
+    ChainDown(format!("the {who} denies block {height}, which its own chain holds; do not trust this {who}"))
+}
+
 /// It tells of a transaction in its mempool that spends what nobody signed for.
 pub(super) fn unsigned(who: &str, txid: &Txid) -> ChainDown {
     ChainDown(format!(
@@ -49,7 +54,7 @@ pub(super) fn ends_lower(height: u32, watched: u32) -> ChainDown {
 
 fn ends_before(who: &str, height: u32, work: &str, watched: u32, or_else: &str) -> ChainDown {
     ChainDown(format!(
-        "the {who}'s best block is {height}, with {work} work behind it than block {watched} had that was looked at before: it is behind, or {or_else}, and must catch up first (for another chain on purpose, name another --data-dir)"
+        "the {who}'s best block is {height}, with {work} work behind it than block {watched} had that was looked at before: it is behind, or {or_else}, and must catch up first (for another chain on purpose, name another --data-dir; if that block was made up by whoever answered before, `tillgate wallet restore` begins anew from the words of the wallet)"
     ))
 }
 

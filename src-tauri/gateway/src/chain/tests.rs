@@ -24,6 +24,7 @@ mod scripts;
 mod set_meanwhile;
 pub(crate) mod stage;
 mod steps;
+mod stolen_port;
 mod switched;
 mod turns;
 mod two_nodes;

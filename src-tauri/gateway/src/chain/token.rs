@@ -11,8 +11,8 @@ use bitcoin::{BlockHash, Work};
 
 use super::{Covered, Scripts};
 
-/// The form that is written. Three older ones are read.
-const FORM: u8 = 4;
+/// The form that is written. Four older ones are read.
+const FORM: u8 = 5;
 
 /// Bytes of a block.
 const BLOCK: usize = 4 + 32 + 16;
@@ -84,20 +84,7 @@ impl Token {
     /// `None` where it is none of a Bitcoin server's chain.
     pub(super) fn read(token: &[u8]) -> Option<Self> {
         let Some(rest) = token.strip_prefix(&[FORM]) else { return older::read(token) };
-        let (answer, rest) = rest.split_first_chunk()?;
-        let (most, rest) = rest.split_first_chunk()?;
-        let (whole_up_to, rest) = rest.split_first_chunk()?;
-        let (read_up_to, rest) = rest.split_first_chunk()?;
-        let (round_from, rest) = rest.split_first_chunk()?;
-        Self {
-            answer: u128::from_be_bytes(*answer),
-            most: u128::from_be_bytes(*most),
-            whole_up_to: u32::from_be_bytes(*whole_up_to),
-            read_up_to: u32::from_be_bytes(*read_up_to),
-            round_from: u32::from_be_bytes(*round_from),
-            blocks: weighed(rest)?,
-        }
-        .sound()
+        body(rest)?.sound()
     }
 
     /// Itself, where its blocks are such as a chain has.
@@ -130,9 +117,14 @@ impl Token {
         &self.blocks
     }
 
+    /// The block with a hash, if it is one of these.
+    pub(super) fn block(&self, hash: BlockHash) -> Option<Weighed> {
+        self.blocks.iter().find(|block| block.id.hash == hash).copied()
+    }
+
     /// Where a block stands, if it is one of these.
     pub(super) fn height_of(&self, hash: BlockHash) -> Option<u32> {
-        self.blocks.iter().find(|block| block.id.hash == hash).map(|block| block.id.height)
+        self.block(hash).map(|block| block.id.height)
     }
 
     /// Adds a block above the best one, for which so much work was done since that.
@@ -225,6 +217,23 @@ pub(super) fn counted(work: Work) -> u128 {
 pub(super) fn answer_number() -> u128 {
     let [high, low] = [(); 2].map(|()| u128::from(RandomState::new().hash_one(0)));
     high << 64 | low
+}
+
+/// What stands behind the form.
+fn body(bytes: &[u8]) -> Option<Token> {
+    let (answer, rest) = bytes.split_first_chunk()?;
+    let (most, rest) = rest.split_first_chunk()?;
+    let (whole_up_to, rest) = rest.split_first_chunk()?;
+    let (read_up_to, rest) = rest.split_first_chunk()?;
+    let (round_from, rest) = rest.split_first_chunk()?;
+    Some(Token {
+        answer: u128::from_be_bytes(*answer),
+        most: u128::from_be_bytes(*most),
+        whole_up_to: u32::from_be_bytes(*whole_up_to),
+        read_up_to: u32::from_be_bytes(*read_up_to),
+        round_from: u32::from_be_bytes(*round_from),
+        blocks: weighed(rest)?,
+    })
 }
 
 fn weighed(bytes: &[u8]) -> Option<Vec<Weighed>> {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 /// A way to misbehave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CoreFault {
@@ -47,6 +49,11 @@ pub enum CoreFault {
     Pruned(u32),
     /// Of a batch the last reply is missing.
     ShortBatches,
+    /// More work is said to be behind the best block than was ever done, and none behind the others; blocks below this height are
+    /// said to be gone.
+    Boasts(u32),
+    /// Whoever asks about blocks here and there is told that all are others; those in a row are told as they are.
+    Denies,
 }
 
 /// A way to misbehave of what is published over ZeroMQ.
@@ -83,5 +90,15 @@ pub enum ZmqFault {
 impl CoreFault {
     pub(super) const fn is_refusal_to_sign_in(&self) -> bool {
         matches!(self, Self::SignInRefused)
+    }
+
+    /// Whether what these calls ask is denied.
+    pub(super) fn denies(&self, batch: &[Value]) -> bool {
+        let heights: Option<Vec<u64>> = batch
+            .iter()
+            .map(|call| call["params"][0].as_u64().filter(|_| call["method"].as_str() == Some("getblockhash")))
+            .collect();
+        let in_a_row = |heights: &[u64]| heights.is_sorted_by(|one, next| one.saturating_add(1) == *next);
+        *self == Self::Denies && heights.is_some_and(|heights| !in_a_row(&heights))
     }
 }

@@ -3,13 +3,14 @@
 
 use bitcoin::block::Header;
 use bitcoin::consensus::encode::deserialize_hex;
-use bitcoin::{Block, BlockHash, CompactTarget, Network, Work};
+use bitcoin::{Block, BlockHash, Network};
 use serde_json::json;
 use tillgate_domain::time::Timestamp;
 
-use super::read::{ChainInfo, HeaderInfo, MempoolInfo};
+use super::read::{ChainInfo, MempoolInfo};
 use super::rpc::{Refused, Rpc, Told, call, typed};
-use crate::chain::token::{BlockId, Weighed, counted};
+use crate::chain::refusals::tip_changed;
+use crate::chain::token::{BlockId, Weighed};
 use crate::chain::{ChainDown, headers, refusals};
 
 /// Core's code for a height above the best block's.
@@ -21,18 +22,6 @@ pub(super) struct Synced {
     pub tip: BlockId,
     /// The lowest block that the node still holds.
     pub kept_from: u32,
-    /// All the work of its blocks.
-    pub work: Work,
-    /// The median time of its last eleven blocks, by the node's word.
-    pub median_time: Option<Timestamp>,
-}
-
-/// What a block must fit.
-pub(super) struct Expected {
-    pub id: BlockId,
-    pub previous: BlockHash,
-    /// The difficulty of the block before it; `None` where that is not known.
-    pub bits: Option<CompactTarget>,
 }
 
 /// What the node says of its chain.
@@ -60,25 +49,47 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
     if !mempool.loaded {
         return down("the node is loading its mempool".to_owned());
     }
-    let median_time = info.mediantime.map(|time| Timestamp::from_ms(i64::from(time).saturating_mul(1_000)));
-    let work = read_work(&info.chainwork)?;
     let tip = BlockId { height: info.blocks, hash: info.bestblockhash };
-    Ok(Synced { tip, kept_from: info.pruneheight.unwrap_or(0), work, median_time })
+    Ok(Synced { tip, kept_from: info.pruneheight.unwrap_or(0) })
 }
 
-/// The header of a block, which must be that block's.
-pub(super) fn header(rpc: &Rpc, block: BlockId) -> Result<Header, ChainDown> {
-    let hex: String = rpc.ask(call("getblockheader", json!([block.hash, false])))?;
-    let header: Header = deserialize_hex(&hex).map_err(|_| forged(block.height, "its header cannot be read"))?;
-    if header.block_hash() == block.hash { Ok(header) } else { Err(forged(block.height, "its header is another's")) }
+/// The header of a block, which must be that block's, and one that may stand so high.
+pub(super) fn header(rpc: &Rpc, network: Network, block: BlockId) -> Result<Header, ChainDown> {
+    let header = one_header(rpc, block)?;
+    headers::check_alone(network, block.height, &header).map_err(|why| forged(block.height, why))?;
+    Ok(header)
+}
+
+fn one_header(rpc: &Rpc, block: BlockId) -> Result<Header, ChainDown> {
+    headers_of(rpc, &[block])?.pop().ok_or_else(tip_changed)
+}
+
+/// The headers of blocks, which must be those blocks'. Nothing else of them was checked.
+pub(super) fn headers_of(rpc: &Rpc, blocks: &[BlockId]) -> Result<Vec<Header>, ChainDown> {
+    let calls: Vec<_> = blocks.iter().map(|block| call("getblockheader", json!([block.hash, false]))).collect();
+    let read = |(reply, block): (Result<Told, Refused>, &BlockId)| {
+        let told = reply.map_err(|refused| refused.down("getblockheader"))?;
+        let hex: String = typed("getblockheader", &told)?;
+        let header: Header = deserialize_hex(&hex).map_err(|_| forged(block.height, "its header cannot be read"))?;
+        if header.block_hash() == block.hash {
+            Ok(header)
+        } else {
+            Err(forged(block.height, "its header is another's"))
+        }
+    };
+    rpc.batch(&calls)?.into_iter().zip(blocks).map(read).collect()
 }
 
 /// The height of a block that was surely there before a time.
-pub(super) fn height_before(rpc: &Rpc, at: Timestamp) -> Result<u32, ChainDown> {
+pub(super) fn height_before(rpc: &Rpc, network: Network, at: Timestamp) -> Result<u32, ChainDown> {
     headers::height_before(at, info(rpc)?.blocks, |height| {
         let hash = hashes(rpc, std::iter::once(height))?.pop().flatten();
         let hash = hash.ok_or_else(|| ChainDown("the node's chain became shorter: try again".to_owned()))?;
-        Ok(headers::time(&header(rpc, BlockId { height, hash })?))
+        let block = BlockId { height, hash };
+        // The first blocks of all were found with less work than any that may hold something of ours.
+        let header =
+            if height < headers::lowest(network) { one_header(rpc, block)? } else { header(rpc, network, block)? };
+        Ok(headers::time(&header))
     })
 }
 
@@ -100,29 +111,10 @@ pub(super) fn last_common(rpc: &Rpc, blocks: &[Weighed]) -> Result<Option<Weighe
     Ok(pairs.filter(|(block, hash)| *hash == Some(block.id.hash)).map(|(block, _)| *block).next())
 }
 
-/// All the work of the chain up to a block that the node knows.
-pub(super) fn work_up_to(rpc: &Rpc, hash: BlockHash) -> Result<Work, ChainDown> {
-    let header: HeaderInfo = rpc.ask(call("getblockheader", json!([hash, true])))?;
-    read_work(&header.chainwork)
-}
-
-/// The work that was done from one block of a chain to a later one, by the work up to each.
-pub(super) fn work_between(from: Work, to: Work) -> u128 {
-    // A node that says otherwise has done none.
-    if to > from { counted(to - from) } else { 0 }
-}
-
-fn read_work(hex: &str) -> Result<Work, ChainDown> {
-    let mut bytes = [0; 32];
-    let read = hex::decode_to_slice(hex, &mut bytes);
-    read.map_err(|_| ChainDown("the work of the chain that the node names makes no sense".to_owned()))?;
-    Ok(Work::from_be_bytes(bytes))
-}
-
-/// Reads a block and checks that it is the one, that it follows on the one before it, that work was done for it, and that
-/// its transactions are those that the work was done for.
-pub(super) fn block(rpc: &Rpc, network: Network, expected: &Expected) -> Result<Block, ChainDown> {
-    let BlockId { height, hash } = expected.id;
+/// Reads a block and checks that it is the one, that it follows on the one `before` it and stands at its height, that work was done
+/// for it, and that its transactions are those that the work was done for.
+pub(super) fn block(rpc: &Rpc, network: Network, id: BlockId, before: &Header) -> Result<Block, ChainDown> {
+    let BlockId { height, hash } = id;
     let told = rpc.try_ask(call("getblock", json!([hash, 0])))?;
     let hex: String = match told {
         Ok(told) => typed("getblock", &told)?,
@@ -134,23 +126,31 @@ pub(super) fn block(rpc: &Rpc, network: Network, expected: &Expected) -> Result<
         Err(refused) => return Err(refused.down("getblock")),
     };
     let block: Block = deserialize_hex(&hex).map_err(|_| forged(height, "it cannot be read"))?;
-    let header = &block.header;
-    if header.block_hash() != hash {
+    if block.block_hash() != hash {
         return Err(forged(height, "it is another block"));
     }
-    if header.prev_blockhash != expected.previous {
-        return Err(forged(height, "it does not follow on the block before it"));
-    }
-    headers::check_work(network, header).map_err(|why| forged(height, why))?;
-    if let Some(before) = expected.bits {
-        headers::check_difficulty(network, height, before, header.bits).map_err(|why| forged(height, why))?;
-    }
+    headers::check_next(network, height, before, &block.header).map_err(|why| forged(height, why))?;
     if !block.check_merkle_root() || !block.check_witness_commitment() {
         return Err(forged(height, "its transactions are not its own"));
     }
+    headers::check_height(network, height, block.txdata.first()).map_err(|why| forged(height, why))?;
     Ok(block)
 }
 
-fn forged(height: u32, why: &str) -> ChainDown {
+/// Makes sure of the height of a block that no other is read above and that is linked to none whose height is known.
+pub(super) fn prove_height(rpc: &Rpc, network: Network, id: BlockId) -> Result<(), ChainDown> {
+    // The first block of all was compared already.
+    if id.height == 0 {
+        return Ok(());
+    }
+    let hex: String = rpc.ask(call("getblock", json!([id.hash, 0])))?;
+    let block: Block = deserialize_hex(&hex).map_err(|_| forged(id.height, "it cannot be read"))?;
+    if block.block_hash() != id.hash || !block.check_merkle_root() {
+        return Err(forged(id.height, "it is another block"));
+    }
+    headers::check_height(network, id.height, block.txdata.first()).map_err(|why| forged(id.height, why))
+}
+
+pub(super) fn forged(height: u32, why: &str) -> ChainDown {
     refusals::forged("node", height, why)
 }

@@ -6,7 +6,8 @@ use bitcoin::{Network, OutPoint, Transaction, Txid};
 use serde_json::json;
 use tillgate_domain::time::Timestamp;
 
-use super::blocks::{self, Expected, Synced};
+use super::begun::{self, Begun};
+use super::blocks::{self, Synced};
 use super::facts;
 use super::mempool;
 use super::notices::Notices;
@@ -14,26 +15,14 @@ use super::rpc::{Rpc, call};
 use super::state::State;
 use crate::chain::facts::{Facts, needs};
 use crate::chain::refusals::{behind, tip_changed};
-use crate::chain::token::{BlockId, Token, Weighed, answer_number, counted};
-use crate::chain::{BEFORE_BIRTH, ChainDown, Covered, LookRequest, Tip, TxFacts, TxPosition, View, WatchList};
+use crate::chain::token::{BlockId, answer_number, counted};
+use crate::chain::{ChainDown, Covered, LookRequest, Tip, TxFacts, TxPosition, View, WatchList, headers};
 
 /// Blocks in one answer at most.
 const BLOCKS_MAX: u32 = 100;
 
 /// Transactions of ours after which an answer takes no further block.
 const TXS_MAX: usize = 500;
-
-/// Blocks that are read again where nothing is remembered, so that what rules out a transaction is known with its height
-/// until that is final.
-const READ_AGAIN: u32 = 10;
-
-/// Where an answer goes on from.
-struct Begun {
-    /// The wallet's beginning: the chain is another.
-    from_start: bool,
-    /// See [`View::left_above`].
-    left_above: Option<u32>,
-}
 
 /// Looks for what a request asks.
 pub(super) fn look(
@@ -44,13 +33,7 @@ pub(super) fn look(
     notices: Option<&Notices>,
 ) -> Result<View, ChainDown> {
     let synced = blocks::synced(rpc)?;
-    let Begun { from_start, left_above } = if goes_on(rpc, state, request.token, &synced)? {
-        let fresh = std::mem::take(&mut state.fresh_strangers);
-        state.strangers.extend(fresh);
-        Begun { from_start: false, left_above: None }
-    } else {
-        resume(rpc, state, request, &synced)?
-    };
+    let Begun { from_start, left_above } = begun::begin(rpc, network, state, request, &synced)?;
     let mut txs = read_blocks(rpc, network, state, request.watch, &synced)?;
     let last = state.last_block().ok_or_else(tip_changed)?;
     let mut more = last.height < synced.tip.height;
@@ -58,6 +41,9 @@ pub(super) fn look(
     if !more {
         if last != synced.tip {
             return Err(tip_changed());
+        }
+        if let Some(token) = state.token.as_ref().filter(|token| token.is_behind()) {
+            return Err(behind("node", last.height, state.before.as_ref().unwrap_or(token)));
         }
         let mut pool = mempool::read(rpc, state, request.watch, &synced, notices)?;
         more = pool.more;
@@ -73,7 +59,7 @@ pub(super) fn look(
             return Err(tip_changed());
         }
     }
-    let tip = tip(rpc, state, &synced)?;
+    let tip = tip(rpc, network, state, &synced)?;
     let unknown = unknown(state, request.watch, &txs, more);
     let is_new = !txs.is_empty() || !state.fresh_strangers.is_empty() || from_start || more;
     Ok(View {
@@ -83,7 +69,7 @@ pub(super) fn look(
         more,
         tip,
         seen_height: last.height,
-        median_time: synced.median_time,
+        median_time: state.median_time().filter(|_| last == synced.tip),
         txs,
         unknown,
         all_told: covered == Covered::Everything,
@@ -92,94 +78,6 @@ pub(super) fn look(
         cold_taken: 0,
         states: Vec::new(),
     })
-}
-
-/// Whether what is remembered is what the last answer left, and the node's chain still holds it.
-fn goes_on(rpc: &Rpc, state: &State, token: Option<&[u8]>, synced: &Synced) -> Result<bool, ChainDown> {
-    let Some(last) = state.token.as_ref().and_then(Token::last) else { return Ok(false) };
-    if token.is_none() || token != state.written.as_deref() {
-        return Ok(false);
-    }
-    Ok(last.id == synced.tip || blocks::last_common(rpc, &[last])?.is_some())
-}
-
-/// Begins anew where the token and the node's chain have a block in common; else where the wallet began.
-fn resume(rpc: &Rpc, state: &mut State, request: &LookRequest<'_>, synced: &Synced) -> Result<Begun, ChainDown> {
-    let known = request.token.and_then(Token::read);
-    let fork = known.as_ref().map(|known| blocks::last_common(rpc, known.blocks())).transpose()?.flatten();
-    if let Some(known) = &known {
-        refuse_less_work(rpc, known, fork, synced)?;
-    }
-    let left_above = known.as_ref().and_then(|known| known.left_above(fork.map(|fork| fork.id)));
-    let tip = synced.tip.height;
-    let first = known.as_ref().and_then(Token::first).map_or(0, |block| block.height);
-    let start = match (&known, fork, request.birth_height) {
-        (Some(known), Some(fork), birth) => {
-            let again = fork.id.height.saturating_sub(READ_AGAIN).max(first).min(fork.id.height);
-            // Of what another backend asked about single scripts, nobody knows what else there is. A node that has not all of
-            // those blocks any more goes by what a server said of all scripts.
-            let said = known.whole_up_to.min(synced.kept_from.saturating_sub(1));
-            again.min(known.read_up_to.max(said).max(birth.unwrap_or(u32::MAX)))
-        }
-        // No deeper than the node still goes, as long as that is deep enough.
-        (_, _, Some(birth)) => {
-            let kept = synced.kept_from.saturating_sub(1).min(birth);
-            birth.saturating_sub(BEFORE_BIRTH).max(kept).min(tip)
-        }
-        (_, _, None) => tip,
-    };
-    let hash = blocks::hashes(rpc, std::iter::once(start))?.pop().flatten().ok_or_else(tip_changed)?;
-    let start = BlockId { height: start, hash };
-    let before = known.clone().filter(|_| left_above.is_some());
-    let mut token = match (known, fork) {
-        (Some(mut known), Some(fork)) => {
-            let ends = (blocks::work_up_to(rpc, start.hash)?, blocks::work_up_to(rpc, fork.id.hash)?);
-            known.cut(fork.id.height);
-            known.begin_at(start, fork, blocks::work_between(ends.0, ends.1));
-            known.answer = answer_number();
-            known
-        }
-        // A fork a little below the start is none of another chain.
-        (_, _) => fresh_token(rpc, start)?,
-    };
-    (token.whole_up_to, token.read_up_to, token.round_from) = (start.height, start.height, 0);
-    let above = if fork.is_some() { start.height } else { u32::MAX };
-    let strangers = if request.token.is_some() { std::mem::take(&mut state.strangers) } else { Default::default() };
-    let bits = Some(blocks::header(rpc, start)?.bits);
-    *state = State { token: Some(token), before, bits, strangers, ..State::default() };
-    request.watch.unsettled(above).into_iter().for_each(|tx| state.track(tx));
-    Ok(Begun { from_start: fork.is_none(), left_above })
-}
-
-/// The token of a chain of which nothing is known, that is read from a block on.
-fn fresh_token(rpc: &Rpc, start: BlockId) -> Result<Token, ChainDown> {
-    let lower = start.height.saturating_sub(BEFORE_BIRTH);
-    let hash = blocks::hashes(rpc, std::iter::once(lower))?.pop().flatten().ok_or_else(tip_changed)?;
-    let mut token = Token::begin(BlockId { height: lower, hash });
-    if lower < start.height {
-        let ends = (blocks::work_up_to(rpc, hash)?, blocks::work_up_to(rpc, start.hash)?);
-        token.push(start, blocks::work_between(ends.0, ends.1));
-    }
-    Ok(token)
-}
-
-/// Refuses a chain that has less work above the fork than the one had that was looked at before.
-fn refuse_less_work(rpc: &Rpc, known: &Token, fork: Option<Weighed>, synced: &Synced) -> Result<(), ChainDown> {
-    let from = match (fork, known.first()) {
-        (Some(fork), _) => Some((fork.id.hash, fork.work)),
-        // Another chain is weighed from the same height on.
-        (None, Some(first)) => {
-            let same_height = blocks::hashes(rpc, std::iter::once(first.height))?.pop().flatten();
-            same_height.map(|hash| (hash, 0))
-        }
-        (None, None) => None,
-    };
-    let work = match from {
-        Some((hash, work)) if hash == synced.tip.hash => work,
-        Some((hash, work)) => work.saturating_add(blocks::work_between(blocks::work_up_to(rpc, hash)?, synced.work)),
-        None => 0,
-    };
-    if work < known.most || from.is_none() { Err(behind("node", synced.tip.height, known)) } else { Ok(()) }
 }
 
 /// Reads blocks up to the best one, as far as they go into one answer, and answers what of them is ours.
@@ -191,7 +89,7 @@ fn read_blocks(
     synced: &Synced,
 ) -> Result<Vec<TxFacts>, ChainDown> {
     let mut txs = Vec::new();
-    let Some(mut last) = state.last_block() else { return Ok(txs) };
+    let (Some(last), Some(mut before)) = (state.last_block(), state.headers.last().copied()) else { return Ok(txs) };
     let until = synced.tip.height.min(last.height.saturating_add(BLOCKS_MAX));
     if last.height >= until {
         return Ok(txs);
@@ -201,15 +99,15 @@ fn read_blocks(
     let hashes = blocks::hashes(rpc, heights.clone())?;
     for (height, hash) in heights.zip(hashes) {
         let id = BlockId { height, hash: hash.ok_or_else(tip_changed)? };
-        let block = blocks::block(rpc, network, &Expected { id, previous: last.hash, bits: state.bits })?;
-        let time = Timestamp::from_ms(i64::from(block.header.time).saturating_mul(1_000));
-        state.bits = Some(block.header.bits);
+        let block = blocks::block(rpc, network, id, &before)?;
+        before = block.header;
+        let time = headers::time(&before);
+        state.note_header(before);
         for tx in block.txdata {
             txs.extend(take(state, watch, &needed, tx, height, time));
         }
-        last = id;
         if let Some(token) = &mut state.token {
-            token.push(id, counted(block.header.work()));
+            token.push(id, counted(before.work()));
             (token.whole_up_to, token.read_up_to) = (id.height, id.height);
         }
         if txs.len() >= TXS_MAX {
@@ -254,13 +152,10 @@ fn take(
     Some(Facts { conflicts, ..Facts::undisputed(TxPosition::Block { height, time }) }.of(tx))
 }
 
-fn tip(rpc: &Rpc, state: &mut State, synced: &Synced) -> Result<Tip, ChainDown> {
+fn tip(rpc: &Rpc, network: Network, state: &mut State, synced: &Synced) -> Result<Tip, ChainDown> {
     let time = match state.tip_time {
         Some((tip, time)) if tip == synced.tip => time,
-        _ => {
-            let header = blocks::header(rpc, synced.tip)?;
-            Timestamp::from_ms(i64::from(header.time).saturating_mul(1_000))
-        }
+        _ => headers::time(&blocks::header(rpc, network, synced.tip)?),
     };
     state.tip_time = Some((synced.tip, time));
     Ok(Tip { height: synced.tip.height, hash: synced.tip.hash, time })

@@ -12,10 +12,6 @@ pub(super) struct ChainInfo {
     pub headers: u32,
     pub bestblockhash: BlockHash,
     pub initialblockdownload: bool,
-    pub chainwork: String,
-    /// Seconds since 1970.
-    #[serde(default)]
-    pub mediantime: Option<u32>,
     /// Of a pruned node.
     #[serde(default)]
     pub pruneheight: Option<u32>,
@@ -25,12 +21,6 @@ pub(super) struct ChainInfo {
 #[derive(Debug, Deserialize)]
 pub(super) struct BlockIds {
     pub tx: Vec<Txid>,
-}
-
-/// `getblockheader`, verbose.
-#[derive(Debug, Deserialize)]
-pub(super) struct HeaderInfo {
-    pub chainwork: String,
 }
 
 /// `getnetworkinfo`.

@@ -10,14 +10,12 @@ use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::client::legacy::{self, Client};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use parking_lot::Mutex;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
-use zeroize::Zeroizing;
 
 use super::sign_in::SignIn;
 use super::{BadNode, CoreOptions};
@@ -67,8 +65,6 @@ pub(super) struct Rpc {
     /// For people.
     host: String,
     sign_in: SignIn,
-    /// What was last signed in with.
-    authorization: Mutex<Option<Zeroizing<String>>>,
     runtime: Handle,
     answered_within: Duration,
 }
@@ -144,7 +140,7 @@ impl Rpc {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_FOR)
             .build(outgoing::unbounded_connector(tls, proxy, REACHED_WITHIN));
-        Ok(Self { client, uri, host, sign_in, authorization: Mutex::default(), runtime, answered_within })
+        Ok(Self { client, uri, host, sign_in, runtime, answered_within })
     }
 
     /// Makes one call. A refusal is a reason not to go on.
@@ -179,19 +175,15 @@ impl Rpc {
         replies.into_iter().map(|reply| self.outcome(&answer, &reply)).collect()
     }
 
-    /// Posts a body and answers the body of the answer. A cookie that is refused is read anew, once.
+    /// Posts a body and answers the body of the answer. The cookie is read for each: where it is gone the node has stopped, and
+    /// whoever answers at its port is another. One that is refused is read once more, for the node may have started meanwhile.
     fn post(&self, body: Bytes) -> Result<Bytes, ChainDown> {
-        let used = self.authorization.lock().clone();
-        let first = match &used {
-            Some(authorization) => self.post_as(authorization, body.clone())?,
-            None => None,
-        };
-        if let Some(answer) = first {
+        let signed_in = self.sign_in.authorization()?;
+        if let Some(answer) = self.post_as(&signed_in, body.clone())? {
             return Ok(answer);
         }
-        let fresh = self.sign_in.authorization()?;
-        let answer = self.post_as(&fresh, body)?;
-        *self.authorization.lock() = answer.is_some().then_some(fresh);
+        let renewed = self.sign_in.authorization()?;
+        let answer = if *renewed == *signed_in { None } else { self.post_as(&renewed, body)? };
         answer.ok_or_else(|| ChainDown(format!("the node at {} answers, but {}", self.host, self.sign_in.remedy())))
     }
 

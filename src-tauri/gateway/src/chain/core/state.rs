@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use bitcoin::{CompactTarget, FeeRate, OutPoint, Transaction, Txid};
+use bitcoin::block::Header;
+use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 
 use super::pool::Pool;
 use crate::chain::facts::Facts;
+use crate::chain::headers;
 use crate::chain::token::{BlockId, Token};
 
 /// What is remembered. It belongs to the answer whose token it holds.
@@ -18,8 +20,10 @@ pub(super) struct State {
     pub written: Option<Vec<u8>>,
     /// The chain before a look that is under way and left blocks of it.
     pub before: Option<Token>,
-    /// Bits of the header of the token's last block.
-    pub bits: Option<CompactTarget>,
+    /// The headers of the token's last block and of the ten before it, as far as there are any, the lowest first.
+    pub headers: Vec<Header>,
+    /// The best block up to which headers were linked.
+    pub linked: Option<BlockId>,
     /// Transactions of the mempool that were read and do not concern us.
     pub strangers: HashSet<Txid>,
     /// The same of the last answer alone: whether the database could be asked about them shows when the next one is asked
@@ -89,6 +93,18 @@ impl State {
     /// The block up to which was looked.
     pub(super) fn last_block(&self) -> Option<BlockId> {
         self.token.as_ref().and_then(Token::last).map(|last| last.id)
+    }
+
+    /// Notes the header of the block up to which was looked.
+    pub(super) fn note_header(&mut self, header: Header) {
+        let kept = headers::MEDIAN_REACHES as usize;
+        self.headers.drain(..self.headers.len().saturating_sub(kept));
+        self.headers.push(header);
+    }
+
+    /// The median time of that block and the ten before it, where they are known.
+    pub(super) fn median_time(&self) -> Option<Timestamp> {
+        headers::median_time(self.headers.iter().map(headers::time))
     }
 
     /// Follows a transaction from now on.

@@ -52,17 +52,20 @@ fn now(world: &World) -> i64 {
 }
 
 #[tokio::test]
-async fn a_cookie_that_the_node_has_renewed_is_read_anew() {
+async fn a_cookie_that_the_node_has_renewed_is_read_anew_and_one_that_is_gone_opens_nothing_any_more() {
     let stage = Stage::new(Backend::Core).await;
     stage.node().renew_cookie().unwrap();
     stage.world().look().await;
+    let cookie = std::fs::read(stage.node().cookie_file()).unwrap();
+    let asked = stage.node().requests();
+    let refused = async || stage.world().app.watcher.look().await.unwrap_err().to_string();
     std::fs::write(stage.node().cookie_file(), "nonsense").unwrap();
-    stage.world().look().await;
-    stage.node().renew_cookie().unwrap();
+    assert!(refused().await.contains("is no cookie file"));
     std::fs::remove_file(stage.node().cookie_file()).unwrap();
-    let sentence = stage.world().app.watcher.look().await.unwrap_err().to_string();
-    assert!(sentence.contains("cookie file"), "{sentence}");
-    stage.node().renew_cookie().unwrap();
+    let sentence = refused().await;
+    assert!(sentence.contains("cookie file") && sentence.contains("start the node"), "{sentence}");
+    assert_eq!(stage.node().requests(), asked, "whoever listens there now may be another than signed in there before");
+    std::fs::write(stage.node().cookie_file(), cookie).unwrap();
     stage.world().look().await;
 }
 
@@ -164,6 +167,34 @@ async fn blocks_below_the_wallets_birth_are_not_asked_for_and_a_pruned_one_that_
     }
     assert_eq!(found.len(), 1);
     assert!(answers > 5, "{answers} answers hold {tip} blocks");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn blocks_that_come_and_go_while_the_chain_is_read_are_followed_and_their_times_make_the_median() {
+    let stage = Stage::unlooked(Backend::Core).await;
+    let world = stage.world();
+    world.sandbox().mine(300, true, now(world)).unwrap();
+    let chain = world.gateway.chain.as_ref();
+    let watch = Watched::default();
+    let mut view = ask(chain, None, Some(0), &watch);
+    for (lost, found) in [(0, 3), (0, 1), (2, 3)] {
+        assert_eq!((view.more, view.median_time), (true, None), "nobody has read the best block yet");
+        if lost > 0 {
+            world.sandbox().reorg(lost, true, now(world)).unwrap();
+        }
+        world.sandbox().mine(found, true, now(world)).unwrap();
+        view = ask(chain, Some(&view.token), Some(0), &watch);
+        let tip = world.sandbox().tip().unwrap();
+        assert_eq!((view.from_start, view.tip.hash, view.tip.height), (false, tip.hash, tip.height));
+    }
+    while view.more {
+        view = ask(chain, Some(&view.token), Some(0), &watch);
+    }
+    let mut times: Vec<u32> = (view.tip.height - 10..=view.tip.height)
+        .map(|at| world.sandbox().block(at).unwrap().unwrap().header.time)
+        .collect();
+    times.sort_unstable();
+    assert_eq!(view.median_time.unwrap().ms(), i64::from(times[5]) * 1_000);
 }
 
 #[tokio::test(flavor = "multi_thread")]

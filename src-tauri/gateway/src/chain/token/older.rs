@@ -3,12 +3,16 @@
 use bitcoin::BlockHash;
 use bitcoin::hashes::Hash as _;
 
-use super::{BlockId, Token, Weighed, weighed};
+use super::{BlockId, Token, Weighed, body, weighed};
 
 /// The form of Bitcoin Core's, the one that both an Electrum server's and an Esplora server's had, and the first one of all.
 const OF_CORE: u8 = 1;
 const OF_SERVERS: u8 = 2;
 const OF_ALL: u8 = 3;
+
+/// The one that says what a node read besides. In this and in the one before a node's word on the work of its chain may stand as if
+/// it had been done: of both the blocks alone are taken over.
+const OF_WORDS: u8 = 4;
 
 /// Bytes of a block without its work.
 const BLOCK: usize = 4 + 32;
@@ -16,6 +20,12 @@ const BLOCK: usize = 4 + 32;
 /// `None` where it is none of them.
 pub(super) fn read(token: &[u8]) -> Option<Token> {
     let (form, rest) = token.split_first()?;
+    if *form == OF_WORDS {
+        let mut token = body(rest)?;
+        count_blocks(&mut token.blocks);
+        token.most = token.blocks.last()?.work;
+        return token.sound();
+    }
     let (answer, rest) = rest.split_first_chunk()?;
     let answer = u128::from_be_bytes(*answer);
     match *form {
@@ -31,12 +41,14 @@ pub(super) fn read(token: &[u8]) -> Option<Token> {
             None => of(answer, 0, weighed(rest)?),
         },
         OF_ALL => {
-            let (most, rest) = rest.split_first_chunk()?;
+            let (_most, rest) = rest.split_first_chunk::<16>()?;
             let (whole_up_to, rest) = rest.split_first_chunk()?;
             let (round_from, rest) = rest.split_first_chunk()?;
+            let mut blocks = weighed(rest)?;
+            count_blocks(&mut blocks);
             // It does not say what of it a node read.
-            let token = of(answer, u32::from_be_bytes(*whole_up_to), weighed(rest)?)?;
-            Some(Token { most: u128::from_be_bytes(*most), round_from: u32::from_be_bytes(*round_from), ..token })
+            let token = of(answer, u32::from_be_bytes(*whole_up_to), blocks)?;
+            Some(Token { round_from: u32::from_be_bytes(*round_from), ..token })
         }
         _ => None,
     }
@@ -47,16 +59,22 @@ fn of(answer: u128, whole_up_to: u32, blocks: Vec<Weighed>) -> Option<Token> {
     Token { answer, most, whole_up_to, read_up_to: 0, round_from: 0, blocks }.sound()
 }
 
-/// Blocks behind the work of all of them together, which says nothing of each: for each counts the least that there is.
+/// For each block counts the least that there is, where nobody knows what was done for it.
+fn count_blocks(blocks: &mut [Weighed]) {
+    let first = blocks.first().map_or(0, |first| first.id.height);
+    blocks.iter_mut().for_each(|block| block.work = u128::from(block.id.height.saturating_sub(first)));
+}
+
+/// Blocks behind the work of all of them together, which says nothing of each.
 fn by_height(bytes: &[u8]) -> Option<Vec<Weighed>> {
     let (_, bytes) = bytes.split_first_chunk::<32>()?;
     let mut blocks: Vec<Weighed> = Vec::new();
     for bytes in bytes.chunks(BLOCK) {
         let (height, hash) = bytes.split_first_chunk()?;
         let id = BlockId { height: u32::from_be_bytes(*height), hash: BlockHash::from_slice(hash).ok()? };
-        let first = blocks.first().map_or(id.height, |first| first.id.height);
-        blocks.push(Weighed { id, work: u128::from(id.height.saturating_sub(first)) });
+        blocks.push(Weighed { id, work: 0 });
     }
+    count_blocks(&mut blocks);
     Some(blocks)
 }
 
@@ -101,15 +119,18 @@ mod tests {
     }
 
     #[test]
-    fn of_the_first_form_of_all_nobody_knows_what_a_node_read() {
-        let mut bytes = vec![3];
-        bytes.extend([7u128, 172].map(u128::to_be_bytes).concat());
-        bytes.extend([91u32, 90].map(u32::to_be_bytes).concat());
-        let blocks = [at(5, 0), at(90, 170), at(91, 172)];
-        bytes.extend(&written(3, &blocks, None)[17..]);
-        let read = Token::read(&bytes).unwrap();
-        assert_eq!((read.answer, read.most, read.blocks()), (7, 172, &blocks[..]));
-        assert_eq!((read.whole_up_to, read.read_up_to, read.round_from), (91, 0, 90));
+    fn of_the_forms_in_which_a_nodes_word_stands_for_work_the_blocks_alone_are_taken_over() {
+        let blocks = [at(5, 0), at(90, u128::MAX >> 1), at(91, u128::MAX)];
+        // The first form of all does not say what a node read.
+        for (form, heights, read_up_to) in [(3, vec![91, 90], 0), (4, vec![91, 60, 90], 60)] {
+            let mut bytes = vec![form];
+            bytes.extend([7, u128::MAX].map(u128::to_be_bytes).concat());
+            bytes.extend(heights.into_iter().flat_map(u32::to_be_bytes));
+            bytes.extend(&written(form, &blocks, None)[17..]);
+            let read = Token::read(&bytes).unwrap();
+            assert_eq!((read.answer, read.most, read.blocks()), (7, 86, &[at(5, 0), at(90, 85), at(91, 86)][..]));
+            assert_eq!((read.whole_up_to, read.read_up_to, read.round_from), (91, read_up_to, 90));
+        }
     }
 
     #[test]

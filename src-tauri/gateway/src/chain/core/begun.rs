@@ -1,0 +1,156 @@
+//! Where an answer of a look goes on from: where the last one ended, or anew from where the node's chain parts from what was known.
+//! What the node says of single blocks shows only from where on to link.
+
+use bitcoin::Network;
+
+use super::blocks::{self, Synced};
+use super::link::link;
+use super::rpc::Rpc;
+use super::state::State;
+use crate::chain::refusals::{behind, denied, tip_changed};
+use crate::chain::token::{Token, Weighed, answer_number};
+use crate::chain::{BEFORE_BIRTH, ChainDown, LookRequest, headers};
+
+/// Blocks that are read again where nothing is remembered, so that what rules out a transaction is known with its height
+/// until that is final.
+const READ_AGAIN: u32 = 10;
+
+/// Where an answer goes on from.
+pub(super) struct Begun {
+    /// The wallet's beginning: the chain is another.
+    pub from_start: bool,
+    /// See [`crate::chain::View::left_above`].
+    pub left_above: Option<u32>,
+}
+
+/// Has the state stand where this answer goes on from, with the headers from there up to the best block linked.
+pub(super) fn begin(
+    rpc: &Rpc,
+    network: Network,
+    state: &mut State,
+    request: &LookRequest<'_>,
+    synced: &Synced,
+) -> Result<Begun, ChainDown> {
+    if !goes_on(rpc, state, request.token, synced)? {
+        return resume(rpc, network, state, request, synced);
+    }
+    let fresh = std::mem::take(&mut state.fresh_strangers);
+    state.strangers.extend(fresh);
+    link_on(rpc, network, state, synced)?;
+    Ok(Begun { from_start: false, left_above: None })
+}
+
+/// Whether what is remembered is what the last answer left, and the node's chain still holds it.
+fn goes_on(rpc: &Rpc, state: &State, token: Option<&[u8]>, synced: &Synced) -> Result<bool, ChainDown> {
+    let Some(last) = state.token.as_ref().and_then(Token::last) else { return Ok(false) };
+    if token.is_none() || token != state.written.as_deref() {
+        return Ok(false);
+    }
+    Ok(last.id == synced.tip || blocks::last_common(rpc, &[last])?.is_some())
+}
+
+/// Links on to a best block that is new: how many confirmations there are is counted from it, before all blocks below it are read.
+fn link_on(rpc: &Rpc, network: Network, state: &mut State, synced: &Synced) -> Result<(), ChainDown> {
+    let tip = synced.tip;
+    let last = state.last_block().ok_or_else(tip_changed)?;
+    // The next block is read at once.
+    let is_next = tip == last || tip.height == last.height.saturating_add(1);
+    if is_next || state.linked == Some(tip) {
+        return Ok(());
+    }
+    let from = state.linked.filter(|linked| (last.height..tip.height).contains(&linked.height)).unwrap_or(last);
+    let mut linked = link(rpc, network, from.height, tip)?;
+    if linked.id(from.height) != Some(from) && from != last {
+        linked = link(rpc, network, last.height, tip)?;
+    }
+    if linked.id(from.height) != Some(from) && linked.id(last.height) != Some(last) {
+        return Err(tip_changed());
+    }
+    state.linked = Some(tip);
+    Ok(())
+}
+
+/// Begins anew where the token and the node's chain have a block in common; else where the wallet began.
+fn resume(
+    rpc: &Rpc,
+    network: Network,
+    state: &mut State,
+    request: &LookRequest<'_>,
+    synced: &Synced,
+) -> Result<Begun, ChainDown> {
+    let tip = synced.tip;
+    let lowest = headers::lowest(network).min(tip.height);
+    // What ended below all that may be ours tells nothing.
+    let known = request.token.and_then(Token::read);
+    let known = known.filter(|known| known.last().is_some_and(|last| last.id.height >= lowest));
+    let said = known.as_ref().map(|known| blocks::last_common(rpc, known.blocks())).transpose()?.flatten();
+    let first = known.as_ref().and_then(Token::first).map_or(tip.height, |first| first.height).max(lowest);
+    if let Some(known) = known.as_ref().filter(|_| said.is_none() && first > tip.height) {
+        return Err(behind("node", tip.height, known));
+    }
+    let start = start(known.as_ref(), said, request.birth_height, synced).clamp(lowest, tip.height);
+    // Another chain is weighed from the same height on.
+    let base = start.saturating_sub(BEFORE_BIRTH).max(lowest);
+    let linked = link(rpc, network, said.map_or(first, |said| said.id.height).min(base), tip)?;
+    let fork = known.as_ref().map(|known| linked.last_known(known)).transpose()?.flatten();
+    if fork != said {
+        return Err(fork.map_or_else(tip_changed, |fork| denied("node", fork.id.height)));
+    }
+    if let Some(known) = &known {
+        let (above, before) = fork.map_or((first, 0), |fork| (fork.id.height, fork.work));
+        if before.saturating_add(linked.work(above, tip.height)) < known.most {
+            return Err(behind("node", tip.height, known));
+        }
+    }
+    let left_above = known.as_ref().and_then(|known| known.left_above(fork.map(|fork| fork.id)));
+    let before = known.clone().filter(|_| left_above.is_some());
+    let start = linked.id(start).ok_or_else(tip_changed)?;
+    let mut token = match (known, fork) {
+        (Some(mut known), Some(fork)) => {
+            known.cut(fork.id.height);
+            known.begin_at(start, fork, linked.work(start.height, fork.id.height));
+            known.answer = answer_number();
+            known
+        }
+        (known, _) => {
+            if start == tip {
+                blocks::prove_height(rpc, network, start)?;
+            }
+            // A fork a little below the start is none of another chain.
+            let mut token = Token::begin(linked.id(base).ok_or_else(tip_changed)?);
+            if base < start.height {
+                token.push(start, linked.work(base, start.height));
+            }
+            let most = |known: Token| known.most.saturating_add(linked.work(base, first));
+            token.most = known.map_or(0, most).saturating_sub(linked.work(first, base));
+            token
+        }
+    };
+    (token.whole_up_to, token.read_up_to, token.round_from) = (start.height, start.height, 0);
+    let above = if fork.is_some() { start.height } else { u32::MAX };
+    let strangers = if request.token.is_some() { std::mem::take(&mut state.strangers) } else { Default::default() };
+    let headers = linked.last(start.height, headers::MEDIAN_REACHES.saturating_add(1)).to_vec();
+    *state = State { token: Some(token), before, headers, linked: Some(tip), strangers, ..State::default() };
+    request.watch.unsettled(above).into_iter().for_each(|tx| state.track(tx));
+    Ok(Begun { from_start: fork.is_none(), left_above })
+}
+
+/// The height above which blocks are read.
+fn start(known: Option<&Token>, fork: Option<Weighed>, birth: Option<u32>, synced: &Synced) -> u32 {
+    match (known, fork, birth) {
+        (Some(known), Some(fork), birth) => {
+            let first = known.first().map_or(0, |block| block.height);
+            let again = fork.id.height.saturating_sub(READ_AGAIN).max(first).min(fork.id.height);
+            // Of what another backend asked about single scripts, nobody knows what else there is. A node that has not all of
+            // those blocks any more goes by what a server said of all scripts.
+            let said = known.whole_up_to.min(synced.kept_from.saturating_sub(1));
+            again.min(known.read_up_to.max(said).max(birth.unwrap_or(u32::MAX)))
+        }
+        // No deeper than the node still goes, as long as that is deep enough.
+        (_, _, Some(birth)) => {
+            let kept = synced.kept_from.saturating_sub(1).min(birth);
+            birth.saturating_sub(BEFORE_BIRTH).max(kept)
+        }
+        (_, _, None) => synced.tip.height,
+    }
+}

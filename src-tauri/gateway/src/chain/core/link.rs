@@ -1,0 +1,131 @@
+//! Headers of a node's chain, each linked to the one before it up to the best one: where that parts from what was known, and how
+//! much work was done for it, rests on them alone. What a node says of either is nothing that was done.
+
+use bitcoin::Network;
+use bitcoin::block::Header;
+
+use super::blocks::{self, forged};
+use super::rpc::Rpc;
+use crate::chain::refusals::tip_changed;
+use crate::chain::token::{BlockId, Token, Weighed, counted};
+use crate::chain::{ChainDown, headers as rules};
+
+/// Headers in one request.
+const HEADERS_MAX: u32 = 2_000;
+
+/// Headers that are linked at most: enough for the whole chain, and no more.
+const LINKED_MAX: u32 = 2_000_000;
+
+/// Headers without a gap.
+pub(super) struct Linked {
+    /// The height of the first.
+    from: u32,
+    headers: Vec<Header>,
+}
+
+/// Links a node's headers from a height up to its best block.
+pub(super) fn link(rpc: &Rpc, network: Network, from: u32, tip: BlockId) -> Result<Linked, ChainDown> {
+    if tip.height.saturating_sub(from) > LINKED_MAX {
+        return Err(forged(tip.height, "no chain is so long"));
+    }
+    let mut linked = Linked { from, headers: Vec::new() };
+    let mut next = from;
+    while next <= tip.height {
+        let heights = next..tip.height.saturating_add(1).min(next.saturating_add(HEADERS_MAX));
+        next = heights.end;
+        let hashes = blocks::hashes(rpc, heights.clone())?;
+        let told: Option<Vec<BlockId>> =
+            heights.zip(hashes).map(|(height, hash)| Some(BlockId { height, hash: hash? })).collect();
+        for header in blocks::headers_of(rpc, &told.ok_or_else(tip_changed)?)? {
+            linked.push(network, header)?;
+        }
+    }
+    if linked.id(tip.height) == Some(tip) { Ok(linked) } else { Err(tip_changed()) }
+}
+
+impl Linked {
+    fn push(&mut self, network: Network, header: Header) -> Result<(), ChainDown> {
+        let height = u32::try_from(self.headers.len()).map_or(u32::MAX, |count| self.from.saturating_add(count));
+        let checked = match self.headers.last() {
+            Some(before) => rules::check_next(network, height, before, &header),
+            None => rules::check_alone(network, height, &header),
+        };
+        checked.map_err(|why| forged(height, why))?;
+        self.headers.push(header);
+        Ok(())
+    }
+
+    /// The headers up to a height, the last so many of them.
+    pub(super) fn last(&self, up_to: u32, count: u32) -> &[Header] {
+        let end = up_to.saturating_add(1);
+        self.range(end.saturating_sub(count), end)
+    }
+
+    pub(super) fn id(&self, height: u32) -> Option<BlockId> {
+        let header = self.range(height, height.saturating_add(1)).first()?;
+        Some(BlockId { height, hash: header.block_hash() })
+    }
+
+    /// The work that was done for the blocks above one height up to another.
+    pub(super) fn work(&self, above: u32, up_to: u32) -> u128 {
+        let headers = self.range(above.saturating_add(1), up_to.saturating_add(1));
+        headers.iter().fold(0, |sum, header| sum.saturating_add(counted(header.work())))
+    }
+
+    /// The highest of these that a token knows. One that it knows at another height is told where it does not stand.
+    pub(super) fn last_known(&self, known: &Token) -> Result<Option<Weighed>, ChainDown> {
+        let mut last = None;
+        for (height, header) in (self.from..).zip(&self.headers) {
+            let Some(block) = known.block(header.block_hash()) else { continue };
+            if block.id.height != height {
+                return Err(forged(height, "it has another height"));
+            }
+            last = Some(block);
+        }
+        Ok(last)
+    }
+
+    /// From one height to below another, as far as they are linked.
+    fn range(&self, from: u32, to: u32) -> &[Header] {
+        let index = |height: u32| (height.saturating_sub(self.from) as usize).min(self.headers.len());
+        self.headers.get(index(from)..index(to)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcoin::consensus::encode::deserialize_hex;
+    use bitcoin::constants::genesis_block;
+
+    use super::*;
+
+    /// Blocks 0 and 1 of the main network, as they are.
+    fn first_two() -> [Header; 2] {
+        let first = genesis_block(Network::Bitcoin).header;
+        let second = "010000006fe28c0ab6f1b372c1a6a246ae63f74f931e8365e15a089c68d6190000000000982051fd1e4ba744bbbe680e1fee1\
+                      4677ba1a3c3540bf7b1cdb606e857233e0e61bc6649ffff001d01e36299";
+        [first, deserialize_hex(second).unwrap()]
+    }
+
+    #[test]
+    fn a_node_of_the_main_network_is_believed_no_block_that_a_laptop_could_make() {
+        let [first, second] = first_two();
+        for (from, before, told) in [(900_000, None, first), (899_999, Some(first), second), (0, None, first)] {
+            let mut linked = Linked { from, headers: before.into_iter().collect() };
+            let sentence = linked.push(Network::Bitcoin, told).unwrap_err().to_string();
+            assert!(sentence.contains("too little work was done for it"), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn work_is_counted_of_the_headers_that_are_there_and_of_no_others() {
+        let header = genesis_block(Network::Regtest).header;
+        let linked = Linked { from: 5, headers: vec![header; 10] };
+        for (above, up_to, blocks) in [(5, 14, 9), (7, 9, 2), (9, 9, 0), (9, 7, 0), (0, 4, 0), (0, 6, 2), (12, 900, 2)]
+        {
+            assert_eq!(linked.work(above, up_to), 2 * blocks, "above {above} up to {up_to}");
+        }
+        assert_eq!((linked.last(14, 11).len(), linked.last(8, 3).len(), linked.last(6, 11).len()), (10, 3, 2));
+        assert_eq!((linked.id(4).is_some(), linked.id(5).is_some(), linked.id(15).is_some()), (false, true, false));
+    }
+}

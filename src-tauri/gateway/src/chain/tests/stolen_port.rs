@@ -1,0 +1,110 @@
+//! Somebody who listens at the port of a node that has stopped, and tells a chain of their own there. What they say of it is
+//! nothing; what work was done for it shows in its headers.
+
+use std::sync::Arc;
+
+use bitcoin::hashes::Hash as _;
+use tempfile::TempDir;
+use tillgate_domain::payment::PaymentState::{Confirmed, New};
+use tillgate_nodes::CoreFault;
+use tillgate_sandbox::Sandbox;
+
+use super::stage::{Backend, Stage};
+use crate::store::chain::{Cursor, WatchedChain};
+use crate::store::payments::PaymentRow;
+use crate::testing::World;
+
+fn given_above(world: &World, payment: &PaymentRow) -> Option<u32> {
+    world.gateway.store.read(|reader| reader.given_above(payment.seq)).unwrap()
+}
+
+fn watched(world: &World) -> WatchedChain {
+    world.gateway.store.read(|reader| reader.watched_chain()).unwrap().unwrap()
+}
+
+async fn refused(world: &World) -> String {
+    world.app.watcher.look().await.unwrap_err().to_string()
+}
+
+/// The node is back, and all goes on.
+async fn goes_on(stage: &Stage, payment: &PaymentRow) {
+    let world = stage.world();
+    stage.node().show(Arc::clone(world.gateway.sandbox.as_ref().unwrap()));
+    stage.node().misbehave(None);
+    world.look().await;
+    world.pay(payment, payment.payment.amount_sats).await;
+    world.mine(1).await;
+    assert_eq!(world.state(payment), Confirmed);
+}
+
+/// A gateway over a node, a payment that nobody has paid, and a chain with less work in which it is paid.
+async fn thief() -> (Stage, PaymentRow, Arc<Sandbox>, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let stage = Stage::new(Backend::Core).await;
+    let world = stage.world();
+    world.mine(30).await;
+    let payment = world.payment().await;
+    let thief = Sandbox::open(&folder.path().join("sandbox.db"), world.now_ms() + 3_600_000).unwrap();
+    thief.pay_many(&[(payment.script.clone(), payment.payment.amount_sats)], world.now_ms()).unwrap();
+    thief.mine(1, false, world.now_ms() + 3_600_000).unwrap();
+    (stage, payment, Arc::new(thief), folder)
+}
+
+#[tokio::test]
+async fn whoever_listens_at_a_nodes_port_confirms_nothing_by_their_word_and_holds_nothing_up_once_the_node_is_back() {
+    // With a block that is read, and with none.
+    for kept_above in [0, 1] {
+        let (stage, payment, thief, _folder) = thief().await;
+        let world = stage.world();
+        let before = (watched(world), given_above(world, &payment));
+        stage.node().misbehave(CoreFault::Boasts(thief.tip().unwrap().height + kept_above));
+        stage.node().show(thief);
+        let sentence = refused(world).await;
+        assert!(sentence.contains("with less work behind it"), "{sentence}");
+        assert_eq!(world.state(&payment), New);
+        assert_eq!((watched(world), given_above(world, &payment)), before, "what was known is known still");
+        goes_on(&stage, &payment).await;
+        assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "it is no other chain");
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_denies_what_its_chain_holds_has_no_payment_judged_by_what_came_before_its_address_was_given() {
+    let stage = Stage::new(Backend::Core).await;
+    stage.world().mine(30).await;
+    let payment = stage.world().payment().await;
+    let stage = stage.restart(|world| drop(world.sandbox().mine(1, false, world.now_ms()).unwrap())).await;
+    let world = stage.world();
+    let before = (watched(world), given_above(world, &payment));
+    stage.node().misbehave(CoreFault::Denies);
+    let sentence = refused(world).await;
+    assert!(sentence.contains("which its own chain holds"), "{sentence}");
+    assert_eq!((watched(world), given_above(world, &payment)), before);
+    goes_on(&stage, &payment).await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_an_older_release_had_take_a_strangers_word_for_work_goes_on_by_itself() {
+    let stage = Stage::new(Backend::Core).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    let known = watched(world);
+    let tip = known.tip.height;
+    let cursor = known.cursor.clone().unwrap();
+    // As it was written then: two blocks of the stranger's, and the work that they named.
+    let mut token = vec![4];
+    token.extend(7u128.to_be_bytes());
+    token.extend((u128::MAX >> 8).to_be_bytes());
+    for up_to in [tip, tip, 0] {
+        token.extend(up_to.to_be_bytes());
+    }
+    for (height, hash, work) in [(tip - 100, [7; 32], 0), (tip, [8; 32], u128::MAX >> 8)] {
+        token.extend(height.to_be_bytes());
+        token.extend(bitcoin::BlockHash::from_byte_array(hash).to_byte_array());
+        token.extend(work.to_be_bytes());
+    }
+    let misled = WatchedChain { cursor: Some(Cursor { token, ..cursor }), ..known };
+    world.gateway.store.write(move |tx| tx.save_watched_chain(&misled)).await.unwrap();
+    let stage = stage.restart(|world| drop(world.sandbox().mine(3, false, world.now_ms()).unwrap())).await;
+    goes_on(&stage, &payment).await;
+}

@@ -113,6 +113,10 @@ impl Shown<'_> {
                     fee_sats: Some(1_000),
                 }));
             }
+            Some(ElectrumFault::LongHistory(script, count)) if script_hash_of(script) == hash => {
+                let old = |number: u32| Entry { txid: invented::txid(number), height: 1, fee_sats: None };
+                history.splice(..0, (0..*count).map(old));
+            }
             Some(ElectrumFault::InventedSpend(tx)) if self.index.is_spent_from(tx, hash) => {
                 let entry = Entry { txid: tx.compute_txid(), height: i64::from(self.height()), fee_sats: None };
                 let mined = history.iter().filter(|entry| entry.height > 0).count();

@@ -10,6 +10,7 @@ use super::history::{Entry, History};
 use super::untold::Untold;
 use crate::chain::facts::Facts;
 use crate::chain::hot::HotMark;
+use crate::chain::proof::is_provable;
 use crate::chain::token::{BlockId, Token, answer_number};
 
 /// Transactions that were proved to be in a block, and outputs that others spend, that are remembered.
@@ -193,8 +194,11 @@ impl State {
 }
 
 impl Lasting {
-    /// What one that is not ours spends.
+    /// What one that is not ours spends; of one whose place nothing proves that is as good as unknown.
     pub(super) fn note_other(&mut self, tx: &Transaction) {
+        if !is_provable(tx) {
+            return;
+        }
         if self.others.len() >= SPENT_MAX || self.spent >= SPENT_MAX {
             self.others.clear();
             self.spent = 0;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bitcoin::{ScriptBuf, Txid};
+use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
 use tillgate_nodes::ElectrumFault;
 use tillgate_sandbox::Pay;
 
@@ -93,4 +94,29 @@ async fn a_customer_whose_coin_comes_with_a_gift_to_an_address_that_very_many_ha
     assert_eq!(server.asked(HISTORIES) - before.1, 2 * asked - 1, "what was too long is asked for once");
     assert_eq!(server.connections(), before.0, "the connection holds");
     world.look().await;
+}
+
+#[tokio::test]
+async fn what_spends_a_customers_coin_again_in_64_bytes_holds_up_no_other_payment() {
+    for backend in [Backend::Electrum, Backend::Esplora] {
+        let stage = Stage::new(backend).await;
+        let world = stage.world();
+        let payment = world.payment().await;
+        let payer = super::payer::Payer::with_coin(world, super::payer::Kind::Segwit).await;
+        let sequence = bitcoin::Sequence::ENABLE_RBF_NO_LOCKTIME;
+        world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 1, sequence)).await;
+        assert_eq!(world.state(&payment), Unconfirmed, "{backend:?}");
+        let burning = payer.burns();
+        assert_eq!(burning.base_size(), 64);
+        world.finds_mined(&[burning]).await;
+        let other = world.payment().await;
+        world.pay(&other, other.payment.amount_sats).await;
+        world.mine(2).await;
+        assert_eq!(world.state(&other), Confirmed, "{backend:?}");
+        assert_eq!(
+            world.state(&payment),
+            Unconfirmed,
+            "{backend:?}: of the one nothing is known, and nothing concluded"
+        );
+    }
 }

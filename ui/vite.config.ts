@@ -11,6 +11,8 @@ export default defineConfig({
     environment: "jsdom",
     include: ["tests/**/*.test.ts"],
     setupFiles: ["tests/setup.ts"],
+    // Read as text by the test of its colours; else sheets are empty there.
+    css: { include: /app\.css\?raw/ },
   },
   // Svelte's server build is what Node resolves by itself; components are tested in a browser's.
   resolve: process.env["VITEST"] ? { conditions: ["browser"] } : {},

@@ -386,7 +386,8 @@ fn a_passphrase_that_was_exported_for_the_secrets_file_is_named_where_it_is_trie
     assert!(run(&program, false, &["settings", "set", "backupFolder", stored.to_str().unwrap()]).0);
     assert!(run(&program, true, &["backup", "--set-passphrase"]).0);
     assert!(run(&program, false, &["backup"]).0);
-    let nightly = fs::read_dir(&stored).unwrap().next().unwrap().unwrap().path();
+    let is_backup = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "backup");
+    let nightly = fs::read_dir(&stored).unwrap().map(|entry| entry.unwrap().path()).find(is_backup).unwrap();
     let (opened, said) = run(&program, false, &["wallet", "verify-backup", nightly.to_str().unwrap()]);
     assert!(opened && said.contains("in TILLGATE_PASSPHRASE"), "{said}");
 }

@@ -218,6 +218,32 @@ fn production_starts_without_a_wallet_and_one_that_is_made_beside_it_is_in_use_a
 }
 
 #[test]
+fn a_restored_wallet_that_has_nobody_to_ask_says_that_a_backend_is_to_be_set_and_how() {
+    let program = Program::new();
+    let run = |args: &[&str], typed: &str| {
+        let output = program.output_of(Production::command(&program, args), typed);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let remedy = format!("--data-dir {} settings set backend=core", program.data_dir().display());
+    let restored = run(&["wallet", "restore"], &format!("{ZOO}\n"));
+    for told in [restored, run(&["wallet", "restore", "--show"], ""), run(&["wallet", "info"], "")] {
+        assert!(told.contains(&remedy) && told.contains("before a Bitcoin backend is set"), "{told}");
+        assert!(!told.contains("were asked about"), "nobody knows yet whether addresses will be: {told}");
+    }
+    // So that what is copied from there changes nothing of another environment.
+    let doctor = program.output_of(Production::command(&program, &["doctor"]), "");
+    let told = String::from_utf8(doctor.stdout).unwrap();
+    let chain = told.lines().find(|line| line.contains("no Bitcoin backend is set")).unwrap();
+    assert!(chain.contains("settings set backendUrl") && chain.contains("--environment production"), "{chain}");
+    let shown = || serde_json::from_str::<Value>(&run(&["wallet", "restore", "--show", "--json"], "")).unwrap();
+    assert_eq!((&shown()["restore"]["awaitsBackend"], &shown()["restore"]["toAsk"]), (&true.into(), &0.into()));
+    run(&["settings", "set", "backend=electrum", "backendUrl=tcp://127.0.0.1:9"], "");
+    assert_eq!(shown()["restore"]["awaitsBackend"], false);
+    assert!(!run(&["wallet", "restore", "--show"], "").contains("before a Bitcoin backend is set"));
+}
+
+#[test]
 fn production_without_a_keyring_and_without_a_secrets_file_does_not_start() {
     let program = Program::new();
     let output = program.output(&["serve", "--environment", "production", "--listen", "127.0.0.1:0"]);

@@ -383,6 +383,7 @@ export function restoring(over: Partial<RestoreView> = {}): RestoreView {
     found: 3,
     asked: 0,
     toAsk: 0,
+    awaitsBackend: false,
     begunTime: "2026-01-12T12:00:00Z",
     lookedTime: null,
     firstGiven: null,

@@ -1,7 +1,20 @@
-import { describe, expect, test } from "vitest";
-import { count, plain, shortId, showTime, svgSource, timeLeft, words } from "../src/lib/format";
+import { describe, expect, test, vi } from "vitest";
+import {
+  count,
+  plain,
+  shortId,
+  showTime,
+  svgSource,
+  timeLeft,
+  wholeTime,
+  words,
+  zoneAt,
+} from "../src/lib/format";
 import { inFormsWords, stateWords, toneOf } from "../src/lib/words";
 import { hrefOf, parseAddress } from "../src/lib/state/route.svelte";
+
+// A shop whose clocks are set forward in summer; before anything reads the zone.
+vi.hoisted(() => vi.stubEnv("TZ", "Europe/Vienna"));
 
 const NOW = Date.parse("2026-01-12T12:00:00Z");
 
@@ -9,6 +22,22 @@ describe("a time", () => {
   test("has no year within this year, and one in another", () => {
     expect(showTime("2026-01-10T12:00:00Z", NOW)).not.toContain("2026");
     expect(showTime("2025-12-10T12:00:00Z", NOW)).toContain("2025");
+  });
+
+  test("is of a zone that the window names once, and names its own where the clocks were set otherwise", () => {
+    const winter = zoneAt(new Date(NOW));
+    const summer = zoneAt(new Date("2026-07-12T12:00:00Z"));
+    expect([winter, summer]).toEqual(["GMT+1", "GMT+2"]);
+    expect(showTime("2026-01-10T12:00:00Z", NOW)).not.toContain(winter);
+    expect(showTime("2025-07-10T12:00:00Z", NOW)).toContain(summer);
+  });
+
+  test("tells on request its day, its zone, and what programs are told", () => {
+    const told = wholeTime("2026-01-12T11:04:05Z");
+    for (const part of ["January 12", "2026", "12:04:05", "GMT+1", "2026-01-12T11:04:05Z"]) {
+      expect(told).toContain(part);
+    }
+    expect(wholeTime("never")).toBe("never");
   });
 });
 

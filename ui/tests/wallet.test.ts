@@ -95,6 +95,15 @@ describe("the wallet", () => {
     expect(screen.getByText(/A stranger's server is asked slowly/)).toBeTruthy();
   });
 
+  test("that was restored before a server was chosen says that one is to be, and tells no progress of nothing", async () => {
+    host.reply("showRestore", { restore: restoring({ state: "AWAITED", awaitsBackend: true, percent: 0 }) });
+    open("#/test/wallet");
+    expect(await screen.findByText(/waits for a server/)).toBeTruthy();
+    expect(screen.queryByRole("progressbar")).toBeNull();
+    await fireEvent.click(screen.getByRole("button", { name: "Choose the server…" }));
+    await waitFor(() => expect(location.hash).toBe("#/test/go-live"));
+  });
+
   test("lets a restored wallet be looked for once more where a coin is missing", async () => {
     const looked = restoring({ state: "LOOKED", percent: 100, birthHeight: 200, scannedHeight: 900 });
     host.reply("showRestore", { restore: looked });
@@ -177,6 +186,23 @@ describe("its backups", () => {
     open("#/test/wallet");
     expect((await screen.findByRole("alert")).textContent).toContain("tried again in an hour");
     expect(screen.getByText(/stored key of backups/).closest("details")?.open).toBe(false);
+  });
+
+  test("whose folder lacks its mark wait for its disk, or for a person who says that it is the right one", async () => {
+    const folder = "/media/usb/tillgate";
+    const trouble = `failed: ${folder} is not the folder: \`tillgate settings set backupFolder ${folder}\``;
+    host.reply("showBackups", backups({ last: backup, folder, trouble, troubleKind: "BACKUP_FOLDER" }));
+    open("#/test/wallet");
+    expect((await screen.findByRole("alert")).textContent).toContain("its disk is not in");
+    expect(screen.queryByText(/tillgate settings/)).toBeNull();
+    await fireEvent.click(screen.getByRole("button", { name: "It is the right folder…" }));
+    host.reply("setSetting", { name: "backupFolder", value: folder, default: "", about: "" });
+    host.reply("backUp", backup);
+    await fireEvent.click(screen.getByRole("button", { name: "It is: back up to it now" }));
+    const now = { command: "backUp", file: null, passphrase: null };
+    await waitFor(() => expect(host.askedFor("backUp")).toEqual([now]));
+    const named = { command: "setSetting", name: "backupFolder", value: folder };
+    expect(host.askedFor("setSetting")).toEqual([named]);
   });
 
   test("are proved by their file, and a wrong passphrase is told at its field", async () => {

@@ -97,6 +97,7 @@ describe("the window", () => {
         /No backup is made by night/,
       ],
       ["the last nightly backup failed: x", "BACKUP_FAILED", /The last nightly backup failed/],
+      ["failed: `tillgate settings set backupFolder /mnt`", "BACKUP_FOLDER", /Is its disk in\?/],
       ["3 were given up: `tillgate deliveries resend`", "GIVEN_UP", /3 notifications were given up/],
       ["they wait: the keyring is locked", "KEYRING", /cannot be read from the OS keyring/],
       ["nothing is heard: unset backendZmq", "ZMQ", /does not tell of payments by itself/],
@@ -109,8 +110,8 @@ describe("the window", () => {
     for (const named of screen.queryAllByText(/tillgate [a-z]|backendZmq/)) {
       expect(named.closest("details")?.open, named.textContent).toBe(false);
     }
-    const wallet = screen.getAllByRole<HTMLAnchorElement>("link", { name: /Set one|See why/ });
-    expect(wallet.map((link) => link.hash)).toEqual(["#/test/wallet", "#/test/wallet"]);
+    const wallet = screen.getAllByRole<HTMLAnchorElement>("link", { name: /Set one|See why|See what to do/ });
+    expect(wallet.map((link) => link.hash)).toEqual(Array(3).fill("#/test/wallet"));
   });
 
   test("says where a restored wallet stands that has not looked yet, and does not speak of another copy", async () => {

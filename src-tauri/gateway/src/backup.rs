@@ -7,6 +7,7 @@ mod examine;
 mod folder;
 mod key;
 mod make;
+mod mark;
 mod nightly;
 mod place;
 mod restore;
@@ -17,9 +18,10 @@ mod tests;
 mod tidy;
 mod verify;
 
-pub(crate) use folder::check_folder;
+pub(crate) use folder::{check_folder, note_folder};
 pub(crate) use key::shortest_passphrase;
 pub(crate) use make::{KeySource, Place, make, set_passphrase};
+pub(crate) use mark::Mark;
 pub(crate) use nightly::{Trouble, due_at, run, trouble};
 pub(crate) use restore::{Restore, Restored, check_free, restore};
 pub(crate) use verify::{Tried, verify};
@@ -80,7 +82,7 @@ pub(crate) enum BackupError {
     #[error("the wallet's words are missing: a backup without them could not spend its coins; restore them first")]
     NoWords,
     /// The key that signs notifications is not there.
-    #[error("the key that signs notifications is missing: make a new one first (tillgate hmac-key rotate)")]
+    #[error("the key that signs notifications is missing: make a new one first (`tillgate hmac-key rotate`)")]
     NoHmacKey,
     /// It would restore another wallet.
     #[error("the backup is of another wallet than this installation's: it would not restore this one")]
@@ -114,6 +116,11 @@ pub(crate) enum BackupError {
     /// Something else is there.
     #[error("{} is no folder: name one", .0.display())]
     NotAFolder(PathBuf),
+    /// It is not the one that was named, as the folder below which a disk is mounted is where that is not in.
+    #[error(
+        "{} is not the folder that was named, or its disk is not in: the file {mark} that Tillgate put there is missing. Put the disk in; if it is the right folder all the same, name it again: `tillgate settings set backupFolder {}`", .folder.display(), .folder.display()
+    )]
+    OtherFolder { folder: PathBuf, mark: String },
     /// Nothing can be written there.
     #[error(
         "no file can be written to the folder {} ({source}): let the user who runs Tillgate write there, or name another one", .folder.display()

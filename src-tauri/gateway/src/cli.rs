@@ -103,12 +103,12 @@ fn run(arguments: Tillgate) -> Result<ExitCode, Failure> {
             serve_all(&common, serve)
         }
         Meaning::Restore(asked) => {
-            log::start(common.log_format, "off");
+            log::start(common.log_format, log::OF_A_COMMAND);
             restore::run(&common.of(which::of_command(&common)?.environment), &asked, form)
         }
         Meaning::Ask(command) => {
             // Its failure is one line, and that is not the log's.
-            log::start(common.log_format, "off");
+            log::start(common.log_format, log::OF_A_COMMAND);
             ask(&common, command, form)
         }
     }

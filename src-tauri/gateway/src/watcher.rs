@@ -22,6 +22,7 @@ mod storing;
 #[cfg(test)]
 mod tests;
 mod twins;
+mod witnesses;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -46,6 +47,7 @@ use crate::store::{StoreError, Tx};
 
 pub(crate) use accept::AcceptError;
 pub(crate) use asked::to_ask_again;
+pub(crate) use coins::settle_approved;
 
 use advance::Context;
 use ancestors::Ancestors;
@@ -341,8 +343,10 @@ impl LookPermit<'_> {
         let (gateway, before) = (Arc::clone(self.gateway), self.progress.watched.clone());
         self.read_hot(at).await?;
         let (round, clock) = (self.progress.round, self.progress.clock.unwrap_or_default());
+        // The one for which was read what to ask about, since the look began.
+        let choice = self.progress.choice.unwrap_or_else(|| gateway.chain.choice());
         let settling = self.progress.settling.clone();
-        let take = move || findings::take(&gateway, before.as_ref(), at, (round, &settling), clock);
+        let take = move || findings::take(&gateway, choice, before.as_ref(), at, (round, &settling), clock);
         tokio::task::spawn_blocking(take).await.map_err(|_| WatchError::BrokenOff)?
     }
 

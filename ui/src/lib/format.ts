@@ -13,13 +13,37 @@ const otherDay = new Intl.DateTimeFormat(undefined, {
 });
 const otherYear = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
-/** A time for people: today's without its date, this year's without its year. */
+const zoned = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" });
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+
+/** What this computer calls its time zone at that moment: `CET`, `GMT+1`. */
+export function zoneAt(time: Date): string {
+  return zoned.formatToParts(time).find((part) => part.type === "timeZoneName")?.value ?? "";
+}
+
+/** The name of this computer's time zone, as `Europe/Vienna`. */
+export function zoneName(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** A time with its day, its zone, and as shops' programs are told it. */
+export function wholeTime(iso: string): string {
+  const time = new Date(iso);
+  return Number.isNaN(time.getTime()) ? iso : `${whole.format(time)} = ${iso}`;
+}
+
+/**
+ * A time for people: today's without its date, this year's without its year. It is of this computer's zone, which the window
+ * names once; where the clocks were set otherwise at that time, it says so itself.
+ */
 export function showTime(iso: string, nowMs: number): string {
   const time = new Date(iso);
   if (Number.isNaN(time.getTime())) return iso;
   const now = new Date(nowMs);
-  if (time.getFullYear() !== now.getFullYear()) return otherYear.format(time);
-  return (time.toDateString() === now.toDateString() ? sameDay : otherDay).format(time);
+  const isOtherYear = time.getFullYear() !== now.getFullYear();
+  const form = isOtherYear ? otherYear : time.toDateString() === now.toDateString() ? sameDay : otherDay;
+  const isAsNow = time.getTimezoneOffset() === now.getTimezoneOffset();
+  return isAsNow ? form.format(time) : `${form.format(time)} ${zoneAt(time)}`;
 }
 
 /** A sentence of the gateway's with its times as people read them. */

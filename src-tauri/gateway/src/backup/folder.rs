@@ -1,5 +1,5 @@
-//! The folder of nightly backups at the moment at which it is named: it must be there and take files. One that is away later, as
-//! a disk in another room may be, is found away by the nights.
+//! The folder of nightly backups at the moment at which it is named: it must be there and take files, and is marked. One that is
+//! away later, as a disk in another room may be, is found away by the nights.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::mark::Mark;
 use super::place::{found, on_disk, part_of};
 use super::sealed::{FILE_ID_BYTES, FileId};
 use super::{BackupError, contents};
@@ -17,24 +18,46 @@ use crate::gateway::Gateway;
 /// A disk that takes longer is taken for one that does not answer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Refuses a folder to which no backup could be written now. Nothing stays in it.
+/// Refuses a folder to which no backup could be written now. All that stays in it is its mark, which is to be noted once the folder
+/// is the setting's.
 ///
 /// # Errors
 /// Why not, with the remedy.
-pub(crate) async fn check_folder(gateway: &Gateway, folder: PathBuf) -> Result<(), BackupError> {
+pub(crate) async fn check_folder(gateway: &Gateway, folder: PathBuf) -> Result<Mark, BackupError> {
     let mut trial = [0; FILE_ID_BYTES];
     gateway.entropy.fill(&mut trial)?;
-    let look = move |folder: &Path| takes_files(folder, &trial);
+    let (known, new) = (known_mark(gateway, &folder)?, Mark::new(folder.clone(), gateway.entropy.as_ref())?);
+    let look = move |folder: &Path| {
+        takes_files(folder, &trial)?;
+        match known.filter(|known| known.check().is_ok()) {
+            Some(known) => Ok(known),
+            None => new.put().map(|()| new),
+        }
+    };
     looked_at(&gateway.backups.folder_looks, folder, ANSWERED_WITHIN, look).await
 }
 
+/// By which mark the folder was known so far.
+pub(super) fn known_mark(gateway: &Gateway, folder: &Path) -> Result<Option<Mark>, BackupError> {
+    Ok(gateway.store.read(|reader| Mark::known(reader, folder))?)
+}
+
+/// Notes by which mark the folder is known again.
+///
+/// # Errors
+/// When it cannot be stored.
+pub(crate) async fn note_folder(gateway: &Gateway, mark: &Mark) -> Result<(), BackupError> {
+    let row = mark.row()?;
+    Ok(gateway.store.write(move |tx| tx.put_backup_folder(&row)).await?)
+}
+
 /// What `look` says of a folder, unless its disk is silent.
-async fn looked_at(
+async fn looked_at<T: Send + 'static>(
     looks: &Arc<Semaphore>,
     folder: PathBuf,
     within: Duration,
-    look: impl FnOnce(&Path) -> Result<(), BackupError> + Send + 'static,
-) -> Result<(), BackupError> {
+    look: impl FnOnce(&Path) -> Result<T, BackupError> + Send + 'static,
+) -> Result<T, BackupError> {
     // Held until the disk answers: so few threads may wait for disks that never do.
     let permit = Arc::clone(looks).try_acquire_owned().map_err(|_| BackupError::SilentDisks)?;
     let named = folder.clone();

@@ -14,7 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::contents::{self, Manifest, Part, Secrets};
 use super::examine::{self, GoesOn, SealedFile};
+use super::folder::{known_mark, note_folder};
 use super::key::BackupKey;
+use super::mark::Mark;
 use super::place::{self, Scratch, on_disk};
 use super::sealed::{FILE_ID_BYTES, FileId, Sealing};
 use super::{BackupError, tidy};
@@ -65,6 +67,8 @@ pub(super) struct Job {
     pub(super) path: PathBuf,
     pub(super) key: KeySource,
     pub(super) file_id: FileId,
+    /// By what the folder must be known again; of the folder of nightly backups alone.
+    pub(super) mark: Option<Mark>,
 }
 
 /// Makes a backup on behalf of `actor`. Payments go on meanwhile.
@@ -79,13 +83,17 @@ pub(crate) async fn make(
 ) -> Result<Made, BackupError> {
     let _turn = turn(gateway).await?;
     tidy::settle_cut_short(gateway).await?;
-    let (path, is_nightly) = match place {
-        Place::File(path) => (place::checked(path)?, false),
+    let is_nightly = place == Place::Folder;
+    let (path, mark) = match place {
+        Place::File(path) => (place::checked(path)?, None),
         Place::Folder => {
             let worker = Arc::clone(gateway);
-            (on_disk(move || place::in_folder(&worker)).await?, true)
+            let path = on_disk(move || place::in_folder(&worker)).await?;
+            let mark = path.parent().map(|folder| known_mark(gateway, folder)).transpose()?;
+            (path, mark.flatten())
         }
     };
+    let is_unmarked = is_nightly && mark.is_none();
     check_key(gateway, &key)?;
     let mut file_id = [0; FILE_ID_BYTES];
     gateway.entropy.fill(&mut file_id)?;
@@ -93,15 +101,27 @@ pub(crate) async fn make(
     // Whoever waits no longer, because the gateway stops, lets nobody work on.
     let stop = CancellationToken::new();
     let _stops = stop.clone().drop_guard();
-    let job = Job { gateway: Arc::clone(gateway), path, key, file_id };
+    let job = Job { gateway: Arc::clone(gateway), path, key, file_id, mark };
     let work = tokio::task::spawn_blocking(move || job.work(&|| !stop.is_cancelled()));
     let made = work.await.unwrap_or(Err(BackupError::Panicked));
     note_ended(gateway, file_id, is_nightly, &made).await?;
     gateway.note_change();
-    if made.is_ok() && is_nightly {
+    if let (true, Ok(made)) = (is_nightly, &made) {
+        if is_unmarked && let Err(error) = mark_folder_of(gateway, &made.path).await {
+            // The backup is good all the same, and the next one marks it.
+            tracing::warn!(%error, "the folder of backups could not be marked");
+        }
         tidy::remove_old(gateway).await?;
     }
     made
+}
+
+/// Marks a folder that nobody named since folders are marked, or that a variable of the environment names.
+async fn mark_folder_of(gateway: &Gateway, file: &Path) -> Result<(), BackupError> {
+    let Some(folder) = file.parent() else { return Ok(()) };
+    let mark = Mark::new(folder.to_owned(), gateway.entropy.as_ref())?;
+    let mark = on_disk(move || mark.put().map(|()| mark)).await?;
+    note_folder(gateway, &mark).await
 }
 
 /// Stores the key of this passphrase with the secrets: backups without a passphrase are sealed with it from now on.
@@ -193,6 +213,9 @@ impl Job {
             return Err(BackupError::Exists(self.path));
         }
         let folder = place::folder_of(&self.path)?;
+        if let Some(mark) = &self.mark {
+            mark.check()?;
+        }
         let needed = self.check_room(folder)?;
         let key = match &self.key {
             KeySource::Passphrase(passphrase) => {

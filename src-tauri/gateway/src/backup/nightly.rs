@@ -1,5 +1,6 @@
 //! Backups by night: when one is made, and what is wrong with them.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::BackupError;
 use super::make::{KeySource, Place, make};
+use super::mark::Mark;
 use super::schedule::{Before, next_at};
 use super::tidy::settle_cut_short;
 use crate::gateway::Gateway;
@@ -30,6 +32,9 @@ pub(crate) enum Trouble {
     /// A folder was named, and nothing to seal them with.
     #[error("no backup is made by night, because no passphrase is set for it: `tillgate backup --set-passphrase`")]
     NoPassphrase,
+    /// The folder is not the one that was named.
+    #[error("the last nightly backup failed: {why} ({last_good})")]
+    OtherFolder { why: String, last_good: String },
     /// The last one that was begun is not good.
     #[error("the last nightly backup failed: {why} ({last_good})")]
     Failed { why: String, last_good: String },
@@ -90,9 +95,7 @@ pub(crate) fn due_at(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> 
 
 /// What staff should know of the nightly backups; `None` while all is well.
 pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> Result<Option<Trouble>, StoreError> {
-    if gateway.settings.snapshot().backup_folder.is_none() {
-        return Ok(None);
-    }
+    let Some(folder) = gateway.settings.snapshot().backup_folder.clone() else { return Ok(None) };
     if reader.backup_passphrase_set_at()?.is_none() {
         return Ok(Some(Trouble::NoPassphrase));
     }
@@ -105,7 +108,12 @@ pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) ->
         && good.as_ref().is_none_or(|good| good.seq < failed.seq)
     {
         let why = failed.failure.unwrap_or_default();
-        return Ok(Some(Trouble::Failed { why, last_good }));
+        let mark = Mark::known(reader, Path::new(&folder))?;
+        let is_other = mark.is_some_and(|mark| mark.missing().to_string() == why);
+        return Ok(Some(match is_other {
+            true => Trouble::OtherFolder { why, last_good },
+            false => Trouble::Failed { why, last_good },
+        }));
     }
     let is_late = |good: &BackupRow| good.begun_at.plus_ms(LATE_AFTER_MS) < now;
     match good.as_ref().filter(|good| is_late(good)) {

@@ -13,8 +13,8 @@ use crate::gateway::Gateway;
 use crate::machine::clock::{local_offset_ms, machine_now};
 use crate::machine::environment::Environment;
 
-/// Backups of one day in the folder; more would be a mistake.
-const OF_ONE_DAY_MAX: u32 = 99;
+/// Backups of one day in the folder, one every nine seconds; more would be a mistake.
+const OF_ONE_DAY_MAX: u32 = 9_999;
 
 /// What the names of folders for copies in the clear begin with.
 const SCRATCH: &str = "backing-up-";
@@ -74,12 +74,13 @@ pub(super) fn checked(path: PathBuf) -> Result<PathBuf, BackupError> {
     Ok(path)
 }
 
-/// A free name in the folder of the setting.
+/// A name in the folder of the setting that no backup has or had.
 pub(super) fn in_folder(gateway: &Gateway) -> Result<PathBuf, BackupError> {
     let folder = gateway.settings.snapshot().backup_folder.as_ref().map(PathBuf::from).ok_or(BackupError::NoFolder)?;
     let now = machine_now();
     let date = now.plus_ms(local_offset_ms(now));
-    Ok(free_name(&folder, gateway.environment, date))
+    let given = gateway.store.read(|reader| reader.backup_paths())?;
+    Ok(free_name(&folder, gateway.environment, date, &given))
 }
 
 /// Does something to files of backups, whose disk may be far away and silent, beside all else.
@@ -89,18 +90,34 @@ pub(super) async fn on_disk<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or(Err(BackupError::Panicked))
 }
 
-/// `tillgate-test-2026-11-22.backup`, with `-2` and so on where there is one of that day.
-fn free_name(folder: &Path, environment: Environment, date: Timestamp) -> PathBuf {
+/// `tillgate-test-2026-11-22.backup`, with `-2` and so on where there is or was one of that day. Whoever wrote a name down finds that
+/// backup under it or none: it is never given to another one, though the first was removed since.
+fn free_name(folder: &Path, environment: Environment, date: Timestamp, given: &[String]) -> PathBuf {
     let iso = date.iso_seconds();
     let day = iso.split('T').next().unwrap_or_default();
-    let name = |count: u32| match count {
-        1 => folder.join(format!("tillgate-{environment}-{day}.backup")),
-        count => folder.join(format!("tillgate-{environment}-{day}-{count}.backup")),
+    let first = format!("tillgate-{environment}-{day}");
+    let numbers = |path: &Path| number_of(path, &first);
+    // The newest of them stays until a newer one is good: where the database was restored since, the folder knows its number.
+    let there = fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| numbers(&entry.path())).max();
+    let known = given.iter().filter_map(|path| numbers(Path::new(path))).max();
+    let next = there.max(known).map_or(1, |highest| highest.saturating_add(1)).min(OF_ONE_DAY_MAX);
+    let name = |number: u32| match number {
+        1 => folder.join(format!("{first}.backup")),
+        number => folder.join(format!("{first}-{number}.backup")),
     };
-    // Where all are taken the last one is refused, with its name.
-    // A link that leads nowhere takes its name all the same.
+    // Where a folder does not list what is in it, each name is tried; where all are taken the last one is refused.
     let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
-    (1..=OF_ONE_DAY_MAX).map(name).find(is_free).unwrap_or_else(|| name(OF_ONE_DAY_MAX))
+    (next..=OF_ONE_DAY_MAX).map(name).find(is_free).unwrap_or_else(|| name(OF_ONE_DAY_MAX))
+}
+
+/// Which one of its day a backup is by its name, which begins with `first`; `None` of any other file.
+fn number_of(path: &Path, first: &str) -> Option<u32> {
+    let rest = path.file_name()?.to_str()?.strip_prefix(first)?.strip_suffix(".backup")?;
+    if rest.is_empty() {
+        Some(1)
+    } else {
+        rest.strip_prefix('-')?.parse().ok().filter(|number| *number <= OF_ONE_DAY_MAX)
+    }
 }
 
 /// Whether a file has the name of one that [`in_folder`] would make.
@@ -194,7 +211,7 @@ mod tests {
     fn a_day_has_several_names_and_no_name_is_given_twice() {
         let folder = tempfile::tempdir().unwrap();
         let day = Timestamp::from_ms(1_768_219_580_123);
-        let next = || free_name(folder.path(), Environment::Test, day);
+        let next = || free_name(folder.path(), Environment::Test, day, &[]);
         for name in ["tillgate-test-2026-01-12.backup", "tillgate-test-2026-01-12-2.backup"] {
             assert_eq!(next(), folder.path().join(name));
             assert!(is_name_of_ours(&next(), Environment::Test) && !is_name_of_ours(&next(), Environment::Production));
@@ -205,6 +222,14 @@ mod tests {
             std::os::unix::fs::symlink("/nowhere", next()).unwrap();
             assert_eq!(next(), folder.path().join("tillgate-test-2026-01-12-4.backup"), "a link takes a name, too");
         }
+        // The oldest one goes, as old ones do, and another one was moved to a safe by hand.
+        fs::remove_file(folder.path().join("tillgate-test-2026-01-12.backup")).unwrap();
+        let in_the_safe = ["/elsewhere/tillgate-test-2026-01-12-9.backup".to_owned()];
+        let next = free_name(folder.path(), Environment::Test, day, &in_the_safe);
+        assert_eq!(next, folder.path().join("tillgate-test-2026-01-12-10.backup"));
+        // Nor does what somebody else calls his files use up the names of a day.
+        fs::write(folder.path().join("tillgate-test-2026-01-12-4294967295.backup"), "").unwrap();
+        assert_eq!(free_name(folder.path(), Environment::Test, day, &in_the_safe), next);
         for other in
             ["tillgate-test-.backup", "tillgate-test-2026-01-12.backup.old", "letter.txt", "tillgate-test-x.backup"]
         {

@@ -44,11 +44,20 @@ async fn nightly_world() -> (World, TempDir) {
     (world, folder)
 }
 
+/// What lies in a folder, but for the mark by which Tillgate knows it.
 fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<_> =
-        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let is_mark = |name: &String| name.strip_prefix(".tillgate-").is_some_and(|id| !id.contains('.'));
+    let all = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = all.filter(|name| !is_mark(name)).collect();
     names.sort();
     names
+}
+
+/// Names the folder as staff do.
+async fn name_folder(world: &World, folder: &Path) {
+    let mark = check_folder(&world.gateway, folder.to_owned()).await.unwrap();
+    set(world, "backupFolder", folder.to_str().unwrap()).await;
+    note_folder(&world.gateway, &mark).await.unwrap();
 }
 
 fn trouble_of(world: &World, now: Timestamp) -> String {
@@ -165,7 +174,7 @@ async fn a_backup_that_cannot_be_made_leaves_no_file_and_no_copy_in_the_clear() 
 
     // The gateway stops in the middle.
     let key = KeySource::Passphrase(passphrase());
-    let job = Job { gateway: world.gateway.clone(), path: file.clone(), key, file_id: [1; FILE_ID_BYTES] };
+    let job = Job { gateway: world.gateway.clone(), path: file.clone(), key, file_id: [1; FILE_ID_BYTES], mark: None };
     let steps = std::cell::Cell::new(0);
     let broken_off = job.work(&|| {
         steps.set(steps.get() + 1);
@@ -263,6 +272,83 @@ async fn a_failing_night_is_told_is_tried_again_and_costs_no_good_backup() {
     assert!(names(&elsewhere).is_empty(), "not before an hour has passed");
     nightly::once(&world.gateway, tomorrow).await;
     assert_eq!((names(&elsewhere).len(), trouble_of(&world, now)), (1, String::new()));
+}
+
+#[tokio::test]
+async fn an_empty_folder_in_the_place_of_a_disk_that_is_not_in_takes_no_backup_and_staff_are_told() {
+    let (world, base) = nightly_world().await;
+    let (folder, in_the_drawer) = (base.path().join("usb"), base.path().join("drawer"));
+    fs::create_dir(&folder).unwrap();
+    name_folder(&world, &folder).await;
+    let night = |number: i64| machine_now_of_a_test().plus_ms(2 * number * DAY_MS);
+    nightly::once(&world.gateway, night(0)).await;
+    assert_eq!((names(&folder).len(), trouble_of(&world, night(0))), (1, String::new()));
+
+    // The stick is pulled out: what it was mounted on is a folder of this computer's own disk.
+    fs::rename(&folder, &in_the_drawer).unwrap();
+    fs::create_dir(&folder).unwrap();
+    nightly::once(&world.gateway, night(1)).await;
+    assert_eq!(names(&folder), Vec::<String>::new(), "it went to the disk that it is to outlive");
+    let told = trouble_of(&world, night(0));
+    assert!(told.contains("its disk is not in") && told.contains("the last good one is of"), "{told}");
+    let kind = world.gateway.store.read(|reader| trouble(&world.gateway, reader, night(0))).unwrap();
+    assert!(matches!(kind, Some(Trouble::OtherFolder { .. })), "{kind:?}");
+    let asked = make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann").await;
+    assert!(matches!(asked, Err(BackupError::OtherFolder { .. })), "nor does one that a person asks for: {asked:?}");
+
+    // It is put in again.
+    fs::remove_dir(&folder).unwrap();
+    fs::rename(&in_the_drawer, &folder).unwrap();
+    nightly::once(&world.gateway, night(2)).await;
+    assert_eq!((names(&folder).len(), trouble_of(&world, night(0))), (2, String::new()));
+
+    // Another stick in its place is none of it until it is named; then the former one is none any more.
+    fs::rename(&folder, &in_the_drawer).unwrap();
+    fs::create_dir(&folder).unwrap();
+    nightly::once(&world.gateway, night(3)).await;
+    assert_eq!(names(&folder), Vec::<String>::new());
+    name_folder(&world, &folder).await;
+    name_folder(&world, &folder).await;
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "one mark, however often it is named");
+    nightly::once(&world.gateway, night(4)).await;
+    assert_eq!((names(&folder).len(), trouble_of(&world, night(0))), (1, String::new()));
+    fs::remove_dir_all(&folder).unwrap();
+    fs::rename(&in_the_drawer, &folder).unwrap();
+    nightly::once(&world.gateway, night(5)).await;
+    assert!(trouble_of(&world, night(0)).contains("its disk is not in"));
+}
+
+#[tokio::test]
+async fn a_folder_that_was_named_before_folders_were_marked_is_known_again_from_its_next_backup_on() {
+    let (world, base) = nightly_world().await;
+    let now = machine_now_of_a_test();
+    nightly::once(&world.gateway, now).await;
+    assert_eq!((names(base.path()).len(), trouble_of(&world, now)), (1, String::new()));
+    let is_mark = |path: &PathBuf| path.extension().is_none();
+    let mark = fs::read_dir(base.path()).unwrap().map(|entry| entry.unwrap().path()).find(is_mark).unwrap();
+    assert!(fs::read_to_string(&mark).unwrap().contains("Keep it"));
+    nightly::once(&world.gateway, now.plus_ms(2 * DAY_MS)).await;
+    assert_eq!(names(base.path()).len(), 2);
+    fs::remove_file(mark).unwrap();
+    nightly::once(&world.gateway, now.plus_ms(4 * DAY_MS)).await;
+    assert_eq!(names(base.path()).len(), 2);
+}
+
+#[tokio::test]
+async fn the_name_of_a_backup_that_was_removed_is_never_another_ones() {
+    let (world, folder) = nightly_world().await;
+    set(&world, "backupKeep", "1").await;
+    let mut given = Vec::new();
+    for _ in 0..3 {
+        let made = make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann").await.unwrap();
+        assert!(!given.contains(&made.path), "whoever wrote {} down finds another one there", made.path.display());
+        assert_eq!(names(folder.path()).len(), 1);
+        given.push(made.path);
+    }
+    // Nor is that of one that a person took away.
+    fs::rename(&given[2], folder.path().join("in the safe")).unwrap();
+    let made = make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann").await.unwrap();
+    assert!(!given.contains(&made.path), "{}", made.path.display());
 }
 
 #[tokio::test]

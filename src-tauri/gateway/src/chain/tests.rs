@@ -11,6 +11,7 @@ mod electrum_server;
 mod electrum_strangers;
 mod esplora_deep;
 mod esplora_hostile;
+mod esplora_moves;
 mod esplora_server;
 mod hostile;
 mod left_behind;

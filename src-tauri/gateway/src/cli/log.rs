@@ -16,6 +16,9 @@ use tracing_subscriber::registry::LookupSpan;
 use super::args::LogFormat;
 use crate::machine::threads;
 
+/// What a command logs, whose answer says all else: that it waits for a person at the keyring.
+pub(super) const OF_A_COMMAND: &str = "off,tillgate_gateway::machine::secrets::keyring=warn";
+
 /// Starts the log. `TILLGATE_LOG` says what to log (`debug`, `tillgate_gateway=trace,warn`), else `default` does.
 pub(super) fn start(format: LogFormat, default: &str) {
     let filter = std::env::var("TILLGATE_LOG").ok().and_then(|wanted| EnvFilter::try_new(wanted).ok());

@@ -218,6 +218,7 @@ impl From<BackupError> for CommandError {
             | E::DamagedSource(_)
             | E::NoRoom { .. }
             | E::NoSuchFolder(_)
+            | E::OtherFolder { .. }
             | E::Occupied(_)
             | E::BrokenOff
             | E::File { .. }

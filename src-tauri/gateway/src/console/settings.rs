@@ -10,7 +10,7 @@ use ts_rs::TS;
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
 use super::page::Page;
-use crate::backup;
+use crate::backup::{self, Mark};
 use crate::gateway::Gateway;
 use crate::machine::secrets::Secret;
 use crate::settings::{Act, NewPassword, PasswordEntry, SettingError, SettingNow};
@@ -180,15 +180,19 @@ async fn change<'a>(
             *value = None;
         }
     }
+    let mut mark = None;
     if let Some((name, Some(_))) = listed.iter().find(|(name, _)| *name == BACKUP_FOLDER) {
         gateway.settings.judge(&gateway.store, &listed).map_err(refused)?;
         let wanted = gateway.settings.with(&listed).map_err(refused)?;
-        check_folder(gateway, wanted.backup_folder).await.map_err(|error| (*name, error))?;
+        mark = check_folder(gateway, wanted.backup_folder).await.map_err(|error| (*name, error))?;
     }
     let shown = match changes.iter().find(|(name, _)| *name == BACKEND_PASSWORD) {
         None => gateway.settings.change(&gateway.store, &listed, act).await.map_err(refused)?,
         Some((name, password)) => change_with_password(gateway, (name, *password), &listed, act).await?,
     };
+    if let Some(mark) = mark {
+        backup::note_folder(gateway, &mark).await.map_err(|error| (BACKUP_FOLDER, error.into()))?;
+    }
     if changes.iter().any(|(name, _)| name.starts_with("backend") || *name == "proxy") {
         gateway.choose_backend().await;
     }
@@ -206,9 +210,10 @@ fn refused((name, error): (&str, SettingError)) -> (&str, CommandError) {
 
 /// Refuses a folder to which no backup could be written now. One that is away later is no matter of the settings: each night
 /// tells of it.
-async fn check_folder(gateway: &Gateway, folder: Option<String>) -> Result<(), CommandError> {
-    let Some(folder) = folder else { return Ok(()) };
-    backup::check_folder(gateway, PathBuf::from(folder)).await.map_err(|error| CommandError::at("value", &error))
+async fn check_folder(gateway: &Gateway, folder: Option<String>) -> Result<Option<Mark>, CommandError> {
+    let Some(folder) = folder else { return Ok(None) };
+    let checked = backup::check_folder(gateway, PathBuf::from(folder)).await;
+    checked.map(Some).map_err(|error| CommandError::at("value", &error))
 }
 
 /// Changes settings together with the password of the Bitcoin backend, none for no password any more.

@@ -129,6 +129,8 @@ names! {
         BackupPassphrase = "BACKUP_PASSPHRASE",
         /// The last nightly backup failed.
         BackupFailed = "BACKUP_FAILED",
+        /// The last nightly backup failed, because its folder is not the one that was named.
+        BackupFolder = "BACKUP_FOLDER",
         /// No nightly backup was made for long.
         BackupLate = "BACKUP_LATE",
         /// A node does not tell of payments by itself, as it is set to.
@@ -314,6 +316,7 @@ impl From<&Trouble> for WarningKind {
         match trouble {
             Trouble::NoPassphrase => Self::BackupPassphrase,
             Trouble::Failed { .. } => Self::BackupFailed,
+            Trouble::OtherFolder { .. } => Self::BackupFolder,
             Trouble::Late { .. } => Self::BackupLate,
         }
     }

@@ -49,7 +49,7 @@ impl Gateway {
         let network = match (&self.chosen, typed.settings.network) {
             (Some(chosen), _) => chosen.network(),
             (None, ChainNetwork::Sandbox) => {
-                return Err("the sandbox is built in and asks no server: choose another network first, before there is a wallet (tillgate settings set network regtest, signet or testnet4)".to_owned());
+                return Err("the sandbox is built in and asks no server: choose another network first, before there is a wallet (`tillgate settings set network regtest`, or signet or testnet4)".to_owned());
             }
             (None, network) => network.network(),
         };
@@ -106,7 +106,7 @@ fn sign_in(settings: &Settings, password: impl FnOnce() -> Result<Option<Secret>
     match (&settings.backend_user, &settings.backend_cookie_file) {
         (Some(user), _) => {
             let password = password()?.filter(|password| !password.reveal().is_empty()).ok_or(
-                "backendUser is set and its password is not: give it by tillgate settings set backendPassword -",
+                "backendUser is set and its password is not: give it by `tillgate settings set backendPassword -`",
             )?;
             Ok(SignIn::Password { user: user.clone(), password: Zeroizing::new(password.reveal().to_owned()) })
         }

@@ -18,6 +18,8 @@ pub enum StaffWarning {
     FailedPayoutWasSent { payout_id: Id },
     /// A payout was paid by two transactions, at least one of another copy of this wallet.
     PayoutPaidTwice { payout_id: Id },
+    /// A payout is SENT by a transaction that was not made here and spends nothing of this wallet.
+    PayoutPaidByAnother { payout_id: Id },
     /// A node refuses a transaction of ours.
     PayoutRefused {
         /// Ours.
@@ -46,7 +48,7 @@ impl StaffWarning {
     /// Whether it is an alarm besides, which the database holds until staff dismiss it.
     pub(crate) const fn is_alarm(&self) -> bool {
         match self {
-            Self::FailedPayoutWasSent { .. } | Self::PayoutPaidTwice { .. } => true,
+            Self::FailedPayoutWasSent { .. } | Self::PayoutPaidTwice { .. } | Self::PayoutPaidByAnother { .. } => true,
             Self::DoubleSpendAttempt { .. }
             | Self::DecidedAnomalyChanged { .. }
             | Self::PayoutRefused { .. }
@@ -75,13 +77,17 @@ impl std::fmt::Display for StaffWarning {
                 f,
                 "payout {payout_id} was paid twice, and another copy of this wallet made at least one of the transactions: ask the payee for one of the two"
             ),
+            Self::PayoutPaidByAnother { payout_id } => write!(
+                f,
+                "payout {payout_id} was paid, exactly its amount to its address, by a transaction that was not made here and spends no coin of this wallet: if that was for something else, ask for the payout anew; if another copy of this wallet works, stop it"
+            ),
             Self::PayoutRefused { txid } => write!(
                 f,
                 "transaction {txid}, which sends payouts, was refused by the Bitcoin backend (the log says why); it is broadcast again after each block, and a higher fee may help"
             ),
             Self::TwinWallet { txid } => write!(
                 f,
-                "transaction {txid} spends or pays coins of this wallet, or pays what a payout is to pay, and nothing here knows of it: another copy of the wallet works; no payout is sent until you release them"
+                "transaction {txid} spends or pays coins of this wallet, and nothing here knows of it: another copy of the wallet works; no payout is sent until you release them"
             ),
             Self::PayoutConflict { txid } => {
                 write!(f, "transaction {txid}, which sends payouts, is refused: another transaction spends its coins")

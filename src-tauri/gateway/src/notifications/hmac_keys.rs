@@ -172,7 +172,7 @@ async fn load(gateway: &Gateway, signing_id: Id) -> Result<SigningKeys, SecretEr
     match keys.next() {
         Some(current) => Ok(SigningKeys { current, replaced: keys.collect() }),
         None => Err(SecretError(
-            "the HMAC key is missing where secrets lie: make a new one (tillgate hmac-key rotate)".to_owned(),
+            "the HMAC key is missing where secrets lie: make a new one (`tillgate hmac-key rotate`)".to_owned(),
         )),
     }
 }

@@ -17,7 +17,7 @@ use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::settings::Settings;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
-use crate::watcher::batches;
+use crate::watcher;
 
 /// Who approves a payout.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,7 +116,7 @@ pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) 
         tx.update_payout(&row)?;
         if !tx.twins_of_payout(row.seq)?.is_empty() {
             // Another copy of this wallet had approved the same offer, and paid it.
-            batches::settle_alone(outbox, row, tx.tip_height()?)?;
+            watcher::settle_approved(outbox, row, tx.tip_height()?)?;
             row = tx.payout(&id)?.ok_or(ApproveError::NoSuchPayout(id))?;
         }
         if approver.is_person {

@@ -19,6 +19,8 @@ pub enum AlarmKind {
     FailedPayoutWasSent,
     /// A payout was paid by two transactions.
     PayoutPaidTwice,
+    /// A payout is SENT by a transaction that was not made here and spends nothing of this wallet.
+    PayoutPaidByAnother,
 }
 
 /// What happened to a payout, of which staff did not say that they know it.
@@ -35,7 +37,7 @@ pub struct Alarm {
 pub struct NotAnAlarmKind;
 
 impl AlarmKind {
-    const ALL: [Self; 2] = [Self::FailedPayoutWasSent, Self::PayoutPaidTwice];
+    const ALL: [Self; 3] = [Self::FailedPayoutWasSent, Self::PayoutPaidTwice, Self::PayoutPaidByAnother];
 
     /// Its name in the database.
     #[must_use]
@@ -43,6 +45,7 @@ impl AlarmKind {
         match self {
             Self::FailedPayoutWasSent => "FAILED_PAYOUT_WAS_SENT",
             Self::PayoutPaidTwice => "PAYOUT_PAID_TWICE",
+            Self::PayoutPaidByAnother => "PAYOUT_PAID_BY_ANOTHER",
         }
     }
 }
@@ -81,12 +84,12 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Raises an alarm. That a payout is paid twice is seen at each look, and raised once; that one is sent which had FAILED
-    /// happens anew each time.
+    /// Raises an alarm. That a payout is paid twice is seen at each look, and raised once, and so is who paid it; that one is sent which
+    /// had FAILED happens anew each time.
     pub fn raise_alarm(&self, kind: AlarmKind, payout_seq: i64, at: Timestamp) -> Result<(), StoreError> {
         let again = match kind {
             AlarmKind::FailedPayoutWasSent => "UPDATE SET at = ?3, dismissed_at = NULL",
-            AlarmKind::PayoutPaidTwice => "NOTHING",
+            AlarmKind::PayoutPaidTwice | AlarmKind::PayoutPaidByAnother => "NOTHING",
         };
         self.connection
             .prepare_cached(&format!(

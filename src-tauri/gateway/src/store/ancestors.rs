@@ -22,6 +22,14 @@ impl Reader<'_> {
         rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("ancestors.raw"))).collect()
     }
 
+    /// One that is kept, whoever needs it.
+    pub fn kept_ancestor(&self, txid: &Txid) -> Result<Option<Transaction>, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT raw FROM ancestors WHERE txid = ?1")?;
+        let mut rows = query.query([txid.as_byte_array()])?;
+        let raw: Option<Vec<u8>> = rows.next()?.map(|row| row.get("raw")).transpose()?;
+        raw.map(|raw| consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("ancestors.raw"))).transpose()
+    }
+
     /// Transactions in the mempool that pay payments, and of which no ancestor is kept.
     pub fn waiting_without_ancestors(&self) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
@@ -57,8 +65,8 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Keeps transactions that one of ours rests on, but for what is stored for other reasons. Answers whether there was room
-    /// for all of them.
+    /// Keeps transactions that one of ours rests on, but for what is stored for other reasons; of what there is already, the witness
+    /// as it was told now, unless that is known to be worse. Answers whether there was room for all of them.
     pub fn keep_ancestors(&self, descendant: &Txid, ancestors: &[Transaction]) -> Result<bool, StoreError> {
         if self.stored_transaction(descendant)?.is_none() {
             return Ok(true);
@@ -66,15 +74,23 @@ impl Tx<'_> {
         for ancestor in ancestors {
             let txid = ancestor.compute_txid();
             if self.stored_transaction(&txid)?.is_some() {
+                self.mend_transaction(ancestor, &txid)?;
                 continue;
             }
-            let raw = consensus::serialize(ancestor);
-            if !self.is_kept(&txid)? && self.bytes_of_ancestors()?.saturating_add(raw.len() as i64) > BYTES_MAX {
+            let known = self.kept_ancestor(&txid)?;
+            let is_better = known.as_ref().map_or(Ok(true), |known| self.is_better_afresh(ancestor, known))?;
+            let (raw, freed) = (consensus::serialize(ancestor), known.map_or(0, |known| known.total_size()));
+            let bytes = self.bytes_of_ancestors()?.saturating_sub(freed as i64).saturating_add(raw.len() as i64);
+            if is_better && bytes > BYTES_MAX {
                 return Ok(false);
             }
-            self.connection
-                .prepare_cached("INSERT OR IGNORE INTO ancestors (txid, raw) VALUES (?1, ?2)")?
-                .execute(params![txid.as_byte_array(), raw])?;
+            if is_better {
+                self.connection
+                    .prepare_cached(
+                        "INSERT INTO ancestors (txid, raw) VALUES (?1, ?2) ON CONFLICT (txid) DO UPDATE SET raw = ?2",
+                    )?
+                    .execute(params![txid.as_byte_array(), raw])?;
+            }
             self.connection
                 .prepare_cached("INSERT OR IGNORE INTO ancestor_needs (descendant, ancestor) VALUES (?1, ?2)")?
                 .execute(params![descendant.as_byte_array(), txid.as_byte_array()])?;
@@ -93,11 +109,6 @@ impl Tx<'_> {
             )?
             .execute([])?;
         Ok(())
-    }
-
-    fn is_kept(&self, txid: &Txid) -> Result<bool, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT 1 FROM ancestors WHERE txid = ?1")?;
-        Ok(query.exists([txid.as_byte_array()])?)
     }
 
     fn bytes_of_ancestors(&self) -> Result<i64, StoreError> {

@@ -85,6 +85,14 @@ pub struct BackupRow {
     pub failure: Option<String>,
 }
 
+/// The folder of nightly backups as it was last named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FolderRow {
+    pub path: String,
+    /// The name of the file in it by which it is known again.
+    pub mark: String,
+}
+
 const COLUMNS: &str = "seq, file_id, path, nightly, state, begun_at, done_at, size_bytes, checked_at, failure";
 
 impl Reader<'_> {
@@ -107,6 +115,20 @@ impl Reader<'_> {
     /// Those of which nobody knows whether they were finished.
     pub fn backups_being_written(&self) -> Result<Vec<BackupRow>, StoreError> {
         self.backup_rows("state = ?1 ORDER BY seq", BackupState::Writing)
+    }
+
+    /// Where each backup is or was that got its name, or may have got it.
+    pub fn backup_paths(&self) -> Result<Vec<String>, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT path FROM backups WHERE state <> 'FAILED'")?;
+        let rows = query.query_map([], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The folder of nightly backups that was last named; `None` where that was before folders were marked.
+    pub fn backup_folder(&self) -> Result<Option<FolderRow>, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT path, mark FROM backup_folder")?;
+        let row = query.query_row([], |row| Ok(FolderRow { path: row.get(0)?, mark: row.get(1)? }));
+        Ok(row.optional()?)
     }
 
     /// Since when a key for nightly backups lies with the secrets.
@@ -198,6 +220,14 @@ impl Tx<'_> {
         self.connection
             .prepare_cached("UPDATE backups SET checked_at = ?2 WHERE file_id = ?1 AND state = 'GOOD'")?
             .execute(params![file_id, at.ms()])?;
+        Ok(())
+    }
+
+    /// Notes the folder of nightly backups with its mark.
+    pub fn put_backup_folder(&self, folder: &FolderRow) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("INSERT OR REPLACE INTO backup_folder (one, path, mark) VALUES (1, ?1, ?2)")?
+            .execute([&folder.path, &folder.mark])?;
         Ok(())
     }
 

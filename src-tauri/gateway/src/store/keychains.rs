@@ -1,5 +1,7 @@
 //! The wallet's public descriptors, and the derivation indices that were given.
 
+use bitcoin::Txid;
+use bitcoin::hashes::Hash as _;
 use rusqlite::{OptionalExtension, params};
 
 use super::payment_lists::UNINDEXED_PAYMENTS;
@@ -67,6 +69,15 @@ impl Reader<'_> {
              AND c.derivation_index = ?1",
         )?;
         Ok(query.exists([index])?)
+    }
+
+    /// Whether a block holds a transaction other than this one that pays to this index of the internal keychain.
+    pub fn is_change_paid_by_another(&self, index: u32, txid: &Txid) -> Result<bool, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT 1 FROM coins WHERE keychain = 1 AND derivation_index = ?1 AND payment_seq IS NULL AND txid <> ?2 \
+             AND position = 'block'",
+        )?;
+        Ok(query.exists(params![index, txid.as_byte_array()])?)
     }
 
     /// The highest index that got a coin and that nothing stored here ever used: another copy of the wallet did, or this one

@@ -1,4 +1,4 @@
-//! Receipts: what each transaction pays to a payment's address, and the transactions themselves.
+//! Receipts: what each transaction pays to a payment's address.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -107,23 +107,17 @@ impl Reader<'_> {
         rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
     }
 
-    /// Transactions of ours that were seen in blocks above `height`.
-    pub fn transactions_in_blocks_above(&self, height: u32) -> Result<Vec<Txid>, StoreError> {
+    /// Transactions of ours that were seen in blocks above `height`, and those that such blocks rule out.
+    pub fn transactions_decided_above(&self, height: u32) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid FROM receipts WHERE block_height > ?1 \
              UNION SELECT txid FROM coins WHERE payment_seq IS NULL AND block_height > ?1 \
              UNION SELECT txid FROM versions WHERE block_height > ?1 \
-             UNION SELECT txid FROM twins WHERE block_height > ?1",
+             UNION SELECT txid FROM twins WHERE block_height > ?1 \
+             UNION SELECT txid FROM coins WHERE conflict_height > ?1 \
+             UNION SELECT txid FROM twins WHERE conflict_height > ?1",
         )?;
         query.query_and_then([height], |row| values::txid(row, "txid"))?.collect()
-    }
-
-    /// A transaction that is stored, for whatever reason.
-    pub fn stored_transaction(&self, txid: &Txid) -> Result<Option<Transaction>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT raw FROM transactions WHERE txid = ?1")?;
-        let mut rows = query.query([txid.as_byte_array()])?;
-        let raw: Option<Vec<u8>> = rows.next()?.map(|row| row.get("raw")).transpose()?;
-        raw.map(|raw| consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("transactions.raw"))).transpose()
     }
 
     /// Which of a payment's receipts conflict with which.
@@ -154,14 +148,6 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Stores a transaction; the first sight of it stays.
-    pub fn store_transaction(&self, tx: &Transaction, txid: &Txid, seen_at: Timestamp) -> Result<(), StoreError> {
-        self.connection
-            .prepare_cached("INSERT OR IGNORE INTO transactions (txid, raw, first_seen_at) VALUES (?1, ?2, ?3)")?
-            .execute(params![txid.as_byte_array(), consensus::serialize(tx), seen_at.ms()])?;
-        Ok(())
-    }
-
     /// Writes the facts of a receipt (its verdicts are [`Tx::save_verdict`]'s). The transaction is
     /// stored already.
     pub fn upsert_receipt(&self, payment_seq: i64, receipt: &Receipt) -> Result<(), StoreError> {

@@ -20,6 +20,8 @@ pub struct TwinRow {
     pub txid: Txid,
     /// Where the last look found it.
     pub position: Position,
+    /// A block held it once, whatever became of that.
+    pub was_in_block: bool,
     /// The lowest height of a block with a transaction that rules it out.
     pub conflict_height: Option<u32>,
     /// What the ledger holds of it beyond the payouts that it pays.
@@ -31,7 +33,7 @@ impl Reader<'_> {
     /// The twin of this id.
     pub fn twin(&self, txid: &Txid) -> Result<Option<TwinRow>, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT w.position, w.block_height, w.conflict_height, w.booked_sats, t.raw FROM twins AS w \
+            "SELECT w.position, w.block_height, w.was_in_block, w.conflict_height, w.booked_sats, t.raw FROM twins AS w \
              JOIN transactions AS t ON t.txid = w.txid WHERE w.txid = ?1",
         )?;
         let mut rows = query.query([txid.as_byte_array()])?;
@@ -41,6 +43,7 @@ impl Reader<'_> {
                 Ok(TwinRow {
                     txid: *txid,
                     position: values::batch_position(row)?,
+                    was_in_block: row.get("was_in_block")?,
                     conflict_height: row.get("conflict_height")?,
                     booked_sats: row.get("booked_sats")?,
                     tx: consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("raw"))?,
@@ -113,7 +116,10 @@ impl Tx<'_> {
     pub fn insert_twin(&self, txid: &Txid, position: &TxPosition, at: Timestamp) -> Result<(), StoreError> {
         let (position, height) = values::position_columns(position);
         self.connection
-            .prepare_cached("INSERT INTO twins (txid, noticed_at, position, block_height) VALUES (?1, ?2, ?3, ?4)")?
+            .prepare_cached(
+                "INSERT INTO twins (txid, noticed_at, position, block_height, was_in_block) \
+                 VALUES (?1, ?2, ?3, ?4, ?4 IS NOT NULL)",
+            )?
             .execute(params![txid.as_byte_array(), at.ms(), position, height])?;
         Ok(())
     }
@@ -135,7 +141,10 @@ impl Tx<'_> {
     ) -> Result<(), StoreError> {
         let (position, height) = values::position_columns(position);
         self.connection
-            .prepare_cached("UPDATE twins SET position = ?2, block_height = ?3, conflict_height = ?4 WHERE txid = ?1")?
+            .prepare_cached(
+                "UPDATE twins SET position = ?2, block_height = ?3, conflict_height = ?4, \
+                 was_in_block = max(was_in_block, ?3 IS NOT NULL) WHERE txid = ?1",
+            )?
             .execute(params![txid.as_byte_array(), position, height, conflict_height])?;
         Ok(())
     }

@@ -16,6 +16,7 @@ use super::WatchError;
 use super::asked::SETTLED_AFTER;
 use super::findings::Findings;
 use super::ours::FOLLOWED_FOR_MS;
+use super::witnesses::Witnesses;
 use crate::chain::{ChainDown, Fact, Recent, Tip, TxFacts, TxPosition};
 use crate::gateway::Gateway;
 use crate::store::{Reader, StoreError, Tx};
@@ -50,6 +51,8 @@ pub(super) struct Ancestors {
     waiting: BTreeSet<Txid>,
     /// What was asked for: the best block at that time where something was not told, else `None`.
     asked: BTreeMap<Txid, Option<BlockHash>>,
+    /// Whether what is stored of ours and of these is what was signed.
+    witnesses: Witnesses,
     /// Nothing more is asked for before: a server that bears a few questions has as long for those of the looks.
     rests_until: Option<Instant>,
 }
@@ -89,6 +92,10 @@ impl Ancestors {
     /// the next block.
     pub(super) async fn keep(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<(), WatchError> {
         let began = Instant::now();
+        if self.witnesses.mend(gateway, tip).await? {
+            // Another server may tell other witnesses.
+            self.asked.clear();
+        }
         if self.rests_until.is_some_and(|until| began < until) {
             self.has_more = true;
             return Ok(());

@@ -118,6 +118,11 @@ fn settle_payout(
         (from, PayoutState::Sent) => {
             row.sent_at = Some(outbox.now);
             (row.failure_reason, row.failed_at, row.given_up_by) = (None, None, None);
+            let by_twin = twins.iter().find(|twin| Some(twin.txid) == row.txid);
+            if by_twin.map_or(Ok(false), |twin| outbox.tx.spends_a_coin(&twin.txid).map(|spends| !spends))? {
+                outbox.tx.raise_alarm(AlarmKind::PayoutPaidByAnother, row.seq, outbox.now)?;
+                warning = Some(StaffWarning::PayoutPaidByAnother { payout_id: row.id });
+            }
             if from == PayoutState::Failed {
                 outbox.tx.raise_alarm(AlarmKind::FailedPayoutWasSent, row.seq, outbox.now)?;
                 warning = Some(StaffWarning::FailedPayoutWasSent { payout_id: row.id });
@@ -217,7 +222,7 @@ pub(crate) fn is_paid_elsewhere(reader: &Reader<'_>, payout: &PayoutRow, tip_hei
 /// may spend what it spends.
 fn twin_facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
     let TwinRow { txid, position, .. } = *twin;
-    if !position.is_in_block() && signed::by_this_wallet(reader, &twin.tx)? == Fact::No {
+    if !position.is_in_block() && signed::twin_by_this_wallet(reader, twin)? == Fact::No {
         let position = Position::Absent;
         return Ok(Version { txid, pays: true, accepted: false, position, conflict_height: Some(0) });
     }

@@ -9,7 +9,7 @@ use tillgate_domain::time::Timestamp;
 use super::batches::Touched;
 use super::settling::Due;
 use super::{batches, signed, twins};
-use crate::chain::{Fact, TxFacts, TxPosition};
+use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
@@ -17,6 +17,7 @@ use crate::store::StoreError;
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::ledger::LedgerKind;
+use crate::store::payouts::PayoutRow;
 
 /// What one transaction does to our coins.
 #[derive(Debug)]
@@ -69,7 +70,7 @@ pub(super) fn take(
         TxPosition::Block { height, .. } => Some(height),
         TxPosition::Mempool { .. } | TxPosition::Absent => None,
     };
-    if matches!(facts.position, TxPosition::Mempool { .. }) && signed::by_this_wallet(tx, &facts.tx)? == Fact::No {
+    if matches!(facts.position, TxPosition::Mempool { .. }) && signed::is_made_up(tx, txid, &facts.tx)? {
         tracing::warn!(%txid, "a transaction is said to wait that nobody signed who may spend its coins; it is passed over");
         return Ok(None);
     }
@@ -156,6 +157,16 @@ pub(super) fn settle(
         twins::book(outbox, txid)?;
     }
     Ok(warnings)
+}
+
+/// Settles an offer that was approved just now, and that another copy of the wallet had paid, with what the ledger holds of that.
+///
+/// # Errors
+/// When it cannot be stored.
+pub(crate) fn settle_approved(outbox: &Outbox<'_>, payout: PayoutRow, tip_height: u32) -> Result<(), OutboxError> {
+    let paid_by = outbox.tx.twins_of_payout(payout.seq)?;
+    batches::settle_alone(outbox, payout, tip_height)?;
+    Ok(paid_by.iter().try_for_each(|twin| twins::book(outbox, &twin.txid))?)
 }
 
 /// Somebody paid our change, or an address that was given to no payment here: coins of no payment.

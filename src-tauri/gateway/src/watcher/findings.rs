@@ -106,15 +106,17 @@ struct Told {
 }
 
 /// Asks the backend for what changed since the look `watched`, as much as one answer holds, and with the last answer the
-/// database for what is due. `round` is the one over all scripts, `settling` what was told of pending batches.
+/// database for what is due. `choice` is the backend for which the look began; of any other nothing is taken. `round` is the one
+/// over all scripts, `settling` what was told of pending batches.
 pub(super) fn take(
     gateway: &Gateway,
+    choice: u64,
     watched: Option<&WatchedChain>,
     at: Timestamp,
     (round, settling): (Round, &Settling),
     clock: CheckedClock,
 ) -> Result<Findings, WatchError> {
-    let (choice, doubts) = (gateway.chain.choice(), gateway.hot.doubts());
+    let doubts = gateway.hot.doubts();
     let cursor = watched.and_then(|watched| watched.cursor.as_ref());
     let chain = identity(gateway, cursor)?;
     let (birth_height, restore) =
@@ -328,9 +330,9 @@ impl Told {
 
     /// All transactions of ours of which this chain knows nothing, or nothing yet; the payments that they pay are computed
     /// afresh. Beside those that the backend names, `unknown`, it is what was seen in blocks above a height that are not in the
-    /// chain any more, but for what was told: no block is known to hold it until a later answer tells where it is. Without that,
-    /// it would go on gaining confirmations where that answer never comes: it is lost with what the backend remembers, or the
-    /// server does not tell of the script.
+    /// chain any more, or was ruled out by one of them, but for what was told: no block is known to hold it, or what rules it out,
+    /// until a later answer tells where it is. Without that, either would go on gaining confirmations where that answer never comes:
+    /// it is lost with what the backend remembers, or the server does not tell of the script.
     fn unknown(
         &mut self,
         reader: &Reader<'_>,
@@ -338,7 +340,7 @@ impl Told {
         left_above: Option<u32>,
     ) -> Result<Vec<Txid>, StoreError> {
         if let Some(height) = left_above {
-            let mut seen = reader.transactions_in_blocks_above(height)?;
+            let mut seen = reader.transactions_decided_above(height)?;
             seen.retain(|txid| !self.tells_of(txid));
             unknown.append(&mut seen);
         }

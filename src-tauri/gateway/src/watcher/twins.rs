@@ -25,7 +25,7 @@ const ANCESTORS_MAX: usize = 200;
 
 const HOLD_FOR_ADDRESS: &str =
     "coins came to an address of this wallet that was not given here: another copy of the wallet works";
-const HOLD: &str = "a transaction spends coins of this wallet, or pays exactly what a payout is to pay, that was not made here: another copy of the wallet works";
+const HOLD: &str = "a transaction spends coins of this wallet that was not made here: another copy of the wallet works";
 
 /// How old the time of a block may be that came after a moment: miners set it freely within two hours.
 const BLOCK_TIME_SLACK_MS: i64 = 2 * 3_600_000;
@@ -40,9 +40,9 @@ pub(super) fn pays(since: Option<Timestamp>, position: &TxPosition) -> bool {
     }
 }
 
-/// Takes over where such a transaction stands. At its first sight the sender holds, and each of its outputs that pays an
+/// Takes over where such a transaction stands. At its first sight the sender holds, and each of its outputs that pays a
 /// payout's address exactly its amount pays one such payout; an offer is settled once it is approved here too. What moves nothing
-/// of ours and pays offers alone holds nothing: whoever may ask for payouts could name what somebody pays anyway.
+/// of ours (`is_ours`) holds back what it pays and nothing else: a payee could pay himself what he is to get as often as he likes.
 pub(super) fn take(
     outbox: &Outbox<'_>,
     txid: &Txid,
@@ -52,6 +52,8 @@ pub(super) fn take(
 ) -> Result<Option<StaffWarning>, OutboxError> {
     let tx = outbox.tx;
     if tx.is_twin(txid)? {
+        // Who told it first may have told another witness.
+        tx.store_transaction(&facts.tx, txid, outbox.now)?;
         tx.move_twin(txid, &facts.position, facts.conflict_height)?;
         touched.twins.insert(*txid);
         return Ok(None);
@@ -62,11 +64,9 @@ pub(super) fn take(
     tx.store_transaction(&facts.tx, txid, outbox.now)?;
     tx.insert_twin(txid, &facts.position, outbox.now)?;
     touched.twins.insert(*txid);
-    let mut holds = is_ours;
     for (vout, output) in (0u32..).zip(&facts.tx.output) {
         if let Some(payout) = paid_payout(tx, &facts.tx, txid, output)? {
             tx.store_twin_output(txid, vout, payout.seq)?;
-            holds |= payout.state != PayoutState::New;
         }
     }
     // Whatever a copy that was just restored finds for the first time is told of at the end of its look; what pays an address
@@ -77,18 +77,21 @@ pub(super) fn take(
         }
         return Ok(None);
     }
-    if !holds {
+    if !is_ours {
         return Ok(None);
     }
     tx.hold_sender(outbox.now, &format!("{HOLD} ({txid})"))?;
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
-/// Whether a transaction that is not stored here makes change of this wallet that none of ours ever used: nobody else knows
-/// such a script. Its inputs may be coins that only the other copy knows.
+/// Whether a transaction that is not stored here makes change of this wallet that nobody else can know: none of ours ever used
+/// its script, and no block holds another that pays it, of which a stranger may have read it. Its inputs may be coins that only the
+/// other copy knows.
 pub(super) fn makes_its_own_change(reader: &Reader<'_>, coins: &[Coin]) -> Result<bool, StoreError> {
     for coin in coins.iter().filter(|coin| coin.keychain == Keychain::Internal) {
-        if !reader.is_change_index_of_ours(coin.index)? {
+        if !reader.is_change_index_of_ours(coin.index)?
+            && !reader.is_change_paid_by_another(coin.index, &coin.outpoint.txid)?
+        {
             return Ok(true);
         }
     }

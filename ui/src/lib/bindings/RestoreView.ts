@@ -44,6 +44,10 @@ toAsk: number,
  */
 percent: number, 
 /**
+ * Whether it waits for somebody to set a Bitcoin backend: there is none that could be asked.
+ */
+awaitsBackend: boolean, 
+/**
  * Transactions of the wallet that were found and that this database did not know.
  */
 found: number, 

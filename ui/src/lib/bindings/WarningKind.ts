@@ -3,4 +3,4 @@
 /**
  * What a warning is about, as far as a shell may have words of its own for it.
  */
-export type WarningKind = "BACKUP_PASSPHRASE" | "BACKUP_FAILED" | "BACKUP_LATE" | "ZMQ" | "KEYRING" | "GIVEN_UP" | "OTHER";
+export type WarningKind = "BACKUP_PASSPHRASE" | "BACKUP_FAILED" | "BACKUP_FOLDER" | "BACKUP_LATE" | "ZMQ" | "KEYRING" | "GIVEN_UP" | "OTHER";

@@ -249,10 +249,10 @@ impl Client {
         *self.to_pin.lock() = found;
         ChainDown(match found {
             Some(found) if !self.options.pinned.is_empty() => format!(
-                "the server at {name} shows a certificate that is not the pinned one, nor of a public authority; somebody may be listening in. If you know that the server's certificate was renewed, pin the new one: tillgate settings set backendCertificate {found}"
+                "the server at {name} shows a certificate that is not the pinned one, nor of a public authority; somebody may be listening in. If you know that the server's certificate was renewed, pin the new one, with those of your other servers by commas where they have one: `tillgate settings set backendCertificate {found}`"
             ),
             Some(found) => format!(
-                "the certificate of the server at {name} {}. If it is your server, and its certificate has this SHA-256, pin it: tillgate settings set backendCertificate {found}",
+                "the certificate of the server at {name} {}. If it is your server, and its certificate has this SHA-256, pin it: `tillgate settings set backendCertificate {found}`",
                 refused_as(error)
             ),
             None => format!("no secure connection to the server at {name}: {}", shown(&error.to_string())),

@@ -39,8 +39,14 @@ pub(super) fn follow(asking: &Asking<'_>, state: &mut State, request: &LookReque
     match state::advance(token, state.before.as_ref(), &moved, fork) {
         Ok(joined) => note_joined(state, joined, fork),
         Err(height) => {
+            // Where it has another best block by now, it may have told of each chain what was so.
+            let said_at = state.resumed.map(|resumed| resumed.tip.hash);
+            let has_moved = said_at.is_some_and(|said_at| moved.tip().is_some_and(|tip| tip.hash != said_at));
             *state = State::default();
-            return Err(forged(height, "it is another than the server says elsewhere").into());
+            return Err(match has_moved {
+                true => tip_changed(),
+                false => forged(height, "it is another than the server says elsewhere").into(),
+            });
         }
     }
     if !more && state.token.as_ref().is_some_and(Token::is_behind) {
@@ -65,7 +71,8 @@ fn note_joined(state: &mut State, joined: Option<BlockId>, fork: Option<u32>) {
         resumed.fork = known.map(|block| block.id).rev().find(|block| block.height <= fork);
     }
     let Some(joined) = joined else { return };
-    if resumed.said != Some(joined) && !resumed.is_denied {
+    // What came since it said so is nothing that it denied.
+    if joined.height <= resumed.tip.height && resumed.said != Some(joined) && !resumed.is_denied {
         resumed.is_denied = true;
         tracing::warn!(height = joined.height, "the server denied a block that its chain holds: its word is not taken");
     }
@@ -136,7 +143,9 @@ fn resume(asking: &Asking<'_>, state: &mut State, request: &LookRequest<'_>) -> 
     // It may be there all the same.
     let fork = said.or_else(|| known.as_ref()?.blocks().first().filter(|first| headers.holds(&first.id)).copied());
     fresh.token = Some(begun(known.as_ref(), fork, headers)?);
-    fresh.resumed = Some(Resumed { said: said.map(|said| said.id), ..Resumed::at(fork.map(|fork| fork.id)) });
+    let (said, fork) = (said.map(|said| said.id), fork.map(|fork| fork.id));
+    let tip = BlockId { height, hash: tip };
+    fresh.resumed = Some(Resumed { said, fork, is_denied: false, tip, is_told: false });
     fresh.before = known;
     *state = fresh;
     Ok(())

@@ -73,6 +73,8 @@ pub(super) struct Resumed {
     pub fork: Option<BlockId>,
     /// The server was found to deny a block that it has.
     pub is_denied: bool,
+    /// The server's best block when it said so.
+    pub tip: BlockId,
     /// It was told what is left of the chain before.
     pub is_told: bool,
 }
@@ -156,13 +158,6 @@ pub(super) struct Rivals {
     pub in_mempool: BTreeSet<(OutPoint, Txid)>,
     /// Outputs of which it is known what became of them.
     pub known: BTreeSet<OutPoint>,
-}
-
-impl Resumed {
-    /// Parted at a block, or at none.
-    pub(super) const fn at(fork: Option<BlockId>) -> Self {
-        Self { said: fork, fork, is_denied: false, is_told: false }
-    }
 }
 
 impl State {
@@ -346,6 +341,8 @@ impl State {
         self.spent.retain(|_, (height, _)| *height <= fork);
         self.tracked.values_mut().for_each(|tracked| {
             tracked.rivals = Rivals::default();
+            // What such a block ruled out is told anew, if only to say that another one does.
+            tracked.told = None;
             if let Some(seen) = &mut tracked.seen {
                 seen.rests_on_unconfirmed = None;
             }

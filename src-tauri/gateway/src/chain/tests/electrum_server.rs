@@ -52,7 +52,7 @@ async fn identity(url: String, pinned: Vec<Fingerprint>) -> Result<Identity, Cha
 
 /// The fingerprint that a sentence names.
 fn fingerprint(sentence: &str) -> Fingerprint {
-    sentence.rsplit(' ').next().unwrap().parse().unwrap()
+    sentence.rsplit(' ').next().unwrap().trim_matches('`').parse().unwrap()
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn a_certificate_of_no_authority_is_refused_with_the_command_that_pins_it_
     let server = secure(stage.world());
     let sentence = identity(server.url(), Vec::new()).await.unwrap_err().to_string();
     assert!(sentence.contains("is of no public authority"), "{sentence}");
-    assert!(sentence.contains("tillgate settings set backendCertificate "), "{sentence}");
+    assert!(sentence.contains("`tillgate settings set backendCertificate "), "{sentence}");
     assert_eq!(server.requests(), 0, "nothing was said over a connection that nobody vouches for");
     let pinned = fingerprint(&sentence);
     identity(server.url(), vec![pinned]).await.unwrap();

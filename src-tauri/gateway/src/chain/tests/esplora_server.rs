@@ -22,8 +22,8 @@ use crate::testing::World;
 
 /// Whatever pays these scripts.
 #[derive(Default)]
-struct Watched {
-    scripts: HashSet<ScriptBuf>,
+pub struct Watched {
+    pub scripts: HashSet<ScriptBuf>,
 }
 
 impl WatchList for Watched {

@@ -5,15 +5,35 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::chain::chosen::{BackendOptions, Chosen};
-use crate::chain::{Chain, ChainDown, LookRequest, View};
+use crate::chain::{Chain, ChainDown, LookRequest, Sees, View};
 use crate::testing::bent::Bent;
 
-/// A backend in place of which another is set after its next answer.
+/// When the other one is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// Behind the next answer.
+    Answered,
+    /// While it is read what to ask about.
+    Prepared,
+}
+
+/// A backend in place of which another is set in the next look.
 pub struct SetMeanwhile {
     pub chain: Arc<dyn Chain>,
     pub chosen: Arc<Chosen>,
+    pub when: When,
     /// The other; `None` once it is set.
     pub options: Mutex<Option<BackendOptions>>,
+}
+
+impl SetMeanwhile {
+    fn set(&self, now: When) {
+        if self.when == now
+            && let Some(options) = self.options.lock().take()
+        {
+            self.chosen.choose(Ok(Some(options)));
+        }
+    }
 }
 
 impl Bent for SetMeanwhile {
@@ -23,9 +43,13 @@ impl Bent for SetMeanwhile {
 
     fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
         let view = self.chain.look(request)?;
-        if let Some(options) = self.options.lock().take() {
-            self.chosen.choose(Ok(Some(options)));
-        }
+        self.set(When::Answered);
         Ok(view)
+    }
+
+    fn sees(&self) -> Sees {
+        let sees = self.chain.sees();
+        self.set(When::Prepared);
+        sees
     }
 }

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 
 use self::shown::{Followed, Shown, Told};
 use super::by_script::ByScript;
-use super::set_meanwhile::SetMeanwhile;
+use super::set_meanwhile::{SetMeanwhile, When};
 use crate::chain::Chain;
 use crate::chain::bell::Bell;
 use crate::chain::chosen::{BackendOptions, Chosen, Protocol};
@@ -211,13 +211,13 @@ impl Stage {
         self.chosen.as_ref().unwrap().choose(Ok(Some(self.options(answered_within))));
     }
 
-    /// The same gateway, in whose next look another server is set as the backend once the one before gave its first answer.
-    pub fn switching_in_a_look(mut self, to: Backend) -> Self {
+    /// The same gateway, in whose next look another server is set as the backend.
+    pub fn switching_in_a_look(mut self, to: Backend, when: When) -> Self {
         let world = self.world.take().unwrap();
         self.asked = to;
         let options = Mutex::new(Some(self.options(AT_LEISURE)));
         let chosen = Arc::clone(self.chosen.as_ref().unwrap());
-        self.world = Some(world.with_chain(|chain| Arc::new(SetMeanwhile { chain, chosen, options })));
+        self.world = Some(world.with_chain(|chain| Arc::new(SetMeanwhile { chain, chosen, when, options })));
         self
     }
 

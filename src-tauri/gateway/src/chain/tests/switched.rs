@@ -9,6 +9,7 @@ use tillgate_domain::restore::RestoreState;
 use tillgate_nodes::{CoreFault, ElectrumFault, EsploraFault};
 use tillgate_sandbox::Sandbox;
 
+use super::set_meanwhile::When;
 use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::chain::token::{Token, Weighed};
 use crate::store::chain::{Cursor, WatchedChain};
@@ -256,7 +257,7 @@ async fn a_restored_copy_has_not_looked_where_a_server_is_set_while_the_node_rea
     world.look().await;
     world.begins_restore(30, 1_000).await;
 
-    let stage = stage.switching_in_a_look(Backend::Electrum);
+    let stage = stage.switching_in_a_look(Backend::Electrum, When::Answered);
     let world = stage.world();
     let restore = || world.gateway.store.read(|reader| reader.restore()).unwrap().unwrap();
     let why = world.app.watcher.look().await.unwrap_err().to_string();
@@ -269,6 +270,22 @@ async fn a_restored_copy_has_not_looked_where_a_server_is_set_while_the_node_rea
     }
     assert_eq!(restore().state, RestoreState::Looked);
     assert!(restore().asked.addresses >= 30, "the server was asked about each: {:?}", restore().asked);
+}
+
+#[tokio::test]
+async fn a_look_counts_for_nothing_where_a_server_is_set_before_the_node_is_asked_that_was_to_see_all_by_itself() {
+    let mut stage = Stage::new(Backend::Switched).await;
+    stage.switch(Backend::Core);
+    stage.world().make_wallet().await;
+    stage.world().look().await;
+
+    let stage = stage.switching_in_a_look(Backend::Electrum, When::Prepared);
+    let world = stage.world();
+    let why = world.app.watcher.look().await.unwrap_err().to_string();
+    assert!(why.contains("another one was set"), "what to ask a server about was not read: {why}");
+    assert!(!world.gateway.last_look.is_all_told());
+    world.look().await;
+    assert!(world.gateway.last_look.is_all_told());
 }
 
 /// As an Electrum server's token was written before all backends had one form.

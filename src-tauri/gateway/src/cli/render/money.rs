@@ -50,6 +50,7 @@ pub(super) fn restore(view: &RestoreView) -> String {
         }
         (Some(scanned), Some(tip)) => format!("block {scanned} of {tip}, {} %", view.percent),
         (Some(scanned), None) => format!("block {scanned}"),
+        (None, _) if view.awaits_backend => "nothing yet".to_owned(),
         (None, _) if view.to_ask > 0 => format!(
             "{} of {} were asked about, {} %; what is found adds some",
             view.asked,
@@ -59,6 +60,9 @@ pub(super) fn restore(view: &RestoreView) -> String {
         (None, _) => format!("it begins above block {}", view.birth_height),
     };
     let state = match view.state {
+        RestoreState::Awaited | RestoreState::Scanning if view.awaits_backend => {
+            "nothing is looked through before a Bitcoin backend is set, like `tillgate settings set backend=core backendUrl=http://127.0.0.1:8332 backendCookieFile=/home/me/.bitcoin/.cookie` (`tillgate settings get backend` tells the others); until the chain was looked through no address is given and nothing is sent"
+        }
         RestoreState::Awaited => {
             "the chain is looked through by `tillgate serve`; until then no address is given and nothing is sent"
         }

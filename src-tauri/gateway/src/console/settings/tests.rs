@@ -143,7 +143,7 @@ async fn a_folder_is_looked_at_when_it_is_named_and_may_be_away_later() {
 
     fs::create_dir(&nas).unwrap();
     change(&world, &several).await.unwrap();
-    fs::remove_dir(&nas).unwrap();
+    fs::remove_dir_all(&nas).unwrap();
     let world = world.reopen().await;
     assert_eq!(world.gateway.settings.snapshot().backup_folder.as_deref().map(Path::new), Some(nas.as_path()));
     set(&world, "backupKeep", "5").await.unwrap();

@@ -22,7 +22,7 @@ pub struct BackendItem {
 
 impl BackendItem {
     /// What the gateway asks; `None` where no server is chosen.
-    pub(super) fn of(gateway: &Gateway) -> Option<Self> {
+    pub(crate) fn of(gateway: &Gateway) -> Option<Self> {
         if gateway.chosen.is_none() {
             return Some(Self { kind: BackendName::Sandbox, servers: Vec::new(), zmq: None });
         }

@@ -8,6 +8,7 @@ use super::making::Words;
 use crate::chain::Sees;
 use crate::console::ask::{Ask, Asker};
 use crate::console::error::CommandError;
+use crate::console::status::BackendItem;
 use crate::gateway::Gateway;
 use crate::setup::{self, Birthday, RestoreRequest, Restored, SetupError};
 use crate::store::restore::{Restore, RestoreSource};
@@ -94,6 +95,9 @@ pub struct RestoreView {
     pub to_ask: u32,
     /// How much of the chain was looked through, or of the addresses asked about, in percent, rounded down.
     pub percent: u32,
+    /// Whether it waits for somebody to set a Bitcoin backend: there is none that could be asked.
+    #[serde(default)]
+    pub awaits_backend: bool,
     /// Transactions of the wallet that were found and that this database did not know.
     pub found: u32,
     /// When it began, ISO 8601.
@@ -171,7 +175,9 @@ impl RestoreView {
         let under_way = status.catching_up.filter(|it| it.restored_at == Some(restore.begun_at));
         let restore = under_way.map_or(*restore, |it| restore.looked_up_to(it.seen_height));
         let chain_height = under_way.map(|it| it.tip_height).or(status.tip.map(|tip| tip.height));
-        let asks = restore.is_dangerous() && gateway.chain.sees() == Sees::Scripts;
+        let awaits_backend = restore.is_dangerous() && BackendItem::of(gateway).is_none();
+        // Nobody knows yet whether addresses are what will be asked about.
+        let asks = restore.is_dangerous() && !awaits_backend && gateway.chain.sees() == Sees::Scripts;
         let to_ask = if asks { reader.indices_to_ask(&restore)?.count() } else { 0 };
         Ok(Self {
             source: match restore.source {
@@ -187,6 +193,7 @@ impl RestoreView {
             asked: restore.asked.count(),
             to_ask,
             percent: percent(&restore, chain_height, to_ask),
+            awaits_backend,
             found: restore.unknown,
             begun_time: restore.begun_at.iso_seconds(),
             looked_time: restore.looked_at.map(|at| at.iso_seconds()),

@@ -5,7 +5,9 @@
 //! next one. A call takes 10 to 15 ms, and as long as people take where the keyring asks them.
 
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
 use keyring_core::api::CredentialStoreApi;
 use keyring_core::{Entry, Error};
@@ -19,6 +21,9 @@ const SERVICE: &str = "Tillgate";
 
 /// The entry that shows whether the keyring takes, gives and removes secrets.
 const TRIAL: &str = "trial";
+
+/// Who waits longer for the keyring hears what for.
+const TOLD_AFTER: Duration = Duration::from_secs(3);
 
 /// The keyring's entries of one installation and environment.
 pub(super) struct Keyring {
@@ -53,7 +58,10 @@ impl Keyring {
         let user = format!("{}/{purpose}", self.prefix);
         // The Secret Service's client panics on a thread of an async runtime; on its own thread it
         // works whoever calls.
-        let result = thread::scope(|scope| scope.spawn(|| work(&store()?.build(SERVICE, &user, None)?)).join());
+        let asked = || work(&store()?.build(SERVICE, &user, None)?);
+        let result = on_its_own_thread(asked, TOLD_AFTER, || {
+            tracing::warn!("the OS keyring has not answered yet: it may ask on this machine's screen to be unlocked");
+        });
         match result {
             Ok(done) => done.map_err(|error| sentence(&error)),
             Err(_) => Err(SecretError("the OS keyring's client failed unexpectedly: see the log".to_owned())),
@@ -77,6 +85,25 @@ impl SecretStore for Keyring {
     fn describe(&self) -> String {
         "the OS keyring".to_owned()
     }
+}
+
+/// Works on a thread of its own, and calls `tell` where that takes longer than `after`.
+fn on_its_own_thread<T: Send>(
+    work: impl FnOnce() -> T + Send,
+    after: Duration,
+    tell: impl FnOnce(),
+) -> thread::Result<T> {
+    thread::scope(|scope| {
+        let (working, worked) = mpsc::channel::<()>();
+        let worker = scope.spawn(move || {
+            let _until_done = working;
+            work()
+        });
+        if worked.recv_timeout(after) == Err(RecvTimeoutError::Timeout) {
+            tell();
+        }
+        worker.join()
+    })
 }
 
 #[cfg(target_os = "linux")]

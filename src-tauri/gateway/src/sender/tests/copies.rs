@@ -7,7 +7,8 @@ use tempfile::TempDir;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
-use super::support::world_with_coins;
+use super::held_back::twin_paying;
+use super::support::{check_paid_by_the_other_alone, world_with_coins};
 use crate::access::sees::Sees;
 use crate::payouts::{Approver, approve};
 use crate::testing::World;
@@ -104,6 +105,20 @@ async fn an_offer_that_was_approved_and_sent_after_the_copy_was_made_is_sent_onc
     let record = approve(&world.gateway, paid, by_ann()).await.unwrap();
     assert!(record.contains(r#""status":"SENT""#), "{record}");
     stays_paid_once(&world, &paid).await;
+}
+
+#[tokio::test]
+async fn what_another_copy_paid_of_an_offer_is_in_the_ledger_as_that_payouts_as_soon_as_it_is_approved() {
+    let world = world_with_coins(1).await;
+    let paid = world.offered_payout(300_000).await;
+    let twin = twin_paying(&world, &paid);
+    world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
+    world.look().await;
+    world.check_ledger();
+    let by_ann = Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true };
+    approve(&world.gateway, paid, by_ann).await.unwrap();
+    check_paid_by_the_other_alone(&world, &paid, &twin);
+    world.check_balance();
 }
 
 #[tokio::test]

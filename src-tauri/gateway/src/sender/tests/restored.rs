@@ -130,6 +130,29 @@ async fn what_another_copy_did_meanwhile_is_found_before_anything_is_given_or_se
 }
 
 #[tokio::test]
+async fn what_anybody_sends_to_change_that_the_chain_shows_is_no_other_copys_and_what_makes_the_next_is() {
+    let world = world_with_coins(2).await;
+    let paid = world.approved_payout(300_000).await;
+    let (world, copy) = copied(world).await;
+    world.send().await;
+    world.mine_and_pass(1).await;
+    assert_eq!(world.outputs_of(&paid), 1);
+    let world = restored(put_beside(world, copy)).await;
+    world.look().await;
+    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
+    let change = |index| world.gateway.wallet.get().unwrap().change.script(index).unwrap();
+    let used = world.gateway.store.read(|reader| reader.highest_strange_index(Keychain::Internal)).unwrap().unwrap();
+    for _ in 0..2 {
+        world.sandbox().send(change(used), 300, world.now_ms()).unwrap();
+        world.mine(1).await;
+        assert_eq!(held_for(&world), None, "dust holds up the payouts");
+    }
+    world.sandbox().send(change(used + 1), 300, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!(held_for(&world), Some(HoldCause::OtherCopy), "nobody else knows the next one");
+}
+
+#[tokio::test]
 async fn where_nothing_unknown_is_found_the_sender_goes_on_by_itself() {
     let world = world_with_coins(1).await;
     let waiting = world.approved_payout(300_000).await;

@@ -56,6 +56,16 @@ fn a_real_keyring_keeps_secrets() {
 }
 
 #[test]
+fn whoever_waits_for_a_person_to_unlock_the_keyring_hears_so_and_nobody_else_does() {
+    let (unlock, unlocked) = std::sync::mpsc::channel();
+    // The person unlocks it because of what was told.
+    let waited = on_its_own_thread(move || unlocked.recv(), Duration::from_millis(1), || unlock.send(()).unwrap());
+    assert_eq!(waited.unwrap(), Ok(()));
+    let quick = on_its_own_thread(|| 7, Duration::from_secs(3_600), || panic!("nobody waited"));
+    assert_eq!(quick.unwrap(), 7);
+}
+
+#[test]
 fn a_locked_keyring_is_told_apart() {
     passes(WITH_LOCKED_KEYRING, "under_a_locked_keyring");
 }

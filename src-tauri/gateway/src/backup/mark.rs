@@ -1,0 +1,78 @@
+//! The mark of the folder of nightly backups: a small file that is put there when the folder is named. Where the disk of the folder
+//! is not in, a folder of its name is often there all the same, empty, on the very disk that the backups are to outlive: it has
+//! no mark, and takes none of them.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::{BackupError, contents, place};
+use crate::machine::entropy::{Entropy, NoEntropy};
+use crate::store::backups::FolderRow;
+use crate::store::{Reader, StoreError};
+
+/// Bytes of chance in a mark's name: two installations may share a folder, and a folder that was named by mistake once must
+/// not be taken for the one that was named since.
+const ID_BYTES: usize = 8;
+
+/// What whoever finds the file should know.
+const TEXT: &str = "By this file Tillgate knows the folder to which it writes its nightly backups: where it is missing, none is \
+written here. Keep it, and copy it with the backups if you move them.\n";
+
+/// A folder and the name of its mark.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mark {
+    folder: PathBuf,
+    name: String,
+}
+
+impl Mark {
+    pub(super) fn new(folder: PathBuf, entropy: &dyn Entropy) -> Result<Self, NoEntropy> {
+        let mut id = [0; ID_BYTES];
+        entropy.fill(&mut id)?;
+        Ok(Self { folder, name: format!(".tillgate-{}", hex::encode(id)) })
+    }
+
+    /// The mark of a folder that was named before; `None` of any other.
+    pub(super) fn known(reader: &Reader<'_>, folder: &Path) -> Result<Option<Self>, StoreError> {
+        let row = reader.backup_folder()?;
+        Ok(row.filter(|row| Path::new(&row.path) == folder).map(|row| Self { folder: row.path.into(), name: row.mark }))
+    }
+
+    /// Refuses a folder that has not its mark.
+    pub(super) fn check(&self) -> Result<(), BackupError> {
+        let file = self.file();
+        match fs::symlink_metadata(&file) {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.missing()),
+            Err(error) => Err(BackupError::at("looking at", &file)(error)),
+        }
+    }
+
+    /// What is said where it is missing.
+    pub(super) fn missing(&self) -> BackupError {
+        BackupError::OtherFolder { folder: self.folder.clone(), mark: self.name.clone() }
+    }
+
+    /// Puts it into its folder, durably.
+    pub(super) fn put(&self) -> Result<(), BackupError> {
+        let file = self.file();
+        let refused = |source| BackupError::TakesNoFiles { folder: self.folder.clone(), source };
+        let mut written = contents::create_private(&file).map_err(refused)?;
+        let durable = written.write_all(TEXT.as_bytes()).and_then(|()| written.sync_all());
+        durable.and_then(|()| place::sync_folder(&file)).map_err(|source| {
+            let _ = fs::remove_file(&file);
+            refused(source)
+        })
+    }
+
+    /// As the database keeps it.
+    pub(super) fn row(&self) -> Result<FolderRow, BackupError> {
+        let path = self.folder.to_str().ok_or_else(|| BackupError::NotText(self.folder.clone()))?;
+        Ok(FolderRow { path: path.to_owned(), mark: self.name.clone() })
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.join(&self.name)
+    }
+}

@@ -1,0 +1,86 @@
+//! A block rules out what payouts rest on, and is left: whatever the backend tells of that later, nothing is given up for a block that is
+//! in no chain.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bitcoin::Txid;
+use tillgate_domain::payout::PayoutState;
+
+use super::support::world_with_coins;
+use crate::chain::tests::stage::{Backend, Stage};
+use crate::chain::{Chain, ChainDown, LookRequest, TxPosition, View};
+use crate::testing::World;
+use crate::testing::bent::Bent;
+
+/// A backend that tells nothing of transactions that are nowhere, as one that does not tell of a script.
+struct Silent {
+    chain: Arc<dyn Chain>,
+    is_silent: Arc<AtomicBool>,
+}
+
+impl Bent for Silent {
+    fn chain(&self) -> &dyn Chain {
+        self.chain.as_ref()
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        let mut view = self.chain.look(request)?;
+        if self.is_silent.load(Ordering::SeqCst) {
+            view.txs.retain(|facts| facts.position != TxPosition::Absent);
+        }
+        Ok(view)
+    }
+}
+
+/// The height of the block that rules out the customer's transaction.
+fn ruled_out_at(world: &World, txid: &Txid) -> Option<u32> {
+    let outpoint = world.gateway.store.read(|reader| reader.coins()).unwrap();
+    let outpoint = outpoint.iter().map(|coin| coin.coin.outpoint).find(|outpoint| outpoint.txid == *txid).unwrap();
+    world.gateway.store.read(|reader| reader.coin_facts(&outpoint)).unwrap().unwrap().conflict_height
+}
+
+#[tokio::test]
+async fn a_payout_does_not_fail_for_a_customers_double_spend_in_a_block_that_was_left() {
+    for backend in [Backend::Electrum, Backend::Esplora, Backend::Core] {
+        let is_silent = Arc::new(AtomicBool::new(false));
+        let silent = Arc::clone(&is_silent);
+        let stage = Stage::over(backend, world_with_coins(0).await).await;
+        let stage = stage.behind(|chain| Arc::new(Silent { chain, is_silent: silent }));
+        let world = stage.world();
+        world.look().await;
+        let payment = world.payment_to_wallet().await;
+        let coin = world.pay(&payment, 1_000_000).await;
+        world.mine(2).await;
+        let payout = world.approved_payout(300_000).await;
+        for _ in 0..20 {
+            world.send().await;
+        }
+        assert_eq!(world.payout_state(&payout), PayoutState::Sent, "{backend:?}");
+        // The customer takes the coin back in a block that has the place of the one that held it.
+        world.sandbox().reorg(2, false, world.now_ms()).unwrap();
+        for _ in 0..3 {
+            world.look().await;
+        }
+        assert!(ruled_out_at(world, &coin).is_some(), "{backend:?}");
+        // That block is left as well, and what it held is nowhere.
+        is_silent.store(true, Ordering::SeqCst);
+        world.sandbox().reorg(3, true, world.now_ms()).unwrap();
+        world.look().await;
+        assert_eq!(ruled_out_at(world, &coin), None, "{backend:?}");
+        for _ in 0..8 {
+            world.sandbox().mine(1, true, world.now_ms()).unwrap();
+            world.look_and_pass().await;
+        }
+        assert_eq!(world.payout_state(&payout), PayoutState::Sent, "{backend:?}: the coin may come back");
+        // Where it is told of again, and ruled out in a block that stays, it fails.
+        is_silent.store(false, Ordering::SeqCst);
+        for _ in 0..8 {
+            world.mine_and_pass(1).await;
+        }
+        for _ in 0..20 {
+            world.look().await;
+        }
+        world.check_ledger();
+    }
+}

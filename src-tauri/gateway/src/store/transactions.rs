@@ -1,0 +1,156 @@
+//! Raw transactions that are stored, for whatever reason. No id covers a witness, so that whoever tells a transaction first may have
+//! told one that is none: it gives way to a better one of the same id.
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{Transaction, Txid, consensus};
+use rusqlite::params;
+use tillgate_domain::time::Timestamp;
+
+use super::{Reader, StoreError, Tx};
+use crate::chain::{Fact, spent_outputs};
+
+/// Inputs of a transaction whose witnesses are judged: the writer waits for it.
+const JUDGED_MAX: usize = 500;
+
+/// Where the witness of a transaction comes from that is stored already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// From a look: backends tell again what they were told to follow.
+    InLook,
+    /// Somebody was asked for it just now.
+    Afresh,
+}
+
+impl Reader<'_> {
+    /// A transaction that is stored, for whatever reason.
+    pub fn stored_transaction(&self, txid: &Txid) -> Result<Option<Transaction>, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT raw FROM transactions WHERE txid = ?1")?;
+        let mut rows = query.query([txid.as_byte_array()])?;
+        let raw: Option<Vec<u8>> = rows.next()?.map(|row| row.get("raw")).transpose()?;
+        raw.map(|raw| consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("transactions.raw"))).transpose()
+    }
+
+    /// Whether the witness of a transaction is one by the outputs that it spends: unknown where not all of them are known here.
+    pub fn has_good_witness(&self, tx: &Transaction) -> Result<Fact, StoreError> {
+        if tx.input.len() > JUDGED_MAX {
+            return Ok(Fact::Unknown);
+        }
+        let spent = spent_outputs(tx, |txid| match self.stored_transaction(txid)? {
+            Some(parent) => Ok(Some(parent)),
+            None => self.kept_ancestor(txid),
+        })?;
+        let mut all = Fact::Yes;
+        for verified in tillgate_sandbox::verify_each_script(tx, &spent) {
+            match verified {
+                Some(false) => return Ok(Fact::No),
+                Some(true) => {}
+                None => all = Fact::Unknown,
+            }
+        }
+        Ok(all)
+    }
+
+    /// Whether what was told of a transaction is rather to be kept than what there is of it.
+    pub(super) fn is_better_afresh(&self, told: &Transaction, known: &Transaction) -> Result<bool, StoreError> {
+        self.is_better(told, known, Told::Afresh)
+    }
+
+    fn is_better(&self, told: &Transaction, known: &Transaction, how: Told) -> Result<bool, StoreError> {
+        if told == known {
+            return Ok(false);
+        }
+        let now = self.has_good_witness(known)?;
+        Ok(match self.has_good_witness(told)? {
+            Fact::Yes => now != Fact::Yes,
+            Fact::Unknown => now == Fact::No || (now == Fact::Unknown && how == Told::Afresh),
+            Fact::No => false,
+        })
+    }
+}
+
+impl Tx<'_> {
+    /// Stores a transaction. The first sight of it stays, but for a witness that is none.
+    pub fn store_transaction(&self, tx: &Transaction, txid: &Txid, seen_at: Timestamp) -> Result<(), StoreError> {
+        let stored = self
+            .connection
+            .prepare_cached("INSERT OR IGNORE INTO transactions (txid, raw, first_seen_at) VALUES (?1, ?2, ?3)")?
+            .execute(params![txid.as_byte_array(), consensus::serialize(tx), seen_at.ms()])?;
+        if stored > 0 { Ok(()) } else { self.mend(tx, txid, Told::InLook) }
+    }
+
+    /// Takes over the witness of a transaction as somebody told it just now, where it is stored, and is not known to be better.
+    pub fn mend_transaction(&self, tx: &Transaction, txid: &Txid) -> Result<(), StoreError> {
+        self.mend(tx, txid, Told::Afresh)
+    }
+
+    /// What we signed was checked before it was stored.
+    fn mend(&self, tx: &Transaction, txid: &Txid, how: Told) -> Result<(), StoreError> {
+        let Some(known) = self.stored_transaction(txid)? else { return Ok(()) };
+        if known == *tx || self.batch_of_version(txid)?.is_some() || !self.is_better(tx, &known, how)? {
+            return Ok(());
+        }
+        self.connection
+            .prepare_cached("UPDATE transactions SET raw = ?2 WHERE txid = ?1")?
+            .execute(params![txid.as_byte_array(), consensus::serialize(tx)])?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcoin::absolute::LockTime;
+    use bitcoin::{OutPoint, Sequence, TxIn, Witness, transaction};
+
+    use super::*;
+    use crate::store::Store;
+
+    /// One that spends what nobody here knows, with this as its witness.
+    fn spends_a_strangers_coin(witness: u8) -> Transaction {
+        let previous_output = OutPoint { txid: Txid::from_byte_array([7; 32]), vout: 0 };
+        let witness = Witness::from_slice(&[vec![witness; 64]]);
+        let input = TxIn { previous_output, sequence: Sequence::MAX, witness, ..TxIn::default() };
+        let (version, lock_time) = (transaction::Version::TWO, LockTime::ZERO);
+        Transaction { version, lock_time, input: vec![input], output: Vec::new() }
+    }
+
+    #[tokio::test]
+    async fn a_customers_witness_that_nobody_can_judge_gives_way_to_what_somebody_tells_who_was_asked_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("gateway.db")).unwrap();
+        let (first, second) = (spends_a_strangers_coin(1), spends_a_strangers_coin(2));
+        let txid = first.compute_txid();
+        assert_eq!(txid, second.compute_txid());
+        let stored = move |tx: &Tx<'_>| {
+            tx.mend_transaction(&first, &txid)?;
+            assert!(tx.stored_transaction(&txid)?.is_none(), "what is not needed is not stored");
+            for told in [&first, &second] {
+                tx.store_transaction(told, &txid, Timestamp::from_ms(0))?;
+            }
+            assert_eq!(tx.stored_transaction(&txid)?.as_ref(), Some(&first), "a look may tell what was stored");
+            tx.mend_transaction(&second, &txid)?;
+            assert_eq!(tx.stored_transaction(&txid)?.as_ref(), Some(&second));
+            Ok::<_, StoreError>(())
+        };
+        store.write(stored).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_ancestor_that_is_kept_gives_way_to_the_same_as_a_later_server_tells_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("gateway.db")).unwrap();
+        let (first, second) = (spends_a_strangers_coin(1), spends_a_strangers_coin(2));
+        let kept = move |tx: &Tx<'_>| {
+            let previous_output = OutPoint { txid: first.compute_txid(), vout: 0 };
+            let mut ours = spends_a_strangers_coin(3);
+            ours.input.iter_mut().for_each(|input| input.previous_output = previous_output);
+            let txid = ours.compute_txid();
+            tx.store_transaction(&ours, &txid, Timestamp::from_ms(0))?;
+            for told in [first, second.clone()] {
+                assert!(tx.keep_ancestors(&txid, &[told])?);
+            }
+            assert_eq!(tx.kept_ancestors(&txid)?, [second]);
+            Ok::<_, StoreError>(())
+        };
+        store.write(kept).await.unwrap();
+    }
+}

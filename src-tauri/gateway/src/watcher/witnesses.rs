@@ -1,0 +1,85 @@
+//! Witnesses as somebody else tells them. No id covers a witness: whoever tells a transaction first decides which is stored, and with one
+//! that is none nobody takes it when it is broadcast again. So what is shown to have none is asked for with each block, and what is
+//! not known to have one once another backend is set.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bitcoin::{BlockHash, Transaction, Txid};
+
+use super::WatchError;
+use super::asked::SETTLED_AFTER;
+use super::ours::FOLLOWED_FOR_MS;
+use crate::chain::{Fact, Tip};
+use crate::gateway::Gateway;
+use crate::store::{Reader, StoreError, Tx};
+
+/// Transactions that are asked for at once: looks wait for it.
+const ASKED_MAX: usize = 50;
+
+/// When witnesses were last asked for, and whom.
+#[derive(Debug, Default)]
+pub(super) struct Witnesses {
+    /// Which backend was set; `None` at the start.
+    choice: Option<u64>,
+    /// The best block then; `None` where nobody answered.
+    tip: Option<BlockHash>,
+}
+
+impl Witnesses {
+    /// Asks for what is to be told again, and stores it where it is no worse. Answers whether another backend is asked than before.
+    /// One that is silent is asked again after the next look that finds anything.
+    pub(super) async fn mend(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<bool, WatchError> {
+        let choice = gateway.chain.choice();
+        let before = self.choice.replace(choice);
+        let is_other = before.is_some_and(|before| before != choice);
+        if self.tip.replace(tip.hash) == Some(tip.hash) && !is_other {
+            return Ok(false);
+        }
+        let above = tip.height.saturating_sub(SETTLED_AFTER);
+        let since = gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
+        let wanted = gateway.store.read(|reader| {
+            let mut wanted = shown_to_have_none(reader, tip.height)?;
+            let unsettled = if is_other { reader.unsettled_transactions(above, since)? } else { Vec::new() };
+            for txid in unsettled.iter().map(Transaction::compute_txid) {
+                if reader.batch_of_version(&txid)?.is_none() {
+                    wanted.insert(txid);
+                }
+            }
+            Ok::<_, StoreError>(wanted.into_iter().take(ASKED_MAX).collect::<Vec<Txid>>())
+        })?;
+        if wanted.is_empty() {
+            return Ok(is_other);
+        }
+        let asking = Arc::clone(gateway);
+        let told = move || asking.chain.recent(&wanted, above);
+        let told = match tokio::task::spawn_blocking(told).await.map_err(|_| WatchError::BrokenOff)? {
+            Ok(told) => told,
+            Err(error) => {
+                tracing::debug!(%error, "the backend does not tell again what it, or another, told of transactions");
+                (self.choice, self.tip) = (before, None);
+                return Ok(is_other);
+            }
+        };
+        let mend = move |tx: &Tx<'_>| {
+            let are_those = told.txs.iter().filter(|(txid, told)| told.compute_txid() == **txid);
+            are_those.into_iter().try_for_each(|(txid, told)| tx.mend_transaction(told, txid))
+        };
+        gateway.store.write(mend).await?;
+        Ok(is_other)
+    }
+}
+
+/// Transactions of other copies of this wallet whose stored signatures fail, as long as a block may still decide something of them.
+/// What customers spend is known of few.
+fn shown_to_have_none(reader: &Reader<'_>, tip_height: u32) -> Result<BTreeSet<Txid>, StoreError> {
+    let mut shown = BTreeSet::new();
+    for txid in reader.pending_twins(tip_height)? {
+        if let Some(twin) = reader.twin(&txid)?
+            && reader.has_good_witness(&twin.tx)? == Fact::No
+        {
+            shown.insert(txid);
+        }
+    }
+    Ok(shown)
+}

@@ -55,6 +55,8 @@ pub enum ElectrumFault {
     NoNotifications,
     /// Scripts with more transactions than this have no history and no status.
     RefusesPopular(usize),
+    /// Transactions of blocks are told with a witness of so many bytes, of which their ids say nothing.
+    Bloated(usize),
     /// The history of a script has so many transactions of old blocks besides.
     LongHistory(ScriptBuf, u32),
     /// What is asked about the history of a script is never answered.

@@ -16,6 +16,7 @@ mod facts;
 mod fees;
 mod headers;
 mod history;
+mod lines;
 mod look;
 mod news;
 mod recent;
@@ -23,6 +24,7 @@ mod scripts;
 mod session;
 mod state;
 mod transactions;
+mod untold;
 
 use bitcoin::{FeeRate, Network, Transaction, Txid};
 use parking_lot::Mutex;
@@ -78,11 +80,15 @@ impl ElectrumChain {
         let connection = self.client.connection()?;
         let asker = Asker { client: &self.client, connection: &connection };
         let before = connection.session.tip();
-        look::look(asker, self.network, state, request).map_err(|error| {
+        let view = look::look(asker, self.network, state, request).map_err(|error| {
             // What did not fit may have been of two blocks.
             let is_alive = connection.session.closed().is_none();
             if is_alive && connection.session.tip() != before { tip_changed() } else { error }
-        })
+        })?;
+        if !view.more {
+            connection.session.end_if_it_is_held_up();
+        }
+        Ok(view)
     }
 }
 
@@ -147,7 +153,11 @@ impl Chain for ElectrumChain {
 
     fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
         let connection = self.client.connection()?;
-        recent::recent(&Asker { client: &self.client, connection: &connection }, txids, above)
+        let mut state = self.state.lock();
+        let untold = &mut state.lasting.untold;
+        let told = recent::recent(&Asker { client: &self.client, connection: &connection }, txids, above, untold);
+        connection.session.end_if_it_is_held_up();
+        told
     }
 
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {

@@ -13,9 +13,15 @@ const STEPS_MAX: usize = 20;
 /// few bytes.
 const INNER_LENGTH: usize = 64;
 
+/// Whether it can be proved that a block holds a transaction, however honest the server is. Where one stands of which it cannot, nobody
+/// knows, and nobody lies who says it.
+pub(super) fn is_provable(tx: &Transaction) -> bool {
+    tx.base_size() != INNER_LENGTH
+}
+
 /// Whether this way, the deepest hash first, leads from a transaction at this place to this root.
 pub(super) fn leads(tx: &Transaction, place: u32, way: &[TxMerkleNode], root: TxMerkleNode) -> bool {
-    if way.len() > STEPS_MAX || place >> way.len() != 0 || tx.base_size() == INNER_LENGTH {
+    if way.len() > STEPS_MAX || place >> way.len() != 0 || !is_provable(tx) {
         return false;
     }
     let mut node = TxMerkleNode::from_raw_hash(tx.compute_txid().to_raw_hash());
@@ -101,6 +107,7 @@ mod tests {
         inner.output[0].script_pubkey = ScriptBuf::from_bytes(vec![0x51; 64 - inner.base_size()]);
         assert_eq!(inner.base_size(), INNER_LENGTH);
         let root = TxMerkleNode::from_raw_hash(inner.compute_txid().to_raw_hash());
+        assert!(!is_provable(&inner) && is_provable(&tx(1)));
         assert!(!leads(&inner, 0, &[], root));
     }
 }

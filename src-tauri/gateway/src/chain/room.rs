@@ -27,7 +27,7 @@ pub(super) struct AnswerRoom {
 }
 
 /// Whether nodes relay a transaction, by its weight alone.
-pub(super) fn is_relayed(tx: &Transaction) -> bool {
+pub(crate) fn is_relayed(tx: &Transaction) -> bool {
     tx.weight().to_wu() <= u64::from(MAX_STANDARD_TX_WEIGHT)
 }
 

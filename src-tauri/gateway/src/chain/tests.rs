@@ -8,6 +8,7 @@ mod denied;
 mod electrum_hostile;
 mod electrum_made_up;
 mod electrum_server;
+mod electrum_strangers;
 mod esplora_deep;
 mod esplora_hostile;
 mod esplora_moves;

@@ -1,13 +1,16 @@
 //! Raw transactions that are stored, for whatever reason. No id covers a witness, so that whoever tells a transaction first may have
-//! told one that is none: it gives way to a better one of the same id.
+//! told one that is none: it gives way to a better one of the same id. Nor may it be of any size: what a block holds and nobody relays,
+//! with the witness that was told of it, is stored without that.
+
+use std::borrow::Cow;
 
 use bitcoin::hashes::Hash as _;
-use bitcoin::{Transaction, Txid, consensus};
+use bitcoin::{Transaction, Txid, Witness, consensus};
 use rusqlite::params;
 use tillgate_domain::time::Timestamp;
 
 use super::{Reader, StoreError, Tx};
-use crate::chain::{Fact, spent_outputs};
+use crate::chain::{Fact, is_relayed, spent_outputs};
 
 /// Inputs of a transaction whose witnesses are judged: the writer waits for it.
 const JUDGED_MAX: usize = 500;
@@ -59,7 +62,7 @@ impl Reader<'_> {
         if told == known {
             return Ok(false);
         }
-        let now = self.has_good_witness(known)?;
+        let now = if lacks_witness(known) { Fact::No } else { self.has_good_witness(known)? };
         Ok(match self.has_good_witness(told)? {
             Fact::Yes => now != Fact::Yes,
             Fact::Unknown => now == Fact::No || (now == Fact::Unknown && how == Told::Afresh),
@@ -68,13 +71,29 @@ impl Reader<'_> {
     }
 }
 
+/// Without the witness, where no node relays it with that: nobody would take it again, and a server could tell four megabytes of
+/// one with each payment.
+fn of_bounded_size(tx: &Transaction) -> Cow<'_, Transaction> {
+    if is_relayed(tx) {
+        return Cow::Borrowed(tx);
+    }
+    let mut tx = tx.clone();
+    tx.input.iter_mut().for_each(|input| input.witness = Witness::new());
+    Cow::Owned(tx)
+}
+
+/// Whether nothing shows that whoever owned what an input spends let it be spent.
+fn lacks_witness(tx: &Transaction) -> bool {
+    tx.input.iter().any(|input| input.script_sig.is_empty() && input.witness.is_empty())
+}
+
 impl Tx<'_> {
-    /// Stores a transaction. The first sight of it stays, but for a witness that is none.
+    /// Stores a transaction. The first sight of it stays, but for a witness that is none, or too large.
     pub fn store_transaction(&self, tx: &Transaction, txid: &Txid, seen_at: Timestamp) -> Result<(), StoreError> {
         let stored = self
             .connection
             .prepare_cached("INSERT OR IGNORE INTO transactions (txid, raw, first_seen_at) VALUES (?1, ?2, ?3)")?
-            .execute(params![txid.as_byte_array(), consensus::serialize(tx), seen_at.ms()])?;
+            .execute(params![txid.as_byte_array(), consensus::serialize(&*of_bounded_size(tx)), seen_at.ms()])?;
         if stored > 0 { Ok(()) } else { self.mend(tx, txid, Told::InLook) }
     }
 
@@ -86,7 +105,11 @@ impl Tx<'_> {
     /// What we signed was checked before it was stored.
     fn mend(&self, tx: &Transaction, txid: &Txid, how: Told) -> Result<(), StoreError> {
         let Some(known) = self.stored_transaction(txid)? else { return Ok(()) };
-        if known == *tx || self.batch_of_version(txid)?.is_some() || !self.is_better(tx, &known, how)? {
+        if known == *tx
+            || !is_relayed(tx)
+            || self.batch_of_version(txid)?.is_some()
+            || !self.is_better(tx, &known, how)?
+        {
             return Ok(());
         }
         self.connection
@@ -129,6 +152,28 @@ mod tests {
             assert_eq!(tx.stored_transaction(&txid)?.as_ref(), Some(&first), "a look may tell what was stored");
             tx.mend_transaction(&second, &txid)?;
             assert_eq!(tx.stored_transaction(&txid)?.as_ref(), Some(&second));
+            Ok::<_, StoreError>(())
+        };
+        store.write(stored).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_witness_that_is_too_large_is_not_stored_and_the_one_that_is_told_later_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("gateway.db")).unwrap();
+        let honest = spends_a_strangers_coin(1);
+        let mut bloated = honest.clone();
+        bloated.input[0].witness = Witness::from_slice(&[vec![0; 3_900_000]]);
+        let txid = honest.compute_txid();
+        let stored = move |tx: &Tx<'_>| {
+            tx.store_transaction(&bloated, &txid, Timestamp::from_ms(0))?;
+            let stored = tx.stored_transaction(&txid)?.unwrap();
+            assert_eq!((stored.compute_txid(), stored.input[0].witness.len()), (txid, 0));
+            tx.store_transaction(&honest, &txid, Timestamp::from_ms(0))?;
+            assert_eq!(tx.stored_transaction(&txid)?.as_ref(), Some(&honest));
+            tx.store_transaction(&bloated, &txid, Timestamp::from_ms(0))?;
+            tx.mend_transaction(&bloated, &txid)?;
+            assert_eq!(tx.stored_transaction(&txid)?.as_ref(), Some(&honest), "it is taken back by nobody");
             Ok::<_, StoreError>(())
         };
         store.write(stored).await.unwrap();

@@ -2,7 +2,7 @@
 
 use bitcoin::consensus::encode::{deserialize_hex, serialize_hex};
 use bitcoin::hashes::Hash as _;
-use bitcoin::{Amount, Block, Network, Transaction, Txid};
+use bitcoin::{Amount, Block, Network, Transaction, Txid, Witness};
 use serde_json::{Value, json};
 use tillgate_sandbox::{BroadcastRefusal, Sandbox, SandboxError, TxPosition};
 
@@ -112,6 +112,10 @@ impl Shown<'_> {
                     height: 0,
                     fee_sats: Some(1_000),
                 }));
+            }
+            Some(ElectrumFault::LongHistory(script, count)) if script_hash_of(script) == hash => {
+                let old = |number: u32| Entry { txid: invented::txid(number), height: 1, fee_sats: None };
+                history.splice(..0, (0..*count).map(old));
             }
             Some(ElectrumFault::InventedSpend(tx)) if self.index.is_spent_from(tx, hash) => {
                 let entry = Entry { txid: tx.compute_txid(), height: i64::from(self.height()), fee_sats: None };
@@ -249,13 +253,16 @@ fn transaction(shown: &Shown<'_>, params: &[Value]) -> Answer {
         return Ok(json!(serialize_hex(&tx)));
     }
     let found = shown.index.transaction(&txid, shown.top());
-    let (tx, _) = found.ok_or_else(|| {
+    let (tx, position) = found.ok_or_else(|| {
         Refusal::new(
             2,
             "daemon error: DaemonError({'code': -5, 'message': 'No such mempool or blockchain transaction. Use gettransaction for wallet transactions.'})",
         )
     })?;
     let mut tx = tx.clone();
+    if let (Some(ElectrumFault::Bloated(bytes)), TxPosition::Block { .. }) = (shown.fault, position) {
+        tx.input.iter_mut().for_each(|input| input.witness = Witness::from_slice(&[vec![7; *bytes]]));
+    }
     if let Some(ElectrumFault::ForgedTransactions) = shown.fault {
         for output in &mut tx.output {
             output.value = output.value.checked_add(Amount::from_sat(1_000_000)).unwrap_or(output.value);

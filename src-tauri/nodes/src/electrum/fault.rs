@@ -55,6 +55,12 @@ pub enum ElectrumFault {
     NoNotifications,
     /// Scripts with more transactions than this have no history and no status.
     RefusesPopular(usize),
+    /// Transactions of blocks are told with a witness of so many bytes, of which their ids say nothing.
+    Bloated(usize),
+    /// The history of a script has so many transactions of old blocks besides.
+    LongHistory(ScriptBuf, u32),
+    /// What is asked about the history of a script is never answered.
+    Stuck(ScriptBuf),
     /// Every block is told so many blocks higher than it is, and of no script anything.
     Higher(u32),
     /// So many transactions that pay a script wait in the mempool, made up by the server, each with so many bytes of a witness.

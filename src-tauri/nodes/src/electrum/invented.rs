@@ -34,3 +34,8 @@ fn payment(script: &Script, number: u32) -> Transaction {
     let output = TxOut { value: Amount::from_sat(1_000), script_pubkey: script.to_owned() };
     Transaction { version: Version::TWO, lock_time: LockTime::ZERO, input: vec![input], output: vec![output] }
 }
+
+/// The id of one that nobody ever reads.
+pub(super) fn txid(number: u32) -> Txid {
+    Txid::hash(&number.to_le_bytes())
+}

@@ -21,6 +21,17 @@ pub(super) struct Call {
     pub params: Value,
     /// What its answer is the first news of.
     pub subject: Subject,
+    /// A stranger chose what it asks about: that it is not answered says nothing of the server.
+    pub is_of_stranger: bool,
+}
+
+/// Whose scripts are asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The merchant's: without them nothing is known.
+    Ours,
+    /// Those that a payee or a customer chose. What is not told of them is unknown, and fails nothing.
+    Strangers,
 }
 
 /// What a call subscribes to.
@@ -63,18 +74,34 @@ pub(super) type Status = Option<[u8; 32]>;
 
 /// A call with its parameters, a JSON array.
 pub(super) const fn call(method: &'static str, params: Value) -> Call {
-    Call { method, params, subject: Subject::None }
+    Call { method, params, subject: Subject::None, is_of_stranger: false }
+}
+
+/// The call whose answer may be of any length.
+const HISTORY: &str = "blockchain.scripthash.get_history";
+
+/// Asks for a script's history.
+pub(super) fn history(hash: ScriptHash, whose: Whose) -> Call {
+    Call { is_of_stranger: whose == Whose::Strangers, ..call(HISTORY, json!([hash.to_string()])) }
 }
 
 /// Asks for the best block, now and whenever it changes.
 pub(super) fn subscribe_tip() -> Call {
-    Call { method: "blockchain.headers.subscribe", params: json!([]), subject: Subject::Tip }
+    Call { method: "blockchain.headers.subscribe", params: json!([]), subject: Subject::Tip, is_of_stranger: false }
 }
 
 /// Asks for a script's status, now and whenever it changes.
-pub(super) fn subscribe_script(hash: ScriptHash) -> Call {
+pub(super) fn subscribe_script(hash: ScriptHash, whose: Whose) -> Call {
+    let is_of_stranger = whose == Whose::Strangers;
     let params = json!([hash.to_string()]);
-    Call { method: "blockchain.scripthash.subscribe", params, subject: Subject::Script(hash) }
+    Call { method: "blockchain.scripthash.subscribe", params, subject: Subject::Script(hash), is_of_stranger }
+}
+
+impl Call {
+    /// Whether an answer that is too long refuses it, and nothing else.
+    pub(super) fn may_be_long(&self) -> bool {
+        self.method == HISTORY
+    }
 }
 
 /// Reads a result.
@@ -102,6 +129,16 @@ impl Refused {
         let text = object.map_or(Some(error), |object| object.message.map(RawValue::get));
         let message = text.and_then(|text| serde_json::from_str::<String>(text).ok());
         Self { code, message: shown(message.as_deref().unwrap_or("no reason")) }
+    }
+
+    /// What was asked about has more transactions than an answer may hold.
+    pub(super) fn too_long() -> Self {
+        Self { code: 0, message: "history too large: the answer is too long a line".to_owned() }
+    }
+
+    /// What was asked about takes the server longer than is waited.
+    pub(super) fn too_slow() -> Self {
+        Self { code: 0, message: "the query may take a long time: the answer did not come".to_owned() }
     }
 
     /// As the reason for which the chain cannot be looked at.

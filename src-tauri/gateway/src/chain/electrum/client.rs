@@ -34,8 +34,9 @@ const REACHED_BY_PROXY_WITHIN: Duration = Duration::from_secs(30);
 /// The versions of the protocol that are spoken here.
 const VERSIONS: [&str; 2] = ["1.4", "1.6"];
 
-/// Calls that are on their way side by side at most.
+/// Calls that are on their way side by side at most, and those for histories: so many of the longest are less than is read at a time.
 const WINDOW: usize = 100;
+const WINDOW_OF_HISTORIES: usize = 35;
 
 /// The first pause after two failures in a row, and the longest; each is twice the one before.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -199,7 +200,8 @@ impl Client {
         calls: &[Call],
     ) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
         let mut answers = Vec::with_capacity(calls.len());
-        for window in calls.chunks(WINDOW) {
+        let window = if calls.iter().any(Call::may_be_long) { WINDOW_OF_HISTORIES } else { WINDOW };
+        for window in calls.chunks(window) {
             answers.extend(self.runtime.block_on(connection.session.ask(window))?);
         }
         Ok(answers)

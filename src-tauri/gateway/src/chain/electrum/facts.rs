@@ -12,6 +12,7 @@ use super::state::State;
 use super::transactions;
 use crate::chain::facts::{ENTERED_UNKNOWN, Facts, Output, missing_ancestors, needs, of_absent, spenders};
 use crate::chain::headers::time;
+use crate::chain::proof::is_provable;
 use crate::chain::refusals::tip_changed;
 use crate::chain::{ChainDown, TxFacts, TxPosition};
 
@@ -46,11 +47,12 @@ pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Resul
     let (mut waiting, mut absent, mut mined) = (Vec::new(), Vec::new(), Vec::new());
     for txid in affected {
         match place(look.state, &txid) {
-            Some(Place::Block(height)) => mined.push((txid, height)),
+            // What nothing proves is not told, nor taken for a lie.
+            Some(Place::Block(height)) if is_ours_provable(look.state, &txid) => mined.push((txid, height)),
             Some(Place::Mempool(entry)) => waiting.push((txid, entry)),
             Some(Place::Absent) => absent.push(txid),
             // No script of it is told of: nobody knows.
-            None => {}
+            Some(Place::Block(_)) | None => {}
         }
     }
     told.extend(tell_mined(look, &mined)?);
@@ -125,6 +127,10 @@ fn place(state: &State, txid: &Txid) -> Option<Place> {
         }
     }
     found
+}
+
+fn is_ours_provable(state: &State, txid: &Txid) -> bool {
+    state.tracked.get(txid).is_some_and(|tracked| is_provable(&tracked.tx))
 }
 
 /// What is in a block after all, of scripts that nobody asked about before.
@@ -236,7 +242,8 @@ fn output(state: &State, outpoint: &OutPoint, hash: &ScriptHash) -> Output {
     let made = history.entries.iter().find(|entry| entry.txid == outpoint.txid);
     let mut output = Output { is_known: made.is_some(), ..Output::default() };
     for entry in history.entries.iter().filter(|entry| entry.txid != outpoint.txid) {
-        let own = state.tracked.get(&entry.txid).map(|it| it.tx.input.iter().any(|at| at.previous_output == *outpoint));
+        let own = state.tracked.get(&entry.txid).map(|it| &it.tx).filter(|tx| is_provable(tx));
+        let own = own.map(|tx| tx.input.iter().any(|at| at.previous_output == *outpoint));
         let other = state.lasting.others.get(&entry.txid).map(|spent| spent.contains(outpoint));
         match own.or(other) {
             Some(true) => match entry.block() {

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 use bitcoin::Txid;
 use bitcoin::hashes::{Hash as _, sha256};
 use serde::{Deserialize, Deserializer};
-use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::asker::Asker;
-use super::call::{ScriptHash, Status, call, subscribe_script, typed};
+use super::call::{self, ScriptHash, Status, Whose, subscribe_script, typed};
 use crate::chain::ChainDown;
 
 /// Entries of a history at most; a longer one is as one that the server refuses.
@@ -58,18 +57,20 @@ fn satoshis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D
     Ok(serde_json::from_str(text.get()).ok())
 }
 
-/// Subscribes to scripts, and answers the status of each; `None` where the server refuses one because of what it holds.
+/// Subscribes to scripts, and answers the status of each; `None` where the server refuses one because of what it holds, of strangers'
+/// for whatever reason.
 pub(super) fn subscribe(
     asker: &Asker<'_>,
     hashes: &[ScriptHash],
+    whose: Whose,
 ) -> Result<BTreeMap<ScriptHash, Option<Status>>, ChainDown> {
-    let calls: Vec<_> = hashes.iter().map(|hash| subscribe_script(*hash)).collect();
+    let calls: Vec<_> = hashes.iter().map(|hash| subscribe_script(*hash, whose)).collect();
     let mut found = BTreeMap::new();
     for (answer, (hash, call)) in asker.tries(&calls)?.into_iter().zip(hashes.iter().zip(&calls)) {
         let status = match answer {
             // The connection has read it already.
             Ok(_) => asker.connection.session.status(hash),
-            Err(refused) if refused.is_of_popularity() => None,
+            Err(refused) if refused.is_of_popularity() || whose == Whose::Strangers => None,
             Err(refused) => return Err(refused.down(call.method)),
         };
         found.insert(*hash, status);
@@ -77,25 +78,26 @@ pub(super) fn subscribe(
     Ok(found)
 }
 
-/// Reads the histories of scripts that are subscribed to; `None` where the server refuses one because of its length.
+/// Reads the histories of scripts that are subscribed to; `None` where the server refuses one because of its length. Of strangers'
+/// it is whatever the reason, and also where something happens to one again and again while it is read.
 pub(super) fn read(
     asker: &Asker<'_>,
     hashes: &[ScriptHash],
+    whose: Whose,
 ) -> Result<BTreeMap<ScriptHash, Option<History>>, ChainDown> {
     let mut found = BTreeMap::new();
     let mut open = hashes.to_vec();
     for tried in 0..TRIES {
         if tried > 0 {
-            let refused = subscribe(asker, &open)?.into_iter().filter(|(_, status)| status.is_none());
+            let refused = subscribe(asker, &open, whose)?.into_iter().filter(|(_, status)| status.is_none());
             found.extend(refused.map(|(hash, _)| (hash, None)));
             open.retain(|hash| !found.contains_key(hash));
         }
-        let calls: Vec<_> =
-            open.iter().map(|hash| call("blockchain.scripthash.get_history", json!([hash.to_string()]))).collect();
+        let calls: Vec<_> = open.iter().map(|hash| call::history(*hash, whose)).collect();
         for (answer, (hash, call)) in asker.tries(&calls)?.into_iter().zip(open.iter().zip(&calls)) {
             let entries: Vec<Entry> = match answer {
                 Ok(answer) => typed(call.method, &answer)?,
-                Err(refused) if refused.is_of_popularity() => {
+                Err(refused) if refused.is_of_popularity() || whose == Whose::Strangers => {
                     found.insert(*hash, None);
                     continue;
                 }
@@ -113,6 +115,10 @@ pub(super) fn read(
         if open.is_empty() {
             return Ok(found);
         }
+    }
+    if whose == Whose::Strangers {
+        found.extend(open.into_iter().map(|hash| (hash, None)));
+        return Ok(found);
     }
     Err(ChainDown(
         "the server's history of a script is not the one that its status stands for: it keeps something back, or is not itself just now".to_owned(),

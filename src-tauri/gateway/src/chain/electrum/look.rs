@@ -48,7 +48,7 @@ pub(super) fn look(
         look.resume(fork.map(|block| block.height), known.clone());
     }
     if last_known != Some(tip.id()) {
-        look.state.try_refused_again();
+        look.state.try_refused_again(tip.height);
     }
     look.read_requested();
     let cold = look.take_cold();
@@ -162,7 +162,7 @@ impl Look<'_> {
     /// Asks for this look about a script that a payout is to pay. Of one that is ours all is told anyway.
     fn watch_payee(&mut self, payee: &PayeeHistory) {
         let hash = ScriptHash::of(&payee.script);
-        let watched = self.state.scripts.entry(hash).or_insert_with(|| Watched::new(payee.script.clone()));
+        let watched = self.state.stranger(&payee.script, self.tip.height);
         if !watched.is_ours && watched.payee_above.is_none() {
             // Where it was read for something else, nobody looked whether it pays a payout.
             (watched.payee_above, watched.told) = (Some(payee.above), None);

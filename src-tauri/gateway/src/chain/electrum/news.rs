@@ -11,6 +11,7 @@ use super::state::State;
 use super::transactions;
 use crate::chain::facts::{Facts, parents_first, spenders};
 use crate::chain::headers::time;
+use crate::chain::proof::is_provable;
 use crate::chain::refusals::tip_changed;
 use crate::chain::room::{AnswerRoom, OF_SCRIPT_MAX, Room, is_relayed};
 use crate::chain::{ChainDown, KnownPosition, TxFacts, TxPosition};
@@ -208,6 +209,9 @@ impl Look<'_> {
             |tx: &Transaction| self.request.watch.concerns(tx) | self.state.tracked.contains_key(&tx.compute_txid());
         let (ours, others): (Vec<_>, Vec<_>) =
             parents_first(std::mem::take(&mut news.txs), |tx| tx).into_iter().partition(is_ours);
+        // Where one stands that cannot be proved to stand anywhere is unknown.
+        let (ours, _): (Vec<_>, Vec<_>) =
+            ours.into_iter().partition(|tx| is_provable(tx) || !news.mined.contains_key(&tx.compute_txid()));
         others.iter().for_each(|tx| self.state.lasting.note_other(tx));
         let mined = ours.iter().filter_map(|tx| Some((tx, *news.mined.get(&tx.compute_txid())?)));
         transactions::prove(&self.asker, self.network, &mut self.state.lasting, mined)?;

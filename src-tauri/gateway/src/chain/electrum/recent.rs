@@ -4,29 +4,30 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::{Transaction, Txid};
-use serde_json::json;
 
 use super::asker::Asker;
-use super::call::{ScriptHash, call, typed};
+use super::call::{self, ScriptHash, Whose, typed};
 use super::history::Entry;
 use super::transactions;
+use super::untold::Untold;
 use crate::chain::{ChainDown, Recent};
 
 /// Histories that are asked for at once.
-const BATCH: usize = 50;
+const BATCH: usize = 35;
 
 /// Outputs of a transaction whose scripts are asked about: servers refuse those with many transactions.
 const OUTPUTS_MAX: usize = 2;
 
-/// What the server has of these transactions in its mempool and in blocks above a height.
-pub(super) fn recent(asker: &Asker<'_>, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
+/// What the server has of these transactions in its mempool and in blocks above a height. Scripts of which it told nothing lately are
+/// `untold`.
+pub(super) fn recent(asker: &Asker<'_>, txids: &[Txid], above: u32, untold: &mut Untold) -> Result<Recent, ChainDown> {
     let asked: BTreeSet<Txid> = txids.iter().copied().collect();
     let mut found = BTreeMap::new();
     transactions::read_each(asker, &asked, |txid, tx| {
         found.insert(txid, tx);
     })?;
     let unknown = asked.into_iter().filter(|txid| !found.contains_key(txid)).collect();
-    let heights = heights(asker, &found)?;
+    let heights = heights(asker, &found, untold)?;
     let mut recent = Recent { unknown, ..Recent::default() };
     while let Some((txid, tx)) = found.pop_first() {
         match heights.get(&txid) {
@@ -44,20 +45,32 @@ pub(super) fn recent(asker: &Asker<'_>, txids: &[Txid], above: u32) -> Result<Re
 }
 
 /// The heights at which histories show these transactions.
-fn heights(asker: &Asker<'_>, txs: &BTreeMap<Txid, Transaction>) -> Result<BTreeMap<Txid, i64>, ChainDown> {
+fn heights(
+    asker: &Asker<'_>,
+    txs: &BTreeMap<Txid, Transaction>,
+    untold: &mut Untold,
+) -> Result<BTreeMap<Txid, i64>, ChainDown> {
+    let now = asker.connection.session.tip().map_or(0, |tip| tip.height);
     let payable = |tx: &Transaction| {
         let scripts = tx.output.iter().map(|output| &output.script_pubkey).filter(|script| !script.is_op_return());
         scripts.take(OUTPUTS_MAX).map(|script| ScriptHash::of(script)).collect::<Vec<_>>()
     };
-    let hashes: Vec<ScriptHash> =
-        txs.values().flat_map(payable).collect::<BTreeSet<ScriptHash>>().into_iter().collect();
+    let hashes: BTreeSet<ScriptHash> = txs.values().flat_map(payable).collect();
+    let hashes: Vec<ScriptHash> = hashes.into_iter().filter(|hash| !untold.holds(hash, now)).collect();
     let mut heights = BTreeMap::new();
     for batch in hashes.chunks(BATCH) {
-        let asked = |hash: &ScriptHash| call("blockchain.scripthash.get_history", json!([hash.to_string()]));
-        let calls: Vec<_> = batch.iter().map(asked).collect();
-        for (answer, call) in asker.tries(&calls)?.into_iter().zip(&calls) {
+        let calls: Vec<_> = batch.iter().map(|hash| call::history(*hash, Whose::Strangers)).collect();
+        let answers = asker.tries(&calls);
+        if answers.is_err() {
+            batch.iter().for_each(|hash| untold.note(*hash, now));
+        }
+        for (answer, (hash, call)) in answers?.into_iter().zip(batch.iter().zip(&calls)) {
             // Whatever it refuses, another script may tell.
-            let Ok(answer) = answer else { continue };
+            let Ok(answer) = answer else {
+                untold.note(*hash, now);
+                continue;
+            };
+            untold.forget(hash);
             let entries: Vec<Entry> = typed(call.method, &answer)?;
             let ours = entries.into_iter().filter(|entry| txs.contains_key(&entry.txid));
             heights.extend(ours.map(|entry| (entry.txid, entry.height)));

@@ -1,14 +1,14 @@
 //! Asking about scripts: subscribing to them, and reading the histories that are wanted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bitcoin::{Network, ScriptBuf};
 
 use super::asker::Asker;
-use super::call::ScriptHash;
+use super::call::{ScriptHash, Whose};
 use super::history::{self, History};
 use super::session::ToldTip;
-use super::state::{State, Watched};
+use super::state::State;
 use crate::chain::{ChainDown, LookRequest};
 
 /// Hot scripts that are asked about in each look although the server should notify of them.
@@ -50,15 +50,52 @@ impl Look<'_> {
         asked.extend(turn);
         asked.retain(|hash| state.scripts.get(hash).is_some_and(|watched| !watched.is_refused));
         let asked: Vec<ScriptHash> = asked.into_iter().collect();
-        for (hash, status) in history::subscribe(&self.asker, &asked)? {
-            if let (None, Some(watched)) = (status, state.scripts.get_mut(&hash)) {
-                watched.is_refused = true;
-            }
-        }
+        self.subscribe_to(&asked)?;
+        let state = &mut *self.state;
         state.connection = self.asker.connection.number;
         state.pending.extend(session.take_changed());
         state.pending.retain(|hash| state.scripts.contains_key(hash));
         Ok(())
+    }
+
+    /// Subscribes to scripts, and notes of which the server tells nothing.
+    fn subscribe_to(&mut self, hashes: &[ScriptHash]) -> Result<(), ChainDown> {
+        for (whose, hashes) in self.by_owner(hashes) {
+            let asked = history::subscribe(&self.asker, &hashes, whose);
+            let untold =
+                self.unless_it_broke(asked, &hashes, whose)?.into_iter().filter(|(_, status)| status.is_none());
+            untold.for_each(|(hash, _)| self.refuse(hash));
+        }
+        Ok(())
+    }
+
+    /// The merchant's of these scripts, and then the strangers'.
+    fn by_owner(&self, hashes: &[ScriptHash]) -> [(Whose, Vec<ScriptHash>); 2] {
+        let is_ours = |hash: &&ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
+        let (ours, strangers) = hashes.iter().partition(is_ours);
+        [(Whose::Ours, ours), (Whose::Strangers, strangers)]
+    }
+
+    /// A server that breaks off when it is asked about what a stranger chose must not do so in each look.
+    fn unless_it_broke<T>(
+        &mut self,
+        asked: Result<T, ChainDown>,
+        hashes: &[ScriptHash],
+        whose: Whose,
+    ) -> Result<T, ChainDown> {
+        if asked.is_err() && whose == Whose::Strangers {
+            hashes.iter().for_each(|hash| self.state.lasting.untold.note(*hash, self.tip.height));
+        }
+        asked
+    }
+
+    /// Notes that the server tells nothing of a script.
+    fn refuse(&mut self, hash: ScriptHash) {
+        let Some(watched) = self.state.scripts.get_mut(&hash) else { return };
+        watched.is_refused = true;
+        if !watched.is_ours {
+            self.state.lasting.untold.note(hash, self.tip.height);
+        }
     }
 
     /// Reads the histories of scripts that are subscribed to. Answers those that the server told.
@@ -66,7 +103,11 @@ impl Look<'_> {
         let session = &self.asker.connection.session;
         let (empty, full): (Vec<ScriptHash>, Vec<ScriptHash>) =
             wanted.iter().partition(|hash| session.status(hash) == Some(None));
-        let mut histories = history::read(&self.asker, &full)?;
+        let mut histories = BTreeMap::new();
+        for (whose, hashes) in self.by_owner(&full) {
+            let asked = history::read(&self.asker, &hashes, whose);
+            histories.extend(self.unless_it_broke(asked, &hashes, whose)?);
+        }
         histories.extend(empty.into_iter().map(|hash| (hash, Some(History::default()))));
         let mut told = Vec::new();
         for (hash, history) in histories {
@@ -75,11 +116,12 @@ impl Look<'_> {
                 Some(history) => {
                     watched.told = Some(history.status);
                     watched.history = Some(history);
+                    self.state.lasting.untold.forget(&hash);
                     told.push(hash);
                 }
                 None => {
                     tracing::warn!(script = %watched.script.to_hex_string(), "the Electrum server does not tell what pays a script: it holds too much");
-                    watched.is_refused = true;
+                    self.refuse(hash);
                 }
             }
         }
@@ -91,19 +133,15 @@ impl Look<'_> {
         let mut unread = BTreeSet::new();
         for script in scripts {
             let hash = ScriptHash::of(script);
-            let watched = self.state.scripts.entry(hash).or_insert_with(|| Watched::new(script.clone()));
+            let watched = self.state.stranger(script, self.tip.height);
             if watched.history.is_none() && !watched.is_refused {
                 unread.insert(hash);
             }
         }
         let session = &self.asker.connection.session;
         let unheard: Vec<ScriptHash> = unread.iter().filter(|hash| session.status(hash).is_none()).copied().collect();
-        for (hash, status) in history::subscribe(&self.asker, &unheard)? {
-            if let (None, Some(watched)) = (status, self.state.scripts.get_mut(&hash)) {
-                watched.is_refused = true;
-                unread.remove(&hash);
-            }
-        }
+        self.subscribe_to(&unheard)?;
+        unread.retain(|hash| self.state.scripts.get(hash).is_some_and(|watched| !watched.is_refused));
         let ours = |hash: &ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
         // What is ours and was not told yet has its turn, and is told then.
         let (later, now): (Vec<ScriptHash>, Vec<ScriptHash>) = unread.into_iter().partition(ours);

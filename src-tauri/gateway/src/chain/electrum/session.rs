@@ -1,5 +1,6 @@
 //! One connection to a server: calls that go out side by side and are answered in any order, and notifications in between,
-//! read by a task of its own. Lines and their sum are bounded; whatever makes no sense ends the connection.
+//! read by a task of its own. Lines and their sum are bounded; whatever makes no sense ends the connection. That a stranger chose a script of
+//! which there is too much to tell does not.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,15 +17,22 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, Re
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::call::{Answer, Call, Refused, ScriptHash, Status, Subject, status};
+use super::lines::{Line as Bytes, Lines};
 use crate::chain::ChainDown;
 use crate::chain::bell::Bell;
 use crate::chain::shown::shown;
 
 /// Bytes of a line at most: a transaction that fills a block, in hexadecimal, and some.
 const LINE_MAX: usize = 9 * 1_024 * 1_024;
+
+/// The same while histories alone are awaited: more than one that is taken has, which is refused by its number of transactions.
+const HISTORY_MAX: usize = 5 * 256 * 1_024;
+
+/// Answers that come too late and are waited for no more, at most.
+const GIVEN_UP_MAX: usize = 1_000;
 
 /// Bytes that are read between one set of calls and the next at most.
 const BYTES_MAX: usize = 48 * 1_024 * 1_024;
@@ -61,6 +69,8 @@ struct Shared {
 #[derive(Default)]
 struct Noted {
     pending: HashMap<u64, Pending>,
+    /// Calls about what strangers chose whose answers nobody waits for any more. They may still come.
+    given_up: HashSet<u64>,
     tip: Option<ToldTip>,
     statuses: HashMap<ScriptHash, Status>,
     /// Scripts of which the status was told since somebody last asked which.
@@ -71,8 +81,12 @@ struct Noted {
 
 struct Pending {
     subject: Subject,
+    may_be_long: bool,
     answer: oneshot::Sender<Result<Answer, Refused>>,
 }
+
+/// A call's number, and what its answer comes by.
+type Waiting = (u64, oneshot::Receiver<Result<Answer, Refused>>);
 
 #[derive(Deserialize)]
 struct Line<'a> {
@@ -138,17 +152,58 @@ impl Session {
         noted.statuses.remove(hash).is_some()
     }
 
-    /// Makes calls side by side. The answers are in their order.
-    pub(super) async fn ask(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
-        let asked = timeout(self.answered_within, self.ask_unhurried(calls)).await;
-        asked.unwrap_or_else(|_| {
-            let why = format!("the server at {} did not answer in time", self.shared.host);
-            self.shared.close(&why);
-            Err(ChainDown(why))
-        })
+    /// Whether the server is still at what was given up.
+    fn is_held_up(&self) -> bool {
+        !self.shared.noted.lock().given_up.is_empty()
     }
 
-    async fn ask_unhurried(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
+    /// Ends the connection where the server is still at what nobody waits for any more: what comes next would stand behind it.
+    pub(super) fn end_if_it_is_held_up(&self) {
+        if self.is_held_up() {
+            let host = &self.shared.host;
+            self.shared.close(&format!("the server at {host} is still at what it was asked about a stranger's script"));
+        }
+    }
+
+    /// Makes calls side by side. The answers are in their order. Where all of them are about what strangers chose, those that are not
+    /// answered in time are refused, and so are the next ones as long as the server is at them.
+    pub(super) async fn ask(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
+        let are_of_strangers = calls.iter().all(|call| call.is_of_stranger);
+        if are_of_strangers && self.is_held_up() {
+            return Ok(calls.iter().map(|_| Err(Refused::too_slow())).collect());
+        }
+        let now = Instant::now();
+        let until = now.checked_add(self.answered_within).unwrap_or(now);
+        let waiting = timeout_at(until, self.send(calls)).await.unwrap_or_else(|_| Err(self.too_late()))?;
+        let mut answers = Vec::with_capacity(waiting.len());
+        for (id, answer) in waiting {
+            match timeout_at(until, answer).await {
+                Ok(Ok(answer)) => answers.push(answer),
+                Ok(Err(_)) => return Err(ChainDown(self.closed().unwrap_or_default())),
+                Err(_) if are_of_strangers && self.give_up(id) => answers.push(Err(Refused::too_slow())),
+                Err(_) => return Err(self.too_late()),
+            }
+        }
+        Ok(answers)
+    }
+
+    fn too_late(&self) -> ChainDown {
+        let why = format!("the server at {} did not answer in time", self.shared.host);
+        self.shared.close(&why);
+        ChainDown(why)
+    }
+
+    /// Waits no more for an answer; no where that was done too often.
+    fn give_up(&self, id: u64) -> bool {
+        let mut noted = self.shared.noted.lock();
+        if noted.pending.remove(&id).is_some() {
+            noted.given_up.insert(id);
+        }
+        noted.given_up.len() <= GIVEN_UP_MAX
+    }
+
+    /// Sends calls, and answers what their answers come by.
+    async fn send(&self, calls: &[Call]) -> Result<Vec<Waiting>, ChainDown> {
         self.shared.budget.store(BYTES_MAX, Ordering::Relaxed);
         let (mut lines, mut waiting) = (String::new(), Vec::with_capacity(calls.len()));
         {
@@ -162,8 +217,9 @@ impl Session {
                 lines.push_str(&line.to_string());
                 lines.push('\n');
                 let (answer, waits) = oneshot::channel();
-                noted.pending.insert(id, Pending { subject: call.subject, answer });
-                waiting.push(waits);
+                let pending = Pending { subject: call.subject, may_be_long: call.may_be_long(), answer };
+                noted.pending.insert(id, pending);
+                waiting.push((id, waits));
             }
         }
         let mut writer = self.writer.lock().await;
@@ -175,12 +231,7 @@ impl Session {
         if let Err(error) = written {
             self.shared.close(&format!("the connection to the server at {} broke: {error}", self.shared.host));
         }
-        let mut answers = Vec::with_capacity(waiting.len());
-        for answer in waiting {
-            let answer = answer.await.map_err(|_| ChainDown(self.closed().unwrap_or_default()))?;
-            answers.push(answer);
-        }
-        Ok(answers)
+        Ok(waiting)
     }
 }
 
@@ -191,31 +242,31 @@ impl Drop for Session {
 }
 
 async fn read(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
-    let mut buffer = Vec::new();
+    let mut lines = Lines::default();
     let mut chunk = vec![0; 64 * 1_024];
-    let why = 'reading: loop {
+    let why = loop {
         let count = match stream.read(&mut chunk).await {
-            Ok(0) if buffer.is_empty() => break format!("the server at {} hung up", shared.host),
+            Ok(0) if lines.is_empty() => break format!("the server at {} hung up", shared.host),
             Ok(0) => break format!("the server at {} hung up in the middle of an answer", shared.host),
             Ok(count) => count,
             Err(error) => break format!("the connection to the server at {} broke: {error}", shared.host),
         };
-        if !shared.may_read(count) {
+        // What is passed over takes no room.
+        if !lines.is_skipping() && !shared.may_read(count) {
             break format!("the server at {} sent more than 48 MiB at a time", shared.host);
         }
-        let searched = buffer.len();
-        buffer.extend_from_slice(chunk.get(..count).unwrap_or_default());
-        let mut begins = 0;
-        let ends: Vec<usize> = (searched..buffer.len()).filter(|at| buffer.get(*at) == Some(&b'\n')).collect();
-        for end in ends {
-            if let Err(why) = shared.take(buffer.get(begins..end).unwrap_or_default()) {
-                break 'reading why;
-            }
-            begins = end.saturating_add(1);
+        let taken = lines.feed(chunk.get(..count).unwrap_or_default(), |line| match line {
+            Bytes::Whole(line) => shared.take(line),
+            Bytes::Overlong(id) => id.and_then(|id| shared.refuse(id)).ok_or_else(|| shared.too_long()),
+        });
+        if let Err(why) = taken {
+            break why;
         }
-        buffer.drain(..begins);
-        if buffer.len() > LINE_MAX {
-            break format!("the server at {} sent a line of more than 9 MiB", shared.host);
+        if lines.is_longer_than(shared.line_max()) {
+            if lines.is_skipping() || !shared.may_skip() {
+                break shared.too_long();
+            }
+            shared.give_back(lines.skip());
         }
         // A flood leaves others their turn.
         tokio::task::yield_now().await;
@@ -227,6 +278,40 @@ impl Shared {
     fn may_read(&self, count: usize) -> bool {
         let take = |left: usize| left.checked_sub(count);
         self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+    }
+
+    /// So many bytes were not kept.
+    fn give_back(&self, count: usize) {
+        self.budget.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Bytes that a line may have just now.
+    fn line_max(&self) -> usize {
+        let noted = self.noted.lock();
+        let are_histories = !noted.pending.is_empty() && noted.pending.values().all(|pending| pending.may_be_long);
+        if are_histories { HISTORY_MAX } else { LINE_MAX }
+    }
+
+    /// Whether what is too long may be the answer to a call that bears it.
+    fn may_skip(&self) -> bool {
+        let noted = self.noted.lock();
+        !noted.given_up.is_empty() || noted.pending.values().any(|pending| pending.may_be_long)
+    }
+
+    /// Answers a call whose answer was too long; `None` where that is borne of none.
+    fn refuse(&self, id: u64) -> Option<()> {
+        let mut noted = self.noted.lock();
+        if noted.given_up.remove(&id) {
+            return Some(());
+        }
+        let pending = noted.pending.remove(&id).filter(|pending| pending.may_be_long)?;
+        // Whoever asked may have given up.
+        let _ = pending.answer.send(Err(Refused::too_long()));
+        Some(())
+    }
+
+    fn too_long(&self) -> String {
+        format!("the server at {} sent a line of more than 9 MiB", self.host)
     }
 
     /// Ends the connection: whoever waits for an answer has none.
@@ -248,6 +333,9 @@ impl Shared {
             return self.note(&method, params).ok_or_else(|| nonsense("a notification that is none"));
         };
         let mut noted = self.noted.lock();
+        if noted.given_up.remove(&id) {
+            return Ok(());
+        }
         let pending = noted.pending.remove(&id).ok_or_else(|| nonsense("an answer to what was not asked"))?;
         let outcome = match line.error {
             Some(error) => Err(Refused::read(error.get())),

@@ -7,8 +7,10 @@ use bitcoin::{OutPoint, ScriptBuf, Transaction, Txid};
 use super::call::{ScriptHash, Status};
 use super::headers::Headers;
 use super::history::{Entry, History};
+use super::untold::Untold;
 use crate::chain::facts::Facts;
 use crate::chain::hot::HotMark;
+use crate::chain::proof::is_provable;
 use crate::chain::token::{BlockId, Token, answer_number};
 
 /// Transactions that were proved to be in a block, and outputs that others spend, that are remembered.
@@ -56,6 +58,8 @@ pub(super) struct Lasting {
     pub headers: Headers,
     /// In which block a transaction was proved to be.
     pub proved: HashMap<Txid, BlockId>,
+    /// Scripts of strangers about which nothing is asked for a while.
+    pub untold: Untold,
     /// What transactions that are not ours spend.
     pub others: HashMap<Txid, Vec<OutPoint>>,
     /// How many outputs those are.
@@ -107,11 +111,20 @@ impl State {
     }
 
     /// What a server does not tell at one block it may tell at the next.
-    pub(super) fn try_refused_again(&mut self) {
+    pub(super) fn try_refused_again(&mut self, height: u32) {
         for (hash, watched) in self.scripts.iter_mut().filter(|(_, watched)| watched.is_refused) {
-            watched.is_refused = false;
-            self.pending.insert(*hash);
+            if watched.is_ours || !self.lasting.untold.holds(hash, height) {
+                watched.is_refused = false;
+                self.pending.insert(*hash);
+            }
         }
+    }
+
+    /// A script, as a stranger's where it is not known to be ours; that of which nothing was told lately is not asked about.
+    pub(super) fn stranger(&mut self, script: &ScriptBuf, height: u32) -> &mut Watched {
+        let hash = ScriptHash::of(script);
+        let is_refused = self.lasting.untold.holds(&hash, height);
+        self.scripts.entry(hash).or_insert_with(|| Watched { is_refused, ..Watched::new(script.clone()) })
     }
 
     /// The token of this answer, by which the next one goes on; that of the last answer where nothing is new.
@@ -181,8 +194,11 @@ impl State {
 }
 
 impl Lasting {
-    /// What one that is not ours spends.
+    /// What one that is not ours spends; of one whose place nothing proves that is as good as unknown.
     pub(super) fn note_other(&mut self, tx: &Transaction) {
+        if !is_provable(tx) {
+            return;
+        }
         if self.others.len() >= SPENT_MAX || self.spent >= SPENT_MAX {
             self.others.clear();
             self.spent = 0;

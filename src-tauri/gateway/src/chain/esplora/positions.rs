@@ -22,6 +22,10 @@ pub(super) fn block_of(asking: &Asking<'_>, state: &mut State, sight: &Sight) ->
     if let Some(Proved { height, .. }) = state.proved.get(&txid) {
         return Ok(Some(*height));
     }
+    // Nobody lies who says where one stands that cannot be proved to stand there, and nobody knows it.
+    if !proof::is_provable(&sight.tx) {
+        return Ok(None);
+    }
     let status = sight.status;
     let (true, Some(height), Some(hash)) = (status.confirmed, status.block_height, status.block_hash) else {
         return Ok(None);

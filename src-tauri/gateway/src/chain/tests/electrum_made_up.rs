@@ -71,6 +71,19 @@ async fn a_transaction_that_no_node_relays_is_not_taken_and_its_neighbours_are()
 }
 
 #[tokio::test]
+async fn of_what_a_block_holds_no_more_is_stored_than_nodes_relay_however_large_a_witness_is_told_with_it() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    stage.electrum().misbehave(ElectrumFault::Bloated(1_000_000));
+    let txid = world.customer_pays(&payment, payment.payment.amount_sats);
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), Confirmed);
+    let stored = world.gateway.store.read(|reader| reader.stored_transaction(&txid)).unwrap().unwrap();
+    assert!(stored.total_size() < 1_000, "{}", stored.total_size());
+}
+
+#[tokio::test]
 async fn a_payment_in_fifty_parts_is_taken_whole() {
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();

@@ -240,7 +240,7 @@ impl WatchList for All {
     }
 }
 
-fn script(number: u32) -> ScriptBuf {
+pub fn script(number: u32) -> ScriptBuf {
     let mut hash = [7; 20];
     hash[..4].copy_from_slice(&number.to_be_bytes());
     ScriptBuf::new_p2wpkh(&WPubkeyHash::from_byte_array(hash))

@@ -89,6 +89,15 @@ impl Payer {
         tx
     }
 
+    /// Spends the coin for nothing, in 64 bytes beside the signature: as many as two hashes have.
+    pub fn burns(&self) -> Transaction {
+        let mut tx = self.pays(&[], 1, Sequence::ENABLE_RBF_NO_LOCKTIME);
+        tx.output[0].script_pubkey = ScriptBuf::new_op_return(*b"ab");
+        let signature = self.signature(&tx);
+        self.put(&mut tx, signature);
+        tx
+    }
+
     /// The same transaction under the other signature that is as good for each of this key: whoever sees the one can write
     /// the other.
     pub fn malleated(&self, tx: &Transaction) -> Transaction {

@@ -54,7 +54,7 @@ pub(super) fn ends_lower(height: u32, watched: u32) -> ChainDown {
 
 fn ends_before(who: &str, height: u32, work: &str, watched: u32, or_else: &str) -> ChainDown {
     ChainDown(format!(
-        "the {who}'s best block is {height}, with {work} work behind it than block {watched} had that was looked at before: it is behind, or {or_else}, and must catch up first (for another chain on purpose, name another --data-dir; if that block was made up by whoever answered before, `tillgate wallet restore` begins anew from the words of the wallet)"
+        "the {who}'s best block is {height}, with {work} work behind it than block {watched} had that was looked at before: it is behind, or {or_else}, and must catch up first (for another chain on purpose, name another --data-dir; if that block was made up by whoever answered before, `tillgate wallet restore --birthday DATE` begins anew from the words of the wallet)"
     ))
 }
 

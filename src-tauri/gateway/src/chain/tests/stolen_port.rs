@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use bitcoin::BlockHash;
 use bitcoin::hashes::Hash as _;
 use tempfile::TempDir;
 use tillgate_domain::payment::PaymentState::{Confirmed, New};
@@ -83,28 +84,37 @@ async fn a_node_that_denies_what_its_chain_holds_has_no_payment_judged_by_what_c
     goes_on(&stage, &payment).await;
 }
 
-#[tokio::test]
-async fn a_gateway_that_an_older_release_had_take_a_strangers_word_for_work_goes_on_by_itself() {
-    let stage = Stage::new(Backend::Core).await;
-    let world = stage.world();
-    let payment = world.payment().await;
+/// Has the database know two blocks of a stranger's up to a height, as an older release wrote them, with the work that they named.
+async fn misled(world: &World, up_to: u32) {
     let known = watched(world);
-    let tip = known.tip.height;
     let cursor = known.cursor.clone().unwrap();
-    // As it was written then: two blocks of the stranger's, and the work that they named.
     let mut token = vec![4];
     token.extend(7u128.to_be_bytes());
     token.extend((u128::MAX >> 8).to_be_bytes());
-    for up_to in [tip, tip, 0] {
-        token.extend(up_to.to_be_bytes());
-    }
-    for (height, hash, work) in [(tip - 100, [7; 32], 0), (tip, [8; 32], u128::MAX >> 8)] {
+    token.extend([up_to, up_to, 0].map(u32::to_be_bytes).concat());
+    for (height, hash, work) in [(up_to - 100, [7; 32], 0), (up_to, [8; 32], u128::MAX >> 8)] {
         token.extend(height.to_be_bytes());
-        token.extend(bitcoin::BlockHash::from_byte_array(hash).to_byte_array());
+        token.extend(BlockHash::from_byte_array(hash).to_byte_array());
         token.extend(work.to_be_bytes());
     }
     let misled = WatchedChain { cursor: Some(Cursor { token, ..cursor }), ..known };
     world.gateway.store.write(move |tx| tx.save_watched_chain(&misled)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_gateway_that_an_older_release_had_take_a_strangers_word_for_work_goes_on_by_itself() {
+    let stage = Stage::new(Backend::Core).await;
+    let payment = stage.world().payment().await;
+    misled(stage.world(), watched(stage.world()).tip.height).await;
     let stage = stage.restart(|world| drop(world.sandbox().mine(3, false, world.now_ms()).unwrap())).await;
     goes_on(&stage, &payment).await;
+}
+
+#[tokio::test]
+async fn whoever_was_told_blocks_far_above_the_chain_is_told_how_to_begin_anew() {
+    let stage = Stage::new(Backend::Core).await;
+    misled(stage.world(), 2_000_000).await;
+    let stage = stage.restart(|_| ()).await;
+    let sentence = refused(stage.world()).await;
+    assert!(sentence.contains("block 2000000") && sentence.contains("wallet restore --birthday"), "{sentence}");
 }

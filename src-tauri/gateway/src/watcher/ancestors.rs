@@ -88,8 +88,8 @@ impl Ancestors {
         self.waiting.extend(resting.map(|(txid, _)| *txid));
     }
 
-    /// Asks for what ours rest on and keeps it, and forgets what nothing needs any more. What was not told is asked for again with
-    /// the next block.
+    /// Asks for what ours rest on and keeps it, and forgets what nothing needs any more. A silent backend is asked again after
+    /// the next look that finds anything.
     pub(super) async fn keep(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<(), WatchError> {
         let began = Instant::now();
         if self.witnesses.mend(gateway, tip).await? {
@@ -102,7 +102,6 @@ impl Ancestors {
         }
         let above = tip.height.saturating_sub(SETTLED_AFTER);
         let Work { ask, settled } = gateway.store.read(|reader| self.work(gateway, reader, tip, above))?;
-        let asked_for: Vec<Txid> = ask.keys().copied().collect();
         let (asking, txs) = (Arc::clone(gateway), ask.clone());
         let recent = move |txids: &[Txid]| match began.elapsed() > ASKED_FOR {
             true => Ok(Recent::unknown(txids)),
@@ -117,9 +116,7 @@ impl Ancestors {
             }
         };
         self.rests_until = began.elapsed().checked_mul(2).and_then(|twice| began.checked_add(twice));
-        // Of what failed nothing is whole: what a stranger chose may be why.
-        let is_whole = |txid: &Txid| lines.get(txid).is_some_and(|line| line.is_whole);
-        let asked: Vec<(Txid, bool)> = asked_for.into_iter().map(|txid| (txid, is_whole(&txid))).collect();
+        let asked: Vec<(Txid, bool)> = lines.iter().map(|(txid, line)| (*txid, line.is_whole)).collect();
         store(gateway, settled, lines).await?;
         for (txid, is_whole) in asked {
             let before = self.asked.insert(txid, (!is_whole).then_some(tip.hash));

@@ -31,6 +31,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0020_asked_above.sql"),
     include_str!("migrations/0021_left_blocks.sql"),
     include_str!("migrations/0022_paid_by_another.sql"),
+    include_str!("migrations/0023_set_aside.sql"),
 ];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).

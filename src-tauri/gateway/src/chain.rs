@@ -126,7 +126,8 @@ pub struct TxFacts {
     pub conflict_height: Option<u32>,
     /// The same for one in the mempool.
     pub conflict_in_mempool: Fact,
-    /// Other transactions known to spend one of its inputs.
+    /// Other transactions known to spend one of its inputs; of one that is in neither mempool nor chain those alone that are. One
+    /// that conflicts with another is told of, and names that, when it is found: both need not name each other.
     pub conflicts: Vec<Txid>,
     /// Whether it spends an output of a transaction that is in no block.
     pub unconfirmed_ancestors: Fact,
@@ -146,6 +147,12 @@ pub trait WatchList {
     /// Transactions of ours that no block holds, and those of blocks above this height: what may have moved while nobody
     /// looked, as far as something may still come of it. In no order.
     fn unsettled(&self, above: u32) -> Vec<Transaction>;
+
+    /// Whether something may still come of a transaction that was told to be ruled out, and that is in no block. What nobody goes by
+    /// any more need not be followed: where it comes back, it is seen as any other.
+    fn is_followed(&self, _txid: &Txid) -> bool {
+        true
+    }
 
     /// A transaction that is stored, whoever it pays: whether one that spends of it was signed is judged by it.
     fn stored(&self, txid: &Txid) -> Option<Transaction>;

@@ -15,19 +15,25 @@ pub(crate) fn next_seq(conn: &Connection) -> Result<i64, SandboxError> {
 }
 
 /// Logs that a transaction moved: its own facts changed, those of every transaction that conflicts with it, and those
-/// of their unconfirmed descendants.
-pub(crate) fn log_transaction(conn: &Connection, id: i64) -> Result<(), SandboxError> {
+/// of their unconfirmed descendants. Where it moved into a block or out of one, `is_in_chain`; else the mempool alone changed,
+/// and what another of the mempool or the chain rules out by the same output is ruled out as before: of a thousand that replaced
+/// each other two move with each.
+pub(crate) fn log_transaction(conn: &Connection, id: i64, is_in_chain: bool) -> Result<(), SandboxError> {
     let affected = store::ids(
         conn,
         "WITH RECURSIVE affected(id) AS (
             SELECT ?1
             UNION SELECT o.spender_tx_id FROM spends m
                 JOIN spends o ON o.prev_tx_id = m.prev_tx_id AND o.prev_vout = m.prev_vout
-                WHERE m.spender_tx_id = ?1
+                WHERE m.spender_tx_id = ?1 AND (?2 OR NOT EXISTS (SELECT 1 FROM spends r
+                    JOIN transactions t ON t.tx_id = r.spender_tx_id
+                    WHERE r.prev_tx_id = m.prev_tx_id AND r.prev_vout = m.prev_vout
+                    AND r.spender_tx_id NOT IN (?1, o.spender_tx_id)
+                    AND (t.block_height IS NOT NULL OR t.entered_ms IS NOT NULL)))
             UNION SELECT s.spender_tx_id FROM affected a JOIN spends s ON s.prev_tx_id = a.id
                 JOIN transactions t ON t.tx_id = s.spender_tx_id WHERE t.block_height IS NULL
          ) SELECT id FROM affected ORDER BY id",
-        [id],
+        (id, is_in_chain),
     )?;
     let mut seq = next_seq(conn)?;
     let mut update = conn.prepare_cached("UPDATE transactions SET changed_seq = ?2 WHERE tx_id = ?1")?;

@@ -79,10 +79,11 @@ pub(crate) fn view(conn: &Connection, id: i64) -> Result<TxView, SandboxError> {
     )?;
     let mut rows = statement.query([id])?;
     while let Some(row) = rows.next()? {
-        if row.get::<_, bool>(1)? {
+        let in_chain_at: Option<u32> = row.get(2)?;
+        let is_there = in_chain_at.is_some() || row.get(3)?;
+        if row.get::<_, bool>(1)? && (is_there || view.position != TxPosition::Absent) {
             view.conflicts.push(store::txid_column(row, 0)?);
         }
-        let in_chain_at: Option<u32> = row.get(2)?;
         view.conflict_height = view.conflict_height.into_iter().chain(in_chain_at).min();
         view.conflict_in_mempool |= row.get::<_, bool>(3)?;
     }

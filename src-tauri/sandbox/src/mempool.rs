@@ -50,11 +50,12 @@ pub(crate) fn accept(conn: &Connection, tx: &Transaction, now_ms: i64) -> Result
     let replaced = check_replacement(conn, &coins, fee_sats, vsize)?;
     script_check::verify(tx, &spent).map_err(|input| BroadcastRefusal::ScriptInvalid { input })?;
 
+    // It stands before they go: for what was replaced earlier nothing changes.
+    let id = transactions::store_transaction(conn, &NewTx { tx, sigop_cost, fee_sats: Some(fee_sats), spent: &coins })?;
+    transactions::set_position(conn, id, Position::Mempool { entered_ms: now_ms })?;
     for id in replaced.iter().rev() {
         transactions::set_position(conn, *id, Position::Absent)?;
     }
-    let id = transactions::store_transaction(conn, &NewTx { tx, sigop_cost, fee_sats: Some(fee_sats), spent: &coins })?;
-    transactions::set_position(conn, id, Position::Mempool { entered_ms: now_ms })?;
     Ok(Broadcast::Accepted)
 }
 

@@ -214,6 +214,9 @@ pub(crate) fn set_position(conn: &Connection, id: i64, position: Position) -> Re
         Position::Mempool { entered_ms } => (None, None, Some(entered_ms)),
         Position::Absent => (None, None, None),
     };
+    let was_in_block: bool = conn
+        .prepare_cached("SELECT block_height IS NOT NULL FROM transactions WHERE tx_id = ?1")?
+        .query_row([id], |row| row.get(0))?;
     // Whatever takes it back ends its eviction.
     let returns = position != Position::Absent;
     conn.prepare_cached(
@@ -222,7 +225,7 @@ pub(crate) fn set_position(conn: &Connection, id: i64, position: Position) -> Re
     )?
     .execute(params![id, height, index, entered_ms, returns])?;
     refresh_customer_coins(conn, id)?;
-    change_log::log_transaction(conn, id)
+    change_log::log_transaction(conn, id, was_in_block || height.is_some())
 }
 
 /// Marks a transaction as refused until the next block. Its coins stay reserved, lest the customer's next payment

@@ -194,7 +194,8 @@ pub struct TxView {
     pub conflict_height: Option<u32>,
     /// Such a transaction is in the mempool.
     pub conflict_in_mempool: bool,
-    /// The other known transactions that spend one of its outpoints, wherever they are.
+    /// The other known transactions that spend one of its outpoints, wherever they are; of one that is in neither mempool nor
+    /// chain those alone that are. That another one of the mempool now rules it out is no change of it.
     pub conflicts: Vec<Txid>,
 }
 

@@ -2,18 +2,21 @@
 //! what rules it out, and in which order they are told.
 
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 
-use super::{Fact, TxFacts, TxPosition};
+use super::{Fact, TxFacts, TxPosition, WatchList};
 
 /// Missing transactions of ours, one behind the other, that are followed: a node takes no longer lines.
 pub(super) const LINE_MAX: usize = 128;
 
 /// What a block so deep rules out is followed no longer.
 const RULED_OUT_FOR: u32 = 100;
+
+/// So many of ours that spend the same are followed without a question.
+const CROWD: usize = 8;
 
 /// No server that is asked about scripts says since when its mempool holds a transaction. Whoever looks takes the earlier of this
 /// and its own time.
@@ -58,17 +61,30 @@ impl Facts {
         }
     }
 
-    /// The same, which names besides those of ours that spend what `tx` does.
+    /// The same, which names besides those of ours that spend what `tx` does. One that is missing names none: of many that
+    /// replaced each other each would name all.
     pub(super) fn with_rivals(
         mut self,
         txid: &Txid,
         tx: &Transaction,
         spenders: &HashMap<OutPoint, Vec<Txid>>,
     ) -> Self {
+        if self.position == TxPosition::Absent {
+            return self;
+        }
         let own = tx.input.iter().filter_map(|input| spenders.get(&input.previous_output)).flatten();
         let conflicts: BTreeSet<Txid> = own.chain(&self.conflicts).filter(|rival| *rival != txid).copied().collect();
         self.conflicts = conflicts.into_iter().collect();
         self
+    }
+
+    /// Whether this is to be told of what these facts were told of last. Which others spend the same is no news of it: each of
+    /// those names it when it is found.
+    pub(super) fn are_news_after(&self, told: Option<&Self>) -> bool {
+        let unnamed = |facts: &Self| Self { conflicts: Vec::new(), ..facts.clone() };
+        let is_same =
+            |told: &Self| unnamed(told) == unnamed(self) && told.conflicts.is_empty() == self.conflicts.is_empty();
+        !told.is_some_and(is_same)
     }
 
     /// Whether a block rules it out that lies so deep that it is followed no longer.
@@ -156,6 +172,25 @@ pub(crate) fn missing_ancestors<'a>(
         }
     }
     found
+}
+
+/// Which of these transactions of ours, each with what was last told of it, need be followed no longer: they are ruled out, others
+/// than a few spend the same, and nobody goes by what becomes of them. One on which another rests is followed with that.
+pub(super) fn given_up<'a>(
+    txs: impl Iterator<Item = (&'a Txid, &'a Transaction, Option<&'a Facts>)> + Clone,
+    watch: &dyn WatchList,
+) -> Vec<Txid> {
+    let spenders = spenders(txs.clone().map(|(txid, tx, _)| (txid, tx)));
+    let crowded: HashSet<&Txid> = spenders.values().filter(|by| by.len() > CROWD).flatten().collect();
+    if crowded.is_empty() {
+        return Vec::new();
+    }
+    let needed: HashSet<Txid> = spenders.keys().map(|outpoint| outpoint.txid).collect();
+    let is_ruled_out = |told: &Facts| {
+        told.position == TxPosition::Absent && [told.conflict_in_chain, told.conflict_in_mempool].contains(&Fact::Yes)
+    };
+    let ruled_out = txs.filter(|(txid, _, told)| crowded.contains(txid) && told.is_some_and(is_ruled_out));
+    ruled_out.map(|(txid, ..)| *txid).filter(|txid| !needed.contains(txid) && !watch.is_followed(txid)).collect()
 }
 
 /// Which of these transactions spend an output.

@@ -20,6 +20,7 @@ mod notices;
 mod payer;
 mod reaching;
 mod real;
+mod replaced;
 mod rewards;
 mod scripts;
 mod set_meanwhile;

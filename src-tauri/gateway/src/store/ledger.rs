@@ -207,8 +207,8 @@ impl Reader<'_> {
     pub fn unbooked_receipts(&self, payment_seq: i64) -> Result<Vec<Unbooked>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid, (position = 'block') * counted_sats - booked_sats AS counted, \
-             (position = 'block') * (amount_sats - counted_sats) - booked_rest_sats AS rest FROM receipts \
-             WHERE payment_seq = ?1 AND ((position = 'block') * counted_sats <> booked_sats \
+             (position = 'block') * (amount_sats - counted_sats) - booked_rest_sats AS rest FROM receipts INDEXED BY receipts_not_set_aside \
+             WHERE payment_seq = ?1 AND set_aside = 0 AND ((position = 'block') * counted_sats <> booked_sats \
              OR (position = 'block') * (amount_sats - counted_sats) <> booked_rest_sats)",
         )?;
         query

@@ -1,6 +1,6 @@
 //! Receipts: what each transaction pays to a payment's address.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Transaction, Txid, consensus};
@@ -22,7 +22,8 @@ pub(super) const IS_UNSETTLED: &str = "t.txid IN ( \
        SELECT txid FROM receipts WHERE block_height > ?1 \
        UNION ALL SELECT txid FROM receipts WHERE block_height IS NULL AND position = 'mempool' \
        UNION ALL SELECT txid FROM receipts WHERE missing = 1 \
-       UNION ALL SELECT txid FROM receipts WHERE block_height IS NULL AND position = 'absent' AND absent_since >= ?2 \
+       UNION ALL SELECT txid FROM receipts \
+         WHERE block_height IS NULL AND position = 'absent' AND absent_since >= ?2 AND set_aside = 0 \
        UNION ALL SELECT txid FROM coins WHERE payment_seq IS NULL AND block_height > ?1 \
        UNION ALL SELECT txid FROM coins WHERE payment_seq IS NULL AND block_height IS NULL AND position = 'mempool' \
        UNION ALL SELECT v.txid FROM batches AS b JOIN versions AS v ON v.batch_seq = b.seq WHERE b.pending = 1 \
@@ -33,12 +34,19 @@ pub(super) const IS_UNSETTLED: &str = "t.txid IN ( \
          AND (position = 'mempool' OR ifnull(conflict_height, ?1 + 1) > ?1)) \
      AND NOT EXISTS (SELECT 1 FROM coins AS c WHERE c.txid = t.txid AND c.conflict_height <= ?1)";
 
+/// The receipts of a payment that looks go by.
+const NOT_SET_ASIDE: &str = "FROM receipts INDEXED BY receipts_not_set_aside WHERE payment_seq = ?1 AND set_aside = 0";
+
+/// So many receipts of a payment that are gone are looked at afresh, those seen last: more than a customer replaces who means
+/// to pay.
+const GONE_KEPT: u32 = 10;
+
 impl Reader<'_> {
-    /// All receipts of a payment, the first seen first.
+    /// The receipts of a payment, the first seen first, but for those that are set aside ([`Tx::set_gone_aside`]).
     pub fn receipts(&self, payment_seq: i64) -> Result<Vec<Receipt>, StoreError> {
-        let mut query = self.connection.prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM receipts WHERE payment_seq = ?1 ORDER BY first_seen_at, txid"
-        ))?;
+        let mut query = self
+            .connection
+            .prepare_cached(&format!("SELECT {COLUMNS} {NOT_SET_ASIDE} ORDER BY first_seen_at, txid"))?;
         let mut receipts = query.query_and_then([payment_seq], read)?.collect::<Result<Vec<_>, _>>()?;
         let mut conflicts = self.receipt_conflicts(payment_seq)?;
         let refunded = self.refunded(payment_seq)?;
@@ -75,11 +83,23 @@ impl Reader<'_> {
         Ok(query.query_row(params![payment_seq, few], |row| row.get::<_, u32>(0))? > few)
     }
 
-    /// Whether this transaction has a receipt for this payment.
-    pub fn has_receipt(&self, payment_seq: i64, txid: &Txid) -> Result<bool, StoreError> {
-        let mut query =
-            self.connection.prepare_cached("SELECT 1 FROM receipts WHERE payment_seq = ?1 AND txid = ?2")?;
-        Ok(query.exists(params![payment_seq, txid.as_byte_array()])?)
+    /// The transactions of the receipts of a payment that are not set aside.
+    pub fn transactions_with_receipts(&self, payment_seq: i64) -> Result<HashSet<Txid>, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!("SELECT txid {NOT_SET_ASIDE}"))?;
+        query.query_and_then([payment_seq], |row| values::txid(row, "txid"))?.collect()
+    }
+
+    /// Whether somebody still goes by what becomes of a transaction that was told to be in neither mempool nor chain: it is not
+    /// gone for good since `since`, nor set aside for every payment that it pays. Of what is not stored, nobody knows.
+    pub fn is_followed(&self, txid: &Txid, since: Timestamp) -> Result<bool, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM receipts WHERE txid = ?1 \
+               AND (position <> 'absent' OR missing = 1 OR (set_aside = 0 AND absent_since >= ?2))) \
+             OR EXISTS (SELECT 1 FROM coins WHERE txid = ?1 AND payment_seq IS NULL AND position <> 'absent') \
+             OR EXISTS (SELECT 1 FROM versions WHERE txid = ?1) OR EXISTS (SELECT 1 FROM twins WHERE txid = ?1) \
+             OR NOT EXISTS (SELECT 1 FROM coins WHERE txid = ?1)",
+        )?;
+        Ok(query.query_row(params![txid.as_byte_array(), since.ms()], |row| row.get(0))?)
     }
 
     /// Numbers of the payments that this transaction pays.
@@ -162,7 +182,7 @@ impl Tx<'_> {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
              ON CONFLICT (payment_seq, txid) DO UPDATE SET last_seen_at = ?5, earliest_at = ?6, position = ?7, \
              block_height = ?8, block_time = ?9, absent_since = ?10, conflict_in_chain = ?11, \
-             conflict_in_mempool = ?12, last_conflict_at = ?13, relays_well = ?14",
+             conflict_in_mempool = ?12, last_conflict_at = ?13, relays_well = ?14, set_aside = 0",
         )?;
         upsert.execute(params![
             payment_seq,
@@ -189,6 +209,27 @@ impl Tx<'_> {
             "INSERT OR IGNORE INTO receipt_conflicts (payment_seq, txid, other_txid) VALUES (?1, ?2, ?3), (?1, ?3, ?2)",
         )?;
         insert.execute(params![payment_seq, one.as_byte_array(), other.as_byte_array()])?;
+        Ok(())
+    }
+
+    /// Sets aside of a payment's receipts that are gone all but those seen last: no look goes by them any more until something
+    /// is told of their transactions. So what a customer replaces costs the same, however often it was replaced before.
+    pub fn set_gone_aside(&self, payment_seq: i64) -> Result<(), StoreError> {
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT txid {NOT_SET_ASIDE} AND gone = 1 AND position = 'absent' \
+             ORDER BY last_seen_at DESC, txid LIMIT -1 OFFSET ?2"
+        ))?;
+        let found: Vec<Txid> = query
+            .query_and_then([payment_seq, i64::from(GONE_KEPT)], |row| values::txid(row, "txid"))?
+            .collect::<Result<_, _>>()?;
+        for txid in found {
+            for write in [
+                "DELETE FROM receipt_conflicts WHERE payment_seq = ?1 AND (txid = ?2 OR other_txid = ?2)",
+                "UPDATE receipts SET set_aside = 1 WHERE payment_seq = ?1 AND txid = ?2",
+            ] {
+                self.connection.prepare_cached(write)?.execute(params![payment_seq, txid.as_byte_array()])?;
+            }
+        }
         Ok(())
     }
 

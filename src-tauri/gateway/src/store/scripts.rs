@@ -134,9 +134,9 @@ impl Reader<'_> {
     pub fn transactions_of_payment(&self, seq: i64) -> Result<Vec<(Transaction, KnownPosition)>, StoreError> {
         self.known(
             "SELECT t.raw, r.block_height FROM receipts AS r JOIN transactions AS t USING (txid) \
-             WHERE r.payment_seq = ?1 AND r.position <> 'absent' AND ?2 IS NOT NULL \
+             WHERE r.payment_seq = ?1 AND r.set_aside = 0 AND r.position <> 'absent' AND ?2 IS NOT NULL \
              UNION SELECT t.raw, c.spent_height FROM receipts AS r JOIN coins AS c ON c.txid = r.txid \
-             JOIN transactions AS t ON t.txid = c.spent_by WHERE r.payment_seq = ?1 AND c.payment_seq = ?1",
+             JOIN transactions AS t ON t.txid = c.spent_by WHERE r.payment_seq = ?1 AND r.set_aside = 0 AND c.payment_seq = ?1",
             (seq, 0),
         )
     }

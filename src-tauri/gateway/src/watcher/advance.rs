@@ -72,6 +72,7 @@ pub(super) fn payment(
         tx.save_verdict(seq, verdict)?;
     }
     ledger::book_receipts(outbox, seq)?;
+    tx.set_gone_aside(seq)?;
     let current_at = if advance.notify { row.current_at.moved_on(now) } else { row.current_at };
     tx.save_advance(seq, &advance, current_at)?;
     if advance.notify {
@@ -111,11 +112,13 @@ fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayme
             tx.upsert_receipt(seq, &known.after_no_sight(context.look.at, context.looked_before))?;
         }
     }
-    for (txid, incoming) in &affected.incoming {
-        for other in &incoming.facts.conflicts {
-            if tx.has_receipt(seq, txid)? && tx.has_receipt(seq, other)? {
-                tx.store_receipt_conflict(seq, txid, other)?;
-            }
+    if affected.incoming.values().all(|incoming| incoming.facts.conflicts.is_empty()) {
+        return Ok(());
+    }
+    let known = tx.transactions_with_receipts(seq)?;
+    for (txid, incoming) in affected.incoming.iter().filter(|(txid, _)| known.contains(*txid)) {
+        for other in incoming.facts.conflicts.iter().filter(|other| known.contains(*other)) {
+            tx.store_receipt_conflict(seq, txid, other)?;
         }
     }
     Ok(())

@@ -276,6 +276,12 @@ impl WatchList for Ours<'_> {
         self.or_note(self.gateway.store.read(|reader| reader.unsettled_transactions(above, since)))
     }
 
+    fn is_followed(&self, txid: &Txid) -> bool {
+        let since = self.gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
+        // A look that could not ask fails in any case.
+        self.or_note(self.gateway.store.read(|reader| reader.is_followed(txid, since)))
+    }
+
     fn stored(&self, txid: &Txid) -> Option<Transaction> {
         self.or_note(self.gateway.store.read(|reader| reader.stored_transaction(txid)))
     }

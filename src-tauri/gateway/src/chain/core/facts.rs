@@ -13,9 +13,9 @@ use super::read::{self, Entry, Spending};
 use super::rpc::{Refused, Rpc, call, typed};
 use super::state::{Moment, Seen, State, Tracked};
 use crate::chain::facts::{
-    Facts, LINE_MAX, Output, is_final, missing_ancestors, needs, of_absent, parents_first, spenders,
+    Facts, LINE_MAX, Output, given_up, is_final, missing_ancestors, needs, of_absent, parents_first, spenders,
 };
-use crate::chain::{ChainDown, TxFacts, TxPosition};
+use crate::chain::{ChainDown, TxFacts, TxPosition, WatchList};
 
 /// Small questions in one request.
 const BATCH: usize = 200;
@@ -38,12 +38,17 @@ pub(super) fn changed(
     state: &mut State,
     pool: &mut Pool,
     synced: &Synced,
+    watch: &dyn WatchList,
 ) -> Result<Vec<TxFacts>, ChainDown> {
     let moment = Moment { number: pool.number, tip: synced.tip, is_listed: pool.is_fresh };
     if state.looked_at.is_some_and(|before| before.shows_what(&moment))
         && state.tracked.values().all(|tracked| tracked.told.is_some())
     {
         return Ok(Vec::new());
+    }
+    let tracked = state.tracked.iter().map(|(txid, one)| (txid, &one.tx, one.told.as_ref()));
+    for txid in given_up(tracked, watch) {
+        state.tracked.remove(&txid);
     }
     let is_new_tip = state.looked_at.is_none_or(|before| before.tip != synced.tip);
     read_entries(rpc, state, pool, is_new_tip)?;
@@ -57,7 +62,7 @@ pub(super) fn changed(
             None => of_missing(one, spent, &outputs, pool),
         };
         let facts = facts.with_rivals(txid, &one.tx, &rivals);
-        if one.told.as_ref() != Some(&facts) {
+        if facts.are_news_after(one.told.as_ref()) {
             told.insert(*txid, facts.clone().of(one.tx.clone()));
             one.told = Some(facts);
         }

@@ -52,7 +52,7 @@ pub(super) fn look(
             covered = Covered::Scripts(HashSet::new());
         }
         if !more {
-            txs.extend(facts::changed(rpc, state, &mut pool, &synced)?);
+            txs.extend(facts::changed(rpc, state, &mut pool, &synced, request.watch)?);
         }
         state.pool = pool.kept();
         if !txs.is_empty() && rpc.ask::<bitcoin::BlockHash>(call("getbestblockhash", json!([])))? != synced.tip.hash {

@@ -10,7 +10,7 @@ use super::history::Entry;
 use super::scripts::Look;
 use super::state::State;
 use super::transactions;
-use crate::chain::facts::{ENTERED_UNKNOWN, Facts, Output, missing_ancestors, needs, of_absent, spenders};
+use crate::chain::facts::{ENTERED_UNKNOWN, Facts, Output, given_up, missing_ancestors, needs, of_absent, spenders};
 use crate::chain::headers::time;
 use crate::chain::proof::is_provable;
 use crate::chain::refusals::tip_changed;
@@ -33,6 +33,10 @@ enum Place {
 /// Everything about tracked transactions that is not as it was last told; `processed` are the scripts of which something
 /// changed.
 pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Result<Vec<TxFacts>, ChainDown> {
+    let tracked = look.state.tracked.iter().map(|(txid, one)| (txid, &one.tx, one.told.as_ref()));
+    for txid in given_up(tracked, look.request.watch) {
+        look.state.tracked.remove(&txid);
+    }
     let processed: BTreeSet<&ScriptHash> = processed.iter().collect();
     let affected =
         look.state.tracked.iter().filter(|(_, tracked)| {
@@ -73,7 +77,7 @@ pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Resul
     for (txid, facts) in found {
         let Some(tracked) = look.state.tracked.get_mut(&txid) else { continue };
         let facts = facts.with_rivals(&txid, &tracked.tx, &rivals);
-        if tracked.told.as_ref() != Some(&facts) {
+        if facts.are_news_after(tracked.told.as_ref()) {
             told.push(facts.clone().of(tracked.tx.clone()));
             tracked.told = Some(facts);
         }

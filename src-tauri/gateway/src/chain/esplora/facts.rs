@@ -165,7 +165,7 @@ pub(super) fn changed(state: &State) -> BTreeMap<Txid, Facts> {
             None => of_missing(tracked, state),
         };
         let facts = facts.with_rivals(txid, &tracked.tx, &own);
-        if tracked.told.as_ref() != Some(&facts) {
+        if facts.are_news_after(tracked.told.as_ref()) {
             changed.insert(*txid, facts);
         }
     }

@@ -12,7 +12,7 @@ use super::questions::{self, About, Question};
 use super::server::NoAnswer;
 use super::state::{self, Pages, Seen, State};
 use super::{Asking, chain_of, facts, positions};
-use crate::chain::facts::{Facts, parents_first};
+use crate::chain::facts::{Facts, given_up, parents_first};
 use crate::chain::refusals::tip_changed;
 use crate::chain::room::{AnswerRoom, Room, is_relayed};
 use crate::chain::token::answer_number;
@@ -246,6 +246,10 @@ fn judge(
     watch: &dyn WatchList,
     found: &mut Found,
 ) -> Result<BTreeMap<Txid, (Transaction, Facts)>, ChainDown> {
+    let tracked = state.tracked.iter().map(|(txid, one)| (txid, &one.tx, one.told.as_ref()));
+    for txid in given_up(tracked, watch) {
+        state.tracked.remove(&txid);
+    }
     let sights = parents_first(std::mem::take(&mut found.sights), |sight: &Sight| &sight.tx);
     // Each is asked about: what it makes may be spent further on.
     let ours: Vec<Sight> = sights

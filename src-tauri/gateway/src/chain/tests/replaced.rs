@@ -1,0 +1,122 @@
+//! A customer who replaces a payment again and again, told through every backend.
+
+use bitcoin::{ScriptBuf, Sequence, Transaction};
+use tillgate_domain::payment::PaymentState::{Confirmed, Invalid, New, Unconfirmed};
+use tillgate_domain::policy::PolicySettings;
+
+use super::payer::{Kind, Payer, through_every_backend};
+use super::steps::QUIET_SECONDS;
+use crate::store::payments::PaymentRow;
+use crate::testing::World;
+
+const SIGNALS: Sequence = Sequence::ENABLE_RBF_NO_LOCKTIME;
+
+/// More than any payment's looks go by.
+const OFTEN: u64 = 32;
+
+/// Pays all of these at once; each that pays more fees replaces the one before.
+fn pays_all(payer: &Payer, payments: &[PaymentRow], fees: u64) -> Transaction {
+    let outputs: Vec<(&ScriptBuf, u64)> = payments.iter().map(|it| (&it.script, it.payment.amount_sats)).collect();
+    payer.pays(&outputs, fees, SIGNALS)
+}
+
+/// The rows that are written for a transaction.
+async fn rows_for(world: &World, tx: &Transaction) -> u64 {
+    let before = world.gateway.store.rows_written();
+    world.hears(tx).await;
+    world.gateway.store.rows_written() - before
+}
+
+fn conflicts(world: &World) -> usize {
+    world.gateway.store.read(|reader| reader.rows_of("receipt_conflicts")).unwrap().len()
+}
+
+#[tokio::test]
+async fn who_replaces_a_payment_again_and_again_costs_as_much_each_time_and_any_of_it_may_be_mined() {
+    through_every_backend(async |stage| {
+        let world = stage.world();
+        let payer = Payer::with_coin(world, Kind::Segwit).await;
+        let payments = [world.payment().await, world.payment().await, world.payment().await];
+        let first = pays_all(&payer, &payments, 1);
+        world.hears(&first).await;
+        let (mut early, mut late, mut noted) = (0, 0, 0);
+        for fees in 2..OFTEN {
+            let tx = pays_all(&payer, &payments, fees);
+            let rows = rows_for(world, &tx).await;
+            match fees {
+                16..20 => early += rows,
+                28..32 => late += rows,
+                _ => {}
+            }
+            if fees == 16 {
+                noted = conflicts(world);
+            }
+            for payment in &payments {
+                assert_eq!(world.state(payment), Unconfirmed);
+                assert!(world.receipts_of(payment).len() <= 12, "a look goes by few of them");
+            }
+        }
+        assert!(late <= early + 20, "{early} rows for four of them, and {late} for four later ones");
+        assert!(conflicts(world) <= noted, "{noted} rows say who replaced whom, and later {}", conflicts(world));
+
+        // A miner has the very first one: it counts, and the last does not any more.
+        world.finds_mined(std::slice::from_ref(&first)).await;
+        for payment in &payments {
+            let row = world.now_of(&payment.payment.id).payment;
+            assert_eq!((row.state, row.paid_sats), (Confirmed, payment.payment.amount_sats));
+            let there: Vec<_> = world.receipts_of(payment).into_iter().filter(|it| !it.gone).collect();
+            assert_eq!(there.iter().map(|it| it.txid).collect::<Vec<_>>(), [first.compute_txid()]);
+            assert_eq!(world.anomalies_of(payment), []);
+        }
+        world.check_money();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_replaces_again_and_again_what_was_accepted_without_confirmation_is_found_out_by_a_block() {
+    through_every_backend(async |stage| {
+        let world = stage.world();
+        let payer = Payer::with_coin(world, Kind::Segwit).await;
+        let policy = PolicySettings {
+            zero_conf_up_to: 100.into(),
+            zero_conf_quiet_seconds: QUIET_SECONDS,
+            ..PolicySettings::default()
+        };
+        let (at_once, other) = (world.payment_under(policy).await, world.payment().await);
+        world.hears(&payer.pays(&[(&at_once.script, at_once.payment.amount_sats)], 5, SIGNALS)).await;
+        world.pass_ms(i64::from(QUIET_SECONDS + 1) * 1_000).await;
+        assert_eq!(world.state(&at_once), Confirmed);
+
+        let others = [other];
+        for fees in 6..6 + OFTEN {
+            world.hears(&pays_all(&payer, &others, fees)).await;
+        }
+        assert_eq!(world.state(&at_once), Confirmed, "the mempool alone decides nothing");
+        world.mine(1).await;
+        assert_eq!((world.state(&at_once), world.state(&others[0])), (Invalid, Confirmed));
+        world.check_money();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_replaced_often_taken_back_and_paid_once_more_counts() {
+    through_every_backend(async |stage| {
+        let world = stage.world();
+        let payer = Payer::with_coin(world, Kind::Segwit).await;
+        let payments = [world.payment().await];
+        for fees in 1..OFTEN {
+            world.hears(&pays_all(&payer, &payments, fees)).await;
+        }
+        world.hears(&payer.pays(&[], OFTEN, SIGNALS)).await;
+        assert_eq!(world.state(&payments[0]), New, "it went back to the payer");
+        let again = pays_all(&payer, &payments, 2 * OFTEN);
+        world.hears(&again).await;
+        assert_eq!(world.state(&payments[0]), Unconfirmed);
+        world.mine(2).await;
+        assert_eq!(world.state(&payments[0]), Confirmed);
+        assert_eq!(world.anomalies_of(&payments[0]), []);
+    })
+    .await;
+}

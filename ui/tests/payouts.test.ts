@@ -280,6 +280,32 @@ describe("a refund", () => {
     );
   });
 
+  test("that another copy of the wallet made is made again only where a person says so", async () => {
+    host.reply("listAnomalies", { items: [anomaly()], itemsCount: 1 });
+    host.reply("estimatePayout", estimate());
+    host.reply("refundAnomaly", {
+      errorType: "REFUND_PAID_BEFORE",
+      message:
+        "another copy paid it: dismiss the anomaly, or confirm that the sum is to be sent again (--again)",
+      field: "again",
+    });
+    open("#/anomalies");
+    await fireEvent.click(await screen.findByRole("button", { name: "Refund…" }));
+    const dialog = within(await screen.findByRole("dialog"));
+    await fireEvent.input(dialog.getByLabelText("The customer's address"), { target: { value: ADDRESS } });
+    expect(await dialog.findByText("A valid address.")).toBeTruthy();
+    expect(dialog.queryByRole("checkbox", { name: /again/ })).toBeNull();
+    await fireEvent.click(dialog.getByRole("button", { name: "Make the offer" }));
+    expect(await dialog.findByText(/sent again below/)).toBeTruthy();
+    host.reply("refundAnomaly", payout());
+    host.reply("showPayout", payout());
+    await fireEvent.click(dialog.getByRole("checkbox", { name: /again/ }));
+    await fireEvent.click(dialog.getByRole("button", { name: "Make the offer" }));
+    await waitFor(() =>
+      expect(host.askedFor("refundAnomaly")).toMatchObject([{ again: false }, { again: true }]),
+    );
+  });
+
   test("is not offered for coins that the network took back", async () => {
     host.reply("listAnomalies", { items: [anomaly({ anomalyType: "REVERSED_PAYMENT" })], itemsCount: 1 });
     open("#/anomalies");

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bitcoin::{Amount, TxOut, Txid};
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
@@ -29,6 +30,8 @@ pub(crate) struct RefundRequest {
     pub(crate) by: String,
     /// Whether it is approved at once.
     pub(crate) is_approved: bool,
+    /// Whether it is made although another copy of the wallet paid exactly this to this address, for something else.
+    pub(crate) again: bool,
 }
 
 /// Why an anomaly is not refunded. Nothing was changed.
@@ -59,6 +62,18 @@ pub(crate) enum RefundError {
         /// What earlier refunds of the same payment come to.
         returned_sats: u64,
     },
+    /// Another copy of the wallet may have made this refund.
+    #[error(
+        "another copy of this wallet paid exactly {} BTC to this address, in transaction {txid}: if that was this refund, dismiss \
+         the anomaly; if it was for something else, confirm that the sum is to be sent again (--again)",
+        format_btc(*.amount_sats)
+    )]
+    PaidBefore {
+        /// What paid it.
+        txid: Txid,
+        /// What it comes to.
+        amount_sats: u64,
+    },
     /// A look changed it between the request and its storing.
     #[error("the coins of this anomaly have just changed: look at it again, then refund it")]
     Changed,
@@ -82,7 +97,7 @@ impl From<StoreError> for RefundError {
 /// # Errors
 /// Why not.
 pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest) -> Result<(Id, String), RefundError> {
-    let RefundRequest { anomaly_id, address, currency, by, is_approved } = request;
+    let RefundRequest { anomaly_id, address, currency, by, is_approved, again } = request;
     let confirmations = gateway.settings.snapshot().spend_confirmations;
     let (row, refund_sats) = gateway.store.read(|reader| {
         let row = reader.anomaly(&anomaly_id)?.ok_or(RefundError::NoSuchAnomaly(anomaly_id))?;
@@ -96,7 +111,7 @@ pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest) -> Re
     };
     let requester = Requester { key_id: None, name: by, notify_hosts: NotifyHosts::default() };
     let offer = OfferRequest { requester, draft, is_approved, once: None, permit: Permit::none() };
-    match payouts::offer_along(gateway, offer, Refund { anomaly_id, confirmations }).await? {
+    match payouts::offer_along(gateway, offer, Refund { anomaly_id, confirmations, again }).await? {
         Offered::New { payout_id, record } => Ok((payout_id, record)),
         // Only a request with an Idempotency-Key is answered again.
         Offered::Again(_) => Err(RefundError::Changed),
@@ -107,6 +122,7 @@ pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest) -> Re
 struct Refund {
     anomaly_id: Id,
     confirmations: u32,
+    again: bool,
 }
 
 impl Along for Refund {
@@ -117,14 +133,29 @@ impl Along for Refund {
         if judge(outbox.tx, &row, self.confirmations)? != payout.amount_sats {
             return Err(RefundError::Changed);
         }
+        if !self.again {
+            check_not_paid(outbox.tx, payout)?;
+        }
         payout.anomaly = Some((row.seq, self.anomaly_id));
         Ok(())
     }
 
     fn after(&self, outbox: &Outbox<'_>, payout: &PayoutRow) -> Result<(), RefundError> {
-        let act = format!("{} by payout {}", self.anomaly_id, payout.id);
+        let again = if self.again { ", again" } else { "" };
+        let act = format!("{} by payout {}{again}", self.anomaly_id, payout.id);
         outbox.tx.audit(outbox.now, &payout.requested_by, "anomalies refund", &act)?;
         Ok(refunds::anomaly_after(outbox, payout)?)
+    }
+}
+
+/// Refuses what another copy of the wallet paid already, as far as the chain tells: of a refund that was made there this database
+/// has no payout, and the anomaly is OPEN here.
+fn check_not_paid(reader: &Reader<'_>, refund: &PayoutRow) -> Result<(), RefundError> {
+    let amount_sats = refund.amount_sats;
+    let output = TxOut { value: Amount::from_sat(amount_sats), script_pubkey: refund.script.clone() };
+    match reader.twin_with_strange_output(&output, reader.tip_height()?)? {
+        Some(txid) => Err(RefundError::PaidBefore { txid, amount_sats }),
+        None => Ok(()),
     }
 }
 

@@ -68,6 +68,9 @@ pub struct RefundAnomaly {
     /// Whether the payout is approved at once.
     #[serde(default)]
     pub approve: bool,
+    /// Whether it is sent although another copy of the wallet paid exactly this to this address, for something else.
+    #[serde(default)]
+    pub again: bool,
 }
 
 /// An anomaly.
@@ -215,6 +218,7 @@ impl Ask for RefundAnomaly {
             currency: self.currency.filter(|currency| !currency.is_empty()),
             by: by.actor.to_owned(),
             is_approved: self.approve,
+            again: self.again,
         };
         by.refresh_rates_if_unserved().await?;
         match anomalies::refund(by.gateway(), request).await {

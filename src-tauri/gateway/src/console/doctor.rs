@@ -321,7 +321,9 @@ fn payouts(gateway: &Gateway) -> Finding {
     if let Some(Hold { since, reason, cause }) = hold {
         let reason = match cause {
             HoldCause::OtherCopy => {
-                format!("{reason}; see that no other copy of this wallet runs, then `tillgate payouts release`")
+                format!(
+                    "{reason}; see that no other copy of this wallet runs, and that what waits is still to be paid, then `tillgate payouts release`"
+                )
             }
             HoldCause::Restored | HoldCause::Stopped => {
                 WaitCause::from(Cause::from(cause)).at_the_command_line(&reason)

@@ -218,6 +218,9 @@ impl From<RefundError> for CommandError {
             RefundError::Reversed => Self::of("ANOMALY_REVERSED", &error),
             RefundError::CoinsNotReady { .. } => Self::of("REFUND_COINS_GONE", &error),
             RefundError::ReturnedBefore { .. } => Self::of("REFUNDED_BEFORE", &error),
+            RefundError::PaidBefore { .. } => {
+                Self { field: Some("again".to_owned()), ..Self::of("REFUND_PAID_BEFORE", &error) }
+            }
             RefundError::Changed => Self::of("ANOMALY_CHANGED", &error),
             RefundError::Offer(error) => error.into(),
             RefundError::Outbox(error) => error.into(),

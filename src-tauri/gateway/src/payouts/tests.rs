@@ -37,7 +37,8 @@ async fn with_late_coins(amount_sats: u64) -> (World, Id) {
 }
 
 fn request(anomaly_id: Id, is_approved: bool) -> RefundRequest {
-    RefundRequest { anomaly_id, address: ADDRESS.to_owned(), currency: None, by: "cli:ann".to_owned(), is_approved }
+    let by = "cli:ann".to_owned();
+    RefundRequest { anomaly_id, address: ADDRESS.to_owned(), currency: None, by, is_approved, again: false }
 }
 
 fn staff() -> Approver {

@@ -111,6 +111,18 @@ impl Reader<'_> {
         )
     }
 
+    /// The first of the payouts of which a transaction is stored that neither a block nor the mempool holds, nor one of another
+    /// copy that pays them.
+    pub fn missing_payouts(&self, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
+        self.payouts_where(
+            "p.state IN ('QUEUED', 'SENT') AND p.batch_seq IN (SELECT seq FROM batches WHERE pending = 1) \
+             AND NOT EXISTS (SELECT 1 FROM versions AS v WHERE v.batch_seq = p.batch_seq AND v.position <> 'absent') \
+             AND NOT EXISTS (SELECT 1 FROM twin_outputs AS o JOIN twins AS w ON w.txid = o.txid \
+             WHERE o.payout_seq = p.seq AND w.position <> 'absent') ORDER BY p.approved_at, p.seq LIMIT ?1",
+            params![limit],
+        )
+    }
+
     /// Whom payouts are to pay that are offered or on their way: the scripts, the satoshis, and when they were asked for.
     pub fn payees(&self) -> Result<Vec<(ScriptBuf, u64, Timestamp)>, StoreError> {
         let mut query = self.connection.prepare_cached(

@@ -1,7 +1,7 @@
 //! Twins: transactions that spend our coins and are none of ours, because another copy of this wallet made them.
 
 use bitcoin::hashes::Hash as _;
-use bitcoin::{Script, Transaction, Txid, consensus};
+use bitcoin::{Script, Transaction, TxOut, Txid, consensus};
 use rusqlite::params;
 use tillgate_domain::batch::{FINAL_CONFIRMATIONS, Position};
 use tillgate_domain::time::Timestamp;
@@ -123,6 +123,31 @@ impl Reader<'_> {
             ),
             params![script.as_bytes(), values::sats_column(amount_sats), twin.as_byte_array()],
         )
+    }
+}
+
+impl Reader<'_> {
+    /// The first twin with exactly this output that pays no payout of this database: what it was for is not known here, a refund
+    /// of the other copy, say. Not one that is ruled out for good.
+    pub fn twin_with_strange_output(&self, output: &TxOut, tip_height: u32) -> Result<Option<Txid>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT w.txid, t.raw FROM twins AS w JOIN transactions AS t ON t.txid = w.txid \
+             WHERE instr(t.raw, ?1) > 0 AND ifnull(w.conflict_height, ?2 + 1) > ?2 ORDER BY w.noticed_at, w.txid",
+        )?;
+        let mut is_payouts =
+            self.connection.prepare_cached("SELECT 1 FROM twin_outputs WHERE txid = ?1 AND vout = ?2")?;
+        let final_at = i64::from(tip_height) - i64::from(FINAL_CONFIRMATIONS);
+        let mut rows = query.query(params![consensus::serialize(output), final_at])?;
+        while let Some(row) = rows.next()? {
+            let (txid, raw): (Txid, Vec<u8>) = (values::txid(row, "txid")?, row.get("raw")?);
+            let tx: Transaction = consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("raw"))?;
+            for (vout, _) in (0u32..).zip(&tx.output).filter(|(_, it)| *it == output) {
+                if !is_payouts.exists(params![txid.as_byte_array(), vout])? {
+                    return Ok(Some(txid));
+                }
+            }
+        }
+        Ok(None)
     }
 }
 

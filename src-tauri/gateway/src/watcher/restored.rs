@@ -1,6 +1,8 @@
 //! A restored copy of the wallet: it looks from the wallet's birth, whatever was looked at before, and becomes a wallet like
 //! any other once such a look has come to the best block.
 
+mod hold;
+
 use std::collections::HashSet;
 
 use bitcoin::ScriptBuf;
@@ -11,7 +13,7 @@ use super::WatchError;
 use crate::chain::{Covered, Sees};
 use crate::gateway::Gateway;
 use crate::store::keychains::Keychain;
-use crate::store::restore::{AskedIndices, Restore, RestoreSource};
+use crate::store::restore::{AskedIndices, Restore};
 use crate::store::{StoreError, Tx};
 
 /// Scripts that one look asks about: as many as a backend takes at once.
@@ -124,7 +126,7 @@ pub(super) fn goes_on(gateway: &Gateway) -> Result<(), WatchError> {
 }
 
 /// Takes over how far a look has come, in the transaction that stores it. Once it has come from the birth to the best block
-/// the danger is over: what was found that this database did not know is left to people.
+/// the danger is over: what was found that this database did not know is left to people, and so are the payouts that wait in it.
 pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
     let (Some(restore), Some(known)) = (tx.dangerous_restore()?, scanned.restore) else { return Ok(()) };
     // A look that was under way when it was restored, or restored once more, was another's.
@@ -160,8 +162,8 @@ pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
         }
     }
     let looked = tx.finish_restore(scanned.at, scanned.skip)?;
-    if looked.unknown > 0 {
-        tx.hold_sender(scanned.at, &hold(&looked))?;
+    if let Some(reason) = hold::reason(tx, &looked)? {
+        tx.hold_sender(scanned.at, &reason)?;
     }
     Ok(())
 }
@@ -196,20 +198,4 @@ pub(super) fn follow(gateway: &Gateway) -> Result<bool, StoreError> {
         Err(error) => tracing::error!(%error, "the restored wallet gives no addresses"),
     }
     Ok(true)
-}
-
-fn hold(restore: &Restore) -> String {
-    let Restore { unknown, source, .. } = restore;
-    let (found, what) = match unknown {
-        1 => ("1 transaction".to_owned(), "was found that this copy did not know"),
-        unknown => (format!("{unknown} transactions"), "were found that this copy did not know"),
-    };
-    match source {
-        RestoreSource::Words => format!(
-            "the wallet was restored from its words, and {found} of it {what}: make sure that no other copy of it works any more"
-        ),
-        RestoreSource::Backup => format!(
-            "the wallet was restored from a backup, and {found} of it {what}: find the other copy that made them and stop it"
-        ),
-    }
 }

@@ -19,4 +19,8 @@ currency: string | null,
 /**
  * Whether the payout is approved at once.
  */
-approve: boolean, };
+approve: boolean, 
+/**
+ * Whether it is sent although another copy of the wallet paid exactly this to this address, for something else.
+ */
+again: boolean, };

@@ -80,6 +80,9 @@ pub(in crate::cli) enum Anomalies {
         /// Approve the payout at once; else it is an offer that ends after offerValidityMinutes.
         #[arg(long)]
         approve: bool,
+        /// Send them although another copy of the wallet paid exactly this to this address: that was for something else.
+        #[arg(long)]
+        again: bool,
     },
 }
 
@@ -121,8 +124,8 @@ impl Anomalies {
             Self::List { range, open } => ListAnomalies { open, limit: range.limit, offset: range.offset }.into(),
             Self::Show { id } => ShowAnomaly { anomaly_id: id }.into(),
             Self::Dismiss { id, reason } => DismissAnomaly { anomaly_id: id, reason }.into(),
-            Self::Refund { id, address, currency, approve } => {
-                RefundAnomaly { anomaly_id: id, address, currency, approve }.into()
+            Self::Refund { id, address, currency, approve, again } => {
+                RefundAnomaly { anomaly_id: id, address, currency, approve, again }.into()
             }
         }
     }

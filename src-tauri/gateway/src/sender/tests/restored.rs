@@ -49,6 +49,10 @@ fn chain_is_down(world: &World, down: bool) {
     world.sandbox().set_faults(FaultsPatch { chain_down: Some(down), ..FaultsPatch::default() }).unwrap();
 }
 
+fn reason(world: &World) -> String {
+    world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason
+}
+
 fn held_for(world: &World) -> Option<HoldCause> {
     world.gateway.store.read(|reader| reader.sender_hold()).unwrap().map(|hold| hold.cause)
 }
@@ -116,7 +120,7 @@ async fn what_another_copy_did_meanwhile_is_found_before_anything_is_given_or_se
     assert!(next_index(&world, Keychain::Internal) > SKIP);
     world.customer_pays(&unpaid, 400_000);
     world.mine(2).await;
-    let told = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason;
+    let told = reason(&world);
     assert!(!told.contains("address"), "a customer of the time before is no other copy: {told}");
     world.check_ledger();
     assert!(world.app.sender.release("cli:ann", None).await.unwrap());
@@ -153,9 +157,8 @@ async fn what_anybody_sends_to_change_that_the_chain_shows_is_no_other_copys_and
 }
 
 #[tokio::test]
-async fn where_nothing_unknown_is_found_the_sender_goes_on_by_itself() {
+async fn where_nothing_unknown_is_found_and_no_payout_waits_the_sender_goes_on_by_itself() {
     let world = world_with_coins(1).await;
-    let waiting = world.approved_payout(300_000).await;
     let payment = world.payment_to_wallet().await;
     let (world, copy) = copied(world).await;
     // A customer pays an address that the copy knows: no other copy is needed for that.
@@ -164,13 +167,55 @@ async fn where_nothing_unknown_is_found_the_sender_goes_on_by_itself() {
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
     assert_eq!((stands(&world).unknown, held_for(&world)), (0, None));
+    let next = world.approved_payout(300_000).await;
     world.send().await;
-    assert_eq!(world.outputs_of(&waiting), 1);
+    assert_eq!(world.outputs_of(&next), 1);
     let given = world.payment_to_wallet().await;
     assert_eq!(given.derivation_index, payment.derivation_index + 1 + SKIP);
     let world = world.reopen().await;
     let next = world.gateway.wallet.get().unwrap().addresses.give().unwrap();
     assert_eq!(next.index, given.derivation_index + 1, "the jump is made once");
+}
+
+#[tokio::test]
+async fn a_payout_that_was_given_up_after_the_backup_is_not_sent_before_staff_have_read_that_it_waits() {
+    let world = world_with_coins(0).await;
+    let (given_up, wanted) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
+    let payment = world.payment_to_wallet().await;
+    let (world, copy) = copied(world).await;
+    // Nothing was signed, so that nothing of it is in the chain; the coins come to an address that the copy knows.
+    world.app.sender.abandon(given_up, false, "cli:ann", &world.app.watcher).await.unwrap();
+    world.customer_pays(&payment, 900_000);
+    world.mine(2).await;
+    let world = restored(put_beside(world, copy)).await;
+    world.look().await;
+    assert_eq!((stands(&world).unknown, held_for(&world)), (0, Some(HoldCause::OtherCopy)));
+    let told = reason(&world);
+    assert!(told.contains("2 approved payouts wait"), "{told}");
+    assert!(told.contains(&given_up.to_string()) && told.contains(&wanted.to_string()), "{told}");
+    world.advance_clock_ms(48 * 3_600_000);
+    world.send().await;
+    assert_eq!((world.outputs_of(&given_up), world.outputs_of(&wanted)), (0, 0), "nobody has read of them");
+    assert_eq!(world.payout_state(&wanted), PayoutState::Queued, "it timed out");
+    world.app.sender.abandon(given_up, false, "cli:ann", &world.app.watcher).await.unwrap();
+    assert!(world.app.sender.release("cli:ann", Some(told)).await.unwrap());
+    world.send().await;
+    assert_eq!((world.payout_state(&given_up), world.payout_state(&wanted)), (PayoutState::Failed, PayoutState::Sent));
+    assert_eq!((world.outputs_of(&given_up), world.outputs_of(&wanted)), (0, 1));
+}
+
+#[tokio::test]
+async fn what_was_signed_before_the_backup_and_is_nowhere_in_the_chain_is_named_too() {
+    let world = world_with_coins(1).await;
+    let signed = world.approved_payout(300_000).await;
+    world.broadcasts(tillgate_sandbox::BroadcastFault::Forget);
+    world.send().await;
+    world.broadcasts(tillgate_sandbox::BroadcastFault::Ok);
+    let (world, copy) = copied(world).await;
+    let world = restored(put_beside(world, copy)).await;
+    world.look().await;
+    let told = reason(&world);
+    assert!(told.contains("1 payout is signed") && told.contains(&signed.to_string()), "{told}");
 }
 
 #[tokio::test]

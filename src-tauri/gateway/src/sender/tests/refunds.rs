@@ -1,0 +1,58 @@
+//! Refunds that another copy of the wallet made.
+
+use tillgate_domain::anomaly::Resolution;
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+
+use super::copies::{copied, put_beside};
+use super::restored::restored;
+use super::support::world_with_coins;
+use crate::anomalies::{RefundError, RefundRequest, refund};
+use crate::testing::{HALF_AN_HOUR_MS, World};
+
+const CUSTOMER: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
+
+fn to_customer(anomaly_id: Id, again: bool) -> RefundRequest {
+    let by = "cli:ann".to_owned();
+    RefundRequest { anomaly_id, address: CUSTOMER.to_owned(), currency: None, by, is_approved: true, again }
+}
+
+/// An anomaly of coins that came too late, two blocks deep.
+async fn late_coins(world: &World, amount_sats: u64) -> Id {
+    let payment = world.payment_to_wallet().await;
+    world.pass_ms(4 * HALF_AN_HOUR_MS).await;
+    world.customer_pays(&payment, amount_sats);
+    world.mine(2).await;
+    world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap()[0].anomaly.id
+}
+
+#[tokio::test]
+async fn a_refund_that_was_made_after_the_backup_is_not_made_again_unless_staff_say_that_it_is_another() {
+    let world = world_with_coins(1).await;
+    let anomaly = late_coins(&world, 50_000).await;
+    let (world, copy) = copied(world).await;
+    world.gateway.refresh_rates().await.unwrap();
+    let (made, _) = refund(&world.gateway, to_customer(anomaly, false)).await.unwrap();
+    world.send().await;
+    world.mine_and_pass(7).await;
+    assert_eq!((world.payout_state(&made), world.outputs_of(&made)), (PayoutState::Sent, 1));
+    let txid = world.txid_of(&made);
+
+    let world = restored(put_beside(world, copy)).await;
+    world.look().await;
+    let told = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason;
+    // That, and what the first customer paid too much.
+    assert!(told.contains("2 anomalies are open here"), "{told}");
+    assert!(world.app.sender.release("cli:ann", Some(told)).await.unwrap());
+    world.gateway.refresh_rates().await.unwrap();
+    let refused = refund(&world.gateway, to_customer(anomaly, false)).await.unwrap_err();
+    assert!(matches!(refused, RefundError::PaidBefore { txid: by, amount_sats: 50_000 } if by == txid), "{refused:?}");
+    let is = || world.gateway.store.read(|reader| reader.anomaly(&anomaly)).unwrap().unwrap().anomaly.resolution;
+    assert_eq!(is(), Resolution::Open, "nothing was changed");
+    world.send().await;
+    // Staff looked it up: that was something else.
+    let (again, _) = refund(&world.gateway, to_customer(anomaly, true)).await.unwrap();
+    world.send().await;
+    assert_eq!((world.payout_state(&again), is()), (PayoutState::Sent, Resolution::Refunded));
+    assert_eq!(world.outputs_of(&again), 2);
+}

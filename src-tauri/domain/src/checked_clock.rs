@@ -25,6 +25,9 @@ const SERVERS_AGREE_MS: i64 = 60_000;
 /// A clock that is off by no more is right: so much is nobody's loss.
 const RIGHT_MS: i64 = 5 * 60_000;
 
+/// A time that was stored may be ahead of the clock by this: the system sets it right by seconds all the time.
+const STORED_AHEAD_MS: i64 = 60_000;
+
 /// What speaks against a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClockDoubt {
@@ -61,6 +64,13 @@ pub fn servers_ahead_ms(mut told_ms: Vec<i64>) -> Option<i64> {
     let middle = *told_ms.get(told_ms.len().checked_sub(1)? / 2)?;
     let agree = told_ms.iter().filter(|ahead_ms| ahead_ms.abs_diff(middle) <= SERVERS_AGREE_MS.unsigned_abs()).count();
     (agree >= 2 && agree > told_ms.len() / 2).then_some(middle)
+}
+
+/// The latest time that can have been stored by a clock like the one that shows `now`. What has a later one was made by a clock that
+/// was ahead, or this one is behind: a running clock never goes back.
+#[must_use]
+pub const fn latest_stored(now: Timestamp) -> Timestamp {
+    now.plus_ms(STORED_AHEAD_MS)
 }
 
 impl CheckedClock {

@@ -9,4 +9,6 @@ mod tests;
 pub(crate) use listen::{Listen, ListenError, Tls};
 pub(crate) use open::OpenError;
 pub use open::{Options, ensure_wallet, open};
+#[cfg(test)]
+pub(crate) use run::leave_another_clock;
 pub(crate) use run::run;

@@ -7,6 +7,7 @@ mod backups;
 mod fee_rates;
 mod last_look;
 mod sending;
+mod set_clock;
 mod staff_warning;
 
 use std::sync::atomic::AtomicI64;
@@ -57,6 +58,8 @@ pub struct Gateway {
     /// Held for writing while the sandbox's clock jumps and the chain is looked at under the new time; whoever
     /// decides by the clock and the last look together holds it for reading.
     pub clock_jumps: RwLock<()>,
+    /// How many of the clock's steps forward were followed.
+    pub(crate) steps_followed: tokio::sync::Mutex<usize>,
     /// Its random numbers.
     pub entropy: Arc<dyn Entropy>,
     /// Its database.

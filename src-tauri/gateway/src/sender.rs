@@ -103,6 +103,15 @@ enum Attempt {
     Waits(Cannot),
 }
 
+/// When what was approved at a time is due at `now`, together with what is approved meanwhile. An approval of a time that has not come
+/// was given before the start, by a clock that was ahead: it has waited for a restart, and waits no more.
+pub(crate) fn due_at(approved_at: Timestamp, settings: &Settings, now: Timestamp) -> Timestamp {
+    if approved_at > now {
+        return Timestamp::from_ms(0);
+    }
+    approved_at.plus_ms(i64::from(settings.batch_seconds) * 1_000)
+}
+
 impl Sender {
     /// Sends what `gateway` holds.
     #[must_use]
@@ -189,11 +198,12 @@ impl Sender {
 
     async fn expire_offers(&self) -> Result<(), SendError> {
         loop {
+            let now = self.gateway.follow_clock().await?;
             let next_at = self.gateway.store.read(|reader| reader.next_payout_expires_at())?;
-            if next_at.is_none_or(|at| self.gateway.clock.now() < at) {
+            if next_at.is_none_or(|at| now < at) {
                 return Ok(());
             }
-            outbox::commit(&self.gateway, None, payouts::expire_due).await?;
+            outbox::commit(&self.gateway, None, move |outbox| payouts::expire_due(outbox, now)).await?;
         }
     }
 
@@ -253,7 +263,9 @@ impl Sender {
     /// When the batch of what waits is due; `None` where nothing does. Payouts that were passed over are due at once.
     fn due_at(&self, settings: &Settings) -> Result<Option<Timestamp>, StoreError> {
         let oldest = self.gateway.store.read(|reader| reader.oldest_unsent_approval())?;
-        Ok(oldest.map(|at| at.plus_ms(i64::from(settings.batch_seconds) * 1_000)))
+        // Read after it: what was approved since the start is not ahead of that.
+        let now = self.gateway.clock.now();
+        Ok(oldest.map(|at| due_at(at, settings, now)))
     }
 
     async fn build(&self, settings: Arc<Settings>, due_at: Timestamp) -> Result<build::Built, SendError> {

@@ -31,6 +31,7 @@ pub(crate) mod receipts;
 pub(crate) mod restore;
 pub(crate) mod scripts;
 pub(crate) mod sender_hold;
+pub(crate) mod times;
 pub(crate) mod transactions;
 pub(crate) mod twins;
 

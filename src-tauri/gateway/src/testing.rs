@@ -23,6 +23,7 @@ use crate::app::App;
 use crate::chain::Chain;
 use crate::daemon::{self, Options};
 use crate::gateway::Gateway;
+use crate::machine::clock::Clock;
 use crate::machine::data_dir::WhereNone;
 use crate::machine::entropy::Entropy;
 use crate::machine::environment::Environment;
@@ -81,6 +82,11 @@ impl World {
     /// The same gateway with another backend.
     pub fn with_chain(self, change: impl FnOnce(Arc<dyn Chain>) -> Arc<dyn Chain>) -> Self {
         self.with(|gateway| gateway.chain = change(Arc::clone(&gateway.chain)))
+    }
+
+    /// The same gateway with another clock.
+    pub fn with_clock(self, change: impl FnOnce(Arc<dyn Clock>) -> Arc<dyn Clock>) -> Self {
+        self.with(|gateway| gateway.clock = change(Arc::clone(&gateway.clock)))
     }
 
     /// The same gateway with these exchange rates.

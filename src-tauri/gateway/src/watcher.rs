@@ -63,7 +63,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 const WOKEN_EVERY: Duration = Duration::from_millis(50);
 
 /// How old the stored time of the last look may be: an idle look writes nothing.
-const LOOKED_AT_STORED_EVERY_MS: i64 = 60_000;
+const LOOKED_AT_STORED_EVERY_MS: u64 = 60_000;
 
 /// Why a look failed. The next one makes up for it.
 #[derive(Debug, thiserror::Error)]
@@ -280,7 +280,7 @@ impl LookPermit<'_> {
     /// Looks, and answers whether a payment of this look is to be looked at again at once. What does not fit into one answer is
     /// stored part by part, so that memory stays bounded and a crash costs one part; time decides nothing before the last.
     async fn try_look(&mut self, patience: Patience) -> Result<bool, WatchError> {
-        let at = self.gateway.clock.now();
+        let at = self.gateway.follow_clock().await?;
         self.doubt_where_unwatched(at);
         let before = self.progress.watched.clone();
         loop {
@@ -452,7 +452,7 @@ impl LookPermit<'_> {
     fn is_worth_storing(&self, watched: &WatchedChain) -> bool {
         self.progress
             .stored_looked_at
-            .is_none_or(|stored_at| watched.looked_at >= stored_at.plus_ms(LOOKED_AT_STORED_EVERY_MS))
+            .is_none_or(|stored_at| watched.looked_at.ms().abs_diff(stored_at.ms()) >= LOOKED_AT_STORED_EVERY_MS)
     }
 
     async fn accept(&mut self, id: Id, agreed_sats: Option<u64>, actor: &str) -> Result<(), AcceptError> {

@@ -193,6 +193,7 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
         clock: clock.runs,
         clock_offset_ms: clock.offset_ms,
         clock_jumps: RwLock::new(()),
+        steps_followed: tokio::sync::Mutex::default(),
         entropy,
         keys: ApiKeys::load(Arc::clone(&store))?,
         key_limits: Arc::default(),

@@ -18,6 +18,8 @@ use crate::gateway::{Gateway, Served};
 use crate::http::{self, Http, Limits};
 use crate::machine::environment::Environment;
 use crate::machine::{clock, descriptors};
+use crate::notifications::outbox::{self, OutboxError};
+use crate::payouts;
 
 /// How long the loops may take to end. Well below the five seconds in which the program must stop: what a slow
 /// machine takes to close the databases comes on top.
@@ -76,6 +78,7 @@ pub(crate) async fn run(
         () = shutdown.cancelled() => return Ok(()),
         () = first_rates(gateway) => {}
     }
+    leave_another_clock(gateway).await;
     // A child: a part that ends by itself stops the others, not what the caller runs beside the gateway.
     let stop = shutdown.child_token();
     let mut parts = Parts::default();
@@ -149,6 +152,19 @@ impl Parts {
             tracing::warn!("some work did not end in time and is broken off; the next start takes it up again");
             self.running.shutdown().await;
         }
+    }
+}
+
+/// Lets go of what waits for times by a clock that was ahead before the start. What fails is no reason not to start: approving such
+/// an offer is refused all the same.
+pub(crate) async fn leave_another_clock(gateway: &Arc<Gateway>) {
+    let lapse = || outbox::commit(gateway, None, payouts::expire_made_ahead);
+    let left = async {
+        while lapse().await? > 0 {}
+        Ok::<_, OutboxError>(gateway.repeat_what_waits_for_another_clock().await?)
+    };
+    if let Err(error) = left.await {
+        tracing::error!(%error, "what was made by a clock that was ahead could not be let go of");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use parking_lot::{Mutex, MutexGuard};
-use tillgate_domain::checked_clock::ClockDoubt;
+use tillgate_domain::checked_clock::{ClockDoubt, latest_stored};
 use tillgate_domain::time::Timestamp;
 use tokio::sync::watch;
 
@@ -11,7 +11,7 @@ use super::StaffWarning;
 use crate::chain::Tip;
 use crate::machine::clock::Moment;
 use crate::store::chain::WatchedChain;
-use crate::store::{Store, StoreError};
+use crate::store::{Reader, Store, StoreError};
 
 /// A chain not watched for so long says nothing about new payments any more (interface, "Errors").
 const WATCHED_WITHIN_MS: i64 = 10 * 60 * 1_000;
@@ -44,6 +44,8 @@ pub struct WatchStatus {
     pub catching_up: Option<CatchingUp>,
     /// What speaks against the clock.
     pub clock_doubt: Option<ClockDoubt>,
+    /// The latest time of what waited in the database when the gateway started.
+    pub stored_until: Option<Timestamp>,
 }
 
 /// How far a look has come that has more to read than one answer holds.
@@ -87,6 +89,16 @@ impl WatchStatus {
                 by_ms / 60_000
             ),
         })
+    }
+
+    /// What people should know where the database holds times that have not come by the clock that shows `now`.
+    #[must_use]
+    pub fn set_back(&self, now: Timestamp) -> Option<String> {
+        let until = self.stored_until.filter(|until| *until > latest_stored(now))?;
+        Some(format!(
+            "the database holds times up to {}, which have not come yet: this machine's clock was ahead before the gateway started, or is behind now; set it right if it is wrong; payments that were made by the other clock stay open until the time that was told, offers have lapsed, and what was approved is sent as soon as it can be",
+            until.iso_seconds()
+        ))
     }
 
     /// What people should know for a day after the chain was found to be another.
@@ -143,13 +155,16 @@ struct Inner {
     /// The looks since the last doubt have told of all that matters now.
     is_all_told: bool,
     clock_doubt: Option<ClockDoubt>,
+    /// The latest time of what waited in the database at the start.
+    stored_until: Option<Timestamp>,
 }
 
 impl LastLook {
     /// Goes on where the database says that the chain was watched to.
     pub fn load(store: &Store) -> Result<Self, StoreError> {
-        let watched = store.read(|reader| reader.watched_chain())?;
-        Ok(Self::of(Inner { watched, ..Inner::default() }))
+        let read = |reader: &Reader<'_>| Ok((reader.watched_chain()?, reader.latest_of_what_waits()?));
+        let (watched, stored_until) = store.read::<_, StoreError>(read)?;
+        Ok(Self::of(Inner { watched, stored_until, ..Inner::default() }))
     }
 
     fn of(inner: Inner) -> Self {
@@ -204,6 +219,7 @@ impl LastLook {
             has_looked: *self.has_looked.borrow(),
             catching_up: *self.catching_up.borrow(),
             clock_doubt: inner.clock_doubt,
+            stored_until: inner.stored_until,
         }
     }
 
@@ -223,7 +239,9 @@ impl LastLook {
         if let Some(catching_up) = *self.catching_up.borrow() {
             return Err(NotWatched::Behind(catching_up));
         }
-        let lately = |watched: &&WatchedChain| now.ms().saturating_sub(watched.looked_at.ms()) <= WATCHED_WITHIN_MS;
+        // A look of a time that has not come was made before the start, by a clock that was ahead: it may be as old.
+        let lately =
+            |watched: &&WatchedChain| now.ms().abs_diff(watched.looked_at.ms()) <= WATCHED_WITHIN_MS.unsigned_abs();
         match (inner.watched.as_ref().filter(lately), &inner.failed) {
             (Some(watched), _) => Ok(watched.clone()),
             (None, Some(FailedLook { reason, is_for_storage: true })) => Err(NotWatched::NotStored(reason.clone())),
@@ -329,7 +347,32 @@ impl LastLook {
 
 #[cfg(test)]
 mod tests {
+    use bitcoin::BlockHash;
+    use bitcoin::hashes::Hash as _;
+
     use super::*;
+
+    #[test]
+    fn a_look_by_a_clock_that_was_ahead_says_nothing_about_new_payments_after_a_restart() {
+        let now = Timestamp::from_ms(1_800_000_000_000);
+        for (ahead_minutes, is_lately) in [(120, false), (11, false), (9, true), (0, true), (-9, true), (-11, false)] {
+            let tip = Tip { height: 1, hash: BlockHash::all_zeros(), time: now };
+            let looked_at = now.plus_ms(ahead_minutes * 60_000);
+            let watched = WatchedChain { cursor: None, tip, looked_at, begun_anew_at: None };
+            let look = LastLook::of(Inner { watched: Some(watched), ..Inner::default() });
+            assert_eq!(look.watched_lately(now).is_ok(), is_lately, "{ahead_minutes}");
+        }
+    }
+
+    #[test]
+    fn people_hear_of_stored_times_that_have_not_come_until_they_have() {
+        let until = Timestamp::from_ms(1_800_000_000_000);
+        let status = LastLook::of(Inner { stored_until: Some(until), ..Inner::default() }).status();
+        let told = status.set_back(until.plus_ms(-7_200_000)).unwrap();
+        assert!(told.contains(&until.iso_seconds()) && told.contains("was ahead before the gateway started"), "{told}");
+        assert_eq!(status.set_back(until.plus_ms(-60_000)), None, "a minute is an adjustment");
+        assert_eq!(status.set_back(until), None);
+    }
 
     #[test]
     fn who_asks_for_a_payment_hears_whether_the_chain_is_silent_or_the_disk_is_full() {

@@ -31,6 +31,22 @@ const ASK_CLOCK_EVERY: Duration = Duration::from_secs(1);
 pub trait Clock: Send + Sync {
     /// Now, on the environment's clock.
     fn now(&self) -> Timestamp;
+
+    /// One of the steps forward that it took over since it began to run, by its number from 0. A step is there before any moment
+    /// that it led to is told.
+    fn step_forward(&self, number: usize) -> Option<StepForward> {
+        let _ = number;
+        None
+    }
+}
+
+/// A step of the machine's clock that the environment's followed: so much time did not pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepForward {
+    /// The last moment that was told before it.
+    pub from: Timestamp,
+    /// How far it went.
+    pub by_ms: i64,
 }
 
 /// Now on the machine's own wall clock: for `webhook-timestamp` and the like.
@@ -120,6 +136,11 @@ impl Clock for SystemClock {
         }
         Timestamp::from_ms(now_ms.saturating_add(self.offset_ms.load(Ordering::SeqCst)))
     }
+
+    fn step_forward(&self, number: usize) -> Option<StepForward> {
+        let step = self.running.lock().forward.get(number).copied()?;
+        Some(StepForward { from: step.from.plus_ms(self.offset_ms.load(Ordering::SeqCst)), ..step })
+    }
 }
 
 /// What the machine's two clocks show at one moment, in milliseconds.
@@ -154,6 +175,8 @@ struct RunningClock {
     excess_ms: i64,
     slewed_boot_ms: i64,
     latest_ms: i64,
+    /// The steps forward that were taken over, without the sandbox's offset.
+    forward: Vec<StepForward>,
 }
 
 impl RunningClock {
@@ -164,6 +187,7 @@ impl RunningClock {
             excess_ms: 0,
             slewed_boot_ms: reading.boot_ms,
             latest_ms: reading.wall_ms,
+            forward: Vec::new(),
         }
     }
 
@@ -200,7 +224,10 @@ impl RunningClock {
     fn take_over(&mut self, by_ms: i64, boot_ms: i64) {
         let wanted_ms = by_ms.saturating_sub(self.excess_ms);
         self.excess_ms = wanted_ms.min(0).saturating_neg();
-        self.ahead_of_boot_ms = self.ahead_of_boot_ms.saturating_add(wanted_ms.max(0));
+        if wanted_ms > 0 {
+            self.ahead_of_boot_ms = self.ahead_of_boot_ms.saturating_add(wanted_ms);
+            self.forward.push(StepForward { from: Timestamp::from_ms(self.latest_ms), by_ms: wanted_ms });
+        }
         self.slewed_boot_ms = boot_ms;
     }
 
@@ -278,6 +305,9 @@ mod tests {
             (1_000 + 5 * MINUTE + hour, Some(StepEvent::Taken { by_ms: hour }))
         );
         assert_eq!(read(&mut clock, 6 * MINUTE, hour), (6 * MINUTE + hour, None));
+        // What was made up to the last moment before it has lost an hour.
+        let from = Timestamp::from_ms(START + 1_000 + 5 * MINUTE - 1);
+        assert_eq!(clock.forward, [StepForward { from, by_ms: hour }]);
     }
 
     #[test]
@@ -310,6 +340,7 @@ mod tests {
         assert_eq!(read(&mut clock, 7 * MINUTE, back), (6 * MINUTE, None));
         assert_eq!(read(&mut clock, 25 * MINUTE, back), (15 * MINUTE, None));
         assert_eq!(read(&mut clock, 40 * MINUTE, back), (30 * MINUTE, None), "level with the wall clock");
+        assert_eq!(clock.forward, [], "nobody has lost time");
     }
 
     #[test]

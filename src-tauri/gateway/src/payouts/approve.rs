@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Weak};
 
+use tillgate_domain::checked_clock::latest_stored;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::limit::LimitRefusal;
@@ -106,6 +107,7 @@ impl Drop for Wake {
 /// Why not: in this order that there is none, that its state does not allow it, that the limit does not.
 pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) -> Result<String, ApproveError> {
     let _no_jump = gateway.clock_jumps.read().await;
+    gateway.follow_clock().await?;
     let commit = outbox::commit(gateway, None, move |outbox| -> Result<_, ApproveError> {
         // The limit in force when it is approved, not when that was asked for.
         let (tx, now, settings) = (outbox.tx, outbox.now, outbox.gateway.settings.snapshot());
@@ -171,7 +173,7 @@ pub(crate) fn has_refund_coins(reader: &Reader<'_>, anomaly: &Id, confirmations:
 /// Refuses what waits for no approval.
 pub(super) fn judge_state(row: &PayoutRow, now: Timestamp) -> Result<(), ApproveError> {
     match row.state {
-        PayoutState::New if is_valid_at(row.expires_at, now) => Ok(()),
+        PayoutState::New if is_valid_at(row.expires_at, now) && row.created_at <= latest_stored(now) => Ok(()),
         PayoutState::New | PayoutState::Expired => Err(ApproveError::OfferExpired),
         PayoutState::Queued | PayoutState::Sent | PayoutState::Failed => Err(ApproveError::NotPending(row.state)),
     }

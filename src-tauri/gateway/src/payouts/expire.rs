@@ -1,21 +1,37 @@
 //! Offers that nobody approved in time.
 
+use tillgate_domain::checked_clock::latest_stored;
 use tillgate_domain::payout::PayoutState;
+use tillgate_domain::time::Timestamp;
 
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::notifications::refunds;
+use crate::store::payouts::PayoutRow;
 
 /// Offers that expire in one commit, so that the writer is not held long.
 const EXPIRED_AT_ONCE: u32 = 200;
 
-/// Makes offers EXPIRED that are valid no more, 200 at most, and has their anomalies wait for a decision again. Answers how
+/// Makes offers EXPIRED that are valid no more at `now`, 200 at most, and has their anomalies wait for a decision again. Answers how
 /// many there were: ask again where it was the most. An expiry is notified of anomalies alone.
 ///
 /// # Errors
 /// When it cannot be stored.
-pub(crate) fn expire_due(outbox: &Outbox<'_>) -> Result<u32, OutboxError> {
+pub(crate) fn expire_due(outbox: &Outbox<'_>, now: Timestamp) -> Result<u32, OutboxError> {
+    expire(outbox, outbox.tx.payouts_due_to_expire(now, EXPIRED_AT_ONCE)?)
+}
+
+/// The same for offers of a time that has not come: a clock that was ahead made them before the gateway started, so that nobody knows
+/// how long their rate holds.
+///
+/// # Errors
+/// When it cannot be stored.
+pub(crate) fn expire_made_ahead(outbox: &Outbox<'_>) -> Result<u32, OutboxError> {
+    expire(outbox, outbox.tx.offers_made_after(latest_stored(outbox.now), EXPIRED_AT_ONCE)?)
+}
+
+fn expire(outbox: &Outbox<'_>, rows: Vec<PayoutRow>) -> Result<u32, OutboxError> {
     let mut expired = 0;
-    for mut row in outbox.tx.payouts_due_to_expire(outbox.now, EXPIRED_AT_ONCE)? {
+    for mut row in rows {
         row.state = PayoutState::Expired;
         row.current_at = row.current_at.moved_on(outbox.now);
         outbox.tx.update_payout(&row)?;

@@ -96,8 +96,8 @@ async fn a_refund_that_expires_or_fails_leaves_the_anomaly_open_and_may_be_made_
     let (world, id) = with_late_coins(50_000).await;
     let (first, _) = refund(&world.gateway, request(id, false)).await.unwrap();
     world.pass_ms(11 * 60_000).await;
-    assert_eq!(outbox::commit(&world.gateway, None, expire_due).await.unwrap(), 1);
-    assert_eq!(outbox::commit(&world.gateway, None, expire_due).await.unwrap(), 0);
+    assert_eq!(outbox::commit(&world.gateway, None, |it| expire_due(it, it.now)).await.unwrap(), 1);
+    assert_eq!(outbox::commit(&world.gateway, None, |it| expire_due(it, it.now)).await.unwrap(), 0);
     assert_eq!((world.payout(&first).state, world.anomaly(&id).payout_id), (PayoutState::Expired, None));
     let due = world.gateway.store.read(|reader| reader.payments_due_by_time(world.gateway.clock.now(), 10)).unwrap();
     assert_eq!(due, [world.anomaly(&id).payment_seq], "its payment is looked at again at once");

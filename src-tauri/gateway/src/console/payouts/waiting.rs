@@ -1,5 +1,7 @@
 //! Why approved payouts wait. What can be done about it is each shell's own to say: a window has no command line.
 
+use std::sync::Arc;
+
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
@@ -7,6 +9,8 @@ use tillgate_domain::time::Timestamp;
 use crate::console::states::WaitCause;
 use crate::funds;
 use crate::gateway::{Cause, Gateway};
+use crate::sender;
+use crate::settings::Settings;
 use crate::store::payouts::PayoutRow;
 use crate::store::sender_hold::Hold;
 use crate::store::{Reader, StoreError};
@@ -24,8 +28,8 @@ pub(in crate::console) struct Waiting {
     pub why: Why,
     /// What payouts could be made of now, where that is too little.
     spendable_sats: u64,
-    /// What was approved by then was due.
-    due_by: Timestamp,
+    settings: Arc<Settings>,
+    now: Timestamp,
 }
 
 /// Why approved payouts are not sent yet, of one moment.
@@ -84,16 +88,18 @@ impl Waiting {
         };
         let cause = cannot.cause.into();
         let settings = gateway.settings.snapshot();
-        let due_by = gateway.clock.now().plus_ms(-i64::from(settings.batch_seconds) * 1_000);
+        let now = gateway.clock.now();
         if cannot.cause != Cause::Coins {
-            return Ok(Some(Self { why: Why { cause, reason: cannot.details }, spendable_sats: 0, due_by }));
+            let why = Why { cause, reason: cannot.details };
+            return Ok(Some(Self { why, spendable_sats: 0, settings, now }));
         }
         let fee_rate = funds::fee_rate_known(gateway, &settings);
         let address_type = funds::address_type(gateway, &settings);
         let spendable_sats = funds::spendable_sats(reader, &settings, fee_rate, address_type)?;
         let needed_sats = reader.waiting_payouts_sats()?;
         let reason = too_few(spendable_sats, needed_sats, "the approved payouts that wait need");
-        Ok(Some(Self { why: Why { cause, reason: reason.unwrap_or(cannot.details) }, spendable_sats, due_by }))
+        let why = Why { cause, reason: reason.unwrap_or(cannot.details) };
+        Ok(Some(Self { why, spendable_sats, settings, now }))
     }
 
     /// Why this approved payout waits; `None` where the sender's reason is another one's.
@@ -102,7 +108,7 @@ impl Waiting {
         let reason = if *cause == WaitCause::Coins {
             let needed_sats = row.amount_sats.saturating_add(row.network_fee_sats);
             // Their sum may be there, in too many coins for a transaction: once it was due, the attempt says so.
-            let was_due = row.approved_at.is_some_and(|at| at <= self.due_by);
+            let was_due = row.approved_at.is_some_and(|at| sender::due_at(at, &self.settings, self.now) <= self.now);
             too_few(self.spendable_sats, needed_sats, "this payout needs")
                 .or_else(|| was_due.then(|| reason.clone()))?
         } else {
@@ -114,13 +120,13 @@ impl Waiting {
 
 impl Queue {
     pub(super) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Self, StoreError> {
-        let batch_ms = i64::from(gateway.settings.snapshot().batch_seconds) * 1_000;
+        let (settings, now) = (gateway.settings.snapshot(), gateway.clock.now());
         Ok(Self {
             is_served: gateway.served.get().is_some(),
-            now: gateway.clock.now(),
+            now,
             hold: reader.sender_hold()?,
             waiting: Waiting::of(gateway, reader)?,
-            due_at: reader.oldest_unsent_approval()?.map(|at| at.plus_ms(batch_ms)),
+            due_at: reader.oldest_unsent_approval()?.map(|at| sender::due_at(at, &settings, now)),
         })
     }
 

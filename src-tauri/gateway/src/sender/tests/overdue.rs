@@ -61,3 +61,15 @@ async fn an_attempt_that_began_in_time_gives_up_nothing_that_is_overdue_when_it_
     world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Failed);
 }
+
+#[tokio::test]
+async fn a_payout_that_was_approved_by_a_clock_that_was_ahead_is_sent_at_once_after_a_restart() {
+    let world = world_with_coins(1).await;
+    let offset_ms = &world.gateway.clock_offset_ms;
+    offset_ms.fetch_add(2 * HOUR_MS, Ordering::SeqCst);
+    let payout = world.approved_payout(300_000).await;
+    offset_ms.fetch_sub(2 * HOUR_MS, Ordering::SeqCst);
+    world.pass_sender().await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent);
+    world.check_ledger();
+}

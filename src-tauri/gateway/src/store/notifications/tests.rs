@@ -240,3 +240,18 @@ fn due_notifications_are_found_by_index_alone() {
         assert!(plan[0].contains("(key_id") || plan[0].contains("(next_attempt_at"), "{plan:?}");
     }
 }
+
+#[tokio::test]
+async fn a_repeat_that_waits_for_a_time_of_a_clock_that_was_ahead_is_due_at_once_and_no_other_is() {
+    let (_folder, store) = store();
+    queue(&store, 1, 1, URL, NOW).await;
+    queue(&store, 2, 2, URL, NOW).await;
+    let (before, ahead) = (NOW.plus_ms(-1_000), NOW.plus_ms(7_200_000));
+    for (due, at) in firsts(&store, URL).iter().zip([before, ahead]) {
+        record(&store, due, Outcome::RetryAt(at.plus_ms(10_000)), at).await;
+    }
+    assert_eq!(repeats(&store, URL, NOW).len(), 0);
+    store.write(|tx| tx.repeat_at_once(NOW.plus_ms(60_000), NOW)).await.unwrap();
+    let due: Vec<_> = repeats(&store, URL, NOW).iter().map(|due| due.id).collect();
+    assert_eq!(due, [id(2)]);
+}

@@ -75,7 +75,7 @@ async fn an_offer_may_be_approved_before_its_end_and_never_after() {
     assert_eq!(refused.codes(409), ["PAYOUT_OFFER_EXPIRED"]);
     assert!(refused.text().contains("with a new Idempotency-Key"), "the first answer is given again to the old one");
     assert_eq!(desk.get_payout(&late).await["status"], "NEW", "the refusal changes nothing");
-    outbox::commit(&desk.shop.world.gateway, None, expire_due).await.unwrap();
+    outbox::commit(&desk.shop.world.gateway, None, |it| expire_due(it, it.now)).await.unwrap();
     for (offer, status) in [(&in_time, "QUEUED"), (&late, "EXPIRED"), (&later, "EXPIRED")] {
         assert_eq!(desk.get_payout(offer).await["status"], status);
     }

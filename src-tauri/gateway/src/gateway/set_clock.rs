@@ -1,0 +1,39 @@
+//! What follows where the machine's clock was set: nothing ends early for it, and nothing waits for times that were never right.
+
+use tillgate_domain::checked_clock::latest_stored;
+use tillgate_domain::time::Timestamp;
+
+use super::Gateway;
+use crate::store::StoreError;
+
+impl Gateway {
+    /// Now on the environment's clock, once what was open when that stepped forward has the rest of its time. Whoever lets something
+    /// end by the clock goes by this moment.
+    ///
+    /// # Errors
+    /// When it cannot be stored: nothing may end then.
+    pub(crate) async fn follow_clock(&self) -> Result<Timestamp, StoreError> {
+        // Read first: a step that comes later is not in it.
+        let now = self.clock.now();
+        let mut followed = self.steps_followed.lock().await;
+        while let Some(step) = self.clock.step_forward(*followed) {
+            self.store.write(move |tx| tx.give_rest_of_time(step.from, step.by_ms)).await?;
+            *followed += 1;
+            tracing::info!(by_ms = step.by_ms, "what was open has the rest of its time by the clock that was set");
+            self.note_change();
+        }
+        Ok(now)
+    }
+
+    /// Has notifications attempted at once that wait for times by a clock that was ahead before the gateway started.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    pub(crate) async fn repeat_what_waits_for_another_clock(&self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        self.store.write(move |tx| tx.repeat_at_once(latest_stored(now), now)).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! What becomes of payments, offers and payouts where the machine's clock is set.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
+
+use parking_lot::Mutex;
+use tillgate_domain::payment::PaymentState;
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::time::Timestamp;
+
+use crate::access::sees::Sees;
+use crate::daemon::leave_another_clock;
+use crate::gateway::LastLook;
+use crate::machine::clock::{Clock, StepForward};
+use crate::payouts::{ApproveError, Approver, approve};
+use crate::testing::{HALF_AN_HOUR_MS, World};
+
+const MINUTE_MS: i64 = 60_000;
+const HOURS_MS: i64 = 8 * 60 * MINUTE_MS;
+
+/// A clock that is set forward by the machine's.
+struct SetForward {
+    clock: Arc<dyn Clock>,
+    ahead_ms: AtomicI64,
+    steps: Mutex<Vec<StepForward>>,
+}
+
+impl SetForward {
+    fn by_ms(&self, by_ms: i64) {
+        self.steps.lock().push(StepForward { from: self.now(), by_ms });
+        self.ahead_ms.fetch_add(by_ms, SeqCst);
+    }
+}
+
+impl Clock for SetForward {
+    fn now(&self) -> Timestamp {
+        self.clock.now().plus_ms(self.ahead_ms.load(SeqCst))
+    }
+
+    fn step_forward(&self, number: usize) -> Option<StepForward> {
+        self.steps.lock().get(number).copied()
+    }
+}
+
+async fn world_with_settable_clock() -> (World, Arc<SetForward>) {
+    let world = World::new().await;
+    let mut settable = None;
+    let world = world.with_clock(|clock| {
+        let clock = Arc::new(SetForward { clock, ahead_ms: AtomicI64::new(0), steps: Mutex::default() });
+        settable = Some(Arc::clone(&clock));
+        clock
+    });
+    (world, settable.unwrap())
+}
+
+impl World {
+    /// The clock is ahead by so much more, or less, as after a start.
+    fn is_ahead_by_ms(&self, ms: i64) {
+        self.gateway.clock_offset_ms.fetch_add(ms, SeqCst);
+    }
+}
+
+fn staff() -> Approver {
+    Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true }
+}
+
+#[tokio::test]
+async fn a_clock_that_was_behind_and_is_set_right_leaves_each_customer_the_rest_of_his_half_hour() {
+    let (world, clock) = world_with_settable_clock().await;
+    let early = world.payment().await;
+    world.pass_ms(25 * MINUTE_MS).await;
+    let (late, offer) = (world.payment().await, world.offered_payout(50_000).await);
+    clock.by_ms(HOURS_MS);
+    let after = world.payment().await;
+    world.look().await;
+    world.pass_sender().await;
+    assert_eq!([world.state(&early), world.state(&late)], [PaymentState::New; 2]);
+    assert_eq!(world.payout(&offer).state, PayoutState::New);
+    assert_eq!(world.now_of(&late.payment.id).payment.expires_at, late.payment.expires_at.plus_ms(HOURS_MS), "as told");
+    assert_eq!(world.now_of(&after.payment.id).payment.expires_at, after.payment.expires_at, "it lost nothing");
+
+    world.pass_ms(6 * MINUTE_MS).await;
+    assert_eq!([world.state(&early), world.state(&late)], [PaymentState::Expired, PaymentState::New]);
+    assert_eq!(world.payout(&offer).state, PayoutState::New);
+    world.pay(&late, late.payment.amount_sats).await;
+    assert_eq!(world.state(&late), PaymentState::Unconfirmed, "paid in time");
+    world.pass_ms(5 * MINUTE_MS).await;
+    world.pass_sender().await;
+    assert_eq!(world.payout(&offer).state, PayoutState::Expired);
+    world.pass_ms(20 * MINUTE_MS).await;
+    assert_eq!(world.state(&after), PaymentState::Expired);
+}
+
+#[tokio::test]
+async fn an_offer_may_be_approved_the_moment_after_the_clock_was_set_forward() {
+    let (world, clock) = world_with_settable_clock().await;
+    let offer = world.offered_payout(50_000).await;
+    clock.by_ms(HOURS_MS);
+    approve(&world.gateway, offer, staff()).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_offer_of_a_clock_that_was_ahead_lapses_at_the_next_start_and_is_never_approved() {
+    let world = World::new().await;
+    world.is_ahead_by_ms(HOURS_MS);
+    let offer = world.offered_payout(50_000).await;
+    world.is_ahead_by_ms(-HOURS_MS);
+    let refused = approve(&world.gateway, offer, staff()).await;
+    assert!(matches!(refused, Err(ApproveError::OfferExpired)), "{refused:?}");
+    leave_another_clock(&world.gateway).await;
+    assert_eq!(world.payout(&offer).state, PayoutState::Expired);
+    // One that was made by the clock as it is now stays.
+    let offer = world.offered_payout(50_000).await;
+    leave_another_clock(&world.gateway).await;
+    assert_eq!(world.payout(&offer).state, PayoutState::New);
+}
+
+#[tokio::test]
+async fn people_hear_at_the_next_start_that_the_clock_was_ahead_when_a_payment_was_made() {
+    let world = World::new().await;
+    assert_eq!(LastLook::load(&world.gateway.store).unwrap().status().set_back(world.gateway.clock.now()), None);
+    world.is_ahead_by_ms(HOURS_MS);
+    let payment = world.payment().await;
+    world.is_ahead_by_ms(-HOURS_MS);
+    let status = LastLook::load(&world.gateway.store).unwrap().status();
+    let told = status.set_back(world.gateway.clock.now()).unwrap();
+    assert!(told.contains(&payment.payment.created_at.iso_seconds()), "{told}");
+    world.is_ahead_by_ms(HALF_AN_HOUR_MS + MINUTE_MS);
+    world.look().await;
+    assert_eq!(world.state(&payment), PaymentState::New, "the customer was told a later time");
+}

@@ -1,0 +1,61 @@
+//! What was written by a clock that showed another time than the present one: after a step forward, and where it was ahead before
+//! the gateway started.
+
+use rusqlite::params;
+use tillgate_domain::time::Timestamp;
+
+use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
+use super::payouts::PayoutRow;
+use super::{Reader, StoreError, Tx};
+
+impl Reader<'_> {
+    /// The latest time at which something was made or seen that still waits for a time, or for people: an open payment, an offer, an
+    /// approved payout, a notification that is to be repeated, and the last look at the chain.
+    pub fn latest_of_what_waits(&self) -> Result<Option<Timestamp>, StoreError> {
+        let mut query = self.connection.prepare(&format!(
+            "SELECT max(at) FROM (\
+             SELECT looked_at AS at FROM chain \
+             UNION ALL SELECT max(created_at) FROM {INDEXED_PAYMENTS} AND next_due_at IS NOT NULL AND closed_at IS NULL \
+             UNION ALL SELECT max(created_at) FROM {UNINDEXED_PAYMENTS} AND next_due_at IS NOT NULL AND closed_at IS NULL \
+             UNION ALL SELECT max(created_at) FROM payouts WHERE state = 'NEW' \
+             UNION ALL SELECT max(approved_at) FROM payouts WHERE state = 'QUEUED' \
+             UNION ALL SELECT max(last_attempt_at) FROM notifications WHERE head = 1 AND attempts > 0)"
+        ))?;
+        let at: Option<i64> = query.query_row([], |row| row.get(0))?;
+        Ok(at.map(Timestamp::from_ms))
+    }
+
+    /// Offers that nobody approved, and that were made after a moment.
+    pub fn offers_made_after(&self, at: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
+        self.payouts_where("p.state = 'NEW' AND p.created_at > ?1 ORDER BY p.seq LIMIT ?2", params![at.ms(), limit])
+    }
+}
+
+impl Tx<'_> {
+    /// Gives payments and offers that were open at a moment, and made by then, so much more time: the clock stepped forward by it.
+    /// It reads all payments, and a clock is set once in a long while.
+    pub fn give_rest_of_time(&self, from: Timestamp, by_ms: i64) -> Result<(), StoreError> {
+        let values = params![from.ms(), by_ms];
+        self.connection.execute(
+            "UPDATE payments SET expires_at = expires_at + ?2 \
+             WHERE closed_at IS NULL AND created_at <= ?1 AND expires_at >= ?1",
+            values,
+        )?;
+        self.connection.execute(
+            "UPDATE payouts SET expires_at = expires_at + ?2 \
+             WHERE state = 'NEW' AND created_at <= ?1 AND expires_at > ?1",
+            values,
+        )?;
+        Ok(())
+    }
+
+    /// Has notifications attempted again at once whose last attempt ended after a moment.
+    pub fn repeat_at_once(&self, attempted_after: Timestamp, now: Timestamp) -> Result<(), StoreError> {
+        self.connection.execute(
+            "UPDATE notifications SET next_attempt_at = ?2 \
+             WHERE head = 1 AND attempts > 0 AND last_attempt_at > ?1 AND next_attempt_at > ?2",
+            params![attempted_after.ms(), now.ms()],
+        )?;
+        Ok(())
+    }
+}

@@ -94,12 +94,6 @@ impl Reader<'_> {
         Ok(query.exists(params![outpoint.txid.as_byte_array(), outpoint.vout])?)
     }
 
-    /// Whether a transaction spends a stored output of ours.
-    pub fn spends_a_coin(&self, txid: &Txid) -> Result<bool, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT 1 FROM coins WHERE spent_by = ?1")?;
-        Ok(query.exists([txid.as_byte_array()])?)
-    }
-
     /// Which payment a stored output of ours pays, if it pays one; `None` where none is stored.
     pub fn payee_of_coin(&self, outpoint: &OutPoint) -> Result<Option<Option<i64>>, StoreError> {
         let mut query =

@@ -20,6 +20,7 @@ pub struct TwinRow {
     pub txid: Txid,
     /// Where the last look found it.
     pub position: Position,
+    pub noticed_at: Timestamp,
     /// A block held it once, whatever became of that.
     pub was_in_block: bool,
     /// The lowest height of a block with a transaction that rules it out.
@@ -33,7 +34,7 @@ impl Reader<'_> {
     /// The twin of this id.
     pub fn twin(&self, txid: &Txid) -> Result<Option<TwinRow>, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT w.position, w.block_height, w.was_in_block, w.conflict_height, w.booked_sats, t.raw FROM twins AS w \
+            "SELECT w.noticed_at, w.position, w.block_height, w.was_in_block, w.conflict_height, w.booked_sats, t.raw FROM twins AS w \
              JOIN transactions AS t ON t.txid = w.txid WHERE w.txid = ?1",
         )?;
         let mut rows = query.query([txid.as_byte_array()])?;
@@ -43,6 +44,7 @@ impl Reader<'_> {
                 Ok(TwinRow {
                     txid: *txid,
                     position: values::batch_position(row)?,
+                    noticed_at: values::time(row, "noticed_at")?,
                     was_in_block: row.get("was_in_block")?,
                     conflict_height: row.get("conflict_height")?,
                     booked_sats: row.get("booked_sats")?,
@@ -134,8 +136,11 @@ impl Reader<'_> {
             "SELECT w.txid, t.raw FROM twins AS w JOIN transactions AS t ON t.txid = w.txid \
              WHERE instr(t.raw, ?1) > 0 AND ifnull(w.conflict_height, ?2 + 1) > ?2 ORDER BY w.noticed_at, w.txid",
         )?;
-        let mut is_payouts =
-            self.connection.prepare_cached("SELECT 1 FROM twin_outputs WHERE txid = ?1 AND vout = ?2")?;
+        // An offer that lapsed is nobody's any more.
+        let mut is_payouts = self.connection.prepare_cached(
+            "SELECT 1 FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq \
+             WHERE o.txid = ?1 AND o.vout = ?2 AND p.state <> 'EXPIRED'",
+        )?;
         let final_at = i64::from(tip_height) - i64::from(FINAL_CONFIRMATIONS);
         let mut rows = query.query(params![consensus::serialize(output), final_at])?;
         while let Some(row) = rows.next()? {

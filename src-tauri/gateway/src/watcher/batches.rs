@@ -23,6 +23,9 @@ use crate::store::{Reader, StoreError};
 /// Ancestors that are followed upwards to find what rules a transaction out; the sender makes no longer lines.
 const ANCESTORS_MAX: u32 = 25;
 
+/// How long a payout waits for what another copy may have paid and nothing shows any more.
+const AWAITED_FOR_MS: i64 = 24 * 3_600_000;
+
 const GIVEN_UP: &str = "it was given up, and the coins went back to the wallet";
 const RULED_OUT: &str = "another transaction spent its coins and has 6 confirmations: nothing was sent to the address";
 
@@ -118,8 +121,7 @@ fn settle_payout(
         (from, PayoutState::Sent) => {
             row.sent_at = Some(outbox.now);
             (row.failure_reason, row.failed_at, row.given_up_by) = (None, None, None);
-            let by_twin = twins.iter().find(|twin| Some(twin.txid) == row.txid);
-            if by_twin.map_or(Ok(false), |twin| outbox.tx.spends_a_coin(&twin.txid).map(|spends| !spends))? {
+            if is_by_stranger(outbox.tx, row.txid)? {
                 outbox.tx.raise_alarm(AlarmKind::PayoutPaidByAnother, row.seq, outbox.now)?;
                 warning = Some(StaffWarning::PayoutPaidByAnother { payout_id: row.id });
             }
@@ -203,15 +205,41 @@ fn payers_elsewhere(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Vec<Versi
 
 /// Whether a payout must not be paid by us, because another copy pays it, wherever that one's transaction stands, as long as it may
 /// be mined. Of one that shows no signature of this wallet, as long as the mempool is said to hold it; once it is gone, until staff
-/// release the sender that holds for it.
+/// release the sender that holds for it. For what moves nothing of this wallet nobody holds: that is waited for until a day after it was
+/// noticed, for a copy that works offers again what drops out.
 ///
 /// # Errors
 /// When the database cannot be read.
 pub(crate) fn is_paid_elsewhere(reader: &Reader<'_>, payout: &PayoutRow, tip_height: u32) -> Result<bool, StoreError> {
     for twin in reader.twins_of_payout(payout.seq)? {
         let may_be_mined = !twin_facts(reader, &twin)?.is_ruled_out(tip_height);
-        let is_awaited = || Ok::<_, StoreError>(twin.position == Position::Mempool || reader.sender_hold()?.is_some());
+        let is_awaited = || -> Result<bool, StoreError> {
+            let looked_at = reader.watched_chain()?.map_or(twin.noticed_at, |watched| watched.looked_at);
+            let is_young = looked_at < twin.noticed_at.plus_ms(AWAITED_FOR_MS);
+            let is_in_mempool = twin.position == Position::Mempool;
+            Ok(is_in_mempool || reader.sender_hold()?.is_some() || (is_young && !moves_ours(reader, &twin)?))
+        };
         if may_be_mined && (signed::counts(reader, &twin)? || is_awaited()?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a payout that this transaction pays is paid by somebody who spends no coin of this wallet.
+fn is_by_stranger(reader: &Reader<'_>, txid: Option<Txid>) -> Result<bool, StoreError> {
+    let twin = txid.map_or(Ok(None), |txid| reader.twin(&txid))?;
+    twin.map_or(Ok(false), |twin| Ok(!spends_ours(reader, &twin)?))
+}
+
+/// Whether a twin spends a coin of this wallet or makes one.
+fn moves_ours(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
+    Ok(spends_ours(reader, twin)? || !reader.change_coins(&twin.txid)?.is_empty())
+}
+
+fn spends_ours(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
+    for input in &twin.tx.input {
+        if reader.has_coin(&input.previous_output)? {
             return Ok(true);
         }
     }

@@ -89,6 +89,10 @@ fn resume(
         return Err(behind("node", tip.height, known));
     }
     let start = start(known.as_ref(), said, request.birth_height, synced).clamp(lowest, tip.height);
+    // Asked before all headers are linked: it would be refused behind them each time.
+    if start < tip.height && start.saturating_add(1) < synced.kept_from {
+        return Err(blocks::pruned(start.saturating_add(1)));
+    }
     // Another chain is weighed from the same height on.
     let base = start.saturating_sub(BEFORE_BIRTH).max(lowest);
     let linked = link(rpc, network, said.map_or(first, |said| said.id.height).min(base), tip)?;

@@ -111,6 +111,13 @@ pub(super) fn last_common(rpc: &Rpc, blocks: &[Weighed]) -> Result<Option<Weighe
     Ok(pairs.filter(|(block, hash)| *hash == Some(block.id.hash)).map(|(block, _)| *block).next())
 }
 
+/// The node has a block no more that must be looked at.
+pub(super) fn pruned(height: u32) -> ChainDown {
+    ChainDown(format!(
+        "the node has pruned block {height}, which must be looked at: let it download the chain again (-reindex) and keep blocks longer (-prune), or set another backend"
+    ))
+}
+
 /// Reads a block and checks that it is the one, that it follows on the one `before` it and stands at its height, that work was done
 /// for it, and that its transactions are those that the work was done for.
 pub(super) fn block(rpc: &Rpc, network: Network, id: BlockId, before: &Header) -> Result<Block, ChainDown> {
@@ -119,9 +126,7 @@ pub(super) fn block(rpc: &Rpc, network: Network, id: BlockId, before: &Header) -
     let hex: String = match told {
         Ok(told) => typed("getblock", &told)?,
         Err(refused) if refused.message.contains("pruned") => {
-            return Err(ChainDown(format!(
-                "the node has pruned block {height}, which must be looked at: let it download the chain again (-reindex) and keep blocks longer (-prune), or set another backend"
-            )));
+            return Err(pruned(height));
         }
         Err(refused) => return Err(refused.down("getblock")),
     };

@@ -14,7 +14,7 @@ use crate::chain::{ChainDown, headers as rules};
 const HEADERS_MAX: u32 = 2_000;
 
 /// Headers that are linked at most: enough for the whole chain, and no more.
-const LINKED_MAX: u32 = 2_000_000;
+const LINKED_MAX: u32 = 20_000_000;
 
 /// Headers without a gap.
 pub(super) struct Linked {

@@ -77,6 +77,8 @@ pub(super) const fn call(method: &'static str, params: Value) -> Call {
     Call { method, params, subject: Subject::None, is_of_stranger: false }
 }
 
+const NOT_REACHED: &str = "it was not reached: the server was at what it was asked before";
+
 /// The call whose answer may be of any length.
 const HISTORY: &str = "blockchain.scripthash.get_history";
 
@@ -139,6 +141,16 @@ impl Refused {
     /// What was asked about takes the server longer than is waited.
     pub(super) fn too_slow() -> Self {
         Self { code: 0, message: "the query may take a long time: the answer did not come".to_owned() }
+    }
+
+    /// The server was at another question all the time.
+    pub(super) fn not_reached() -> Self {
+        Self { code: 0, message: NOT_REACHED.to_owned() }
+    }
+
+    /// Whether the server never came to it: nothing is known of what was asked about.
+    pub(super) fn is_not_reached(&self) -> bool {
+        self.message == NOT_REACHED
     }
 
     /// As the reason for which the chain cannot be looked at.

@@ -58,7 +58,7 @@ fn satoshis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D
 }
 
 /// Subscribes to scripts, and answers the status of each; `None` where the server refuses one because of what it holds, of strangers'
-/// for whatever reason.
+/// for whatever reason. Those that it did not come to are left out.
 pub(super) fn subscribe(
     asker: &Asker<'_>,
     hashes: &[ScriptHash],
@@ -70,6 +70,7 @@ pub(super) fn subscribe(
         let status = match answer {
             // The connection has read it already.
             Ok(_) => asker.connection.session.status(hash),
+            Err(refused) if refused.is_not_reached() => continue,
             Err(refused) if refused.is_of_popularity() || whose == Whose::Strangers => None,
             Err(refused) => return Err(refused.down(call.method)),
         };
@@ -79,14 +80,17 @@ pub(super) fn subscribe(
 }
 
 /// Reads the histories of scripts that are subscribed to; `None` where the server refuses one because of its length. Of strangers'
-/// it is whatever the reason, and also where something happens to one again and again while it is read.
+/// it is whatever the reason, and also where something happens to one again and again while it is read; those that it did not come to are
+/// left out.
 pub(super) fn read(
     asker: &Asker<'_>,
     hashes: &[ScriptHash],
     whose: Whose,
 ) -> Result<BTreeMap<ScriptHash, Option<History>>, ChainDown> {
-    let mut found = BTreeMap::new();
-    let mut open = hashes.to_vec();
+    let (mut found, mut unreached) = (BTreeMap::new(), HashSet::new());
+    // One whose status was not reached is asked about another time.
+    let is_heard = |hash: &ScriptHash| whose == Whose::Ours || asker.connection.session.status(hash).is_some();
+    let mut open: Vec<ScriptHash> = hashes.iter().copied().filter(is_heard).collect();
     for tried in 0..TRIES {
         if tried > 0 {
             let refused = subscribe(asker, &open, whose)?.into_iter().filter(|(_, status)| status.is_none());
@@ -97,6 +101,10 @@ pub(super) fn read(
         for (answer, (hash, call)) in asker.tries(&calls)?.into_iter().zip(open.iter().zip(&calls)) {
             let entries: Vec<Entry> = match answer {
                 Ok(answer) => typed(call.method, &answer)?,
+                Err(refused) if refused.is_not_reached() => {
+                    unreached.insert(*hash);
+                    continue;
+                }
                 Err(refused) if refused.is_of_popularity() || whose == Whose::Strangers => {
                     found.insert(*hash, None);
                     continue;
@@ -111,7 +119,7 @@ pub(super) fn read(
                 found.insert(*hash, Some(History { status, entries }));
             }
         }
-        open.retain(|hash| !found.contains_key(hash));
+        open.retain(|hash| !found.contains_key(hash) && !unreached.contains(hash));
         if open.is_empty() {
             return Ok(found);
         }

@@ -76,14 +76,19 @@ impl Look<'_> {
         [(Whose::Ours, ours), (Whose::Strangers, strangers)]
     }
 
-    /// A server that breaks off when it is asked about what a stranger chose must not do so in each look.
+    /// A server that breaks off when it is asked about what a stranger chose must not do so in each look; once may be chance.
     fn unless_it_broke<T>(
         &mut self,
         asked: Result<T, ChainDown>,
         hashes: &[ScriptHash],
         whose: Whose,
     ) -> Result<T, ChainDown> {
-        if asked.is_err() && whose == Whose::Strangers {
+        if whose == Whose::Ours || hashes.is_empty() {
+            return asked;
+        }
+        let has_broken_twice = asked.is_err() && self.state.lasting.broke_off;
+        self.state.lasting.broke_off = asked.is_err() && !has_broken_twice;
+        if has_broken_twice {
             hashes.iter().for_each(|hash| self.state.lasting.untold.note(*hash, self.tip.height));
         }
         asked

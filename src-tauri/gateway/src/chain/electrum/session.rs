@@ -166,21 +166,26 @@ impl Session {
     }
 
     /// Makes calls side by side. The answers are in their order. Where all of them are about what strangers chose, those that are not
-    /// answered in time are refused, and so are the next ones as long as the server is at them.
+    /// answered in time are refused: the first is too slow, the next were not reached, and nothing is as long as the server is at it.
     pub(super) async fn ask(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
         let are_of_strangers = calls.iter().all(|call| call.is_of_stranger);
         if are_of_strangers && self.is_held_up() {
-            return Ok(calls.iter().map(|_| Err(Refused::too_slow())).collect());
+            return Ok(calls.iter().map(|_| Err(Refused::not_reached())).collect());
         }
         let now = Instant::now();
         let until = now.checked_add(self.answered_within).unwrap_or(now);
         let waiting = timeout_at(until, self.send(calls)).await.unwrap_or_else(|_| Err(self.too_late()))?;
         let mut answers = Vec::with_capacity(waiting.len());
+        // One that asks for much may hold up all behind it.
+        let mut is_first = true;
         for (id, answer) in waiting {
             match timeout_at(until, answer).await {
                 Ok(Ok(answer)) => answers.push(answer),
                 Ok(Err(_)) => return Err(ChainDown(self.closed().unwrap_or_default())),
-                Err(_) if are_of_strangers && self.give_up(id) => answers.push(Err(Refused::too_slow())),
+                Err(_) if are_of_strangers && self.give_up(id) => {
+                    answers.push(Err(if is_first { Refused::too_slow() } else { Refused::not_reached() }));
+                    is_first = false;
+                }
                 Err(_) => return Err(self.too_late()),
             }
         }

@@ -60,6 +60,8 @@ pub(super) struct Lasting {
     pub proved: HashMap<Txid, BlockId>,
     /// Scripts of strangers about which nothing is asked for a while.
     pub untold: Untold,
+    /// The server broke off when it was last asked about such.
+    pub broke_off: bool,
     /// What transactions that are not ours spend.
     pub others: HashMap<Txid, Vec<OutPoint>>,
     /// How many outputs those are.

@@ -76,6 +76,9 @@ async fn while_what_pays_a_payee_exactly_is_in_no_block_the_payout_waits_for_it(
     world.sandbox().evict(txid, world.now_ms()).unwrap();
     world.send().await;
     world.send().await;
+    assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Queued, 0), "it may come back");
+    world.pass_ms(24 * HOUR_MS).await;
+    world.send().await;
     assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Sent, 1));
     check_sums(&world).await;
 }
@@ -166,6 +169,16 @@ async fn over_a_server_what_another_copy_paid_with_coins_that_are_unknown_here_i
         world.send().await;
         assert_eq!(world.outputs_of(&other), 1);
         world.sandbox().evict(txid, world.now_ms()).unwrap();
+        for _ in 0..3 {
+            world.look().await;
+            world.send().await;
+        }
+        assert_eq!(
+            (world.payout_state(&other), world.outputs_of(&other)),
+            (PayoutState::Queued, 0),
+            "it may come back"
+        );
+        world.pass_ms(24 * HOUR_MS).await;
         for _ in 0..3 {
             world.look().await;
             world.send().await;

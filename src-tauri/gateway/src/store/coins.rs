@@ -1,7 +1,7 @@
 //! Coins: every output of ours, a customer's payment or our own change, and what spends it.
 
 use bitcoin::hashes::Hash as _;
-use bitcoin::{OutPoint, Txid};
+use bitcoin::{OutPoint, Transaction, Txid};
 use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::batch::Position;
 
@@ -92,6 +92,16 @@ impl Reader<'_> {
     pub fn has_coin(&self, outpoint: &OutPoint) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT 1 FROM coins WHERE txid = ?1 AND vout = ?2")?;
         Ok(query.exists(params![outpoint.txid.as_byte_array(), outpoint.vout])?)
+    }
+
+    /// Whether a transaction spends an output of ours.
+    pub fn spends_a_coin(&self, tx: &Transaction) -> Result<bool, StoreError> {
+        for input in &tx.input {
+            if self.has_coin(&input.previous_output)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Which payment a stored output of ours pays, if it pays one; `None` where none is stored.

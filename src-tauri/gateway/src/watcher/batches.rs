@@ -229,21 +229,12 @@ pub(crate) fn is_paid_elsewhere(reader: &Reader<'_>, payout: &PayoutRow, tip_hei
 /// Whether a payout that this transaction pays is paid by somebody who spends no coin of this wallet.
 fn is_by_stranger(reader: &Reader<'_>, txid: Option<Txid>) -> Result<bool, StoreError> {
     let twin = txid.map_or(Ok(None), |txid| reader.twin(&txid))?;
-    twin.map_or(Ok(false), |twin| Ok(!spends_ours(reader, &twin)?))
+    twin.map_or(Ok(false), |twin| Ok(!reader.spends_a_coin(&twin.tx)?))
 }
 
 /// Whether a twin spends a coin of this wallet or makes one.
 fn moves_ours(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
-    Ok(spends_ours(reader, twin)? || !reader.change_coins(&twin.txid)?.is_empty())
-}
-
-fn spends_ours(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
-    for input in &twin.tx.input {
-        if reader.has_coin(&input.previous_output)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    Ok(reader.spends_a_coin(&twin.tx)? || !reader.change_coins(&twin.txid)?.is_empty())
 }
 
 /// Where a transaction of another copy of the wallet stands, and what rules it out: from the beginning, where nobody signed it who

@@ -30,12 +30,7 @@ pub(super) fn twin_by_this_wallet(reader: &Reader<'_>, twin: &TwinRow) -> Result
     if !twin.was_in_block {
         return by_this_wallet(reader, &twin.tx);
     }
-    for input in &twin.tx.input {
-        if reader.has_coin(&input.previous_output)? {
-            return Ok(Fact::Yes);
-        }
-    }
-    Ok(Fact::Unknown)
+    Ok(if reader.spends_a_coin(&twin.tx)? { Fact::Yes } else { Fact::Unknown })
 }
 
 /// Whether a transaction that is said to wait is none: nobody signed it who may spend its coins, and nothing that is known of its id

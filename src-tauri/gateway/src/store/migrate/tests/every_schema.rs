@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use bitcoin::ScriptBuf;
+use bitcoin::hashes::Hash as _;
+use bitcoin::{ScriptBuf, Txid};
 use rusqlite::Connection;
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::notification::NotificationState;
@@ -28,7 +29,7 @@ use crate::store::{Store, StoreError};
 use crate::testing::World;
 
 /// The last schema of which databases are out there: the rows below are a shop's under it and all before it.
-const RELEASED: i64 = 17;
+const RELEASED: i64 = 24;
 
 /// Under which schemas a program wrote which rows, in the order of the files that they stand in.
 const ROWS: &[(i64, i64, &str)] = &[
@@ -51,6 +52,13 @@ const ROWS: &[(i64, i64, &str)] = &[
     (15, RELEASED, include_str!("../fixtures/from-15.sql")),
     (16, RELEASED, include_str!("../fixtures/from-16.sql")),
     (17, RELEASED, include_str!("../fixtures/from-17.sql")),
+    (18, RELEASED, include_str!("../fixtures/from-18.sql")),
+    (19, RELEASED, include_str!("../fixtures/from-19.sql")),
+    (20, RELEASED, include_str!("../fixtures/from-20.sql")),
+    (21, RELEASED, include_str!("../fixtures/from-21.sql")),
+    (22, RELEASED, include_str!("../fixtures/from-22.sql")),
+    (23, RELEASED, include_str!("../fixtures/from-23.sql")),
+    (24, RELEASED, include_str!("../fixtures/from-24.sql")),
 ];
 
 /// The first schema that knows payouts.
@@ -60,6 +68,16 @@ const PAYOUTS: i64 = 9;
 const SCRIPTS: i64 = 15;
 const RESTORES: i64 = 16;
 const BACKUPS: i64 = 17;
+
+/// The first schemas that know ancestors of strangers, above which blocks was asked to pay, what other copies sent in blocks, payees
+/// paid by others, the mark of a folder, and receipts that are set aside.
+const ANCESTORS: i64 = 18;
+const GIVEN_ABOVE: i64 = 19;
+const ASKED_ABOVE: i64 = 20;
+const WAS_IN_BLOCK: i64 = 21;
+const PAID_BY_ANOTHER: i64 = 22;
+const FOLDER: i64 = 23;
+const SET_ASIDE: i64 = 24;
 
 /// What blocks hold of customers' coins.
 const CUSTOMERS_SATS: i64 = 938_155;
@@ -249,6 +267,41 @@ fn what_the_backend_remembers_a_restore_and_backups_are_there_in_a_database_of_e
         let why = "there is no room left on the disk".to_owned();
         let told = if schema < BACKUPS { (0, None, false) } else { (1, Some(why), true) };
         assert_eq!(backups, told, "schema {schema}");
+    }
+}
+
+#[test]
+fn what_is_known_of_strangers_and_other_copies_is_there_in_a_database_of_each_schema_that_knows_it() {
+    let txid = |hex: &str| Txid::from_byte_array(hex::decode(hex).unwrap().try_into().unwrap());
+    let paid = txid("62ad930187903a95eaa2f67a956c31edcea69677977a4999dc192ff574990960");
+    let twin = txid("1d101dc4bb455f5fe94a660f4de7240c4e558765f42a22805af7b4d4b8e01458");
+    let replaced = txid("13416851d4abe215deeca830250e51743fef7e6daca94448a09eb5f495f02d8d");
+    for schema in PAYOUTS..=RELEASED {
+        let old = old(schema);
+        let store = Store::open(&old.file).unwrap();
+        let (ancestors, given_above, payees, was_in_block) = store
+            .read(|reader| {
+                let twin = reader.twin(&twin)?.expect("another copy sent it");
+                let payees = reader.payee_histories(10)?.iter().map(|payee| payee.above).collect::<Vec<_>>();
+                let ancestors = reader.kept_ancestors(&paid)?.len();
+                Ok::<_, StoreError>((ancestors, reader.given_above(1)?, payees, twin.was_in_block))
+            })
+            .unwrap();
+        assert_eq!(ancestors, usize::from(schema >= ANCESTORS), "schema {schema}");
+        assert_eq!(given_above, (schema >= GIVEN_ABOVE).then_some(248), "schema {schema}");
+        assert_eq!(payees, [if schema < ASKED_ABOVE { 0 } else { 251 }], "schema {schema}");
+        assert_eq!(was_in_block, schema >= WAS_IN_BLOCK, "schema {schema}");
+        let (alarms, folder, gone) = store
+            .read(|reader| {
+                let folder = reader.backup_folder()?.map(|folder| (folder.path, folder.mark));
+                Ok::<_, StoreError>((reader.alarms()?.len(), folder, reader.receipt_facts(4, &replaced)?))
+            })
+            .unwrap();
+        assert_eq!(alarms, usize::from(schema >= PAID_BY_ANOTHER), "schema {schema}");
+        let mark = ("/backups".to_owned(), ".tillgate-test".to_owned());
+        assert_eq!(folder, (schema >= FOLDER).then_some(mark), "schema {schema}");
+        let gone = gone.map(|receipt| (receipt.amount_sats, receipt.gone));
+        assert_eq!(gone, (schema >= SET_ASIDE).then_some((9_000, true)), "schema {schema}");
     }
 }
 

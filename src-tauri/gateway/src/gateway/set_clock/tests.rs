@@ -1,7 +1,9 @@
 //! What becomes of payments, offers and payouts where the machine's clock is set.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
+use std::task::{Context, Waker};
 
 use parking_lot::Mutex;
 use tillgate_domain::payment::PaymentState;
@@ -97,6 +99,23 @@ async fn an_offer_may_be_approved_the_moment_after_the_clock_was_set_forward() {
     let offer = world.offered_payout(50_000).await;
     clock.by_ms(HOURS_MS);
     approve(&world.gateway, offer, staff()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_step_is_followed_once_though_the_shop_hangs_up_while_that_is_stored() {
+    let (world, clock) = world_with_settable_clock().await;
+    let (payment, offer) = (world.payment().await, world.offered_payout(50_000).await);
+    let told = world.payout(&offer).expires_at;
+    clock.by_ms(HOURS_MS);
+    {
+        let mut context = Context::from_waker(Waker::noop());
+        let approval = pin!(approve(&world.gateway, offer, staff()));
+        assert!(approval.poll(&mut context).is_pending());
+    }
+    world.look().await;
+    let expires_at = world.now_of(&payment.payment.id).payment.expires_at;
+    assert_eq!(expires_at, payment.payment.expires_at.plus_ms(HOURS_MS));
+    assert_eq!(world.payout(&offer).expires_at, told.plus_ms(HOURS_MS));
 }
 
 #[tokio::test]

@@ -18,7 +18,8 @@ use crate::payouts::{ApproveError, Approver, approve};
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const MINUTE_MS: i64 = 60_000;
-const HOURS_MS: i64 = 8 * 60 * MINUTE_MS;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+const HOURS_MS: i64 = 8 * HOUR_MS;
 
 /// A clock that is set forward by the machine's.
 struct SetForward {
@@ -116,6 +117,25 @@ async fn a_step_is_followed_once_though_the_shop_hangs_up_while_that_is_stored()
     let expires_at = world.now_of(&payment.payment.id).payment.expires_at;
     assert_eq!(expires_at, payment.payment.expires_at.plus_ms(HOURS_MS));
     assert_eq!(world.payout(&offer).expires_at, told.plus_ms(HOURS_MS));
+}
+
+#[tokio::test]
+async fn a_payout_is_not_given_up_for_the_day_by_which_the_clock_was_set_forward() {
+    let (world, clock) = world_with_settable_clock().await;
+    world.make_wallet().await;
+    let payout = world.approved_payout(50_000_000).await;
+    let approved_at = world.payout(&payout).approved_at;
+    let state_after = async |ms: i64| {
+        world.pass_ms(ms).await;
+        world.pass_sender().await;
+        world.payout(&payout).state
+    };
+    assert_eq!(state_after(HOUR_MS).await, PayoutState::Queued, "there are no coins for it");
+    clock.by_ms(25 * HOUR_MS);
+    assert_eq!(state_after(MINUTE_MS).await, PayoutState::Queued);
+    assert_eq!(state_after(22 * HOUR_MS).await, PayoutState::Queued);
+    assert_eq!(state_after(HOUR_MS).await, PayoutState::Failed, "it was tried for a day");
+    assert_eq!(world.payout(&payout).approved_at, approved_at, "as told");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use std::task::{Context, Waker};
 use parking_lot::Mutex;
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::payout::PayoutState;
+use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::time::Timestamp;
 
 use crate::access::sees::Sees;
@@ -136,6 +137,19 @@ async fn a_payout_is_not_given_up_for_the_day_by_which_the_clock_was_set_forward
     assert_eq!(state_after(22 * HOUR_MS).await, PayoutState::Queued);
     assert_eq!(state_after(HOUR_MS).await, PayoutState::Failed, "it was tried for a day");
     assert_eq!(world.payout(&payout).approved_at, approved_at, "as told");
+}
+
+#[tokio::test]
+async fn what_came_just_before_the_clock_was_set_forward_is_accepted_unconfirmed_once_it_was_quiet() {
+    let (world, clock) = world_with_settable_clock().await;
+    let policy = PolicySettings { zero_conf_up_to: 100.into(), ..PolicySettings::default() };
+    let payment = world.payment_under(policy).await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    clock.by_ms(HOURS_MS);
+    world.look().await;
+    assert_eq!(world.state(&payment), PaymentState::Unconfirmed);
+    world.pass_ms(4_000).await;
+    assert_eq!(world.state(&payment), PaymentState::Confirmed);
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ use crate::testing::{HALF_AN_HOUR_MS, World};
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 const HOURS_MS: i64 = 8 * HOUR_MS;
+const DAY_MS: i64 = 24 * HOUR_MS;
 
 /// A clock that is set forward by the machine's.
 struct SetForward {
@@ -150,6 +151,23 @@ async fn what_came_just_before_the_clock_was_set_forward_is_accepted_unconfirmed
     assert_eq!(world.state(&payment), PaymentState::Unconfirmed);
     world.pass_ms(4_000).await;
     assert_eq!(world.state(&payment), PaymentState::Confirmed);
+}
+
+#[tokio::test]
+async fn what_a_clock_that_was_ahead_approved_uses_the_limit_until_its_day_is_over() {
+    let world = World::new().await;
+    let is_refused = async || {
+        let refused = approve(&world.gateway, world.offered_payout(50_000_000).await, staff()).await;
+        matches!(refused, Err(ApproveError::Limit(_)))
+    };
+    world.is_ahead_by_ms(DAY_MS);
+    world.approved_payout(60_000_000).await;
+    world.is_ahead_by_ms(-DAY_MS);
+    assert!(is_refused().await, "of the day's limit, a bitcoin, too little is left");
+    world.is_ahead_by_ms(DAY_MS);
+    assert!(is_refused().await, "and on that day as well");
+    world.is_ahead_by_ms(DAY_MS);
+    assert!(!is_refused().await);
 }
 
 #[tokio::test]

@@ -93,7 +93,8 @@ impl Site {
                 last_lines.push(line);
             }
         });
-        match ready.recv_timeout(PATIENCE) {
+        // Nobody else's request waits in the queue of this thread meanwhile.
+        match tokio::task::block_in_place(|| ready.recv_timeout(PATIENCE)) {
             Ok(line) => {
                 let event: Value = serde_json::from_str(&line).unwrap();
                 self.client.moved_to(event["api"].as_str().unwrap().trim_end_matches("/v2"));

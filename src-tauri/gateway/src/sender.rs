@@ -215,7 +215,7 @@ impl Sender {
     async fn send_due(&self, watcher: &Watcher, again: &mut Again) -> Result<Option<Cannot>, SendError> {
         loop {
             // What becomes overdue while an attempt is made has the next one.
-            let began_at = self.gateway.clock.now();
+            let began_at = self.gateway.follow_clock().await?;
             let cannot = match self.attempt(watcher, again).await? {
                 Attempt::NotDue => return Ok(None),
                 Attempt::Stored => continue,
@@ -294,7 +294,7 @@ impl Sender {
     async fn give_up_overdue(&self, cannot: &Cannot, began_at: Timestamp) -> Result<(), SendError> {
         let timeout_ms = i64::from(self.gateway.settings.snapshot().queue_timeout_hours) * 3_600_000;
         let until = began_at.plus_ms(-timeout_ms);
-        if self.gateway.store.read(|reader| reader.oldest_unsent_approval())?.is_none_or(|oldest| oldest > until) {
+        if self.gateway.store.read(|reader| reader.overdue_payouts(until, 1))?.is_empty() {
             return Ok(());
         }
         let told = told(cannot.cause);
@@ -303,11 +303,9 @@ impl Sender {
             if outbox.tx.sender_hold()?.is_some() {
                 return Ok(());
             }
-            for payout in outbox.tx.unsent_payouts(QUEUE_MAX)? {
-                let tip_height = outbox.tx.tip_height()?;
-                if payout.approved_at.is_some_and(|at| at <= until)
-                    && !batches::is_paid_elsewhere(outbox.tx, &payout, tip_height)?
-                {
+            let tip_height = outbox.tx.tip_height()?;
+            for payout in outbox.tx.overdue_payouts(until, QUEUE_MAX)? {
+                if !batches::is_paid_elsewhere(outbox.tx, &payout, tip_height)? {
                     batches::fail(outbox, payout, told, None)?;
                 }
             }

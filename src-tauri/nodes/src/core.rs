@@ -273,6 +273,11 @@ impl Shared {
             inner.counted.question(method);
             (Arc::clone(&inner.sandbox), inner.fault.clone(), Arc::clone(&inner.crowd))
         };
+        if let Some(from) = fault.as_ref().and_then(|fault| fault.leaves_from(request)) {
+            self.lock().fault = None;
+            let depth = sandbox.tip()?.height.saturating_sub(from).saturating_add(1);
+            sandbox.reorg(depth, true, (self.clock)())?;
+        }
         let none = Vec::new();
         let params = request["params"].as_array().unwrap_or(&none);
         if let Some(CoreFault::WrongTypes) = fault {

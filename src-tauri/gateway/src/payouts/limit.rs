@@ -34,12 +34,13 @@ pub(crate) enum LimitError {
     Store(#[from] StoreError),
 }
 
-/// The limit at `now`. Read in the transaction of an approval it is the last word.
+/// The limit at `now`. Read in the transaction of an approval it is the last word. What was approved on a day that has not come, by
+/// a clock that was ahead, counts until that day is over: nobody knows which of the two clocks is wrong, and a day has one limit.
 ///
 /// # Errors
 /// When the database cannot be read.
 pub(crate) fn limit_now(reader: &Reader<'_>, settings: &Settings, now: Timestamp) -> Result<PayoutLimit, StoreError> {
-    let used_sats = reader.paid_out_on(UtcDay::of(now))?;
+    let used_sats = reader.paid_out_since(UtcDay::of(now).begin)?;
     Ok(PayoutLimit::after(used_sats, settings.daily_limit_sats, settings.min_payout_sats))
 }
 

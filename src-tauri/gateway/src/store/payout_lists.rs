@@ -5,7 +5,6 @@ use bitcoin::{ScriptBuf, Txid};
 use rusqlite::types::Value;
 use rusqlite::{params, params_from_iter};
 use tillgate_domain::payout::PayoutState;
-use tillgate_domain::payout::limit::UtcDay;
 use tillgate_domain::time::Timestamp;
 
 use super::payouts::PayoutRow;
@@ -73,10 +72,10 @@ impl Reader<'_> {
         numbers.into_iter().filter_map(|seq| self.payout_by_seq(seq).transpose()).collect()
     }
 
-    /// What was approved on a day and did not fail: amounts, without fees.
-    pub fn paid_out_on(&self, day: UtcDay) -> Result<u64, StoreError> {
-        let mut query = self.connection.prepare_cached(PAID_OUT_ON)?;
-        let sats: i64 = query.query_row(params![day.begin.ms(), day.end.ms()], |row| row.get(0))?;
+    /// What was approved from a moment on and did not fail: amounts, without fees.
+    pub fn paid_out_since(&self, begin: Timestamp) -> Result<u64, StoreError> {
+        let mut query = self.connection.prepare_cached(PAID_OUT_SINCE)?;
+        let sats: i64 = query.query_row([begin.ms()], |row| row.get(0))?;
         u64::try_from(sats).map_err(|_| StoreError::BadValue("payouts.amount_sats"))
     }
 
@@ -114,8 +113,8 @@ impl Reader<'_> {
     }
 }
 
-const PAID_OUT_ON: &str = "SELECT ifnull(sum(amount_sats), 0) FROM payouts \
-     WHERE approved_at IS NOT NULL AND state <> 'FAILED' AND approved_at >= ?1 AND approved_at < ?2";
+const PAID_OUT_SINCE: &str = "SELECT ifnull(sum(amount_sats), 0) FROM payouts \
+     WHERE approved_at IS NOT NULL AND state <> 'FAILED' AND approved_at >= ?1";
 
 const DUE_TO_EXPIRE: &str = "p.seq IN (SELECT seq FROM payouts INDEXED BY payouts_open \
      WHERE state = 'NEW' AND expires_at <= ?1 ORDER BY expires_at LIMIT ?2) ORDER BY p.expires_at, p.seq";

@@ -111,6 +111,16 @@ impl Reader<'_> {
         )
     }
 
+    /// The first of the payouts that wait for a transaction and had been approved for long enough at a moment that is so much
+    /// earlier. Of what the clock was set forward by nothing passed.
+    pub fn overdue_payouts(&self, approved_until: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
+        self.payouts_where(
+            "p.state = 'QUEUED' AND p.batch_seq IS NULL AND p.approved_at <= ?1 \
+             AND p.approved_at + p.set_forward_ms <= ?1 ORDER BY p.approved_at, p.seq LIMIT ?2",
+            params![approved_until.ms(), limit],
+        )
+    }
+
     /// The first of the payouts of which a transaction is stored that neither a block nor the mempool holds, nor one of another
     /// copy that pays them.
     pub fn missing_payouts(&self, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {

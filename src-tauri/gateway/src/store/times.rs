@@ -32,7 +32,8 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Gives payments and offers that were open at a moment, and made by then, so much more time: the clock stepped forward by it.
+    /// Gives payments, offers and approved payouts that were open at a moment, and made by then, so much more time: the clock
+    /// stepped forward by it. What was seen in the mempool has been quiet for no longer than before, where quiet accepts it.
     /// It reads all payments, and a clock is set once in a long while.
     pub fn give_rest_of_time(&self, from: Timestamp, by_ms: i64) -> Result<(), StoreError> {
         let values = params![from.ms(), by_ms];
@@ -44,6 +45,17 @@ impl Tx<'_> {
         self.connection.execute(
             "UPDATE payouts SET expires_at = expires_at + ?2 \
              WHERE state = 'NEW' AND created_at <= ?1 AND expires_at > ?1",
+            values,
+        )?;
+        self.connection.execute(
+            "UPDATE payouts SET set_forward_ms = set_forward_ms + ?2 WHERE state = 'QUEUED' AND approved_at <= ?1",
+            values,
+        )?;
+        self.connection.execute(
+            "UPDATE receipts SET first_seen_at = first_seen_at + ?2, last_conflict_at = last_conflict_at + ?2 \
+             WHERE block_height IS NULL AND position = 'mempool' AND first_seen_at <= ?1 \
+             AND payment_seq IN (SELECT seq FROM payments WHERE confirmations = 0 \
+             AND state IN ('NEW', 'UNDERPAID', 'UNCONFIRMED'))",
             values,
         )?;
         Ok(())

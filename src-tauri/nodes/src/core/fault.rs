@@ -54,6 +54,14 @@ pub enum CoreFault {
     Boasts(u32),
     /// Whoever asks about blocks here and there is told that all are others; those in a row are told as they are.
     Denies,
+    /// When it is first asked for the hash of the block at one height, it leaves its chain from another on: that is how an honest node
+    /// follows the most work. From then on it is well-behaved.
+    Reorganises {
+        /// The height that is asked about.
+        asked: u32,
+        /// The height of the first block that is left.
+        replaced: u32,
+    },
 }
 
 /// A way to misbehave of what is published over ZeroMQ.
@@ -90,6 +98,13 @@ pub enum ZmqFault {
 impl CoreFault {
     pub(super) const fn is_refusal_to_sign_in(&self) -> bool {
         matches!(self, Self::SignInRefused)
+    }
+
+    /// The height from which on the chain is left when this is asked.
+    pub(super) fn leaves_from(&self, request: &Value) -> Option<u32> {
+        let Self::Reorganises { asked, replaced } = *self else { return None };
+        let height = request["params"][0].as_u64().filter(|_| request["method"].as_str() == Some("getblockhash"));
+        (height == Some(asked.into())).then_some(replaced)
     }
 
     /// Whether what these calls ask is denied.

@@ -9,6 +9,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::read::{ChainInfo, MempoolInfo};
 use super::rpc::{Refused, Rpc, Told, call, typed};
+use crate::chain::headers::Wrong;
 use crate::chain::refusals::tip_changed;
 use crate::chain::token::{BlockId, Weighed};
 use crate::chain::{ChainDown, headers, refusals};
@@ -134,7 +135,8 @@ pub(super) fn block(rpc: &Rpc, network: Network, id: BlockId, before: &Header) -
     if block.block_hash() != hash {
         return Err(forged(height, "it is another block"));
     }
-    headers::check_next(network, height, before, &block.header).map_err(|why| forged(height, why))?;
+    let at = || BlockId { height: height.saturating_sub(1), hash: before.block_hash() };
+    headers::check_next(network, height, before, &block.header).map_err(|why| unlinked(rpc, at(), why))?;
     if !block.check_merkle_root() || !block.check_witness_commitment() {
         return Err(forged(height, "its transactions are not its own"));
     }
@@ -154,6 +156,15 @@ pub(super) fn prove_height(rpc: &Rpc, network: Network, id: BlockId) -> Result<(
         return Err(forged(id.height, "it is another block"));
     }
     headers::check_height(network, id.height, block.txdata.first()).map_err(|why| forged(id.height, why))
+}
+
+/// Why a block may not follow on the one `before` it: the node has another one there by now, or it tells what cannot be.
+pub(super) fn unlinked(rpc: &Rpc, before: BlockId, why: Wrong) -> ChainDown {
+    match hashes(rpc, std::iter::once(before.height)) {
+        Ok(now) if now != [Some(before.hash)] => tip_changed(),
+        Ok(_) => forged(before.height.saturating_add(1), why),
+        Err(down) => down,
+    }
 }
 
 pub(super) fn forged(height: u32, why: &str) -> ChainDown {

@@ -198,6 +198,33 @@ async fn blocks_that_come_and_go_while_the_chain_is_read_are_followed_and_their_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_chain_changes_while_it_is_read_is_not_taken_for_one_that_forges_blocks() {
+    let stage = Stage::unlooked(Backend::Core).await;
+    let world = stage.world();
+    // Headers are asked for by two thousand.
+    for _ in 0..2 {
+        world.sandbox().mine(1_000, true, now(world)).unwrap();
+    }
+    let (chain, watch) = (world.gateway.chain.as_ref(), Watched::default());
+    let why = |token: Option<&[u8]>| {
+        let request = LookRequest { token, birth_height: Some(0), watch: &watch, scripts: no_scripts() };
+        tokio::task::block_in_place(|| chain.look(&request)).unwrap_err()
+    };
+    stage.node().misbehave(CoreFault::Reorganises { asked: 2_000, replaced: 1_999 });
+    let sentence = why(None);
+    assert!(sentence.is_tip_changed(), "while its headers are linked: {sentence}");
+    assert_eq!(ask(chain, None, Some(0), &watch).tip.hash, world.sandbox().tip().unwrap().hash);
+
+    let token = ask(chain, None, None, &watch).token;
+    let height = world.sandbox().tip().unwrap().height;
+    world.sandbox().mine(1, true, now(world)).unwrap();
+    stage.node().misbehave(CoreFault::Reorganises { asked: height + 1, replaced: height });
+    let sentence = why(Some(&token));
+    assert!(sentence.is_tip_changed(), "while a block is read: {sentence}");
+    assert_eq!(ask(chain, Some(&token), None, &watch).tip.hash, world.sandbox().tip().unwrap().hash);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_known_of_a_missing_transaction_is_unknown_and_never_no() {
     let stage = Stage::unlooked(Backend::Core).await;
     let world = stage.world();

@@ -1,11 +1,14 @@
 //! What becomes of payments, offers and payouts where the machine's clock is set.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
+use std::task::{Context, Waker};
 
 use parking_lot::Mutex;
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::payout::PayoutState;
+use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::time::Timestamp;
 
 use crate::access::sees::Sees;
@@ -16,7 +19,9 @@ use crate::payouts::{ApproveError, Approver, approve};
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const MINUTE_MS: i64 = 60_000;
-const HOURS_MS: i64 = 8 * 60 * MINUTE_MS;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+const HOURS_MS: i64 = 8 * HOUR_MS;
+const DAY_MS: i64 = 24 * HOUR_MS;
 
 /// A clock that is set forward by the machine's.
 struct SetForward {
@@ -97,6 +102,72 @@ async fn an_offer_may_be_approved_the_moment_after_the_clock_was_set_forward() {
     let offer = world.offered_payout(50_000).await;
     clock.by_ms(HOURS_MS);
     approve(&world.gateway, offer, staff()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_step_is_followed_once_though_the_shop_hangs_up_while_that_is_stored() {
+    let (world, clock) = world_with_settable_clock().await;
+    let (payment, offer) = (world.payment().await, world.offered_payout(50_000).await);
+    let told = world.payout(&offer).expires_at;
+    clock.by_ms(HOURS_MS);
+    {
+        let mut context = Context::from_waker(Waker::noop());
+        let approval = pin!(approve(&world.gateway, offer, staff()));
+        assert!(approval.poll(&mut context).is_pending());
+    }
+    world.look().await;
+    let expires_at = world.now_of(&payment.payment.id).payment.expires_at;
+    assert_eq!(expires_at, payment.payment.expires_at.plus_ms(HOURS_MS));
+    assert_eq!(world.payout(&offer).expires_at, told.plus_ms(HOURS_MS));
+}
+
+#[tokio::test]
+async fn a_payout_is_not_given_up_for_the_day_by_which_the_clock_was_set_forward() {
+    let (world, clock) = world_with_settable_clock().await;
+    world.make_wallet().await;
+    let payout = world.approved_payout(50_000_000).await;
+    let approved_at = world.payout(&payout).approved_at;
+    let state_after = async |ms: i64| {
+        world.pass_ms(ms).await;
+        world.pass_sender().await;
+        world.payout(&payout).state
+    };
+    assert_eq!(state_after(HOUR_MS).await, PayoutState::Queued, "there are no coins for it");
+    clock.by_ms(25 * HOUR_MS);
+    assert_eq!(state_after(MINUTE_MS).await, PayoutState::Queued);
+    assert_eq!(state_after(22 * HOUR_MS).await, PayoutState::Queued);
+    assert_eq!(state_after(HOUR_MS).await, PayoutState::Failed, "it was tried for a day");
+    assert_eq!(world.payout(&payout).approved_at, approved_at, "as told");
+}
+
+#[tokio::test]
+async fn what_came_just_before_the_clock_was_set_forward_is_accepted_unconfirmed_once_it_was_quiet() {
+    let (world, clock) = world_with_settable_clock().await;
+    let policy = PolicySettings { zero_conf_up_to: 100.into(), ..PolicySettings::default() };
+    let payment = world.payment_under(policy).await;
+    world.pay(&payment, payment.payment.amount_sats).await;
+    clock.by_ms(HOURS_MS);
+    world.look().await;
+    assert_eq!(world.state(&payment), PaymentState::Unconfirmed);
+    world.pass_ms(4_000).await;
+    assert_eq!(world.state(&payment), PaymentState::Confirmed);
+}
+
+#[tokio::test]
+async fn what_a_clock_that_was_ahead_approved_uses_the_limit_until_its_day_is_over() {
+    let world = World::new().await;
+    let is_refused = async || {
+        let refused = approve(&world.gateway, world.offered_payout(50_000_000).await, staff()).await;
+        matches!(refused, Err(ApproveError::Limit(_)))
+    };
+    world.is_ahead_by_ms(DAY_MS);
+    world.approved_payout(60_000_000).await;
+    world.is_ahead_by_ms(-DAY_MS);
+    assert!(is_refused().await, "of the day's limit, a bitcoin, too little is left");
+    world.is_ahead_by_ms(DAY_MS);
+    assert!(is_refused().await, "and on that day as well");
+    world.is_ahead_by_ms(DAY_MS);
+    assert!(!is_refused().await);
 }
 
 #[tokio::test]

@@ -18,10 +18,10 @@ use tillgate_domain::time::Timestamp;
 use url::Url;
 
 pub(crate) use backend_kind::BackendKind;
+pub(crate) use changing::Beside;
 pub(crate) use forms::Network;
 use forms::btc_text;
 pub(crate) use live::LiveSettings;
-pub(crate) use changing::Beside;
 pub(crate) use password_entry::{NewPassword, PasswordEntry};
 pub(crate) use table::{RESTORE_SKIP_DEFAULT, SETTINGS, Setting};
 

@@ -110,7 +110,8 @@ pub struct FolderRow {
     pub mark: String,
 }
 
-const COLUMNS: &str = "seq, file_id, path, nightly, state, begun_at, done_at, size_bytes, checked_at, failure, missing_mark";
+const COLUMNS: &str =
+    "seq, file_id, path, nightly, state, begun_at, done_at, size_bytes, checked_at, failure, missing_mark";
 
 impl Reader<'_> {
     /// The newest backup in this state.

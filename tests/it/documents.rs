@@ -5,6 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use rusqlite::Connection;
+
 use crate::harness::{Program, Scene, Tillgate};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,6 +88,24 @@ fn the_page_on_operation_lists_every_setting_with_its_default() {
     let section = page.split("## Settings").nth(1).unwrap().split("\n## ").next().unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| `")).count();
     assert_eq!(rows, settings.len(), "docs/operation.md lists a setting that does not exist");
+}
+
+#[test]
+fn the_page_on_the_architecture_names_every_table_of_the_database_and_no_other() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md")).unwrap();
+    let section = page.split("## Data model").nth(1).unwrap().split("\n## ").next().unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+    let named: Vec<String> =
+        rows.flat_map(|names| names.split(", ")).map(|name| name.trim_matches('`').to_owned()).collect();
+    let program = Program::new();
+    program.make();
+    let database = Connection::open(program.database()).unwrap();
+    let mut query = database
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+        .unwrap();
+    let there: BTreeSet<String> = query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(named.len(), there.len(), "a table is named twice, or one is not there: {named:?}");
+    assert_eq!(named.into_iter().collect::<BTreeSet<_>>(), there);
 }
 
 #[test]

@@ -2,7 +2,7 @@ import type { PayoutView } from "../src/lib/bindings/PayoutView";
 import type { VersionItem } from "../src/lib/bindings/VersionItem";
 import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ADDRESS, bumpEstimate, payout, status } from "./fixture";
+import { ADDRESS, anomaly, bumpEstimate, estimate, payout, status } from "./fixture";
 import { host, open } from "./panel";
 
 const HREF = `#/payout/${"b".repeat(40)}`;
@@ -192,15 +192,37 @@ describe("an offer's countdown", () => {
     expect(screen.queryByRole("button", { name: "Make a new offer" })).toBeNull();
   });
 
-  test("a lapsed refund is offered anew for its anomaly", async () => {
-    host.reply("showPayout", payout({ state: "EXPIRED", anomalyId: "a".repeat(40) }));
-    host.reply("showAnomaly", { errorType: "NOT_FOUND", message: "no", field: null });
-    host.reply("refundAnomaly", payout({ payoutId: "f".repeat(40) }));
+  test("a lapsed refund is offered anew where every refund is, to the same address", async () => {
+    const lapsed = payout({ state: "EXPIRED", anomalyId: "a".repeat(40), currency: "EUR" });
+    host.reply("showPayout", lapsed);
+    host.reply("showAnomaly", anomaly());
+    host.reply("estimatePayout", estimate());
+    host.reply("refundAnomaly", {
+      errorType: "REFUND_PAID_BEFORE",
+      message: "another copy paid it: confirm that the sum is to be sent again",
+      field: "althoughPaid",
+    });
     open(HREF);
     await fireEvent.click(await screen.findByRole("button", { name: "Make a new offer" }));
-    await waitFor(() =>
-      expect(host.askedFor("refundAnomaly")).toMatchObject([{ anomalyId: "a".repeat(40), address: ADDRESS }]),
-    );
+    const dialog = within(await screen.findByRole("dialog", { name: /^Refund / }));
+    await fireEvent.click(dialog.getByRole("button", { name: "Make the offer" }));
+    await fireEvent.click(await dialog.findByRole("checkbox", { name: /again/ }));
+    host.reply("refundAnomaly", payout({ payoutId: "f".repeat(40) }));
+    await fireEvent.click(dialog.getByRole("button", { name: "Make the offer" }));
+    await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"f".repeat(40)}`));
+    const asked = { anomalyId: "a".repeat(40), address: ADDRESS, currency: "EUR" };
+    expect(host.askedFor("refundAnomaly")).toMatchObject([
+      { ...asked, althoughPaid: false },
+      { ...asked, althoughPaid: true },
+    ]);
+  });
+
+  test("why a lapsed refund cannot be offered anew is told beside the button", async () => {
+    host.reply("showPayout", payout({ state: "EXPIRED", anomalyId: "a".repeat(40) }));
+    host.reply("showAnomaly", { errorType: "NOT_FOUND", message: "there is no such anomaly", field: null });
+    open(HREF);
+    await fireEvent.click(await screen.findByRole("button", { name: "Make a new offer" }));
+    expect(await screen.findByText(/there is no such anomaly/i)).toBeTruthy();
   });
 });
 

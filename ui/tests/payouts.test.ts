@@ -285,9 +285,8 @@ describe("a refund", () => {
     host.reply("estimatePayout", estimate());
     host.reply("refundAnomaly", {
       errorType: "REFUND_PAID_BEFORE",
-      message:
-        "another copy paid it: dismiss the anomaly, or confirm that the sum is to be sent again (--again)",
-      field: "again",
+      message: "another copy paid it: dismiss the anomaly, or confirm that the sum is to be sent again",
+      field: "althoughPaid",
     });
     open("#/anomalies");
     await fireEvent.click(await screen.findByRole("button", { name: "Refund…" }));
@@ -296,13 +295,13 @@ describe("a refund", () => {
     expect(await dialog.findByText("A valid address.")).toBeTruthy();
     expect(dialog.queryByRole("checkbox", { name: /again/ })).toBeNull();
     await fireEvent.click(dialog.getByRole("button", { name: "Make the offer" }));
-    expect(await dialog.findByText(/sent again below/)).toBeTruthy();
+    expect(await dialog.findByText(/is to be sent again/)).toBeTruthy();
     host.reply("refundAnomaly", payout());
     host.reply("showPayout", payout());
     await fireEvent.click(dialog.getByRole("checkbox", { name: /again/ }));
     await fireEvent.click(dialog.getByRole("button", { name: "Make the offer" }));
     await waitFor(() =>
-      expect(host.askedFor("refundAnomaly")).toMatchObject([{ again: false }, { again: true }]),
+      expect(host.askedFor("refundAnomaly")).toMatchObject([{ althoughPaid: false }, { althoughPaid: true }]),
     );
   });
 

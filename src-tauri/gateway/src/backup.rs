@@ -18,10 +18,9 @@ mod tests;
 mod tidy;
 mod verify;
 
-pub(crate) use folder::{check_folder, note_folder};
+pub(crate) use folder::mark_folder;
 pub(crate) use key::shortest_passphrase;
 pub(crate) use make::{KeySource, Place, make, set_passphrase};
-pub(crate) use mark::Mark;
 pub(crate) use nightly::{Trouble, due_at, run, trouble};
 pub(crate) use restore::{Restore, Restored, check_free, restore};
 pub(crate) use verify::{Tried, verify};
@@ -118,7 +117,7 @@ pub(crate) enum BackupError {
     NotAFolder(PathBuf),
     /// It is not the one that was named, as the folder below which a disk is mounted is where that is not in.
     #[error(
-        "{} is not the folder that was named, or its disk is not in: the file {mark} that Tillgate put there is missing. Put the disk in; if it is the right folder all the same, name it again: `tillgate settings set backupFolder {}`", .folder.display(), .folder.display()
+        "{} is not the folder that was named, or its disk is not in: the file {mark} that Tillgate put there is missing. Put the disk in; if it is the right folder all the same, name it again: `tillgate settings set backupFolder \"{}\"`", .folder.display(), .folder.display()
     )]
     OtherFolder { folder: PathBuf, mark: String },
     /// Nothing can be written there.
@@ -186,6 +185,11 @@ impl BackupError {
             Ok(refused) => refused,
             Err(source) => Self::Stream { action: "writing the backup", source },
         }
+    }
+
+    /// What the mark is called for want of which a folder was not the one that was named.
+    fn missing_mark(&self) -> Option<String> {
+        if let Self::OtherFolder { mark, .. } = self { Some(mark.clone()) } else { None }
     }
 
     fn at(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {

@@ -41,7 +41,7 @@ pub(crate) use hot::HotScripts;
 pub(crate) use proof::height_of_reward;
 pub(crate) use recent::Recent;
 pub(crate) use room::is_relayed;
-pub(crate) use signed::spent_outputs;
+pub(crate) use signed::{has_good_witness, judge, spent_outputs};
 
 /// Blocks that are looked at below the wallet's birth, or below the best block where it has none: the chain that was there may
 /// have been another.

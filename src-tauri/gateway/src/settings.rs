@@ -18,6 +18,7 @@ use tillgate_domain::time::Timestamp;
 use url::Url;
 
 pub(crate) use backend_kind::BackendKind;
+pub(crate) use changing::Beside;
 pub(crate) use forms::Network;
 use forms::btc_text;
 pub(crate) use live::LiveSettings;

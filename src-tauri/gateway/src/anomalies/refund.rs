@@ -31,7 +31,7 @@ pub(crate) struct RefundRequest {
     /// Whether it is approved at once.
     pub(crate) is_approved: bool,
     /// Whether it is made although another copy of the wallet paid exactly this to this address, for something else.
-    pub(crate) again: bool,
+    pub(crate) although_paid: bool,
 }
 
 /// Why an anomaly is not refunded. Nothing was changed.
@@ -65,7 +65,7 @@ pub(crate) enum RefundError {
     /// Another copy of the wallet may have made this refund.
     #[error(
         "another copy of this wallet paid exactly {} BTC to this address, in transaction {txid}: if that was this refund, dismiss \
-         the anomaly; if it was for something else, confirm that the sum is to be sent again (--again)",
+         the anomaly; if it was for something else, confirm that the sum is to be sent again",
         format_btc(*.amount_sats)
     )]
     PaidBefore {
@@ -97,7 +97,7 @@ impl From<StoreError> for RefundError {
 /// # Errors
 /// Why not.
 pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest) -> Result<(Id, String), RefundError> {
-    let RefundRequest { anomaly_id, address, currency, by, is_approved, again } = request;
+    let RefundRequest { anomaly_id, address, currency, by, is_approved, although_paid } = request;
     let confirmations = gateway.settings.snapshot().spend_confirmations;
     let (row, refund_sats) = gateway.store.read(|reader| {
         let row = reader.anomaly(&anomaly_id)?.ok_or(RefundError::NoSuchAnomaly(anomaly_id))?;
@@ -111,7 +111,7 @@ pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest) -> Re
     };
     let requester = Requester { key_id: None, name: by, notify_hosts: NotifyHosts::default() };
     let offer = OfferRequest { requester, draft, is_approved, once: None, permit: Permit::none() };
-    match payouts::offer_along(gateway, offer, Refund { anomaly_id, confirmations, again }).await? {
+    match payouts::offer_along(gateway, offer, Refund { anomaly_id, confirmations, although_paid }).await? {
         Offered::New { payout_id, record } => Ok((payout_id, record)),
         // Only a request with an Idempotency-Key is answered again.
         Offered::Again(_) => Err(RefundError::Changed),
@@ -122,7 +122,7 @@ pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest) -> Re
 struct Refund {
     anomaly_id: Id,
     confirmations: u32,
-    again: bool,
+    although_paid: bool,
 }
 
 impl Along for Refund {
@@ -133,7 +133,7 @@ impl Along for Refund {
         if judge(outbox.tx, &row, self.confirmations)? != payout.amount_sats {
             return Err(RefundError::Changed);
         }
-        if !self.again {
+        if !self.although_paid {
             check_not_paid(outbox.tx, payout)?;
         }
         payout.anomaly = Some((row.seq, self.anomaly_id));
@@ -141,7 +141,7 @@ impl Along for Refund {
     }
 
     fn after(&self, outbox: &Outbox<'_>, payout: &PayoutRow) -> Result<(), RefundError> {
-        let again = if self.again { ", again" } else { "" };
+        let again = if self.although_paid { ", again" } else { "" };
         let act = format!("{} by payout {}{again}", self.anomaly_id, payout.id);
         outbox.tx.audit(outbox.now, &payout.requested_by, "anomalies refund", &act)?;
         Ok(refunds::anomaly_after(outbox, payout)?)

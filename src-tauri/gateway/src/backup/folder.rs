@@ -14,16 +14,17 @@ use super::place::{found, on_disk, part_of};
 use super::sealed::{FILE_ID_BYTES, FileId};
 use super::{BackupError, contents};
 use crate::gateway::Gateway;
+use crate::store::backups::FolderRow;
 
 /// A disk that takes longer is taken for one that does not answer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Refuses a folder to which no backup could be written now. All that stays in it is its mark, which is to be noted once the folder
-/// is the setting's.
+/// Puts a mark into a folder, or finds that which it has; refuses one to which no backup could be written now. The mark is to be
+/// stored with the setting that names the folder: where one was stored alone, the next night would write into whatever stands there.
 ///
 /// # Errors
 /// Why not, with the remedy.
-pub(crate) async fn check_folder(gateway: &Gateway, folder: PathBuf) -> Result<Mark, BackupError> {
+pub(crate) async fn mark_folder(gateway: &Gateway, folder: PathBuf) -> Result<FolderRow, BackupError> {
     let mut trial = [0; FILE_ID_BYTES];
     gateway.entropy.fill(&mut trial)?;
     let (known, new) = (known_mark(gateway, &folder)?, Mark::new(folder.clone(), gateway.entropy.as_ref())?);
@@ -34,21 +35,12 @@ pub(crate) async fn check_folder(gateway: &Gateway, folder: PathBuf) -> Result<M
             None => new.put().map(|()| new),
         }
     };
-    looked_at(&gateway.backups.folder_looks, folder, ANSWERED_WITHIN, look).await
+    looked_at(&gateway.backups.folder_looks, folder, ANSWERED_WITHIN, look).await?.row()
 }
 
 /// By which mark the folder was known so far.
 pub(super) fn known_mark(gateway: &Gateway, folder: &Path) -> Result<Option<Mark>, BackupError> {
     Ok(gateway.store.read(|reader| Mark::known(reader, folder))?)
-}
-
-/// Notes by which mark the folder is known again.
-///
-/// # Errors
-/// When it cannot be stored.
-pub(crate) async fn note_folder(gateway: &Gateway, mark: &Mark) -> Result<(), BackupError> {
-    let row = mark.row()?;
-    Ok(gateway.store.write(move |tx| tx.put_backup_folder(&row)).await?)
 }
 
 /// What `look` says of a folder, unless its disk is silent.

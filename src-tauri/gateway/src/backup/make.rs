@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::contents::{self, Manifest, Part, Secrets};
 use super::examine::{self, GoesOn, SealedFile};
-use super::folder::{known_mark, note_folder};
+use super::folder::known_mark;
 use super::key::BackupKey;
 use super::mark::Mark;
 use super::place::{self, Scratch, on_disk};
@@ -27,6 +27,7 @@ use crate::machine::disk::{Disk, FREE_BYTES_MIN};
 use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{Purpose, Secret};
 use crate::store::StoreError;
+use crate::store::backups::Failure;
 use crate::store::copy::{copy_database, damage_of_copy};
 
 /// Room that is left on the disk of the backup: headers, tags, the folder itself.
@@ -120,8 +121,9 @@ pub(crate) async fn make(
 async fn mark_folder_of(gateway: &Gateway, file: &Path) -> Result<(), BackupError> {
     let Some(folder) = file.parent() else { return Ok(()) };
     let mark = Mark::new(folder.to_owned(), gateway.entropy.as_ref())?;
-    let mark = on_disk(move || mark.put().map(|()| mark)).await?;
-    note_folder(gateway, &mark).await
+    let row = mark.row()?;
+    on_disk(move || mark.put()).await?;
+    Ok(gateway.store.write(move |tx| tx.put_backup_folder(&row)).await?)
 }
 
 /// Stores the key of this passphrase with the secrets: backups without a passphrase are sealed with it from now on.
@@ -195,13 +197,13 @@ async fn note_ended(
     let at = machine_now();
     let (size, failure) = match made {
         Ok(made) => (made.size_bytes, None),
-        Err(error) => (0, Some(error.to_string())),
+        Err(error) => (0, Some(Failure { why: error.to_string(), missing_mark: error.missing_mark() })),
     };
     let note = gateway.store.write(move |tx| match failure {
         None => tx.finish_backup(&file_id, size, at),
         // Who asked for a file of their own hears why there is none.
         Some(_) if !is_nightly => tx.forget_backup(&file_id),
-        Some(why) => tx.fail_backup(&file_id, &why, at),
+        Some(failure) => tx.fail_backup(&file_id, &failure, at),
     });
     Ok(note.await?)
 }

@@ -21,7 +21,7 @@ written here. Keep it, and copy it with the backups if you move them.\n";
 
 /// A folder and the name of its mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(super) struct Mark {
     folder: PathBuf,
     name: String,
 }
@@ -44,14 +44,16 @@ impl Mark {
         let file = self.file();
         match fs::symlink_metadata(&file) {
             Ok(_) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.missing()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(BackupError::OtherFolder { folder: self.folder.clone(), mark: self.name.clone() })
+            }
             Err(error) => Err(BackupError::at("looking at", &file)(error)),
         }
     }
 
-    /// What is said where it is missing.
-    pub(super) fn missing(&self) -> BackupError {
-        BackupError::OtherFolder { folder: self.folder.clone(), mark: self.name.clone() }
+    /// Whether it bears this name.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        self.name == name
     }
 
     /// Puts it into its folder, durably.

@@ -108,8 +108,9 @@ pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) ->
         && good.as_ref().is_none_or(|good| good.seq < failed.seq)
     {
         let why = failed.failure.unwrap_or_default();
+        // Where the folder was named again since, or another one, it is nothing of this one any more.
         let mark = Mark::known(reader, Path::new(&folder))?;
-        let is_other = mark.is_some_and(|mark| mark.missing().to_string() == why);
+        let is_other = failed.missing_mark.is_some_and(|missing| mark.is_some_and(|mark| mark.is_called(&missing)));
         return Ok(Some(match is_other {
             true => Trouble::OtherFolder { why, last_good },
             false => Trouble::Failed { why, last_good },

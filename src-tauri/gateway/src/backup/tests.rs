@@ -11,6 +11,8 @@ use super::make::Job;
 use super::restore::{Restore, restore};
 use super::sealed::FILE_ID_BYTES;
 use super::*;
+use crate::console::settings::SetSetting;
+use crate::console::{Actor, ask};
 use crate::machine::secrets::{Purpose, Secret, SecretsLocation};
 use crate::store::StoreError;
 use crate::store::backups::BackupState;
@@ -55,9 +57,8 @@ fn names(folder: &Path) -> Vec<String> {
 
 /// Names the folder as staff do.
 async fn name_folder(world: &World, folder: &Path) {
-    let mark = check_folder(&world.gateway, folder.to_owned()).await.unwrap();
-    set(world, "backupFolder", folder.to_str().unwrap()).await;
-    note_folder(&world.gateway, &mark).await.unwrap();
+    let (name, value) = ("backupFolder".to_owned(), folder.to_str().unwrap().to_owned());
+    ask(&world.app, SetSetting { name, value }, &Actor::panel()).await.unwrap();
 }
 
 fn trouble_of(world: &World, now: Timestamp) -> String {
@@ -277,7 +278,7 @@ async fn a_failing_night_is_told_is_tried_again_and_costs_no_good_backup() {
 #[tokio::test]
 async fn an_empty_folder_in_the_place_of_a_disk_that_is_not_in_takes_no_backup_and_staff_are_told() {
     let (world, base) = nightly_world().await;
-    let (folder, in_the_drawer) = (base.path().join("usb"), base.path().join("drawer"));
+    let (folder, in_the_drawer) = (base.path().join("usb stick"), base.path().join("drawer"));
     fs::create_dir(&folder).unwrap();
     name_folder(&world, &folder).await;
     let night = |number: i64| machine_now_of_a_test().plus_ms(2 * number * DAY_MS);
@@ -293,6 +294,8 @@ async fn an_empty_folder_in_the_place_of_a_disk_that_is_not_in_takes_no_backup_a
     assert!(told.contains("its disk is not in") && told.contains("the last good one is of"), "{told}");
     let kind = world.gateway.store.read(|reader| trouble(&world.gateway, reader, night(0))).unwrap();
     assert!(matches!(kind, Some(Trouble::OtherFolder { .. })), "{kind:?}");
+    let told = trouble_of(&world, night(0));
+    assert!(told.contains(&format!("set backupFolder \"{}\"`", folder.display())), "a shell would cut it: {told}");
     let asked = make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann").await;
     assert!(matches!(asked, Err(BackupError::OtherFolder { .. })), "nor does one that a person asks for: {asked:?}");
 
@@ -308,6 +311,8 @@ async fn an_empty_folder_in_the_place_of_a_disk_that_is_not_in_takes_no_backup_a
     nightly::once(&world.gateway, night(3)).await;
     assert_eq!(names(&folder), Vec::<String>::new());
     name_folder(&world, &folder).await;
+    let kind = world.gateway.store.read(|reader| trouble(&world.gateway, reader, night(0))).unwrap();
+    assert!(matches!(kind, Some(Trouble::Failed { .. })), "it is the right one now, and none was made yet: {kind:?}");
     name_folder(&world, &folder).await;
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "one mark, however often it is named");
     nightly::once(&world.gateway, night(4)).await;

@@ -47,7 +47,7 @@ pub(super) async fn settle_cut_short(gateway: &Arc<Gateway>) -> Result<(), Backu
         let (is_whole, size_bytes) = found.await?;
         let ended = gateway.store.write(move |tx| match (is_whole, row.nightly) {
             (true, _) => tx.finish_backup(&row.file_id, size_bytes, row.begun_at),
-            (false, true) => tx.fail_backup(&row.file_id, "Tillgate was stopped meanwhile", row.begun_at),
+            (false, true) => tx.fail_backup(&row.file_id, &"Tillgate was stopped meanwhile".into(), row.begun_at),
             (false, false) => tx.forget_backup(&row.file_id),
         });
         ended.await?;

@@ -78,8 +78,8 @@ impl Facts {
         self
     }
 
-    /// Whether this is to be told of what these facts were told of last. Which others spend the same is no news of it: each of
-    /// those names it when it is found.
+    /// Whether these facts differ from those last told, but for which rivals are named: each of those names it when it is found. That
+    /// there are any at all counts.
     pub(super) fn are_news_after(&self, told: Option<&Self>) -> bool {
         let unnamed = |facts: &Self| Self { conflicts: Vec::new(), ..facts.clone() };
         let is_same =

@@ -84,6 +84,7 @@ fn remedy(error: &CommandError) -> Option<&'static str> {
     Some(match error.error_type.as_str() {
         "PAYOUT_SHARES_TRANSACTION" => "say --all if you want that",
         "FEE_ABOVE_CAP" => "give it as --fee-rate if you want that",
+        "REFUND_PAID_BEFORE" => "say --again if you want that",
         "SENDER_HOLDS" => "`tillgate payouts release` lets it go on",
         "OTHER_COPY_UNSEEN" => {
             "let the gateway run (`tillgate serve`), and try again (over a public Esplora server minutes after a start)"
@@ -106,7 +107,10 @@ pub(super) async fn is_running(socket: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use bitcoin::hashes::Hash as _;
+
     use super::*;
+    use crate::anomalies::RefundError;
     use crate::sender::ReplaceError;
 
     #[test]
@@ -114,5 +118,13 @@ mod tests {
         let error = CommandError::from(ReplaceError::Unseen("the backend is being asked".to_owned()));
         assert!(!error.to_string().contains("tillgate"), "the window has no commands: {error}");
         assert!(remedy(&error).is_some_and(|remedy| remedy.contains("`tillgate serve`")));
+    }
+
+    #[test]
+    fn how_a_refund_is_made_that_another_copy_may_have_made_is_said_at_the_command_line_alone() {
+        let txid = bitcoin::Txid::from_byte_array([7; 32]);
+        let error = CommandError::from(RefundError::PaidBefore { txid, amount_sats: 1 });
+        assert!(!error.to_string().contains("--"), "the window has a box for it: {error}");
+        assert!(remedy(&error).is_some_and(|remedy| remedy.contains("--again")));
     }
 }

@@ -70,7 +70,7 @@ pub struct RefundAnomaly {
     pub approve: bool,
     /// Whether it is sent although another copy of the wallet paid exactly this to this address, for something else.
     #[serde(default)]
-    pub again: bool,
+    pub although_paid: bool,
 }
 
 /// An anomaly.
@@ -218,7 +218,7 @@ impl Ask for RefundAnomaly {
             currency: self.currency.filter(|currency| !currency.is_empty()),
             by: by.actor.to_owned(),
             is_approved: self.approve,
-            again: self.again,
+            although_paid: self.although_paid,
         };
         by.refresh_rates_if_unserved().await?;
         match anomalies::refund(by.gateway(), request).await {

@@ -320,7 +320,7 @@ fn payouts(gateway: &Gateway) -> Finding {
     }
     if let Some(Hold { since, reason, cause }) = hold {
         let reason = match cause {
-            HoldCause::OtherCopy => {
+            HoldCause::UntilReleased => {
                 format!(
                     "{reason}; see that no other copy of this wallet runs, and that what waits is still to be paid, then `tillgate payouts release`"
                 )

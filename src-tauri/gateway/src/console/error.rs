@@ -219,7 +219,7 @@ impl From<RefundError> for CommandError {
             RefundError::CoinsNotReady { .. } => Self::of("REFUND_COINS_GONE", &error),
             RefundError::ReturnedBefore { .. } => Self::of("REFUNDED_BEFORE", &error),
             RefundError::PaidBefore { .. } => {
-                Self { field: Some("again".to_owned()), ..Self::of("REFUND_PAID_BEFORE", &error) }
+                Self { field: Some("althoughPaid".to_owned()), ..Self::of("REFUND_PAID_BEFORE", &error) }
             }
             RefundError::Changed => Self::of("ANOMALY_CHANGED", &error),
             RefundError::Offer(error) => error.into(),

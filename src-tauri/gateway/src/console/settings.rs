@@ -10,10 +10,11 @@ use ts_rs::TS;
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
 use super::page::Page;
-use crate::backup::{self, Mark};
+use crate::backup;
 use crate::gateway::Gateway;
 use crate::machine::secrets::Secret;
-use crate::settings::{Act, NewPassword, PasswordEntry, SettingError, SettingNow};
+use crate::settings::{Act, Beside, NewPassword, PasswordEntry, SettingError, SettingNow};
+use crate::store::backups::FolderRow;
 
 /// The setting whose value lies with the secrets.
 pub(crate) const BACKEND_PASSWORD: &str = PasswordEntry::SETTING;
@@ -180,19 +181,16 @@ async fn change<'a>(
             *value = None;
         }
     }
-    let mut mark = None;
+    let mut beside = Beside::default();
     if let Some((name, Some(_))) = listed.iter().find(|(name, _)| *name == BACKUP_FOLDER) {
         gateway.settings.judge(&gateway.store, &listed).map_err(refused)?;
         let wanted = gateway.settings.with(&listed).map_err(refused)?;
-        mark = check_folder(gateway, wanted.backup_folder).await.map_err(|error| (*name, error))?;
+        beside.backup_folder = marked(gateway, wanted.backup_folder).await.map_err(|error| (*name, error))?;
     }
     let shown = match changes.iter().find(|(name, _)| *name == BACKEND_PASSWORD) {
-        None => gateway.settings.change(&gateway.store, &listed, act).await.map_err(refused)?,
-        Some((name, password)) => change_with_password(gateway, (name, *password), &listed, act).await?,
+        None => gateway.settings.change_with(&gateway.store, &listed, beside, act).await.map_err(refused)?,
+        Some((name, password)) => change_with_password(gateway, (name, *password), &listed, beside, act).await?,
     };
-    if let Some(mark) = mark {
-        backup::note_folder(gateway, &mark).await.map_err(|error| (BACKUP_FOLDER, error.into()))?;
-    }
     if changes.iter().any(|(name, _)| name.starts_with("backend") || *name == "proxy") {
         gateway.choose_backend().await;
     }
@@ -208,12 +206,12 @@ fn refused((name, error): (&str, SettingError)) -> (&str, CommandError) {
     (name, error.into())
 }
 
-/// Refuses a folder to which no backup could be written now. One that is away later is no matter of the settings: each night
-/// tells of it.
-async fn check_folder(gateway: &Gateway, folder: Option<String>) -> Result<Option<Mark>, CommandError> {
+/// The folder of backups with its mark; refuses one to which none could be written now. One that is away later is no matter of the
+/// settings: each night tells of it.
+async fn marked(gateway: &Gateway, folder: Option<String>) -> Result<Option<FolderRow>, CommandError> {
     let Some(folder) = folder else { return Ok(None) };
-    let checked = backup::check_folder(gateway, PathBuf::from(folder)).await;
-    checked.map(Some).map_err(|error| CommandError::at("value", &error))
+    let marked = backup::mark_folder(gateway, PathBuf::from(folder)).await;
+    marked.map(Some).map_err(|error| CommandError::at("value", &error))
 }
 
 /// Changes settings together with the password of the Bitcoin backend, none for no password any more.
@@ -221,6 +219,7 @@ async fn change_with_password<'a>(
     gateway: &Arc<Gateway>,
     (name, password): (&'a str, Option<&str>),
     listed: &[(&'a str, Option<&str>)],
+    beside: Beside,
     act: Act<'_>,
 ) -> Result<Vec<SettingNow>, (&'a str, CommandError)> {
     let of_password = |error: CommandError| (name, error);
@@ -232,7 +231,8 @@ async fn change_with_password<'a>(
     let password = Secret::new(password.unwrap_or_default().to_owned());
     let new = NewPassword { entry: former.other(), is_set: !password.reveal().is_empty() };
     keep_password(gateway, former.other(), password).await.map_err(of_password)?;
-    let changed = gateway.settings.change_with_password(&gateway.store, listed, new, act).await;
+    let beside = Beside { password: Some(new), ..beside };
+    let changed = gateway.settings.change_with(&gateway.store, listed, beside, act).await;
     // Stored or not, one of the two is in effect nowhere now. Where that cannot be told both stay: the next change writes over it.
     if let Ok(entry) = gateway.store.read(PasswordEntry::in_effect)
         && let Err(error) = keep_password(gateway, entry.other(), Secret::new(String::new())).await

@@ -61,6 +61,11 @@ impl Gateway {
             .ok_or_else(|| "no server is named".to_owned())
     }
 
+    /// Whether anything shows the chain: the sandbox does by itself, else a server that is chosen.
+    pub(crate) fn has_backend(&self) -> bool {
+        self.chosen.is_none() || !self.settings.snapshot().backend_urls.is_empty()
+    }
+
     /// Has a backend that asks about scripts ask about this one from the next look on: a payment is made.
     pub(crate) fn note_awaited(&self, script: &Script) {
         match self.chain.sees() {

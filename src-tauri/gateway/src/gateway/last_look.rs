@@ -93,7 +93,7 @@ impl WatchStatus {
 
     /// What people should know where the database holds times that have not come by the clock that shows `now`.
     #[must_use]
-    pub fn set_back(&self, now: Timestamp) -> Option<String> {
+    pub fn stored_ahead_warning(&self, now: Timestamp) -> Option<String> {
         let until = self.stored_until.filter(|until| *until > latest_stored(now))?;
         Some(format!(
             "the database holds times up to {}, which have not come yet: this machine's clock was ahead before the gateway started, or is behind now; set it right if it is wrong; payments that were made by the other clock stay open until the time that was told, offers have lapsed, and what was approved is sent as soon as it can be",
@@ -368,10 +368,10 @@ mod tests {
     fn people_hear_of_stored_times_that_have_not_come_until_they_have() {
         let until = Timestamp::from_ms(1_800_000_000_000);
         let status = LastLook::of(Inner { stored_until: Some(until), ..Inner::default() }).status();
-        let told = status.set_back(until.plus_ms(-7_200_000)).unwrap();
+        let told = status.stored_ahead_warning(until.plus_ms(-7_200_000)).unwrap();
         assert!(told.contains(&until.iso_seconds()) && told.contains("was ahead before the gateway started"), "{told}");
-        assert_eq!(status.set_back(until.plus_ms(-60_000)), None, "a minute is an adjustment");
-        assert_eq!(status.set_back(until), None);
+        assert_eq!(status.stored_ahead_warning(until.plus_ms(-60_000)), None, "a minute is an adjustment");
+        assert_eq!(status.stored_ahead_warning(until), None);
     }
 
     #[test]

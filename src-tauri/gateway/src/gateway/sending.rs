@@ -45,7 +45,7 @@ pub enum Cause {
 impl From<HoldCause> for Cause {
     fn from(cause: HoldCause) -> Self {
         match cause {
-            HoldCause::OtherCopy => Self::Hold,
+            HoldCause::UntilReleased => Self::Hold,
             HoldCause::Restored => Self::Restored,
             HoldCause::Stopped => Self::Stopped,
         }

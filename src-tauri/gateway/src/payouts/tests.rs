@@ -38,7 +38,7 @@ async fn with_late_coins(amount_sats: u64) -> (World, Id) {
 
 fn request(anomaly_id: Id, is_approved: bool) -> RefundRequest {
     let by = "cli:ann".to_owned();
-    RefundRequest { anomaly_id, address: ADDRESS.to_owned(), currency: None, by, is_approved, again: false }
+    RefundRequest { anomaly_id, address: ADDRESS.to_owned(), currency: None, by, is_approved, although_paid: false }
 }
 
 fn staff() -> Approver {

@@ -2,9 +2,19 @@
 
 use super::{Act, LiveSettings, NewPassword, PasswordEntry, Setting, SettingError, SettingNow, Settings};
 use crate::store::Store;
+use crate::store::backups::FolderRow;
 
 /// A setting and its new value in the form in which it is stored; `None` returns it to its default.
 type Change = (&'static Setting, Option<String>);
+
+/// What comes into effect with settings, in the transaction that stores them.
+#[derive(Debug, Default)]
+pub(crate) struct Beside {
+    /// A password of the backend, which lies with the secrets.
+    pub password: Option<NewPassword>,
+    /// The folder of nightly backups that is named, with its mark. Of a folder without one any disk that is mounted there would do.
+    pub backup_folder: Option<FolderRow>,
+}
 
 impl LiveSettings {
     /// Stores a value, in effect at once.
@@ -34,35 +44,25 @@ impl LiveSettings {
         changes: &[(&'a str, Option<&str>)],
         act: Act<'_>,
     ) -> Result<Vec<SettingNow>, (&'a str, SettingError)> {
-        self.change_all(store, changes, None, act).await
+        self.change_with(store, changes, Beside::default(), act).await
     }
 
-    /// The same, with a password of the backend that lies with the secrets: it comes into effect in the same transaction.
+    /// The same, with what is to come into effect beside.
     ///
     /// # Errors
     /// As [`Self::change`].
-    pub(crate) async fn change_with_password<'a>(
+    pub(crate) async fn change_with<'a>(
         &self,
         store: &Store,
         changes: &[(&'a str, Option<&str>)],
-        password: NewPassword,
-        act: Act<'_>,
-    ) -> Result<Vec<SettingNow>, (&'a str, SettingError)> {
-        self.change_all(store, changes, Some(password), act).await
-    }
-
-    async fn change_all<'a>(
-        &self,
-        store: &Store,
-        changes: &[(&'a str, Option<&str>)],
-        password: Option<NewPassword>,
+        beside: Beside,
         act: Act<'_>,
     ) -> Result<Vec<SettingNow>, (&'a str, SettingError)> {
         let last = changes.last().map_or("", |(name, _)| *name);
         let stored = self.validated(changes)?;
         let _one_at_a_time = self.changing.lock().await;
         self.with(changes)?;
-        self.store_all(store, stored, password, act).await.map_err(|error| (last, error))?;
+        self.store_all(store, stored, beside, act).await.map_err(|error| (last, error))?;
         changes.iter().map(|(name, _)| self.show(name).map_err(|error| (*name, error))).collect()
     }
 
@@ -113,7 +113,7 @@ impl LiveSettings {
         &self,
         store: &Store,
         changes: Vec<Change>,
-        password: Option<NewPassword>,
+        beside: Beside,
         act: Act<'_>,
     ) -> Result<(), SettingError> {
         let (actor, at) = (act.actor.to_owned(), act.at);
@@ -135,9 +135,12 @@ impl LiveSettings {
                 if has_none && changes.iter().any(|(setting, _)| setting.name == PasswordEntry::OF) {
                     tx.put_setting(PasswordEntry::IS_SET_ROW, &false.to_string())?;
                 }
-                if let Some(NewPassword { entry, is_set }) = password {
+                if let Some(NewPassword { entry, is_set }) = beside.password {
                     tx.put_setting(PasswordEntry::ROW, entry.as_str())?;
                     tx.put_setting(PasswordEntry::IS_SET_ROW, &is_set.to_string())?;
+                }
+                if let Some(folder) = &beside.backup_folder {
+                    tx.put_backup_folder(folder)?;
                 }
                 Ok(())
             })

@@ -16,7 +16,7 @@ pub(crate) enum PasswordEntry {
     Second,
 }
 
-/// A password that comes into effect.
+/// A password that comes into effect, lying with the secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NewPassword {
     /// Where it lies.

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::store::backups::FolderRow;
 use crate::store::{Store, Tx};
 
 fn store() -> (tempfile::TempDir, Store) {
@@ -282,4 +283,21 @@ async fn several_values_are_judged_together_and_stored_together_or_not_at_all() 
     let fees = [("feeFloorSatVb", Some("300")), ("feeCapSatVb", Some("400")), ("backendUrl", None)];
     live.change(&store, &fees, act).await.unwrap();
     assert!(live.snapshot().backend_urls.is_empty() && live.snapshot().fee_floor_sat_vb == 300);
+}
+
+#[tokio::test]
+async fn a_folder_of_backups_is_named_with_its_mark_or_not_at_all() {
+    let (_folder, store) = store();
+    let live = live(&store);
+    let named = |mark: &str| Beside {
+        backup_folder: Some(FolderRow { path: "/media/usb".to_owned(), mark: mark.to_owned() }),
+        ..Beside::default()
+    };
+    let change = [("backupFolder", Some("/media/usb"))];
+    // The database takes no mark without a name: as where the power fails, the write comes to nothing.
+    live.change_with(&store, &change, named(""), ACT).await.unwrap_err();
+    assert_eq!(store.read(|reader| reader.settings()).unwrap(), [], "a folder without a mark");
+    live.change_with(&store, &change, named(".tillgate-1"), ACT).await.unwrap();
+    assert_eq!(store.read(|reader| reader.backup_folder()).unwrap().unwrap().mark, ".tillgate-1");
+    assert_eq!(live.snapshot().backup_folder.as_deref(), Some("/media/usb"));
 }

@@ -5,7 +5,7 @@ use bitcoin::{Transaction, Txid, consensus};
 use rusqlite::{Row, params};
 use tillgate_domain::time::Timestamp;
 
-use super::receipts::IS_UNSETTLED;
+use super::transactions::{IS_UNSETTLED, Source};
 use super::{Reader, StoreError, Tx, values};
 
 /// Bytes of all of them together: some 80 lines of the greatest length that nodes relay. Strangers decide how many there
@@ -78,7 +78,7 @@ impl Tx<'_> {
                 continue;
             }
             let known = self.kept_ancestor(&txid)?;
-            let is_better = known.as_ref().map_or(Ok(true), |known| self.is_better_afresh(ancestor, known))?;
+            let is_better = known.as_ref().map_or(Ok(true), |known| self.is_better(ancestor, known, Source::Afresh))?;
             let (raw, freed) = (consensus::serialize(ancestor), known.map_or(0, |known| known.total_size()));
             let bytes = self.bytes_of_ancestors()?.saturating_sub(freed as i64).saturating_add(raw.len() as i64);
             if is_better && bytes > BYTES_MAX {

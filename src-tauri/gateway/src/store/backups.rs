@@ -83,6 +83,23 @@ pub struct BackupRow {
     pub checked_at: Option<Timestamp>,
     /// Why there is none.
     pub failure: Option<String>,
+    /// The mark that its folder should have had, and had not.
+    pub missing_mark: Option<String>,
+}
+
+/// Why a backup came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// For people.
+    pub why: String,
+    /// The mark that its folder should have had, where that was it.
+    pub missing_mark: Option<String>,
+}
+
+impl From<&str> for Failure {
+    fn from(why: &str) -> Self {
+        Self { why: why.to_owned(), missing_mark: None }
+    }
 }
 
 /// The folder of nightly backups as it was last named.
@@ -93,7 +110,8 @@ pub struct FolderRow {
     pub mark: String,
 }
 
-const COLUMNS: &str = "seq, file_id, path, nightly, state, begun_at, done_at, size_bytes, checked_at, failure";
+const COLUMNS: &str =
+    "seq, file_id, path, nightly, state, begun_at, done_at, size_bytes, checked_at, failure, missing_mark";
 
 impl Reader<'_> {
     /// The newest backup in this state.
@@ -180,14 +198,16 @@ impl Tx<'_> {
     }
 
     /// Notes why there is none. Of failures the last one is kept.
-    pub fn fail_backup(&self, file_id: &[u8; 32], failure: &str, at: Timestamp) -> Result<(), StoreError> {
+    pub fn fail_backup(&self, file_id: &[u8; 32], failure: &Failure, at: Timestamp) -> Result<(), StoreError> {
         if !self.may_become(file_id, BackupState::Failed)? {
             return Ok(());
         }
         self.connection.prepare_cached("DELETE FROM backups WHERE state = 'FAILED'")?.execute([])?;
         self.connection
-            .prepare_cached("UPDATE backups SET state = 'FAILED', done_at = ?2, failure = ?3 WHERE file_id = ?1")?
-            .execute(params![file_id, at.ms(), failure])?;
+            .prepare_cached(
+                "UPDATE backups SET state = 'FAILED', done_at = ?2, failure = ?3, missing_mark = ?4 WHERE file_id = ?1",
+            )?
+            .execute(params![file_id, at.ms(), failure.why, failure.missing_mark])?;
         Ok(())
     }
 
@@ -257,6 +277,7 @@ fn row_of(row: &Row<'_>) -> Result<BackupRow, StoreError> {
         size_bytes: size_bytes.map(u64::try_from).transpose().map_err(|_| StoreError::BadValue("size_bytes"))?,
         checked_at: values::optional_time(row, "checked_at")?,
         failure: row.get("failure")?,
+        missing_mark: row.get("missing_mark")?,
     })
 }
 
@@ -273,13 +294,13 @@ mod tests {
         let step = store.write(move |tx| -> Result<(), StoreError> {
             for number in 1..=3 {
                 tx.begin_backup(&[number; 32], "/backups/one", true, at)?;
-                tx.fail_backup(&[number; 32], "the disk is full", at)?;
+                tx.fail_backup(&[number; 32], &"the disk is full".into(), at)?;
             }
             tx.finish_backup(&[3; 32], 7, at)?;
             tx.begin_backup(&[4; 32], "/backups/two", true, at)?;
             tx.remove_backup(&[4; 32])?;
             tx.finish_backup(&[4; 32], 7, at)?;
-            tx.fail_backup(&[4; 32], "never", at)?;
+            tx.fail_backup(&[4; 32], &"never".into(), at)?;
             tx.begin_backup(&[5; 32], "/backups/three", true, at)?;
             tx.finish_backup(&[5; 32], 7, at)?;
             tx.remove_backup(&[5; 32])?;

@@ -34,6 +34,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0023_backup_folder.sql"),
     include_str!("migrations/0024_set_aside.sql"),
     include_str!("migrations/0025_set_forward.sql"),
+    include_str!("migrations/0027_missing_mark.sql"),
 ];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use bitcoin::Txid;
 use bitcoin::hashes::Hash as _;
-use bitcoin::{Transaction, Txid, consensus};
 use rusqlite::{Row, params};
 use tillgate_domain::advance::Verdict;
 use tillgate_domain::receipt::{Position, Receipt};
@@ -15,24 +15,6 @@ use super::{Reader, StoreError, Tx};
 /// In the order in which [`read`] reads them.
 const COLUMNS: &str = "position, block_height, block_time, absent_since, txid, amount_sats, first_seen_at, last_seen_at, \
      earliest_at, conflict_in_chain, conflict_in_mempool, last_conflict_at, relays_well, eligible_sats, counted_sats, gone";
-
-/// Which of the transactions `t` a block above the height `?1` may still move, or somebody who missed them since `?2`. Each part
-/// goes by an index of its own, so that what is settled costs nothing: without ALL they would be merged in the order of their ids.
-pub(super) const IS_UNSETTLED: &str = "t.txid IN ( \
-       SELECT txid FROM receipts WHERE block_height > ?1 \
-       UNION ALL SELECT txid FROM receipts WHERE block_height IS NULL AND position = 'mempool' \
-       UNION ALL SELECT txid FROM receipts WHERE missing = 1 \
-       UNION ALL SELECT txid FROM receipts \
-         WHERE block_height IS NULL AND position = 'absent' AND absent_since >= ?2 AND set_aside = 0 \
-       UNION ALL SELECT txid FROM coins WHERE payment_seq IS NULL AND block_height > ?1 \
-       UNION ALL SELECT txid FROM coins WHERE payment_seq IS NULL AND block_height IS NULL AND position = 'mempool' \
-       UNION ALL SELECT v.txid FROM batches AS b JOIN versions AS v ON v.batch_seq = b.seq WHERE b.pending = 1 \
-       UNION ALL SELECT txid FROM versions WHERE block_height > ?1 \
-       UNION ALL SELECT txid FROM versions WHERE block_height IS NULL AND position = 'mempool' \
-       UNION ALL SELECT txid FROM twins WHERE block_height > ?1 \
-       UNION ALL SELECT txid FROM twins WHERE block_height IS NULL \
-         AND (position = 'mempool' OR ifnull(conflict_height, ?1 + 1) > ?1)) \
-     AND NOT EXISTS (SELECT 1 FROM coins AS c WHERE c.txid = t.txid AND c.conflict_height <= ?1)";
 
 /// The receipts of a payment that looks go by.
 const NOT_SET_ASIDE: &str = "FROM receipts INDEXED BY receipts_not_set_aside WHERE payment_seq = ?1 AND set_aside = 0";
@@ -89,55 +71,11 @@ impl Reader<'_> {
         query.query_and_then([payment_seq], |row| values::txid(row, "txid"))?.collect()
     }
 
-    /// Whether somebody still goes by what becomes of a transaction that was told to be in neither mempool nor chain: it is not
-    /// gone for good since `since`, nor set aside for every payment that it pays. Of what is not stored, nobody knows.
-    pub fn is_followed(&self, txid: &Txid, since: Timestamp) -> Result<bool, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM receipts WHERE txid = ?1 \
-               AND (position <> 'absent' OR missing = 1 OR (set_aside = 0 AND absent_since >= ?2))) \
-             OR EXISTS (SELECT 1 FROM coins WHERE txid = ?1 AND payment_seq IS NULL AND position <> 'absent') \
-             OR EXISTS (SELECT 1 FROM versions WHERE txid = ?1) OR EXISTS (SELECT 1 FROM twins WHERE txid = ?1) \
-             OR NOT EXISTS (SELECT 1 FROM coins WHERE txid = ?1)",
-        )?;
-        Ok(query.query_row(params![txid.as_byte_array(), since.ms()], |row| row.get(0))?)
-    }
-
     /// Numbers of the payments that this transaction pays.
     pub fn payments_of_transaction(&self, txid: &Txid) -> Result<Vec<i64>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT payment_seq FROM receipts WHERE txid = ?1")?;
         let rows = query.query_map([txid.as_byte_array()], |row| row.get(0))?;
         Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// Transactions that are in neither mempool nor chain and are to be broadcast again.
-    pub fn missing_transactions(&self) -> Result<Vec<Transaction>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT DISTINCT raw FROM transactions JOIN receipts USING (txid) WHERE missing = 1")?;
-        let rows = query.query_map([], |row| row.get::<_, Vec<u8>>(0))?;
-        rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
-    }
-
-    /// Transactions of ours that no block holds, and those of blocks above `height`. Not those that a block up to that
-    /// height rules out, nor what is gone and was missed since before `since`.
-    pub fn unsettled_transactions(&self, height: u32, since: Timestamp) -> Result<Vec<Transaction>, StoreError> {
-        let mut query =
-            self.connection.prepare_cached(&format!("SELECT raw FROM transactions AS t WHERE {IS_UNSETTLED}"))?;
-        let rows = query.query_map(params![height, since.ms()], |row| row.get::<_, Vec<u8>>(0))?;
-        rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
-    }
-
-    /// Transactions of ours that were seen in blocks above `height`, and those that such blocks rule out.
-    pub fn transactions_decided_above(&self, height: u32) -> Result<Vec<Txid>, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT txid FROM receipts WHERE block_height > ?1 \
-             UNION SELECT txid FROM coins WHERE payment_seq IS NULL AND block_height > ?1 \
-             UNION SELECT txid FROM versions WHERE block_height > ?1 \
-             UNION SELECT txid FROM twins WHERE block_height > ?1 \
-             UNION SELECT txid FROM coins WHERE conflict_height > ?1 \
-             UNION SELECT txid FROM twins WHERE conflict_height > ?1",
-        )?;
-        query.query_and_then([height], |row| values::txid(row, "txid"))?.collect()
     }
 
     /// Which of a payment's receipts conflict with which.
@@ -303,28 +241,4 @@ fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
         gone: row.value("gone")?,
         refunded: false,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::IS_UNSETTLED;
-    use crate::store::{Store, StoreError};
-
-    #[test]
-    fn what_is_not_settled_is_found_without_passing_over_what_is() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("gateway.db")).unwrap();
-        let plan = store.read(|reader| {
-            let unsettled = format!("SELECT raw FROM transactions AS t WHERE {IS_UNSETTLED}");
-            let mut query = reader.connection.prepare(&format!("EXPLAIN QUERY PLAN {unsettled}"))?;
-            let steps = query.query_map([1, 1], |row| row.get("detail"))?.collect::<Result<Vec<String>, _>>()?;
-            Ok::<_, StoreError>(steps)
-        });
-        let scans: Vec<_> = plan
-            .unwrap()
-            .into_iter()
-            .filter(|step| step.starts_with("SCAN") && !step.contains("INDEX batches_pending"))
-            .collect();
-        assert_eq!(scans, Vec::<String>::new());
-    }
 }

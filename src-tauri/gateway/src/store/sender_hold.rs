@@ -31,8 +31,8 @@ pub struct Hold {
 /// What a hold is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldCause {
-    /// Another copy of the wallet may work: staff look for it, and release the sender.
-    OtherCopy,
+    /// Staff have to read the reason, do what it asks for, and release the sender.
+    UntilReleased,
     /// This copy was restored and has not looked yet: nobody can release it, the look does.
     Restored,
     /// The same, and staff stopped the look: it ends nothing before they let it go on.
@@ -59,7 +59,7 @@ impl Reader<'_> {
         let row: Option<(i64, String)> = query.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         Ok(row.map(|(since, reason)| {
             let since = Timestamp::from_ms(since);
-            Hold { since, reason, cause: HoldCause::OtherCopy }
+            Hold { since, reason, cause: HoldCause::UntilReleased }
         }))
     }
 }

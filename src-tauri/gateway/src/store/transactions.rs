@@ -1,6 +1,8 @@
 //! Raw transactions that are stored, for whatever reason. No id covers a witness, so that whoever tells a transaction first may have
 //! told one that is none: it gives way to a better one of the same id. Nor may it be of any size: what a block holds and nobody relays,
 //! with the witness that was told of it, is stored without that.
+//!
+//! And which of them are not settled: a block may still move them, or somebody misses them.
 
 use std::borrow::Cow;
 
@@ -9,15 +11,33 @@ use bitcoin::{Transaction, Txid, Witness, consensus};
 use rusqlite::params;
 use tillgate_domain::time::Timestamp;
 
-use super::{Reader, StoreError, Tx};
-use crate::chain::{Fact, is_relayed, spent_outputs};
+use super::{Reader, StoreError, Tx, values};
+use crate::chain::{Fact, has_good_witness, is_relayed, spent_outputs};
 
 /// Inputs of a transaction whose witnesses are judged: the writer waits for it.
 const JUDGED_MAX: usize = 500;
 
+/// Which of the transactions `t` a block above the height `?1` may still move, or somebody who missed them since `?2`. Each part
+/// goes by an index of its own, so that what is settled costs nothing: without ALL they would be merged in the order of their ids.
+pub(super) const IS_UNSETTLED: &str = "t.txid IN ( \
+       SELECT txid FROM receipts WHERE block_height > ?1 \
+       UNION ALL SELECT txid FROM receipts WHERE block_height IS NULL AND position = 'mempool' \
+       UNION ALL SELECT txid FROM receipts WHERE missing = 1 \
+       UNION ALL SELECT txid FROM receipts \
+         WHERE block_height IS NULL AND position = 'absent' AND absent_since >= ?2 AND set_aside = 0 \
+       UNION ALL SELECT txid FROM coins WHERE payment_seq IS NULL AND block_height > ?1 \
+       UNION ALL SELECT txid FROM coins WHERE payment_seq IS NULL AND block_height IS NULL AND position = 'mempool' \
+       UNION ALL SELECT v.txid FROM batches AS b JOIN versions AS v ON v.batch_seq = b.seq WHERE b.pending = 1 \
+       UNION ALL SELECT txid FROM versions WHERE block_height > ?1 \
+       UNION ALL SELECT txid FROM versions WHERE block_height IS NULL AND position = 'mempool' \
+       UNION ALL SELECT txid FROM twins WHERE block_height > ?1 \
+       UNION ALL SELECT txid FROM twins WHERE block_height IS NULL \
+         AND (position = 'mempool' OR ifnull(conflict_height, ?1 + 1) > ?1)) \
+     AND NOT EXISTS (SELECT 1 FROM coins AS c WHERE c.txid = t.txid AND c.conflict_height <= ?1)";
+
 /// Where the witness of a transaction comes from that is stored already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+pub(super) enum Source {
     /// From a look: backends tell again what they were told to follow.
     InLook,
     /// Somebody was asked for it just now.
@@ -42,30 +62,62 @@ impl Reader<'_> {
             Some(parent) => Ok(Some(parent)),
             None => self.kept_ancestor(txid),
         })?;
-        let mut all = Fact::Yes;
-        for verified in tillgate_sandbox::verify_each_script(tx, &spent) {
-            match verified {
-                Some(false) => return Ok(Fact::No),
-                Some(true) => {}
-                None => all = Fact::Unknown,
-            }
-        }
-        Ok(all)
+        Ok(has_good_witness(tx, &spent))
+    }
+
+    /// Whether somebody still goes by what becomes of a transaction that was told to be in neither mempool nor chain: it is not
+    /// gone for good since `since`, nor set aside for every payment that it pays. Of what is not stored, nobody knows.
+    pub fn is_followed(&self, txid: &Txid, since: Timestamp) -> Result<bool, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM receipts WHERE txid = ?1 \
+               AND (position <> 'absent' OR missing = 1 OR (set_aside = 0 AND absent_since >= ?2))) \
+             OR EXISTS (SELECT 1 FROM coins WHERE txid = ?1 AND payment_seq IS NULL AND position <> 'absent') \
+             OR EXISTS (SELECT 1 FROM versions WHERE txid = ?1) OR EXISTS (SELECT 1 FROM twins WHERE txid = ?1) \
+             OR NOT EXISTS (SELECT 1 FROM coins WHERE txid = ?1)",
+        )?;
+        Ok(query.query_row(params![txid.as_byte_array(), since.ms()], |row| row.get(0))?)
+    }
+
+    /// Transactions that are in neither mempool nor chain and are to be broadcast again.
+    pub fn missing_transactions(&self) -> Result<Vec<Transaction>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT DISTINCT raw FROM transactions JOIN receipts USING (txid) WHERE missing = 1")?;
+        let rows = query.query_map([], |row| row.get::<_, Vec<u8>>(0))?;
+        rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
+    }
+
+    /// Transactions of ours that no block holds, and those of blocks above `height`. Not those that a block up to that
+    /// height rules out, nor what is gone and was missed since before `since`.
+    pub fn unsettled_transactions(&self, height: u32, since: Timestamp) -> Result<Vec<Transaction>, StoreError> {
+        let mut query =
+            self.connection.prepare_cached(&format!("SELECT raw FROM transactions AS t WHERE {IS_UNSETTLED}"))?;
+        let rows = query.query_map(params![height, since.ms()], |row| row.get::<_, Vec<u8>>(0))?;
+        rows.map(|raw| consensus::deserialize(&raw?).map_err(|_| StoreError::BadValue("transactions.raw"))).collect()
+    }
+
+    /// Transactions of ours that were seen in blocks above `height`, and those that such blocks rule out.
+    pub fn transactions_decided_above(&self, height: u32) -> Result<Vec<Txid>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT txid FROM receipts WHERE block_height > ?1 \
+             UNION SELECT txid FROM coins WHERE payment_seq IS NULL AND block_height > ?1 \
+             UNION SELECT txid FROM versions WHERE block_height > ?1 \
+             UNION SELECT txid FROM twins WHERE block_height > ?1 \
+             UNION SELECT txid FROM coins WHERE conflict_height > ?1 \
+             UNION SELECT txid FROM twins WHERE conflict_height > ?1",
+        )?;
+        query.query_and_then([height], |row| values::txid(row, "txid"))?.collect()
     }
 
     /// Whether what was told of a transaction is rather to be kept than what there is of it.
-    pub(super) fn is_better_afresh(&self, told: &Transaction, known: &Transaction) -> Result<bool, StoreError> {
-        self.is_better(told, known, Told::Afresh)
-    }
-
-    fn is_better(&self, told: &Transaction, known: &Transaction, how: Told) -> Result<bool, StoreError> {
+    pub(super) fn is_better(&self, told: &Transaction, known: &Transaction, from: Source) -> Result<bool, StoreError> {
         if told == known {
             return Ok(false);
         }
         let now = if lacks_witness(known) { Fact::No } else { self.has_good_witness(known)? };
         Ok(match self.has_good_witness(told)? {
             Fact::Yes => now != Fact::Yes,
-            Fact::Unknown => now == Fact::No || (now == Fact::Unknown && how == Told::Afresh),
+            Fact::Unknown => now == Fact::No || (now == Fact::Unknown && from == Source::Afresh),
             Fact::No => false,
         })
     }
@@ -94,21 +146,21 @@ impl Tx<'_> {
             .connection
             .prepare_cached("INSERT OR IGNORE INTO transactions (txid, raw, first_seen_at) VALUES (?1, ?2, ?3)")?
             .execute(params![txid.as_byte_array(), consensus::serialize(&*of_bounded_size(tx)), seen_at.ms()])?;
-        if stored > 0 { Ok(()) } else { self.mend(tx, txid, Told::InLook) }
+        if stored > 0 { Ok(()) } else { self.mend(tx, txid, Source::InLook) }
     }
 
     /// Takes over the witness of a transaction as somebody told it just now, where it is stored, and is not known to be better.
     pub fn mend_transaction(&self, tx: &Transaction, txid: &Txid) -> Result<(), StoreError> {
-        self.mend(tx, txid, Told::Afresh)
+        self.mend(tx, txid, Source::Afresh)
     }
 
     /// What we signed was checked before it was stored.
-    fn mend(&self, tx: &Transaction, txid: &Txid, how: Told) -> Result<(), StoreError> {
+    fn mend(&self, tx: &Transaction, txid: &Txid, from: Source) -> Result<(), StoreError> {
         let Some(known) = self.stored_transaction(txid)? else { return Ok(()) };
         if known == *tx
             || !is_relayed(tx)
             || self.batch_of_version(txid)?.is_some()
-            || !self.is_better(tx, &known, how)?
+            || !self.is_better(tx, &known, from)?
         {
             return Ok(());
         }
@@ -197,5 +249,23 @@ mod tests {
             Ok::<_, StoreError>(())
         };
         store.write(kept).await.unwrap();
+    }
+
+    #[test]
+    fn what_is_not_settled_is_found_without_passing_over_what_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("gateway.db")).unwrap();
+        let plan = store.read(|reader| {
+            let unsettled = format!("SELECT raw FROM transactions AS t WHERE {IS_UNSETTLED}");
+            let mut query = reader.connection.prepare(&format!("EXPLAIN QUERY PLAN {unsettled}"))?;
+            let steps = query.query_map([1, 1], |row| row.get("detail"))?.collect::<Result<Vec<String>, _>>()?;
+            Ok::<_, StoreError>(steps)
+        });
+        let scans: Vec<_> = plan
+            .unwrap()
+            .into_iter()
+            .filter(|step| step.starts_with("SCAN") && !step.contains("INDEX batches_pending"))
+            .collect();
+        assert_eq!(scans, Vec::<String>::new());
     }
 }

@@ -4,7 +4,7 @@
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::payout::PayoutState;
 
-use crate::chain::{Fact, spent_outputs};
+use crate::chain::{Fact, judge, spent_outputs};
 use crate::store::twins::TwinRow;
 use crate::store::{Reader, StoreError};
 
@@ -14,7 +14,7 @@ use crate::store::{Reader, StoreError};
 pub(super) fn by_this_wallet(reader: &Reader<'_>, tx: &Transaction) -> Result<Fact, StoreError> {
     let spent = spent_outputs(tx, |txid| reader.stored_transaction(txid))?;
     let mut signed = Fact::Unknown;
-    for (input, verified) in tx.input.iter().zip(tillgate_sandbox::verify_each_script(tx, &spent)) {
+    for (input, verified) in tx.input.iter().zip(judge(tx, &spent)) {
         match verified {
             Some(true) if reader.has_coin(&input.previous_output)? => return Ok(Fact::Yes),
             Some(false) => signed = Fact::No,

@@ -23,4 +23,4 @@ approve: boolean,
 /**
  * Whether it is sent although another copy of the wallet paid exactly this to this address, for something else.
  */
-again: boolean, };
+althoughPaid: boolean, };

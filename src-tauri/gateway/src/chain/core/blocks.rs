@@ -17,6 +17,9 @@ use crate::chain::{ChainDown, headers, refusals};
 /// Core's code for a height above the best block's.
 const OUT_OF_RANGE: i64 = -8;
 
+/// What is wrong with a block of which the header fits, and not the rest.
+const ITS_TRANSACTIONS: &str = "its transactions are not its own";
+
 /// A chain that can be looked at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Synced {
@@ -122,25 +125,13 @@ pub(super) fn pruned(height: u32) -> ChainDown {
 /// Reads a block and checks that it is the one, that it follows on the one `before` it and stands at its height, that work was done
 /// for it, and that its transactions are those that the work was done for.
 pub(super) fn block(rpc: &Rpc, network: Network, id: BlockId, before: &Header) -> Result<Block, ChainDown> {
-    let BlockId { height, hash } = id;
-    let told = rpc.try_ask(call("getblock", json!([hash, 0])))?;
-    let hex: String = match told {
-        Ok(told) => typed("getblock", &told)?,
-        Err(refused) if refused.message.contains("pruned") => {
-            return Err(pruned(height));
-        }
-        Err(refused) => return Err(refused.down("getblock")),
-    };
-    let block: Block = deserialize_hex(&hex).map_err(|_| forged(height, "it cannot be read"))?;
-    if block.block_hash() != hash {
-        return Err(forged(height, "it is another block"));
+    let block = read_block(rpc, id)?;
+    let at = || BlockId { height: id.height.saturating_sub(1), hash: before.block_hash() };
+    headers::check_next(network, id.height, before, &block.header).map_err(|why| unlinked(rpc, at(), why))?;
+    if !block.check_witness_commitment() {
+        return Err(forged(id.height, ITS_TRANSACTIONS));
     }
-    let at = || BlockId { height: height.saturating_sub(1), hash: before.block_hash() };
-    headers::check_next(network, height, before, &block.header).map_err(|why| unlinked(rpc, at(), why))?;
-    if !block.check_merkle_root() || !block.check_witness_commitment() {
-        return Err(forged(height, "its transactions are not its own"));
-    }
-    headers::check_height(network, height, block.txdata.first()).map_err(|why| forged(height, why))?;
+    headers::check_height(network, id.height, block.txdata.first()).map_err(|why| forged(id.height, why))?;
     Ok(block)
 }
 
@@ -150,11 +141,7 @@ pub(super) fn prove_height(rpc: &Rpc, network: Network, id: BlockId) -> Result<(
     if id.height == 0 {
         return Ok(());
     }
-    let hex: String = rpc.ask(call("getblock", json!([id.hash, 0])))?;
-    let block: Block = deserialize_hex(&hex).map_err(|_| forged(id.height, "it cannot be read"))?;
-    if block.block_hash() != id.hash || !block.check_merkle_root() {
-        return Err(forged(id.height, "it is another block"));
-    }
+    let block = read_block(rpc, id)?;
     headers::check_height(network, id.height, block.txdata.first()).map_err(|why| forged(id.height, why))
 }
 
@@ -165,6 +152,20 @@ pub(super) fn unlinked(rpc: &Rpc, before: BlockId, why: Wrong) -> ChainDown {
         Ok(_) => forged(before.height.saturating_add(1), why),
         Err(down) => down,
     }
+}
+
+/// Reads a block: it is the one, and its transactions, but for their witnesses, are those that the work was done for.
+fn read_block(rpc: &Rpc, BlockId { height, hash }: BlockId) -> Result<Block, ChainDown> {
+    let hex: String = match rpc.try_ask(call("getblock", json!([hash, 0])))? {
+        Ok(told) => typed("getblock", &told)?,
+        Err(refused) if refused.message.contains("pruned") => return Err(pruned(height)),
+        Err(refused) => return Err(refused.down("getblock")),
+    };
+    let block: Block = deserialize_hex(&hex).map_err(|_| forged(height, "it cannot be read"))?;
+    if block.block_hash() != hash {
+        return Err(forged(height, "it is another block"));
+    }
+    if block.check_merkle_root() { Ok(block) } else { Err(forged(height, ITS_TRANSACTIONS)) }
 }
 
 pub(super) fn forged(height: u32, why: &str) -> ChainDown {

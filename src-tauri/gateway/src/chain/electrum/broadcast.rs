@@ -11,6 +11,9 @@ use crate::chain::core::broadcast::{OF_CONFLICTS, OF_INPUTS, OF_KNOWN};
 use crate::chain::shown::shown;
 use crate::chain::{Broadcast, ChainDown};
 
+/// The call that offers one transaction.
+const BROADCAST: &str = "blockchain.transaction.broadcast";
+
 /// Codes of JSON-RPC and of servers that say nothing of a transaction: the call is unknown or wrong, the server is asked too
 /// much, or its node does not answer.
 const OF_SERVERS: &[i64] = &[-32_700, -32_603, -32_602, -32_601, -32_600, -101, -102];
@@ -53,7 +56,7 @@ pub(super) fn broadcast(asker: &Asker<'_>, package: &[Transaction]) -> Result<Br
     }
     let mut answer = Broadcast::AlreadyKnown;
     for tx in package {
-        let offered = [call("blockchain.transaction.broadcast", json!([serialize_hex(tx)]))];
+        let offered = [call(BROADCAST, json!([serialize_hex(tx)]))];
         answer = match asker.tries(&offered)?.pop().unwrap_or(Ok(None)) {
             Ok(told) if typed::<String>(offered[0].method, &told)? == tx.compute_txid().to_string() => {
                 Broadcast::Accepted
@@ -82,18 +85,21 @@ fn is_taken_together(asker: &Asker<'_>, package: &[Transaction]) -> Result<bool,
 /// What a refusal says of a transaction; that a server is in trouble says nothing. Whatever else it answers is the node's word on
 /// the transaction: electrs passes on the text alone, with a code of its own.
 fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
-    let message = refused.message.to_ascii_lowercase();
-    let says = |words: &[&str]| words.iter().any(|words| message.contains(words));
+    let Refused::Said { code, message } = &refused else {
+        return Err(refused.down(BROADCAST));
+    };
+    let text = message.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
     Ok(if says(OF_MINED) || says(OF_KNOWN) {
         Broadcast::AlreadyKnown
     } else if says(OF_CONFLICTS) {
         Broadcast::Conflict
     } else if says(OF_INPUTS) {
         Broadcast::InputsMissing
-    } else if OF_SERVERS.contains(&refused.code) || says(OF_TROUBLE) {
-        return Err(refused.down("blockchain.transaction.broadcast"));
+    } else if OF_SERVERS.contains(code) || says(OF_TROUBLE) {
+        return Err(refused.down(BROADCAST));
     } else {
-        Broadcast::Refused(shown(&refused.message))
+        Broadcast::Refused(shown(message))
     })
 }
 
@@ -103,7 +109,7 @@ mod tests {
 
     #[test]
     fn refusals_mean_what_the_node_behind_the_server_says() {
-        let of = |code, message: &str| meaning(Refused { code, message: message.to_owned() });
+        let of = |code, message: &str| meaning(Refused::Said { code, message: message.to_owned() });
         let x = "the transaction was rejected by network rules.  ";
         let electrs = "sendrawtransaction RPC error -26: ";
         for (code, message, meant) in [

@@ -21,8 +21,8 @@ pub(super) struct Call {
     pub params: Value,
     /// What its answer is the first news of.
     pub subject: Subject,
-    /// A stranger chose what it asks about: that it is not answered says nothing of the server.
-    pub is_of_stranger: bool,
+    /// Whose script it asks about; ours also where it asks about none.
+    pub whose: Whose,
 }
 
 /// Whose scripts are asked about.
@@ -30,7 +30,7 @@ pub(super) struct Call {
 pub(super) enum Whose {
     /// The merchant's: without them nothing is known.
     Ours,
-    /// Those that a payee or a customer chose. What is not told of them is unknown, and fails nothing.
+    /// Those that a payee or a customer chose. What is not told of them is unknown, and fails nothing: it says nothing of the server.
     Strangers,
 }
 
@@ -45,12 +45,21 @@ pub(super) enum Subject {
     Script(ScriptHash),
 }
 
-/// A call that the server refused.
+/// Why a call has no answer although the connection goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refused {
-    pub code: i64,
-    /// In its own words, as far as they can be shown.
-    pub message: String,
+pub(super) enum Refused {
+    /// The server said so.
+    Said {
+        code: i64,
+        /// In its own words, as far as they can be shown.
+        message: String,
+    },
+    /// What was asked about has more transactions than an answer may hold.
+    TooLong,
+    /// What was asked about takes the server longer than is waited.
+    TooSlow,
+    /// The server was at another question all the time: nothing is known of what was asked about.
+    NotReached,
 }
 
 /// A refusal as most servers write it.
@@ -74,29 +83,26 @@ pub(super) type Status = Option<[u8; 32]>;
 
 /// A call with its parameters, a JSON array.
 pub(super) const fn call(method: &'static str, params: Value) -> Call {
-    Call { method, params, subject: Subject::None, is_of_stranger: false }
+    Call { method, params, subject: Subject::None, whose: Whose::Ours }
 }
-
-const NOT_REACHED: &str = "it was not reached: the server was at what it was asked before";
 
 /// The call whose answer may be of any length.
 const HISTORY: &str = "blockchain.scripthash.get_history";
 
 /// Asks for a script's history.
 pub(super) fn history(hash: ScriptHash, whose: Whose) -> Call {
-    Call { is_of_stranger: whose == Whose::Strangers, ..call(HISTORY, json!([hash.to_string()])) }
+    Call { whose, ..call(HISTORY, json!([hash.to_string()])) }
 }
 
 /// Asks for the best block, now and whenever it changes.
 pub(super) fn subscribe_tip() -> Call {
-    Call { method: "blockchain.headers.subscribe", params: json!([]), subject: Subject::Tip, is_of_stranger: false }
+    Call { subject: Subject::Tip, ..call("blockchain.headers.subscribe", json!([])) }
 }
 
 /// Asks for a script's status, now and whenever it changes.
 pub(super) fn subscribe_script(hash: ScriptHash, whose: Whose) -> Call {
-    let is_of_stranger = whose == Whose::Strangers;
-    let params = json!([hash.to_string()]);
-    Call { method: "blockchain.scripthash.subscribe", params, subject: Subject::Script(hash), is_of_stranger }
+    let subject = Subject::Script(hash);
+    Call { subject, whose, ..call("blockchain.scripthash.subscribe", json!([hash.to_string()])) }
 }
 
 impl Call {
@@ -130,38 +136,36 @@ impl Refused {
         let code = object.as_ref().and_then(|object| serde_json::from_str(object.code?.get()).ok()).unwrap_or(0);
         let text = object.map_or(Some(error), |object| object.message.map(RawValue::get));
         let message = text.and_then(|text| serde_json::from_str::<String>(text).ok());
-        Self { code, message: shown(message.as_deref().unwrap_or("no reason")) }
-    }
-
-    /// What was asked about has more transactions than an answer may hold.
-    pub(super) fn too_long() -> Self {
-        Self { code: 0, message: "history too large: the answer is too long a line".to_owned() }
-    }
-
-    /// What was asked about takes the server longer than is waited.
-    pub(super) fn too_slow() -> Self {
-        Self { code: 0, message: "the query may take a long time: the answer did not come".to_owned() }
-    }
-
-    /// The server was at another question all the time.
-    pub(super) fn not_reached() -> Self {
-        Self { code: 0, message: NOT_REACHED.to_owned() }
-    }
-
-    /// Whether the server never came to it: nothing is known of what was asked about.
-    pub(super) fn is_not_reached(&self) -> bool {
-        self.message == NOT_REACHED
+        Self::Said { code, message: shown(message.as_deref().unwrap_or("no reason")) }
     }
 
     /// As the reason for which the chain cannot be looked at.
     pub(super) fn down(&self, method: &str) -> ChainDown {
-        ChainDown(format!("the server refuses {method}: {} (code {})", self.message, self.code))
+        ChainDown(match self {
+            Self::Said { code, message } => format!("the server refuses {method}: {message} (code {code})"),
+            Self::TooLong | Self::TooSlow | Self::NotReached => {
+                format!("the server has no answer to {method}: {}", self.why())
+            }
+        })
+    }
+
+    /// What there is to say of it.
+    pub(super) fn why(&self) -> &str {
+        match self {
+            Self::Said { message, .. } => message,
+            Self::TooLong => "it is too long",
+            Self::TooSlow | Self::NotReached => "it did not come in time",
+        }
     }
 
     /// Whether what was asked about has more transactions than the server tells of, or it is asked too much: the words of
     /// ElectrumX, of electrs in its forms, and of Fulcrum.
     pub(super) fn is_of_popularity(&self) -> bool {
-        let message = self.message.to_ascii_lowercase();
+        let message = match self {
+            Self::Said { message, .. } => message.to_ascii_lowercase(),
+            Self::TooLong | Self::TooSlow => return true,
+            Self::NotReached => return false,
+        };
         [
             "history too large",
             "history is too large",
@@ -210,10 +214,10 @@ mod tests {
     #[test]
     fn refusals_of_every_server_are_read() {
         let refused = Refused::read(r#"{"code": 1, "message": "history too large"}"#);
-        assert!(refused.code == 1 && refused.is_of_popularity());
+        assert!(matches!(refused, Refused::Said { code: 1, .. }) && refused.is_of_popularity());
         assert!(Refused::read(r#""4000+ transactions found, query may take a long time""#).is_of_popularity());
         for none in ["7", "[]", r#"[{"":0},{"":0}]"#, r#"{"code": {}, "message": [{"":0}]}"#] {
-            assert_eq!(Refused::read(none), Refused { code: 0, message: "no reason".to_owned() }, "{none}");
+            assert_eq!(Refused::read(none), Refused::Said { code: 0, message: "no reason".to_owned() }, "{none}");
         }
     }
 }

@@ -272,7 +272,7 @@ impl Client {
             ))
         };
         let mut answers = self.runtime.block_on(session.ask(&hello))?;
-        let answer = answers.pop().ok_or_else(|| none("no answer"))?.map_err(|refused| none(&refused.message))?;
+        let answer = answers.pop().ok_or_else(|| none("no answer"))?.map_err(|refused| none(refused.why()))?;
         let (software, agreed): (String, String) = typed("server.version", &answer)?;
         let range = VERSIONS.map(Version::read);
         let version = Version::read(&agreed).filter(|version| match &range {

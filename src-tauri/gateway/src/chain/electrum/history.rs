@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::asker::Asker;
-use super::call::{self, ScriptHash, Status, Whose, subscribe_script, typed};
+use super::call::{self, Refused, ScriptHash, Status, Whose, subscribe_script, typed};
 use crate::chain::ChainDown;
 
 /// Entries of a history at most; a longer one is as one that the server refuses.
@@ -70,7 +70,7 @@ pub(super) fn subscribe(
         let status = match answer {
             // The connection has read it already.
             Ok(_) => asker.connection.session.status(hash),
-            Err(refused) if refused.is_not_reached() => continue,
+            Err(Refused::NotReached) => continue,
             Err(refused) if refused.is_of_popularity() || whose == Whose::Strangers => None,
             Err(refused) => return Err(refused.down(call.method)),
         };
@@ -101,7 +101,7 @@ pub(super) fn read(
         for (answer, (hash, call)) in asker.tries(&calls)?.into_iter().zip(open.iter().zip(&calls)) {
             let entries: Vec<Entry> = match answer {
                 Ok(answer) => typed(call.method, &answer)?,
-                Err(refused) if refused.is_not_reached() => {
+                Err(Refused::NotReached) => {
                     unreached.insert(*hash);
                     continue;
                 }

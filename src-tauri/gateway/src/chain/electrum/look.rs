@@ -142,8 +142,7 @@ impl Look<'_> {
     /// Asks about a script from now on.
     fn watch(&mut self, script: &ScriptBuf) -> ScriptHash {
         let hash = ScriptHash::of(script);
-        if let Some(watched) = self.state.scripts.get_mut(&hash).filter(|watched| watched.is_ours) {
-            watched.is_ours = true;
+        if self.state.scripts.get(&hash).is_some_and(|watched| watched.is_ours) {
             return hash;
         }
         let stored = self.request.scripts.known.state(script).filter(|_| !self.state.is_anew);
@@ -180,7 +179,7 @@ impl Look<'_> {
     /// Reads histories that changed, and tells what they hold. Answers which were read, too.
     fn read_histories(&mut self) -> Result<(Vec<ScriptHash>, Vec<TxFacts>), ChainDown> {
         let moving: BTreeSet<ScriptHash> = self.state.tracked.values().flat_map(|it| &it.scripts).copied().collect();
-        let must: BTreeSet<ScriptHash> = self.request.scripts.awaited().map(|it| ScriptHash::of(it)).collect();
+        let awaited: BTreeSet<ScriptHash> = self.request.scripts.awaited().map(|it| ScriptHash::of(it)).collect();
         let session = &self.asker.connection.session;
         let is_changed = |hash: &ScriptHash| {
             self.state.scripts.get(hash).is_some_and(|watched| {
@@ -189,7 +188,7 @@ impl Look<'_> {
             })
         };
         let changed: Vec<ScriptHash> = self.state.pending.iter().filter(|hash| is_changed(hash)).copied().collect();
-        let (first, then): (Vec<_>, Vec<_>) = changed.into_iter().partition(|hash| must.contains(hash));
+        let (first, then): (Vec<_>, Vec<_>) = changed.into_iter().partition(|hash| awaited.contains(hash));
         let mut wanted: Vec<ScriptHash> = first.into_iter().chain(then).collect();
         let rest = wanted.split_off(wanted.len().min(HISTORIES_MAX));
         self.state.pending = rest.into_iter().collect();
@@ -237,13 +236,14 @@ impl Look<'_> {
     /// The scripts about which all is known: at least those that had to be asked about, as far as they were.
     fn covered(&self, cold: &[ScriptHash]) -> Covered {
         let session = &self.asker.connection.session;
-        let must = self.request.scripts.awaited().map(|script| ScriptHash::of(script));
+        let awaited = self.request.scripts.awaited().map(|script| ScriptHash::of(script));
         let is_told = |hash: &ScriptHash| {
             let watched = self.state.scripts.get(hash)?;
             let is_told = !watched.is_refused && watched.told.is_some() && watched.told == session.status(hash);
             (is_told && !self.state.pending.contains(hash)).then(|| watched.script.clone())
         };
-        let scripts: HashSet<ScriptBuf> = must.chain(cold.iter().copied()).filter_map(|hash| is_told(&hash)).collect();
+        let scripts: HashSet<ScriptBuf> =
+            awaited.chain(cold.iter().copied()).filter_map(|hash| is_told(&hash)).collect();
         Covered::Scripts(scripts)
     }
 

@@ -71,7 +71,7 @@ impl Look<'_> {
         let mut news = News::default();
         for hash in processed {
             let Some(watched) = self.state.scripts.get(hash) else { continue };
-            let Some(above) = watched.is_read_above() else { continue };
+            let Some(above) = watched.read_above() else { continue };
             let known = self.request.scripts.known.transactions(&watched.script);
             let known: Known = known.into_iter().map(|(tx, at)| (tx.compute_txid(), (tx, at))).collect();
             self.take_entries((hash, above), &known, &mut news)?;

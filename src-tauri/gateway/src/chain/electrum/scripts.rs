@@ -35,8 +35,8 @@ impl Look<'_> {
     pub(super) fn subscribe(&mut self) -> Result<(), ChainDown> {
         let session = &self.asker.connection.session;
         let state = &mut *self.state;
-        let must = self.request.scripts.awaited().map(|it| ScriptHash::of(it));
-        let mut asked: BTreeSet<ScriptHash> = must.filter(|hash| !state.asked.contains(hash)).collect();
+        let awaited = self.request.scripts.awaited().map(|it| ScriptHash::of(it));
+        let mut asked: BTreeSet<ScriptHash> = awaited.filter(|hash| !state.asked.contains(hash)).collect();
         state.asked.extend(&asked);
         let unheard = |hash: &ScriptHash| session.status(hash).is_none();
         if state.connection != self.asker.connection.number {

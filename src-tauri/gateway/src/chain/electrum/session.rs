@@ -19,8 +19,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::call::{Answer, Call, Refused, ScriptHash, Status, Subject, status};
-use super::lines::{Line as Bytes, Lines};
+use super::call::{Answer, Call, Refused, ScriptHash, Status, Subject, Whose, status};
+use super::lines::{Line, Lines};
 use crate::chain::ChainDown;
 use crate::chain::bell::Bell;
 use crate::chain::shown::shown;
@@ -28,11 +28,12 @@ use crate::chain::shown::shown;
 /// Bytes of a line at most: a transaction that fills a block, in hexadecimal, and some.
 const LINE_MAX: usize = 9 * 1_024 * 1_024;
 
-/// The same while histories alone are awaited: more than one that is taken has, which is refused by its number of transactions.
+/// The same while histories alone are awaited. One with as many transactions as are taken at most is shorter: what is longer would be
+/// refused for their number once it was read.
 const HISTORY_MAX: usize = 5 * 256 * 1_024;
 
 /// Answers that come too late and are waited for no more, at most.
-const GIVEN_UP_MAX: usize = 1_000;
+const UNAWAITED_MAX: usize = 1_000;
 
 /// Bytes that are read between one set of calls and the next at most.
 const BYTES_MAX: usize = 48 * 1_024 * 1_024;
@@ -70,7 +71,7 @@ struct Shared {
 struct Noted {
     pending: HashMap<u64, Pending>,
     /// Calls about what strangers chose whose answers nobody waits for any more. They may still come.
-    given_up: HashSet<u64>,
+    unawaited: HashSet<u64>,
     tip: Option<ToldTip>,
     statuses: HashMap<ScriptHash, Status>,
     /// Scripts of which the status was told since somebody last asked which.
@@ -88,8 +89,9 @@ struct Pending {
 /// A call's number, and what its answer comes by.
 type Waiting = (u64, oneshot::Receiver<Result<Answer, Refused>>);
 
+/// What a line says.
 #[derive(Deserialize)]
-struct Line<'a> {
+struct Message<'a> {
     #[serde(default)]
     id: Option<u64>,
     #[serde(default)]
@@ -152,9 +154,9 @@ impl Session {
         noted.statuses.remove(hash).is_some()
     }
 
-    /// Whether the server is still at what was given up.
+    /// Whether the server is still at what nobody waits for any more.
     fn is_held_up(&self) -> bool {
-        !self.shared.noted.lock().given_up.is_empty()
+        !self.shared.noted.lock().unawaited.is_empty()
     }
 
     /// Ends the connection where the server is still at what nobody waits for any more: what comes next would stand behind it.
@@ -168,9 +170,9 @@ impl Session {
     /// Makes calls side by side. The answers are in their order. Where all of them are about what strangers chose, those that are not
     /// answered in time are refused: the first is too slow, the next were not reached, and nothing is as long as the server is at it.
     pub(super) async fn ask(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
-        let are_of_strangers = calls.iter().all(|call| call.is_of_stranger);
+        let are_of_strangers = calls.iter().all(|call| call.whose == Whose::Strangers);
         if are_of_strangers && self.is_held_up() {
-            return Ok(calls.iter().map(|_| Err(Refused::not_reached())).collect());
+            return Ok(calls.iter().map(|_| Err(Refused::NotReached)).collect());
         }
         let now = Instant::now();
         let until = now.checked_add(self.answered_within).unwrap_or(now);
@@ -182,8 +184,8 @@ impl Session {
             match timeout_at(until, answer).await {
                 Ok(Ok(answer)) => answers.push(answer),
                 Ok(Err(_)) => return Err(ChainDown(self.closed().unwrap_or_default())),
-                Err(_) if are_of_strangers && self.give_up(id) => {
-                    answers.push(Err(if is_first { Refused::too_slow() } else { Refused::not_reached() }));
+                Err(_) if are_of_strangers && self.awaits_no_more(id) => {
+                    answers.push(Err(if is_first { Refused::TooSlow } else { Refused::NotReached }));
                     is_first = false;
                 }
                 Err(_) => return Err(self.too_late()),
@@ -199,12 +201,12 @@ impl Session {
     }
 
     /// Waits no more for an answer; no where that was done too often.
-    fn give_up(&self, id: u64) -> bool {
+    fn awaits_no_more(&self, id: u64) -> bool {
         let mut noted = self.shared.noted.lock();
         if noted.pending.remove(&id).is_some() {
-            noted.given_up.insert(id);
+            noted.unawaited.insert(id);
         }
-        noted.given_up.len() <= GIVEN_UP_MAX
+        noted.unawaited.len() <= UNAWAITED_MAX
     }
 
     /// Sends calls, and answers what their answers come by.
@@ -258,18 +260,23 @@ async fn read(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
         };
         // What is passed over takes no room.
         if !lines.is_skipping() && !shared.may_read(count) {
-            break format!("the server at {} sent more than 48 MiB at a time", shared.host);
+            break shared.sent("more than 48 MiB at a time");
         }
         let taken = lines.feed(chunk.get(..count).unwrap_or_default(), |line| match line {
-            Bytes::Whole(line) => shared.take(line),
-            Bytes::Overlong(id) => id.and_then(|id| shared.refuse(id)).ok_or_else(|| shared.too_long()),
+            Line::Whole(line) => shared.take(line),
+            Line::Overlong(id) => id
+                .and_then(|id| shared.refuse(id))
+                .ok_or_else(|| shared.sent("too long a line, which answers nothing that may be long")),
         });
         if let Err(why) = taken {
             break why;
         }
         if lines.is_longer_than(shared.line_max()) {
-            if lines.is_skipping() || !shared.may_skip() {
-                break shared.too_long();
+            if lines.is_skipping() {
+                break shared.sent("a line of more than 512 MiB");
+            }
+            if !shared.may_skip() {
+                break shared.sent("a line of more than 9 MiB");
             }
             shared.give_back(lines.skip());
         }
@@ -300,23 +307,24 @@ impl Shared {
     /// Whether what is too long may be the answer to a call that bears it.
     fn may_skip(&self) -> bool {
         let noted = self.noted.lock();
-        !noted.given_up.is_empty() || noted.pending.values().any(|pending| pending.may_be_long)
+        !noted.unawaited.is_empty() || noted.pending.values().any(|pending| pending.may_be_long)
     }
 
     /// Answers a call whose answer was too long; `None` where that is borne of none.
     fn refuse(&self, id: u64) -> Option<()> {
         let mut noted = self.noted.lock();
-        if noted.given_up.remove(&id) {
+        if noted.unawaited.remove(&id) {
             return Some(());
         }
         let pending = noted.pending.remove(&id).filter(|pending| pending.may_be_long)?;
         // Whoever asked may have given up.
-        let _ = pending.answer.send(Err(Refused::too_long()));
+        let _ = pending.answer.send(Err(Refused::TooLong));
         Some(())
     }
 
-    fn too_long(&self) -> String {
-        format!("the server at {} sent a line of more than 9 MiB", self.host)
+    /// Why the connection ends: the server sent what is taken of none.
+    fn sent(&self, what: &str) -> String {
+        format!("the server at {} sent {what}", self.host)
     }
 
     /// Ends the connection: whoever waits for an answer has none.
@@ -332,19 +340,19 @@ impl Shared {
     fn take(&self, line: &[u8]) -> Result<(), String> {
         let nonsense =
             |what: &str| format!("what answers at {} does not speak the Electrum protocol: {}", self.host, shown(what));
-        let line: Line<'_> = serde_json::from_slice(line).map_err(|error| nonsense(&error.to_string()))?;
-        let Some(id) = line.id else {
-            let (method, params) = (line.method.unwrap_or_default(), line.params.map_or("null", RawValue::get));
+        let message: Message<'_> = serde_json::from_slice(line).map_err(|error| nonsense(&error.to_string()))?;
+        let Some(id) = message.id else {
+            let (method, params) = (message.method.unwrap_or_default(), message.params.map_or("null", RawValue::get));
             return self.note(&method, params).ok_or_else(|| nonsense("a notification that is none"));
         };
         let mut noted = self.noted.lock();
-        if noted.given_up.remove(&id) {
+        if noted.unawaited.remove(&id) {
             return Ok(());
         }
         let pending = noted.pending.remove(&id).ok_or_else(|| nonsense("an answer to what was not asked"))?;
-        let outcome = match line.error {
+        let outcome = match message.error {
             Some(error) => Err(Refused::read(error.get())),
-            None => Ok(line.result.map(RawValue::to_owned)),
+            None => Ok(message.result.map(RawValue::to_owned)),
         };
         if let Ok(result) = &outcome {
             let text = result.as_ref().map_or("null", |result| result.get());

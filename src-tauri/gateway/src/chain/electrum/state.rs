@@ -99,7 +99,7 @@ impl Watched {
     }
 
     /// Above which height its history may hold something of ours; `None` where it is a stranger's.
-    pub(super) const fn is_read_above(&self) -> Option<u32> {
+    pub(super) const fn read_above(&self) -> Option<u32> {
         if self.is_ours { Some(0) } else { self.payee_above }
     }
 }

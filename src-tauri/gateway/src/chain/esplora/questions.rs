@@ -53,9 +53,9 @@ pub(super) fn in_order(state: &State, scripts: &Scripts<'_>) -> Vec<Question> {
     let mut rest = what_matters(state, scripts.must);
     rest.reverse();
     let payees = scripts.payees.iter().cloned().map(About::Payee);
-    let must = payees.chain(scripts.must.iter().cloned().map(About::Script));
+    let awaited = payees.chain(scripts.must.iter().cloned().map(About::Script));
     let mut questions = Vec::with_capacity(scripts.must.len().saturating_add(rest.len()));
-    for (number, about) in must.enumerate() {
+    for (number, about) in awaited.enumerate() {
         if number > 0 && number.is_multiple_of(MUST_IN_A_ROW) {
             questions.extend(rest.pop().map(|about| question(about, true, false)));
         }

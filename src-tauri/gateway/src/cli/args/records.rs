@@ -125,7 +125,7 @@ impl Anomalies {
             Self::Show { id } => ShowAnomaly { anomaly_id: id }.into(),
             Self::Dismiss { id, reason } => DismissAnomaly { anomaly_id: id, reason }.into(),
             Self::Refund { id, address, currency, approve, again } => {
-                RefundAnomaly { anomaly_id: id, address, currency, approve, again }.into()
+                RefundAnomaly { anomaly_id: id, address, currency, approve, although_paid: again }.into()
             }
         }
     }

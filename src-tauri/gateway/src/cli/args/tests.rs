@@ -139,7 +139,7 @@ fn a_line_about_payouts_means_its_command() {
                 address: "bc1q".to_owned(),
                 currency: Some("EUR".to_owned()),
                 approve: false,
-                again: false,
+                although_paid: false,
             }
             .into(),
         ),

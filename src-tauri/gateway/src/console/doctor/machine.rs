@@ -22,7 +22,7 @@ pub(super) fn clock(gateway: &Gateway) -> Finding {
         ));
     }
     let (watched, now) = (gateway.last_look.status(), gateway.clock.now());
-    if let Some(warning) = watched.clock_warning().or_else(|| watched.set_back(now)) {
+    if let Some(warning) = watched.clock_warning().or_else(|| watched.stored_ahead_warning(now)) {
         return Err(warning);
     }
     Ok(format!("the clock runs evenly; it is {}", now.iso_seconds()))

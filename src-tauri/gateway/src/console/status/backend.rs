@@ -22,24 +22,21 @@ pub struct BackendItem {
 
 impl BackendItem {
     /// What the gateway asks; `None` where no server is chosen.
-    pub(crate) fn of(gateway: &Gateway) -> Option<Self> {
+    pub(super) fn of(gateway: &Gateway) -> Option<Self> {
         if gateway.chosen.is_none() {
             return Some(Self { kind: BackendName::Sandbox, servers: Vec::new(), zmq: None });
         }
-        Self::chosen_by(&gateway.settings.snapshot())
+        gateway.has_backend().then(|| Self::chosen_by(&gateway.settings.snapshot()))
     }
 
-    fn chosen_by(settings: &Settings) -> Option<Self> {
-        if settings.backend_urls.is_empty() {
-            return None;
-        }
+    fn chosen_by(settings: &Settings) -> Self {
         let (kind, zmq) = match settings.backend {
             BackendKind::Core => (BackendName::Core, settings.backend_zmq.as_deref()),
             BackendKind::Electrum => (BackendName::Electrum, None),
             BackendKind::Esplora => (BackendName::Esplora, None),
         };
         let servers = settings.backend_urls.iter().map(|url| host_and_port(url)).collect();
-        Some(Self { kind, servers, zmq: zmq.map(host_and_port) })
+        Self { kind, servers, zmq: zmq.map(host_and_port) }
     }
 }
 
@@ -60,7 +57,7 @@ mod tests {
     use crate::machine::environment::Environment;
     use crate::settings::Setting;
 
-    fn chosen_by(settings: &[(&str, &str)]) -> Option<BackendItem> {
+    fn chosen_by(settings: &[(&str, &str)]) -> BackendItem {
         let mut chosen = Settings::defaults(Environment::Production);
         for (name, value) in settings {
             Setting::named(name).unwrap().apply(&mut chosen, value).unwrap();
@@ -70,11 +67,10 @@ mod tests {
 
     #[test]
     fn a_backend_is_named_by_its_kind_and_its_servers_and_where_it_tells_by_itself() {
-        assert_eq!(chosen_by(&[]), None);
         let node = [("backendUrl", "http://127.0.0.1:8332"), ("backendZmq", "tcp://127.0.0.1:28332")];
         let zmq = Some("127.0.0.1:28332".to_owned());
         let servers = vec!["127.0.0.1:8332".to_owned()];
-        assert_eq!(chosen_by(&node), Some(BackendItem { kind: BackendName::Core, servers, zmq }));
+        assert_eq!(chosen_by(&node), BackendItem { kind: BackendName::Core, servers, zmq });
         let electrum = [
             ("backend", "electrum"),
             ("backendUrl", "ssl://one.example:50002,tcp://[::1]:50001"),
@@ -82,7 +78,7 @@ mod tests {
         ];
         let servers = vec!["one.example:50002".to_owned(), "[::1]:50001".to_owned()];
         let named = BackendItem { kind: BackendName::Electrum, servers, zmq: None };
-        assert_eq!(chosen_by(&electrum), Some(named), "nobody but a node tells by ZMQ");
+        assert_eq!(chosen_by(&electrum), named, "nobody but a node tells by ZMQ");
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Warnings {
         }
         warnings.add(WarningKind::Other, watched.catching_up.map(|catching_up| catching_up.to_string()));
         warnings.add(WarningKind::Other, watched.clock_warning());
-        warnings.add(WarningKind::Other, watched.set_back(gateway.clock.now()));
+        warnings.add(WarningKind::Other, watched.stored_ahead_warning(gateway.clock.now()));
         warnings.add(WarningKind::Zmq, gateway.chain.trouble());
         warnings.add(WarningKind::Other, sources.iter().filter_map(silent));
         warnings.add(WarningKind::Other, strays(rates, currencies));

@@ -8,7 +8,6 @@ use super::making::Words;
 use crate::chain::Sees;
 use crate::console::ask::{Ask, Asker};
 use crate::console::error::CommandError;
-use crate::console::status::BackendItem;
 use crate::gateway::Gateway;
 use crate::setup::{self, Birthday, RestoreRequest, Restored, SetupError};
 use crate::store::restore::{Restore, RestoreSource};
@@ -175,7 +174,7 @@ impl RestoreView {
         let under_way = status.catching_up.filter(|it| it.restored_at == Some(restore.begun_at));
         let restore = under_way.map_or(*restore, |it| restore.looked_up_to(it.seen_height));
         let chain_height = under_way.map(|it| it.tip_height).or(status.tip.map(|tip| tip.height));
-        let awaits_backend = restore.is_dangerous() && BackendItem::of(gateway).is_none();
+        let awaits_backend = restore.is_dangerous() && !gateway.has_backend();
         // Nobody knows yet whether addresses are what will be asked about.
         let asks = restore.is_dangerous() && !awaits_backend && gateway.chain.sees() == Sees::Scripts;
         let to_ask = if asks { reader.indices_to_ask(&restore)?.count() } else { 0 };

@@ -189,12 +189,15 @@ async fn an_offer_of_a_clock_that_was_ahead_lapses_at_the_next_start_and_is_neve
 #[tokio::test]
 async fn people_hear_at_the_next_start_that_the_clock_was_ahead_when_a_payment_was_made() {
     let world = World::new().await;
-    assert_eq!(LastLook::load(&world.gateway.store).unwrap().status().set_back(world.gateway.clock.now()), None);
+    assert_eq!(
+        LastLook::load(&world.gateway.store).unwrap().status().stored_ahead_warning(world.gateway.clock.now()),
+        None
+    );
     world.is_ahead_by_ms(HOURS_MS);
     let payment = world.payment().await;
     world.is_ahead_by_ms(-HOURS_MS);
     let status = LastLook::load(&world.gateway.store).unwrap().status();
-    let told = status.set_back(world.gateway.clock.now()).unwrap();
+    let told = status.stored_ahead_warning(world.gateway.clock.now()).unwrap();
     assert!(told.contains(&payment.payment.created_at.iso_seconds()), "{told}");
     world.is_ahead_by_ms(HALF_AN_HOUR_MS + MINUTE_MS);
     world.look().await;

@@ -81,6 +81,7 @@ async fn a_payout_does_not_fail_for_a_customers_double_spend_in_a_block_that_was
         for _ in 0..20 {
             world.look().await;
         }
+        assert_eq!(world.payout_state(&payout), PayoutState::Failed, "{backend:?}");
         world.check_ledger();
     }
 }

@@ -12,9 +12,9 @@ use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const CUSTOMER: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
-fn to_customer(anomaly_id: Id, again: bool) -> RefundRequest {
+fn to_customer(anomaly_id: Id, although_paid: bool) -> RefundRequest {
     let by = "cli:ann".to_owned();
-    RefundRequest { anomaly_id, address: CUSTOMER.to_owned(), currency: None, by, is_approved: true, again }
+    RefundRequest { anomaly_id, address: CUSTOMER.to_owned(), currency: None, by, is_approved: true, although_paid }
 }
 
 /// An anomaly of coins that came too late, two blocks deep.

@@ -113,7 +113,7 @@ async fn what_another_copy_did_meanwhile_is_found_before_anything_is_given_or_se
     assert_eq!(restore.state, RestoreState::Looked);
     assert_eq!(restore.unknown, 3, "two customers' transactions and one payout's");
     assert_eq!((world.payout_state(&paid), world.payout_state(&waiting)), (PayoutState::Sent, PayoutState::Sent));
-    assert_eq!(held_for(&world), Some(HoldCause::OtherCopy), "nobody has read of it");
+    assert_eq!(held_for(&world), Some(HoldCause::UntilReleased), "nobody has read of it");
     let given = world.payment_to_wallet().await;
     assert_eq!(given.derivation_index, late.derivation_index + 1 + SKIP);
     assert_eq!(restore.first_given, Some(given.derivation_index));
@@ -153,7 +153,7 @@ async fn what_anybody_sends_to_change_that_the_chain_shows_is_no_other_copys_and
     }
     world.sandbox().send(change(used + 1), 300, world.now_ms()).unwrap();
     world.look().await;
-    assert_eq!(held_for(&world), Some(HoldCause::OtherCopy), "nobody else knows the next one");
+    assert_eq!(held_for(&world), Some(HoldCause::UntilReleased), "nobody else knows the next one");
 }
 
 #[tokio::test]
@@ -189,7 +189,7 @@ async fn a_payout_that_was_given_up_after_the_backup_is_not_sent_before_staff_ha
     world.mine(2).await;
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
-    assert_eq!((stands(&world).unknown, held_for(&world)), (0, Some(HoldCause::OtherCopy)));
+    assert_eq!((stands(&world).unknown, held_for(&world)), (0, Some(HoldCause::UntilReleased)));
     let told = reason(&world);
     assert!(told.contains("2 approved payouts wait"), "{told}");
     assert!(told.contains(&given_up.to_string()) && told.contains(&wanted.to_string()), "{told}");
@@ -241,7 +241,7 @@ async fn an_address_beyond_those_that_are_skipped_is_another_copys() {
     };
     world.sandbox().pay(pay, world.now_ms()).unwrap();
     world.look().await;
-    assert_eq!(held_for(&world), Some(HoldCause::OtherCopy));
+    assert_eq!(held_for(&world), Some(HoldCause::UntilReleased));
 }
 
 #[tokio::test]

@@ -55,14 +55,14 @@ fn break_witness(tx: &mut Transaction) {
 }
 
 /// A payout that another copy of the wallet paid in a block, which the backend told with signatures that are none.
-async fn paid_and_told_broken(alone: bool) -> (World, Arc<Breaks>, Id, Transaction) {
+async fn paid_and_told_broken() -> (World, Arc<Breaks>, Id, Transaction) {
     let world = world_with_coins(2).await;
     let payout = world.approved_payout(300_000).await;
     let twin = twin_paying(&world, &payout);
     let mut breaks = None;
     let world = world.with_chain(|chain| {
         let txid = twin.compute_txid();
-        let made = Arc::new(Breaks { chain, txid, looks: AtomicBool::new(true), alone: AtomicBool::new(alone) });
+        let made = Arc::new(Breaks { chain, txid, looks: AtomicBool::new(true), alone: AtomicBool::new(true) });
         breaks = Some(Arc::clone(&made));
         Arc::new(made)
     });
@@ -83,7 +83,7 @@ async fn is_taken_out_of_the_block(world: &World) {
 
 #[tokio::test]
 async fn what_a_block_held_stays_sent_whatever_signatures_were_told_with_it_and_is_not_paid_once_more() {
-    let (world, _breaks, payout, twin) = paid_and_told_broken(true).await;
+    let (world, _breaks, payout, twin) = paid_and_told_broken().await;
     assert_ne!(stored(&world, &twin), twin);
     is_taken_out_of_the_block(&world).await;
     check_paid_by_the_other_alone(&world, &payout, &twin);
@@ -130,7 +130,7 @@ async fn an_offer_that_another_copy_paid_in_a_block_that_was_left_is_not_paid_on
 
 #[tokio::test]
 async fn a_witness_that_is_none_gives_way_to_the_one_that_is_told_next_and_the_transaction_can_be_broadcast_again() {
-    let (world, breaks, payout, twin) = paid_and_told_broken(true).await;
+    let (world, breaks, payout, twin) = paid_and_told_broken().await;
     breaks.looks.store(false, Ordering::SeqCst);
     is_taken_out_of_the_block(&world).await;
     assert_eq!(stored(&world, &twin), twin);
@@ -146,7 +146,7 @@ async fn a_witness_that_is_none_gives_way_to_the_one_that_is_told_next_and_the_t
 
 #[tokio::test]
 async fn a_witness_that_is_none_is_asked_for_again_with_the_next_block() {
-    let (world, breaks, _, twin) = paid_and_told_broken(true).await;
+    let (world, breaks, _, twin) = paid_and_told_broken().await;
     world.mine(1).await;
     assert_ne!(stored(&world, &twin), twin);
     breaks.alone.store(false, Ordering::SeqCst);

@@ -202,7 +202,7 @@ async fn a_refund_is_approved_like_every_payout_while_its_coins_are_there() {
         currency: None,
         by: "cli:ann".to_owned(),
         is_approved: false,
-        again: false,
+        although_paid: false,
     };
     let (payout, _) = refund(&world.gateway, request).await.unwrap();
     let shown = desk.shop.get(&format!("/v2/anomalies/{anomaly}")).await.ok();

@@ -30,7 +30,7 @@ use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::{StoreError, Tx};
 use crate::watcher::{Watcher, batches};
 
-pub(crate) use held_back::is_held_back;
+pub(crate) use held_back::{is_held_back, paid_by_another};
 pub(crate) use replace::{BumpFee, ReplaceError, bump_fee, may_abandon, may_bump};
 
 use again::Again;
@@ -306,7 +306,7 @@ impl Sender {
             for payout in outbox.tx.unsent_payouts(QUEUE_MAX)? {
                 let tip_height = outbox.tx.tip_height()?;
                 if payout.approved_at.is_some_and(|at| at <= until)
-                    && !batches::is_paid_elsewhere(outbox.tx, &payout, tip_height)?
+                    && batches::paid_elsewhere(outbox.tx, &payout, tip_height)?.is_none()
                 {
                     batches::fail(outbox, payout, told, None)?;
                 }

@@ -33,6 +33,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0022_paid_by_another.sql"),
     include_str!("migrations/0023_backup_folder.sql"),
     include_str!("migrations/0024_set_aside.sql"),
+    include_str!("migrations/0026_moves_ours.sql"),
 ];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).

@@ -85,7 +85,8 @@ async fn what_a_shop_asks_for_is_approved_by_staff_sent_and_stands_in_the_statem
     assert_eq!(balance(&s), 50_000_000);
     let id = offer(&s, 1, 10_000_000).await;
     assert_eq!(json_of(&s, &["status"])["offersWaiting"], 1);
-    assert!(shown(&s, &["payouts", "show", &id]).contains(&format!("tillgate payouts approve {id}")));
+    let remedy = format!("`tillgate --data-dir {} payouts approve {id}`", s.gateway.program().data_dir().display());
+    assert!(shown(&s, &["payouts", "show", &id]).contains(&remedy), "as this command was given");
 
     let approved = json_of(&s, &["payouts", "approve", &id]);
     assert!(text(&approved["approvedBy"]).starts_with("cli:"), "{approved}");
@@ -264,7 +265,13 @@ async fn a_sender_that_holds_says_so_and_goes_on_when_it_is_released() {
     json_of(&s, &["payouts", "approve", &id]);
     s.mine(1).await;
     assert_eq!(status(&s, &id), "QUEUED");
-    assert!(shown(&s, &["payouts", "show", &id]).contains("the sender holds: a test"));
+    let remedy = format!("`tillgate --data-dir {} payouts release`", s.gateway.program().data_dir().display());
+    for told in [shown(&s, &["payouts", "show", &id]), shown(&s, &["payouts", "list"])] {
+        assert!(
+            told.contains("the sender holds: a test") && told.contains(&remedy),
+            "as this command was given: {told}"
+        );
+    }
     assert_eq!(json_of(&s, &["status"])["senderHold"], "a test");
     let doctor: Value = serde_json::from_slice(&s.gateway.program().output(&["doctor", "--json"]).stdout).unwrap();
     let check = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "payouts").unwrap();

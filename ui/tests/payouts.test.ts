@@ -172,10 +172,32 @@ describe("a sender that does not send", () => {
     await waitFor(() => expect(host.askedFor("releaseSender")).toEqual([read]));
   });
 
-  test("is told on every screen while it holds", async () => {
-    host.reply("status", { ...status, senderHold: "another copy of this wallet spent coins" });
+  test.each([
+    [
+      "a transaction spends coins of this wallet that was not made here: another copy of the wallet works (ab)",
+      "Payouts are on hold: a transaction spends coins of this wallet that was not made here.",
+    ],
+    [
+      "the wallet was restored from a backup; 1 approved payout waits that the other copy may have given up (cd)",
+      "Payouts are on hold: the wallet was restored from a backup.",
+    ],
+  ])("is told on every screen while it holds, and what for: %s", async (senderHold, told) => {
+    host.reply("status", { ...status, senderHold, senderHoldCause: "HOLD" as const });
     open("#/keys");
-    expect(await screen.findByText(/Payouts are on hold/)).toBeTruthy();
+    const banner = await screen.findByText(/Payouts are on hold/);
+    expect(banner.textContent).toBe(`${told} See what to do`);
+  });
+
+  test("names a payee whom somebody else may have paid", async () => {
+    const senderWaitsFor =
+      "transaction ab, which was not made here and is in no block, pays its payee exactly its amount";
+    host.reply("status", { ...status, senderWaitsFor, senderWaitCause: "PAYEE" as const });
+    open("#/payouts");
+    const note = (await screen.findByText("A payout waits that somebody else may have paid")).closest(
+      "section",
+    );
+    expect(note?.textContent).toContain("Transaction ab, which was not made here");
+    expect(note?.textContent).toContain("If that was for something else, give it up");
   });
 
   test("asks a locked keyring again at once", async () => {

@@ -79,20 +79,59 @@ pub(crate) fn spendable(reader: &Reader<'_>, settings: &Settings) -> Result<Vec<
     Ok(spendable)
 }
 
-/// The coins that another copy of this wallet spent in transactions which dropped out and under whose ids payouts are SENT: nothing
-/// else pays those, and what spent one of these coins would rule its payment out. For so long as nodes keep what waits: one that no
-/// miner takes must not lock coins for ever.
+/// Coins that are left to a transaction of another copy of this wallet.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    /// That transaction.
+    pub txid: Txid,
+    /// Whoever looks after that spends them.
+    pub until: Timestamp,
+    spends: Vec<OutPoint>,
+}
+
+/// What another copy of this wallet spent in transactions which dropped out and under whose ids payouts are SENT: nothing else pays
+/// those, and what spent one of these coins would rule its payment out. For so long as nodes keep what waits: one that no miner takes
+/// must not lock coins for ever.
+///
+/// # Errors
+/// When the database cannot be read.
+fn claims(reader: &Reader<'_>) -> Result<Vec<Claim>, StoreError> {
+    let looked_at = reader.watched_chain()?.map_or(Timestamp::from_ms(0), |watched| watched.looked_at);
+    let mut claims = Vec::new();
+    for txid in reader.absent_payers(reader.tip_height()?, looked_at.plus_ms(-CLAIMED_FOR_MS))? {
+        let Some(twin) = reader.twin(&txid)? else { continue };
+        let spends = twin.tx.input.iter().map(|input| input.previous_output).collect();
+        claims.push(Claim { txid, until: twin.noticed_at.plus_ms(CLAIMED_FOR_MS), spends });
+    }
+    Ok(claims)
+}
+
+/// The coins that are left to transactions of another copy of this wallet, which dropped out.
 ///
 /// # Errors
 /// When the database cannot be read.
 pub(crate) fn claimed_elsewhere(reader: &Reader<'_>) -> Result<HashSet<OutPoint>, StoreError> {
-    let mut claimed = HashSet::new();
-    let looked_at = reader.watched_chain()?.map_or(Timestamp::from_ms(0), |watched| watched.looked_at);
-    for twin in reader.absent_payers(reader.tip_height()?, looked_at.plus_ms(-CLAIMED_FOR_MS))? {
-        let tx = reader.twin(&twin)?.map(|row| row.tx);
-        claimed.extend(tx.iter().flat_map(|tx| &tx.input).map(|input| input.previous_output));
+    Ok(claims(reader)?.into_iter().flat_map(|claim| claim.spends).collect())
+}
+
+/// The transactions of another copy of this wallet to which unspent coins are left, and what those come to, in satoshis.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn left_elsewhere(reader: &Reader<'_>) -> Result<(Vec<Claim>, u64), StoreError> {
+    let (mut left, mut claimed) = (Vec::new(), BTreeMap::new());
+    for claim in claims(reader)? {
+        let known = claimed.len();
+        for outpoint in &claim.spends {
+            if let Some(coin) = reader.coin_facts(outpoint)?.filter(|coin| coin.spent_by.is_none()) {
+                claimed.insert(*outpoint, coin.amount_sats);
+            }
+        }
+        if claimed.len() > known {
+            left.push(claim);
+        }
     }
-    Ok(claimed)
+    Ok((left, claimed.values().fold(0, |sum, sats| sum.saturating_add(*sats))))
 }
 
 /// Whether a transaction of ours, or an unconfirmed ancestor of it, has a payout that another copy of this wallet pays too, for which it

@@ -35,7 +35,7 @@ use crate::store::{Installation, Store, StoreError};
 use crate::wallet::{Drafts, NotReady, Wallet};
 
 pub(crate) use announcement::Announcement;
-pub(crate) use asked_again::{Again, AskedAgain};
+pub(crate) use asked_again::{Again, AskedAgain, PAYEES_MAX};
 pub(crate) use backend::TypedBackend;
 pub(crate) use backups::Backups;
 pub(crate) use fee_rates::{FeeRates, SOON_BLOCKS};

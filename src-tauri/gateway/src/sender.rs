@@ -30,7 +30,7 @@ use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::{StoreError, Tx};
 use crate::watcher::{Watcher, batches};
 
-pub(crate) use held_back::is_held_back;
+pub(crate) use held_back::{is_held_back, paid_by_another};
 pub(crate) use replace::{BumpFee, ReplaceError, bump_fee, may_abandon, may_bump};
 
 use again::Again;
@@ -305,7 +305,7 @@ impl Sender {
             }
             let tip_height = outbox.tx.tip_height()?;
             for payout in outbox.tx.overdue_payouts(until, QUEUE_MAX)? {
-                if !batches::is_paid_elsewhere(outbox.tx, &payout, tip_height)? {
+                if batches::paid_elsewhere(outbox.tx, &payout, tip_height)?.is_none() {
                     batches::fail(outbox, payout, told, None)?;
                 }
             }

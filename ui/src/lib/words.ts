@@ -106,9 +106,15 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   CHAIN: "It goes on by itself once the Bitcoin network is seen again.",
   NODE: "It goes on by itself. A higher fee may help.",
   OTHER_COPY: "Give it up, and ask for it anew.",
+  PAYEE: "It goes on by itself. If that was for something else, give it up, and ask for it anew.",
   GIVEN_UP: "It goes on by itself.",
   OTHER: "It goes on by itself.",
 };
+
+/** Whether what keeps the sender from sending concerns single payouts, each of which says it itself, and no others. */
+export function isSaidByPayouts(cause: WaitCause | null): boolean {
+  return cause === "COINS" || cause === "PAYEE";
+}
 
 /** What shows the chain, by its kind. */
 export const BACKENDS: Record<BackendName, string> = {

@@ -21,6 +21,8 @@ pub(super) const fn are_told_by(command: &Command) -> bool {
             | Command::ShowRestore(_)
             | Command::StopRestore(_)
             | Command::ContinueRestore(_)
+            | Command::ReleaseSender(_)
+            | Command::RetrySender(_)
     )
 }
 

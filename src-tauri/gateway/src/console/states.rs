@@ -105,6 +105,8 @@ names! {
         Node = "NODE",
         /// Staff, who give it up: another copy of the wallet paid what shares its transaction, so that is never broadcast.
         OtherCopy = "OTHER_COPY",
+        /// A block, for what somebody else paid its payee: it concerns that payout, and no other.
+        Payee = "PAYEE",
         /// The end of being given up.
         GivenUp = "GIVEN_UP",
         /// Anything else: it concerns all.
@@ -306,6 +308,7 @@ impl From<Cause> for WaitCause {
             Cause::Hold => Self::Hold,
             Cause::Restored => Self::Restored,
             Cause::Stopped => Self::RestoreStopped,
+            Cause::Payee => Self::Payee,
             Cause::Other => Self::Other,
         }
     }

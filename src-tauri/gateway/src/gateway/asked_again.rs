@@ -1,7 +1,7 @@
 //! Scripts that a backend is asked about once more before something is signed: what another copy of the wallet pays shows there
 //! first. A server that may be asked a few questions in a look answers about them in several.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use bitcoin::ScriptBuf;
 use parking_lot::Mutex;
@@ -18,6 +18,10 @@ const ASKED_FOR_MS: i64 = 30 * 60_000;
 /// Scripts that one look is asked about before all else.
 const IN_A_LOOK: usize = 100;
 
+/// Payouts whose payees are asked about before something is signed, and which are the most that it pays then. Strangers' servers are
+/// asked five questions a second: all have to be told within half an hour, whoever waits.
+pub(crate) const PAYEES_MAX: u32 = 200;
+
 /// A script that is asked about once more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Again {
@@ -31,6 +35,14 @@ impl Again {
     const fn script(&self) -> &ScriptBuf {
         match self {
             Self::Own(script) | Self::Payee(PayeeHistory { script, .. }) => script,
+        }
+    }
+
+    /// Blocks up to this height are left out.
+    const fn above(&self) -> u32 {
+        match self {
+            Self::Own(_) => 0,
+            Self::Payee(PayeeHistory { above, .. }) => *above,
         }
     }
 }
@@ -49,7 +61,9 @@ struct Inner {
     ended: Option<Moment>,
     /// Not told yet.
     open: Vec<Again>,
-    told: HashSet<ScriptBuf>,
+    /// What the look that is under way was given, and what was told: each with the height above which it was asked for.
+    given: HashMap<ScriptBuf, u32>,
+    told: HashMap<ScriptBuf, u32>,
 }
 
 impl AskedAgain {
@@ -62,10 +76,24 @@ impl AskedAgain {
             *inner = Inner::default();
         }
         inner.began.get_or_insert_with(Moment::now);
-        let open = inner.open.iter().map(Again::script);
-        let mut known: HashSet<ScriptBuf> = inner.told.iter().chain(open).cloned().collect();
-        let new: Vec<Again> = scripts.into_iter().filter(|again| known.insert(again.script().clone())).collect();
-        inner.open.extend(new);
+        let mut places: HashMap<ScriptBuf, usize> =
+            inner.open.iter().enumerate().map(|(place, again)| (again.script().clone(), place)).collect();
+        for again in scripts {
+            let says = |above: &u32| *above <= again.above();
+            let place = places.get(again.script()).copied();
+            let open = place.and_then(|place| inner.open.get(place).map(Again::above));
+            // What is told of from an earlier block on says it of a later one, too.
+            if inner.told.get(again.script()).is_some_and(says) || open.as_ref().is_some_and(says) {
+                continue;
+            }
+            match place.and_then(|place| inner.open.get_mut(place)) {
+                Some(open) => *open = again,
+                None => {
+                    places.insert(again.script().clone(), inner.open.len());
+                    inner.open.push(again);
+                }
+            }
+        }
         if !inner.open.is_empty() {
             inner.ended = None;
         }
@@ -74,7 +102,10 @@ impl AskedAgain {
 
     /// What the next look is to ask about before all else.
     pub(crate) fn next(&self) -> Vec<Again> {
-        self.inner.lock().open.iter().take(IN_A_LOOK).cloned().collect()
+        let mut inner = self.inner.lock();
+        let next: Vec<Again> = inner.open.iter().take(IN_A_LOOK).cloned().collect();
+        inner.given = next.iter().map(|again| (again.script().clone(), again.above())).collect();
+        next
     }
 
     /// Takes over what a look that is stored has told. What the server does not tell however often it is asked is waited for no
@@ -84,13 +115,26 @@ impl AskedAgain {
         if inner.open.is_empty() {
             return;
         }
-        let is_told = |again: &Again| covered.holds(again.script()) || untold.contains(again.script());
+        let given = std::mem::take(&mut inner.given);
+        let is_told = |again: &Again| {
+            let is_asked_so = match again {
+                // Of what is ours all is told, whoever asks.
+                Again::Own(_) => true,
+                Again::Payee(payee) => given.get(&payee.script).is_some_and(|above| *above <= payee.above),
+            };
+            is_asked_so && (covered.holds(again.script()) || untold.contains(again.script()))
+        };
         let (told, open): (Vec<_>, Vec<_>) = inner.open.drain(..).partition(is_told);
-        inner.told.extend(told.iter().map(|again| again.script().clone()));
+        inner.told.extend(told.iter().map(|again| (again.script().clone(), again.above())));
         inner.open = open;
         if inner.open.is_empty() {
             inner.ended = Some(Moment::now());
         }
+    }
+
+    /// Whether it was told what came to a payee.
+    pub(crate) fn has_told(&self, payee: &PayeeHistory) -> bool {
+        self.inner.lock().told.get(&payee.script).is_some_and(|above| *above <= payee.above)
     }
 
     /// What was told says nothing any more.
@@ -111,6 +155,10 @@ mod tests {
         scripts(numbers).into_iter().map(Again::Own).collect()
     }
 
+    fn payee(number: u8, above: u32) -> Vec<Again> {
+        vec![Again::Payee(PayeeHistory { script: ScriptBuf::from_bytes(vec![number]), above })]
+    }
+
     fn told(numbers: std::ops::Range<u8>) -> Covered {
         Covered::Scripts(scripts(numbers).into_iter().collect())
     }
@@ -125,5 +173,20 @@ mod tests {
         assert_eq!((again.ask(own(0..121)), again.next()), (0, vec![]));
         again.forget();
         assert_eq!(again.ask(own(0..1)), 1, "after a sleep it is asked again");
+    }
+
+    #[test]
+    fn a_payee_who_is_owed_from_earlier_on_too_is_asked_about_from_then_on() {
+        let (again, none) = (AskedAgain::default(), HashSet::new());
+        assert_eq!((again.ask(payee(1, 100)), again.next()), (1, payee(1, 100)));
+        again.note(&told(1..2), &none);
+        assert_eq!(again.ask(payee(1, 120)), 0, "what came since a later block was told, too");
+        assert_eq!((again.ask(payee(1, 90)), again.next()), (1, payee(1, 90)));
+        // A third payout is approved while the server is asked.
+        assert_eq!(again.ask(payee(1, 80)), 1);
+        again.note(&told(1..2), &none);
+        assert_eq!((again.ask(payee(1, 80)), again.next()), (1, payee(1, 80)));
+        again.note(&told(1..2), &none);
+        assert_eq!(again.ask([payee(1, 80), payee(1, 90), payee(1, 100)].concat()), 0);
     }
 }

@@ -38,6 +38,8 @@ pub enum Cause {
     Restored,
     /// The same, and its look was stopped: it goes on once staff let it.
     Stopped,
+    /// Somebody else may have paid the payee: it concerns those to whom that happened, and no other.
+    Payee,
     /// Anything else.
     Other,
 }

@@ -7,10 +7,12 @@ use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
 
+use super::held_back::paid_by_another;
+use super::looking::NOT_ALL_TOLD;
 use super::{QUEUE_MAX, SendError};
-use crate::chain::TxPosition;
+use crate::chain::{Sees, TxPosition};
 use crate::funds::{self, PayoutFeeRate};
-use crate::gateway::{Cannot, Cause, Gateway, KeysRefused};
+use crate::gateway::{Cannot, Cause, Gateway, KeysRefused, PAYEES_MAX};
 use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{Purpose, Secret};
 use crate::notifications::outbox::{self, Outbox};
@@ -42,10 +44,6 @@ pub(super) enum Prepared {
     NotNow(Cannot),
 }
 
-/// What waits is left alone.
-const PAID_ELSEWHERE: &str = "another copy of this wallet is said to pay what waits, by a transaction that is in no block: it is \
-     waited until a block holds that, or it is gone";
-
 /// What an attempt came to.
 pub(super) enum Built {
     /// This transaction was stored.
@@ -69,18 +67,26 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
         ))));
     }
     fail_points::pass(Point::ChooseBefore);
-    let (waiting, coins, tip_height, change_index) = gateway.store.read(|reader| {
+    let (waiting, waits, coins, tip_height, change_index) = gateway.store.read(|reader| {
         let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
-        let (mut waiting, tip_height) = (Vec::new(), reader.tip_height()?);
-        for payout in reader.unsent_payouts(QUEUE_MAX)? {
-            if !batches::is_paid_elsewhere(reader, &payout, tip_height)? {
-                waiting.push(payout);
+        let (mut waiting, mut waits, tip_height) = (Vec::new(), None, reader.tip_height()?);
+        let asks = gateway.chain.sees() == Sees::Scripts;
+        for payout in reader.unsent_payouts(if asks { PAYEES_MAX } else { QUEUE_MAX })? {
+            let payee = if asks { reader.payee_history(payout.seq)? } else { None };
+            match paid_by_another(reader, &payout, tip_height)? {
+                Some(why) => waits = waits.or(Some(why)),
+                // It was approved since all others were asked about.
+                None if payee.is_some_and(|payee| !gateway.asked_again.has_told(&payee)) => {
+                    waits = waits.or(Some(Cause::Chain.because(NOT_ALL_TOLD)));
+                }
+                None => waiting.push(payout),
             }
         }
-        Ok::<_, StoreError>((waiting, funds::spendable(reader, settings)?, tip_height, change.1))
+        Ok::<_, StoreError>((waiting, waits, funds::spendable(reader, settings)?, tip_height, change.1))
     })?;
-    if waiting.is_empty() {
-        return Ok(Prepared::NotNow(Cause::Other.because(PAID_ELSEWHERE)));
+    // What waits is left alone.
+    if let Some(why) = waits.filter(|_| waiting.is_empty()) {
+        return Ok(Prepared::NotNow(why));
     }
     let payees: Vec<Payee> =
         waiting.iter().map(|payout| Payee { script: payout.script.clone(), amount_sats: payout.amount_sats }).collect();

@@ -1,4 +1,4 @@
-//! What of ours must not be broadcast: a transaction that would pay what another copy of this wallet pays already with
+//! What of ours must not be broadcast, or not be made: a transaction that would pay what another copy of this wallet pays already with
 //! other coins (interface, section 4, "Twin"). A block that holds it all the same is another matter.
 
 use std::collections::BTreeMap;
@@ -7,8 +7,36 @@ use bitcoin::{Transaction, Txid};
 
 use crate::chain::parents_first;
 use crate::funds::{self, Unconfirmed};
+use crate::gateway::{Cannot, Cause};
+use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 use crate::watcher::batches;
+
+/// Why nothing may be signed that pays a payout, because somebody else may have paid it; `None` where nobody has.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn paid_by_another(
+    reader: &Reader<'_>,
+    payout: &PayoutRow,
+    tip_height: u32,
+) -> Result<Option<Cannot>, StoreError> {
+    let Some(twin) = batches::paid_elsewhere(reader, payout, tip_height)? else { return Ok(None) };
+    let txid = twin.txid;
+    let details = if twin.moves_ours {
+        format!(
+            "another copy of this wallet is said to pay what waits, by transaction {txid}, which is in no block: it is waited until a \
+             block holds that, or it is gone"
+        )
+    } else {
+        format!(
+            "transaction {txid}, which was not made here and is in no block, pays its payee exactly its amount: it is sent by that once \
+             a block holds it; where nothing shows that any more, it is paid from here after {}",
+            batches::awaited_until(&twin).iso_seconds()
+        )
+    };
+    Ok(Some(Cause::Payee.because(details)))
+}
 
 /// Whether a stored transaction must not be broadcast: it, or an unconfirmed ancestor without which no node takes it, pays a
 /// payout that another copy pays too.
@@ -44,7 +72,7 @@ fn rests_on_one(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) 
 pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
     let tip_height = reader.tip_height()?;
     for payout in reader.payouts_of_batch(batch_seq)? {
-        if batches::is_paid_elsewhere(reader, &payout, tip_height)? {
+        if batches::is_held_back_for(reader, &payout, tip_height)? {
             return Ok(true);
         }
     }

@@ -29,7 +29,7 @@ const LOOKED_TOO_LONG_AGO: &str =
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Over a public Esplora server that is so for minutes after a start, and for half a minute before each signature later.
-const NOT_ALL_TOLD: &str = "not all is known yet that another copy of the wallet may have done while the chain was not looked at: the backend is being asked";
+pub(super) const NOT_ALL_TOLD: &str = "not all is known yet that another copy of the wallet may have done while the chain was not looked at: the backend is being asked";
 
 /// How long looks go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -34,6 +34,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0023_backup_folder.sql"),
     include_str!("migrations/0024_set_aside.sql"),
     include_str!("migrations/0025_set_forward.sql"),
+    include_str!("migrations/0026_moves_ours.sql"),
     include_str!("migrations/0027_missing_mark.sql"),
 ];
 

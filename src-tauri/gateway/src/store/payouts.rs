@@ -147,19 +147,30 @@ impl Reader<'_> {
             .collect()
     }
 
-    /// What is to be read of the histories of those whom payouts on their way are to pay, the first approved first.
+    /// What is to be read of the histories of those whom payouts on their way are to pay: of so many of which nothing is signed, and of
+    /// as many of which something is that no node took; of each the first approved, and those first.
     pub fn payee_histories(&self, limit: u32) -> Result<Vec<PayeeHistory>, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT script, min(ifnull(asked_above, 0)) AS above FROM (SELECT script, asked_above, approved_at, seq \
-             FROM payouts WHERE state = 'QUEUED' ORDER BY approved_at, seq LIMIT ?1) \
-             GROUP BY script ORDER BY min(approved_at), min(seq)",
-        )?;
-        query
-            .query_and_then([limit], |row| {
-                let script = ScriptBuf::from_bytes(row.get("script")?);
-                Ok(PayeeHistory { script, above: values::number(row, "above")? })
-            })?
-            .collect()
+        let some = |is_signed: u8| {
+            format!(
+                "SELECT * FROM (SELECT {is_signed} AS is_signed, script, asked_above, approved_at, seq FROM payouts WHERE state = 'QUEUED' \
+                 AND (batch_seq IS NOT NULL) = {is_signed} ORDER BY approved_at, seq LIMIT ?1)"
+            )
+        };
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT script, min(ifnull(asked_above, 0)) AS above FROM ({} UNION ALL {}) \
+             GROUP BY script ORDER BY min(is_signed), min(approved_at), min(seq)",
+            some(0),
+            some(1)
+        ))?;
+        query.query_and_then([limit], payee_history)?.collect()
+    }
+
+    /// What is to be read of the history of whom a payout is to pay.
+    pub fn payee_history(&self, payout_seq: i64) -> Result<Option<PayeeHistory>, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT script, ifnull(asked_above, 0) AS above FROM payouts WHERE seq = ?1")?;
+        query.query_and_then([payout_seq], payee_history)?.next().transpose()
     }
 
     /// When the one that waits longest for a transaction was approved.
@@ -254,6 +265,11 @@ impl Tx<'_> {
         ])?;
         Ok(())
     }
+}
+
+fn payee_history(row: &Row<'_>) -> Result<PayeeHistory, StoreError> {
+    let script = ScriptBuf::from_bytes(row.get("script")?);
+    Ok(PayeeHistory { script, above: values::number(row, "above")? })
 }
 
 fn read(row: &Row<'_>) -> Result<PayoutRow, StoreError> {

@@ -21,6 +21,8 @@ pub struct TwinRow {
     /// Where the last look found it.
     pub position: Position,
     pub noticed_at: Timestamp,
+    /// It moves coins of this wallet as only a copy of it can. Any other was noticed because it pays what a payout is to pay.
+    pub moves_ours: bool,
     /// A block held it once, whatever became of that.
     pub was_in_block: bool,
     /// The lowest height of a block with a transaction that rules it out.
@@ -34,8 +36,8 @@ impl Reader<'_> {
     /// The twin of this id.
     pub fn twin(&self, txid: &Txid) -> Result<Option<TwinRow>, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT w.noticed_at, w.position, w.block_height, w.was_in_block, w.conflict_height, w.booked_sats, t.raw FROM twins AS w \
-             JOIN transactions AS t ON t.txid = w.txid WHERE w.txid = ?1",
+            "SELECT w.noticed_at, w.moves_ours, w.position, w.block_height, w.was_in_block, w.conflict_height, w.booked_sats, t.raw \
+             FROM twins AS w JOIN transactions AS t ON t.txid = w.txid WHERE w.txid = ?1",
         )?;
         let mut rows = query.query([txid.as_byte_array()])?;
         rows.next()?
@@ -45,6 +47,7 @@ impl Reader<'_> {
                     txid: *txid,
                     position: values::batch_position(row)?,
                     noticed_at: values::time(row, "noticed_at")?,
+                    moves_ours: row.get("moves_ours")?,
                     was_in_block: row.get("was_in_block")?,
                     conflict_height: row.get("conflict_height")?,
                     booked_sats: row.get("booked_sats")?,
@@ -104,10 +107,11 @@ impl Reader<'_> {
         txids.iter().filter_map(|txid| self.twin(txid).transpose()).collect()
     }
 
-    /// Whether a twin pays a payout of a batch.
+    /// Whether another copy of the wallet paid a payout of a batch, or a block held what anybody paid it with.
     pub fn has_twins(&self, batch_seq: i64) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT 1 FROM payouts AS p JOIN twin_outputs AS o ON o.payout_seq = p.seq WHERE p.batch_seq = ?1",
+            "SELECT 1 FROM payouts AS p JOIN twin_outputs AS o ON o.payout_seq = p.seq JOIN twins AS w ON w.txid = o.txid \
+             WHERE p.batch_seq = ?1 AND (w.moves_ours = 1 OR w.was_in_block = 1)",
         )?;
         Ok(query.exists([batch_seq])?)
     }
@@ -158,15 +162,28 @@ impl Reader<'_> {
 
 impl Tx<'_> {
     /// Stores a twin. Its transaction is stored already.
-    pub fn insert_twin(&self, txid: &Txid, position: &TxPosition, at: Timestamp) -> Result<(), StoreError> {
+    pub fn insert_twin(
+        &self,
+        txid: &Txid,
+        position: &TxPosition,
+        moves_ours: bool,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
         let (position, height) = values::position_columns(position);
         self.connection
             .prepare_cached(
-                "INSERT INTO twins (txid, noticed_at, position, block_height, was_in_block) \
-                 VALUES (?1, ?2, ?3, ?4, ?4 IS NOT NULL)",
+                "INSERT INTO twins (txid, noticed_at, position, block_height, was_in_block, moves_ours) \
+                 VALUES (?1, ?2, ?3, ?4, ?4 IS NOT NULL, ?5)",
             )?
-            .execute(params![txid.as_byte_array(), at.ms(), position, height])?;
+            .execute(params![txid.as_byte_array(), at.ms(), position, height, moves_ours])?;
         Ok(())
+    }
+
+    /// Notes that a twin which was known by whom it pays moves coins of this wallet, and answers whether that is new.
+    pub fn note_moves_ours(&self, txid: &Txid) -> Result<bool, StoreError> {
+        let mut update =
+            self.connection.prepare_cached("UPDATE twins SET moves_ours = 1 WHERE txid = ?1 AND moves_ours = 0")?;
+        Ok(update.execute([txid.as_byte_array()])? > 0)
     }
 
     /// Notes which payout an output of a twin pays.

@@ -75,8 +75,8 @@ struct Work {
 
 impl Ancestors {
     /// Whether there is something to ask for, whatever a look finds.
-    pub(super) const fn is_owed(&self) -> bool {
-        !self.has_begun || self.has_more
+    pub(super) fn is_owed(&self) -> bool {
+        !self.has_begun || self.has_more || self.witnesses.is_owed()
     }
 
     /// Takes over which transactions a look found that may rest on others in the mempool.
@@ -92,11 +92,12 @@ impl Ancestors {
     /// the next look that finds anything.
     pub(super) async fn keep(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<(), WatchError> {
         let began = Instant::now();
-        if self.witnesses.mend(gateway, tip).await? {
+        let rests = self.rests_until.is_some_and(|until| began < until);
+        if self.witnesses.mend(gateway, tip, rests).await? {
             // Another server may tell other witnesses.
             self.asked.clear();
         }
-        if self.rests_until.is_some_and(|until| began < until) {
+        if rests {
             self.has_more = true;
             return Ok(());
         }

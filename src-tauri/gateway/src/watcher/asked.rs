@@ -9,7 +9,7 @@ use tillgate_domain::time::Timestamp;
 use crate::chain::hot::Urgency;
 use crate::chain::{HotScripts, KnownScripts, PayeeHistory, Scripts, Sees};
 use crate::funds;
-use crate::gateway::{Again, Gateway};
+use crate::gateway::{Again, Gateway, PAYEES_MAX};
 use crate::store::keychains::Keychain;
 use crate::store::scripts::{RoundPart, RoundPlace, ScriptOf};
 use crate::store::{Reader, StoreError};
@@ -43,9 +43,6 @@ const CHANGES: u32 = 20;
 /// Addresses that are given next, and coins, that are asked about once more before something is signed.
 const ADDRESSES_AGAIN: usize = 20;
 const COINS_AGAIN: usize = 50;
-
-/// Payouts that wait whose payees are asked about then: as many as are looked at for a transaction.
-const PAYEES_AGAIN: u32 = 5_000;
 
 /// What matters now is read again after so long: what is new is added as it is made.
 const HOT_READ_EVERY_MS: i64 = 60_000;
@@ -237,7 +234,7 @@ pub(crate) fn to_ask_again(gateway: &Gateway) -> Result<Vec<Again>, StoreError> 
         let mut again = scripts(wallet, of);
         again.append(&mut ahead);
         dedup(&mut again);
-        let payees = reader.payee_histories(PAYEES_AGAIN)?.into_iter().map(Again::Payee);
+        let payees = reader.payee_histories(PAYEES_MAX)?.into_iter().map(Again::Payee);
         Ok(again.into_iter().map(Again::Own).chain(payees).collect())
     })
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::batch::{self, Position, Version};
 use tillgate_domain::payout::PayoutState;
+use tillgate_domain::time::Timestamp;
 
 use super::signed;
 use crate::chain::Fact;
@@ -203,38 +204,63 @@ fn payers_elsewhere(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Vec<Versi
     Ok(payers)
 }
 
-/// Whether a payout must not be paid by us, because another copy pays it, wherever that one's transaction stands, as long as it may
-/// be mined. Of one that shows no signature of this wallet, as long as the mempool is said to hold it; once it is gone, until staff
-/// release the sender that holds for it. For what moves nothing of this wallet nobody holds: that is waited for until a day after it was
-/// noticed, for a copy that works offers again what drops out.
+/// What pays a payout in our stead, so that nothing may be signed that pays it: another copy's transaction, wherever that stands, as
+/// long as it may be mined. Of one that shows no signature of this wallet, as long as the mempool is said to hold it; once it is gone, until
+/// staff release the sender that holds for it. For what moves nothing of this wallet nobody holds: that is waited for until a day after it
+/// was noticed, for a copy that works offers again what drops out.
 ///
 /// # Errors
 /// When the database cannot be read.
-pub(crate) fn is_paid_elsewhere(reader: &Reader<'_>, payout: &PayoutRow, tip_height: u32) -> Result<bool, StoreError> {
+pub(crate) fn paid_elsewhere(
+    reader: &Reader<'_>,
+    payout: &PayoutRow,
+    tip_height: u32,
+) -> Result<Option<TwinRow>, StoreError> {
     for twin in reader.twins_of_payout(payout.seq)? {
         let may_be_mined = !twin_facts(reader, &twin)?.is_ruled_out(tip_height);
         let is_awaited = || -> Result<bool, StoreError> {
             let looked_at = reader.watched_chain()?.map_or(twin.noticed_at, |watched| watched.looked_at);
-            let is_young = looked_at < twin.noticed_at.plus_ms(AWAITED_FOR_MS);
-            let is_in_mempool = twin.position == Position::Mempool;
-            Ok(is_in_mempool || reader.sender_hold()?.is_some() || (is_young && !moves_ours(reader, &twin)?))
+            let is_young = !twin.moves_ours && looked_at < awaited_until(&twin);
+            Ok(is_said_to_wait(reader, &twin)? || is_young)
         };
         if may_be_mined && (signed::counts(reader, &twin)? || is_awaited()?) {
+            return Ok(Some(twin));
+        }
+    }
+    Ok(None)
+}
+
+/// The same of what is signed and stored: whether that must not be broadcast. What moves nothing of this wallet and stands in no block
+/// keeps back nothing of it. It left before, or may have; and a payee who pays himself would else hold up all whose payouts share the
+/// transaction, in the mempool and out of it as often as he likes.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn is_held_back_for(reader: &Reader<'_>, payout: &PayoutRow, tip_height: u32) -> Result<bool, StoreError> {
+    for twin in reader.twins_of_payout(payout.seq)? {
+        let may_be_mined = !twin_facts(reader, &twin)?.is_ruled_out(tip_height);
+        let holds = || Ok::<_, StoreError>(twin.moves_ours && is_said_to_wait(reader, &twin)?);
+        if may_be_mined && (signed::counts(reader, &twin)? || holds()?) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
+/// Until when what moves nothing of this wallet is waited for where nothing shows it any more.
+pub(crate) const fn awaited_until(twin: &TwinRow) -> Timestamp {
+    twin.noticed_at.plus_ms(AWAITED_FOR_MS)
+}
+
+/// Whether a twin is said to be in the mempool, or staff are to say what becomes of it.
+fn is_said_to_wait(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
+    Ok(twin.position == Position::Mempool || reader.sender_hold()?.is_some())
+}
+
 /// Whether a payout that this transaction pays is paid by somebody who spends no coin of this wallet.
 fn is_by_stranger(reader: &Reader<'_>, txid: Option<Txid>) -> Result<bool, StoreError> {
     let twin = txid.map_or(Ok(None), |txid| reader.twin(&txid))?;
     twin.map_or(Ok(false), |twin| Ok(!reader.spends_a_coin(&twin.tx)?))
-}
-
-/// Whether a twin spends a coin of this wallet or makes one.
-fn moves_ours(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
-    Ok(reader.spends_a_coin(&twin.tx)? || !reader.change_coins(&twin.txid)?.is_empty())
 }
 
 /// Where a transaction of another copy of the wallet stands, and what rules it out: from the beginning, where nobody signed it who

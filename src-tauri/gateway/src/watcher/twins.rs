@@ -43,6 +43,7 @@ pub(super) fn pays(since: Option<Timestamp>, position: &TxPosition) -> bool {
 /// Takes over where such a transaction stands. At its first sight the sender holds, and each of its outputs that pays a
 /// payout's address exactly its amount pays one such payout; an offer is settled once it is approved here too. What moves nothing
 /// of ours (`is_ours`) holds back what it pays and nothing else: a payee could pay himself what he is to get as often as he likes.
+/// Where it shows only later that it does (the coins that it spends are found, or its change), the sender holds then.
 pub(super) fn take(
     outbox: &Outbox<'_>,
     txid: &Txid,
@@ -56,28 +57,31 @@ pub(super) fn take(
         tx.store_transaction(&facts.tx, txid, outbox.now)?;
         tx.move_twin(txid, &facts.position, facts.conflict_height)?;
         touched.twins.insert(*txid);
-        return Ok(None);
+        let is_found_out = is_ours && facts.position != TxPosition::Absent && tx.note_moves_ours(txid)?;
+        return if is_found_out { hold(outbox, txid, pays_an_address) } else { Ok(None) };
     }
     if facts.position == TxPosition::Absent {
         return Ok(None);
     }
     tx.store_transaction(&facts.tx, txid, outbox.now)?;
-    tx.insert_twin(txid, &facts.position, outbox.now)?;
+    tx.insert_twin(txid, &facts.position, is_ours, outbox.now)?;
     touched.twins.insert(*txid);
     for (vout, output) in (0u32..).zip(&facts.tx.output) {
         if let Some(payout) = paid_payout(tx, &facts.tx, txid, output)? {
             tx.store_twin_output(txid, vout, payout.seq)?;
         }
     }
-    // Whatever a copy that was just restored finds for the first time is told of at the end of its look; what pays an address
-    // of ours was counted for that.
+    if is_ours || tx.dangerous_restore()?.is_some() { hold(outbox, txid, pays_an_address) } else { Ok(None) }
+}
+
+/// Lets the sender hold. Whatever a copy that was just restored finds for the first time is told of at the end of its look; what pays an
+/// address of ours was counted for that.
+fn hold(outbox: &Outbox<'_>, txid: &Txid, pays_an_address: bool) -> Result<Option<StaffWarning>, OutboxError> {
+    let tx = outbox.tx;
     if tx.dangerous_restore()?.is_some() {
         if !pays_an_address {
             tx.count_unknown()?;
         }
-        return Ok(None);
-    }
-    if !is_ours {
         return Ok(None);
     }
     tx.hold_sender(outbox.now, &format!("{HOLD} ({txid})"))?;

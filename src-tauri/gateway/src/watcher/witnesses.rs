@@ -1,6 +1,6 @@
 //! Witnesses as somebody else tells them. No id covers a witness: whoever tells a transaction first decides which is stored, and with one
 //! that is none nobody takes it when it is broadcast again. So what is shown to have none is asked for with each block, and what is
-//! not known to have one once another backend is set.
+//! not known to have one once another backend is set: a few after one look, until all had their turn.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,30 +24,40 @@ pub(super) struct Witnesses {
     choice: Option<u64>,
     /// The best block then; `None` where nobody answered.
     tip: Option<BlockHash>,
+    /// What has not had its turn since.
+    open: BTreeSet<Txid>,
 }
 
 impl Witnesses {
+    /// Whether something has not had its turn, whatever a look finds.
+    pub(super) fn is_owed(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// Asks for what is to be told again, and stores it where it is no worse. Answers whether another backend is asked than before.
-    /// One that is silent is asked again after the next look that finds anything.
-    pub(super) async fn mend(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<bool, WatchError> {
+    /// One that is silent is asked again after the next look that finds anything; one that `rests` is asked for what is new alone.
+    pub(super) async fn mend(&mut self, gateway: &Arc<Gateway>, tip: &Tip, rests: bool) -> Result<bool, WatchError> {
         let choice = gateway.chain.choice();
         let before = self.choice.replace(choice);
         let is_other = before.is_some_and(|before| before != choice);
-        if self.tip.replace(tip.hash) == Some(tip.hash) && !is_other {
+        let above = tip.height.saturating_sub(SETTLED_AFTER);
+        if self.tip.replace(tip.hash) != Some(tip.hash) || is_other {
+            let since = gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
+            let wanted = gateway.store.read(|reader| {
+                let mut wanted = shown_to_have_none(reader, tip.height)?;
+                let unsettled = if is_other { reader.unsettled_transactions(above, since)? } else { Vec::new() };
+                for txid in unsettled.iter().map(Transaction::compute_txid) {
+                    if reader.batch_of_version(&txid)?.is_none() {
+                        wanted.insert(txid);
+                    }
+                }
+                Ok::<_, StoreError>(wanted)
+            })?;
+            self.open.extend(wanted);
+        } else if rests {
             return Ok(false);
         }
-        let above = tip.height.saturating_sub(SETTLED_AFTER);
-        let since = gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
-        let wanted = gateway.store.read(|reader| {
-            let mut wanted = shown_to_have_none(reader, tip.height)?;
-            let unsettled = if is_other { reader.unsettled_transactions(above, since)? } else { Vec::new() };
-            for txid in unsettled.iter().map(Transaction::compute_txid) {
-                if reader.batch_of_version(&txid)?.is_none() {
-                    wanted.insert(txid);
-                }
-            }
-            Ok::<_, StoreError>(wanted.into_iter().take(ASKED_MAX).collect::<Vec<Txid>>())
-        })?;
+        let wanted = self.next();
         if wanted.is_empty() {
             return Ok(is_other);
         }
@@ -58,6 +68,7 @@ impl Witnesses {
             Err(error) => {
                 tracing::debug!(%error, "the backend does not tell again what it, or another, told of transactions");
                 (self.choice, self.tip) = (before, None);
+                self.open.clear();
                 return Ok(is_other);
             }
         };
@@ -67,6 +78,11 @@ impl Witnesses {
         };
         gateway.store.write(mend).await?;
         Ok(is_other)
+    }
+
+    /// Those that have their turn.
+    fn next(&mut self) -> Vec<Txid> {
+        (0..ASKED_MAX).map_while(|_| self.open.pop_first()).collect()
     }
 }
 
@@ -82,4 +98,23 @@ fn shown_to_have_none(reader: &Reader<'_>, tip_height: u32) -> Result<BTreeSet<T
         }
     }
     Ok(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcoin::hashes::Hash as _;
+
+    use super::*;
+
+    #[test]
+    fn of_many_that_are_told_with_broken_signatures_each_has_its_turn() {
+        let txids = || (0u8..120).map(|number| Txid::from_byte_array([number; 32]));
+        let mut witnesses = Witnesses { open: txids().collect(), ..Witnesses::default() };
+        let mut asked = Vec::new();
+        for _ in 0..3 {
+            assert!(witnesses.is_owed());
+            asked.extend(witnesses.next());
+        }
+        assert!(!witnesses.is_owed() && asked.into_iter().eq(txids()));
+    }
 }

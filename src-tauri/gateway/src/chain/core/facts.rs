@@ -46,7 +46,10 @@ pub(super) fn changed(
     {
         return Ok(Vec::new());
     }
-    let tracked = state.tracked.iter().map(|(txid, one)| (txid, &one.tx, one.told.as_ref()));
+    // What is back is told of.
+    let is_back = |txid: &Txid| pool.txids.contains(txid);
+    let tracked = state.tracked.iter();
+    let tracked = tracked.map(|(txid, one)| (txid, &one.tx, one.told.as_ref().filter(|_| !is_back(txid))));
     for txid in given_up(tracked, watch) {
         state.tracked.remove(&txid);
     }

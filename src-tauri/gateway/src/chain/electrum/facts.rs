@@ -33,7 +33,11 @@ enum Place {
 /// Everything about tracked transactions that is not as it was last told; `processed` are the scripts of which something
 /// changed.
 pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Result<Vec<TxFacts>, ChainDown> {
-    let tracked = look.state.tracked.iter().map(|(txid, one)| (txid, &one.tx, one.told.as_ref()));
+    // What is back is told of.
+    let is_back = |txid: &Txid| matches!(place(look.state, txid), Some(Place::Block(_) | Place::Mempool(_)));
+    let is_so = |txid: &Txid, told: &&Facts| told.position != TxPosition::Absent || !is_back(txid);
+    let tracked = look.state.tracked.iter();
+    let tracked = tracked.map(|(txid, one)| (txid, &one.tx, one.told.as_ref().filter(|told| is_so(txid, told))));
     for txid in given_up(tracked, look.request.watch) {
         look.state.tracked.remove(&txid);
     }

@@ -162,8 +162,8 @@ impl Look<'_> {
     fn watch_payee(&mut self, payee: &PayeeHistory) {
         let hash = ScriptHash::of(&payee.script);
         let watched = self.state.stranger(&payee.script, self.tip.height);
-        if !watched.is_ours && watched.payee_above.is_none() {
-            // Where it was read for something else, nobody looked whether it pays a payout.
+        if !watched.is_ours && watched.payee_above.is_none_or(|above| payee.above < above) {
+            // Where it was read for something else, or of what came later, nobody looked whether it pays this payout.
             (watched.payee_above, watched.told) = (Some(payee.above), None);
             self.state.pending.insert(hash);
         }

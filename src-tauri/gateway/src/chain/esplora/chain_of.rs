@@ -95,7 +95,9 @@ fn parted(state: &mut State, request: &LookRequest<'_>, (height, more): (u32, bo
     }
     let above = fork.map_or(u32::MAX, |fork| fork.height);
     request.watch.unsettled(above).into_iter().for_each(|tx| state.track(tx));
-    state.is_anew |= fork.is_none();
+    if fork.is_none() {
+        state.begin_anew();
+    }
     (fork.is_none(), state.before.as_ref().and_then(|known| known.left_above(fork)))
 }
 

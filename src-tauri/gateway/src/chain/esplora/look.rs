@@ -196,8 +196,8 @@ fn ask_script(
     (script, is_patient): (ScriptBuf, bool),
     found: &mut Found,
 ) -> Result<(), ChainDown> {
-    state.take_known(known.transactions(&script));
-    if !state.is_anew && known.state(&script).as_deref() == Some(state::COMPLETE) {
+    state.take_known(&script, known.transactions(&script));
+    if !state.is_anew_to(&script) && known.state(&script).as_deref() == Some(state::COMPLETE) {
         state.complete.insert(script.clone());
     }
     let mut sights = std::mem::take(&mut found.sights);

@@ -48,8 +48,10 @@ pub(super) struct State {
     pub complete: BTreeSet<ScriptBuf>,
     /// What was read and told of long histories that were not read to their ends yet.
     pub runs: HashMap<ScriptBuf, Run>,
-    /// Another chain is there than the one that the database knows, as far as nobody asked about it yet.
+    /// Another chain is there than the one that the database knew.
     pub is_anew: bool,
+    /// The scripts of which all was told since, each with the look that told it: of these the database knows this chain.
+    pub told_anew: HashMap<ScriptBuf, u64>,
     /// What matters now, and how far that was read.
     pub hot: HashMap<ScriptBuf, Hot>,
     pub mark: Option<HotMark>,
@@ -164,10 +166,23 @@ impl State {
     /// What is still true where nobody has what was told: the chain. What mattered while another
     /// was asked nobody knows, so that the round begins anew.
     pub(super) fn forget_told(&mut self) -> Self {
-        let Self { headers, deep, is_anew, mut hot, mark, looks, doubt, in_vain, .. } = std::mem::take(self);
+        let Self { headers, deep, is_anew, mut told_anew, mut hot, mark, looks, doubt, in_vain, .. } =
+            std::mem::take(self);
         // Only the last answer can have come to nobody.
         hot.values_mut().for_each(|hot| hot.covered_in = hot.covered_in.filter(|it| *it < looks));
-        Self { headers, deep, is_anew, hot, mark, looks, doubt, in_vain, ..Self::default() }
+        told_anew.retain(|_, told_in| *told_in < looks);
+        Self { headers, deep, is_anew, told_anew, hot, mark, looks, doubt, in_vain, ..Self::default() }
+    }
+
+    /// Has found another chain than the one that the database knows.
+    pub(super) fn begin_anew(&mut self) {
+        self.is_anew = true;
+        self.told_anew.clear();
+    }
+
+    /// Whether what the database has of a script may be of another chain.
+    pub(super) fn is_anew_to(&self, script: &ScriptBuf) -> bool {
+        self.is_anew && !self.told_anew.contains_key(script)
     }
 
     /// Follows a transaction from now on, unless a block holds it.
@@ -277,6 +292,12 @@ impl State {
     pub(super) fn cover(&mut self, script: &ScriptBuf) {
         self.in_vain.remove(script);
         self.runs.remove(script);
+        if self.is_anew {
+            if self.told_anew.len() >= PROVED_MAX {
+                self.told_anew.clear();
+            }
+            self.told_anew.insert(script.clone(), self.looks);
+        }
         if let Some(hot) = self.hot.get_mut(script) {
             hot.covered_in = Some(self.looks);
         }
@@ -306,11 +327,12 @@ impl State {
     }
 
     /// Takes over what the database has of a script. A block that held a transaction holds it as long as it is there.
-    pub(super) fn take_known(&mut self, known: Vec<(Transaction, KnownPosition)>) {
+    pub(super) fn take_known(&mut self, script: &ScriptBuf, known: Vec<(Transaction, KnownPosition)>) {
+        let is_anew = self.is_anew_to(script);
         for (tx, position) in known {
             let txid = tx.compute_txid();
             match position {
-                KnownPosition::Block(height) if !self.is_anew && !self.tracked.contains_key(&txid) => {
+                KnownPosition::Block(height) if !is_anew && !self.tracked.contains_key(&txid) => {
                     if !self.proved.contains_key(&txid) {
                         self.prove(txid, &tx, height, true);
                     }

@@ -102,6 +102,9 @@ async fn what_a_block_was_proved_to_hold_stays_whatever_a_server_that_is_behind_
     world.mine(1).await;
     assert_eq!(world.state(&payment), Confirmed);
     for fault in [EsploraFault::BehindBut { behind: 1 }, EsploraFault::MissingHistory] {
+        // What a look that failed forgot is proved by what the database has of it.
+        stage.esplora().misbehave(EsploraFault::Closed);
+        assert!(world.app.watcher.look().await.is_err());
         stage.esplora().misbehave(fault.clone());
         for _ in 0..3 {
             world.look().await;

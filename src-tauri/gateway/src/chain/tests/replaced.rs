@@ -3,6 +3,7 @@
 use bitcoin::{ScriptBuf, Sequence, Transaction};
 use tillgate_domain::payment::PaymentState::{Confirmed, Invalid, New, Unconfirmed};
 use tillgate_domain::policy::PolicySettings;
+use tillgate_domain::receipt::Position;
 
 use super::payer::{Kind, Payer, through_every_backend};
 use super::steps::QUIET_SECONDS;
@@ -96,6 +97,29 @@ async fn who_replaces_again_and_again_what_was_accepted_without_confirmation_is_
         world.mine(1).await;
         assert_eq!((world.state(&at_once), world.state(&others[0])), (Invalid, Confirmed));
         world.check_money();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_of_many_that_were_replaced_is_seen_when_it_comes_back_at_once() {
+    through_every_backend(async |stage| {
+        let world = stage.world();
+        let payer = Payer::with_coin(world, Kind::Segwit).await;
+        let payments = [world.payment().await];
+        let all: Vec<Transaction> = (1..OFTEN).map(|fees| pays_all(&payer, &payments, fees)).collect();
+        for tx in &all {
+            world.hears(tx).await;
+        }
+        // The last look set it aside, and the backend has not let go of it yet.
+        let looked_at = world.receipts_of(&payments[0]).iter().filter(|it| it.gone).count();
+        let (last, back) = (all.last().unwrap(), &all[all.len() - 2 - looked_at]);
+        world.sandbox().evict(last.compute_txid(), world.now_ms()).unwrap();
+        world.hears(back).await;
+        let receipts = world.receipts_of(&payments[0]);
+        let found = receipts.iter().find(|it| it.txid == back.compute_txid());
+        assert!(found.is_some_and(|it| !it.gone && it.position == Position::Mempool), "{receipts:?}");
+        assert_eq!(world.state(&payments[0]), Unconfirmed);
     })
     .await;
 }

@@ -4,6 +4,7 @@ use tillgate_domain::words::count;
 
 use super::certificates::certificate;
 use super::deliveries::deliveries;
+use crate::cli::remedy::as_given;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
 use crate::console::alarms::AlarmsView;
@@ -35,7 +36,7 @@ pub(super) fn payouts(items: &[PayoutItem]) -> String {
             item.creation_time.clone(),
             item.requested_by.clone(),
             item.approved_by.clone().unwrap_or_default(),
-            waits_for(item.waits_for.as_deref(), item.wait_cause).unwrap_or_default(),
+            waits_for(item).unwrap_or_default(),
         ]);
     }
     table.render("No payouts.")
@@ -68,12 +69,12 @@ pub(super) fn payout(view: &PayoutView) -> String {
     }
     let id = &view.item.payout_id;
     for (possible, what) in [
-        (&view.can_approve, format!("To approve it: tillgate payouts approve {id}")),
-        (&view.can_bump, format!("To raise its fee: tillgate payouts bump {id}")),
-        (&view.can_abandon, format!("To give it up: tillgate payouts abandon {id}")),
+        (&view.can_approve, format!("To approve it: `tillgate payouts approve {id}`")),
+        (&view.can_bump, format!("To raise its fee: `tillgate payouts bump {id}`")),
+        (&view.can_abandon, format!("To give it up: `tillgate payouts abandon {id}`")),
     ] {
         if possible.possible {
-            text.push_str(&format!("\n{what}\n"));
+            text.push_str(&format!("\n{}\n", as_given(&what)));
         }
     }
     text
@@ -114,7 +115,7 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
     ];
     rows.extend(view.fee_warning.clone().map(|warning| ("warning", warning)));
     rows.extend(item.fee_paid.as_ref().map(|fee| ("fee paid", format!("{} BTC", fee.shown))));
-    rows.extend(waits_for(item.waits_for.as_deref(), item.wait_cause).map(|why| ("waits for", why)));
+    rows.extend(waits_for(item).map(|why| ("waits for", why)));
     rows.extend(item.failure_reason.clone().map(|why| ("failed because", why)));
     if item.balance_short {
         rows.push(("balance", "the coins did not suffice when it was asked for".to_owned()));
@@ -136,9 +137,12 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// A reason why payouts wait, with what can be done about it here.
-pub(super) fn waits_for(reason: Option<&str>, cause: Option<WaitCause>) -> Option<String> {
-    reason.map(|reason| cause.map_or_else(|| reason.to_owned(), |cause| cause.at_the_command_line(reason)))
+/// Why a payout waits, with what can be done about it, as it is given from here. The rest of an answer is left as it is: strangers
+/// may have written it.
+fn waits_for(item: &PayoutItem) -> Option<String> {
+    let reason = item.waits_for.as_deref()?;
+    let cause = item.wait_cause.unwrap_or(WaitCause::Other);
+    Some(as_given(&cause.at_the_command_line(reason)))
 }
 
 fn versions(view: &PayoutView) -> String {

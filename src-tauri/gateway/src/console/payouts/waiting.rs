@@ -8,7 +8,7 @@ use tillgate_domain::time::Timestamp;
 
 use crate::console::states::WaitCause;
 use crate::funds;
-use crate::gateway::{Cause, Gateway};
+use crate::gateway::{Cannot, Cause, Gateway};
 use crate::sender;
 use crate::settings::Settings;
 use crate::store::payouts::PayoutRow;
@@ -28,6 +28,8 @@ pub(in crate::console) struct Waiting {
     pub why: Why,
     /// What payouts could be made of now, where that is too little.
     spendable_sats: u64,
+    /// That some coins are left to another copy of the wallet, where they are too few.
+    left: Option<String>,
     settings: Arc<Settings>,
     now: Timestamp,
 }
@@ -41,6 +43,9 @@ pub(super) struct Queue {
     /// When the next batch is due: so long after the approval that waits longest.
     due_at: Option<Timestamp>,
 }
+
+/// Transactions of another copy of the wallet that are named to which coins are left: mostly there is one.
+const CLAIMS_NAMED: usize = 3;
 
 const GIVEN_UP: &str = "it is being given up: it fails once the transaction in its place has 6 confirmations, or is sent all \
      the same";
@@ -61,6 +66,9 @@ impl WaitCause {
             Self::Keyring => Some("`tillgate payouts retry` has it asked at once"),
             Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
             Self::OtherCopy => Some("give it up with `tillgate payouts abandon`, and ask for it anew"),
+            Self::Payee => {
+                Some("if that was for something else, give it up with `tillgate payouts abandon`, and ask for it anew")
+            }
             Self::Turn | Self::Restored | Self::Coins | Self::Chain | Self::Node | Self::GivenUp | Self::Other => None,
         }
     }
@@ -84,32 +92,37 @@ impl Waiting {
                 Some(hold) => Cause::from(hold.cause).because(hold.reason),
                 None => cannot,
             },
-            Cause::Coins | Cause::Keyring | Cause::Fees | Cause::Chain | Cause::Other => cannot,
+            Cause::Coins | Cause::Keyring | Cause::Fees | Cause::Chain | Cause::Payee | Cause::Other => cannot,
         };
         let cause = cannot.cause.into();
         let settings = gateway.settings.snapshot();
         let now = gateway.clock.now();
         if cannot.cause != Cause::Coins {
             let why = Why { cause, reason: cannot.details };
-            return Ok(Some(Self { why, spendable_sats: 0, settings, now }));
+            return Ok(Some(Self { why, spendable_sats: 0, left: None, settings, now }));
         }
         let fee_rate = funds::fee_rate_known(gateway, &settings);
         let address_type = funds::address_type(gateway, &settings);
         let spendable_sats = funds::spendable_sats(reader, &settings, fee_rate, address_type)?;
         let needed_sats = reader.waiting_payouts_sats()?;
         let reason = too_few(spendable_sats, needed_sats, "the approved payouts that wait need");
-        let why = Why { cause, reason: reason.unwrap_or(cannot.details) };
-        Ok(Some(Self { why, spendable_sats, settings, now }))
+        let left = left_to_another_copy(reader)?;
+        let why = Why { cause, reason: and(reason.unwrap_or(cannot.details), left.as_deref()) };
+        Ok(Some(Self { why, spendable_sats, left, settings, now }))
     }
 
     /// Why this approved payout waits; `None` where the sender's reason is another one's.
     fn concerns(&self, row: &PayoutRow) -> Option<Why> {
         let Why { cause, reason } = &self.why;
+        if *cause == WaitCause::Payee {
+            return None;
+        }
         let reason = if *cause == WaitCause::Coins {
             let needed_sats = row.amount_sats.saturating_add(row.network_fee_sats);
             // Their sum may be there, in too many coins for a transaction: once it was due, the attempt says so.
             let was_due = row.approved_at.is_some_and(|at| sender::due_at(at, &self.settings, self.now) <= self.now);
             too_few(self.spendable_sats, needed_sats, "this payout needs")
+                .map(|reason| and(reason, self.left.as_deref()))
                 .or_else(|| was_due.then(|| reason.clone()))?
         } else {
             reason.clone()
@@ -130,8 +143,13 @@ impl Queue {
         })
     }
 
-    /// Why an approved payout is not sent yet, or not over; `None` for any other.
-    pub(super) fn why(&self, row: &PayoutRow, is_being_given_up: bool, is_held_back: bool) -> Option<Why> {
+    /// Why an approved payout is not sent yet, or not over; `None` for any other. `paid` is what somebody else paid it with.
+    pub(super) fn why(
+        &self,
+        row: &PayoutRow,
+        (is_being_given_up, is_held_back): (bool, bool),
+        paid: Option<Cannot>,
+    ) -> Option<Why> {
         let why = |cause, reason: &str| Some(Why { cause, reason: reason.to_owned() });
         if is_being_given_up {
             return why(WaitCause::GivenUp, GIVEN_UP);
@@ -147,6 +165,9 @@ impl Queue {
         }
         if let Some(hold) = &self.hold {
             return why(Cause::from(hold.cause).into(), &format!("the sender holds: {}", hold.reason));
+        }
+        if let Some(Cannot { cause, details }) = paid {
+            return Some(Why { cause: cause.into(), reason: details });
         }
         if let Some(why) = self.waiting.as_ref().and_then(|waiting| waiting.concerns(row)) {
             return Some(why);
@@ -165,6 +186,32 @@ fn too_few(spendable_sats: u64, needed_sats: u64, who_needs: &str) -> Option<Str
         let (spendable, needed) = (format_btc(spendable_sats), format_btc(needed_sats));
         format!("the coins that can be spent now come to {spendable} BTC, and {who_needs} {needed} BTC with the fee")
     })
+}
+
+/// That coins are left to transactions of another copy of the wallet, by which payouts are SENT; `None` where none are.
+fn left_to_another_copy(reader: &Reader<'_>) -> Result<Option<String>, StoreError> {
+    let (claims, sats) = funds::left_elsewhere(reader)?;
+    let Some(until) = claims.iter().map(|claim| claim.until).max() else { return Ok(None) };
+    let txids: Vec<_> = claims.iter().take(CLAIMS_NAMED).map(|claim| claim.txid.to_string()).collect();
+    let others = match claims.len().saturating_sub(CLAIMS_NAMED) {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    Ok(Some(format!(
+        "besides, {} BTC are left, until {} at the latest, to what another copy of this wallet sent payouts by and no node has any more: it \
+         is broadcast again with each block, and other coins can be spent meanwhile ({}{others})",
+        format_btc(sats),
+        until.iso_seconds(),
+        txids.join(", ")
+    )))
+}
+
+/// A reason, with what else is to be said.
+fn and(reason: String, besides: Option<&str>) -> String {
+    match besides {
+        Some(besides) => format!("{reason}; {besides}"),
+        None => reason,
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! A backend that may be asked a few questions in a look: nothing leaves before it told what another copy of the wallet may have
 //! paid.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bitcoin::Transaction;
+use bitcoin::{Transaction, Txid};
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::restore::RestoreState;
@@ -16,7 +17,7 @@ use super::support::{check_paid_by_the_other_alone, world_with_coins};
 use super::twins::twin_spending;
 use crate::chain::tests::by_script::ByScript;
 use crate::funds;
-use crate::gateway::Cause;
+use crate::gateway::{Cause, PAYEES_MAX};
 use crate::sender::ReplaceError;
 use crate::store::keychains::Keychain;
 use crate::testing::World;
@@ -215,6 +216,25 @@ async fn what_another_copy_paid_far_ahead_is_told_before_anything_is_broadcast_a
     assert!(was_found && world.gateway.last_look.is_all_told());
     world.pass_sender().await;
     check_paid_by_the_other_alone(&world, &payout, &twin);
+}
+
+#[tokio::test]
+async fn however_many_payouts_wait_those_alone_are_asked_about_that_one_transaction_pays() {
+    let (world, _) = asking(world_with_coins(6).await, usize::MAX);
+    let mut payouts = Vec::new();
+    for _ in 0..PAYEES_MAX + 30 {
+        payouts.push(world.approved_payout(20_000).await);
+    }
+    world.send().await;
+    let mut shared: BTreeMap<Txid, u32> = BTreeMap::new();
+    for payout in &payouts {
+        assert_eq!(world.payout_state(payout), PayoutState::Sent);
+        *shared.entry(world.txid_of(payout)).or_default() += 1;
+    }
+    let mut shared: Vec<u32> = shared.into_values().collect();
+    shared.sort_unstable();
+    assert_eq!(shared, [30, PAYEES_MAX], "a server elsewhere would be asked for longer than that is gone by");
+    world.check_ledger();
 }
 
 #[tokio::test]

@@ -1,16 +1,31 @@
 //! Somebody pays what a payout is to pay, with coins that this wallet does not know: a copy of it that was restored from a backup
 //! pays from what came to itself alone.
 
-use bitcoin::Txid;
-use tillgate_domain::id::Id;
-use tillgate_domain::payout::PayoutState;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::support::{add_coins, world_with_coins};
+use bitcoin::Txid;
+use parking_lot::Mutex;
+use tillgate_domain::id::Id;
+use tillgate_domain::money::format_btc;
+use tillgate_domain::payout::PayoutState;
+use tillgate_sandbox::BroadcastFault;
+
+use super::support::{add_coins, check_paid_by_the_other_alone, world_with_coins};
+use super::twins::twin_spending;
 use crate::access::sees::Sees;
 use crate::chain::tests::stage::{AT_LEISURE, Backend, Stage};
+use crate::chain::{Chain, ChainDown, LookRequest, TxFacts, View};
+use crate::console::payouts::{PayoutView, RequestPayout, ShowPayout};
+use crate::console::states::WaitCause;
+use crate::console::status::Status;
+use crate::console::{Actor, ask};
 use crate::payouts::{Approver, approve};
 use crate::store::alarms::AlarmKind;
+use crate::store::keychains::Keychain;
 use crate::testing::World;
+use crate::testing::bent::Bent;
+use crate::wallet::spend::{Payee, SpendableCoin};
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -28,6 +43,23 @@ fn hold(world: &World) -> Option<String> {
 fn is_told_of(world: &World, payout: &Id) -> bool {
     let alarms = world.gateway.store.read(|reader| reader.alarms()).unwrap();
     alarms.iter().any(|alarm| alarm.kind == AlarmKind::PayoutPaidByAnother && alarm.payout_id == *payout)
+}
+
+async fn shown(world: &World, payout: &Id) -> PayoutView {
+    let show = ShowPayout { payout_id: payout.to_string() };
+    ask(&world.app, show, &Actor::command_line()).await.unwrap()
+}
+
+/// The payout says for which transaction it waits and until when, and so does whoever is asked what payouts wait for.
+async fn says_who_paid(world: &World, payout: &Id, txid: Txid) {
+    let item = shown(world, payout).await.item;
+    assert_eq!(item.wait_cause, Some(WaitCause::Payee));
+    let noticed_at = world.gateway.store.read(|reader| reader.twin(&txid)).unwrap().unwrap().noticed_at;
+    let until = noticed_at.plus_ms(24 * HOUR_MS).iso_seconds();
+    let why = item.waits_for.unwrap();
+    assert!(why.contains(&txid.to_string()) && why.contains(&until), "{why}");
+    let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
+    assert_eq!((status.sender_wait_cause, status.sender_waits_for), (Some(WaitCause::Payee), Some(why)));
 }
 
 async fn check_sums(world: &World) {
@@ -61,6 +93,7 @@ async fn while_what_pays_a_payee_exactly_is_in_no_block_the_payout_waits_for_it(
     let txid = paid_by_another(&world, &payout);
     world.send().await;
     assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Queued, 1));
+    says_who_paid(&world, &payout, txid).await;
     let another = world.approved_payout(120_000).await;
     world.send().await;
     assert_eq!((world.payout_state(&another), world.outputs_of(&another)), (PayoutState::Sent, 1), "others are paid");
@@ -133,6 +166,129 @@ async fn what_paid_a_payee_is_followed_after_a_reorganisation_and_when_its_payou
     world.mine_and_pass(1).await;
     assert_eq!(world.payout_state(&other), PayoutState::Sent, "whoever was told FAILED learns that it was paid");
     check_sums(&world).await;
+}
+
+#[tokio::test]
+async fn a_payee_who_pays_himself_holds_up_nothing_that_is_signed_for_him_and_others() {
+    let world = world_with_coins(1).await;
+    let (payout, other) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
+    world.broadcasts(BroadcastFault::Reject);
+    world.send().await;
+    world.broadcasts(BroadcastFault::Ok);
+    paid_by_another(&world, &payout);
+    world.look_and_pass().await;
+    assert_eq!((world.payout_state(&payout), world.payout_state(&other)), (PayoutState::Sent, PayoutState::Sent));
+    assert_eq!(world.outputs_of(&other), 1);
+    let next = world.approved_payout(120_000).await;
+    world.send().await;
+    assert_eq!(world.payout_state(&next), PayoutState::Sent, "the change of the first pays it");
+
+    // What drops out is broadcast again, and its fee can be raised.
+    for id in [&next, &other] {
+        world.sandbox().evict(world.txid_of(id), world.now_ms()).unwrap();
+    }
+    world.sandbox().mine(1, true, world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    assert_eq!((world.outputs_of(&other), world.outputs_of(&next)), (1, 1));
+    let raised = world.app.sender.bump(other, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
+    assert_eq!(world.txid_of(&next), raised, "the last along the change pays for both");
+    check_sums(&world).await;
+    assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Sent, 1));
+}
+
+#[tokio::test]
+async fn what_somebody_paid_for_something_else_is_given_up_and_asked_for_anew() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    let txid = paid_by_another(&world, &payout);
+    world.send().await;
+    says_who_paid(&world, &payout, txid).await;
+    world.app.sender.abandon(payout, false, "cli:ann", &world.app.watcher).await.unwrap();
+    let row = world.payout(&payout);
+    let anew = RequestPayout {
+        address: row.address,
+        btc_amount: Some(format_btc(row.amount_sats)),
+        fiat_amount: None,
+        currency: "USD".to_owned(),
+        comment: None,
+        notification_url: None,
+        approve: true,
+    };
+    let anew = ask(&world.app, anew, &Actor::command_line()).await.unwrap().item.payout_id.parse::<Id>().unwrap();
+    world.send().await;
+    assert_eq!((world.payout_state(&anew), world.outputs_of(&anew)), (PayoutState::Sent, 2));
+    assert_ne!(world.txid_of(&anew), txid);
+}
+
+/// A backend that tells of one transaction late, and until then does not know what spends of it for this wallet's.
+struct TellsLate {
+    chain: Arc<dyn Chain>,
+    txid: Txid,
+    held: Mutex<Vec<TxFacts>>,
+    tells: AtomicBool,
+}
+
+impl Bent for Arc<TellsLate> {
+    fn chain(&self) -> &dyn Chain {
+        self.chain.as_ref()
+    }
+
+    fn look(&self, request: &LookRequest<'_>) -> Result<View, ChainDown> {
+        let mut view = self.chain.look(request)?;
+        let is_held = |facts: &&TxFacts| {
+            let inputs = &facts.tx.input;
+            facts.tx.compute_txid() == self.txid || inputs.iter().any(|it| it.previous_output.txid == self.txid)
+        };
+        let mut held = self.held.lock();
+        held.extend(view.txs.iter().filter(is_held).cloned());
+        if self.tells.load(Ordering::SeqCst) {
+            view.txs = held.drain(..).collect();
+        } else {
+            view.txs.retain(|facts| facts.tx.compute_txid() != self.txid);
+        }
+        Ok(view)
+    }
+}
+
+#[tokio::test]
+async fn what_was_known_by_its_payee_alone_holds_the_sender_once_it_shows_that_it_spends_of_this_wallet() {
+    let world = world_with_coins(0).await;
+    let payout = world.approved_payout(999_500).await;
+    let payment = world.payment_to_wallet().await;
+    let txid = world.customer_pays(&payment, 1_000_000);
+    let mut made = None;
+    let world = world.with_chain(|chain| {
+        let late = Arc::new(TellsLate { chain, txid, held: Mutex::default(), tells: AtomicBool::new(false) });
+        made = Some(Arc::clone(&late));
+        Arc::new(late)
+    });
+    world.mine(1).await;
+    let paid = world.sandbox().outputs_to(&payment.script).unwrap();
+    let coin = SpendableCoin {
+        outpoint: paid[0].outpoint,
+        amount_sats: 1_000_000,
+        keychain: Keychain::External,
+        index: payment.derivation_index,
+        height: Some(1),
+        ancestors: 0,
+        ancestors_vsize: 0,
+    };
+    // So much that no change is left, by which it would be known.
+    let payee = Payee { script: world.payout(&payout).script, amount_sats: 999_500 };
+    let twin = twin_spending(&world, &[payee], &[coin], 3).unwrap();
+    assert_eq!(twin.output.len(), 1);
+    world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!((hold(&world), world.payout_state(&payout)), (None, PayoutState::Queued));
+
+    made.unwrap().tells.store(true, Ordering::SeqCst);
+    world.look().await;
+    let why = hold(&world).expect("another copy of the wallet works");
+    assert!(why.contains(&twin.compute_txid().to_string()), "{why}");
+    check_paid_by_the_other_alone(&world, &payout, &twin);
+    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
+    world.mine(1).await;
+    assert_eq!(hold(&world), None, "staff have read it");
 }
 
 /// Everything that is asked about single scripts.

@@ -5,6 +5,10 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::BroadcastFault;
 
 use super::support::{add_coins, world_with_coins};
+use crate::console::payouts::ShowPayout;
+use crate::console::states::WaitCause;
+use crate::console::status::Status;
+use crate::console::{Actor, ask};
 use crate::funds;
 use crate::gateway::StaffWarning;
 use crate::machine::secrets::Purpose;
@@ -124,6 +128,17 @@ async fn what_another_copy_spent_for_a_payout_is_left_to_it_while_its_transactio
     world.look_and_pass().await;
     assert_eq!((world.payout_state(&paid), world.payout_state(&next)), (PayoutState::Sent, PayoutState::Queued));
     assert!(world.payout(&next).batch_seq.is_none(), "its own coin would be taken from what was sent");
+    // Whoever asks why is told what the coins are left to, and until when.
+    let show = ShowPayout { payout_id: next.to_string() };
+    let item = ask(&world.app, show, &Actor::command_line()).await.unwrap().item;
+    let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
+    assert_eq!((item.wait_cause, status.sender_wait_cause), (Some(WaitCause::Coins), Some(WaitCause::Coins)));
+    let noticed_at = world.gateway.store.read(|reader| reader.twin(&twin.compute_txid())).unwrap().unwrap().noticed_at;
+    let until = noticed_at.plus_ms(14 * 24 * HOUR_MS).iso_seconds();
+    for why in [item.waits_for.unwrap(), status.sender_waits_for.unwrap()] {
+        let says = |what: &str| why.contains(what);
+        assert!(says("0.01000000 BTC are left") && says(&until) && says(&twin.compute_txid().to_string()), "{why}");
+    }
     world.broadcasts(BroadcastFault::Ok);
     world.mine_and_pass(1).await;
     world.mine_and_pass(6).await;

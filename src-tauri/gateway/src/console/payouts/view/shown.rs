@@ -7,9 +7,9 @@ use super::PayoutItem;
 use crate::console::btc::BtcView;
 use crate::console::payouts::waiting::{Queue, Why};
 use crate::console::sums::FiatView;
-use crate::gateway::Gateway;
+use crate::gateway::{Cannot, Gateway};
 use crate::records::Snapshot;
-use crate::sender::is_held_back;
+use crate::sender::{is_held_back, paid_by_another};
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
@@ -39,7 +39,7 @@ impl<'a> Shown<'a> {
         let being_given_up = self.being_given_up(row)?;
         let (wait_cause, waits_for) = self
             .queue
-            .why(row, being_given_up, self.is_held_back(row)?)
+            .why(row, (being_given_up, self.is_held_back(row)?), self.paid_by_another(row)?)
             .map(|Why { cause, reason }| (cause, reason))
             .unzip();
         Ok(PayoutItem {
@@ -92,6 +92,14 @@ impl<'a> Shown<'a> {
             Some(txid) => is_held_back(self.snapshot.reader, &txid),
             None => Ok(false),
         }
+    }
+
+    /// Why nothing is signed for an approved payout that somebody else may have paid.
+    fn paid_by_another(&self, row: &PayoutRow) -> Result<Option<Cannot>, StoreError> {
+        if row.state != payout::PayoutState::Queued || row.batch_seq.is_some() {
+            return Ok(None);
+        }
+        paid_by_another(self.snapshot.reader, row, self.tip_height)
     }
 
     /// Whether the newest transaction of a payout gives it up, and neither has won.

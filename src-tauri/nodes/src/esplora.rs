@@ -166,6 +166,13 @@ impl Shared {
                     manner = Manner::Endless;
                 }
                 Some(EsploraFault::Closed) => return,
+                Some(EsploraFault::FailsAt(script)) if request.path.contains(&script) => {
+                    answer.status = "504 Gateway Timeout";
+                }
+                Some(EsploraFault::StuckAt(script)) if request.path.contains(&script) => {
+                    while !stop.within(Duration::from_millis(50)) {}
+                    return;
+                }
                 Some(EsploraFault::Silent) => {
                     while !stop.within(Duration::from_millis(50)) {}
                     return;

@@ -70,6 +70,10 @@ pub enum EsploraFault {
     },
     /// The history of one script, named by its hash, goes on without an end.
     EndlessHistory(String),
+    /// It fails where somebody asks about one script, named by its hash: what stands before it gives up first.
+    FailsAt(String),
+    /// A question about one script, named by its hash, is never answered.
+    StuckAt(String),
     /// One block is told so many blocks deeper than it is wherever somebody asks about it alone.
     Deeper {
         /// Where it is.

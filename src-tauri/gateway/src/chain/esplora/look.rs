@@ -138,7 +138,7 @@ impl Found {
                 tracing::warn!(%why, "what is asked for is too long to be read, and is left out");
                 Ok(None)
             }
-            Err(NoAnswer::Down(down)) => Err(down),
+            Err(NoAnswer::Failed(down) | NoAnswer::Down(down)) => Err(down),
         }
     }
 }
@@ -175,11 +175,17 @@ fn ask(
     Ok(!found.is_over)
 }
 
-/// Asks whether somebody paid what a payout is to pay.
+/// Asks whether somebody paid what a payout is to pay. Strangers chose the script, and how often it was paid: a question about it that
+/// takes an honest server too long fails no look.
 fn ask_payee(asking: &Asking<'_>, state: &mut State, payee: PayeeHistory, found: &mut Found) -> Result<(), ChainDown> {
     let mut sights = std::mem::take(&mut found.sights);
     let read = history::read_of_payee(asking, &payee, (&mut sights, &mut found.room));
     found.sights = sights;
+    if let Err(NoAnswer::Failed(why)) = read {
+        tracing::warn!(script = %payee.script.to_hex_string(), %why, "nothing is told of what a payee got");
+        state.note_in_vain(payee.script);
+        return Ok(());
+    }
     match found.take(read)? {
         Some(txids) => found.of_payees.push((payee.script, txids)),
         None if !found.is_over => state.note_in_vain(payee.script),

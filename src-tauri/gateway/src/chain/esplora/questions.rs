@@ -47,13 +47,18 @@ pub(super) enum About {
     Tx(Txid),
 }
 
-/// All questions that there are, the most pressing first.
+/// All questions that there are, the most pressing first. Of payees that were asked about in vain one is asked about again, when all is
+/// asked that is waited for.
 pub(super) fn in_order(state: &State, scripts: &Scripts<'_>) -> Vec<Question> {
     let question = |about, is_patient, is_cold| Question { about, is_patient, is_cold };
     let mut rest = what_matters(state, scripts.must);
     rest.reverse();
-    let payees = scripts.payees.iter().cloned().map(About::Payee);
-    let awaited = payees.chain(scripts.must.iter().cloned().map(About::Script));
+    // What was asked in vain may take the whole time of a look.
+    let times = |payee: &&PayeeHistory| state.in_vain.get(&payee.script).copied();
+    let payees = scripts.payees.iter().filter(|payee| times(payee).is_none());
+    let again = scripts.payees.iter().filter(|payee| times(payee).is_some()).min_by_key(times);
+    let must = scripts.must.iter().cloned().map(About::Script);
+    let awaited = payees.cloned().map(About::Payee).chain(must).chain(again.cloned().map(About::Payee));
     let mut questions = Vec::with_capacity(scripts.must.len().saturating_add(rest.len()));
     for (number, about) in awaited.enumerate() {
         if number > 0 && number.is_multiple_of(MUST_IN_A_ROW) {

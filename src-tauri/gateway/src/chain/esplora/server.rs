@@ -49,6 +49,8 @@ pub(super) enum NoAnswer {
     Busy(ChainDown),
     /// It is larger than is read.
     TooMuch(ChainDown),
+    /// To this question it answers that it failed, or nothing in time. It may answer others.
+    Failed(ChainDown),
     /// The server cannot be used.
     Down(ChainDown),
 }
@@ -56,7 +58,7 @@ pub(super) enum NoAnswer {
 impl From<NoAnswer> for ChainDown {
     fn from(none: NoAnswer) -> Self {
         match none {
-            NoAnswer::Busy(down) | NoAnswer::TooMuch(down) | NoAnswer::Down(down) => down,
+            NoAnswer::Busy(down) | NoAnswer::TooMuch(down) | NoAnswer::Failed(down) | NoAnswer::Down(down) => down,
         }
     }
 }
@@ -112,7 +114,7 @@ impl Server {
         match status {
             StatusCode::OK => Ok(Some(body)),
             StatusCode::NOT_FOUND => Ok(None),
-            status => Err(self.refuses(status, &body).into()),
+            status => Err(NoAnswer::Failed(self.refuses(status, &body))),
         }
     }
 
@@ -168,7 +170,8 @@ impl Server {
             Ok((status, self.whole(response).await?))
         };
         let late = || ChainDown(format!("the Esplora server at {} did not answer in time", self.host));
-        self.runtime.block_on(async { timeout(self.answered_within, exchange).await }).map_err(|_| late())?
+        let answered = self.runtime.block_on(async { timeout(self.answered_within, exchange).await });
+        answered.map_err(|_| NoAnswer::Failed(late()))?
     }
 
     fn request(&self, method: Method, path: &str, body: Bytes) -> Result<Request<Full<Bytes>>, NoAnswer> {

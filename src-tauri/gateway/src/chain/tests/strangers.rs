@@ -1,12 +1,13 @@
-//! What strangers choose to ask an Electrum server about, payees and customers: that there is too much to tell, or that it takes the
+//! What strangers choose to have a server asked about, payees and customers: that there is too much to tell, or that it takes the
 //! server too long, holds up nothing of the merchant's.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use bitcoin::hashes::{Hash as _, sha256};
 use bitcoin::{ScriptBuf, Txid};
 use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
-use tillgate_nodes::ElectrumFault;
+use tillgate_nodes::{ElectrumFault, EsploraFault};
 use tillgate_sandbox::Pay;
 
 use super::electrum_server::{All, script};
@@ -76,6 +77,30 @@ async fn a_payee_of_whom_the_server_answers_nothing_holds_up_no_look() {
     server.misbehave(None);
     world.sandbox().mine(1, false, world.now_ms()).unwrap();
     assert!(looked_at(world, &mut token, &payee, &ours).covered.holds(&payee));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payee_at_whom_an_esplora_server_fails_or_hangs_holds_up_no_look_and_is_waited_for_a_few_times() {
+    let stage = Stage::unlooked(Backend::Esplora).await;
+    let (world, server) = (stage.world(), stage.esplora());
+    let (payee, ours) = (script(1), script(2));
+    let hash = || format!("{:x}", sha256::Hash::hash(payee.as_bytes()));
+    pay(world, &payee);
+    pay(world, &ours);
+    let mut token = None;
+    for fault in [EsploraFault::FailsAt(hash()), EsploraFault::StuckAt(hash())] {
+        server.misbehave(fault.clone());
+        stage.wait(Duration::from_millis(300));
+        let mut looks = 1;
+        while !looked_at(world, &mut token, &payee, &ours).untold.contains(&payee) {
+            looks += 1;
+        }
+        assert_eq!(looks, 5, "{fault:?}");
+        let view = looked_at(world, &mut token, &payee, &ours);
+        assert!(view.covered.holds(&ours) && !view.covered.holds(&payee), "{fault:?}: what is the merchant's is told");
+        server.misbehave(None);
+        assert!(looked_at(world, &mut token, &payee, &ours).covered.holds(&payee), "{fault:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,7 +16,8 @@ use crate::wallet::spend::{self, Paid, SpendableCoin};
 /// not known, and reckoned as enough.
 const FEE_OF_STRANGERS: u64 = 1 << 40;
 
-/// How long what another copy of the wallet spent is left to it where it dropped out: nodes forget after 14 days.
+/// How long since it was noticed what another copy of the wallet spent is left to it where it dropped out: nodes forget after 14 days what
+/// no miner took.
 const CLAIMED_FOR_MS: i64 = 14 * 24 * 3_600_000;
 
 /// The rate that payouts pay now.

@@ -237,6 +237,9 @@ impl Sender {
         if gateway.clock.now() < due_at {
             return Ok(Attempt::NotDue);
         }
+        if let Some(why) = gateway.store.read(held_back::all_paid_by_another)? {
+            return Ok(Attempt::Waits(why));
+        }
         match self.look_first(watcher, due_at, Patience::OfAPass).await? {
             None => {}
             Some(Unseen::NotYet(why)) => return Ok(Attempt::Waits(why)),

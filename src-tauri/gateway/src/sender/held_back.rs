@@ -7,7 +7,7 @@ use bitcoin::{Transaction, Txid};
 
 use crate::chain::parents_first;
 use crate::funds::{self, Unconfirmed};
-use crate::gateway::{Cannot, Cause};
+use crate::gateway::{Cannot, Cause, PAYEES_MAX};
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 use crate::watcher::batches;
@@ -36,6 +36,19 @@ pub(crate) fn paid_by_another(
         )
     };
     Ok(Some(Cause::Payee.because(details)))
+}
+
+/// The same of all that waits for a transaction: why there is none to make, for which the backend need not be asked about anything.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(super) fn all_paid_by_another(reader: &Reader<'_>) -> Result<Option<Cannot>, StoreError> {
+    let (mut waits, tip_height) = (None, reader.tip_height()?);
+    for payout in reader.unsent_payouts(PAYEES_MAX)? {
+        let Some(why) = paid_by_another(reader, &payout, tip_height)? else { return Ok(None) };
+        waits.get_or_insert(why);
+    }
+    Ok(waits)
 }
 
 /// Whether a stored transaction must not be broadcast: it, or an unconfirmed ancestor without which no node takes it, pays a

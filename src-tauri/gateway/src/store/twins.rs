@@ -107,6 +107,15 @@ impl Reader<'_> {
         txids.iter().filter_map(|txid| self.twin(txid).transpose()).collect()
     }
 
+    /// Whether so many transactions pay a payout that move nothing of this wallet and stand in no block, or more.
+    pub fn has_strangers(&self, payout_seq: i64, many: u32) -> Result<bool, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT count(*) FROM (SELECT 1 FROM twin_outputs AS o JOIN twins AS w ON w.txid = o.txid \
+             WHERE o.payout_seq = ?1 AND w.moves_ours = 0 AND w.position <> 'block' LIMIT ?2)",
+        )?;
+        Ok(query.query_row(params![payout_seq, many], |row| row.get::<_, u32>(0))? >= many)
+    }
+
     /// Whether another copy of the wallet paid a payout of a batch, or a block held what anybody paid it with.
     pub fn has_twins(&self, batch_seq: i64) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(

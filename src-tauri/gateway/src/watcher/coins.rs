@@ -1,6 +1,7 @@
 //! Coins that a look saw made as change, spent, or taken back, and the transactions of payouts that it saw. What pays a
 //! payment is [`super::advance`]'s.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
@@ -85,7 +86,10 @@ pub(super) fn take(
         return Ok(None);
     }
     let is_ours = !moved.spends.is_empty() || twins::makes_its_own_change(tx, &moved.change)?;
-    if is_ours || twins::pays(moved.pays_since, &facts.position) || tx.is_twin(txid)? {
+    let is_strangers = || -> Result<bool, StoreError> {
+        Ok(twins::pays(moved.pays_since, &facts.position) && !twins::is_one_too_many(tx, txid, facts)?)
+    };
+    if is_ours || tx.is_twin(txid)? || is_strangers()? {
         let pays_an_address = moved.change.iter().any(|coin| coin.keychain == Keychain::External);
         return twins::take(outbox, txid, facts, (is_ours, pays_an_address), touched);
     }
@@ -130,16 +134,21 @@ pub(super) fn settle(
         let looked_height = outbox.tx.tip_height()?.min(since);
         touched.twins.extend(outbox.tx.pending_twins(looked_height)?);
     }
-    let mut warnings = Vec::new();
+    let (mut warnings, mut alone) = (Vec::new(), BTreeMap::new());
     for txid in &touched.twins {
         for payout in outbox.tx.payouts_of_twin(txid)? {
             match payout.batch_seq {
                 Some(batch_seq) => {
                     touched.batches.insert(batch_seq);
                 }
-                None => warnings.extend(batches::settle_alone(outbox, payout, tip_height)?),
+                None => {
+                    alone.insert(payout.seq, payout);
+                }
             }
         }
+    }
+    for payout in alone.into_values() {
+        warnings.extend(batches::settle_alone(outbox, payout, tip_height)?);
     }
     for batch_seq in touched.batches {
         warnings.extend(batches::settle(outbox, batch_seq, tip_height)?);

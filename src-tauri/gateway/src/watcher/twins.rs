@@ -23,6 +23,9 @@ use crate::store::{Reader, StoreError};
 /// in a mempool.
 const ANCESTORS_MAX: usize = 200;
 
+/// Transactions that move nothing of this wallet and stand in no block, and that are followed for one payout which they pay.
+const STRANGERS_MAX: u32 = 20;
+
 const HOLD_FOR_ADDRESS: &str =
     "coins came to an address of this wallet that was not given here: another copy of the wallet works";
 const HOLD: &str = "a transaction spends coins of this wallet that was not made here: another copy of the wallet works";
@@ -38,6 +41,23 @@ pub(super) fn pays(since: Option<Timestamp>, position: &TxPosition) -> bool {
         (Some(_), TxPosition::Mempool { .. }) => true,
         (None, _) | (_, TxPosition::Absent) => false,
     }
+}
+
+/// Whether what moves nothing of this wallet and is said to wait is one too many that pay their payee: a payee pays himself as often as he
+/// likes, and each would be looked at with each block. The first ones have the payout wait; one that a block holds counts, whichever it is.
+/// A copy that was just restored counts all that it finds.
+pub(super) fn is_one_too_many(reader: &Reader<'_>, txid: &Txid, facts: &TxFacts) -> Result<bool, StoreError> {
+    if matches!(facts.position, TxPosition::Block { .. }) || reader.dangerous_restore()?.is_some() {
+        return Ok(false);
+    }
+    for output in &facts.tx.output {
+        for payout in reader.payouts_like(&output.script_pubkey, output.value.to_sat(), txid)? {
+            if !reader.has_strangers(payout.seq, STRANGERS_MAX)? {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// Takes over where such a transaction stands. At its first sight the sender holds, and each of its outputs that pays a

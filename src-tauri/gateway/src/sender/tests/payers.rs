@@ -117,6 +117,43 @@ async fn while_what_pays_a_payee_exactly_is_in_no_block_the_payout_waits_for_it(
 }
 
 #[tokio::test]
+async fn of_a_payee_who_pays_himself_again_and_again_few_transactions_are_followed_and_whichever_a_block_holds_counts()
+{
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    let seq = world.payout(&payout).seq;
+    let all: Vec<Txid> = (0..25).map(|_| paid_by_another(&world, &payout)).collect();
+    world.send().await;
+    let followed = world.gateway.store.read(|reader| reader.twins_of_payout(seq)).unwrap();
+    assert_eq!((followed.len(), world.payout_state(&payout)), (20, PayoutState::Queued));
+    let last = *all.iter().find(|txid| followed.iter().all(|twin| twin.txid != **txid)).unwrap();
+    let mined = world.sandbox().transaction(last).unwrap().unwrap().tx;
+    world.sandbox().mine_transactions(&[mined], world.now_ms()).unwrap();
+    world.look().await;
+    assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, last));
+    assert!(is_told_of(&world, &payout));
+}
+
+#[tokio::test]
+async fn while_somebody_pays_all_that_waits_no_server_is_asked_again() {
+    for backend in SERVERS {
+        let stage = stage_with_coins(backend).await;
+        let world = stage.world();
+        let payout = world.approved_payout(300_000).await;
+        paid_by_another(world, &payout);
+        world.send().await;
+        assert_eq!(world.payout_state(&payout), PayoutState::Queued, "{backend:?}");
+        world.gateway.asked_again.forget();
+        world.send().await;
+        assert!(world.gateway.asked_again.next().is_empty(), "{backend:?}: nothing is to be signed");
+        assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Queued, 1), "{backend:?}");
+        let other = world.approved_payout(120_000).await;
+        world.send().await;
+        assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Sent, 1), "{backend:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_offer_that_another_copy_paid_holds_nothing_and_is_not_paid_once_more_when_it_is_approved() {
     let world = world_with_coins(2).await;
     let payout = world.offered_payout(300_000).await;

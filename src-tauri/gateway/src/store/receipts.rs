@@ -57,6 +57,16 @@ impl Reader<'_> {
         rows.next()?.map(read).transpose()
     }
 
+    /// Bytes that the database holds for transactions that paid a payment and that are in neither mempool nor chain: their own, and about
+    /// as many as rows take for each.
+    pub fn missing_bytes(&self, payment_seq: i64) -> Result<u64, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT ifnull(sum(length(t.raw) + 1000), 0) AS bytes FROM receipts AS r JOIN transactions AS t ON t.txid = r.txid \
+             WHERE r.payment_seq = ?1 AND r.position = 'absent'",
+        )?;
+        query.query_row([payment_seq], |row| Ok(values::number(row, "bytes")))?
+    }
+
     /// Whether a payment has more receipts than `few`. Looks at no more than one above it.
     pub fn has_more_receipts_than(&self, payment_seq: i64, few: u32) -> Result<bool, StoreError> {
         let mut query = self

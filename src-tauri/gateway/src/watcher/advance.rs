@@ -85,9 +85,18 @@ pub(super) fn payment(
     Ok((advance, warnings))
 }
 
+/// What paid one payment, and is missing by now, may take so much of the disk. Whoever replaces a payment again and again, or a server that
+/// makes such transactions up, would else fill it: beyond that, what waits is not taken before a block holds it.
+const MISSING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
+
 fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayment) -> Result<(), StoreError> {
     for (txid, incoming) in &affected.incoming {
         let known = tx.receipt_facts(seq, txid)?;
+        let is_new_and_waits = known.is_none() && matches!(incoming.facts.position, TxPosition::Mempool { .. });
+        if is_new_and_waits && tx.missing_bytes(seq)? > MISSING_BYTES_MAX {
+            tracing::warn!(%txid, "so much that paid the same payment is gone that this is not taken before a block holds it");
+            continue;
+        }
         let Some(receipt) = Receipt::after(known, *txid, &sighting(incoming, context)) else { continue };
         tx.store_transaction(&incoming.facts.tx, txid, context.look.at)?;
         tx.upsert_receipt(seq, &receipt)?;

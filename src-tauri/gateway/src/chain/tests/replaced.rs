@@ -1,11 +1,13 @@
 //! A customer who replaces a payment again and again, told through every backend.
 
+use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Sequence, Transaction};
 use tillgate_domain::payment::PaymentState::{Confirmed, Invalid, New, Unconfirmed};
 use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::receipt::Position;
 
 use super::payer::{Kind, Payer, through_every_backend};
+use super::stage::{Backend, Stage};
 use super::steps::QUIET_SECONDS;
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
@@ -143,4 +145,28 @@ async fn what_was_replaced_often_taken_back_and_paid_once_more_counts() {
         assert_eq!(world.anomalies_of(&payments[0]), []);
     })
     .await;
+}
+
+#[tokio::test]
+async fn what_is_replaced_by_ever_new_large_ones_fills_no_disk_and_whichever_a_block_holds_counts() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let payer = Payer::with_coin(world, Kind::Segwit).await;
+    let payment = world.payment().await;
+    let stranger = ScriptBuf::new_p2wpkh(&bitcoin::WPubkeyHash::from_byte_array([7; 20]));
+    let mut outputs = vec![(&stranger, 330); 3_000];
+    outputs.push((&payment.script, payment.payment.amount_sats));
+    let all: Vec<Transaction> = (1..=60).map(|number| payer.pays(&outputs, 50 * number, SIGNALS)).collect();
+    for tx in &all {
+        world.hears(tx).await;
+    }
+    let (first, last) = (all.first().unwrap().compute_txid(), all.last().unwrap());
+    let stored = |txid| world.gateway.store.read(|reader| reader.stored_transaction(&txid)).unwrap().is_some();
+    assert!(stored(first) && !stored(last.compute_txid()));
+    let bytes = world.gateway.store.read(|reader| reader.missing_bytes(payment.seq)).unwrap();
+    assert!(bytes < 5_000_000, "{bytes} bytes are stored of what is gone");
+    world.finds_mined(std::slice::from_ref(last)).await;
+    let row = world.now_of(&payment.payment.id).payment;
+    assert_eq!((row.state, row.paid_sats), (Confirmed, payment.payment.amount_sats));
+    world.check_money();
 }

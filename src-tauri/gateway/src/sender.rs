@@ -251,6 +251,7 @@ impl Sender {
         let built = self.build(settings, due_at).await?;
         match built {
             build::Built::Stored(txid) => {
+                gateway.asked_again.note_signed();
                 again.broadcast_new(gateway, txid).await?;
                 Ok(Attempt::Stored)
             }

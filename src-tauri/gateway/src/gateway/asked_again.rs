@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use crate::chain::{Covered, PayeeHistory};
 use crate::machine::clock::Moment;
 
-/// What was told is gone by for so long once all was told.
+/// What was told is gone by for so long once all was told that the asking began with.
 const SERVES_MS: i64 = 10_000;
 
 /// Asking that has not come to its end by then begins anew: what was told first is too old.
@@ -57,8 +57,10 @@ pub(crate) struct AskedAgain {
 struct Inner {
     /// When the asking began; `None` where nobody asks.
     began: Option<Moment>,
-    /// When all of it was told; `None` while something is open.
+    /// When all was told that it began with; `None` before.
     ended: Option<Moment>,
+    /// Whether payees were asked about besides since then, or since something was signed.
+    has_added: bool,
     /// Not told yet.
     open: Vec<Again>,
     /// What the look that is under way was given, and what was told: each with the height above which it was asked for.
@@ -67,7 +69,8 @@ struct Inner {
 }
 
 impl AskedAgain {
-    /// Has the next looks ask about these, as far as they were not told of just now. Answers how many are open.
+    /// Has the next looks ask about these, as far as they were not told of just now. Answers how many are open. Payees who come while the
+    /// server is asked have the next turn: who approves one payout after the other would else keep all of them from being signed.
     pub(crate) fn ask(&self, scripts: Vec<Again>) -> usize {
         let mut inner = self.inner.lock();
         let is_old = inner.ended.is_some_and(|ended| !ended.is_within(SERVES_MS))
@@ -75,7 +78,9 @@ impl AskedAgain {
         if is_old {
             *inner = Inner::default();
         }
+        let begins = inner.began.is_none();
         inner.began.get_or_insert_with(Moment::now);
+        let takes_payees = begins || (inner.ended.is_some() && !inner.has_added);
         let mut places: HashMap<ScriptBuf, usize> =
             inner.open.iter().enumerate().map(|(place, again)| (again.script().clone(), place)).collect();
         for again in scripts {
@@ -86,6 +91,11 @@ impl AskedAgain {
             if inner.told.get(again.script()).is_some_and(says) || open.as_ref().is_some_and(says) {
                 continue;
             }
+            let is_payee = matches!(again, Again::Payee(_));
+            if is_payee && !takes_payees {
+                continue;
+            }
+            inner.has_added |= is_payee && !begins;
             match place.and_then(|place| inner.open.get_mut(place)) {
                 Some(open) => *open = again,
                 None => {
@@ -94,10 +104,12 @@ impl AskedAgain {
                 }
             }
         }
-        if !inner.open.is_empty() {
-            inner.ended = None;
-        }
         inner.open.len()
+    }
+
+    /// Something was signed: payees who came meanwhile are asked about before the next is.
+    pub(crate) fn note_signed(&self) {
+        self.inner.lock().has_added = false;
     }
 
     /// What the next look is to ask about before all else.
@@ -128,7 +140,8 @@ impl AskedAgain {
         inner.told.extend(told.iter().map(|again| (again.script().clone(), again.above())));
         inner.open = open;
         if inner.open.is_empty() {
-            inner.ended = Some(Moment::now());
+            // What is told besides makes what was told before no younger.
+            inner.ended.get_or_insert_with(Moment::now);
         }
     }
 
@@ -176,6 +189,28 @@ mod tests {
     }
 
     #[test]
+    fn payees_who_come_one_after_the_other_keep_nothing_from_being_signed_and_make_what_was_told_no_younger() {
+        let (again, none) = (AskedAgain::default(), HashSet::new());
+        assert_eq!((again.ask(payee(1, 0)), again.next()), (1, payee(1, 0)));
+        assert_eq!(again.ask([payee(1, 0), payee(2, 0)].concat()), 1, "the second has the next turn");
+        again.note(&told(1..3), &none);
+        assert_eq!(again.ask([payee(1, 0), payee(2, 0)].concat()), 1, "which is now");
+        assert_eq!(again.next(), payee(2, 0));
+        again.note(&told(2..3), &none);
+        assert_eq!(again.ask([payee(1, 0), payee(2, 0), payee(3, 0)].concat()), 0, "what was told of can be signed");
+        assert!(!again.has_told(&PayeeHistory { script: ScriptBuf::from_bytes(vec![3]), above: 0 }));
+        again.note_signed();
+        assert_eq!(again.ask([payee(2, 0), payee(3, 0)].concat()), 1);
+        let long_ago = Moment::now().before(SERVES_MS + 1_000);
+        again.inner.lock().ended = Some(long_ago);
+        assert_eq!(
+            again.ask([payee(1, 0), payee(2, 0), payee(3, 0)].concat()),
+            3,
+            "whoever was told first is asked about again"
+        );
+    }
+
+    #[test]
     fn a_payee_who_is_owed_from_earlier_on_too_is_asked_about_from_then_on() {
         let (again, none) = (AskedAgain::default(), HashSet::new());
         assert_eq!((again.ask(payee(1, 100)), again.next()), (1, payee(1, 100)));
@@ -185,6 +220,7 @@ mod tests {
         // A third payout is approved while the server is asked.
         assert_eq!(again.ask(payee(1, 80)), 1);
         again.note(&told(1..2), &none);
+        again.note_signed();
         assert_eq!((again.ask(payee(1, 80)), again.next()), (1, payee(1, 80)));
         again.note(&told(1..2), &none);
         assert_eq!(again.ask([payee(1, 80), payee(1, 90), payee(1, 100)].concat()), 0);

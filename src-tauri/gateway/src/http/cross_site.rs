@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use axum::http::header::ORIGIN;
+use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderName, HeaderValue, Request};
 
-use super::host::names_us;
+use super::host::{names_us, names_us_alone};
 use crate::settings::Settings;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -18,9 +18,13 @@ const RESEND: &str = "/v2/payments/notify/";
 pub(super) fn is_forged<B>(request: &Request<B>, listen: SocketAddr, settings: &Settings) -> bool {
     let changes = !request.method().is_safe() || request.uri().path().starts_with(RESEND);
     let all = |name: &HeaderName| request.headers().get_all(name).iter();
+    // Pages that other programs serve on this machine have its names, too, with other ports.
+    let is_asked = |authority: &str| all(&HOST).any(|host| host == authority);
     let is_own_origin = |origin: &HeaderValue| {
         let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
-        authority.is_some_and(|(_, authority)| names_us(authority, listen, settings))
+        authority.is_some_and(|(_, authority)| {
+            names_us_alone(authority, settings) || (names_us(authority, listen, settings) && is_asked(authority))
+        })
     };
     changes
         && (all(&SEC_FETCH_SITE).any(|site| site != "same-origin" && site != "none")
@@ -34,7 +38,8 @@ mod tests {
 
     #[test]
     fn whoever_a_browser_names_as_another_site_changes_nothing() {
-        let settings = Settings::defaults(Environment::Test);
+        let allowed_hosts = vec!["till.example".to_owned()];
+        let settings = Settings { allowed_hosts, ..Settings::defaults(Environment::Test) };
         for (method, path, name, value, forged) in [
             ("POST", "/v2/payments/new", "sec-fetch-site", "cross-site", true),
             ("POST", "/v2/payments/new", "sec-fetch-site", "same-site", true),
@@ -44,12 +49,16 @@ mod tests {
             ("POST", "/v2/payments/new", "origin", "https://evil.example", true),
             ("POST", "/v2/payments/new", "origin", "null", true),
             ("POST", "/v2/payments/new", "origin", "http://localhost:7421", false),
+            ("POST", "/v2/payments/new", "origin", "http://localhost:7422", true),
+            ("POST", "/v2/payments/new", "origin", "http://127.0.0.1:7421", true),
+            ("POST", "/v2/payments/new", "origin", "https://till.example", false),
             ("GET", "/v2/payments/notify/1", "sec-fetch-site", "same-site", true),
             ("GET", "/v2/payments/notify/1", "sec-fetch-site", "none", false),
             ("GET", "/v2/payments/10/0", "sec-fetch-site", "cross-site", false),
             ("GET", "/pay/1/events", "origin", "https://evil.example", false),
         ] {
-            let request = Request::builder().method(method).uri(path).header(name, value).body(()).unwrap();
+            let request = Request::builder().method(method).uri(path).header(HOST, "localhost:7421");
+            let request = request.header(name, value).body(()).unwrap();
             let listen = "127.0.0.1:7421".parse().unwrap();
             assert_eq!(is_forged(&request, listen, &settings), forged, "{method} {path} {name}: {value}");
         }

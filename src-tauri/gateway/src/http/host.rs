@@ -29,12 +29,17 @@ pub(super) fn is_ours(uri: &Uri, headers: &HeaderMap, listen: SocketAddr, settin
 /// Whether host and port of a URL are a name of this gateway.
 pub(super) fn names_us(authority: &str, listen: SocketAddr, settings: &Settings) -> bool {
     let Some((host, port)) = split(authority) else { return false };
-    let is_listen_address = parse_ip(host) == Some(listen.ip());
-    let is_allowed = settings.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
-    if is_listen_address || is_this_machine(host) || is_allowed {
-        return true;
-    }
-    settings.public_url().is_some_and(|url| is_authority_of(&url, host, port))
+    parse_ip(host) == Some(listen.ip()) || is_this_machine(host) || is_told(host, port, settings)
+}
+
+/// Whether they are a name that the merchant gave it. This machine's own names are everybody's who serves pages on it.
+pub(super) fn names_us_alone(authority: &str, settings: &Settings) -> bool {
+    split(authority).is_some_and(|(host, port)| is_told(host, port, settings))
+}
+
+fn is_told(host: &str, port: Option<u16>, settings: &Settings) -> bool {
+    settings.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host))
+        || settings.public_url().is_some_and(|url| is_authority_of(&url, host, port))
 }
 
 fn is_this_machine(host: &str) -> bool {

@@ -201,7 +201,9 @@ pub(super) async fn store(gateway: &Arc<Gateway>, signed: Signed) -> Result<Buil
 fn all_wait(tx: &Tx<'_>, payouts: &[i64]) -> Result<bool, StoreError> {
     for seq in payouts {
         let Some(row) = tx.payout_by_seq(*seq)? else { return Ok(false) };
-        if row.state != PayoutState::Queued || row.batch_seq.is_some() {
+        let waits = row.state == PayoutState::Queued && row.batch_seq.is_none();
+        // Somebody may have paid it while the keys were read.
+        if !waits || paid_by_another(tx, &row, tx.tip_height()?)?.is_some() {
             return Ok(false);
         }
     }

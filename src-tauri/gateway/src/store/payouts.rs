@@ -3,6 +3,7 @@
 use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Txid};
 use rusqlite::{Row, params};
+use tillgate_domain::batch::FINAL_CONFIRMATIONS;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::payout::PayoutState;
@@ -87,6 +88,39 @@ const COLUMNS: &str = "p.seq, p.id, p.state, p.amount_sats, p.script, p.address,
 
 const FROM: &str = "FROM payouts AS p LEFT JOIN anomalies AS a ON a.seq = p.anomaly_seq";
 
+/// What a payout is to pay.
+#[derive(Debug, Clone)]
+pub struct Owed {
+    pub script: ScriptBuf,
+    pub amount_sats: u64,
+    pub asked: Asked,
+}
+
+/// When a payout was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    pub at: Timestamp,
+    /// No block up to this height holds what pays it; `None` where that was not noted.
+    pub above: Option<u32>,
+}
+
+/// Payouts that are SENT by transactions which were not made here, of which a block above the height `?1` may still decide something.
+const SENT_BY_ANOTHER: &str = "twins AS w JOIN twin_outputs AS o ON o.txid = w.txid JOIN payouts AS p ON p.seq = o.payout_seq \
+     WHERE p.state = 'SENT' AND p.txid = w.txid AND ifnull(w.block_height, ifnull(w.conflict_height, ?1 + 1)) > ?1";
+
+/// Payees who are asked about in each look because what paid them is ruled out: there are none where one copy works.
+const RULED_OUT_MAX: u32 = 20;
+
+/// The highest block of which nothing is undecided.
+fn final_at(tip_height: u32) -> i64 {
+    i64::from(tip_height) - i64::from(FINAL_CONFIRMATIONS)
+}
+
+/// Whether a transaction pays the payout of this number that was not made here.
+fn is_paid_elsewhere(seq: &str) -> String {
+    format!("EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = {seq})")
+}
+
 impl Reader<'_> {
     /// The payout of this id.
     pub fn payout(&self, id: &Id) -> Result<Option<PayoutRow>, StoreError> {
@@ -103,10 +137,14 @@ impl Reader<'_> {
         self.payouts_where("p.batch_seq = ?1 ORDER BY p.approved_at, p.seq", params![batch_seq])
     }
 
-    /// The first of the payouts that wait for a transaction, in the order of approval.
+    /// The first of the payouts that wait for a transaction, in the order of approval; last those that a transaction pays which was not
+    /// made here, however many a payee pays himself.
     pub fn unsent_payouts(&self, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
-            "p.state = 'QUEUED' AND p.batch_seq IS NULL ORDER BY p.approved_at, p.seq LIMIT ?1",
+            &format!(
+                "p.state = 'QUEUED' AND p.batch_seq IS NULL ORDER BY {}, p.approved_at, p.seq LIMIT ?1",
+                is_paid_elsewhere("p.seq")
+            ),
             params![limit],
         )
     }
@@ -133,27 +171,44 @@ impl Reader<'_> {
         )
     }
 
-    /// Whom payouts are to pay that are offered or on their way: the scripts, the satoshis, and when they were asked for.
-    pub fn payees(&self) -> Result<Vec<(ScriptBuf, u64, Timestamp)>, StoreError> {
-        let mut query = self.connection.prepare_cached(
-            "SELECT script, amount_sats, created_at FROM payouts WHERE state = 'NEW' \
-             UNION ALL SELECT script, amount_sats, created_at FROM payouts WHERE state = 'QUEUED'",
-        )?;
+    /// What payouts are to pay that are offered or on their way, and what those were to pay that are SENT by a transaction which was not
+    /// made here and that no block holds for good: another may stand in its place.
+    pub fn owed(&self, tip_height: u32) -> Result<Vec<Owed>, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT script, amount_sats, created_at, asked_above FROM payouts WHERE state = 'NEW' \
+             UNION ALL SELECT script, amount_sats, created_at, asked_above FROM payouts WHERE state = 'QUEUED' \
+             UNION ALL SELECT p.script, p.amount_sats, p.created_at, p.asked_above FROM {SENT_BY_ANOTHER}"
+        ))?;
         query
-            .query_and_then([], |row| {
-                let script = ScriptBuf::from_bytes(row.get("script")?);
-                Ok((script, values::sats(row, "amount_sats")?, values::time(row, "created_at")?))
+            .query_and_then([final_at(tip_height)], |row| {
+                Ok(Owed {
+                    script: ScriptBuf::from_bytes(row.get("script")?),
+                    amount_sats: values::sats(row, "amount_sats")?,
+                    asked: Asked { at: values::time(row, "created_at")?, above: row.get("asked_above")? },
+                })
             })?
             .collect()
     }
 
+    /// What is to be read of the histories of those whom a payout was to pay that is SENT by a transaction which was not made here, and
+    /// that a block rules out: the one that did may pay them.
+    pub fn payees_of_ruled_out(&self, tip_height: u32) -> Result<Vec<PayeeHistory>, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT p.script AS script, min(ifnull(p.asked_above, 0)) AS above FROM {SENT_BY_ANOTHER} \
+             AND w.position = 'absent' AND w.conflict_height > ?1 GROUP BY p.script LIMIT {RULED_OUT_MAX}"
+        ))?;
+        query.query_and_then([final_at(tip_height)], payee_history)?.collect()
+    }
+
     /// What is to be read of the histories of those whom payouts on their way are to pay: of so many of which nothing is signed, and of
-    /// as many of which something is that no node took; of each the first approved, and those first.
+    /// as many of which something is that no node took; of each the first approved, and those first, as [`Reader::unsent_payouts`] has
+    /// them.
     pub fn payee_histories(&self, limit: u32) -> Result<Vec<PayeeHistory>, StoreError> {
         let some = |is_signed: u8| {
             format!(
                 "SELECT * FROM (SELECT {is_signed} AS is_signed, script, asked_above, approved_at, seq FROM payouts WHERE state = 'QUEUED' \
-                 AND (batch_seq IS NOT NULL) = {is_signed} ORDER BY approved_at, seq LIMIT ?1)"
+                 AND (batch_seq IS NOT NULL) = {is_signed} ORDER BY {}, approved_at, seq LIMIT ?1)",
+                is_paid_elsewhere("payouts.seq")
             )
         };
         let mut query = self.connection.prepare_cached(&format!(
@@ -198,7 +253,7 @@ impl Tx<'_> {
     pub fn lower_asked_above(&self, height: u32) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
-                "UPDATE payouts SET asked_above = ?1 WHERE state IN ('NEW', 'QUEUED') AND asked_above > ?1",
+                "UPDATE payouts SET asked_above = ?1 WHERE state IN ('NEW', 'QUEUED', 'SENT') AND asked_above > ?1",
             )?
             .execute([height])?;
         Ok(())

@@ -2,7 +2,7 @@
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Script, Transaction, TxOut, Txid, consensus};
-use rusqlite::params;
+use rusqlite::{Row, params};
 use tillgate_domain::batch::{FINAL_CONFIRMATIONS, Position};
 use tillgate_domain::time::Timestamp;
 
@@ -107,13 +107,15 @@ impl Reader<'_> {
         txids.iter().filter_map(|txid| self.twin(txid).transpose()).collect()
     }
 
-    /// Whether so many transactions pay a payout that move nothing of this wallet and stand in no block, or more.
-    pub fn has_strangers(&self, payout_seq: i64, many: u32) -> Result<bool, StoreError> {
+    /// How many transactions wait that pay a payout and move nothing of this wallet, and how many more stand nowhere.
+    pub fn strangers(&self, payout_seq: i64) -> Result<(u32, u32), StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT count(*) FROM (SELECT 1 FROM twin_outputs AS o JOIN twins AS w ON w.txid = o.txid \
-             WHERE o.payout_seq = ?1 AND w.moves_ours = 0 AND w.position <> 'block' LIMIT ?2)",
+            "SELECT count(*) FILTER (WHERE w.position = 'mempool') AS waiting, \
+             count(*) FILTER (WHERE w.position = 'absent') AS gone \
+             FROM twin_outputs AS o JOIN twins AS w ON w.txid = o.txid WHERE o.payout_seq = ?1 AND w.moves_ours = 0",
         )?;
-        Ok(query.query_row(params![payout_seq, many], |row| row.get::<_, u32>(0))? >= many)
+        let counted = |row: &Row<'_>| Ok((values::number(row, "waiting")?, values::number(row, "gone")?));
+        query.query_and_then([payout_seq], counted)?.next().unwrap_or(Ok((0, 0)))
     }
 
     /// Whether another copy of the wallet paid a payout of a batch, or a block held what anybody paid it with.
@@ -126,17 +128,24 @@ impl Reader<'_> {
     }
 
     /// The payouts that an output of a twin may pay: their address exactly their amount, and no other output
-    /// of this twin. Those that wait before those that failed or were sent, offers last, the oldest first.
-    pub fn payouts_like(&self, script: &Script, amount_sats: u64, twin: &Txid) -> Result<Vec<PayoutRow>, StoreError> {
+    /// of this twin; a block that holds it stands above where they were asked for. Those that wait before those that failed or were sent, offers last, the oldest first.
+    pub fn payouts_like(
+        &self,
+        (script, amount_sats): (&Script, u64),
+        twin: &Txid,
+        position: &TxPosition,
+    ) -> Result<Vec<PayoutRow>, StoreError> {
+        let (_, height) = values::position_columns(position);
         self.payouts_where(
             &format!(
                 "p.script = ?1 AND p.amount_sats = ?2 \
                  AND (p.approved_at IS NOT NULL OR p.state = 'NEW') \
+                 AND (?4 IS NULL OR p.asked_above IS NULL OR p.asked_above < ?4) \
                  AND NOT EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = p.seq AND o.txid = ?3) \
                  ORDER BY CASE p.state WHEN 'QUEUED' THEN 0 WHEN 'FAILED' THEN 1 WHEN 'NEW' THEN 3 ELSE 2 END, p.batch_seq IS NOT NULL, \
                  p.approved_at, p.seq LIMIT {LIKE_MAX}"
             ),
-            params![script.as_bytes(), values::sats_column(amount_sats), twin.as_byte_array()],
+            params![script.as_bytes(), values::sats_column(amount_sats), twin.as_byte_array(), height],
         )
     }
 }

@@ -145,6 +145,11 @@ impl Asked {
                     Again::Payee(history) => payees.push(history),
                 }
             }
+            for payee in reader.payees_of_ruled_out(reader.tip_height()?)? {
+                if !payees.contains(&payee) {
+                    payees.push(payee);
+                }
+            }
             for seq in due {
                 must.extend(reader.script_of_payment(seq)?);
             }

@@ -29,6 +29,7 @@ const AWAITED_FOR_MS: i64 = 24 * 3_600_000;
 
 const GIVEN_UP: &str = "it was given up, and the coins went back to the wallet";
 const RULED_OUT: &str = "another transaction spent its coins and has 6 confirmations: nothing was sent to the address";
+const RULED_OUT_OF_ANOTHER: &str = "another transaction spent the coins of the one, not made here, that had paid it, and has 6 confirmations: look at the address before it is paid again, for that one may have paid it too";
 
 /// What of payouts a look touched.
 #[derive(Debug, Default)]
@@ -117,21 +118,25 @@ fn settle_payout(
     row.state = settled.state;
     row.txid = settled.txid.or(row.txid);
     let mut warning = None;
+    if row.state == PayoutState::Sent
+        && (before.state != row.state || before.txid != row.txid)
+        && is_by_stranger(outbox.tx, row.txid)?
+    {
+        outbox.tx.raise_alarm(AlarmKind::PayoutPaidByAnother, row.seq, outbox.now)?;
+        warning = Some(StaffWarning::PayoutPaidByAnother { payout_id: row.id });
+    }
     match (before.state, row.state) {
         (from, to) if from == to => {}
         (from, PayoutState::Sent) => {
             row.sent_at = Some(outbox.now);
             (row.failure_reason, row.failed_at, row.given_up_by) = (None, None, None);
-            if is_by_stranger(outbox.tx, row.txid)? {
-                outbox.tx.raise_alarm(AlarmKind::PayoutPaidByAnother, row.seq, outbox.now)?;
-                warning = Some(StaffWarning::PayoutPaidByAnother { payout_id: row.id });
-            }
             if from == PayoutState::Failed {
                 outbox.tx.raise_alarm(AlarmKind::FailedPayoutWasSent, row.seq, outbox.now)?;
                 warning = Some(StaffWarning::FailedPayoutWasSent { payout_id: row.id });
             }
         }
         (_, PayoutState::Failed) => {
+            let reason = if is_by_stranger(outbox.tx, before.txid)? { RULED_OUT_OF_ANOTHER } else { reason };
             row.failure_reason = Some(reason.to_owned());
             row.failed_at = Some(outbox.now);
         }
@@ -231,20 +236,34 @@ pub(crate) fn paid_elsewhere(
 }
 
 /// The same of what is signed and stored: whether that must not be broadcast. What moves nothing of this wallet and stands in no block
-/// keeps back nothing of it. It left before, or may have; and a payee who pays himself would else hold up all whose payouts share the
-/// transaction, in the mempool and out of it as often as he likes.
+/// keeps back nothing that a node ever took: it left before. A payee who pays himself would else hold up all whose payouts share the
+/// transaction, in the mempool and out of it as often as he likes; what no node took yet he holds up for a day at most.
 ///
 /// # Errors
 /// When the database cannot be read.
 pub(crate) fn is_held_back_for(reader: &Reader<'_>, payout: &PayoutRow, tip_height: u32) -> Result<bool, StoreError> {
     for twin in reader.twins_of_payout(payout.seq)? {
         let may_be_mined = !twin_facts(reader, &twin)?.is_ruled_out(tip_height);
-        let holds = || Ok::<_, StoreError>(twin.moves_ours && is_said_to_wait(reader, &twin)?);
+        let holds = || -> Result<bool, StoreError> {
+            if twin.moves_ours {
+                return is_said_to_wait(reader, &twin);
+            }
+            Ok(!twin.position.is_in_block() && never_left(reader, payout)?)
+        };
         if may_be_mined && (signed::counts(reader, &twin)? || holds()?) {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Whether no node ever took what is signed for a payout, since a day at most.
+fn never_left(reader: &Reader<'_>, payout: &PayoutRow) -> Result<bool, StoreError> {
+    let looked_at = reader.watched_chain()?.map(|watched| watched.looked_at);
+    let versions = payout.batch_seq.map_or_else(|| Ok(Vec::new()), |batch_seq| reader.versions(batch_seq))?;
+    let is_young = |at: Timestamp| looked_at.is_none_or(|looked_at| looked_at < at.plus_ms(AWAITED_FOR_MS));
+    let is_here = |version: &VersionRow| version.accepted_at.is_none() && version.position == Position::Absent;
+    Ok(versions.iter().all(is_here) && versions.iter().map(|version| version.created_at).min().is_some_and(is_young))
 }
 
 /// Until when what moves nothing of this wallet is waited for where nothing shows it any more.
@@ -260,7 +279,7 @@ fn is_said_to_wait(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreErr
 /// Whether a payout that this transaction pays is paid by somebody who spends no coin of this wallet.
 fn is_by_stranger(reader: &Reader<'_>, txid: Option<Txid>) -> Result<bool, StoreError> {
     let twin = txid.map_or(Ok(None), |txid| reader.twin(&txid))?;
-    twin.map_or(Ok(false), |twin| Ok(!reader.spends_a_coin(&twin.tx)?))
+    Ok(twin.is_some_and(|twin| !twin.moves_ours))
 }
 
 /// Where a transaction of another copy of the wallet stands, and what rules it out: from the beginning, where nobody signed it who

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
-use tillgate_domain::time::Timestamp;
 
 use super::batches::Touched;
 use super::settling::Due;
@@ -18,7 +17,7 @@ use crate::store::StoreError;
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::ledger::LedgerKind;
-use crate::store::payouts::PayoutRow;
+use crate::store::payouts::{Asked, PayoutRow};
 
 /// What one transaction does to our coins.
 #[derive(Debug)]
@@ -28,8 +27,8 @@ pub(super) struct Move {
     pub change: Vec<Coin>,
     /// Our coins that it spends.
     pub spends: Vec<OutPoint>,
-    /// It pays what a payout is to pay that is offered or on its way, of which the first was asked for then.
-    pub pays_since: Option<Timestamp>,
+    /// Payouts whose address it pays exactly their amount: when they were asked for.
+    pub pays: Vec<Asked>,
 }
 
 /// Takes over what a transaction pays to this wallet, but not to payments. All of a look is made before any of it is spent.
@@ -87,7 +86,7 @@ pub(super) fn take(
     }
     let is_ours = !moved.spends.is_empty() || twins::makes_its_own_change(tx, &moved.change)?;
     let is_strangers = || -> Result<bool, StoreError> {
-        Ok(twins::pays(moved.pays_since, &facts.position) && !twins::is_one_too_many(tx, txid, facts)?)
+        Ok(twins::pays(&moved.pays, &facts.position) && !twins::is_one_too_many(tx, txid, facts)?)
     };
     if is_ours || tx.is_twin(txid)? || is_strangers()? {
         let pays_an_address = moved.change.iter().any(|coin| coin.keychain == Keychain::External);

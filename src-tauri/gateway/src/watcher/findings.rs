@@ -314,14 +314,14 @@ impl Told {
             let found = ours.of(&facts, &txid)?;
             let facts = Arc::new(facts);
             let moves_ours = found.moves_ours();
-            let Found { payments, change, spends, pays_since, .. } = found;
+            let Found { payments, change, spends, pays, .. } = found;
             for (seq, (derivation_index, outputs)) in payments {
                 let incoming = IncomingTransaction { facts: Arc::clone(&facts), derivation_index, outputs };
                 let affected = self.payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain));
                 affected.incoming.insert(txid, incoming);
             }
             if moves_ours {
-                self.moves.insert(txid, Move { facts, change, spends, pays_since });
+                self.moves.insert(txid, Move { facts, change, spends, pays });
             }
         }
         self.states.append(&mut view.states);

@@ -5,13 +5,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bitcoin::{Amount, OutPoint, Script, ScriptBuf, Transaction, TxOut, Txid};
-use tillgate_domain::time::Timestamp;
 
 use super::WatchError;
 use crate::chain::{KnownPosition, KnownScripts, TxFacts, TxPosition, WatchList};
 use crate::gateway::Gateway;
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
+use crate::store::payouts::Asked;
 use crate::store::{Reader, StoreError};
 
 /// How long what is gone is followed: well beyond the 14 days after which it is gone for good. Where it comes back later,
@@ -27,8 +27,8 @@ pub(super) struct Found {
     pub change: Vec<Coin>,
     /// Our coins that it spends.
     pub spends: Vec<OutPoint>,
-    /// It pays what a payout is to pay that is offered or on its way, of which the first was asked for then.
-    pub pays_since: Option<Timestamp>,
+    /// Payouts whose address it pays exactly their amount: when they were asked for.
+    pub pays: Vec<Asked>,
     /// It was told before as another copy's: it is followed, whatever became of what it pays.
     pub is_twin: bool,
 }
@@ -37,8 +37,8 @@ pub(super) struct Found {
 pub(super) struct Ours<'a> {
     gateway: &'a Gateway,
     txids: Vec<Txid>,
-    /// What payouts are to pay that are offered or on their way, by script: the satoshis, and when they were asked for.
-    payees: HashMap<ScriptBuf, Vec<(u64, Timestamp)>>,
+    /// What payouts are to pay, by script: the satoshis, and when they were asked for.
+    payees: HashMap<ScriptBuf, Vec<(u64, Asked)>>,
     /// What was found in transactions that the backend asked about.
     found: RefCell<HashMap<Txid, Found>>,
     /// Coins made in this very look, which the database does not hold yet.
@@ -61,8 +61,8 @@ impl<'a> Ours<'a> {
     pub(super) fn new(gateway: &'a Gateway) -> Result<Self, WatchError> {
         wait_until_known_ahead(gateway)?;
         let mut payees: HashMap<_, Vec<_>> = HashMap::new();
-        for (script, amount_sats, since) in gateway.store.read(|reader| reader.payees())? {
-            payees.entry(script).or_default().push((amount_sats, since));
+        for owed in gateway.store.read(|reader| reader.owed(reader.tip_height()?))? {
+            payees.entry(owed.script).or_default().push((owed.amount_sats, owed.asked));
         }
         let (found, made) = (RefCell::default(), RefCell::default());
         let (is_anew, known_up_to) = (Cell::new(false), Cell::new(None));
@@ -96,6 +96,7 @@ impl<'a> Ours<'a> {
         let found = self.found.borrow_mut().remove(txid);
         let mut found = found.map_or_else(|| self.find(&facts.tx, txid), Ok)?;
         self.take_out_older(&mut found, facts, txid)?;
+        found.pays.iter_mut().for_each(|asked| asked.above = asked.above.map(|height| self.known(height)));
         Ok(found)
     }
 
@@ -105,9 +106,7 @@ impl<'a> Ours<'a> {
         let Found { payments, change, .. } = found;
         self.gateway.store.read(|reader| {
             for (seq, (index, outputs)) in payments.iter_mut() {
-                let given_above = reader.given_above(*seq)?;
-                let given_above =
-                    given_above.map(|height| self.known_up_to.get().map_or(height, |known| known.min(height)));
+                let given_above = reader.given_above(*seq)?.map(|height| self.known(height));
                 let is_older = match facts.position {
                     TxPosition::Block { height, .. } => given_above.is_some_and(|given_above| height <= given_above),
                     TxPosition::Mempool { .. } | TxPosition::Absent => false,
@@ -147,7 +146,7 @@ impl<'a> Ours<'a> {
                 }
                 let amount_sats = output.value.to_sat();
                 let outpoint = OutPoint { txid: *txid, vout };
-                found.pays_since = found.pays_since.into_iter().chain(self.awaited(output)).min();
+                found.pays.extend(self.owed(output));
                 if let Some((seq, index)) = reader.payment_of_script(&output.script_pubkey)? {
                     found.payments.entry(seq).or_insert_with(|| (index, Vec::new())).1.push((vout, amount_sats));
                 } else if let Some((keychain, index)) = self.of_wallet(&output.script_pubkey) {
@@ -164,11 +163,15 @@ impl<'a> Ours<'a> {
         })
     }
 
-    /// When the first payout was asked for that is to pay this.
-    fn awaited(&self, output: &TxOut) -> Option<Timestamp> {
-        let payouts = self.payees.get(&output.script_pubkey)?;
-        let same = payouts.iter().filter(|(amount_sats, _)| *amount_sats == output.value.to_sat());
-        same.map(|(_, since)| *since).min()
+    /// When the payouts were asked for that are to pay this.
+    fn owed(&self, output: &TxOut) -> impl Iterator<Item = Asked> {
+        let payouts = self.payees.get(&output.script_pubkey).into_iter().flatten();
+        payouts.filter(|(amount_sats, _)| *amount_sats == output.value.to_sat()).map(|(_, asked)| *asked)
+    }
+
+    /// The lower of a height that the database tells, and of that up to which it speaks of these blocks.
+    fn known(&self, height: u32) -> u32 {
+        self.known_up_to.get().map_or(height, |known| known.min(height))
     }
 
     /// Where a script of this wallet stands that is no payment's. Another copy of the wallet may use change and addresses far
@@ -247,7 +250,7 @@ impl Found {
 
     /// Whether it moves coins that are no payment's, or pays somebody in our stead.
     pub(super) fn moves_ours(&self) -> bool {
-        !self.change.is_empty() || !self.spends.is_empty() || self.pays_since.is_some() || self.is_twin
+        !self.change.is_empty() || !self.spends.is_empty() || !self.pays.is_empty() || self.is_twin
     }
 }
 

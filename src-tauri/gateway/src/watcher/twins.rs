@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use bitcoin::{OutPoint, Transaction, TxOut, Txid};
+use bitcoin::{OutPoint, ScriptBuf, Transaction, TxOut, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
-use tillgate_domain::time::Timestamp;
 
 use super::batches::{Touched, sats};
 use super::signed;
@@ -16,15 +15,17 @@ use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::ledger::LedgerKind;
-use crate::store::payouts::PayoutRow;
+use crate::store::payouts::{Asked, PayoutRow};
 use crate::store::{Reader, StoreError};
 
 /// Transactions that are followed upwards from a twin, its own history of which may go back for years: far more than may be
 /// in a mempool.
 const ANCESTORS_MAX: usize = 200;
 
-/// Transactions that move nothing of this wallet and stand in no block, and that are followed for one payout which they pay.
+/// Transactions that move nothing of this wallet and wait, and that are followed for one payout which they pay; and those of them that
+/// stand nowhere any more.
 const STRANGERS_MAX: u32 = 20;
+const GONE_STRANGERS_MAX: u32 = 500;
 
 const HOLD_FOR_ADDRESS: &str =
     "coins came to an address of this wallet that was not given here: another copy of the wallet works";
@@ -33,14 +34,16 @@ const HOLD: &str = "a transaction spends coins of this wallet that was not made 
 /// How old the time of a block may be that came after a moment: miners set it freely within two hours.
 const BLOCK_TIME_SLACK_MS: i64 = 2 * 3_600_000;
 
-/// Whether a stranger's transaction pays what a payout is to pay that was asked for at `since`: another copy of the wallet paid it
-/// with coins that this one does not know, or somebody in its stead. Not in a block from before.
-pub(super) fn pays(since: Option<Timestamp>, position: &TxPosition) -> bool {
-    match (since, position) {
-        (Some(since), TxPosition::Block { time, .. }) => *time >= since.plus_ms(-BLOCK_TIME_SLACK_MS),
-        (Some(_), TxPosition::Mempool { .. }) => true,
-        (None, _) | (_, TxPosition::Absent) => false,
-    }
+/// Whether a stranger's transaction pays what one of these payouts is to pay: another copy of the wallet paid it with coins that this one
+/// does not know, or somebody in its stead. Not in a block from before it was asked for; where nobody noted above which block that was,
+/// the block's time tells.
+pub(super) fn pays(payouts: &[Asked], position: &TxPosition) -> bool {
+    payouts.iter().any(|asked| match (position, asked.above) {
+        (TxPosition::Block { height, .. }, Some(above)) => *height > above,
+        (TxPosition::Block { time, .. }, None) => *time >= asked.at.plus_ms(-BLOCK_TIME_SLACK_MS),
+        (TxPosition::Mempool { .. }, _) => true,
+        (TxPosition::Absent, _) => false,
+    })
 }
 
 /// Whether what moves nothing of this wallet and is said to wait is one too many that pay their payee: a payee pays himself as often as he
@@ -50,9 +53,12 @@ pub(super) fn is_one_too_many(reader: &Reader<'_>, txid: &Txid, facts: &TxFacts)
     if matches!(facts.position, TxPosition::Block { .. }) || reader.dangerous_restore()?.is_some() {
         return Ok(false);
     }
-    for output in &facts.tx.output {
-        for payout in reader.payouts_like(&output.script_pubkey, output.value.to_sat(), txid)? {
-            if !reader.has_strangers(payout.seq, STRANGERS_MAX)? {
+    let outputs: BTreeSet<(&ScriptBuf, u64)> =
+        facts.tx.output.iter().map(|output| (&output.script_pubkey, output.value.to_sat())).collect();
+    for (script, sats) in outputs {
+        for payout in reader.payouts_like((script, sats), txid, &facts.position)? {
+            let (waiting, gone) = reader.strangers(payout.seq)?;
+            if waiting < STRANGERS_MAX && gone < GONE_STRANGERS_MAX {
                 return Ok(false);
             }
         }
@@ -87,7 +93,7 @@ pub(super) fn take(
     tx.insert_twin(txid, &facts.position, is_ours, outbox.now)?;
     touched.twins.insert(*txid);
     for (vout, output) in (0u32..).zip(&facts.tx.output) {
-        if let Some(payout) = paid_payout(tx, &facts.tx, txid, output)? {
+        if let Some(payout) = paid_payout(tx, facts, txid, output)? {
             tx.store_twin_output(txid, vout, payout.seq)?;
         }
     }
@@ -143,12 +149,13 @@ pub(super) fn notice_address(outbox: &Outbox<'_>, txid: &Txid, index: u32) -> Re
 /// paid already, for a reorganisation may take that back. What this one rests on is not paid by it: both are mined, or neither.
 fn paid_payout(
     reader: &Reader<'_>,
-    twin: &Transaction,
+    facts: &TxFacts,
     txid: &Txid,
     output: &TxOut,
 ) -> Result<Option<PayoutRow>, StoreError> {
+    let (twin, paid_exactly) = (&facts.tx, (output.script_pubkey.as_script(), output.value.to_sat()));
     let (mut unpaid, mut waiting, mut paid) = (None, None, None);
-    for payout in reader.payouts_like(&output.script_pubkey, output.value.to_sat(), txid)? {
+    for payout in reader.payouts_like(paid_exactly, txid, &facts.position)? {
         let others = reader.twins_of_payout(payout.seq)?;
         let (mut own, mut is_mined) = (Vec::new(), others.iter().any(|other| other.position.is_in_block()));
         if let Some(batch_seq) = payout.batch_seq {

@@ -73,6 +73,12 @@ pub const fn latest_stored(now: Timestamp) -> Timestamp {
     now.plus_ms(STORED_AHEAD_MS)
 }
 
+/// Whether a block's time shows that the clock which shows `now` is behind: no miner's clock is so far ahead.
+#[must_use]
+pub const fn is_behind_block(now: Timestamp, block_time: Timestamp) -> bool {
+    now.plus_ms(AHEAD_OF_CLOCK_MS).ms() < block_time.ms()
+}
+
 impl CheckedClock {
     /// Takes over what a look at `at` shows, with what servers tell at that time ([`servers_ahead_ms`]), and answers what
     /// speaks against the clock.
@@ -198,6 +204,12 @@ mod tests {
         assert!(!clock.may_close(at(30), at(ahead), at(-300)), "it has half an hour");
         assert_eq!(look(&mut clock, 31), Some(ClockDoubt::IsAhead { by_ms }));
         assert!(clock.may_close(at(30), at(31 + ahead), at(-300)), "no block is needed for it");
+    }
+
+    #[test]
+    fn a_block_shows_that_a_clock_is_behind_where_no_miners_clock_is_so_far_ahead() {
+        assert!(!is_behind_block(at(0), at(60)));
+        assert!(is_behind_block(at(0), at(61)));
     }
 
     #[test]

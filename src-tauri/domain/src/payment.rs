@@ -16,7 +16,7 @@ pub use history::{Cause, NotACause, WhyInvalid};
 pub use price::{Price, PriceRefusal};
 
 /// How long a customer has to pay.
-const LIFETIME_MS: i64 = 30 * 60 * 1_000;
+pub const LIFETIME_MS: i64 = 30 * 60 * 1_000;
 
 /// The state of a payment. See [`crate::advance`] for what leads from one to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -129,7 +129,7 @@ pub struct Payment {
     pub rate: Rate,
     /// Creation, cut to the second.
     pub created_at: Timestamp,
-    /// `created_at` + 30 minutes.
+    /// `created_at` + 30 minutes, and what the clock was set forward by since.
     pub expires_at: Timestamp,
     /// The merchant's rules, frozen at creation.
     pub policy: Policy,
@@ -165,6 +165,12 @@ impl Payment {
             confirmed_at: None,
             paid_sats: 0,
         }
+    }
+
+    /// The deadline that was told first. By times that are not the clock's own no time was given since.
+    #[must_use]
+    pub const fn told_first(&self) -> Timestamp {
+        self.created_at.plus_ms(LIFETIME_MS)
     }
 
     /// The first moment at which time alone could change something: a look that starts after the deadline is the

@@ -18,7 +18,7 @@ pub(crate) use alarms::dismiss_alarms;
 pub(crate) use approve::{ApproveError, Approver, approve, has_refund_coins, may_approve};
 pub(crate) use draft::Draft;
 pub(crate) use estimate::{EstimateAmount, EstimateError, EstimateRequest, estimate};
-pub(crate) use expire::{expire_due, expire_made_ahead};
+pub(crate) use expire::{expire_due, expire_of_clock_ahead};
 pub(crate) use funding::Permit;
 pub(crate) use limit::{ABOVE_DAILY_LIMIT, BELOW_MINIMUM, LimitError, limit_now, limit_record};
 pub(crate) use offer::{Along, OfferError, OfferRequest, Offered, Requester, offer, offer_along};

@@ -155,13 +155,13 @@ impl Parts {
     }
 }
 
-/// Lets go of what waits for times by a clock that was ahead before the start. What fails is no reason not to start: approving such
-/// an offer is refused all the same.
+/// Lets go of what waits for times by a clock that was ahead before the start. What fails is no reason not to start: the next start
+/// does it, and approving an offer that this clock made is refused all the same.
 pub(crate) async fn leave_another_clock(gateway: &Arc<Gateway>) {
-    let lapse = || outbox::commit(gateway, None, payouts::expire_made_ahead);
+    let lapse = || outbox::commit(gateway, None, payouts::expire_of_clock_ahead);
     let left = async {
         while lapse().await? > 0 {}
-        Ok::<_, OutboxError>(gateway.repeat_what_waits_for_another_clock().await?)
+        Ok::<_, OutboxError>(gateway.leave_times_of_another_clock().await?)
     };
     if let Err(error) = left.await {
         tracing::error!(%error, "what was made by a clock that was ahead could not be let go of");

@@ -6,7 +6,7 @@ use tillgate_domain::checked_clock::latest_stored;
 use tillgate_domain::time::Timestamp;
 
 use super::Gateway;
-use crate::store::StoreError;
+use crate::store::{StoreError, Tx};
 
 impl Gateway {
     /// Now on the environment's clock, once what was open when that stepped forward has the rest of its time. Whoever lets something
@@ -38,13 +38,18 @@ impl Gateway {
         Ok(())
     }
 
-    /// Has notifications attempted at once that wait for times by a clock that was ahead before the gateway started.
+    /// Takes back what was given by a clock that was ahead before the gateway started, and has notifications attempted at once that
+    /// wait for its times.
     ///
     /// # Errors
     /// When it cannot be stored.
-    pub(crate) async fn repeat_what_waits_for_another_clock(&self) -> Result<(), StoreError> {
+    pub(crate) async fn leave_times_of_another_clock(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
-        self.store.write(move |tx| tx.repeat_at_once(latest_stored(now), now)).await
+        let leave = move |tx: &Tx<'_>| {
+            tx.take_back_given(now)?;
+            tx.repeat_at_once(latest_stored(now), now)
+        };
+        self.store.write(leave).await
     }
 }
 

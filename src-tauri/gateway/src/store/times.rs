@@ -2,6 +2,8 @@
 //! the gateway started.
 
 use rusqlite::params;
+use tillgate_domain::checked_clock::{is_behind_block, latest_stored};
+use tillgate_domain::payment::LIFETIME_MS;
 use tillgate_domain::time::Timestamp;
 
 use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
@@ -25,15 +27,24 @@ impl Reader<'_> {
         Ok(at.map(Timestamp::from_ms))
     }
 
-    /// Offers that nobody approved, and that were made after a moment.
-    pub fn offers_made_after(&self, at: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
-        self.payouts_where("p.state = 'NEW' AND p.created_at > ?1 ORDER BY p.seq LIMIT ?2", params![at.ms(), limit])
+    /// Offers that nobody approved, and that were made after a moment, or are valid for longer than until another.
+    pub fn offers_beyond(
+        &self,
+        made_after: Timestamp,
+        valid_beyond: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<PayoutRow>, StoreError> {
+        self.payouts_where(
+            "p.state = 'NEW' AND (p.created_at > ?1 OR p.expires_at > ?2) ORDER BY p.seq LIMIT ?3",
+            params![made_after.ms(), valid_beyond.ms(), limit],
+        )
     }
 }
 
 impl Tx<'_> {
     /// Gives payments, offers and approved payouts that were open at a moment, and made by then, so much more time: the clock
-    /// stepped forward by it. What was seen in the mempool has been quiet for no longer than before, where quiet accepts it.
+    /// stepped forward by it. What was seen in the mempool has been quiet for no longer than before, where quiet accepts it, and what
+    /// others paid in our stead was noticed no longer ago.
     /// It reads all payments, and a clock is set once in a long while.
     pub fn give_rest_of_time(&self, from: Timestamp, by_ms: i64) -> Result<(), StoreError> {
         let values = params![from.ms(), by_ms];
@@ -58,6 +69,50 @@ impl Tx<'_> {
              AND state IN ('NEW', 'UNDERPAID', 'UNCONFIRMED'))",
             values,
         )?;
+        self.connection.execute("UPDATE twins SET noticed_at = noticed_at + ?2 WHERE noticed_at <= ?1", values)?;
+        Ok(())
+    }
+
+    /// Takes back at a start what steps gave of which the last led to times that have not come by the clock as it is now: what was
+    /// given by all of them, for which of them were right nobody knows. What was seen or noticed by such a clock counts as seen now.
+    /// Where the best block shows that the present clock is behind, all stays.
+    pub fn take_back_given(&self, now: Timestamp) -> Result<(), StoreError> {
+        if self.watched_chain()?.is_some_and(|watched| is_behind_block(now, watched.tip.time)) {
+            return Ok(());
+        }
+        let latest = latest_stored(now).ms();
+        let is_open = "state IN ('NEW', 'UNDERPAID', 'UNCONFIRMED')";
+        let open = format!(
+            "(SELECT seq FROM {INDEXED_PAYMENTS} AND {is_open} UNION ALL SELECT seq FROM {UNINDEXED_PAYMENTS} AND {is_open})"
+        );
+        let seen_ahead = "(first_seen_at > ?2 OR last_conflict_at > ?2)";
+        // The deadline of one that was given time is half an hour after a moment of the clock that gave it, at the earliest.
+        self.connection.execute(
+            &format!(
+                "UPDATE payments SET expires_at = created_at + ?3, next_due_at = ?1 WHERE seq IN {open} \
+                 AND closed_at IS NULL AND created_at <= ?2 AND expires_at > ?2 + ?3"
+            ),
+            params![now.ms(), latest, LIFETIME_MS],
+        )?;
+        self.connection.execute(
+            &format!(
+                "UPDATE payments SET next_due_at = ?1 WHERE seq IN {open} \
+                 AND EXISTS (SELECT 1 FROM receipts WHERE payment_seq = payments.seq AND {seen_ahead})"
+            ),
+            params![now.ms(), latest],
+        )?;
+        self.connection.execute(
+            &format!(
+                "UPDATE receipts SET first_seen_at = min(first_seen_at, ?1), last_conflict_at = min(last_conflict_at, ?1) \
+                 WHERE payment_seq IN {open} AND {seen_ahead}"
+            ),
+            params![now.ms(), latest],
+        )?;
+        self.connection.execute(
+            "UPDATE payouts SET set_forward_ms = 0 WHERE state = 'QUEUED' AND approved_at + set_forward_ms > ?1",
+            [latest],
+        )?;
+        self.connection.execute("UPDATE twins SET noticed_at = ?1 WHERE noticed_at > ?2", params![now.ms(), latest])?;
         Ok(())
     }
 

@@ -42,7 +42,8 @@ impl Context {
         let Look { at, tip_time, .. } = self.look;
         let deadline = payment.expires_at;
         let is_past = payment.closed_at.is_none() && at > deadline;
-        let is_doubted = self.clock.is_some_and(|clock| is_past && !clock.may_close(deadline, at, tip_time));
+        let is_doubted =
+            self.clock.is_some_and(|clock| is_past && !clock.may_close(payment.told_first(), at, tip_time));
         Look { time_decides: self.look.time_decides && is_covered && !is_doubted, ..self.look }
     }
 }
@@ -258,5 +259,35 @@ fn about(payment_id: Id, warning: &Warning) -> StaffWarning {
     match warning {
         Warning::DoubleSpendAttempt { txid } => StaffWarning::DoubleSpendAttempt { payment_id, txid: *txid },
         Warning::DecidedAnomalyChanged { id } => StaffWarning::DecidedAnomalyChanged { payment_id, anomaly_id: *id },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{HALF_AN_HOUR_MS, World};
+
+    #[tokio::test]
+    async fn what_a_step_gave_that_other_servers_contradict_keeps_no_payment_open_beyond_its_half_hour() {
+        let year_ms = 365 * 24 * 3_600_000;
+        let mut payment = World::new().await.payment().await.payment;
+        payment.expires_at = payment.expires_at.plus_ms(year_ms);
+        let closes = |after_ms: i64| {
+            let at = payment.created_at.plus_ms(year_ms + after_ms);
+            let mut clock = CheckedClock::default();
+            assert!(clock.look(at, payment.created_at, None, Some(-year_ms)).is_some());
+            let look = Look {
+                at,
+                tip_height: 1,
+                tip_time: payment.created_at,
+                has_mempool: true,
+                time_decides: true,
+                staff_accepts: false,
+            };
+            let context = Context { look, looked_before: None, fee_rate: None, clock: Some(clock) };
+            context.look_for(&payment, true).time_decides && at > payment.expires_at
+        };
+        assert!(!closes(HALF_AN_HOUR_MS));
+        assert!(closes(HALF_AN_HOUR_MS + 1_000));
     }
 }

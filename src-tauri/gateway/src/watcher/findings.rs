@@ -180,7 +180,7 @@ pub(super) fn take(
     });
     if !view.more {
         let may_close =
-            |payment: &Payment| clock.is_none_or(|(clock, _)| clock.may_close(payment.expires_at, at, view.tip.time));
+            |payment: &Payment| clock.is_none_or(|(clock, _)| clock.may_close(payment.told_first(), at, view.tip.time));
         gateway.store.read(|reader| {
             for (seq, affected) in &mut payments {
                 affected.is_covered = is_covered(reader, *seq, &view.covered)?;

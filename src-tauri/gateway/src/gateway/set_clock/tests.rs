@@ -22,6 +22,7 @@ const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 const HOURS_MS: i64 = 8 * HOUR_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
+const YEAR_MS: i64 = 365 * DAY_MS;
 
 /// A clock that is set forward by the machine's.
 struct SetForward {
@@ -31,6 +32,11 @@ struct SetForward {
 }
 
 impl SetForward {
+    /// It is as if it had never been set.
+    fn is_right_again(&self) {
+        self.ahead_ms.store(0, SeqCst);
+    }
+
     fn by_ms(&self, by_ms: i64) {
         self.steps.lock().push(StepForward { from: self.now(), by_ms });
         self.ahead_ms.fetch_add(by_ms, SeqCst);
@@ -59,6 +65,13 @@ async fn world_with_settable_clock() -> (World, Arc<SetForward>) {
 }
 
 impl World {
+    /// What a start does with the clock as it is then. A sandbox that is opened anew would turn its own clock on.
+    async fn starts_again(&self) {
+        leave_another_clock(&self.gateway).await;
+        self.look().await;
+        self.pass_sender().await;
+    }
+
     /// The clock is ahead by so much more, or less, as after a start.
     fn is_ahead_by_ms(&self, ms: i64) {
         self.gateway.clock_offset_ms.fetch_add(ms, SeqCst);
@@ -202,4 +215,64 @@ async fn people_hear_at_the_next_start_that_the_clock_was_ahead_when_a_payment_w
     world.is_ahead_by_ms(HALF_AN_HOUR_MS + MINUTE_MS);
     world.look().await;
     assert_eq!(world.state(&payment), PaymentState::New, "the customer was told a later time");
+}
+
+#[tokio::test]
+async fn what_was_open_when_the_clock_was_set_a_year_ahead_by_mistake_ends_when_it_was_told_after_the_next_start() {
+    let (world, clock) = world_with_settable_clock().await;
+    let (payment, offer) = (world.payment().await, world.offered_payout(50_000).await);
+    let told = payment.payment.expires_at;
+    clock.by_ms(YEAR_MS);
+    world.look().await;
+    assert_eq!(world.now_of(&payment.payment.id).payment.expires_at, told.plus_ms(YEAR_MS));
+    clock.is_right_again();
+    world.starts_again().await;
+    assert_eq!(world.now_of(&payment.payment.id).payment.expires_at, told);
+    assert_eq!(world.state(&payment), PaymentState::New);
+    assert_eq!(world.payout(&offer).state, PayoutState::Expired, "its rate was to hold for ten minutes");
+    let refused = approve(&world.gateway, offer, staff()).await;
+    assert!(matches!(refused, Err(ApproveError::OfferExpired)), "{refused:?}");
+    world.pass_ms(HALF_AN_HOUR_MS + MINUTE_MS).await;
+    assert_eq!(world.state(&payment), PaymentState::Expired);
+}
+
+#[tokio::test]
+async fn what_a_clock_that_was_behind_and_set_right_gave_stands_after_a_restart() {
+    let (world, clock) = world_with_settable_clock().await;
+    let (payment, offer) = (world.payment().await, world.offered_payout(50_000).await);
+    clock.by_ms(HOURS_MS);
+    world.look().await;
+    world.starts_again().await;
+    assert_eq!(world.now_of(&payment.payment.id).payment.expires_at, payment.payment.expires_at.plus_ms(HOURS_MS));
+    assert_eq!((world.state(&payment), world.payout(&offer).state), (PaymentState::New, PayoutState::New));
+}
+
+#[tokio::test]
+async fn a_payout_that_waited_when_the_clock_was_set_a_year_ahead_is_tried_for_a_day_after_the_next_start() {
+    let (world, clock) = world_with_settable_clock().await;
+    world.make_wallet().await;
+    let payout = world.approved_payout(50_000_000).await;
+    clock.by_ms(YEAR_MS);
+    world.look().await;
+    world.pass_sender().await;
+    clock.is_right_again();
+    world.starts_again().await;
+    assert_eq!(world.payout(&payout).state, PayoutState::Queued, "there are no coins for it");
+    world.pass_ms(DAY_MS + MINUTE_MS).await;
+    world.pass_sender().await;
+    assert_eq!(world.payout(&payout).state, PayoutState::Failed);
+}
+
+#[tokio::test]
+async fn what_was_seen_while_the_clock_was_a_year_ahead_is_accepted_unconfirmed_after_the_next_start() {
+    let (world, clock) = world_with_settable_clock().await;
+    let policy = PolicySettings { zero_conf_up_to: 100.into(), ..PolicySettings::default() };
+    let payment = world.payment_under(policy).await;
+    clock.by_ms(YEAR_MS);
+    world.pay(&payment, payment.payment.amount_sats).await;
+    clock.is_right_again();
+    world.starts_again().await;
+    assert_eq!(world.state(&payment), PaymentState::Unconfirmed, "it is quiet since the start");
+    world.pass_ms(4_000).await;
+    assert_eq!(world.state(&payment), PaymentState::Confirmed);
 }

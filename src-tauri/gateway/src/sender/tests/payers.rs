@@ -20,6 +20,7 @@ use crate::console::payouts::{PayoutView, RequestPayout, ShowPayout};
 use crate::console::states::WaitCause;
 use crate::console::status::Status;
 use crate::console::{Actor, ask};
+use crate::daemon::leave_another_clock;
 use crate::payouts::{Approver, approve};
 use crate::store::alarms::AlarmKind;
 use crate::store::keychains::Keychain;
@@ -114,6 +115,26 @@ async fn while_what_pays_a_payee_exactly_is_in_no_block_the_payout_waits_for_it(
     world.send().await;
     assert_eq!((world.payout_state(&other), world.outputs_of(&other)), (PayoutState::Sent, 1));
     check_sums(&world).await;
+}
+
+#[tokio::test]
+async fn what_paid_a_payee_while_the_clock_was_a_year_ahead_is_waited_for_until_a_day_after_the_next_start() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    let (offset_ms, ahead_ms) = (&world.gateway.clock_offset_ms, 365 * 24 * HOUR_MS);
+    offset_ms.fetch_add(ahead_ms, Ordering::SeqCst);
+    let txid = paid_by_another(&world, &payout);
+    world.look_and_pass().await;
+    offset_ms.fetch_sub(ahead_ms, Ordering::SeqCst);
+    leave_another_clock(&world.gateway).await;
+    world.sandbox().evict(txid, world.now_ms()).unwrap();
+    world.send().await;
+    world.send().await;
+    assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Queued, 0), "it may come back");
+    says_who_paid(&world, &payout, txid).await;
+    world.pass_ms(25 * HOUR_MS).await;
+    world.send().await;
+    assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
 }
 
 #[tokio::test]

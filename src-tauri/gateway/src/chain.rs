@@ -29,6 +29,7 @@ mod signed;
 #[cfg(test)]
 pub(crate) mod tests;
 mod token;
+mod untold;
 
 use std::collections::HashSet;
 

@@ -165,6 +165,11 @@ impl Shared {
                 Some(EsploraFault::EndlessHistory(script)) if request.path.contains(&script) => {
                     manner = Manner::Endless;
                 }
+                Some(EsploraFault::CutOffAt(script)) if request.path.contains(&script) => manner = Manner::CutOff,
+                Some(EsploraFault::BusyAt(script)) if request.path.contains(&script) => {
+                    answer.status = "503 Service Unavailable";
+                    answer.headers.push(("Retry-After", "0".to_owned()));
+                }
                 Some(EsploraFault::Closed) => return,
                 Some(EsploraFault::FailsAt(script)) if request.path.contains(&script) => {
                     answer.status = "504 Gateway Timeout";

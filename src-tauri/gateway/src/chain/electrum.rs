@@ -24,7 +24,6 @@ mod scripts;
 mod session;
 mod state;
 mod transactions;
-mod untold;
 
 use bitcoin::{FeeRate, Network, Transaction, Txid};
 use parking_lot::Mutex;

@@ -11,6 +11,7 @@ mod facts;
 mod fees;
 mod headers;
 mod history;
+mod in_vain;
 mod look;
 mod pace;
 mod positions;
@@ -18,6 +19,7 @@ mod questions;
 mod recent;
 mod server;
 mod state;
+mod strangers;
 
 use std::time::Duration;
 

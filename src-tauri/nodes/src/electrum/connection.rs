@@ -118,11 +118,11 @@ impl Connection {
         }
         self.notify(stop)?;
         let request: Value = serde_json::from_slice(line).ok()?;
-        if let Some(ElectrumFault::Stuck(script)) = &fault
+        if let Some(ElectrumFault::Stuck(script) | ElectrumFault::HangsUpAt(script)) = &fault
             && request["method"] == "blockchain.scripthash.get_history"
             && request["params"][0] == index::script_hash(script)
         {
-            return Some(());
+            return matches!(fault, Some(ElectrumFault::Stuck(_))).then_some(());
         }
         let answer = match &request {
             Value::Array(batch) => {

@@ -70,8 +70,12 @@ pub enum EsploraFault {
     },
     /// The history of one script, named by its hash, goes on without an end.
     EndlessHistory(String),
-    /// It fails where somebody asks about one script, named by its hash: what stands before it gives up first.
+    /// It fails where somebody asks about one script, named by its hash, or one transaction: what stands before it gives up first.
     FailsAt(String),
+    /// The connection is closed in the middle of an answer about one script, named by its hash.
+    CutOffAt(String),
+    /// It is said to be busy, for a moment, where somebody asks about one script, named by its hash.
+    BusyAt(String),
     /// A question about one script, named by its hash, is never answered.
     StuckAt(String),
     /// One block is told so many blocks deeper than it is wherever somebody asks about it alone.

@@ -9,7 +9,7 @@ use super::asker::Asker;
 use super::call::{self, ScriptHash, Whose, typed};
 use super::history::Entry;
 use super::transactions;
-use super::untold::Untold;
+use crate::chain::untold::Untold;
 use crate::chain::{ChainDown, Recent};
 
 /// Histories that are asked for at once.
@@ -20,7 +20,12 @@ const OUTPUTS_MAX: usize = 2;
 
 /// What the server has of these transactions in its mempool and in blocks above a height. Scripts of which it told nothing lately are
 /// `untold`.
-pub(super) fn recent(asker: &Asker<'_>, txids: &[Txid], above: u32, untold: &mut Untold) -> Result<Recent, ChainDown> {
+pub(super) fn recent(
+    asker: &Asker<'_>,
+    txids: &[Txid],
+    above: u32,
+    untold: &mut Untold<ScriptHash>,
+) -> Result<Recent, ChainDown> {
     let asked: BTreeSet<Txid> = txids.iter().copied().collect();
     let mut found = BTreeMap::new();
     transactions::read_each(asker, &asked, |txid, tx| {
@@ -48,7 +53,7 @@ pub(super) fn recent(asker: &Asker<'_>, txids: &[Txid], above: u32, untold: &mut
 fn heights(
     asker: &Asker<'_>,
     txs: &BTreeMap<Txid, Transaction>,
-    untold: &mut Untold,
+    untold: &mut Untold<ScriptHash>,
 ) -> Result<BTreeMap<Txid, i64>, ChainDown> {
     let now = asker.connection.session.tip().map_or(0, |tip| tip.height);
     let payable = |tx: &Transaction| {
@@ -62,12 +67,12 @@ fn heights(
         let calls: Vec<_> = batch.iter().map(|hash| call::history(*hash, Whose::Strangers)).collect();
         let answers = asker.tries(&calls);
         if answers.is_err() {
-            batch.iter().for_each(|hash| untold.note(*hash, now));
+            batch.iter().for_each(|hash| untold.note(hash, now));
         }
         for (answer, (hash, call)) in answers?.into_iter().zip(batch.iter().zip(&calls)) {
             // Whatever it refuses, another script may tell.
             let Ok(answer) = answer else {
-                untold.note(*hash, now);
+                untold.note(hash, now);
                 continue;
             };
             untold.forget(hash);

@@ -60,36 +60,34 @@ impl Look<'_> {
 
     /// Subscribes to scripts, and notes of which the server tells nothing.
     fn subscribe_to(&mut self, hashes: &[ScriptHash]) -> Result<(), ChainDown> {
-        for (whose, hashes) in self.by_owner(hashes) {
+        for (whose, hashes) in self.at_once(hashes) {
             let asked = history::subscribe(&self.asker, &hashes, whose);
-            let untold =
-                self.unless_it_broke(asked, &hashes, whose)?.into_iter().filter(|(_, status)| status.is_none());
+            let untold = self.noting_a_break(asked, &hashes, whose)?.into_iter().filter(|(_, status)| status.is_none());
             untold.for_each(|(hash, _)| self.refuse(hash));
         }
         Ok(())
     }
 
-    /// The merchant's of these scripts, and then the strangers'.
-    fn by_owner(&self, hashes: &[ScriptHash]) -> [(Whose, Vec<ScriptHash>); 2] {
+    /// What is asked about at once of these scripts: the merchant's, then the strangers', and each alone of those at which the server may
+    /// have broken off.
+    fn at_once(&self, hashes: &[ScriptHash]) -> Vec<(Whose, Vec<ScriptHash>)> {
         let is_ours = |hash: &&ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
-        let (ours, strangers) = hashes.iter().partition(is_ours);
-        [(Whose::Ours, ours), (Whose::Strangers, strangers)]
+        let (ours, strangers): (_, Vec<ScriptHash>) = hashes.iter().partition(is_ours);
+        let is_suspect = |hash: &ScriptHash| self.state.lasting.untold.is_suspect(hash);
+        let (suspects, others): (Vec<ScriptHash>, _) = strangers.into_iter().partition(is_suspect);
+        let alone = suspects.into_iter().map(|hash| (Whose::Strangers, vec![hash]));
+        [(Whose::Ours, ours), (Whose::Strangers, others)].into_iter().chain(alone).collect()
     }
 
-    /// A server that breaks off when it is asked about what a stranger chose must not do so in each look; once may be chance.
-    fn unless_it_broke<T>(
+    /// A server that breaks off when it is asked about what a stranger chose must not do so in each look.
+    fn noting_a_break<T>(
         &mut self,
         asked: Result<T, ChainDown>,
         hashes: &[ScriptHash],
         whose: Whose,
     ) -> Result<T, ChainDown> {
-        if whose == Whose::Ours || hashes.is_empty() {
-            return asked;
-        }
-        let has_broken_twice = asked.is_err() && self.state.lasting.broke_off;
-        self.state.lasting.broke_off = asked.is_err() && !has_broken_twice;
-        if has_broken_twice {
-            hashes.iter().for_each(|hash| self.state.lasting.untold.note(*hash, self.tip.height));
+        if whose == Whose::Strangers && asked.is_err() {
+            self.state.lasting.untold.note_break(hashes, self.tip.height);
         }
         asked
     }
@@ -99,7 +97,7 @@ impl Look<'_> {
         let Some(watched) = self.state.scripts.get_mut(&hash) else { return };
         watched.is_refused = true;
         if !watched.is_ours {
-            self.state.lasting.untold.note(hash, self.tip.height);
+            self.state.lasting.untold.note(&hash, self.tip.height);
         }
     }
 
@@ -109,9 +107,9 @@ impl Look<'_> {
         let (empty, full): (Vec<ScriptHash>, Vec<ScriptHash>) =
             wanted.iter().partition(|hash| session.status(hash) == Some(None));
         let mut histories = BTreeMap::new();
-        for (whose, hashes) in self.by_owner(&full) {
+        for (whose, hashes) in self.at_once(&full) {
             let asked = history::read(&self.asker, &hashes, whose);
-            histories.extend(self.unless_it_broke(asked, &hashes, whose)?);
+            histories.extend(self.noting_a_break(asked, &hashes, whose)?);
         }
         histories.extend(empty.into_iter().map(|hash| (hash, Some(History::default()))));
         let mut told = Vec::new();

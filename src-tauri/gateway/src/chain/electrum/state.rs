@@ -7,11 +7,11 @@ use bitcoin::{OutPoint, ScriptBuf, Transaction, Txid};
 use super::call::{ScriptHash, Status};
 use super::headers::Headers;
 use super::history::{Entry, History};
-use super::untold::Untold;
 use crate::chain::facts::Facts;
 use crate::chain::hot::HotMark;
 use crate::chain::proof::is_provable;
 use crate::chain::token::{BlockId, Token, answer_number};
+use crate::chain::untold::Untold;
 
 /// Transactions that were proved to be in a block, and outputs that others spend, that are remembered.
 const PROVED_MAX: usize = 50_000;
@@ -59,9 +59,7 @@ pub(super) struct Lasting {
     /// In which block a transaction was proved to be.
     pub proved: HashMap<Txid, BlockId>,
     /// Scripts of strangers about which nothing is asked for a while.
-    pub untold: Untold,
-    /// The server broke off when it was last asked about such.
-    pub broke_off: bool,
+    pub untold: Untold<ScriptHash>,
     /// What transactions that are not ours spend.
     pub others: HashMap<Txid, Vec<OutPoint>>,
     /// How many outputs those are.

@@ -27,8 +27,8 @@ pub(super) fn read_ancestors(asking: &Asking<'_>, state: &mut State, txid: Txid,
     if tracked.seen.as_ref().is_none_or(is_known) {
         return Ok(());
     }
-    let mut ancestors = BTreeMap::new();
-    let mut rests = line(asking, state, &tracked.tx, &mut ancestors)?;
+    let (mut ancestors, tx) = (BTreeMap::new(), tracked.tx.clone());
+    let mut rests = line(asking, state, &tx, &mut ancestors)?;
     let mut room = Room::beside(state.followed());
     if !ancestors.values().all(|ancestor| is_relayed(ancestor) && room.take(ancestor)) {
         rests = None;
@@ -47,7 +47,7 @@ pub(super) fn read_ancestors(asking: &Asking<'_>, state: &mut State, txid: Txid,
 /// Collects the unconfirmed transactions that one rests on; answers whether there are any, `None` where nobody knows.
 fn line(
     asking: &Asking<'_>,
-    state: &State,
+    state: &mut State,
     tx: &Transaction,
     ancestors: &mut BTreeMap<Txid, Transaction>,
 ) -> Result<Option<bool>, NoAnswer> {
@@ -63,10 +63,10 @@ fn line(
         let known = state.tracked.get(&parent).filter(|tracked| tracked.seen.is_some()).map(|it| it.tx.clone());
         let unconfirmed = match known {
             Some(tx) => tx,
-            None => match positions::ask(asking, parent)? {
-                Some(Some(sight)) if sight.status.confirmed => continue,
-                Some(Some(sight)) => sight.tx,
-                Some(None) | None => return Ok(None),
+            None => match positions::ask(asking, state, parent)? {
+                Some(sight) if sight.status.confirmed => continue,
+                Some(sight) => sight.tx,
+                None => return Ok(None),
             },
         };
         open.extend(parents(&unconfirmed));
@@ -88,8 +88,9 @@ pub(super) fn read_rivals(asking: &Asking<'_>, state: &mut State, txid: Txid) ->
         if !asking.take_turn() {
             break;
         }
-        // What the server does not know at all it says nothing of: nobody knows.
-        let spends: Option<Vec<SpendAnswer>> = asking.server.json(&format!("/tx/{parent}/outspends"))?;
+        // What the server does not know at all, or fails at, it says nothing of: nobody knows.
+        let path = format!("/tx/{parent}/outspends");
+        let spends: Option<Vec<SpendAnswer>> = state.ask_of_strangers(path.clone(), |_| asking.server.json(&path))?;
         for (outpoint, by) in outputs.iter().filter(|_| spends.is_some()) {
             let spends = spends.iter().flatten();
             let vout = usize::try_from(outpoint.vout).unwrap_or(usize::MAX);
@@ -124,14 +125,15 @@ fn take_spender(
         rivals.known.insert(outpoint);
         return Ok(());
     }
-    let Some(Some(sight)) = positions::ask(asking, spender)? else { return Ok(()) };
+    let Some(sight) = positions::ask(asking, state, spender)? else { return Ok(()) };
     if !sight.tx.input.iter().any(|input| input.previous_output == outpoint) {
         let down = ChainDown(format!(
             "the server says that transaction {spender} spends {outpoint}, which it does not; do not trust this server"
         ));
         return Err(down.into());
     }
-    if let Some(height) = positions::block_of(asking, state, &sight)? {
+    let proof = format!("/tx/{spender}/merkle-proof");
+    if let Some(height) = state.ask_of_strangers(proof, |state| positions::block_of(asking, state, &sight))? {
         state.spent.insert(outpoint, (height, spender));
         rivals.known.insert(outpoint);
     } else if !sight.status.confirmed {

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use bitcoin::{ScriptBuf, Transaction, Txid};
 
 use super::chain_of::Begun;
-use super::headers::Headers;
 use super::history::{self, History, Sight, Sights};
 use super::questions::{self, About, Question};
 use super::server::NoAnswer;
@@ -63,7 +62,9 @@ pub(super) fn look(asking: &Asking<'_>, state: &mut State, request: &LookRequest
         state.looks = state.looks.saturating_add(1);
         state.hear_doubt(request.scripts.hot.doubts());
         state.read_hot(request.scripts.hot);
-        for question in questions::in_order(state, &request.scripts) {
+        let questions = questions::in_order(state, &request.scripts);
+        state.strangers.has_cut_short = false;
+        for question in questions {
             if !ask(asking, state, request, question, &mut found)? {
                 break;
             }
@@ -179,19 +180,27 @@ fn ask(
 /// takes an honest server too long fails no look.
 fn ask_payee(asking: &Asking<'_>, state: &mut State, payee: PayeeHistory, found: &mut Found) -> Result<(), ChainDown> {
     let mut sights = std::mem::take(&mut found.sights);
+    let (bucket, script) = (&asking.server.bucket, payee.script.clone());
+    let silences = bucket.silences();
     let read = history::read_of_payee(asking, &payee, (&mut sights, &mut found.room));
     found.sights = sights;
-    if let Err(NoAnswer::Failed(why)) = read {
-        tracing::warn!(script = %payee.script.to_hex_string(), %why, "nothing is told of what a payee got");
-        state.note_in_vain(payee.script);
-        return Ok(());
+    match read {
+        Ok(txids) => found.of_payees.push((script, txids)),
+        Err(NoAnswer::Busy(_)) => {
+            found.is_over = true;
+            // Whoever broadcasts may have heard it.
+            if bucket.silences() != silences {
+                bucket.be_silent_briefly();
+                state.hear_busy_at(script, silences);
+            }
+        }
+        Err(NoAnswer::TooMuch(why) | NoAnswer::Failed(why)) => {
+            tracing::warn!(script = %script.to_hex_string(), %why, "nothing is told of what a payee got");
+            state.note_payee_in_vain(script);
+        }
+        Err(NoAnswer::Down(down)) => return Err(down),
     }
-    match found.take(read)? {
-        Some(txids) => found.of_payees.push((payee.script, txids)),
-        None if !found.is_over => state.note_in_vain(payee.script),
-        // It wants to be left alone, and has said nothing of it.
-        None => {}
-    }
+    state.strangers.has_cut_short |= found.is_over || asking.has_asked_long();
     Ok(())
 }
 
@@ -230,10 +239,15 @@ fn ask_tracked(asking: &Asking<'_>, state: &mut State, txid: Txid, found: &mut F
     }
     let Some(sight) = found.take(history::transaction(asking.server, txid))? else { return Ok(()) };
     let sight = match sight {
-        Some(sight) if !sight.status.confirmed => match found.take(positions::is_in_mempool(asking, &sight.tx))? {
-            Some(Some(is_there)) => is_there.then_some(sight),
-            Some(None) | None => return Ok(()),
-        },
+        Some(sight) if !sight.status.confirmed => {
+            // Others made what it spends.
+            let path = format!("/tx/{txid}/vin");
+            let is_there = state.ask_of_strangers(path, |_| positions::is_in_mempool(asking, &sight.tx));
+            match found.take(is_there)? {
+                Some(Some(is_there)) => is_there.then_some(sight),
+                Some(None) | None => return Ok(()),
+            }
+        }
         sight => sight,
     };
     if let Some(sight) = sight {
@@ -273,7 +287,7 @@ fn judge(
             None => see(state, sight, found),
         }
     }
-    let height = state.headers.as_ref().map_or(0, Headers::height);
+    let height = state.height();
     let txids: Vec<Txid> =
         state.tracked.iter().filter(|(_, one)| one.asked_in == state.looks).map(|(txid, _)| *txid).collect();
     for txid in txids {
@@ -364,10 +378,10 @@ fn covered_by(
     }
     for (script, txids) in of_payees {
         if txids.is_some_and(|txids| !txids.iter().any(|txid| open.contains(txid))) {
-            state.in_vain.remove(&script);
+            state.cover_payee(&script);
             covered.insert(script);
         } else if !is_over {
-            state.note_in_vain(script);
+            state.note_payee_in_vain(script);
         }
     }
     for Read { script, txids, is_long, is_cut } in read {

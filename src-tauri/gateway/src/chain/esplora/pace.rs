@@ -45,12 +45,14 @@ struct Inner {
     at: Instant,
     /// The server is not asked before.
     silent_until: Option<Instant>,
+    /// How often it wanted to be left alone.
+    silences: u64,
 }
 
 impl Bucket {
     pub(super) fn new(pace: Pace) -> Self {
         let left = u64::from(pace.burst).saturating_mul(PARTS);
-        Self { pace, inner: Mutex::new(Inner { left, at: Instant::now(), silent_until: None }) }
+        Self { pace, inner: Mutex::new(Inner { left, at: Instant::now(), silent_until: None, silences: 0 }) }
     }
 
     /// Questions a second in the long run.
@@ -106,7 +108,20 @@ impl Bucket {
         let wait = wait_ms.map_or(SILENT_WITHOUT_WORD, |ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
         let mut inner = self.inner.lock();
         inner.silent_until = Instant::now().checked_add(wait.min(SILENT_MAX));
+        inner.silences = inner.silences.saturating_add(1);
         inner.left = 0;
+    }
+
+    /// Leaves it alone for no longer than where it does not say how long. It said so to a question that a stranger chose, and says so again
+    /// to the next where it means all.
+    pub(super) fn be_silent_briefly(&self) {
+        let mut inner = self.inner.lock();
+        inner.silent_until = inner.silent_until.min(Instant::now().checked_add(SILENT_WITHOUT_WORD));
+    }
+
+    /// How often it wanted to be left alone so far.
+    pub(super) fn silences(&self) -> u64 {
+        self.inner.lock().silences
     }
 
     fn fill(&self, inner: &mut Inner, now: Instant) {
@@ -149,6 +164,18 @@ mod tests {
             let is_silent = |after: u64| bucket.check_silence_at(began + Duration::from_secs(after), "here").is_err();
             assert!(is_silent(s - 1), "{says_ms:?}");
             assert!(!is_silent(s + 1), "{says_ms:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_says_to_a_strangers_question_leaves_it_alone_for_half_a_minute_at_most() {
+        for (says_ms, s) in [(3_600_000, 30), (10_000, 10)] {
+            let bucket = Bucket::new(Pace::HERE);
+            let began = Instant::now();
+            bucket.be_silent(Some(says_ms));
+            bucket.be_silent_briefly();
+            let is_silent = |after: u64| bucket.check_silence_at(began + Duration::from_secs(after), "here").is_err();
+            assert!(is_silent(s - 1) && !is_silent(s + 1), "{says_ms}");
         }
     }
 }

@@ -119,12 +119,12 @@ fn unproved(asking: &Asking<'_>, state: &State, why: String) -> Result<NoAnswer,
     Ok(if is_same { ChainDown(why).into() } else { tip_changed().into() })
 }
 
-/// Asks where a transaction is of which nothing was told in this look. Answers nothing where no question is left.
-pub(super) fn ask(asking: &Asking<'_>, txid: Txid) -> Result<Option<Option<Sight>>, NoAnswer> {
-    if !asking.take_turn() {
-        return Ok(None);
-    }
-    history::transaction(asking.server, txid).map(Some)
+/// Asks where a stranger's transaction is of which nothing was told in this look. Answers nothing where the server knows nothing of it or
+/// fails at it, and where no question is left.
+pub(super) fn ask(asking: &Asking<'_>, state: &mut State, txid: Txid) -> Result<Option<Sight>, NoAnswer> {
+    state.ask_of_strangers(format!("/tx/{txid}"), |_| {
+        if asking.take_turn() { history::transaction(asking.server, txid) } else { Ok(None) }
+    })
 }
 
 /// Whether the mempool holds a transaction of which the server says by its id that no block holds it; `None` where nobody knows.

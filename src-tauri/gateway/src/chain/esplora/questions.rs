@@ -47,18 +47,22 @@ pub(super) enum About {
     Tx(Txid),
 }
 
-/// All questions that there are, the most pressing first. Of payees that were asked about in vain one is asked about again, when all is
-/// asked that is waited for.
+/// All questions that there are, the most pressing first. Strangers chose the payees, and one may take the whole time of a look: no more
+/// than one is asked about before what is to be decided now. Of those that were asked about in vain one is asked about again, when all
+/// is asked that is waited for.
 pub(super) fn in_order(state: &State, scripts: &Scripts<'_>) -> Vec<Question> {
     let question = |about, is_patient, is_cold| Question { about, is_patient, is_cold };
     let mut rest = what_matters(state, scripts.must);
     rest.reverse();
-    // What was asked in vain may take the whole time of a look.
     let times = |payee: &&PayeeHistory| state.in_vain.get(&payee.script).copied();
-    let payees = scripts.payees.iter().filter(|payee| times(payee).is_none());
-    let again = scripts.payees.iter().filter(|payee| times(payee).is_some()).min_by_key(times);
+    let payees = if state.strangers.has_cut_short { &[] } else { scripts.payees };
+    let mut first = payees.iter().filter(|payee| times(payee).is_none());
+    let rests = |payee: &&PayeeHistory| state.strangers.payees.holds(&payee.script, state.height());
+    let again = payees.iter().filter(|payee| times(payee).is_some() && !rests(payee)).min_by_key(times);
     let must = scripts.must.iter().cloned().map(About::Script);
-    let awaited = payees.cloned().map(About::Payee).chain(must).chain(again.cloned().map(About::Payee));
+    let of_payee = |payee: &PayeeHistory| About::Payee(payee.clone());
+    let (next, others) = (first.next().map(of_payee), first.map(of_payee));
+    let awaited = next.into_iter().chain(must).chain(others).chain(again.map(of_payee));
     let mut questions = Vec::with_capacity(scripts.must.len().saturating_add(rest.len()));
     for (number, about) in awaited.enumerate() {
         if number > 0 && number.is_multiple_of(MUST_IN_A_ROW) {
@@ -173,6 +177,20 @@ mod tests {
         let least = |numbers: std::ops::Range<u8>| numbers.map(|number| asked[&script(number)]).min().unwrap();
         assert!(least(0..5) > 600, "{}", least(0..5));
         assert!(least(5..105) > 15, "{}", least(5..105));
+    }
+
+    #[test]
+    fn one_payee_comes_before_what_is_due_and_none_in_the_look_after_one_that_a_payee_cut_short() {
+        let mut state = State::default();
+        let payees = [1, 2].map(|number| PayeeHistory { script: script(number), above: 0 });
+        let must = [script(5), script(6)];
+        let scripts = Scripts { payees: &payees, must: &must, ..no_scripts() };
+        let asked = |state: &State| in_order(state, &scripts).into_iter().map(|it| it.about).collect::<Vec<_>>();
+        let [first, second] = payees.clone().map(About::Payee);
+        let [due, due_too] = must.clone().map(About::Script);
+        assert_eq!(asked(&state), [first, due.clone(), due_too.clone(), second]);
+        state.strangers.has_cut_short = true;
+        assert_eq!(asked(&state), [due, due_too]);
     }
 
     #[test]

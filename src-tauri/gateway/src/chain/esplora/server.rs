@@ -49,7 +49,7 @@ pub(super) enum NoAnswer {
     Busy(ChainDown),
     /// It is larger than is read.
     TooMuch(ChainDown),
-    /// To this question it answers that it failed, or nothing in time. It may answer others.
+    /// To this question it answers that it failed, or half of an answer, or nothing, or nothing in time. It may answer others.
     Failed(ChainDown),
     /// The server cannot be used.
     Down(ChainDown),
@@ -164,7 +164,8 @@ impl Server {
         self.bucket.check_silence(&self.host).map_err(NoAnswer::Busy)?;
         let request = self.request(method, path, body)?;
         let exchange = async {
-            let response = self.client.request(request).await.map_err(|error| self.unreached(&error))?;
+            let response =
+                self.client.request(request).await.map_err(|error| NoAnswer::Failed(self.unreached(&error)))?;
             self.check(&response)?;
             let status = response.status();
             Ok((status, self.whole(response).await?))
@@ -222,9 +223,10 @@ impl Server {
     fn cut_off(&self, error: &hyper::Error) -> NoAnswer {
         match TooMuch::behind(error) {
             Some(too_much) => NoAnswer::TooMuch(ChainDown(format!("the Esplora server at {}: {too_much}", self.host))),
-            None => {
-                ChainDown(format!("the Esplora server at {} broke off in the middle of an answer", self.host)).into()
-            }
+            None => NoAnswer::Failed(ChainDown(format!(
+                "the Esplora server at {} broke off in the middle of an answer",
+                self.host
+            ))),
         }
     }
 }

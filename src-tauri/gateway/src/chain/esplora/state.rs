@@ -6,6 +6,7 @@ use bitcoin::{BlockHash, FeeRate, OutPoint, ScriptBuf, Transaction, Txid};
 
 use super::deep::Deep;
 use super::headers::{Headers, Known};
+use super::strangers::Strangers;
 use crate::chain::facts::{Facts, needs};
 use crate::chain::hot::{HotMark, Urgency};
 use crate::chain::token::{BlockId, Token, counted};
@@ -64,6 +65,7 @@ pub(super) struct State {
     pub doubt: Option<(u64, u64)>,
     /// How often a script was asked about in vain since all of it was last told.
     pub in_vain: HashMap<ScriptBuf, u32>,
+    pub strangers: Strangers,
 }
 
 /// Where a look that was begun anew parts from the chain before.
@@ -166,12 +168,12 @@ impl State {
     /// What is still true where nobody has what was told: the chain. What mattered while another
     /// was asked nobody knows, so that the round begins anew.
     pub(super) fn forget_told(&mut self) -> Self {
-        let Self { headers, deep, is_anew, mut told_anew, mut hot, mark, looks, doubt, in_vain, .. } =
+        let Self { headers, deep, is_anew, mut told_anew, mut hot, mark, looks, doubt, in_vain, strangers, .. } =
             std::mem::take(self);
         // Only the last answer can have come to nobody.
         hot.values_mut().for_each(|hot| hot.covered_in = hot.covered_in.filter(|it| *it < looks));
         told_anew.retain(|_, told_in| *told_in < looks);
-        Self { headers, deep, is_anew, told_anew, hot, mark, looks, doubt, in_vain, ..Self::default() }
+        Self { headers, deep, is_anew, told_anew, hot, mark, looks, doubt, in_vain, strangers, ..Self::default() }
     }
 
     /// Has found another chain than the one that the database knows.
@@ -245,6 +247,11 @@ impl State {
         }
         let times = self.in_vain.entry(script).or_default();
         *times = times.saturating_add(1);
+    }
+
+    /// The height of the best block, as far as headers were followed.
+    pub(super) fn height(&self) -> u32 {
+        self.headers.as_ref().map_or(0, Headers::height)
     }
 
     /// Whether the server does not tell all of a script, however often it is asked.

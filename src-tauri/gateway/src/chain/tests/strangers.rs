@@ -12,7 +12,7 @@ use tillgate_sandbox::Pay;
 
 use super::electrum_server::{All, script};
 use super::stage::{Backend, Stage};
-use crate::chain::{LookRequest, PayeeHistory, Recent, Scripts, View, no_scripts};
+use crate::chain::{ChainDown, LookRequest, PayeeHistory, Recent, Scripts, View, no_scripts};
 use crate::testing::World;
 
 /// As many transactions as make a history a longer line than any that is taken.
@@ -22,13 +22,24 @@ const HISTORIES: &str = "blockchain.scripthash.get_history";
 
 /// The outcome of a look that asks about these, the first for a payout.
 fn looked_at(world: &World, token: &mut Option<Vec<u8>>, payee: &ScriptBuf, ours: &ScriptBuf) -> View {
-    let (payees, must) = ([PayeeHistory { script: payee.clone(), above: 0 }], [ours.clone()]);
+    looked_for(world, token, std::slice::from_ref(payee), ours).unwrap()
+}
+
+/// The same with several payees, if the look does not fail.
+fn looked_for(
+    world: &World,
+    token: &mut Option<Vec<u8>>,
+    payees: &[ScriptBuf],
+    ours: &ScriptBuf,
+) -> Result<View, ChainDown> {
+    let payees: Vec<_> = payees.iter().map(|payee| PayeeHistory { script: payee.clone(), above: 0 }).collect();
+    let must = [ours.clone()];
     let scripts = Scripts { payees: &payees, must: &must, ..no_scripts() };
     let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
-    let view = tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
+    let view = tokio::task::block_in_place(|| world.gateway.chain.look(&request))?;
     assert!(!view.more);
     *token = Some(view.token.clone());
-    view
+    Ok(view)
 }
 
 /// Somebody pays a script; answers the transaction.
@@ -88,18 +99,108 @@ async fn a_payee_at_whom_an_esplora_server_fails_or_hangs_holds_up_no_look_and_i
     pay(world, &payee);
     pay(world, &ours);
     let mut token = None;
-    for fault in [EsploraFault::FailsAt(hash()), EsploraFault::StuckAt(hash())] {
+    // A server that wants to be left alone ends the look: in every other one the payee is not asked about, and in none again before what is
+    // the merchant's.
+    for (fault, times, told) in [
+        (EsploraFault::FailsAt(hash()), 5, 5),
+        (EsploraFault::CutOffAt(hash()), 5, 5),
+        (EsploraFault::StuckAt(hash()), 5, 5),
+        (EsploraFault::BusyAt(hash()), 9, 8),
+    ] {
         server.misbehave(fault.clone());
         stage.wait(Duration::from_millis(300));
-        let mut looks = 1;
-        while !looked_at(world, &mut token, &payee, &ours).untold.contains(&payee) {
-            looks += 1;
+        let mut looks = Vec::new();
+        while looks.last().is_none_or(|view: &View| !view.untold.contains(&payee)) {
+            looks.push(looked_at(world, &mut token, &payee, &ours));
         }
-        assert_eq!(looks, 5, "{fault:?}");
+        let covered = looks.iter().filter(|view| view.covered.holds(&ours)).count();
+        assert_eq!((looks.len(), covered), (times, told), "{fault:?}: what is the merchant's is told");
         let view = looked_at(world, &mut token, &payee, &ours);
         assert!(view.covered.holds(&ours) && !view.covered.holds(&payee), "{fault:?}: what is the merchant's is told");
+        assert!(view.untold.contains(&payee), "{fault:?}: it rests");
         server.misbehave(None);
+        world.sandbox().mine(1, false, world.now_ms()).unwrap();
         assert!(looked_at(world, &mut token, &payee, &ours).covered.holds(&payee), "{fault:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_payee_nothing_is_concluded_while_an_esplora_server_is_busy_with_everything() {
+    let stage = Stage::unlooked(Backend::Esplora).await;
+    let (world, server) = (stage.world(), stage.esplora());
+    let (payee, ours) = (script(1), script(2));
+    pay(world, &payee);
+    let mut token = None;
+    server.misbehave(EsploraFault::BusyAt("/scripthash/".to_owned()));
+    for _ in 0..20 {
+        let view = looked_at(world, &mut token, &payee, &ours);
+        assert!(!view.untold.contains(&payee) && !view.covered.holds(&payee));
+    }
+    server.misbehave(None);
+    let covered = (0..2).any(|_| looked_at(world, &mut token, &payee, &ours).covered.holds(&payee));
+    assert!(covered, "it is asked about as soon as the server has time");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payee_at_whom_an_electrum_server_hangs_up_fails_two_looks_and_no_other_payee_is_passed_over() {
+    let stage = Stage::unlooked(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let (payees, ours) = ([script(1), script(2), script(3)], script(4));
+    let mut token = None;
+    looked_for(world, &mut token, &[], &ours).unwrap();
+    payees.iter().chain([&ours]).for_each(|script| {
+        pay(world, script);
+    });
+    server.misbehave(ElectrumFault::HangsUpAt(payees[1].clone()));
+    let mut looks = 0;
+    let view = loop {
+        looks += 1;
+        match looked_for(world, &mut token, &payees, &ours) {
+            Ok(view) => break view,
+            Err(down) => assert!(looks < 3, "{down}"),
+        }
+    };
+    assert_eq!(looks, 3, "once may be chance");
+    assert!(view.covered.holds(&ours) && view.untold.iter().eq([&payees[1]]), "the others are told of");
+    world.sandbox().mine(1, false, world.now_ms()).unwrap();
+    assert!(looked_for(world, &mut token, &payees, &ours).is_err(), "it is asked about with the next block");
+    let view = looked_for(world, &mut token, &payees, &ours).unwrap();
+    assert!(view.untold.iter().eq([&payees[1]]), "one failure is enough then");
+}
+
+#[tokio::test]
+async fn a_customer_who_replaces_a_payment_from_where_a_server_hangs_up_fails_or_hangs_holds_up_no_other() {
+    let esplora = [EsploraFault::FailsAt, EsploraFault::StuckAt, EsploraFault::CutOffAt].map(Some);
+    for fault in [None].into_iter().chain(esplora) {
+        let stage = Stage::new(if fault.is_some() { Backend::Esplora } else { Backend::Electrum }).await;
+        let world = stage.world();
+        let (payment, other) = (world.payment().await, world.payment().await);
+        let payer = super::payer::Payer::with_coin(world, super::payer::Kind::Segwit).await;
+        let sequence = bitcoin::Sequence::ENABLE_RBF_NO_LOCKTIME;
+        let pays = payer.pays(&[(&payment.script, payment.payment.amount_sats)], 1, sequence);
+        match fault {
+            None => {
+                let from = pays.output.last().unwrap().script_pubkey.clone();
+                stage.electrum().misbehave(ElectrumFault::HangsUpAt(from));
+            }
+            Some(fault) => {
+                let fault = fault(pays.input[0].previous_output.txid.to_string());
+                stage.wait(Duration::from_millis(300));
+                stage.esplora().misbehave(fault);
+            }
+        }
+        let what = fault.map(|fault| fault(String::new()));
+        world.hears(&pays).await;
+        assert_eq!(world.state(&payment), Unconfirmed, "{what:?}");
+        world.sandbox().broadcast(&payer.pays(&[], 2, sequence), world.now_ms()).unwrap();
+        let mut failed = 0;
+        while world.app.watcher.look().await.is_err() {
+            failed += 1;
+            assert!(failed <= 2, "{what:?}");
+        }
+        assert!(failed == 0 || what.is_none(), "{what:?}");
+        world.pay(&other, other.payment.amount_sats).await;
+        assert_eq!(world.state(&other), Unconfirmed, "{what:?}");
     }
 }
 

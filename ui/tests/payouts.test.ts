@@ -172,6 +172,39 @@ describe("a sender that does not send", () => {
     await waitFor(() => expect(host.askedFor("releaseSender")).toEqual([read]));
   });
 
+  test("of a restored copy says which payouts would be sent again, and lets each be given up before", async () => {
+    const senderHold = "the wallet was restored from a backup; 1 approved payout waits";
+    host.reply("status", {
+      ...status,
+      senderHold,
+      senderHoldCause: "HOLD_RESTORED" as const,
+      payoutsQueued: 1,
+    });
+    const waits = payout({ state: "QUEUED", approvalTime: "2026-01-12T12:07:00Z" });
+    host.reply("listPayouts", { items: [waits], total: 1 } as never);
+    host.reply("showPayout", waits);
+    open("#/payouts");
+    const note = (await screen.findByText("Nothing is paid out until you have compared what waits")).closest(
+      "section",
+    ) as HTMLElement;
+    expect(await within(note).findByText("0.01000000 BTC")).toBeTruthy();
+    const link = within(note).getByRole<HTMLAnchorElement>("link");
+    expect(link.hash).toBe(`#/test/payout/${waits.payoutId}`);
+    await fireEvent.click(within(note).getByRole("button", { name: "Give it up…" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Give it up" }));
+    await waitFor(() => expect(host.askedFor("abandonPayout")).toHaveLength(1));
+
+    await fireEvent.click(await screen.findByRole("button", { name: "Let payouts go on…" }));
+    const dialog = await screen.findByRole("dialog", { name: "Let payouts go on?" });
+    expect(dialog.textContent).toContain("0.01000000 BTC");
+    expect(dialog.textContent).toContain(
+      "paid in another way, since this copy was saved would be paid again",
+    );
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Let payouts go on" }));
+    const read = { command: "releaseSender", reason: senderHold };
+    await waitFor(() => expect(host.askedFor("releaseSender")).toEqual([read]));
+  });
+
   test.each([
     [
       "a transaction spends coins of this wallet that was not made here: another copy of the wallet works (ab)",

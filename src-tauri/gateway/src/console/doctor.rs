@@ -325,7 +325,7 @@ fn payouts(gateway: &Gateway) -> Finding {
                     "{reason}; see that no other copy of this wallet runs, and that what waits is still to be paid, then `tillgate payouts release`"
                 )
             }
-            HoldCause::Restored | HoldCause::Stopped => {
+            HoldCause::UntilCompared | HoldCause::Restored | HoldCause::Stopped => {
                 WaitCause::from(Cause::from(cause)).at_the_command_line(&reason)
             }
         };

@@ -64,8 +64,7 @@ impl Reader<'_> {
         let row: Option<(i64, String)> = query.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         Ok(row.map(|(since, reason)| {
             let since = Timestamp::from_ms(since);
-            let cause =
-                if reason.contains(WAS_RESTORED) { HoldCause::UntilCompared } else { HoldCause::UntilReleased };
+            let cause = if reason.contains(WAS_RESTORED) { HoldCause::UntilCompared } else { HoldCause::UntilReleased };
             Hold { since, reason, cause }
         }))
     }

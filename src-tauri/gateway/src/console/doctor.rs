@@ -154,7 +154,10 @@ fn database(gateway: &Gateway) -> Finding {
 fn chain(gateway: &Gateway) -> Finding {
     let status = gateway.last_look.status();
     let asked = gateway.chain.identity().and_then(|identity| Ok((identity, gateway.chain.tip()?)));
-    let (identity, tip) = asked.map_err(|error| error.to_string())?;
+    let (identity, tip) = asked.map_err(|error| match gateway.settings.snapshot().backend_urls.as_slice() {
+        [] if gateway.chosen.is_some() => format!("{error}: `tillgate settings set backendUrl http://127.0.0.1:8332`"),
+        _ => error.to_string(),
+    })?;
     if let Some(WatchedChain { cursor: Some(cursor), tip: watched, .. }) = gateway.last_look.watched() {
         if cursor.chain != identity {
             return Err("another chain is there than the one that was watched: the next look begins at the wallet's birth; if it should not be there, stop the gateway and put the former back".to_owned());

@@ -78,7 +78,8 @@ impl Gateways {
     /// The environments that run here, and the one to show to somebody who never chose.
     pub fn told(&self) -> Value {
         let environments: Vec<&str> = self.tasks.iter().map(|task| task.environment.as_str()).collect();
-        json!({ "environments": environments, "first": self.hosted.first().as_str() })
+        let folder = self.hosted.folder();
+        json!({ "environments": environments, "first": self.hosted.first().as_str(), "folder": folder })
     }
 
     /// The gateway of the environment that a command names. There is no other way to one: a command that names none is for

@@ -1,6 +1,7 @@
-import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { fireEvent, render, screen, waitFor, within } from "@testing-library/svelte";
 import { tick } from "svelte";
 import { describe, expect, test } from "vitest";
+import App from "../src/App.svelte";
 import type { PaymentView } from "../src/lib/bindings/PaymentView";
 import { payment, production, status } from "./fixture";
 import { host, open } from "./panel";
@@ -154,6 +155,15 @@ describe("the two environments", () => {
     open("");
     expect(await screen.findByText("Production environment")).toBeTruthy();
     expect(host.actsIn).toEqual(["shown production"]);
+  });
+
+  test("what another installation showed last opens nothing here", async () => {
+    localStorage.setItem("tillgate.environment./srv/other", "production");
+    const running = { environments: ["test" as const, "production" as const], first: "test" as const };
+    location.hash = "";
+    render(App, { running: { ...running, folder: "/srv/till" } });
+    expect(await screen.findByText("Test environment")).toBeTruthy();
+    expect(localStorage.getItem("tillgate.environment./srv/till")).toBe("test");
   });
 
   test("the keyboard switches, and not under an open dialog", async () => {

@@ -239,6 +239,7 @@ export function payout(over: Partial<PayoutView> = {}): PayoutView {
     sentTime: null,
     failedTime: null,
     btcTxId: null,
+    madeElsewhere: false,
     confirmations: 0,
     failureReason: null,
     balanceShort: false,

@@ -68,6 +68,15 @@ describe("the network's step", () => {
     const remedy = /No connection: start the node, or set “Address of the node” right/;
     expect(await screen.findByText(remedy)).toBeTruthy();
     expect(screen.getByRole("button", { name: "Save without an answer" })).toBeTruthy();
+    host.replyIn("production", "changeSettings", { items: [], itemsCount: 0 });
+    await click("Save without an answer");
+    expect(await screen.findByText(/Saved without an answer: the chain is watched there once/)).toBeTruthy();
+    expect(screen.queryByText(/watched there from now on/)).toBeNull();
+  });
+
+  test("tells in the fields' words what cannot be asked", async () => {
+    withWallet();
+    await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
     host.replyIn("production", "testBackend", {
       errorType: "VALIDATION_FAILED",
       message: "backendUrl must be an address",

@@ -82,7 +82,7 @@ describe("rates and limits", () => {
     await click("Save and continue");
     expect(await screen.findByRole("heading", { name: "First backup" })).toBeTruthy();
     // Whoever comes back is asked for neither again.
-    expect(JSON.parse(localStorage.getItem("tillgate.goLive.production") ?? "{}")).toEqual({
+    expect(JSON.parse(localStorage.getItem(`tillgate.goLive.${FOLDER}`) ?? "{}")).toEqual({
       seen: ["rates", "limits"],
       finished: false,
     });
@@ -91,15 +91,53 @@ describe("rates and limits", () => {
   });
 });
 
+/** Where the environment's data lie: another installation's choices are none of this one's. */
+const FOLDER = "/home/ada/.local/share/tillgate/production";
+
 describe("the first backup", () => {
   async function atBackup() {
-    localStorage.setItem("tillgate.goLive.production", JSON.stringify({ seen: ["rates", "limits"] }));
-    const { readGuides } = await import("../src/lib/state/golive.svelte");
-    readGuides();
+    localStorage.setItem(`tillgate.goLive.${FOLDER}`, JSON.stringify({ seen: ["rates", "limits"] }));
     host.replyIn("production", "listSettings", settings({ backendUrl: "http://127.0.0.1:8332" }));
     open("#/production/go-live");
     await screen.findByRole("heading", { name: "First backup" });
   }
+
+  test("into a folder that is refused stores no passphrase, and what the passphrase fails takes the folder back", async () => {
+    await atBackup();
+    await type("Folder", "/media/usb/none");
+    await type("Passphrase", "correct horse battery staple tram");
+    await type("Passphrase once more", "correct horse battery staple tram");
+    host.replyIn("production", "setSetting", {
+      errorType: "VALIDATION_FAILED",
+      message: "backupFolder must be a folder that is there",
+      field: "value",
+    });
+    await click("Back up now");
+    expect(await screen.findByText("The folder must be a folder that is there")).toBeTruthy();
+    expect(host.askedOfProductionFor("setBackupPassphrase")).toHaveLength(0);
+
+    host.replyIn("production", "setSetting", { name: "", value: "", default: "", about: "" });
+    host.replyIn("production", "unsetSetting", { name: "", value: "", default: "", about: "" });
+    host.replyIn("production", "setBackupPassphrase", {
+      errorType: "SECRETS_UNAVAILABLE",
+      message: "the keyring is locked",
+      field: null,
+    });
+    await click("Back up now");
+    expect(await screen.findByText("The keyring is locked")).toBeTruthy();
+    expect(host.askedOfProductionFor("unsetSetting")).toHaveLength(1);
+    expect(host.askedOfProductionFor("backUp")).toHaveLength(0);
+  });
+
+  test("is not reached by what another installation's guide went through", async () => {
+    localStorage.setItem(
+      "tillgate.goLive./srv/other/production",
+      JSON.stringify({ seen: ["rates", "limits"], finished: true }),
+    );
+    host.replyIn("production", "listSettings", settings({ backendUrl: "http://127.0.0.1:8332" }));
+    open("#/production/go-live");
+    expect(await screen.findByRole("heading", { name: "Exchange rates" })).toBeTruthy();
+  });
 
   test("wants a passphrase that cannot be guessed, twice the same, and is made each night", async () => {
     await atBackup();

@@ -5,7 +5,6 @@ import App from "../src/App.svelte";
 import { setTransport } from "../src/lib/host";
 import { drafts, emptyDraft } from "../src/lib/state/drafts.svelte";
 import { showEnvironment } from "../src/lib/state/environment.svelte";
-import { readGuides } from "../src/lib/state/golive.svelte";
 import { lists } from "../src/lib/state/lists.svelte";
 import { notices } from "../src/lib/state/notices.svelte";
 import { told } from "../src/lib/state/told.svelte";
@@ -18,7 +17,6 @@ beforeEach(() => {
   host = new FixtureHost();
   setTransport(host);
   localStorage.clear();
-  readGuides();
   showEnvironment("test");
   told.secret = undefined;
   notices.shown = [];

@@ -396,3 +396,15 @@ describe("giving a payout up", () => {
     expect(within(dialog).getByRole("heading").textContent).not.toContain("payouts?");
   });
 });
+
+describe("a payout that was paid by a transaction not made here", () => {
+  test("is called neither sent from here nor another copy's, and offers what helps", async () => {
+    const elsewhere = { madeElsewhere: true, canBump: { possible: false, whyNot: "x" } };
+    host.reply("showPayout", sent({ versions: [], ...elsewhere, canAbandon: elsewhere.canBump }));
+    open(HREF);
+    expect(await screen.findByText("Paid by a transaction that was not made here:")).toBeTruthy();
+    expect(screen.getAllByText("Paid, not from here").length).toBeGreaterThan(0);
+    expect(screen.queryByRole("button", { name: /higher fee|Give it up/ })).toBeNull();
+    expect(screen.getByRole("button", { name: "Make a new offer" })).toBeTruthy();
+  });
+});

@@ -170,6 +170,41 @@ describe("a sender that does not send", () => {
     await fireEvent.click(within(dialog).getByRole("button", { name: "Let payouts go on" }));
     const read = { command: "releaseSender", reason: "another copy of this wallet spent coins" };
     await waitFor(() => expect(host.askedFor("releaseSender")).toEqual([read]));
+    // The button is gone with the hold: the keyboard goes on from the page's heading.
+    await waitFor(() => expect(document.activeElement?.tagName).toBe("H1"));
+  });
+
+  test("of a restored copy says which payouts would be sent again, and lets each be given up before", async () => {
+    const senderHold = "the wallet was restored from a backup; 1 approved payout waits";
+    host.reply("status", {
+      ...status,
+      senderHold,
+      senderHoldCause: "HOLD_RESTORED" as const,
+      payoutsQueued: 1,
+    });
+    const waits = payout({ state: "QUEUED", approvalTime: "2026-01-12T12:07:00Z" });
+    host.reply("listPayouts", { items: [waits], itemsCount: 1 });
+    host.reply("showPayout", waits);
+    open("#/payouts");
+    const note = (await screen.findByText("Nothing is paid out until you have compared what waits")).closest(
+      "section",
+    ) as HTMLElement;
+    expect(await within(note).findByText("0.01000000 BTC")).toBeTruthy();
+    const link = within(note).getByRole<HTMLAnchorElement>("link");
+    expect(link.hash).toBe(`#/test/payout/${waits.payoutId}`);
+    await fireEvent.click(within(note).getByRole("button", { name: "Give it up…" }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Give it up" }));
+    await waitFor(() => expect(host.askedFor("abandonPayout")).toHaveLength(1));
+
+    await fireEvent.click(await screen.findByRole("button", { name: "Let payouts go on…" }));
+    const dialog = await screen.findByRole("dialog", { name: "Let payouts go on?" });
+    expect(dialog.textContent).toContain("0.01000000 BTC");
+    expect(dialog.textContent).toMatch(
+      /paid in another way, since this copy was saved would be paid\s+again/,
+    );
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Let payouts go on" }));
+    const read = { command: "releaseSender", reason: senderHold };
+    await waitFor(() => expect(host.askedFor("releaseSender")).toEqual([read]));
   });
 
   test.each([
@@ -229,6 +264,13 @@ describe("a new payout", () => {
     const asked = host.askedFor("estimatePayout").map((one) => "address" in one && one.address);
     expect(asked.filter((address) => address !== null)).toEqual(["bcrt1qwx"]);
     expect((screen.getByRole("button", { name: "Make the offer" }) as HTMLButtonElement).disabled).toBe(true);
+  });
+
+  test("says of an amount with a comma that it wants a point", async () => {
+    host.reply("estimatePayout", estimate({ amountProblem: "must be a decimal number with a point" }));
+    open("#/new-payout");
+    await types("Amount", "0,01");
+    expect(await screen.findByText("Amount: write it with a point, not a comma")).toBeTruthy();
   });
 
   test("warns of an address that was paid before", async () => {

@@ -96,7 +96,7 @@ describe("the window", () => {
         "BACKUP_PASSPHRASE",
         /No backup is made by night/,
       ],
-      ["the last nightly backup failed: x", "BACKUP_FAILED", /The last nightly backup failed/],
+      ["the last nightly backup failed: x", "BACKUP_FAILED", /The last backup to the nightly folder failed/],
       ["failed: `tillgate settings set backupFolder /mnt`", "BACKUP_FOLDER", /Is its disk in\?/],
       ["3 were given up: `tillgate deliveries resend`", "GIVEN_UP", /3 notifications were given up/],
       ["they wait: the keyring is locked", "KEYRING", /cannot be read from the OS keyring/],

@@ -30,7 +30,7 @@ const BTC_DECIMALS: u8 = 8;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AmountError {
     /// Not a plain positive decimal number.
-    #[error("must be a decimal number like 10.00")]
+    #[error("must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin")]
     NotANumber,
     /// Zero or less.
     #[error("must be more than 0")]

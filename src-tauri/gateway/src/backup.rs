@@ -70,7 +70,9 @@ pub(crate) enum BackupError {
     #[error("the backup asks for more memory or time than any of Tillgate's does: it was changed")]
     Greedy,
     /// It is of the other environment.
-    #[error("the backup is of the environment {found}, not of {wanted}: say --environment {found}")]
+    #[error(
+        "the backup is of the environment {found}, not of {wanted}: use it there (at the command line by --environment {found})"
+    )]
     OtherEnvironment { found: Environment, wanted: Environment },
     /// The words open another wallet than the database has, in a backup or before one is made.
     #[error(
@@ -147,6 +149,9 @@ pub(crate) enum BackupError {
     /// Another backup is made or checked at this moment.
     #[error("another backup is still being made or checked: try again when it is done")]
     Busy,
+    /// There is nothing to read.
+    #[error("file must be the whole path of a backup, and there is none at {}: see that it is written right, and its disk in", .0.display())]
+    NoSuchFile(PathBuf),
     /// A file operation failed.
     #[error("{action} {} failed: {source}", path.display())]
     File { action: &'static str, path: PathBuf, source: io::Error },

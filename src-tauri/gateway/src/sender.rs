@@ -176,7 +176,7 @@ impl Sender {
             let Some(hold) = tx.sender_hold()? else { return Ok(false) };
             match hold.cause {
                 HoldCause::Restored | HoldCause::Stopped => return Err(ReleaseError::NotLooked(hold.reason)),
-                HoldCause::UntilReleased => {}
+                HoldCause::UntilReleased | HoldCause::UntilCompared => {}
             }
             if read.is_some_and(|read| read != hold.reason) {
                 return Err(ReleaseError::Another(hold.reason));

@@ -143,6 +143,13 @@ pub enum SettingError {
         /// Its form and bounds.
         form: &'static str,
     },
+    /// It has a host and no scheme.
+    #[error("{name} must begin with what kind of address it is: put {schemes} in front")]
+    NoScheme {
+        name: &'static str,
+        /// What may stand in front.
+        schemes: &'static str,
+    },
     /// The floor and the cap of fee rates leave nothing between them.
     #[error(
         "feeFloorSatVb may not be above feeCapSatVb, and would be {floor} above {cap}: change both at once, like feeFloorSatVb=5 feeCapSatVb=50"
@@ -177,7 +184,7 @@ pub enum SettingError {
         by: String,
     },
     /// The wallet is there.
-    #[error("{0} is fixed since the wallet was made")]
+    #[error("{0} is fixed since the wallet was made: another one needs a new installation (another --data-dir)")]
     Fixed(&'static str),
     /// The database failed.
     #[error(transparent)]

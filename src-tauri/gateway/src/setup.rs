@@ -45,13 +45,13 @@ pub enum SetupError {
     #[error(transparent)]
     Words(#[from] BadWords),
     /// The birthday is no height and no date.
-    #[error("the birthday must be the height of a block, or a date like 2024-05-31, and not lie ahead")]
+    #[error("birthday must be the height of a block, or a date like 2024-05-31, and not lie ahead")]
     Birthday,
     /// The gap is out of bounds.
     #[error("the gap must be from 1 to {0}")]
     Gap(u32),
     /// The height of a date is not known.
-    #[error("which block a date has is asked of the Bitcoin backend. {0}: set the backend first, or name a height")]
+    #[error("birthday cannot be a date before the Bitcoin backend answers, which is asked for its block ({}): set the backend first, or name a height", .0.0)]
     NoHeight(ChainDown),
     /// The node has not all the blocks that must be looked at.
     #[error(

@@ -76,11 +76,13 @@ export const FILTER_WORDS: Record<PaymentState, string> = {
 
 /** A payout's state as a merchant says it. */
 export function payoutWords(
-  payout: Pick<PayoutItem, "state" | "confirmations"> & Partial<Pick<PayoutItem, "beingGivenUp">>,
+  payout: Pick<PayoutItem, "state" | "confirmations"> &
+    Partial<Pick<PayoutItem, "beingGivenUp" | "madeElsewhere">>,
 ): string {
-  const { state, confirmations, beingGivenUp } = payout;
+  const { state, confirmations, beingGivenUp, madeElsewhere } = payout;
   if (beingGivenUp) return "Being given up";
   if (state !== "SENT") return PAYOUT_WORDS[state];
+  if (madeElsewhere) return "Paid, not from here";
   return confirmations > 0 ? `Sent, ${count(confirmations, "confirmation")}` : "Sent, waits for a block";
 }
 
@@ -98,6 +100,7 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   TURN: "It goes on by itself.",
   GATEWAY: "It goes on once Tillgate runs.",
   HOLD: "It goes on once you let it.",
+  HOLD_RESTORED: "It goes on once you have compared what waits, and let it.",
   RESTORED: "It goes on by itself once the whole chain was looked through.",
   RESTORE_STOPPED: "It goes on once you let the look go on, on the page “Wallet”.",
   KEYRING: "Tillgate asks by itself, too.",

@@ -41,7 +41,7 @@ pub struct FiatLimit {
 pub enum LimitRefusal {
     /// It is more than is left of the day's limit.
     #[error(
-        "Payout above daily limit: {} BTC are left of it until 00:00 UTC. Ask for less, wait, or have the merchant raise it",
+        "Payout above daily limit: {} BTC are left of it until 00:00 UTC. Ask for less, wait, or have the limit raised (the setting dailyLimitBtc)",
         format_btc(*.available_sats)
     )]
     AboveDailyLimit {

@@ -68,7 +68,11 @@ pub(super) fn file_id(path: &Path) -> Result<FileId, BackupError> {
 
 fn closed(path: &Path) -> Result<Closed<BufReader<File>>, BackupError> {
     // Asked before it is opened: opening a pipe waits until somebody writes into it.
-    if !std::fs::metadata(path).map_err(BackupError::at("opening", path))?.is_file() {
+    let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => BackupError::NoSuchFile(path.to_owned()),
+        _ => BackupError::at("opening", path)(error),
+    })?;
+    if !metadata.is_file() {
         return Err(BackupError::NotABackup);
     }
     Closed::read(BufReader::new(File::open(path).map_err(BackupError::at("opening", path))?))

@@ -33,10 +33,14 @@ pub(crate) enum Trouble {
     #[error("no backup is made by night, because no passphrase is set for it: `tillgate backup --set-passphrase`")]
     NoPassphrase,
     /// The folder is not the one that was named.
-    #[error("the last nightly backup failed: {why} ({last_good})")]
+    #[error(
+        "the last backup to the folder of the nightly ones failed, and is tried again in an hour: {why} ({last_good})"
+    )]
     OtherFolder { why: String, last_good: String },
     /// The last one that was begun is not good.
-    #[error("the last nightly backup failed: {why} ({last_good})")]
+    #[error(
+        "the last backup to the folder of the nightly ones failed, and is tried again in an hour: {why} ({last_good})"
+    )]
     Failed { why: String, last_good: String },
     /// Nobody tried.
     #[error("no backup was made last night: {last_good}; they are made while Tillgate runs")]

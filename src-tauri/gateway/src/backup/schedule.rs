@@ -26,7 +26,7 @@ pub(super) fn next_at(before: Before, now: Timestamp, local_offset_ms: i64) -> T
     let failed_at = before.failed_at.filter(|at| *at <= now.plus_ms(HOUR_MS));
     let by_night = good_at.map_or(now, |good_at| next_night(good_at, local_offset_ms));
     match failed_at.filter(|failed_at| good_at.is_none_or(|good_at| good_at < *failed_at)) {
-        Some(failed_at) => by_night.max(failed_at.plus_ms(HOUR_MS)),
+        Some(failed_at) => failed_at.plus_ms(HOUR_MS),
         None => by_night,
     }
 }
@@ -75,6 +75,9 @@ mod tests {
         assert_eq!(next_at(failed, at("2026-01-13T03:30:00Z"), 0), at("2026-01-13T04:00:00Z"));
         let first_failed = Before { good_at: None, ..failed };
         assert_eq!(next_at(first_failed, at("2026-01-13T03:30:00Z"), 0), at("2026-01-13T04:00:00Z"));
+        // Whoever asked for it by day need not wait for the night either.
+        let by_day = Before { failed_at: Some(at("2026-01-12T12:00:00Z")), ..good("2026-01-12T11:00:00Z") };
+        assert_eq!(next_at(by_day, at("2026-01-12T12:10:00Z"), 0), at("2026-01-12T13:00:00Z"));
         let mended = Before { failed_at: Some(at("2026-01-13T03:00:00Z")), ..good("2026-01-13T04:00:00Z") };
         assert_eq!(next_at(mended, at("2026-01-13T04:30:00Z"), 0), at("2026-01-14T03:00:00Z"));
     }

@@ -163,7 +163,7 @@ fn is_loopback_name(name: &str) -> bool {
 }
 
 fn none() -> ChainDown {
-    ChainDown("no Bitcoin backend is set: `tillgate settings set backendUrl http://127.0.0.1:8332` (your node's address), and backendCookieFile or backendUser".to_owned())
+    ChainDown("no Bitcoin backend is set: the setting backendUrl names it (your node's address, like http://127.0.0.1:8332), and backendCookieFile or backendUser how it lets this program in".to_owned())
 }
 
 impl Chain for Chosen {

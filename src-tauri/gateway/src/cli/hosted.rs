@@ -12,6 +12,7 @@ use super::args::{CommonArgs, ServeArgs};
 use super::{Failure, both, call, for_all, log, serve, which};
 use crate::app::App;
 use crate::console::StatusView;
+use crate::machine::data_dir;
 use crate::machine::environment::Environment;
 
 /// Take Bitcoin on your own machine: the window around the gateway.
@@ -60,6 +61,12 @@ impl Hosted {
         let live =
             || if which::is_live(&self.common).unwrap_or(true) { Environment::Production } else { Environment::Test };
         self.common.environment.unwrap_or_else(live)
+    }
+
+    /// The folder of this installation's data, by which it is told from another one's; empty where it cannot be told.
+    #[must_use]
+    pub fn folder(&self) -> String {
+        data_dir::base(self.common.data_dir.as_deref()).map(|base| base.display().to_string()).unwrap_or_default()
     }
 
     /// Threads for one environment alone, which the log names where there are several.

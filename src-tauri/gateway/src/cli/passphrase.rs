@@ -50,7 +50,10 @@ pub(super) fn fill(common: &Common, command: &mut Command) -> Result<(), Failure
         Command::BackUp(asked) if asked.file.is_some() => {
             asked.passphrase = Some(Passphrase::of(&match given(common)? {
                 Some(passphrase) => passphrase,
-                None => new(common)?,
+                None => {
+                    check_free(asked.file.as_deref().map(Path::new))?;
+                    new(common)?
+                }
             }));
         }
         Command::SetBackupPassphrase(asked) => {
@@ -136,6 +139,20 @@ fn check_there(file: &Path) -> Result<(), Failure> {
             Err(Failure(format!("there is no file {}: name the backup", file.display())))
         }
         Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Nobody types one twice for a file that cannot be made.
+fn check_free(file: Option<&Path>) -> Result<(), Failure> {
+    let Some(file) = file else { return Ok(()) };
+    if std::fs::symlink_metadata(file).is_ok() {
+        return Err(Failure(format!("there is a file {} already: name a new one", file.display())));
+    }
+    match file.parent().filter(|folder| !folder.is_dir()) {
+        Some(folder) => {
+            Err(Failure(format!("there is no folder {} for the backup: make it, or name another", folder.display())))
+        }
+        None => Ok(()),
     }
 }
 
@@ -239,6 +256,16 @@ mod tests {
         assert!(read(b"\n").unwrap_err().contains("in here is empty"));
         assert!(read(b"correct \xff\n").unwrap_err().contains("UTF-8"));
         assert!(read(&vec![b'x'; PASSPHRASE_MAX + 1]).unwrap_err().contains("too long"));
+    }
+
+    #[test]
+    fn nobody_types_a_passphrase_for_a_backup_that_cannot_be_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("till.backup");
+        assert!(check_free(Some(&file)).is_ok() && check_free(None).is_ok());
+        assert!(check_free(Some(&folder.path().join("none/till.backup"))).unwrap_err().0.contains("no folder"));
+        std::fs::write(&file, "").unwrap();
+        assert!(check_free(Some(&file)).unwrap_err().0.contains("already: name a new one"));
     }
 
     #[cfg(unix)]

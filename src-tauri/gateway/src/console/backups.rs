@@ -200,7 +200,7 @@ impl From<BackupError> for CommandError {
         match error {
             E::ShortPassphrase(_) | E::OtherKey => Self::at("passphrase", &error),
             E::WrongPassphrase => Self { field: Some("passphrase".to_owned()), ..Self::of(WRONG_PASSPHRASE, &error) },
-            E::Exists(_) | E::NotText(_) | E::NotAFile(_) => Self::at("file", &error),
+            E::Exists(_) | E::NoSuchFile(_) | E::NotText(_) | E::NotAFile(_) => Self::at("file", &error),
             // Of the setting backupFolder alone.
             E::NotAFolder(_) | E::TakesNoFiles { .. } | E::SilentDisk(_) | E::SilentDisks => Self::at("value", &error),
             E::NoPassphrase | E::NoFolder => Self::of("BACKUP_NOT_SET_UP", &error),

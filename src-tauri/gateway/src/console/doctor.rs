@@ -154,7 +154,10 @@ fn database(gateway: &Gateway) -> Finding {
 fn chain(gateway: &Gateway) -> Finding {
     let status = gateway.last_look.status();
     let asked = gateway.chain.identity().and_then(|identity| Ok((identity, gateway.chain.tip()?)));
-    let (identity, tip) = asked.map_err(|error| format!("check the Bitcoin backend: {error}"))?;
+    let (identity, tip) = asked.map_err(|error| match gateway.settings.snapshot().backend_urls.as_slice() {
+        [] if gateway.chosen.is_some() => format!("{error}: `tillgate settings set backendUrl http://127.0.0.1:8332`"),
+        _ => error.to_string(),
+    })?;
     if let Some(WatchedChain { cursor: Some(cursor), tip: watched, .. }) = gateway.last_look.watched() {
         if cursor.chain != identity {
             return Err("another chain is there than the one that was watched: the next look begins at the wallet's birth; if it should not be there, stop the gateway and put the former back".to_owned());
@@ -226,10 +229,13 @@ async fn rates(gateway: &Gateway) -> Finding {
     if !refusals.is_empty() {
         let missing: Vec<String> =
             refusals.iter().map(|refusal| format!("{} ({})", refusal.currency, refusal.reason)).collect();
-        wrong.push(format!(
-            "no fresh rate for {}: payments in these are refused until enough sources quote them: check the network and the settings rateSources, minFreshSources and proxy, or leave them out of the setting currencies",
-            missing.join(", ")
-        ));
+        let remedy = if settings.fixed_rates.is_empty() {
+            "until enough sources quote them: check the network and the settings rateSources, minFreshSources and proxy, or leave them out of \
+             the setting currencies"
+        } else {
+            "because the setting fixedRates has none for them: name them there, or leave them out of the setting currencies"
+        };
+        wrong.push(format!("no fresh rate for {}: payments in these are refused {remedy}", missing.join(", ")));
         wrong.extend(silent.iter().cloned());
     }
     wrong.extend(strays(&gateway.rates.rows(now), &settings.currencies));
@@ -325,7 +331,7 @@ fn payouts(gateway: &Gateway) -> Finding {
                     "{reason}; see that no other copy of this wallet runs, and that what waits is still to be paid, then `tillgate payouts release`"
                 )
             }
-            HoldCause::Restored | HoldCause::Stopped => {
+            HoldCause::UntilCompared | HoldCause::Restored | HoldCause::Stopped => {
                 WaitCause::from(Cause::from(cause)).at_the_command_line(&reason)
             }
         };

@@ -89,6 +89,9 @@ names! {
         Gateway = "GATEWAY",
         /// Staff, who let a sender that holds go on: it concerns all.
         Hold = "HOLD",
+        /// Staff, who compare what waits in a restored copy with what was given up or paid otherwise since, and then let it go on:
+        /// it concerns all.
+        HoldRestored = "HOLD_RESTORED",
         /// The look of a restored wallet through the chain: it concerns all, and ends by itself.
         Restored = "RESTORED",
         /// Staff, who let that look go on after it was stopped: it concerns all.
@@ -306,6 +309,7 @@ impl From<Cause> for WaitCause {
             Cause::Fees => Self::Fees,
             Cause::Chain => Self::Chain,
             Cause::Hold => Self::Hold,
+            Cause::Compared => Self::HoldRestored,
             Cause::Restored => Self::Restored,
             Cause::Stopped => Self::RestoreStopped,
             Cause::Payee => Self::Payee,

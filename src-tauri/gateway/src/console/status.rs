@@ -262,6 +262,24 @@ pub(crate) fn silent(source: &SourceRow) -> Option<String> {
     Some(format!("the rate source {} does not answer: {why}", source.name))
 }
 
+/// One sentence about all sources that did not answer: what they said tells `sources`.
+pub(crate) fn silent_together(sources: &[SourceRow]) -> Option<String> {
+    let silent_ones: Vec<_> = sources.iter().filter(|source| source.failed.is_some()).collect();
+    match silent_ones.as_slice() {
+        [] => None,
+        [one] => silent(one),
+        many => {
+            let names: Vec<_> = many.iter().map(|source| source.name).collect();
+            let which = if many.len() == sources.len() {
+                "no rate source answers".to_owned()
+            } else {
+                format!("{} of {} rate sources do not answer ({})", many.len(), sources.len(), names.join(", "))
+            };
+            Some(format!("{which}: see that this computer reaches the internet"))
+        }
+    }
+}
+
 /// A sentence for each source whose quotes for one of these currencies are left out of its rate.
 pub(crate) fn strays(rates: &[RatesRow], currencies: &[Currency]) -> Vec<String> {
     let mut strays: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -319,7 +319,7 @@ async fn installation(
 
 fn settings(options: &Options, store: &Store) -> Result<LiveSettings, OpenError> {
     LiveSettings::load(options.environment, &options.overrides, store).map_err(|error| match error {
-        SettingError::Value { name, .. } => match options.overrides.get(name) {
+        SettingError::Value { name, .. } | SettingError::NoScheme { name, .. } => match options.overrides.get(name) {
             Some(given) => OpenError::Override { by: given.by.clone(), error },
             None => OpenError::Setting(error),
         },

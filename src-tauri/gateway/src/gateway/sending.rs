@@ -34,6 +34,8 @@ pub enum Cause {
     Chain,
     /// The sender holds, until staff release it.
     Hold,
+    /// The same, of a restored copy: it would send what was given up or paid otherwise since.
+    Compared,
     /// A restored copy of the wallet has not looked yet; it goes on by itself.
     Restored,
     /// The same, and its look was stopped: it goes on once staff let it.
@@ -48,6 +50,7 @@ impl From<HoldCause> for Cause {
     fn from(cause: HoldCause) -> Self {
         match cause {
             HoldCause::UntilReleased => Self::Hold,
+            HoldCause::UntilCompared => Self::Compared,
             HoldCause::Restored => Self::Restored,
             HoldCause::Stopped => Self::Stopped,
         }

@@ -73,7 +73,7 @@ pub(crate) enum ReplaceError {
 impl From<Hold> for ReplaceError {
     fn from(hold: Hold) -> Self {
         match hold.cause {
-            HoldCause::UntilReleased => Self::Held(hold.reason),
+            HoldCause::UntilReleased | HoldCause::UntilCompared => Self::Held(hold.reason),
             HoldCause::Restored | HoldCause::Stopped => Self::NotLooked(hold.reason),
         }
     }

@@ -102,7 +102,22 @@ impl Setting {
     /// # Errors
     /// [`SettingError::Value`] with the bounds.
     pub fn apply(&self, settings: &mut Settings, value: &str) -> Result<(), SettingError> {
-        (self.set)(settings, value).ok_or(SettingError::Value { name: self.name, form: self.form })
+        (self.set)(settings, value).ok_or_else(|| self.refusal(value))
+    }
+
+    /// What is wrong with a value: a URL that lacks its scheme is told that alone.
+    fn refusal(&self, value: &str) -> SettingError {
+        let schemes = match self.name {
+            "backendUrl" => "http:// (Bitcoin Core, Esplora) or tcp:// (Electrum)",
+            "backendZmq" => "tcp://",
+            "publicUrl" => "https://",
+            "proxy" => "socks5h://",
+            _ => "",
+        };
+        if schemes.is_empty() || value.is_empty() || value.contains("://") {
+            return SettingError::Value { name: self.name, form: self.form };
+        }
+        SettingError::NoScheme { name: self.name, schemes }
     }
 }
 

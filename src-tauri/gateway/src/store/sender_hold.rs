@@ -10,6 +10,9 @@ use super::{Reader, StoreError, Tx};
 /// The longest text of several reasons, in bytes; of more than fit the first ones and the last are told.
 const REASONS_MAX: usize = 1_500;
 
+/// How the reason begins of a copy that was restored and has looked.
+pub(crate) const WAS_RESTORED: &str = "the wallet was restored from";
+
 const OTHERS: &str = "; others; and ";
 
 const RESTORED: &str = "this copy of the wallet was restored, and has not looked through the whole chain yet for what another \
@@ -33,6 +36,8 @@ pub struct Hold {
 pub enum HoldCause {
     /// Staff have to read the reason, do what it asks for, and release the sender.
     UntilReleased,
+    /// The same, and this copy was restored: it does not know what was given up or paid otherwise since, and would send it again.
+    UntilCompared,
     /// This copy was restored and has not looked yet: nobody can release it, the look does.
     Restored,
     /// The same, and staff stopped the look: it ends nothing before they let it go on.
@@ -59,7 +64,8 @@ impl Reader<'_> {
         let row: Option<(i64, String)> = query.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         Ok(row.map(|(since, reason)| {
             let since = Timestamp::from_ms(since);
-            Hold { since, reason, cause: HoldCause::UntilReleased }
+            let cause = if reason.contains(WAS_RESTORED) { HoldCause::UntilCompared } else { HoldCause::UntilReleased };
+            Hold { since, reason, cause }
         }))
     }
 }

@@ -157,6 +157,10 @@ sentTime: string | null,
  */
 btcTxId: string | null, 
 /**
+ * Whether that was not made here: another copy of the wallet made it, or a stranger whose transaction pays the same.
+ */
+madeElsewhere: boolean, 
+/**
  * The confirmations of that.
  */
 confirmations: number, 

@@ -24,6 +24,8 @@ export interface Running {
   environments: Environment[];
   /** The one to show to somebody who never chose. */
   first: Environment;
+  /** The folder of this installation's data, by which it is told from another one. */
+  folder?: string;
 }
 
 /** How commands reach the gateways. */

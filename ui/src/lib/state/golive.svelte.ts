@@ -1,7 +1,7 @@
 // Which steps of going live a person went through that the gateway cannot tell, because they have a default. Nothing secret,
-// and nothing is lost with it but having to look at them once more.
+// and nothing is lost with it but having to look at them once more. Kept by the folder of the environment's data: what was
+// chosen in one installation was not in another.
 import type { Step } from "../golive";
-import { shown, type Environment } from "./environment.svelte";
 
 interface Kept {
   seen: Step[];
@@ -9,13 +9,14 @@ interface Kept {
   finished: boolean;
 }
 
-function keyOf(environment: Environment): string {
-  return `tillgate.goLive.${environment}`;
+/** Where it is kept. */
+export function keyOf(folder: string): string {
+  return `tillgate.goLive.${folder}`;
 }
 
-function read(environment: Environment): Kept {
+function read(folder: string): Kept {
   try {
-    const kept = JSON.parse(localStorage.getItem(keyOf(environment)) ?? "{}") as Partial<Kept>;
+    const kept = JSON.parse(localStorage.getItem(keyOf(folder)) ?? "{}") as Partial<Kept>;
     const seen = (kept.seen ?? []).filter((step) => step === "rates" || step === "limits");
     return { seen, finished: kept.finished === true };
   } catch {
@@ -23,31 +24,27 @@ function read(environment: Environment): Kept {
   }
 }
 
-const guides = $state<Record<Environment, Kept>>({ test: read("test"), production: read("production") });
+/** Moves with each change of what is kept. */
+const changes = $state({ count: 0 });
 
-/** How far a person went in the environment that is shown. */
-export function guide(): Kept {
-  return guides[shown()];
+/** How far a person went in the environment whose data lie in the folder. */
+export function guide(folder: string): Kept {
+  void changes.count;
+  return read(folder);
 }
 
 /** Notes that a person went through a step. */
-export function markSeen(step: Step): void {
-  const { seen, finished } = guide();
-  keep({ seen: seen.includes(step) ? seen : [...seen, step], finished });
+export function markSeen(folder: string, step: Step): void {
+  const { seen, finished } = guide(folder);
+  keep(folder, { seen: seen.includes(step) ? seen : [...seen, step], finished });
 }
 
 /** Takes the guide off the list of screens. */
-export function finish(): void {
-  keep({ ...guide(), finished: true });
+export function finish(folder: string): void {
+  keep(folder, { ...guide(folder), finished: true });
 }
 
-/** What is kept, read anew. */
-export function readGuides(): void {
-  guides.test = read("test");
-  guides.production = read("production");
-}
-
-function keep(kept: Kept): void {
-  guides[shown()] = kept;
-  localStorage.setItem(keyOf(shown()), JSON.stringify(kept));
+function keep(folder: string, kept: Kept): void {
+  localStorage.setItem(keyOf(folder), JSON.stringify(kept));
+  changes.count += 1;
 }

@@ -12,6 +12,10 @@ use crate::console::btc::BtcView;
 use crate::console::payouts::{BumpEstimateView, BumpedView, EstimateView, PayoutItem, PayoutView, SenderView};
 use crate::console::states::WaitCause;
 
+/// By whom a payout was paid that nothing of ours paid, and what to do.
+const ELSEWHERE: &str = "a transaction that was not made here: another copy of this wallet made it (stop that), or somebody else (if it \
+     was for something else, ask for the payout anew)";
+
 pub(super) fn payouts(items: &[PayoutItem]) -> String {
     let mut table = Table::new(&[
         ("payout", Left),
@@ -121,6 +125,9 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
         rows.push(("balance", "the coins did not suffice when it was asked for".to_owned()));
     }
     rows.extend(item.btc_tx_id.clone().map(|txid| ("transaction", txid)));
+    if item.made_elsewhere {
+        rows.push(("paid by", ELSEWHERE.to_owned()));
+    }
     rows.extend([
         ("confirmations", item.confirmations.to_string()),
         ("created", item.creation_time.clone()),
@@ -168,7 +175,7 @@ fn versions(view: &PayoutView) -> String {
             one.time.clone(),
         ]);
     }
-    table.render("No transactions.")
+    table.render(if view.item.made_elsewhere { "No transactions were made here." } else { "No transactions." })
 }
 
 pub(super) fn released(view: &SenderView) -> String {

@@ -62,6 +62,10 @@ impl WaitCause {
         match self {
             Self::Gateway => Some("`tillgate serve` starts one"),
             Self::Hold => Some("`tillgate payouts release` lets it go on"),
+            Self::HoldRestored => Some(
+                "`tillgate payouts list --status QUEUED` shows what waits, `tillgate payouts abandon` gives one up, \
+                 `tillgate payouts release` lets the rest be sent",
+            ),
             Self::RestoreStopped => Some("`tillgate wallet restore --continue` lets it go on"),
             Self::Keyring => Some("`tillgate payouts retry` has it asked at once"),
             Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
@@ -88,7 +92,7 @@ impl Waiting {
         let Some(cannot) = gateway.sending.waits_for() else { return Ok(None) };
         let cannot = match cannot.cause {
             // What the sender last met may be another hold by now.
-            Cause::Hold | Cause::Restored | Cause::Stopped => match reader.sender_hold()? {
+            Cause::Hold | Cause::Compared | Cause::Restored | Cause::Stopped => match reader.sender_hold()? {
                 Some(hold) => Cause::from(hold.cause).because(hold.reason),
                 None => cannot,
             },

@@ -110,3 +110,20 @@ async fn a_gateway_that_serves_says_so_until_a_look_at_the_chain_has_ended_since
     world.look().await;
     assert_eq!(ask(&world, "status").await["catchingUp"], Value::Null);
 }
+
+#[tokio::test]
+async fn many_sources_that_are_silent_are_one_sentence_with_a_remedy() {
+    let world = of_dollars(vec![Box::new(Silent), Box::new(Silent)]).await;
+    let sentence = "no rate source answers: see that this computer reaches the internet";
+    assert_eq!(ask(&world, "status").await["warnings"], json!([sentence]));
+}
+
+#[tokio::test]
+async fn where_rates_are_fixed_the_doctor_names_that_setting_for_a_currency_that_it_lacks() {
+    let world = of_dollars(vec![Box::new(Silent)]).await;
+    let fixed = json!({"command": "setSetting", "name": "fixedRates", "value": "EUR:46000.00"});
+    dispatch(&world.app, serde_json::from_value(fixed).unwrap(), &Actor::panel()).await.unwrap();
+    let (ok, message) = doctor_on_rates(&world).await;
+    assert!(!ok && message.contains("the setting fixedRates has none for them"), "{message}");
+    assert!(!message.contains("check the network"), "{message}");
+}

@@ -3,7 +3,7 @@
 use tillgate_domain::money::Currency;
 use tillgate_domain::words::count;
 
-use super::{silent, strays};
+use super::{silent_together, strays};
 use crate::backup;
 use crate::console::states::WarningKind;
 use crate::gateway::{Gateway, WatchStatus};
@@ -44,7 +44,7 @@ impl Warnings {
         warnings.add(WarningKind::Other, watched.clock_warning());
         warnings.add(WarningKind::Other, watched.stored_ahead_warning(gateway.clock.now()));
         warnings.add(WarningKind::Zmq, gateway.chain.trouble());
-        warnings.add(WarningKind::Other, sources.iter().filter_map(silent));
+        warnings.add(WarningKind::Other, silent_together(sources));
         warnings.add(WarningKind::Other, strays(rates, currencies));
         warnings.add(WarningKind::Keyring, key_trouble);
         if given_up > 0 {

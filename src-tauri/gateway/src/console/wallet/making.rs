@@ -206,7 +206,9 @@ impl From<SetupError> for CommandError {
             SetupError::Words(_) => Self::at("words", &error),
             SetupError::Birthday | SetupError::Pruned { .. } => Self::at("birthday", &error),
             SetupError::Gap(_) => Self::at("gap", &error),
-            SetupError::NoHeight(_) => Self::of("CHAIN_NOT_READY", &error),
+            SetupError::NoHeight(_) => {
+                Self { field: Some("birthday".to_owned()), ..Self::of("CHAIN_NOT_READY", &error) }
+            }
             SetupError::NoWords | SetupError::NotLooking => Self::of("NOT_FOUND", &error),
             SetupError::Secret(_) => Self::of("SECRETS_UNAVAILABLE", &error),
             SetupError::DataDir(_) => Self::of("STORAGE_UNAVAILABLE", &error),

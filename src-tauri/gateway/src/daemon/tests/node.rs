@@ -47,6 +47,8 @@ async fn a_node_that_the_settings_name_is_asked_at_once() {
     assert!(app.gateway.sandbox.is_none());
     let (ok, why) = chain_check(&app).await;
     assert!(!ok && why.contains("no Bitcoin backend is set"), "{why}");
+    let logged = app.gateway.chain.tip().unwrap_err().to_string();
+    assert!(!logged.contains("tillgate settings"), "a command in a log names no environment: {logged}");
 
     set(&app, "backendUrl", &node.url()).await.unwrap();
     let (ok, why) = chain_check(&app).await;

@@ -21,7 +21,7 @@ const CONFIRMED: &str = "its transaction is in a block";
 const GIVEN_UP: &str = "it is being given up already";
 const NOT_APPROVED: &str = "it was never approved";
 const OVER: &str = "nothing more will be sent";
-const SENT_ELSEWHERE: &str = "another copy of this wallet sent it";
+const SENT_ELSEWHERE: &str = "it was paid by a transaction that was not made here";
 const PAID_OTHERWISE: &str = "another copy of this wallet paid a payout of this transaction, or of one before it: give it up, and ask anew for what is still to be paid";
 const CHANGE_SPENT: &str = "a later transaction spends the change of its own: give that one up first, or bump it";
 

@@ -101,6 +101,7 @@ async fn while_what_pays_a_payee_exactly_is_in_no_block_the_payout_waits_for_it(
     assert_eq!((hold(&world), world.outputs_of(&payout)), (None, 1));
     world.mine_and_pass(1).await;
     assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
+    assert!(shown(&world, &payout).await.item.made_elsewhere && !shown(&world, &another).await.item.made_elsewhere);
     check_sums(&world).await;
 
     // What vanishes pays nobody.

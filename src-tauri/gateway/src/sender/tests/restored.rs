@@ -8,6 +8,7 @@ use tillgate_sandbox::FaultsPatch;
 
 use super::copies::{copied, customer_pays_coin, put_beside};
 use super::support::world_with_coins;
+use crate::console::states::WaitCause;
 use crate::gateway::Cause;
 use crate::sender::ReleaseError;
 use crate::store::Store;
@@ -113,7 +114,7 @@ async fn what_another_copy_did_meanwhile_is_found_before_anything_is_given_or_se
     assert_eq!(restore.state, RestoreState::Looked);
     assert_eq!(restore.unknown, 3, "two customers' transactions and one payout's");
     assert_eq!((world.payout_state(&paid), world.payout_state(&waiting)), (PayoutState::Sent, PayoutState::Sent));
-    assert_eq!(held_for(&world), Some(HoldCause::UntilReleased), "nobody has read of it");
+    assert_eq!(held_for(&world), Some(HoldCause::UntilCompared), "nobody has read of it");
     let given = world.payment_to_wallet().await;
     assert_eq!(given.derivation_index, late.derivation_index + 1 + SKIP);
     assert_eq!(restore.first_given, Some(given.derivation_index));
@@ -189,10 +190,12 @@ async fn a_payout_that_was_given_up_after_the_backup_is_not_sent_before_staff_ha
     world.mine(2).await;
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
-    assert_eq!((stands(&world).unknown, held_for(&world)), (0, Some(HoldCause::UntilReleased)));
+    assert_eq!((stands(&world).unknown, held_for(&world)), (0, Some(HoldCause::UntilCompared)));
     let told = reason(&world);
     assert!(told.contains("2 approved payouts wait"), "{told}");
-    assert!(told.contains(&given_up.to_string()) && told.contains(&wanted.to_string()), "{told}");
+    assert!(told.contains("this copy does not know of it, and sends what is not given up here"), "{told}");
+    let remedy = WaitCause::from(Cause::from(HoldCause::UntilCompared)).at_the_command_line(&told);
+    assert!(remedy.contains("`tillgate payouts list --status QUEUED`"), "they are named nowhere: {remedy}");
     world.advance_clock_ms(48 * 3_600_000);
     world.send().await;
     assert_eq!((world.outputs_of(&given_up), world.outputs_of(&wanted)), (0, 0), "nobody has read of them");

@@ -6,6 +6,7 @@ use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use crate::store::anomalies::AnomalyFilter;
 use crate::store::payouts::PayoutRow;
 use crate::store::restore::{Restore, RestoreSource};
+use crate::store::sender_hold::WAS_RESTORED;
 use crate::store::{Reader, StoreError};
 
 /// Payouts that are named one by one: more would not be read, and lists tell of all.
@@ -25,7 +26,7 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
         RestoreSource::Words => "its words",
         RestoreSource::Backup => "a backup",
     };
-    let mut reasons = format!("the wallet was restored from {source}");
+    let mut reasons = format!("{WAS_RESTORED} {source}");
     if restore.unknown > 0 {
         reasons.push_str(&found(restore));
         let open = refundable(reader)?;
@@ -39,9 +40,8 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
     if !unsent.is_empty() {
         let waits = number(unsent.len() as u64, "approved payout waits", "approved payouts wait");
         reasons.push_str(&format!(
-            "; {waits} that the other copy may have given up, or staff paid otherwise: give up what must not be sent any more \
-             before you release the sender ({})",
-            names(&unsent)
+            "; {waits} that may have been given up, or paid otherwise, since that was made: this copy does not know of it, and \
+             sends what is not given up here"
         ));
     }
     if !missing.is_empty() {

@@ -64,6 +64,7 @@ impl<'a> Shown<'a> {
             approval_time: row.approved_at.map(Timestamp::iso_seconds),
             sent_time: row.sent_at.map(Timestamp::iso_seconds),
             btc_tx_id: row.txid.map(|txid| txid.to_string()),
+            made_elsewhere: self.made_elsewhere(row)?,
             confirmations: self.confirmations(row)?,
             failure_reason: row.failure_reason.clone(),
             failed_time: row.failed_at.map(Timestamp::iso_seconds),
@@ -74,6 +75,13 @@ impl<'a> Shown<'a> {
             wait_cause,
             record: self.snapshot.payout(row),
         })
+    }
+
+    fn made_elsewhere(&self, row: &PayoutRow) -> Result<bool, StoreError> {
+        match row.txid.filter(|_| row.state == payout::PayoutState::Sent) {
+            Some(txid) => Ok(self.snapshot.reader.version(&txid)?.is_none()),
+            None => Ok(false),
+        }
     }
 
     fn confirmations(&self, row: &PayoutRow) -> Result<u32, StoreError> {

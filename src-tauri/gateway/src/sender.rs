@@ -237,8 +237,15 @@ impl Sender {
         if gateway.clock.now() < due_at {
             return Ok(Attempt::NotDue);
         }
-        if let Some(why) = gateway.store.read(held_back::all_paid_by_another)? {
-            return Ok(Attempt::Waits(why));
+        // Nothing is to be signed: a look alone tells when that ends, and no server is asked about anything besides.
+        if gateway.store.read(held_back::all_paid_by_another)?.is_some() {
+            let looked = watcher.look_soon().await;
+            if let Some(why) = gateway.store.read(held_back::all_paid_by_another)? {
+                return Ok(Attempt::Waits(why));
+            }
+            if let Err(error) = looked {
+                tracing::debug!(%error, "the chain is looked at again before anything is signed");
+            }
         }
         match self.look_first(watcher, due_at, Patience::OfAPass).await? {
             None => {}

@@ -16,7 +16,7 @@ mod hostile;
 mod left_behind;
 mod misbehaving;
 mod notices;
-mod payer;
+pub(crate) mod payer;
 mod reaching;
 mod real;
 mod replaced;

@@ -99,7 +99,7 @@ pub async fn create(
 ) -> Result<Created, CreateError> {
     // A step of the sandbox's clock and the look after it are one for whoever comes meanwhile.
     let _no_jump = gateway.clock_jumps.read().await;
-    let now = gateway.clock.now();
+    let now = gateway.follow_clock().await?;
     // One row by its key: to have another thread read it would take longer.
     if let Some(once) = &once
         && let Some(answer) = answered_before(gateway.store.read(|reader| once.prior(reader, now))?)?

@@ -148,7 +148,7 @@ pub(crate) async fn offer_along<A: Along>(
 ) -> Result<Offered, A::Error> {
     // A step of the sandbox's clock and the look after it are one for whoever comes meanwhile.
     let _no_jump = gateway.clock_jumps.read().await;
-    let now = gateway.clock.now();
+    let now = gateway.follow_clock().await?;
     if let Some(once) = &request.once
         && let Some(answer) = answered_before(gateway.store.read(|reader| once.prior(reader, now))?)?
     {

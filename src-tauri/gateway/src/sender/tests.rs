@@ -11,6 +11,7 @@ mod made_up;
 mod overdue;
 mod partly_told;
 mod payers;
+mod payers_elsewhere;
 mod refunds;
 mod released;
 mod replaced;

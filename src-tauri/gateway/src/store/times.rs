@@ -44,7 +44,8 @@ impl Reader<'_> {
 impl Tx<'_> {
     /// Gives payments, offers and approved payouts that were open at a moment, and made by then, so much more time: the clock
     /// stepped forward by it. What was seen in the mempool has been quiet for no longer than before, where quiet accepts it, and what
-    /// others paid in our stead was noticed no longer ago.
+    /// others paid in our stead was noticed no longer ago. What was asked for once is known as long as it would be, and nobody is given up
+    /// sooner who is to be notified.
     /// It reads all payments, and a clock is set once in a long while.
     pub fn give_rest_of_time(&self, from: Timestamp, by_ms: i64) -> Result<(), StoreError> {
         let values = params![from.ms(), by_ms];
@@ -70,6 +71,12 @@ impl Tx<'_> {
             values,
         )?;
         self.connection.execute("UPDATE twins SET noticed_at = noticed_at + ?2 WHERE noticed_at <= ?1", values)?;
+        self.connection
+            .execute("UPDATE idempotency SET created_at = created_at + ?2 WHERE created_at <= ?1", values)?;
+        self.connection.execute(
+            "UPDATE notifications SET first_due_at = first_due_at + ?2 WHERE head = 1 AND first_due_at <= ?1",
+            values,
+        )?;
         Ok(())
     }
 

@@ -223,12 +223,7 @@ pub(crate) fn paid_elsewhere(
 ) -> Result<Option<TwinRow>, StoreError> {
     for twin in reader.twins_of_payout(payout.seq)? {
         let may_be_mined = !twin_facts(reader, &twin)?.is_ruled_out(tip_height);
-        let is_awaited = || -> Result<bool, StoreError> {
-            let looked_at = reader.watched_chain()?.map_or(twin.noticed_at, |watched| watched.looked_at);
-            let is_young = !twin.moves_ours && looked_at < awaited_until(&twin);
-            Ok(is_said_to_wait(reader, &twin)? || is_young)
-        };
-        if may_be_mined && (signed::counts(reader, &twin)? || is_awaited()?) {
+        if may_be_mined && (signed::counts(reader, &twin)? || is_waited_for(reader, &twin)?) {
             return Ok(Some(twin));
         }
     }
@@ -248,13 +243,19 @@ pub(crate) fn is_held_back_for(reader: &Reader<'_>, payout: &PayoutRow, tip_heig
             if twin.moves_ours {
                 return is_said_to_wait(reader, &twin);
             }
-            Ok(!twin.position.is_in_block() && never_left(reader, payout)?)
+            Ok(!twin.position.is_in_block() && is_waited_for(reader, &twin)? && never_left(reader, payout)?)
         };
         if may_be_mined && (signed::counts(reader, &twin)? || holds()?) {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Whether a twin that is in no block is waited for: it is said to wait, or moves nothing of this wallet and was noticed a short time ago.
+fn is_waited_for(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
+    let looked_at = reader.watched_chain()?.map_or(twin.noticed_at, |watched| watched.looked_at);
+    Ok(is_said_to_wait(reader, twin)? || (!twin.moves_ours && looked_at < awaited_until(twin)))
 }
 
 /// Whether no node ever took what is signed for a payout, since a day at most.

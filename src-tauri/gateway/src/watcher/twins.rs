@@ -35,14 +35,15 @@ const HOLD: &str = "a transaction spends coins of this wallet that was not made 
 const BLOCK_TIME_SLACK_MS: i64 = 2 * 3_600_000;
 
 /// Whether a stranger's transaction pays what one of these payouts is to pay: another copy of the wallet paid it with coins that this one
-/// does not know, or somebody in its stead. Not in a block from before it was asked for; where nobody noted above which block that was,
-/// the block's time tells.
+/// does not know, or somebody in its stead. Not in a block from before it was asked for, by its height or by its time: one that is met late
+/// may be older than what was known when it was asked for.
 pub(super) fn pays(payouts: &[Asked], position: &TxPosition) -> bool {
-    payouts.iter().any(|asked| match (position, asked.above) {
-        (TxPosition::Block { height, .. }, Some(above)) => *height > above,
-        (TxPosition::Block { time, .. }, None) => *time >= asked.at.plus_ms(-BLOCK_TIME_SLACK_MS),
-        (TxPosition::Mempool { .. }, _) => true,
-        (TxPosition::Absent, _) => false,
+    payouts.iter().any(|asked| match position {
+        TxPosition::Block { height, time } => {
+            asked.above.is_none_or(|above| *height > above) && *time >= asked.at.plus_ms(-BLOCK_TIME_SLACK_MS)
+        }
+        TxPosition::Mempool { .. } => true,
+        TxPosition::Absent => false,
     })
 }
 
@@ -241,4 +242,22 @@ fn conflicts_with_reckoned(reader: &Reader<'_>, twin: &Transaction) -> Result<bo
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use tillgate_domain::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn no_block_pays_what_was_asked_for_above_it_however_young_it_is_and_whenever_it_is_read() {
+        let asked = |above| [Asked { at: Timestamp::from_ms(9_000_000), above }];
+        let block = |height, ms| TxPosition::Block { height, time: Timestamp::from_ms(ms) };
+        assert!(!pays(&asked(Some(100)), &block(100, 9_900_000)) && pays(&asked(Some(100)), &block(101, 9_900_000)));
+        assert!(!pays(&asked(Some(100)), &block(101, 1)));
+        assert!(!pays(&asked(None), &block(100, 1)) && pays(&asked(None), &block(100, 8_900_000)));
+        let waits = TxPosition::Mempool { entered: Timestamp::from_ms(1) };
+        assert!(pays(&asked(Some(100)), &waits) && !pays(&[], &waits) && !pays(&asked(None), &TxPosition::Absent));
+    }
 }

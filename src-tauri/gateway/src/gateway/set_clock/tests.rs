@@ -11,6 +11,7 @@ use tillgate_domain::payout::PayoutState;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::time::Timestamp;
 
+use crate::access::idempotency::{Once, PriorRequest};
 use crate::access::sees::Sees;
 use crate::daemon::leave_another_clock;
 use crate::gateway::LastLook;
@@ -115,6 +116,18 @@ async fn an_offer_may_be_approved_the_moment_after_the_clock_was_set_forward() {
     let offer = world.offered_payout(50_000).await;
     clock.by_ms(HOURS_MS);
     approve(&world.gateway, offer, staff()).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_shop_asked_for_once_is_known_again_though_the_clock_was_set_forward_by_days() {
+    let (world, clock) = world_with_settable_clock().await;
+    let once = Once::new(1, "/v2/payouts", "order-1".to_owned(), "", b"{}");
+    let (first, now) = (once.clone(), world.gateway.clock.now());
+    world.gateway.store.write(move |tx| first.store(tx, b"answered", now)).await.unwrap();
+    clock.by_ms(72 * 60 * MINUTE_MS);
+    let now = world.gateway.follow_clock().await.unwrap();
+    let prior = world.gateway.store.read(|reader| once.prior(reader, now)).unwrap();
+    assert_eq!(prior, PriorRequest::Same(b"answered".to_vec()));
 }
 
 #[tokio::test]

@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
-use tillgate_sandbox::BroadcastFault;
 
 use super::support::{add_coins, check_paid_by_the_other_alone, world_with_coins};
 use super::twins::twin_spending;
@@ -231,9 +230,7 @@ async fn what_paid_a_payee_is_followed_after_a_reorganisation_and_when_its_payou
 async fn a_payee_who_pays_himself_holds_up_nothing_that_is_signed_for_him_and_others() {
     let world = world_with_coins(1).await;
     let (payout, other) = (world.approved_payout(300_000).await, world.approved_payout(200_000).await);
-    world.broadcasts(BroadcastFault::Reject);
     world.send().await;
-    world.broadcasts(BroadcastFault::Ok);
     paid_by_another(&world, &payout);
     world.look_and_pass().await;
     assert_eq!((world.payout_state(&payout), world.payout_state(&other)), (PayoutState::Sent, PayoutState::Sent));

@@ -1,0 +1,76 @@
+//! Somebody else pays a payee: before ours left, or in place of what paid him first.
+
+use bitcoin::Sequence;
+use tillgate_domain::payout::PayoutState;
+
+use super::support::{add_coins, world_with_coins};
+use crate::chain::tests::payer::{Kind, Payer};
+use crate::chain::tests::stage::{Backend, Stage};
+use crate::testing::World;
+
+async fn stage_with_coins(backend: Backend) -> Stage {
+    println!("through {backend:?}");
+    let stage = Stage::new(backend).await;
+    stage.world().make_wallet().await;
+    add_coins(stage.world(), 2).await;
+    stage
+}
+
+async fn works_until(world: &World, is_so: impl Fn() -> bool) {
+    for _ in 0..20 {
+        if is_so() {
+            return;
+        }
+        world.send().await;
+        world.look().await;
+    }
+    assert!(is_so(), "worked in vain");
+}
+
+#[tokio::test]
+async fn what_no_node_ever_took_is_not_offered_to_one_once_somebody_else_pays() {
+    let world = world_with_coins(2).await;
+    world.takes_broadcasts(false);
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Queued);
+    world.takes_broadcasts(true);
+    let row = world.payout(&payout);
+    assert!(row.batch_seq.is_some(), "it is signed and stored");
+    let txid = world.sandbox().send(row.script, row.amount_sats, world.now_ms()).unwrap();
+    world.look().await;
+    for _ in 0..3 {
+        world.send().await;
+    }
+    assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Queued, 1));
+    world.mine_and_pass(1).await;
+    assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
+    assert_eq!(world.outputs_of(&payout), 1, "nobody is paid twice");
+}
+
+#[tokio::test]
+async fn a_payout_stays_sent_by_what_a_block_holds_in_place_of_what_paid_it_first() {
+    for backend in [Backend::Core, Backend::Electrum, Backend::Esplora] {
+        let stage = stage_with_coins(backend).await;
+        let world = stage.world();
+        let payer = Payer::with_coin(world, Kind::Segwit).await;
+        let payout = world.approved_payout(300_000).await;
+        let row = world.payout(&payout);
+        let paid = [(&row.script, row.amount_sats)];
+        let (first, second) = (
+            payer.pays(&paid, 1, Sequence::ENABLE_RBF_NO_LOCKTIME),
+            payer.pays(&paid, 3, Sequence::ENABLE_RBF_NO_LOCKTIME),
+        );
+        world.sandbox().mine_transactions(std::slice::from_ref(&first), world.now_ms()).unwrap();
+        works_until(world, || world.payout_state(&payout) == PayoutState::Sent).await;
+        assert_eq!(world.txid_of(&payout), first.compute_txid());
+        world.sandbox().reorg(1, true, world.now_ms()).unwrap();
+        world.sandbox().mine_transactions(std::slice::from_ref(&second), world.now_ms()).unwrap();
+        for _ in 0..8 {
+            world.look_and_pass().await;
+            world.sandbox().mine(1, true, world.now_ms()).unwrap();
+        }
+        works_until(world, || world.txid_of(&payout) == second.compute_txid()).await;
+        assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
+    }
+}

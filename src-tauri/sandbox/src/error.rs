@@ -2,11 +2,18 @@
 
 use bitcoin::{OutPoint, Txid};
 
+/// Why SQLite failed. The index of its log is a file, too, and grows first: SQLite does not say that it was room that it lacked.
+fn reason(error: &rusqlite::Error) -> String {
+    let lacks_room =
+        error.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE);
+    if lacks_room { "the disk is full".to_owned() } else { error.to_string() }
+}
+
 /// A call that the sandbox could not carry out. Nothing of it was stored.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The disk is full, the file is corrupt or locked, or a read or write failed.
-    #[error("the sandbox's file could not be read or written: {0}")]
+    #[error("the sandbox's file could not be read or written: {}", reason(.0))]
     Storage(#[from] rusqlite::Error),
     /// The file could not be created with its permissions.
     #[error("the sandbox's file could not be created: {0}")]

@@ -305,7 +305,7 @@ async fn what_is_approved_without_a_gateway_is_sent_by_its_next_start() {
     let id = offer(&s, 1, 100_000).await;
     assert!(s.gateway.stop().await.success());
     assert_eq!(json_of(&s, &["payouts", "approve", &id])["status"], "QUEUED");
-    assert!(shown(&s, &["payouts", "show", &id]).contains("tillgate serve"));
+    assert!(shown(&s, &["payouts", "show", &id]).contains("serve` starts one"));
     let to = address(2);
     let args = ["payouts", "request", "--address", &to, "--fiat", "50", "--currency", "USD", "--comment", "rent"];
     let asked = json_of(&s, &args);

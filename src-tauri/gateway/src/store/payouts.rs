@@ -111,8 +111,8 @@ const SENT_BY_ANOTHER: &str = "twins AS w JOIN twin_outputs AS o ON o.txid = w.t
 /// Payees who are asked about in each look because what paid them is ruled out: there are none where one copy works.
 const RULED_OUT_MAX: u32 = 20;
 
-/// The highest block of which nothing is undecided.
-fn final_at(tip_height: u32) -> i64 {
+/// The highest block of which nothing is undecided. One confirmation more than what is final: the look that made it so has to see it.
+pub(super) fn final_at(tip_height: u32) -> i64 {
     i64::from(tip_height) - i64::from(FINAL_CONFIRMATIONS)
 }
 

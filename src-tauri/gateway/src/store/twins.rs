@@ -3,10 +3,10 @@
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Script, Transaction, TxOut, Txid, consensus};
 use rusqlite::{Row, params};
-use tillgate_domain::batch::{FINAL_CONFIRMATIONS, Position};
+use tillgate_domain::batch::Position;
 use tillgate_domain::time::Timestamp;
 
-use super::payouts::PayoutRow;
+use super::payouts::{PayoutRow, final_at};
 use super::values;
 use super::{Reader, StoreError, Tx};
 use crate::chain::TxPosition;
@@ -68,9 +68,7 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid FROM twins WHERE ifnull(block_height, ifnull(conflict_height, ?1 + 1)) > ?1",
         )?;
-        // One confirmation more than what is final: the look that made it so has to see it.
-        let final_at = i64::from(tip_height) - i64::from(FINAL_CONFIRMATIONS);
-        query.query_and_then([final_at], |row| values::txid(row, "txid"))?.collect()
+        query.query_and_then([final_at(tip_height)], |row| values::txid(row, "txid"))?.collect()
     }
 
     /// Those noticed since a moment that dropped out, as far as a block may still decide something, under whose ids payouts are SENT.
@@ -163,8 +161,7 @@ impl Reader<'_> {
             "SELECT 1 FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq \
              WHERE o.txid = ?1 AND o.vout = ?2 AND p.state <> 'EXPIRED'",
         )?;
-        let final_at = i64::from(tip_height) - i64::from(FINAL_CONFIRMATIONS);
-        let mut rows = query.query(params![consensus::serialize(output), final_at])?;
+        let mut rows = query.query(params![consensus::serialize(output), final_at(tip_height)])?;
         while let Some(row) = rows.next()? {
             let (txid, raw): (Txid, Vec<u8>) = (values::txid(row, "txid")?, row.get("raw")?);
             let tx: Transaction = consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("raw"))?;

@@ -10,10 +10,10 @@ use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 
-use super::support::{add_coins, check_paid_by_the_other_alone, world_with_coins};
+use super::support::{check_paid_by_the_other_alone, stage_with_coins, world_with_coins};
 use super::twins::twin_spending;
 use crate::access::sees::Sees;
-use crate::chain::tests::stage::{AT_LEISURE, Backend, Stage};
+use crate::chain::tests::stage::{AT_LEISURE, Backend};
 use crate::chain::{Chain, ChainDown, LookRequest, TxFacts, View};
 use crate::console::payouts::{PayoutView, RequestPayout, ShowPayout};
 use crate::console::states::WaitCause;
@@ -349,14 +349,6 @@ async fn what_was_known_by_its_payee_alone_holds_the_sender_once_it_shows_that_i
 
 /// Everything that is asked about single scripts.
 const SERVERS: [Backend; 3] = [Backend::ByScript, Backend::Electrum, Backend::Esplora];
-
-async fn stage_with_coins(backend: Backend) -> Stage {
-    println!("through {backend:?}");
-    let stage = Stage::new(backend).await;
-    stage.world().make_wallet().await;
-    add_coins(stage.world(), 2).await;
-    stage
-}
 
 /// What no coin and no change of this wallet shows.
 #[tokio::test]

@@ -3,18 +3,10 @@
 use bitcoin::Sequence;
 use tillgate_domain::payout::PayoutState;
 
-use super::support::{add_coins, world_with_coins};
+use super::support::{stage_with_coins, world_with_coins};
 use crate::chain::tests::payer::{Kind, Payer};
-use crate::chain::tests::stage::{Backend, Stage};
+use crate::chain::tests::stage::Backend;
 use crate::testing::World;
-
-async fn stage_with_coins(backend: Backend) -> Stage {
-    println!("through {backend:?}");
-    let stage = Stage::new(backend).await;
-    stage.world().make_wallet().await;
-    add_coins(stage.world(), 2).await;
-    stage
-}
 
 async fn works_until(world: &World, is_so: impl Fn() -> bool) {
     for _ in 0..20 {

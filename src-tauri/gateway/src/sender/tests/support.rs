@@ -5,6 +5,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::{BroadcastFault, FaultsPatch};
 
+use crate::chain::tests::stage::{Backend, Stage};
 use crate::testing::World;
 
 /// A wallet with this many confirmed coins of 0.01 BTC each.
@@ -21,6 +22,15 @@ pub async fn add_coins(world: &World, count: usize) {
         world.customer_pays(&payment, 1_000_000);
     }
     world.mine(2).await;
+}
+
+/// The same with two coins, asked through this backend.
+pub async fn stage_with_coins(backend: Backend) -> Stage {
+    println!("through {backend:?}");
+    let stage = Stage::new(backend).await;
+    stage.world().make_wallet().await;
+    add_coins(stage.world(), 2).await;
+    stage
 }
 
 /// The other copy's transaction alone pays a payout.

@@ -4,7 +4,6 @@ use tillgate_domain::checked_clock::latest_stored;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
-use super::offer::valid_until;
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::notifications::refunds;
 use crate::store::payouts::PayoutRow;
@@ -21,15 +20,13 @@ pub(crate) fn expire_due(outbox: &Outbox<'_>, now: Timestamp) -> Result<u32, Out
     expire(outbox, outbox.tx.payouts_due_to_expire(now, EXPIRED_AT_ONCE)?)
 }
 
-/// The same for offers of a time that has not come, and for those that are valid for longer than one that is made now: a clock that was
-/// ahead before the gateway started made them, or gave them time, so that nobody knows how long their rate holds.
+/// The same for offers of a time that has not come: a clock that was ahead before the gateway started made them, so that nobody knows how
+/// long their rate holds.
 ///
 /// # Errors
 /// When it cannot be stored.
 pub(crate) fn expire_of_clock_ahead(outbox: &Outbox<'_>) -> Result<u32, OutboxError> {
-    let latest = latest_stored(outbox.now);
-    let valid_until = valid_until(latest, &outbox.gateway.settings.snapshot());
-    expire(outbox, outbox.tx.offers_beyond(latest, valid_until, EXPIRED_AT_ONCE)?)
+    expire(outbox, outbox.tx.offers_made_after(latest_stored(outbox.now), EXPIRED_AT_ONCE)?)
 }
 
 fn expire(outbox: &Outbox<'_>, rows: Vec<PayoutRow>) -> Result<u32, OutboxError> {

@@ -266,7 +266,7 @@ fn row(
         notification_url,
         anomaly: None,
         created_at,
-        expires_at: valid_until(created_at, settings),
+        expires_at: created_at.plus_ms(i64::from(settings.offer_validity_minutes) * MINUTE_MS),
         approved_at: None,
         approved_by: None,
         sent_at: None,
@@ -335,9 +335,4 @@ impl<A: Along> Insertion<A> {
         let wake = self.is_approved.then(|| Wake::of(outbox));
         Ok((Offered::New { payout_id: row.id, record }, wake))
     }
-}
-
-/// Until when an offer is valid that is made at a moment.
-pub(super) fn valid_until(created_at: Timestamp, settings: &Settings) -> Timestamp {
-    created_at.plus_ms(i64::from(settings.offer_validity_minutes) * MINUTE_MS)
 }

@@ -27,16 +27,11 @@ impl Reader<'_> {
         Ok(at.map(Timestamp::from_ms))
     }
 
-    /// Offers that nobody approved, and that were made after a moment, or are valid for longer than until another.
-    pub fn offers_beyond(
-        &self,
-        made_after: Timestamp,
-        valid_beyond: Timestamp,
-        limit: u32,
-    ) -> Result<Vec<PayoutRow>, StoreError> {
+    /// Offers that nobody approved, and that were made after a moment.
+    pub fn offers_made_after(&self, moment: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
-            "p.state = 'NEW' AND (p.created_at > ?1 OR p.expires_at > ?2) ORDER BY p.seq LIMIT ?3",
-            params![made_after.ms(), valid_beyond.ms(), limit],
+            "p.state = 'NEW' AND p.created_at > ?1 ORDER BY p.seq LIMIT ?2",
+            params![moment.ms(), limit],
         )
     }
 }
@@ -55,7 +50,7 @@ impl Tx<'_> {
             values,
         )?;
         self.connection.execute(
-            "UPDATE payouts SET expires_at = expires_at + ?2 \
+            "UPDATE payouts SET expires_at = expires_at + ?2, set_forward_ms = set_forward_ms + ?2 \
              WHERE state = 'NEW' AND created_at <= ?1 AND expires_at > ?1",
             values,
         )?;
@@ -81,7 +76,8 @@ impl Tx<'_> {
     }
 
     /// Takes back at a start what steps gave of which the last led to times that have not come by the clock as it is now: what was
-    /// given by all of them, for which of them were right nobody knows. What was seen or noticed by such a clock counts as seen now.
+    /// given by all of them, for which of them were right nobody knows. What was seen, noticed, answered or due by such a clock counts as
+    /// of now.
     /// Where the best block shows that the present clock is behind, all stays.
     pub fn take_back_given(&self, now: Timestamp) -> Result<(), StoreError> {
         if self.watched_chain()?.is_some_and(|watched| is_behind_block(now, watched.tip.time)) {
@@ -116,8 +112,18 @@ impl Tx<'_> {
             params![now.ms(), latest],
         )?;
         self.connection.execute(
+            "UPDATE payouts SET expires_at = expires_at - set_forward_ms, set_forward_ms = 0 \
+             WHERE state = 'NEW' AND created_at + set_forward_ms > ?1",
+            [latest],
+        )?;
+        self.connection.execute(
             "UPDATE payouts SET set_forward_ms = 0 WHERE state = 'QUEUED' AND approved_at + set_forward_ms > ?1",
             [latest],
+        )?;
+        self.connection.execute("UPDATE idempotency SET created_at = ?1 WHERE created_at > ?2", params![now.ms(), latest])?;
+        self.connection.execute(
+            "UPDATE notifications SET first_due_at = ?1 WHERE head = 1 AND first_due_at > ?2",
+            params![now.ms(), latest],
         )?;
         self.connection.execute("UPDATE twins SET noticed_at = ?1 WHERE noticed_at > ?2", params![now.ms(), latest])?;
         Ok(())

@@ -17,6 +17,7 @@ use crate::daemon::leave_another_clock;
 use crate::gateway::LastLook;
 use crate::machine::clock::{Clock, StepForward};
 use crate::payouts::{ApproveError, Approver, approve};
+use crate::settings::Act;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const MINUTE_MS: i64 = 60_000;
@@ -234,19 +235,61 @@ async fn people_hear_at_the_next_start_that_the_clock_was_ahead_when_a_payment_w
 async fn what_was_open_when_the_clock_was_set_a_year_ahead_by_mistake_ends_when_it_was_told_after_the_next_start() {
     let (world, clock) = world_with_settable_clock().await;
     let (payment, offer) = (world.payment().await, world.offered_payout(50_000).await);
-    let told = payment.payment.expires_at;
+    let (told, valid_until) = (payment.payment.expires_at, world.payout(&offer).expires_at);
     clock.by_ms(YEAR_MS);
     world.look().await;
     assert_eq!(world.now_of(&payment.payment.id).payment.expires_at, told.plus_ms(YEAR_MS));
+    assert_eq!(world.payout(&offer).expires_at, valid_until.plus_ms(YEAR_MS));
     clock.is_right_again();
     world.starts_again().await;
     assert_eq!(world.now_of(&payment.payment.id).payment.expires_at, told);
     assert_eq!(world.state(&payment), PaymentState::New);
-    assert_eq!(world.payout(&offer).state, PayoutState::Expired, "its rate was to hold for ten minutes");
+    assert_eq!((world.payout(&offer).state, world.payout(&offer).expires_at), (PayoutState::New, valid_until));
+    world.pass_ms(10 * MINUTE_MS).await;
     let refused = approve(&world.gateway, offer, staff()).await;
     assert!(matches!(refused, Err(ApproveError::OfferExpired)), "{refused:?}");
     world.pass_ms(HALF_AN_HOUR_MS + MINUTE_MS).await;
     assert_eq!(world.state(&payment), PaymentState::Expired);
+}
+
+#[tokio::test]
+async fn an_offer_that_was_given_time_and_approved_by_a_right_clock_is_tried_for_a_day() {
+    let (world, clock) = world_with_settable_clock().await;
+    world.make_wallet().await;
+    let offer = world.offered_payout(50_000_000).await;
+    clock.by_ms(YEAR_MS);
+    world.look().await;
+    approve(&world.gateway, offer, staff()).await.unwrap();
+    world.pass_ms(DAY_MS + MINUTE_MS).await;
+    world.pass_sender().await;
+    assert_eq!(world.payout(&offer).state, PayoutState::Failed, "there are no coins for it");
+}
+
+#[tokio::test]
+async fn an_offer_that_was_valid_for_longer_than_offers_are_now_stays_so_after_a_start() {
+    let world = World::new().await;
+    let offer = world.offered_payout(50_000).await;
+    let valid_until = world.payout(&offer).expires_at;
+    let act = Act { actor: "cli", at: world.gateway.clock.now() };
+    world.gateway.settings.set(&world.gateway.store, "offerValidityMinutes", "1", act).await.unwrap();
+    leave_another_clock(&world.gateway).await;
+    assert_eq!((world.payout(&offer).state, world.payout(&offer).expires_at), (PayoutState::New, valid_until));
+}
+
+#[tokio::test]
+async fn an_answer_is_known_again_for_a_day_and_no_year_where_the_clock_was_set_a_year_ahead_by_mistake() {
+    let (world, clock) = world_with_settable_clock().await;
+    let once = Once::new(1, "/v2/payouts", "order-1".to_owned(), "", b"{}");
+    let (first, now) = (once.clone(), world.gateway.clock.now());
+    world.gateway.store.write(move |tx| first.store(tx, b"answered", now)).await.unwrap();
+    clock.by_ms(YEAR_MS);
+    world.look().await;
+    clock.is_right_again();
+    world.starts_again().await;
+    let prior = || world.gateway.store.read(|reader| once.prior(reader, world.gateway.clock.now())).unwrap();
+    assert_eq!(prior(), PriorRequest::Same(b"answered".to_vec()));
+    world.pass_ms(2 * DAY_MS).await;
+    assert_eq!(prior(), PriorRequest::None);
 }
 
 #[tokio::test]
@@ -258,6 +301,20 @@ async fn what_a_clock_that_was_behind_and_set_right_gave_stands_after_a_restart(
     world.starts_again().await;
     assert_eq!(world.now_of(&payment.payment.id).payment.expires_at, payment.payment.expires_at.plus_ms(HOURS_MS));
     assert_eq!((world.state(&payment), world.payout(&offer).state), (PaymentState::New, PayoutState::New));
+}
+
+#[tokio::test]
+async fn what_a_step_gave_stands_where_a_block_shows_that_the_clock_of_the_next_start_is_behind() {
+    let (world, clock) = world_with_settable_clock().await;
+    let (payment, offer) = (world.payment().await, world.offered_payout(50_000).await);
+    let valid_until = world.payout(&offer).expires_at;
+    clock.by_ms(HOURS_MS);
+    world.sandbox().mine(1, true, clock.now().ms()).unwrap();
+    world.look().await;
+    clock.is_right_again();
+    world.starts_again().await;
+    assert_eq!(world.now_of(&payment.payment.id).payment.expires_at, payment.payment.expires_at.plus_ms(HOURS_MS));
+    assert_eq!(world.payout(&offer).expires_at, valid_until.plus_ms(HOURS_MS));
 }
 
 #[tokio::test]

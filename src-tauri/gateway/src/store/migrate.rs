@@ -36,6 +36,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0025_set_forward.sql"),
     include_str!("migrations/0026_moves_ours.sql"),
     include_str!("migrations/0027_missing_mark.sql"),
+    include_str!("migrations/0028_strangers_of_before.sql"),
+    include_str!("migrations/0029_hold_of_restored.sql"),
 ];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).

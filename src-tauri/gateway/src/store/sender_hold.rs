@@ -10,9 +10,6 @@ use super::{Reader, StoreError, Tx};
 /// The longest text of several reasons, in bytes; of more than fit the first ones and the last are told.
 const REASONS_MAX: usize = 1_500;
 
-/// How the reason begins of a copy that was restored and has looked.
-pub(crate) const WAS_RESTORED: &str = "the wallet was restored from";
-
 const OTHERS: &str = "; others; and ";
 
 const RESTORED: &str = "this copy of the wallet was restored, and has not looked through the whole chain yet for what another \
@@ -60,19 +57,30 @@ impl Reader<'_> {
     }
 
     fn stored_hold(&self) -> Result<Option<Hold>, StoreError> {
-        let mut query = self.connection.prepare_cached("SELECT since, reason FROM sender_hold")?;
-        let row: Option<(i64, String)> = query.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        Ok(row.map(|(since, reason)| {
-            let since = Timestamp::from_ms(since);
-            let cause = if reason.contains(WAS_RESTORED) { HoldCause::UntilCompared } else { HoldCause::UntilReleased };
-            Hold { since, reason, cause }
-        }))
+        let mut query = self.connection.prepare_cached("SELECT since, reason, is_of_restored FROM sender_hold")?;
+        let hold = query.query_row([], |row| {
+            Ok(Hold {
+                since: Timestamp::from_ms(row.get(0)?),
+                reason: row.get(1)?,
+                cause: if row.get(2)? { HoldCause::UntilCompared } else { HoldCause::UntilReleased },
+            })
+        });
+        Ok(hold.optional()?)
     }
 }
 
 impl Tx<'_> {
     /// Lets the sender hold. A second reason is told beside the first, so that nobody releases it unread.
     pub fn hold_sender(&self, since: Timestamp, reason: &str) -> Result<(), StoreError> {
+        self.hold(since, reason, false)
+    }
+
+    /// The same where this copy was restored and has looked: staff compare what waits in it.
+    pub fn hold_restored(&self, since: Timestamp, reason: &str) -> Result<(), StoreError> {
+        self.hold(since, reason, true)
+    }
+
+    fn hold(&self, since: Timestamp, reason: &str, is_of_restored: bool) -> Result<(), StoreError> {
         let reasons = match self.stored_hold()? {
             None => reason.to_owned(),
             Some(hold) if hold.reason.contains(reason) => return Ok(()),
@@ -80,9 +88,10 @@ impl Tx<'_> {
         };
         self.connection
             .prepare_cached(
-                "INSERT INTO sender_hold (one, since, reason) VALUES (1, ?1, ?2) ON CONFLICT (one) DO UPDATE SET reason = ?2",
+                "INSERT INTO sender_hold (one, since, reason, is_of_restored) VALUES (1, ?1, ?2, ?3) \
+                 ON CONFLICT (one) DO UPDATE SET reason = ?2, is_of_restored = max(is_of_restored, ?3)",
             )?
-            .execute(params![since.ms(), reasons])?;
+            .execute(params![since.ms(), reasons, is_of_restored])?;
         Ok(())
     }
 

@@ -163,7 +163,7 @@ pub(super) fn note(tx: &Tx<'_>, scanned: &Scanned) -> Result<(), StoreError> {
     }
     let looked = tx.finish_restore(scanned.at, scanned.skip)?;
     if let Some(reason) = hold::reason(tx, &looked)? {
-        tx.hold_sender(scanned.at, &reason)?;
+        tx.hold_restored(scanned.at, &reason)?;
     }
     Ok(())
 }

@@ -6,7 +6,6 @@ use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use crate::store::anomalies::AnomalyFilter;
 use crate::store::payouts::PayoutRow;
 use crate::store::restore::{Restore, RestoreSource};
-use crate::store::sender_hold::WAS_RESTORED;
 use crate::store::{Reader, StoreError};
 
 /// Payouts that are named one by one: more would not be read, and lists tell of all.
@@ -26,7 +25,7 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
         RestoreSource::Words => "its words",
         RestoreSource::Backup => "a backup",
     };
-    let mut reasons = format!("{WAS_RESTORED} {source}");
+    let mut reasons = format!("the wallet was restored from {source}");
     if restore.unknown > 0 {
         reasons.push_str(&found(restore));
         let open = refundable(reader)?;

@@ -29,7 +29,7 @@ use crate::store::{Store, StoreError};
 use crate::testing::World;
 
 /// The last schema of which databases are out there: the rows below are a shop's under it and all before it.
-const RELEASED: i64 = 24;
+const RELEASED: i64 = 27;
 
 /// Under which schemas a program wrote which rows, in the order of the files that they stand in.
 const ROWS: &[(i64, i64, &str)] = &[
@@ -59,6 +59,9 @@ const ROWS: &[(i64, i64, &str)] = &[
     (22, RELEASED, include_str!("../fixtures/from-22.sql")),
     (23, RELEASED, include_str!("../fixtures/from-23.sql")),
     (24, RELEASED, include_str!("../fixtures/from-24.sql")),
+    (25, RELEASED, include_str!("../fixtures/from-25.sql")),
+    (26, RELEASED, include_str!("../fixtures/from-26.sql")),
+    (27, RELEASED, include_str!("../fixtures/from-27.sql")),
 ];
 
 /// The first schema that knows payouts.
@@ -78,6 +81,13 @@ const WAS_IN_BLOCK: i64 = 21;
 const PAID_BY_ANOTHER: i64 = 22;
 const FOLDER: i64 = 23;
 const SET_ASIDE: i64 = 24;
+
+/// The first schemas that know by how much the clock was set forward, and the mark that was missing of a folder.
+const SET_FORWARD: i64 = 25;
+const MISSING_MARK: i64 = 27;
+
+/// When the payout of the rows was approved that waits.
+const APPROVED_AT: Timestamp = Timestamp::from_ms(1_795_362_472_378);
 
 /// What blocks hold of customers' coins.
 const CUSTOMERS_SATS: i64 = 938_155;
@@ -265,8 +275,16 @@ fn what_the_backend_remembers_a_restore_and_backups_are_there_in_a_database_of_e
         let looked = (RestoreSource::Backup, RestoreState::Looked, Some(5));
         assert_eq!(restored, (schema >= RESTORES).then_some(looked), "schema {schema}");
         let why = "there is no room left on the disk".to_owned();
-        let told = if schema < BACKUPS { (0, None, false) } else { (1, Some(why), true) };
+        let other = "the folder is another one".to_owned();
+        let told = match schema {
+            _ if schema < BACKUPS => (0, None, false),
+            _ if schema < MISSING_MARK => (1, Some(why), true),
+            _ => (1, Some(other), true),
+        };
         assert_eq!(backups, told, "schema {schema}");
+        let failed = store.read(|reader| reader.last_nightly_backup(BackupState::Failed)).unwrap();
+        let mark = (schema >= MISSING_MARK).then(|| ".tillgate-test".to_owned());
+        assert_eq!(failed.and_then(|backup| backup.missing_mark), mark, "schema {schema}");
     }
 }
 
@@ -275,6 +293,7 @@ fn what_is_known_of_strangers_and_other_copies_is_there_in_a_database_of_each_sc
     let txid = |hex: &str| Txid::from_byte_array(hex::decode(hex).unwrap().try_into().unwrap());
     let paid = txid("62ad930187903a95eaa2f67a956c31edcea69677977a4999dc192ff574990960");
     let twin = txid("1d101dc4bb455f5fe94a660f4de7240c4e558765f42a22805af7b4d4b8e01458");
+    let stranger = txid("816d80ee2b5aae90f318a0b74834e4cb7facf31ef58b762b552e8a9675270fc7");
     let replaced = txid("13416851d4abe215deeca830250e51743fef7e6daca94448a09eb5f495f02d8d");
     for schema in PAYOUTS..=RELEASED {
         let old = old(schema);
@@ -298,6 +317,17 @@ fn what_is_known_of_strangers_and_other_copies_is_there_in_a_database_of_each_sc
             })
             .unwrap();
         assert_eq!(alarms, usize::from(schema >= PAID_BY_ANOTHER), "schema {schema}");
+        let moves_ours = |txid| {
+            let known = store.read(|reader| reader.twin(txid)).unwrap();
+            known.map(|known| known.moves_ours)
+        };
+        // A payout of before is given up a day after its approval, and a minute later where that did not pass.
+        let overdue = |ms| store.read(|reader| reader.overdue_payouts(Timestamp::from_ms(ms), 10)).unwrap().len();
+        let approved = APPROVED_AT.ms();
+        let is_late = usize::from(schema < SET_FORWARD);
+        assert_eq!((overdue(approved), overdue(approved + 60_000)), (is_late, 1), "schema {schema}");
+        assert_eq!(moves_ours(&twin), Some(true), "schema {schema}");
+        assert_eq!(moves_ours(&stranger), (schema >= PAID_BY_ANOTHER).then_some(false), "schema {schema}");
         let mark = ("/backups".to_owned(), ".tillgate-test".to_owned());
         assert_eq!(folder, (schema >= FOLDER).then_some(mark), "schema {schema}");
         let gone = gone.map(|receipt| (receipt.amount_sats, receipt.gone));

@@ -84,12 +84,12 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Raises an alarm. That a payout is paid twice is seen at each look, and raised once, and so is who paid it; that one is sent which
-    /// had FAILED happens anew each time.
+    /// Raises an alarm. That a payout is paid twice is seen at each look, and raised once; that one is sent which had FAILED, or by
+    /// somebody else, happens anew each time.
     pub fn raise_alarm(&self, kind: AlarmKind, payout_seq: i64, at: Timestamp) -> Result<(), StoreError> {
         let again = match kind {
-            AlarmKind::FailedPayoutWasSent => "UPDATE SET at = ?3, dismissed_at = NULL",
-            AlarmKind::PayoutPaidTwice | AlarmKind::PayoutPaidByAnother => "NOTHING",
+            AlarmKind::FailedPayoutWasSent | AlarmKind::PayoutPaidByAnother => "UPDATE SET at = ?3, dismissed_at = NULL",
+            AlarmKind::PayoutPaidTwice => "NOTHING",
         };
         self.connection
             .prepare_cached(&format!(
@@ -97,6 +97,14 @@ impl Tx<'_> {
                  ON CONFLICT (kind, payout_seq) DO {again}"
             ))?
             .execute(params![kind.as_str(), payout_seq, at.ms()])?;
+        Ok(())
+    }
+
+    /// Takes an alarm back that is no longer true.
+    pub fn withdraw_alarm(&self, kind: AlarmKind, payout_seq: i64) -> Result<(), StoreError> {
+        let mut delete =
+            self.connection.prepare_cached("DELETE FROM alarms WHERE kind = ?1 AND payout_seq = ?2")?;
+        delete.execute(params![kind.as_str(), payout_seq])?;
         Ok(())
     }
 

@@ -139,6 +139,7 @@ fn settle_payout(
             let reason = if is_by_stranger(outbox.tx, before.txid)? { RULED_OUT_OF_ANOTHER } else { reason };
             row.failure_reason = Some(reason.to_owned());
             row.failed_at = Some(outbox.now);
+            outbox.tx.withdraw_alarm(AlarmKind::PayoutPaidByAnother, row.seq)?;
         }
         _ => {}
     }

@@ -1,6 +1,7 @@
 //! Somebody else pays a payee: before ours left, or in place of what paid him first.
 
-use bitcoin::Sequence;
+use bitcoin::hashes::Hash as _;
+use bitcoin::{ScriptBuf, Sequence, WPubkeyHash};
 use tillgate_domain::payout::PayoutState;
 
 use super::support::{stage_with_coins, world_with_coins};
@@ -65,4 +66,27 @@ async fn a_payout_stays_sent_by_what_a_block_holds_in_place_of_what_paid_it_firs
         works_until(world, || world.txid_of(&payout) == second.compute_txid()).await;
         assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (PayoutState::Sent, 1));
     }
+}
+
+#[tokio::test]
+async fn a_payout_whose_payer_was_displaced_by_what_pays_another_fails_and_no_alarm_says_that_it_was_paid() {
+    let stage = stage_with_coins(Backend::Core).await;
+    let world = stage.world();
+    let payer = Payer::with_coin(world, Kind::Segwit).await;
+    let payout = world.approved_payout(300_000).await;
+    let row = world.payout(&payout);
+    let elsewhere = ScriptBuf::new_p2wpkh(&WPubkeyHash::hash(b"elsewhere"));
+    let pays = |script, fee| payer.pays(&[(script, row.amount_sats)], fee, Sequence::ENABLE_RBF_NO_LOCKTIME);
+    let (first, second) = (pays(&row.script, 1), pays(&elsewhere, 3));
+    let alarms = || world.gateway.store.read(|reader| reader.alarms()).unwrap().len();
+    world.sandbox().mine_transactions(std::slice::from_ref(&first), world.now_ms()).unwrap();
+    works_until(world, || world.payout_state(&payout) == PayoutState::Sent).await;
+    assert_eq!(alarms(), 1, "staff are told who paid");
+    world.sandbox().reorg(1, false, world.now_ms()).unwrap();
+    world.sandbox().mine_transactions(std::slice::from_ref(&second), world.now_ms()).unwrap();
+    world.sandbox().mine(6, true, world.now_ms()).unwrap();
+    works_until(world, || world.payout_state(&payout) == PayoutState::Failed).await;
+    let why = world.payout(&payout).failure_reason.unwrap();
+    assert!(why.contains("look at the address before it is paid again"), "{why}");
+    assert_eq!(alarms(), 0, "it would say what is true no more");
 }

@@ -27,6 +27,7 @@ fn an_offer_is_approved_sent_and_confirmed() {
         app.clicks("Approve…").await;
         app.waits_for(&format!("//dialog[@open]//*[@data-address='{RECIPIENT}']")).await;
         app.sees("cannot be taken back once a block holds it").await;
+        shows_whole_even_a_transactions_id(&app).await;
         app.clicks("Approve 0.00100000 BTC").await;
         app.sees_state("QUEUED").await;
 
@@ -129,6 +130,21 @@ async fn offers(app: &App, btc: &str) -> String {
     app.sees_state("NEW").await;
     let url = app.page.current_url().await.unwrap();
     url.fragment().unwrap().rsplit('/').next().unwrap().to_owned()
+}
+
+/// What keeps a payout names a transaction, whose id has no place to break: the dialog that says so cuts nothing off.
+async fn shows_whole_even_a_transactions_id(app: &App) {
+    let widths = app.script(
+        "const dialog = document.querySelector('dialog[open]'); \
+         const said = document.createElement('p'); \
+         said.textContent = `It has to wait: transaction ${'f'.repeat(64)} is in no block`; \
+         dialog.querySelector('form').append(said); \
+         const widths = [dialog.scrollWidth, dialog.clientWidth]; \
+         said.remove(); \
+         return widths;",
+    );
+    let widths = widths.await;
+    assert!(widths[0].as_u64() <= widths[1].as_u64(), "needed and there: {widths}");
 }
 
 /// Goes back to the newest payout, which is in this state.

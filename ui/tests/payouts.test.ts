@@ -207,10 +207,23 @@ describe("a sender that does not send", () => {
     await waitFor(() => expect(host.askedFor("releaseSender")).toEqual([read]));
   });
 
+  test("of a restored copy lets nothing go on while nobody can read what waits", async () => {
+    const senderHold = "the wallet was restored from a backup; 1 approved payout waits";
+    host.reply("status", { ...status, senderHold, senderHoldCause: "HOLD_RESTORED" as const });
+    host.reply("listPayouts", () => {
+      throw { errorType: "BUSY", message: "the database is busy", field: null };
+    });
+    open("#/payouts");
+    expect(await screen.findByText("What waits could not be read.")).toBeTruthy();
+    expect(screen.queryByText(/No approved payout waits here/)).toBeNull();
+    const go = screen.getByRole("button", { name: "Let payouts go on…" }) as HTMLButtonElement;
+    expect(go.disabled).toBe(true);
+  });
+
   test.each([
     [
-      "a transaction spends coins of this wallet that was not made here: another copy of the wallet works (ab)",
-      "Payouts are on hold: a transaction spends coins of this wallet that was not made here.",
+      "a transaction that was not made here spends coins of this wallet: another copy of the wallet works (ab)",
+      "Payouts are on hold: a transaction that was not made here spends coins of this wallet.",
     ],
     [
       "the wallet was restored from a backup; 1 approved payout waits that the other copy may have given up (cd)",
@@ -264,6 +277,33 @@ describe("a new payout", () => {
     const asked = host.askedFor("estimatePayout").map((one) => "address" in one && one.address);
     expect(asked.filter((address) => address !== null)).toEqual(["bcrt1qwx"]);
     expect((screen.getByRole("button", { name: "Make the offer" }) as HTMLButtonElement).disabled).toBe(true);
+  });
+
+  test("an address that was refused may be mended: the error goes, and the offer can be made", async () => {
+    host.reply("estimatePayout", estimate());
+    host.reply("requestPayout", () => {
+      throw { errorType: "INVALID_REQUEST", message: "address has a typing error", field: "address" };
+    });
+    open("#/new-payout");
+    await types("Address", "bcrt1q");
+    await types("Amount", "0.01");
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    expect(await screen.findByText("Address has a typing error")).toBeTruthy();
+    await types("Address", ADDRESS);
+    await waitFor(() => expect(screen.queryByText("Address has a typing error")).toBeNull());
+    const button = screen.getByRole("button", { name: "Make the offer" }) as HTMLButtonElement;
+    expect(button.disabled).toBe(false);
+  });
+
+  test("says of a field that stays empty that it must be filled in, until it is", async () => {
+    host.reply("estimatePayout", estimate());
+    open("#/new-payout");
+    await types("Address", ADDRESS);
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    expect(await screen.findByText("This must be filled in")).toBeTruthy();
+    expect(host.askedFor("requestPayout")).toHaveLength(0);
+    await types("Amount", "0.01");
+    expect(screen.queryByText("This must be filled in")).toBeNull();
   });
 
   test("says of an amount with a comma that it wants a point", async () => {

@@ -108,15 +108,16 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   FEES: "It goes on by itself once the network asks for less, or once you allow a higher rate (the setting feeCapSatVb).",
   CHAIN: "It goes on by itself once the Bitcoin network is seen again.",
   NODE: "It goes on by itself. A higher fee may help.",
-  OTHER_COPY: "Give it up, and ask for it anew.",
+  OTHER_COPY: "Give it up, and ask anew for what that copy did not pay.",
   PAYEE: "It goes on by itself. If that was for something else, give it up, and ask for it anew.",
+  COPY_PAYS: "It goes on by itself.",
   GIVEN_UP: "It goes on by itself.",
   OTHER: "It goes on by itself.",
 };
 
 /** Whether what keeps the sender from sending concerns single payouts, each of which says it itself, and no others. */
 export function isSaidByPayouts(cause: WaitCause | null): boolean {
-  return cause === "COINS" || cause === "PAYEE";
+  return cause === "COINS" || cause === "PAYEE" || cause === "COPY_PAYS";
 }
 
 /** What shows the chain, by its kind. */

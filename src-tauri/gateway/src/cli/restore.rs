@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::args::{Common, Form, Restore};
+use super::remedy::as_given;
 use super::{Failure, options, passphrase, print};
 use crate::backup::{self, BackupError, Restored};
 use crate::console::Actor;
@@ -51,12 +52,12 @@ fn shown(common: &Common, restored: &Restored, form: Form) -> String {
             });
             format!("{view}\n")
         }
-        Form::Text | Form::Csv => format!(
+        Form::Text | Form::Csv => as_given(&format!(
             "Restored to {}, from a backup of {}.\n\
              What came later it does not know: it gives no address and sends nothing before it has looked through the chain.\n\
              Start it with `tillgate serve`, and never again start the copy that was saved.\n",
             env_dir.display(),
             made_at.iso_seconds()
-        ),
+        )),
     }
 }

@@ -110,6 +110,8 @@ names! {
         OtherCopy = "OTHER_COPY",
         /// A block, for what somebody else paid its payee: it concerns that payout, and no other.
         Payee = "PAYEE",
+        /// The same, for what another copy of the wallet pays.
+        CopyPays = "COPY_PAYS",
         /// The end of being given up.
         GivenUp = "GIVEN_UP",
         /// Anything else: it concerns all.
@@ -313,6 +315,7 @@ impl From<Cause> for WaitCause {
             Cause::Restored => Self::Restored,
             Cause::Stopped => Self::RestoreStopped,
             Cause::Payee => Self::Payee,
+            Cause::CopyPays => Self::CopyPays,
             Cause::Other => Self::Other,
         }
     }

@@ -42,6 +42,8 @@ pub enum Cause {
     Stopped,
     /// Somebody else may have paid the payee: it concerns those to whom that happened, and no other.
     Payee,
+    /// Another copy of the wallet pays the payee: the same.
+    CopyPays,
     /// Anything else.
     Other,
 }

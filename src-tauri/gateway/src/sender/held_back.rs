@@ -23,19 +23,19 @@ pub(crate) fn paid_by_another(
 ) -> Result<Option<Cannot>, StoreError> {
     let Some(twin) = batches::paid_elsewhere(reader, payout, tip_height)? else { return Ok(None) };
     let txid = twin.txid;
-    let details = if twin.moves_ours {
-        format!(
+    let why = if twin.moves_ours {
+        Cause::CopyPays.because(format!(
             "another copy of this wallet is said to pay what waits, by transaction {txid}, which is in no block: it is waited until a \
              block holds that, or it is gone"
-        )
+        ))
     } else {
-        format!(
+        Cause::Payee.because(format!(
             "transaction {txid}, which was not made here and is in no block, pays its payee exactly its amount: it is sent by that once \
              a block holds it; where nothing shows that any more, it is paid from here after {}",
             batches::awaited_until(&twin).iso_seconds()
-        )
+        ))
     };
-    Ok(Some(Cause::Payee.because(details)))
+    Ok(Some(why))
 }
 
 /// The same of all that waits for a transaction: why there is none to make, for which the backend need not be asked about anything.

@@ -29,7 +29,7 @@ const GONE_STRANGERS_MAX: u32 = 500;
 
 const HOLD_FOR_ADDRESS: &str =
     "coins came to an address of this wallet that was not given here: another copy of the wallet works";
-const HOLD: &str = "a transaction spends coins of this wallet that was not made here: another copy of the wallet works";
+const HOLD: &str = "a transaction that was not made here spends coins of this wallet: another copy of the wallet works";
 
 /// How old the time of a block may be that came after a moment: miners set it freely within two hours.
 const BLOCK_TIME_SLACK_MS: i64 = 2 * 3_600_000;

@@ -145,6 +145,9 @@ fn sender(view: &StatusView) -> String {
         Some(reason) => {
             view.sender_hold_cause.unwrap_or(WaitCause::Hold).at_the_command_line(&format!("HOLDS: {reason}"))
         }
+        None if !view.has_wallet => {
+            "sends nothing: there is no wallet yet: `tillgate wallet create` makes one".to_owned()
+        }
         None if view.serving => "ready".to_owned(),
         None => WaitCause::Gateway.at_the_command_line("sends nothing: no gateway runs"),
     }

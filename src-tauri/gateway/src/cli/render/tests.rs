@@ -102,6 +102,12 @@ fn the_status_says_that_nobody_looks_at_the_chain_while_no_gateway_runs() {
     assert!(line(&text, "last look").ends_with("2026-01-12T12:06:19.000Z, up to block 7"), "{text}");
     assert!(line(&text, "chain").ends_with(" watched") && line(&text, "sender ").ends_with("ready"), "{text}");
 
+    let text = status_with(json!({"hasWallet": false}));
+    assert!(
+        line(&text, "sender ").contains("sends nothing: there is no wallet yet: `tillgate wallet create`"),
+        "{text}"
+    );
+
     let text = status_with(json!({"serving": false}));
     assert!(line(&text, "chain").contains("NOT WATCHED: no gateway runs: `tillgate serve`"), "{text}");
     assert!(line(&text, "sender ").contains("no gateway runs; `tillgate serve`"), "{text}");

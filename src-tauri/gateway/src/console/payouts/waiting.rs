@@ -69,11 +69,20 @@ impl WaitCause {
             Self::RestoreStopped => Some("`tillgate wallet restore --continue` lets it go on"),
             Self::Keyring => Some("`tillgate payouts retry` has it asked at once"),
             Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
-            Self::OtherCopy => Some("give it up with `tillgate payouts abandon`, and ask for it anew"),
+            Self::OtherCopy => {
+                Some("give it up with `tillgate payouts abandon`, and ask anew for what that copy did not pay")
+            }
             Self::Payee => {
                 Some("if that was for something else, give it up with `tillgate payouts abandon`, and ask for it anew")
             }
-            Self::Turn | Self::Restored | Self::Coins | Self::Chain | Self::Node | Self::GivenUp | Self::Other => None,
+            Self::Turn
+            | Self::Restored
+            | Self::Coins
+            | Self::Chain
+            | Self::Node
+            | Self::CopyPays
+            | Self::GivenUp
+            | Self::Other => None,
         }
     }
 
@@ -96,7 +105,13 @@ impl Waiting {
                 Some(hold) => Cause::from(hold.cause).because(hold.reason),
                 None => cannot,
             },
-            Cause::Coins | Cause::Keyring | Cause::Fees | Cause::Chain | Cause::Payee | Cause::Other => cannot,
+            Cause::Coins
+            | Cause::Keyring
+            | Cause::Fees
+            | Cause::Chain
+            | Cause::Payee
+            | Cause::CopyPays
+            | Cause::Other => cannot,
         };
         let cause = cannot.cause.into();
         let settings = gateway.settings.snapshot();
@@ -118,7 +133,7 @@ impl Waiting {
     /// Why this approved payout waits; `None` where the sender's reason is another one's.
     fn concerns(&self, row: &PayoutRow) -> Option<Why> {
         let Why { cause, reason } = &self.why;
-        if *cause == WaitCause::Payee {
+        if matches!(cause, WaitCause::Payee | WaitCause::CopyPays) {
             return None;
         }
         let reason = if *cause == WaitCause::Coins {

@@ -175,7 +175,8 @@ pub struct Scripts<'a> {
     /// Asked about before all others: something is decided by this look, because its time has come. What of it was not asked
     /// about stays as it is. The longest due first, a thousand at most.
     pub must: &'a [ScriptBuf],
-    /// Asked about as urgently, a hundred at most: whether somebody paid what a payout is to pay that is about to be signed.
+    /// Asked about as urgently, a few hundred at most: whether somebody paid what a payout is to pay that is about to be signed, or what
+    /// one was to pay whose payer a block rules out.
     pub payees: &'a [PayeeHistory],
     /// What matters now: asked about at full pace.
     pub hot: &'a HotScripts,

@@ -88,7 +88,9 @@ impl Tx<'_> {
     /// somebody else, happens anew each time.
     pub fn raise_alarm(&self, kind: AlarmKind, payout_seq: i64, at: Timestamp) -> Result<(), StoreError> {
         let again = match kind {
-            AlarmKind::FailedPayoutWasSent | AlarmKind::PayoutPaidByAnother => "UPDATE SET at = ?3, dismissed_at = NULL",
+            AlarmKind::FailedPayoutWasSent | AlarmKind::PayoutPaidByAnother => {
+                "UPDATE SET at = ?3, dismissed_at = NULL"
+            }
             AlarmKind::PayoutPaidTwice => "NOTHING",
         };
         self.connection
@@ -102,8 +104,7 @@ impl Tx<'_> {
 
     /// Takes an alarm back that is no longer true.
     pub fn withdraw_alarm(&self, kind: AlarmKind, payout_seq: i64) -> Result<(), StoreError> {
-        let mut delete =
-            self.connection.prepare_cached("DELETE FROM alarms WHERE kind = ?1 AND payout_seq = ?2")?;
+        let mut delete = self.connection.prepare_cached("DELETE FROM alarms WHERE kind = ?1 AND payout_seq = ?2")?;
         delete.execute(params![kind.as_str(), payout_seq])?;
         Ok(())
     }

@@ -195,7 +195,8 @@ impl Reader<'_> {
     pub fn payees_of_ruled_out(&self, tip_height: u32) -> Result<Vec<PayeeHistory>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT p.script AS script, min(ifnull(p.asked_above, 0)) AS above FROM {SENT_BY_ANOTHER} \
-             AND w.position = 'absent' AND w.conflict_height > ?1 GROUP BY p.script LIMIT {RULED_OUT_MAX}"
+             AND w.position = 'absent' AND w.conflict_height > ?1 GROUP BY p.script \
+             ORDER BY max(p.seq) DESC LIMIT {RULED_OUT_MAX}"
         ))?;
         query.query_and_then([final_at(tip_height)], payee_history)?.collect()
     }
@@ -300,7 +301,9 @@ impl Tx<'_> {
     /// Stores what changes in a payout's life: everything of a row but what the request fixed and its batch.
     pub fn update_payout(&self, row: &PayoutRow) -> Result<(), StoreError> {
         let mut update = self.connection.prepare_cached(
-            "UPDATE payouts SET state = ?2, approved_at = ?3, approved_by = ?4, sent_at = ?5, failure_reason = ?6, \
+            "UPDATE payouts SET state = ?2, \
+             set_forward_ms = CASE WHEN approved_at IS NULL AND ?3 IS NOT NULL THEN 0 ELSE set_forward_ms END, \
+             approved_at = ?3, approved_by = ?4, sent_at = ?5, failure_reason = ?6, \
              txid = ?7, booked_sats = ?8, booked_fee_sats = ?9, current_at = ?10, failed_at = ?11, given_up_by = ?12 \
              WHERE seq = ?1",
         )?;

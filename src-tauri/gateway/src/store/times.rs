@@ -29,10 +29,7 @@ impl Reader<'_> {
 
     /// Offers that nobody approved, and that were made after a moment.
     pub fn offers_made_after(&self, moment: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
-        self.payouts_where(
-            "p.state = 'NEW' AND p.created_at > ?1 ORDER BY p.seq LIMIT ?2",
-            params![moment.ms(), limit],
-        )
+        self.payouts_where("p.state = 'NEW' AND p.created_at > ?1 ORDER BY p.seq LIMIT ?2", params![moment.ms(), limit])
     }
 }
 
@@ -120,7 +117,8 @@ impl Tx<'_> {
             "UPDATE payouts SET set_forward_ms = 0 WHERE state = 'QUEUED' AND approved_at + set_forward_ms > ?1",
             [latest],
         )?;
-        self.connection.execute("UPDATE idempotency SET created_at = ?1 WHERE created_at > ?2", params![now.ms(), latest])?;
+        self.connection
+            .execute("UPDATE idempotency SET created_at = ?1 WHERE created_at > ?2", params![now.ms(), latest])?;
         self.connection.execute(
             "UPDATE notifications SET first_due_at = ?1 WHERE head = 1 AND first_due_at > ?2",
             params![now.ms(), latest],

@@ -145,11 +145,8 @@ impl Asked {
                     Again::Payee(history) => payees.push(history),
                 }
             }
-            for payee in reader.payees_of_ruled_out(reader.tip_height()?)? {
-                if !payees.contains(&payee) {
-                    payees.push(payee);
-                }
-            }
+            payees.extend(reader.payees_of_ruled_out(reader.tip_height()?)?);
+            once_each(&mut payees);
             for seq in due {
                 must.extend(reader.script_of_payment(seq)?);
             }
@@ -337,7 +334,36 @@ const fn next_part(place: RoundPlace) -> RoundPlace {
     RoundPlace { part, next: 0 }
 }
 
+/// One question for each script, about all that any of them asks: an answer to it is known by its script alone.
+fn once_each(payees: &mut Vec<PayeeHistory>) {
+    let mut lowest: HashMap<ScriptBuf, u32> = HashMap::new();
+    for payee in &*payees {
+        let above = lowest.entry(payee.script.clone()).or_insert(payee.above);
+        *above = payee.above.min(*above);
+    }
+    payees.retain_mut(|payee| match lowest.remove(&payee.script) {
+        Some(above) => {
+            payee.above = above;
+            true
+        }
+        None => false,
+    });
+}
+
 fn dedup(scripts: &mut Vec<ScriptBuf>) {
     let mut seen = std::collections::HashSet::new();
     scripts.retain(|script| seen.insert(script.clone()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payee_of_several_is_asked_about_once_from_the_lowest_height_on() {
+        let of = |script: &[u8], above| PayeeHistory { script: ScriptBuf::from_bytes(script.to_vec()), above };
+        let mut payees = vec![of(b"a", 300), of(b"b", 5), of(b"a", 200), of(b"a", 250)];
+        once_each(&mut payees);
+        assert_eq!(payees, [of(b"a", 200), of(b"b", 5)]);
+    }
 }

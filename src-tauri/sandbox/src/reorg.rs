@@ -1,13 +1,14 @@
 //! Reorganisations: the last blocks give way to one more than they were, and their transactions go back to the mempool
 //! or are double-spent.
 
-use bitcoin::{BlockHash, TxOut};
+use bitcoin::{BlockHash, Transaction, TxOut};
 use rusqlite::Connection;
 
 use crate::blocks;
 use crate::chain;
 use crate::customer::Customer;
 use crate::error::SandboxError;
+use crate::given_block;
 use crate::mempool;
 use crate::miner;
 use crate::script_check;
@@ -30,12 +31,7 @@ pub(crate) fn reorganise(
     keep_transactions: bool,
     now_ms: i64,
 ) -> Result<Vec<BlockHash>, SandboxError> {
-    let tip = blocks::tip(conn)?;
-    let max = tip.height.saturating_sub(blocks::initial_height(conn)?);
-    if depth == 0 || depth > max {
-        return Err(SandboxError::ReorgDepth { depth, max });
-    }
-    let fork_height = tip.height.saturating_sub(depth);
+    let (tip, fork_height) = tip_and_fork(conn, depth)?;
     let mut returned = chain::disconnect_to(conn, fork_height)?;
     let mut waiting = Vec::new();
     if !keep_transactions {
@@ -60,6 +56,36 @@ pub(crate) fn reorganise(
     mempool::revalidate(conn, &returned, now_ms)?;
     log(&tip, fork_height, keep_transactions);
     Ok(hashes)
+}
+
+/// The same, of which the first new block holds these transactions.
+pub(crate) fn reorganise_holding(
+    conn: &Connection,
+    customer: &Customer,
+    depth: u32,
+    txs: &[Transaction],
+    now_ms: i64,
+) -> Result<Vec<BlockHash>, SandboxError> {
+    let (tip, fork_height) = tip_and_fork(conn, depth)?;
+    let returned = chain::disconnect_to(conn, fork_height)?;
+    let mut hashes = vec![given_block::mine(conn, customer, txs, now_ms)?];
+    for _ in 0..depth {
+        hashes.push(miner::mine_block(conn, customer, &[], now_ms.div_euclid(1000))?);
+    }
+    mempool::revalidate(conn, &returned, now_ms)?;
+    log(&tip, fork_height, true);
+    Ok(hashes)
+}
+
+/// The tip, and the height of the last block that stays where so many are replaced.
+fn tip_and_fork(conn: &Connection, depth: u32) -> Result<(Tip, u32), SandboxError> {
+    let tip = blocks::tip(conn)?;
+    let max = tip.height.saturating_sub(blocks::initial_height(conn)?);
+    if depth == 0 || depth > max {
+        return Err(SandboxError::ReorgDepth { depth, max });
+    }
+    let fork_height = tip.height.saturating_sub(depth);
+    Ok((tip, fork_height))
 }
 
 fn log(old: &Tip, fork_height: u32, keep_transactions: bool) {

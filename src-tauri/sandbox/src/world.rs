@@ -137,6 +137,15 @@ impl Sandbox {
         write(&mut self.lock(), |conn| reorg::reorganise(conn, &self.customer, depth, keep_transactions, now_ms))
     }
 
+    /// Replaces the last `depth` blocks by one more new ones, of which the first holds exactly these transactions, as
+    /// [`Sandbox::mine_transactions`] would. All others of the replaced blocks go back to the mempool.
+    ///
+    /// # Errors
+    /// [`SandboxError::ReorgDepth`] below the initial chain; else as [`Sandbox::mine_transactions`].
+    pub fn reorg_holding(&self, depth: u32, txs: &[Transaction], now_ms: i64) -> Result<Vec<BlockHash>, SandboxError> {
+        write(&mut self.lock(), |conn| reorg::reorganise_holding(conn, &self.customer, depth, txs, now_ms))
+    }
+
     /// The customer sends coins to any script, at the default fee rate.
     ///
     /// # Errors

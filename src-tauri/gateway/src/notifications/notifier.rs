@@ -104,7 +104,7 @@ impl Notifier {
         let mut rounds = self.rounds.lock().await;
         // Before the snapshot of the database: see `select`.
         let under_way = self.under_way().clone();
-        let now = self.gateway.clock.now();
+        let now = self.gateway.follow_clock().await?;
         let (reading, mut round) = (Arc::clone(&self.gateway), rounds.clone());
         let selecting = tokio::task::spawn_blocking(move || {
             reading.store.read(|reader| {

@@ -6,6 +6,7 @@ use rusqlite::{OptionalExtension as _, params};
 use tillgate_domain::batch::Position;
 
 use super::keychains::Keychain;
+use super::receipts::BYTES_OF_ROWS;
 use super::values::{self, position_columns, sats_column};
 use super::{Reader, StoreError, Tx};
 use crate::chain::TxPosition;
@@ -92,6 +93,16 @@ impl Reader<'_> {
     pub fn has_coin(&self, outpoint: &OutPoint) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT 1 FROM coins WHERE txid = ?1 AND vout = ?2")?;
         Ok(query.exists(params![outpoint.txid.as_byte_array(), outpoint.vout])?)
+    }
+
+    /// Bytes that the database holds for transactions that paid an address of this wallet which no payment has, and that are in neither
+    /// mempool nor chain, with those of their rows.
+    pub fn missing_bytes_at(&self, keychain: Keychain, index: u32) -> Result<u64, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT ifnull(sum(length(t.raw) + {BYTES_OF_ROWS}), 0) AS bytes FROM coins AS c JOIN transactions AS t ON t.txid = c.txid \
+             WHERE c.payment_seq IS NULL AND c.keychain = ?1 AND c.derivation_index = ?2 AND c.position = 'absent'",
+        ))?;
+        query.query_row(params![keychain.column(), index], |row| Ok(values::number(row, "bytes")))?
     }
 
     /// Whether a transaction spends an output of ours.

@@ -105,8 +105,9 @@ pub struct Asked {
 }
 
 /// Payouts that are SENT by transactions which were not made here, of which a block above the height `?1` may still decide something.
-const SENT_BY_ANOTHER: &str = "twins AS w JOIN twin_outputs AS o ON o.txid = w.txid JOIN payouts AS p ON p.seq = o.payout_seq \
-     WHERE p.state = 'SENT' AND p.txid = w.txid AND ifnull(w.block_height, ifnull(w.conflict_height, ?1 + 1)) > ?1";
+/// Read from the few twins on: SQLite would else walk all payouts that were ever SENT.
+const SENT_BY_ANOTHER: &str = "twins AS w CROSS JOIN twin_outputs AS o CROSS JOIN payouts AS p \
+     WHERE o.txid = w.txid AND p.seq = o.payout_seq AND p.state = 'SENT' AND p.txid = w.txid AND ifnull(w.block_height, ifnull(w.conflict_height, ?1 + 1)) > ?1";
 
 /// Payees who are asked about in each look because what paid them is ruled out: there are none where one copy works.
 const RULED_OUT_MAX: u32 = 20;
@@ -254,7 +255,7 @@ impl Tx<'_> {
     pub fn lower_asked_above(&self, height: u32) -> Result<(), StoreError> {
         self.connection
             .prepare_cached(
-                "UPDATE payouts SET asked_above = ?1 WHERE state IN ('NEW', 'QUEUED', 'SENT') AND asked_above > ?1",
+                "UPDATE payouts SET asked_above = ?1 WHERE state IN ('NEW', 'QUEUED', 'SENT', 'FAILED') AND asked_above > ?1",
             )?
             .execute([height])?;
         Ok(())

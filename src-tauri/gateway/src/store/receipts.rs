@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use bitcoin::Txid;
 use bitcoin::hashes::Hash as _;
+use bitcoin::{OutPoint, Transaction, Txid, consensus};
 use rusqlite::{Row, params};
 use tillgate_domain::advance::Verdict;
 use tillgate_domain::receipt::{Position, Receipt};
@@ -11,6 +11,9 @@ use tillgate_domain::time::Timestamp;
 
 use super::values::{self, Columns as _, InOrder, sats_column};
 use super::{Reader, StoreError, Tx};
+
+/// Bytes that the rows of a transaction take about, beside its own.
+pub(super) const BYTES_OF_ROWS: u64 = 1_000;
 
 /// In the order in which [`read`] reads them.
 const COLUMNS: &str = "position, block_height, block_time, absent_since, txid, amount_sats, first_seen_at, last_seen_at, \
@@ -57,14 +60,32 @@ impl Reader<'_> {
         rows.next()?.map(read).transpose()
     }
 
-    /// Bytes that the database holds for transactions that paid a payment and that are in neither mempool nor chain: their own, and about
-    /// as many as rows take for each.
+    /// Bytes that the database holds for transactions that paid a payment and that are in neither mempool nor chain, with those
+    /// of their rows.
     pub fn missing_bytes(&self, payment_seq: i64) -> Result<u64, StoreError> {
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT ifnull(sum(length(t.raw) + {BYTES_OF_ROWS}), 0) AS bytes FROM receipts AS r JOIN transactions AS t ON t.txid = r.txid \
+             WHERE r.payment_seq = ?1 AND r.position = 'absent'",
+        ))?;
+        query.query_row([payment_seq], |row| Ok(values::number(row, "bytes")))?
+    }
+
+    /// The same of those alone that spend something which this transaction spends, too. Reads them all.
+    pub fn missing_bytes_in_place_of(&self, payment_seq: i64, tx: &Transaction) -> Result<u64, StoreError> {
+        let spends: HashSet<&OutPoint> = tx.input.iter().map(|input| &input.previous_output).collect();
         let mut query = self.connection.prepare_cached(
-            "SELECT ifnull(sum(length(t.raw) + 1000), 0) AS bytes FROM receipts AS r JOIN transactions AS t ON t.txid = r.txid \
+            "SELECT t.raw FROM receipts AS r JOIN transactions AS t ON t.txid = r.txid \
              WHERE r.payment_seq = ?1 AND r.position = 'absent'",
         )?;
-        query.query_row([payment_seq], |row| Ok(values::number(row, "bytes")))?
+        let (mut rows, mut bytes) = (query.query([payment_seq])?, 0);
+        while let Some(row) = rows.next()? {
+            let raw: Vec<u8> = row.get("raw")?;
+            let other: Transaction = consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("raw"))?;
+            if other.input.iter().any(|input| spends.contains(&input.previous_output)) {
+                bytes += raw.len() as u64 + BYTES_OF_ROWS;
+            }
+        }
+        Ok(bytes)
     }
 
     /// Whether a payment has more receipts than `few`. Looks at no more than one above it.

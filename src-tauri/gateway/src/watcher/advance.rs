@@ -1,7 +1,7 @@
 //! One payment in the transaction of a look: its facts, the rules' answer to them, and all that
 //! follows from it, written together.
 
-use bitcoin::{FeeRate, OutPoint};
+use bitcoin::{FeeRate, OutPoint, Transaction};
 use tillgate_domain::advance::{self, Advance, Look, Warning};
 use tillgate_domain::anomaly::{Anomaly, AnomalyChange, Coins, Resolution};
 use tillgate_domain::checked_clock::CheckedClock;
@@ -22,7 +22,7 @@ use crate::store::coins::Coin;
 use crate::store::history::HistoryRow;
 use crate::store::keychains::Keychain;
 use crate::store::payments::PaymentRow;
-use crate::store::{StoreError, Tx};
+use crate::store::{Reader, StoreError, Tx};
 
 /// What the payments of one look have in common.
 #[derive(Clone)]
@@ -86,15 +86,19 @@ pub(super) fn payment(
     Ok((advance, warnings))
 }
 
-/// What paid one payment, and is missing by now, may take so much of the disk. Whoever replaces a payment again and again, or a server that
-/// makes such transactions up, would else fill it: beyond that, what waits is not taken before a block holds it.
-const MISSING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
+/// What paid one script, and is missing by now, may take so much of the disk. Whoever replaces a payment again and again, or a server that
+/// makes such transactions up, would else fill it: beyond that, what waits in their place is not taken before a block holds it.
+pub(super) const MISSING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
+
+/// The same for what spends none of what those spent. It is the customer's own mostly, and who floods a payment that is not theirs must
+/// not keep it from being seen: that much costs them the fees of half an hour.
+const MISSING_BYTES_BESIDE_MAX: u64 = 32 * 1_024 * 1_024;
 
 fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayment) -> Result<(), StoreError> {
     for (txid, incoming) in &affected.incoming {
         let known = tx.receipt_facts(seq, txid)?;
         let is_new_and_waits = known.is_none() && matches!(incoming.facts.position, TxPosition::Mempool { .. });
-        if is_new_and_waits && tx.missing_bytes(seq)? > MISSING_BYTES_MAX {
+        if is_new_and_waits && is_too_much(tx, seq, &incoming.facts.tx)? {
             tracing::warn!(%txid, "so much that paid the same payment is gone that this is not taken before a block holds it");
             continue;
         }
@@ -132,6 +136,13 @@ fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayme
         }
     }
     Ok(())
+}
+
+/// Whether so much is missing of what paid a payment that this transaction waits for a block.
+fn is_too_much(reader: &Reader<'_>, seq: i64, waits: &Transaction) -> Result<bool, StoreError> {
+    let missing = reader.missing_bytes(seq)?;
+    let in_its_place = || reader.missing_bytes_in_place_of(seq, waits);
+    Ok(missing > MISSING_BYTES_BESIDE_MAX || (missing > MISSING_BYTES_MAX && in_its_place()? > MISSING_BYTES_MAX))
 }
 
 /// What this look tells of a transaction.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
 
+use super::advance::MISSING_BYTES_MAX;
 use super::batches::Touched;
 use super::settling::Due;
 use super::{batches, signed, twins};
@@ -13,11 +14,11 @@ use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
-use crate::store::StoreError;
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::ledger::LedgerKind;
 use crate::store::payouts::{Asked, PayoutRow};
+use crate::store::{Reader, StoreError};
 
 /// What one transaction does to our coins.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub(super) struct Move {
 /// Takes over what a transaction pays to this wallet, but not to payments. All of a look is made before any of it is spent.
 pub(super) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Option<StaffWarning>, StoreError> {
     let (tx, facts) = (outbox.tx, &moved.facts);
-    if facts.position == TxPosition::Absent || moved.change.is_empty() {
+    if facts.position == TxPosition::Absent || moved.change.is_empty() || is_passed_over(tx, txid, moved)? {
         return Ok(None);
     }
     tx.store_transaction(&facts.tx, txid, outbox.now)?;
@@ -58,6 +59,27 @@ pub(super) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Opt
     }
 }
 
+/// Whether what is said to wait is passed over until a block holds it: nobody signed it who may spend its coins; or it spends nothing of
+/// ours and pays an address that so much paid which is gone that more would fill the disk.
+fn is_passed_over(reader: &Reader<'_>, txid: &Txid, moved: &Move) -> Result<bool, StoreError> {
+    if !matches!(moved.facts.position, TxPosition::Mempool { .. }) || reader.batch_of_version(txid)?.is_some() {
+        return Ok(false);
+    }
+    if signed::is_made_up(reader, txid, &moved.facts.tx)? {
+        return Ok(true);
+    }
+    if !moved.spends.is_empty() {
+        return Ok(false);
+    }
+    for coin in &moved.change {
+        let is_new = !reader.has_coin(&coin.outpoint)?;
+        if is_new && reader.missing_bytes_at(coin.keychain, coin.index)? > MISSING_BYTES_MAX {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Takes over what a transaction spends, or that it is gone. The coins that it spends are stored already.
 pub(super) fn take(
     outbox: &Outbox<'_>,
@@ -70,8 +92,8 @@ pub(super) fn take(
         TxPosition::Block { height, .. } => Some(height),
         TxPosition::Mempool { .. } | TxPosition::Absent => None,
     };
-    if matches!(facts.position, TxPosition::Mempool { .. }) && signed::is_made_up(tx, txid, &facts.tx)? {
-        tracing::warn!(%txid, "a transaction is said to wait that nobody signed who may spend its coins; it is passed over");
+    if is_passed_over(tx, txid, moved)? {
+        tracing::warn!(%txid, "a transaction is said to wait that nobody signed who may spend its coins, or of which too many are gone; it is passed over");
         return Ok(None);
     }
     if facts.position == TxPosition::Absent {

@@ -112,6 +112,11 @@ impl LookPermit<'_> {
             let states = if is_last { std::mem::take(&mut states) } else { Vec::new() };
             let due = if is_last { due.clone() } else { Due::Nothing };
             let change = move |outbox: &Outbox<'_>| {
+                // Before what blocks hold is matched by it; done again it changes nothing.
+                if let Some(height) = known_up_to {
+                    outbox.tx.lower_given_above(height)?;
+                    outbox.tx.lower_asked_above(height)?;
+                }
                 let (mut warnings, mut is_due_at_once, mut touched) = (Vec::new(), false, Touched::default());
                 for piece in &pieces {
                     let (of_piece, next_due_at) = piece.store(outbox, &context, &mut touched)?;
@@ -125,10 +130,6 @@ impl LookPermit<'_> {
                     }
                     outbox.tx.save_script_states(&states)?;
                     place.map_or(Ok(()), |place| outbox.tx.save_round_place(place))?;
-                    if let Some(height) = known_up_to {
-                        outbox.tx.lower_given_above(height)?;
-                        outbox.tx.lower_asked_above(height)?;
-                    }
                     outbox.tx.save_watched_chain(&watched)?;
                     restored::note(outbox.tx, &scanned)?;
                 }

@@ -152,6 +152,7 @@ async fn what_is_replaced_by_ever_new_large_ones_fills_no_disk_and_whichever_a_b
     let stage = Stage::new(Backend::Electrum).await;
     let world = stage.world();
     let payer = Payer::with_coin(world, Kind::Segwit).await;
+    let customer = Payer::with_coin(world, Kind::Legacy).await;
     let payment = world.payment().await;
     let stranger = ScriptBuf::new_p2wpkh(&bitcoin::WPubkeyHash::from_byte_array([7; 20]));
     let mut outputs = vec![(&stranger, 330); 3_000];
@@ -165,6 +166,16 @@ async fn what_is_replaced_by_ever_new_large_ones_fills_no_disk_and_whichever_a_b
     assert!(stored(first) && !stored(last.compute_txid()));
     let bytes = world.gateway.store.read(|reader| reader.missing_bytes(payment.seq)).unwrap();
     assert!(bytes < 5_000_000, "{bytes} bytes are stored of what is gone");
+    world.hears(&payer.pays(&[], 50 * 61, SIGNALS)).await;
+    assert_eq!(world.state(&payment), New, "it went back to the payer");
+
+    // Whose payment somebody else floods is seen with his own, and when he raises its fee.
+    let pays = |fee| customer.pays(&[(&payment.script, payment.payment.amount_sats)], fee, SIGNALS);
+    for fee in [1, 2] {
+        world.hears(&pays(fee)).await;
+        assert_eq!(world.state(&payment), Unconfirmed);
+    }
+    world.hears(&customer.pays(&[], 3, SIGNALS)).await;
     world.finds_mined(std::slice::from_ref(last)).await;
     let row = world.now_of(&payment.payment.id).payment;
     assert_eq!((row.state, row.paid_sats), (Confirmed, payment.payment.amount_sats));

@@ -7,6 +7,7 @@ use tillgate_domain::payout::PayoutState;
 use super::support::{stage_with_coins, world_with_coins};
 use crate::chain::tests::payer::{Kind, Payer};
 use crate::chain::tests::stage::Backend;
+use crate::store::keychains::Keychain;
 use crate::testing::World;
 
 async fn works_until(world: &World, is_so: impl Fn() -> bool) {
@@ -89,4 +90,45 @@ async fn a_payout_whose_payer_was_displaced_by_what_pays_another_fails_and_no_al
     let why = world.payout(&payout).failure_reason.unwrap();
     assert!(why.contains("look at the address before it is paid again"), "{why}");
     assert_eq!(alarms(), 0, "it would say what is true no more");
+}
+
+#[tokio::test]
+async fn what_pays_a_payee_in_place_of_the_block_that_was_the_last_when_it_was_asked_for_counts() {
+    for backend in [Backend::Core, Backend::Electrum, Backend::Esplora] {
+        let stage = stage_with_coins(backend).await;
+        let world = stage.world();
+        let payer = Payer::with_coin(world, Kind::Segwit).await;
+        world.mine_and_pass(3).await;
+        let payout = world.approved_payout(300_000).await;
+        let row = world.payout(&payout);
+        let paid = payer.pays(&[(&row.script, row.amount_sats)], 1, Sequence::ENABLE_RBF_NO_LOCKTIME);
+        world.sandbox().reorg_holding(1, std::slice::from_ref(&paid), world.now_ms()).unwrap();
+        works_until(world, || world.payout_state(&payout) == PayoutState::Sent).await;
+        assert_eq!(world.txid_of(&payout), paid.compute_txid(), "{backend:?}");
+        assert_eq!(world.outputs_of(&payout), 1, "{backend:?}: nobody is paid twice");
+    }
+}
+
+#[tokio::test]
+async fn what_pays_our_change_and_is_replaced_by_ever_new_large_ones_fills_no_disk() {
+    let stage = stage_with_coins(Backend::Electrum).await;
+    let world = stage.world();
+    let payout = world.approved_payout(300_000).await;
+    works_until(world, || world.payout_state(&payout) == PayoutState::Sent).await;
+    world.mine_and_pass(1).await;
+    let payer = Payer::with_coin(world, Kind::Segwit).await;
+    let change = world.gateway.wallet.get().unwrap().change.script(0).unwrap();
+    let stranger = ScriptBuf::new_p2wpkh(&WPubkeyHash::hash(b"a stranger"));
+    let mut outputs = vec![(&stranger, 330); 3_000];
+    outputs.push((&change, 5_000));
+    let large: Vec<_> =
+        (1..=60).map(|number| payer.pays(&outputs, 50 * number, Sequence::ENABLE_RBF_NO_LOCKTIME)).collect();
+    for tx in &large {
+        world.hears(tx).await;
+    }
+    let bytes = world.gateway.store.read(|reader| reader.missing_bytes_at(Keychain::Internal, 0)).unwrap();
+    assert!((3_000_000..5_000_000).contains(&bytes), "{bytes} bytes are stored of what is gone");
+    world.finds_mined(&large[59..]).await;
+    world.check_ledger();
+    world.check_balance();
 }

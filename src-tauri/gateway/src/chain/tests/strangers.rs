@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bitcoin::hashes::{Hash as _, sha256};
 use bitcoin::{ScriptBuf, Txid};
-use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
+use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
 use tillgate_nodes::{ElectrumFault, EsploraFault};
 use tillgate_sandbox::Pay;
 
@@ -199,8 +199,16 @@ async fn a_customer_who_replaces_a_payment_from_where_a_server_hangs_up_fails_or
             assert!(failed <= 2, "{what:?}");
         }
         assert!(failed == 0 || what.is_none(), "{what:?}");
+        // The server does not tell what spends the coin, so nobody knows that the customer took it back: the payment counts on, and is
+        // broadcast again.
+        assert_eq!(world.state(&payment), Unconfirmed, "{what:?}");
         world.pay(&other, other.payment.amount_sats).await;
         assert_eq!(world.state(&other), Unconfirmed, "{what:?}");
+        // That this was refused because the coin is spent counts as a conflict in the mempool (interface, section 2), so that the payment
+        // is gone for the next look, whomever that is made for.
+        assert_eq!(world.state(&payment), New, "{what:?}");
+        world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 3, sequence)).await;
+        assert_eq!(world.state(&payment), Unconfirmed, "{what:?}: what replaces it in turn pays it once more");
     }
 }
 

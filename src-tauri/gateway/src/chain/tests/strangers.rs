@@ -12,7 +12,7 @@ use tillgate_sandbox::Pay;
 
 use super::electrum_server::{All, script};
 use super::stage::{Backend, Stage};
-use crate::chain::{ChainDown, LookRequest, PayeeHistory, Recent, Scripts, View, no_scripts};
+use crate::chain::{AskedPayee, ChainDown, LookRequest, Recent, Scripts, View, no_scripts};
 use crate::testing::World;
 
 /// As many transactions as make a history a longer line than any that is taken.
@@ -32,7 +32,7 @@ fn looked_for(
     payees: &[ScriptBuf],
     ours: &ScriptBuf,
 ) -> Result<View, ChainDown> {
-    let payees: Vec<_> = payees.iter().map(|payee| PayeeHistory { script: payee.clone(), above: 0 }).collect();
+    let payees: Vec<_> = payees.iter().map(|payee| AskedPayee { script: payee.clone(), above: 0 }).collect();
     let must = [ours.clone()];
     let scripts = Scripts { payees: &payees, must: &must, ..no_scripts() };
     let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };

@@ -177,7 +177,7 @@ pub struct Scripts<'a> {
     pub must: &'a [ScriptBuf],
     /// Asked about as urgently, a few hundred at most: whether somebody paid what a payout is to pay that is about to be signed, or what
     /// one was to pay whose payer a block rules out.
-    pub payees: &'a [PayeeHistory],
+    pub payees: &'a [AskedPayee],
     /// What matters now: asked about at full pace.
     pub hot: &'a HotScripts,
     /// The next ones of a round over all others that never ends, a hundred at most. Of these the backend takes as many as its
@@ -196,10 +196,11 @@ impl<'a> Scripts<'a> {
     }
 }
 
-/// What is read of the history of a script that a payout is to pay. It is a stranger's, and may be endless: it is read from the latest on
-/// for as long as it tells of what came since, and for a few hundred transactions at most. Nothing is remembered of it.
+/// A script that a payout is to pay, asked about because somebody else may have paid it. It is a stranger's, and its history may be endless:
+/// that is read from the latest on for as long as it tells of what came since, and for a few hundred transactions at most. Nothing is
+/// remembered of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PayeeHistory {
+pub struct AskedPayee {
     pub script: ScriptBuf,
     /// Blocks up to this height were there before the payout was asked for.
     pub above: u32,

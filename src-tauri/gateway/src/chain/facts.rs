@@ -177,7 +177,7 @@ pub(crate) fn missing_ancestors<'a>(
 /// Which of these transactions of ours, each with what was last told of it as far as this look finds it so, need be followed no longer:
 /// they are ruled out, others than a few spend the same, and nobody goes by what becomes of them. One on which another rests is followed
 /// with that.
-pub(super) fn given_up<'a>(
+pub(super) fn unfollowed<'a>(
     txs: impl Iterator<Item = (&'a Txid, &'a Transaction, Option<&'a Facts>)> + Clone,
     watch: &dyn WatchList,
 ) -> Vec<Txid> {

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use bitcoin::ScriptBuf;
 use parking_lot::Mutex;
 
-use crate::chain::{Covered, PayeeHistory};
+use crate::chain::{AskedPayee, Covered};
 use crate::machine::clock::Moment;
 
 /// What was told is gone by for so long once all was told that the asking began with.
@@ -28,13 +28,13 @@ pub(crate) enum Again {
     /// One of this wallet.
     Own(ScriptBuf),
     /// One that a payout is to pay.
-    Payee(PayeeHistory),
+    Payee(AskedPayee),
 }
 
 impl Again {
     const fn script(&self) -> &ScriptBuf {
         match self {
-            Self::Own(script) | Self::Payee(PayeeHistory { script, .. }) => script,
+            Self::Own(script) | Self::Payee(AskedPayee { script, .. }) => script,
         }
     }
 
@@ -42,7 +42,7 @@ impl Again {
     const fn above(&self) -> u32 {
         match self {
             Self::Own(_) => 0,
-            Self::Payee(PayeeHistory { above, .. }) => *above,
+            Self::Payee(AskedPayee { above, .. }) => *above,
         }
     }
 }
@@ -146,7 +146,7 @@ impl AskedAgain {
     }
 
     /// Whether it was told what came to a payee.
-    pub(crate) fn has_told(&self, payee: &PayeeHistory) -> bool {
+    pub(crate) fn has_told(&self, payee: &AskedPayee) -> bool {
         self.inner.lock().told.get(&payee.script).is_some_and(|above| *above <= payee.above)
     }
 
@@ -169,7 +169,7 @@ mod tests {
     }
 
     fn payee(number: u8, above: u32) -> Vec<Again> {
-        vec![Again::Payee(PayeeHistory { script: ScriptBuf::from_bytes(vec![number]), above })]
+        vec![Again::Payee(AskedPayee { script: ScriptBuf::from_bytes(vec![number]), above })]
     }
 
     fn told(numbers: std::ops::Range<u8>) -> Covered {
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(again.next(), payee(2, 0));
         again.note(&told(2..3), &none);
         assert_eq!(again.ask([payee(1, 0), payee(2, 0), payee(3, 0)].concat()), 0, "what was told of can be signed");
-        assert!(!again.has_told(&PayeeHistory { script: ScriptBuf::from_bytes(vec![3]), above: 0 }));
+        assert!(!again.has_told(&AskedPayee { script: ScriptBuf::from_bytes(vec![3]), above: 0 }));
         again.note_signed();
         assert_eq!(again.ask([payee(2, 0), payee(3, 0)].concat()), 1);
         let long_ago = Moment::now().before(SERVES_MS + 1_000);

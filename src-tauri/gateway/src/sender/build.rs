@@ -72,7 +72,7 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
         let (mut waiting, mut waits, tip_height) = (Vec::new(), None, reader.tip_height()?);
         let asks = gateway.chain.sees() == Sees::Scripts;
         for payout in reader.unsent_payouts(if asks { PAYEES_MAX } else { QUEUE_MAX })? {
-            let payee = if asks { reader.payee_history(payout.seq)? } else { None };
+            let payee = if asks { reader.asked_payee(payout.seq)? } else { None };
             match paid_by_another(reader, &payout, tip_height)? {
                 Some(why) => waits = waits.or(Some(why)),
                 // It was approved since all others were asked about.

@@ -11,7 +11,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::values::{self, Columns as _, InOrder, sats_column};
 use super::{Reader, StoreError, Tx};
-use crate::chain::PayeeHistory;
+use crate::chain::AskedPayee;
 
 /// A payout with all that its record holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,19 +193,19 @@ impl Reader<'_> {
 
     /// What is to be read of the histories of those whom a payout was to pay that is SENT by a transaction which was not made here, and
     /// that a block rules out: the one that did may pay them.
-    pub fn payees_of_ruled_out(&self, tip_height: u32) -> Result<Vec<PayeeHistory>, StoreError> {
+    pub fn payees_of_ruled_out(&self, tip_height: u32) -> Result<Vec<AskedPayee>, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT p.script AS script, min(ifnull(p.asked_above, 0)) AS above FROM {SENT_BY_ANOTHER} \
              AND w.position = 'absent' AND w.conflict_height > ?1 GROUP BY p.script \
              ORDER BY max(p.seq) DESC LIMIT {RULED_OUT_MAX}"
         ))?;
-        query.query_and_then([final_at(tip_height)], payee_history)?.collect()
+        query.query_and_then([final_at(tip_height)], asked_payee)?.collect()
     }
 
     /// What is to be read of the histories of those whom payouts on their way are to pay: of so many of which nothing is signed, and of
     /// as many of which something is that no node took; of each the first approved, and those first, as [`Reader::unsent_payouts`] has
     /// them.
-    pub fn payee_histories(&self, limit: u32) -> Result<Vec<PayeeHistory>, StoreError> {
+    pub fn asked_payees(&self, limit: u32) -> Result<Vec<AskedPayee>, StoreError> {
         let some = |is_signed: u8| {
             format!(
                 "SELECT * FROM (SELECT {is_signed} AS is_signed, script, asked_above, approved_at, seq FROM payouts WHERE state = 'QUEUED' \
@@ -219,15 +219,15 @@ impl Reader<'_> {
             some(0),
             some(1)
         ))?;
-        query.query_and_then([limit], payee_history)?.collect()
+        query.query_and_then([limit], asked_payee)?.collect()
     }
 
     /// What is to be read of the history of whom a payout is to pay.
-    pub fn payee_history(&self, payout_seq: i64) -> Result<Option<PayeeHistory>, StoreError> {
+    pub fn asked_payee(&self, payout_seq: i64) -> Result<Option<AskedPayee>, StoreError> {
         let mut query = self
             .connection
             .prepare_cached("SELECT script, ifnull(asked_above, 0) AS above FROM payouts WHERE seq = ?1")?;
-        query.query_and_then([payout_seq], payee_history)?.next().transpose()
+        query.query_and_then([payout_seq], asked_payee)?.next().transpose()
     }
 
     /// When the one that waits longest for a transaction was approved.
@@ -326,9 +326,9 @@ impl Tx<'_> {
     }
 }
 
-fn payee_history(row: &Row<'_>) -> Result<PayeeHistory, StoreError> {
+fn asked_payee(row: &Row<'_>) -> Result<AskedPayee, StoreError> {
     let script = ScriptBuf::from_bytes(row.get("script")?);
-    Ok(PayeeHistory { script, above: values::number(row, "above")? })
+    Ok(AskedPayee { script, above: values::number(row, "above")? })
 }
 
 fn read(row: &Row<'_>) -> Result<PayoutRow, StoreError> {

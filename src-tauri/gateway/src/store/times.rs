@@ -36,7 +36,7 @@ impl Reader<'_> {
 impl Tx<'_> {
     /// Gives payments, offers and approved payouts that were open at a moment, and made by then, so much more time: the clock
     /// stepped forward by it. What was seen in the mempool has been quiet for no longer than before, where quiet accepts it, and what
-    /// others paid in our stead was noticed no longer ago. What was asked for once is known as long as it would be, and nobody is given up
+    /// others paid in our stead was noticed, and what no node took was signed, no longer ago. What was asked for once is known as long as it would be, and nobody is given up
     /// sooner who is to be notified.
     /// It reads all payments, and a clock is set once in a long while.
     pub fn give_rest_of_time(&self, from: Timestamp, by_ms: i64) -> Result<(), StoreError> {
@@ -63,6 +63,11 @@ impl Tx<'_> {
             values,
         )?;
         self.connection.execute("UPDATE twins SET noticed_at = noticed_at + ?2 WHERE noticed_at <= ?1", values)?;
+        self.connection.execute(
+            "UPDATE versions SET created_at = created_at + ?2 \
+             WHERE accepted_at IS NULL AND position = 'absent' AND created_at <= ?1",
+            values,
+        )?;
         self.connection
             .execute("UPDATE idempotency SET created_at = created_at + ?2 WHERE created_at <= ?1", values)?;
         self.connection.execute(
@@ -124,6 +129,8 @@ impl Tx<'_> {
             params![now.ms(), latest],
         )?;
         self.connection.execute("UPDATE twins SET noticed_at = ?1 WHERE noticed_at > ?2", params![now.ms(), latest])?;
+        self.connection
+            .execute("UPDATE versions SET created_at = ?1 WHERE created_at > ?2", params![now.ms(), latest])?;
         Ok(())
     }
 

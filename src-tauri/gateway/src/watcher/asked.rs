@@ -7,7 +7,7 @@ use bitcoin::ScriptBuf;
 use tillgate_domain::time::Timestamp;
 
 use crate::chain::hot::Urgency;
-use crate::chain::{HotScripts, KnownScripts, PayeeHistory, Scripts, Sees};
+use crate::chain::{AskedPayee, HotScripts, KnownScripts, Scripts, Sees};
 use crate::funds;
 use crate::gateway::{Again, Gateway, PAYEES_MAX};
 use crate::store::keychains::Keychain;
@@ -53,7 +53,7 @@ const HOT_READ_EVERY_MS_WHEN_MOVED: i64 = 10_000;
 /// What a look asks about.
 pub(super) struct Asked {
     must: Vec<ScriptBuf>,
-    payees: Vec<PayeeHistory>,
+    payees: Vec<AskedPayee>,
     /// Those on which pending batches rest, of which some must be asked about; `None` where other ones are.
     rests: Option<Rests>,
     cold: Vec<ScriptBuf>,
@@ -142,7 +142,7 @@ impl Asked {
             for again in gateway.asked_again.next() {
                 match again {
                     Again::Own(script) => must.push(script),
-                    Again::Payee(history) => payees.push(history),
+                    Again::Payee(payee) => payees.push(payee),
                 }
             }
             payees.extend(reader.payees_of_ruled_out(reader.tip_height()?)?);
@@ -236,7 +236,7 @@ pub(crate) fn to_ask_again(gateway: &Gateway) -> Result<Vec<Again>, StoreError> 
         let mut again = scripts(wallet, of);
         again.append(&mut ahead);
         dedup(&mut again);
-        let payees = reader.payee_histories(PAYEES_MAX)?.into_iter().map(Again::Payee);
+        let payees = reader.asked_payees(PAYEES_MAX)?.into_iter().map(Again::Payee);
         Ok(again.into_iter().map(Again::Own).chain(payees).collect())
     })
 }
@@ -335,7 +335,7 @@ const fn next_part(place: RoundPlace) -> RoundPlace {
 }
 
 /// One question for each script, about all that any of them asks: an answer to it is known by its script alone.
-fn once_each(payees: &mut Vec<PayeeHistory>) {
+fn once_each(payees: &mut Vec<AskedPayee>) {
     let mut lowest: HashMap<ScriptBuf, u32> = HashMap::new();
     for payee in &*payees {
         let above = lowest.entry(payee.script.clone()).or_insert(payee.above);
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_payee_of_several_is_asked_about_once_from_the_lowest_height_on() {
-        let of = |script: &[u8], above| PayeeHistory { script: ScriptBuf::from_bytes(script.to_vec()), above };
+        let of = |script: &[u8], above| AskedPayee { script: ScriptBuf::from_bytes(script.to_vec()), above };
         let mut payees = vec![of(b"a", 300), of(b"b", 5), of(b"a", 200), of(b"a", 250)];
         once_each(&mut payees);
         assert_eq!(payees, [of(b"a", 200), of(b"b", 5)]);

@@ -13,7 +13,7 @@ use super::read::{self, Entry, Spending};
 use super::rpc::{Refused, Rpc, call, typed};
 use super::state::{Moment, Seen, State, Tracked};
 use crate::chain::facts::{
-    Facts, LINE_MAX, Output, given_up, is_final, missing_ancestors, needs, of_absent, parents_first, spenders,
+    Facts, LINE_MAX, Output, is_final, missing_ancestors, needs, of_absent, parents_first, spenders, unfollowed,
 };
 use crate::chain::{ChainDown, TxFacts, TxPosition, WatchList};
 
@@ -50,7 +50,7 @@ pub(super) fn changed(
     let is_back = |txid: &Txid| pool.txids.contains(txid);
     let tracked = state.tracked.iter();
     let tracked = tracked.map(|(txid, one)| (txid, &one.tx, one.told.as_ref().filter(|_| !is_back(txid))));
-    for txid in given_up(tracked, watch) {
+    for txid in unfollowed(tracked, watch) {
         state.tracked.remove(&txid);
     }
     let is_new_tip = state.looked_at.is_none_or(|before| before.tip != synced.tip);

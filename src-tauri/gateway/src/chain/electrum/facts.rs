@@ -10,7 +10,7 @@ use super::history::Entry;
 use super::scripts::Look;
 use super::state::State;
 use super::transactions;
-use crate::chain::facts::{ENTERED_UNKNOWN, Facts, Output, given_up, missing_ancestors, needs, of_absent, spenders};
+use crate::chain::facts::{ENTERED_UNKNOWN, Facts, Output, missing_ancestors, needs, of_absent, spenders, unfollowed};
 use crate::chain::headers::time;
 use crate::chain::proof::is_provable;
 use crate::chain::refusals::tip_changed;
@@ -38,7 +38,7 @@ pub(super) fn of_tracked(look: &mut Look<'_>, processed: &[ScriptHash]) -> Resul
     let is_so = |txid: &Txid, told: &&Facts| told.position != TxPosition::Absent || !is_back(txid);
     let tracked = look.state.tracked.iter();
     let tracked = tracked.map(|(txid, one)| (txid, &one.tx, one.told.as_ref().filter(|told| is_so(txid, told))));
-    for txid in given_up(tracked, look.request.watch) {
+    for txid in unfollowed(tracked, look.request.watch) {
         look.state.tracked.remove(&txid);
     }
     let processed: BTreeSet<&ScriptHash> = processed.iter().collect();

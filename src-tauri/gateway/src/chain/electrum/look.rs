@@ -17,7 +17,7 @@ use crate::chain::headers::MEDIAN_REACHES;
 use crate::chain::refusals::tip_changed;
 use crate::chain::room::AnswerRoom;
 use crate::chain::token::Token;
-use crate::chain::{ChainDown, Covered, LookRequest, PayeeHistory, ScriptState, Tip, TxFacts, View};
+use crate::chain::{AskedPayee, ChainDown, Covered, LookRequest, ScriptState, Tip, TxFacts, View};
 
 /// Histories that are read for one answer.
 const HISTORIES_MAX: usize = 300;
@@ -159,7 +159,7 @@ impl Look<'_> {
     }
 
     /// Asks for this look about a script that a payout is to pay. Of one that is ours all is told anyway.
-    fn watch_payee(&mut self, payee: &PayeeHistory) {
+    fn watch_payee(&mut self, payee: &AskedPayee) {
         let hash = ScriptHash::of(&payee.script);
         let watched = self.state.stranger(&payee.script, self.tip.height);
         if !watched.is_ours && watched.payee_above.is_none_or(|above| payee.above < above) {

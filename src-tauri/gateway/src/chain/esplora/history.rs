@@ -11,7 +11,7 @@ use super::answers::{Status, TxAnswer};
 use super::server::{NoAnswer, Server};
 use super::state::{Pages, Run, State};
 use crate::chain::room::AnswerRoom;
-use crate::chain::{ChainDown, PayeeHistory};
+use crate::chain::{AskedPayee, ChainDown};
 
 /// Transactions on one page of a history, at which there may be another.
 const PAGE: usize = 25;
@@ -143,7 +143,7 @@ pub(super) fn read(
 /// the bucket. Answers what was read; `None` where time ran out.
 pub(super) fn read_of_payee(
     asking: &Asking<'_>,
-    payee: &PayeeHistory,
+    payee: &AskedPayee,
     (sights, room): (&mut Sights, &mut AnswerRoom),
 ) -> Result<Option<Vec<Txid>>, NoAnswer> {
     let base = format!("/scripthash/{:x}/txs", sha256::Hash::hash(payee.script.as_bytes()));

@@ -11,12 +11,12 @@ use super::questions::{self, About, Question};
 use super::server::NoAnswer;
 use super::state::{self, Pages, Seen, State};
 use super::{Asking, chain_of, facts, positions};
-use crate::chain::facts::{Facts, given_up, parents_first};
+use crate::chain::facts::{Facts, parents_first, unfollowed};
 use crate::chain::refusals::tip_changed;
 use crate::chain::room::{AnswerRoom, Room, is_relayed};
 use crate::chain::token::answer_number;
 use crate::chain::{
-    ChainDown, Covered, KnownScripts, LookRequest, PayeeHistory, ScriptState, Scripts, TxFacts, TxPosition, View,
+    AskedPayee, ChainDown, Covered, KnownScripts, LookRequest, ScriptState, Scripts, TxFacts, TxPosition, View,
     WatchList,
 };
 
@@ -178,7 +178,7 @@ fn ask(
 
 /// Asks whether somebody paid what a payout is to pay. Strangers chose the script, and how often it was paid: a question about it that
 /// takes an honest server too long fails no look.
-fn ask_payee(asking: &Asking<'_>, state: &mut State, payee: PayeeHistory, found: &mut Found) -> Result<(), ChainDown> {
+fn ask_payee(asking: &Asking<'_>, state: &mut State, payee: AskedPayee, found: &mut Found) -> Result<(), ChainDown> {
     let mut sights = std::mem::take(&mut found.sights);
     let (bucket, script) = (&asking.server.bucket, payee.script.clone());
     let silences = bucket.silences();
@@ -267,7 +267,7 @@ fn judge(
     found: &mut Found,
 ) -> Result<BTreeMap<Txid, (Transaction, Facts)>, ChainDown> {
     let tracked = state.tracked.iter().map(|(txid, one)| (txid, &one.tx, one.told.as_ref()));
-    for txid in given_up(tracked, watch) {
+    for txid in unfollowed(tracked, watch) {
         state.tracked.remove(&txid);
     }
     let sights = parents_first(std::mem::take(&mut found.sights), |sight: &Sight| &sight.tx);

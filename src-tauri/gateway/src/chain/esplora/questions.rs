@@ -5,7 +5,7 @@ use bitcoin::{ScriptBuf, Txid};
 
 use super::state::{Hot, State};
 use crate::chain::hot::Urgency;
-use crate::chain::{PayeeHistory, Scripts};
+use crate::chain::{AskedPayee, Scripts};
 
 /// Every so many looks one script of the round over all is asked about before what matters, so that the round goes on where
 /// there are always more questions than may be asked.
@@ -43,7 +43,7 @@ pub(super) struct Question {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum About {
     Script(ScriptBuf),
-    Payee(PayeeHistory),
+    Payee(AskedPayee),
     Tx(Txid),
 }
 
@@ -54,13 +54,13 @@ pub(super) fn in_order(state: &State, scripts: &Scripts<'_>) -> Vec<Question> {
     let question = |about, is_patient, is_cold| Question { about, is_patient, is_cold };
     let mut rest = what_matters(state, scripts.must);
     rest.reverse();
-    let times = |payee: &&PayeeHistory| state.in_vain.get(&payee.script).copied();
+    let times = |payee: &&AskedPayee| state.in_vain.get(&payee.script).copied();
     let payees = if state.strangers.has_cut_short { &[] } else { scripts.payees };
     let mut first = payees.iter().filter(|payee| times(payee).is_none());
-    let rests = |payee: &&PayeeHistory| state.strangers.payees.holds(&payee.script, state.height());
+    let rests = |payee: &&AskedPayee| state.strangers.payees.holds(&payee.script, state.height());
     let again = payees.iter().filter(|payee| times(payee).is_some() && !rests(payee)).min_by_key(times);
     let must = scripts.must.iter().cloned().map(About::Script);
-    let of_payee = |payee: &PayeeHistory| About::Payee(payee.clone());
+    let of_payee = |payee: &AskedPayee| About::Payee(payee.clone());
     let (next, others) = (first.next().map(of_payee), first.map(of_payee));
     let awaited = next.into_iter().chain(must).chain(others).chain(again.map(of_payee));
     let mut questions = Vec::with_capacity(scripts.must.len().saturating_add(rest.len()));
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn one_payee_comes_before_what_is_due_and_none_in_the_look_after_one_that_a_payee_cut_short() {
         let mut state = State::default();
-        let payees = [1, 2].map(|number| PayeeHistory { script: script(number), above: 0 });
+        let payees = [1, 2].map(|number| AskedPayee { script: script(number), above: 0 });
         let must = [script(5), script(6)];
         let scripts = Scripts { payees: &payees, must: &must, ..no_scripts() };
         let asked = |state: &State| in_order(state, &scripts).into_iter().map(|it| it.about).collect::<Vec<_>>();

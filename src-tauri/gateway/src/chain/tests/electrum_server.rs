@@ -17,7 +17,7 @@ use crate::chain::bell::Bell;
 use crate::chain::electrum::{BadServer, ElectrumChain, ElectrumOptions, Fingerprint};
 use crate::chain::hot::Urgency;
 use crate::chain::{
-    Chain, ChainDown, HotScripts, Identity, LookRequest, PayeeHistory, Scripts, View, WatchList, no_scripts,
+    AskedPayee, Chain, ChainDown, HotScripts, Identity, LookRequest, Scripts, View, WatchList, no_scripts,
 };
 use crate::machine::outgoing::Proxy;
 use crate::testing::World;
@@ -337,7 +337,7 @@ async fn of_a_payee_nothing_is_read_from_before_the_payout_and_nothing_is_rememb
     pay(1);
     world.sandbox().mine(1, false, world.now_ms()).unwrap();
     pay(1);
-    let payees = [PayeeHistory { script: script(2), above }];
+    let payees = [AskedPayee { script: script(2), above }];
     let mut token: Option<Vec<u8>> = None;
     // The first look reads the reward of the block that it begins with. What a block holds is read again each time somebody asks,
     // which is before each signature alone.

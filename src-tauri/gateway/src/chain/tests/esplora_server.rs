@@ -16,7 +16,7 @@ use crate::chain::esplora::{EsploraChain, EsploraOptions, Pace};
 use crate::chain::hot::Urgency;
 use crate::chain::token::Token;
 use crate::chain::{
-    Chain, Covered, HotScripts, LookRequest, PayeeHistory, Scripts, TxPosition, View, WatchList, no_scripts,
+    AskedPayee, Chain, Covered, HotScripts, LookRequest, Scripts, TxPosition, View, WatchList, no_scripts,
 };
 use crate::testing::World;
 
@@ -315,7 +315,7 @@ async fn of_a_payee_no_page_is_read_from_before_the_payout() {
     asked.mine();
     let waiting = asked.pay(2, 1);
     let looks = |above: u32, token: &[u8]| {
-        let payees = [PayeeHistory { script: script(2), above }];
+        let payees = [AskedPayee { script: script(2), above }];
         let before = asked.server.asked("scripthash/txs");
         let view = asked.look_about(Some(token), Scripts { payees: &payees, hot: &asked.hot, ..no_scripts() });
         assert!(covers(&view, 2));

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use bitcoin::hashes::{Hash as _, sha256};
 use bitcoin::{ScriptBuf, Txid};
-use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
+use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
 use tillgate_nodes::{ElectrumFault, EsploraFault};
 use tillgate_sandbox::Pay;
 
 use super::electrum_server::{All, script};
 use super::stage::{Backend, Stage};
-use crate::chain::{ChainDown, LookRequest, PayeeHistory, Recent, Scripts, View, no_scripts};
+use crate::chain::{AskedPayee, ChainDown, LookRequest, Recent, Scripts, View, no_scripts};
 use crate::testing::World;
 
 /// As many transactions as make a history a longer line than any that is taken.
@@ -32,7 +32,7 @@ fn looked_for(
     payees: &[ScriptBuf],
     ours: &ScriptBuf,
 ) -> Result<View, ChainDown> {
-    let payees: Vec<_> = payees.iter().map(|payee| PayeeHistory { script: payee.clone(), above: 0 }).collect();
+    let payees: Vec<_> = payees.iter().map(|payee| AskedPayee { script: payee.clone(), above: 0 }).collect();
     let must = [ours.clone()];
     let scripts = Scripts { payees: &payees, must: &must, ..no_scripts() };
     let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
@@ -199,8 +199,16 @@ async fn a_customer_who_replaces_a_payment_from_where_a_server_hangs_up_fails_or
             assert!(failed <= 2, "{what:?}");
         }
         assert!(failed == 0 || what.is_none(), "{what:?}");
+        // The server does not tell what spends the coin, so nobody knows that the customer took it back: the payment counts on, and is
+        // broadcast again.
+        assert_eq!(world.state(&payment), Unconfirmed, "{what:?}");
         world.pay(&other, other.payment.amount_sats).await;
         assert_eq!(world.state(&other), Unconfirmed, "{what:?}");
+        // That this was refused because the coin is spent counts as a conflict in the mempool (interface, section 2), so that the payment
+        // is gone for the next look, whomever that is made for.
+        assert_eq!(world.state(&payment), New, "{what:?}");
+        world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 3, sequence)).await;
+        assert_eq!(world.state(&payment), Unconfirmed, "{what:?}: what replaces it in turn pays it once more");
     }
 }
 

@@ -53,8 +53,8 @@ const GIVEN_UP: &str = "it is being given up: it fails once the transaction in i
 const NO_NODE: &str =
     "its transaction is signed and stored, and no node has taken it yet: it is broadcast again with each block";
 
-const OTHER_COPY: &str = "another copy of this wallet paid a payout of its transaction, or of one on which that rests, so it is not \
-     broadcast";
+const OTHER_COPY: &str = "a transaction that was not made here pays a payout of its transaction, or of one on which that rests, so it is not \
+     broadcast: not at all beside another copy of this wallet, and for a day at most beside anybody else";
 
 impl WaitCause {
     /// What can be done about it at the command line; goes on from the reason.

@@ -301,7 +301,7 @@ fn what_is_known_of_strangers_and_other_copies_is_there_in_a_database_of_each_sc
         let (ancestors, given_above, payees, was_in_block) = store
             .read(|reader| {
                 let twin = reader.twin(&twin)?.expect("another copy sent it");
-                let payees = reader.payee_histories(10)?.iter().map(|payee| payee.above).collect::<Vec<_>>();
+                let payees = reader.asked_payees(10)?.iter().map(|payee| payee.above).collect::<Vec<_>>();
                 let ancestors = reader.kept_ancestors(&paid)?.len();
                 Ok::<_, StoreError>((ancestors, reader.given_above(1)?, payees, twin.was_in_block))
             })

@@ -23,6 +23,8 @@ pub struct PayoutLimit {
     pub available_sats: u64,
     /// The least that one payout may come to.
     pub minimum_sats: u64,
+    /// When the last day is over of which something counts: this one, as a rule.
+    pub until: Timestamp,
 }
 
 /// The same in a fiat currency, in minor units.
@@ -41,12 +43,14 @@ pub struct FiatLimit {
 pub enum LimitRefusal {
     /// It is more than is left of the day's limit.
     #[error(
-        "Payout above daily limit: {} BTC are left of it until 00:00 UTC. Ask for less, wait, or have the limit raised (the setting dailyLimitBtc)",
-        format_btc(*.available_sats)
+        "Payout above daily limit: {} BTC are left of it until {}. Ask for less, wait, or have the limit raised (the setting dailyLimitBtc)",
+        format_btc(*.available_sats), .until.iso_seconds()
     )]
     AboveDailyLimit {
         /// What is left.
         available_sats: u64,
+        /// And until when.
+        until: Timestamp,
     },
     /// It is less than one payout must come to.
     #[error("Payout below minimum: a payout is {} BTC at least. Ask for more", format_btc(*.minimum_sats))]
@@ -66,17 +70,18 @@ impl UtcDay {
 }
 
 impl PayoutLimit {
-    /// What is left of a day's `limit_sats` after `used_sats`; nothing where the limit was lowered below that.
+    /// What is left of a day's `limit_sats` after `used_sats`; nothing where the limit was lowered below that. `until` is when the last
+    /// day is over on which some of it was used.
     #[must_use]
-    pub const fn after(used_sats: u64, limit_sats: u64, minimum_sats: u64) -> Self {
-        Self { used_sats, available_sats: limit_sats.saturating_sub(used_sats), minimum_sats }
+    pub const fn after(used_sats: u64, limit_sats: u64, minimum_sats: u64, until: Timestamp) -> Self {
+        Self { used_sats, available_sats: limit_sats.saturating_sub(used_sats), minimum_sats, until }
     }
 
     /// All that speaks against paying out this amount; both bounds are allowed themselves.
     #[must_use]
     pub fn refusals(&self, amount_sats: u64) -> Vec<LimitRefusal> {
-        let Self { available_sats, minimum_sats, .. } = *self;
-        let above = (amount_sats > available_sats).then_some(LimitRefusal::AboveDailyLimit { available_sats });
+        let Self { available_sats, minimum_sats, until, .. } = *self;
+        let above = (amount_sats > available_sats).then_some(LimitRefusal::AboveDailyLimit { available_sats, until });
         let below = (amount_sats < minimum_sats).then_some(LimitRefusal::BelowMinimum { minimum_sats });
         above.into_iter().chain(below).collect()
     }
@@ -115,18 +120,20 @@ mod tests {
 
     #[test]
     fn both_bounds_are_allowed_and_what_is_beyond_them_is_refused_by_name() {
-        let limit = PayoutLimit::after(400, 1_000, 100);
-        let above = LimitRefusal::AboveDailyLimit { available_sats: 600 };
+        let until = Timestamp::parse_iso("2026-01-13T00:00:00Z").unwrap();
+        let limit = PayoutLimit::after(400, 1_000, 100, until);
+        let above = LimitRefusal::AboveDailyLimit { available_sats: 600, until };
         let below = LimitRefusal::BelowMinimum { minimum_sats: 100 };
         for (amount, refusals) in
             [(100, vec![]), (600, vec![]), (601, vec![above]), (99, vec![below]), (0, vec![below])]
         {
             assert_eq!(limit.refusals(amount), refusals, "{amount}");
         }
-        let lowered = PayoutLimit::after(1_000, 900, 100);
+        let lowered = PayoutLimit::after(1_000, 900, 100, until);
         assert_eq!(lowered.available_sats, 0);
         assert_eq!(lowered.refusals(50).len(), 2, "both are told");
         assert!(above.to_string().starts_with("Payout above daily limit: 0.00000600 BTC"), "{above}");
+        assert!(above.to_string().contains("until 2026-01-13T00:00:00Z"), "{above}");
         assert!(below.to_string().starts_with("Payout below minimum"), "{below}");
     }
 
@@ -141,7 +148,7 @@ mod tests {
         ) {
             let currency = Currency::ALL[index];
             let rate = Rate::new(Decimal::new(ten_thousandths, 4)).unwrap();
-            let limit = PayoutLimit::after(used, limit, minimum);
+            let limit = PayoutLimit::after(used, limit, minimum, Timestamp::from_ms(0));
             let worth = limit.worth(rate, currency);
             prop_assert!(rate.minor_to_sats_floor(worth.available_minor, currency).unwrap() <= limit.available_sats);
             prop_assert!(rate.price_to_sats(worth.minimum_minor, currency).unwrap() >= limit.minimum_sats);

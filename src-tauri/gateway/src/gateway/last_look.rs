@@ -96,7 +96,7 @@ impl WatchStatus {
     pub fn stored_ahead_warning(&self, now: Timestamp) -> Option<String> {
         let until = self.stored_until.filter(|until| *until > latest_stored(now))?;
         Some(format!(
-            "the database holds times up to {}, which have not come yet: this machine's clock was ahead before the gateway started, or is behind now; set it right if it is wrong; payments that were made by the other clock stay open until the time that was told, offers have lapsed, and what was approved is sent as soon as it can be",
+            "the database holds times up to {}, which have not come yet: this machine's clock was ahead before the gateway started, or is behind now; set it right if it is wrong; payments that were made by the other clock stay open until the time that was told, offers have lapsed, what was approved is sent as soon as it can be, and on a day that has not come it uses the limit of each day until that one is over",
             until.iso_seconds()
         ))
     }

@@ -40,8 +40,9 @@ pub(crate) enum LimitError {
 /// # Errors
 /// When the database cannot be read.
 pub(crate) fn limit_now(reader: &Reader<'_>, settings: &Settings, now: Timestamp) -> Result<PayoutLimit, StoreError> {
-    let used_sats = reader.paid_out_since(UtcDay::of(now).begin)?;
-    Ok(PayoutLimit::after(used_sats, settings.daily_limit_sats, settings.min_payout_sats))
+    let (used_sats, last_at) = reader.paid_out_since(UtcDay::of(now).begin)?;
+    let until = UtcDay::of(last_at.unwrap_or(now).max(now)).end;
+    Ok(PayoutLimit::after(used_sats, settings.daily_limit_sats, settings.min_payout_sats, until))
 }
 
 /// What speaks against an amount, as field errors; `field` is where the amount was given, if it was.

@@ -72,11 +72,12 @@ impl Reader<'_> {
         numbers.into_iter().filter_map(|seq| self.payout_by_seq(seq).transpose()).collect()
     }
 
-    /// What was approved from a moment on and did not fail: amounts, without fees.
-    pub fn paid_out_since(&self, begin: Timestamp) -> Result<u64, StoreError> {
+    /// What was approved from a moment on and did not fail: amounts, without fees; and when the last of it was.
+    pub fn paid_out_since(&self, begin: Timestamp) -> Result<(u64, Option<Timestamp>), StoreError> {
         let mut query = self.connection.prepare_cached(PAID_OUT_SINCE)?;
-        let sats: i64 = query.query_row([begin.ms()], |row| row.get(0))?;
-        u64::try_from(sats).map_err(|_| StoreError::BadValue("payouts.amount_sats"))
+        let (sats, last): (i64, Option<i64>) = query.query_row([begin.ms()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let sats = u64::try_from(sats).map_err(|_| StoreError::BadValue("payouts.amount_sats"))?;
+        Ok((sats, last.map(Timestamp::from_ms)))
     }
 
     /// Offers that nobody approved and that are valid no more at `now`, those first that ended first.
@@ -113,7 +114,7 @@ impl Reader<'_> {
     }
 }
 
-const PAID_OUT_SINCE: &str = "SELECT ifnull(sum(amount_sats), 0) FROM payouts \
+const PAID_OUT_SINCE: &str = "SELECT ifnull(sum(amount_sats), 0), max(approved_at) FROM payouts \
      WHERE approved_at IS NOT NULL AND state <> 'FAILED' AND approved_at >= ?1";
 
 const DUE_TO_EXPIRE: &str = "p.seq IN (SELECT seq FROM payouts INDEXED BY payouts_open \

@@ -8,6 +8,7 @@ use std::task::{Context, Waker};
 use parking_lot::Mutex;
 use tillgate_domain::payment::PaymentState;
 use tillgate_domain::payout::PayoutState;
+use tillgate_domain::payout::limit::UtcDay;
 use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::time::Timestamp;
 
@@ -183,9 +184,12 @@ async fn what_came_just_before_the_clock_was_set_forward_is_accepted_unconfirmed
 #[tokio::test]
 async fn what_a_clock_that_was_ahead_approved_uses_the_limit_until_its_day_is_over() {
     let world = World::new().await;
+    let until = UtcDay::of(world.gateway.clock.now().plus_ms(DAY_MS)).end.iso_seconds();
     let is_refused = async || {
         let refused = approve(&world.gateway, world.offered_payout(50_000_000).await, staff()).await;
-        matches!(refused, Err(ApproveError::Limit(_)))
+        let Err(ApproveError::Limit(refusals)) = refused else { return false };
+        assert!(refusals.iter().any(|refusal| refusal.to_string().contains(&until)), "{refusals:?}");
+        true
     };
     world.is_ahead_by_ms(DAY_MS);
     world.approved_payout(60_000_000).await;

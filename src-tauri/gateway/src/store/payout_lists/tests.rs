@@ -160,7 +160,7 @@ async fn what_failed_and_what_was_approved_on_a_day_before_uses_nothing_of_the_l
     let queued = (0..60_u32).filter(|number| state(*number) == PayoutState::Queued);
     let expected: u64 = queued.map(|number| 10_000 + u64::from(number % 7)).sum();
     let day = UtcDay::of(Timestamp::from_ms(1_700_000_000_000));
-    let used = |day: UtcDay| store.read(|reader| reader.paid_out_since(day.begin)).unwrap();
+    let used = |day: UtcDay| store.read(|reader| reader.paid_out_since(day.begin)).unwrap().0;
     assert_eq!(used(day), expected);
     assert_eq!(used(UtcDay::of(day.end)), 0);
 }

@@ -22,7 +22,7 @@ pub enum Position {
     Absent,
 }
 
-/// One stored transaction of a batch, or one of another copy of this wallet, as the rules see it.
+/// One stored transaction of a batch, or one that pays in its stead and was not made here, as the rules see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
     /// Its id.
@@ -42,8 +42,8 @@ pub struct Version {
 pub struct Settled {
     /// Its state.
     pub state: PayoutState,
-    /// The transaction that its record names: the confirmed one that pays it; else one of another copy of this wallet, as
-    /// long as that may be mined and ours is not in the mempool; else our newest.
+    /// The transaction that its record names: the confirmed one that pays it; else one that was not made here, as long as
+    /// that may be mined and ours is not in the mempool; else our newest.
     pub txid: Option<Txid>,
 }
 
@@ -84,7 +84,7 @@ impl Version {
 }
 
 /// What becomes of an approved payout. `versions` are its batch's, the oldest first (none before it has one); `twins` are
-/// what other copies of this wallet pay it with, the first noticed first. Called again with the same facts it says the same.
+/// what pays it in our stead and was not made here, the first noticed first. Called again with the same facts it says the same.
 #[must_use]
 pub fn settle(state: PayoutState, versions: &[Version], twins: &[Version], tip_height: u32) -> Settled {
     let paying = || versions.iter().filter(|version| version.pays);

@@ -160,8 +160,8 @@ impl Reader<'_> {
         )
     }
 
-    /// The first of the payouts of which a transaction is stored that neither a block nor the mempool holds, nor one of another
-    /// copy that pays them.
+    /// The first of the payouts of which a transaction is stored that neither a block nor the mempool holds, nor a twin
+    /// that pays them.
     pub fn missing_payouts(&self, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
             "p.state IN ('QUEUED', 'SENT') AND p.batch_seq IN (SELECT seq FROM batches WHERE pending = 1) \

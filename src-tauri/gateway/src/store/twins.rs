@@ -1,4 +1,5 @@
-//! Twins: transactions that spend our coins and are none of ours, because another copy of this wallet made them.
+//! Twins: what pays in our stead or spends our coins and was not made here. Another copy of this wallet made it where it moves what is
+//! ours ([`TwinRow::moves_ours`]), else a stranger did, as far as is known: a copy may pay from coins of which this one knows nothing.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Script, Transaction, TxOut, Txid, consensus};
@@ -105,8 +106,8 @@ impl Reader<'_> {
         txids.iter().filter_map(|txid| self.twin(txid).transpose()).collect()
     }
 
-    /// How many transactions wait that pay a payout and move nothing of this wallet, and how many more stand nowhere.
-    pub fn strangers(&self, payout_seq: i64) -> Result<(u32, u32), StoreError> {
+    /// How many twins of strangers that pay a payout wait, and how many more stand nowhere.
+    pub fn count_strangers(&self, payout_seq: i64) -> Result<(u32, u32), StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT count(*) FILTER (WHERE w.position = 'mempool') AS waiting, \
              count(*) FILTER (WHERE w.position = 'absent') AS gone \
@@ -117,7 +118,7 @@ impl Reader<'_> {
     }
 
     /// Whether another copy of the wallet paid a payout of a batch, or a block held what anybody paid it with.
-    pub fn has_twins(&self, batch_seq: i64) -> Result<bool, StoreError> {
+    pub fn may_be_paid_elsewhere(&self, batch_seq: i64) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT 1 FROM payouts AS p JOIN twin_outputs AS o ON o.payout_seq = p.seq JOIN twins AS w ON w.txid = o.txid \
              WHERE p.batch_seq = ?1 AND (w.moves_ours = 1 OR w.was_in_block = 1)",

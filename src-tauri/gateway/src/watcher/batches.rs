@@ -74,7 +74,7 @@ pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Re
     Ok(warnings)
 }
 
-/// The same for a payout that is in no batch yet, and that another copy of the wallet may have paid.
+/// The same for a payout that is in no batch yet, and that a twin may have paid.
 ///
 /// # Errors
 /// When it cannot be stored.
@@ -198,8 +198,8 @@ pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, St
     })
 }
 
-/// What pays a payout of other copies of the wallet, as far as that counts. What nobody signed counts only where a payout is SENT
-/// under its id: as ruled out.
+/// The twins that pay a payout, as far as they count. One that nobody signed counts only where a payout is SENT under its id: as
+/// ruled out.
 fn payers_elsewhere(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Vec<Version>, StoreError> {
     let mut payers = Vec::new();
     for twin in reader.twins_of_payout(payout.seq)? {
@@ -278,14 +278,13 @@ fn is_said_to_wait(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreErr
     Ok(twin.position == Position::Mempool || reader.sender_hold()?.is_some())
 }
 
-/// Whether a payout that this transaction pays is paid by somebody who spends no coin of this wallet.
+/// Whether a transaction is a twin that moves nothing of this wallet.
 fn is_by_stranger(reader: &Reader<'_>, txid: Option<Txid>) -> Result<bool, StoreError> {
     let twin = txid.map_or(Ok(None), |txid| reader.twin(&txid))?;
     Ok(twin.is_some_and(|twin| !twin.moves_ours))
 }
 
-/// Where a transaction of another copy of the wallet stands, and what rules it out: from the beginning, where nobody signed it who
-/// may spend what it spends.
+/// Where a twin stands, and what rules it out: from the beginning, where nobody signed it who may spend what it spends.
 fn twin_facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
     let TwinRow { txid, position, .. } = *twin;
     if !position.is_in_block() && signed::twin_by_this_wallet(reader, twin)? == Fact::No {

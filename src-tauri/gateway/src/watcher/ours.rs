@@ -29,7 +29,7 @@ pub(super) struct Found {
     pub spends: Vec<OutPoint>,
     /// Payouts whose address it pays exactly their amount: when they were asked for.
     pub pays: Vec<Asked>,
-    /// It was told before as another copy's: it is followed, whatever became of what it pays.
+    /// It was told before as a twin: it is followed, whatever became of what it pays.
     pub is_twin: bool,
 }
 

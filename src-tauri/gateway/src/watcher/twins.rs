@@ -1,4 +1,5 @@
-//! Another copy of this wallet works: a transaction spends our coins that is not stored here (interface, section 4, "Twin").
+//! What a look tells of twins ([`crate::store::twins`]). Where one moves what is ours, another copy of this wallet works, and the sender
+//! holds (interface, section 4, "Twin"); what a stranger's pays is held back alone.
 
 use std::collections::BTreeSet;
 
@@ -22,8 +23,7 @@ use crate::store::{Reader, StoreError};
 /// in a mempool.
 const ANCESTORS_MAX: usize = 200;
 
-/// Transactions that move nothing of this wallet and wait, and that are followed for one payout which they pay; and those of them that
-/// stand nowhere any more.
+/// Twins of strangers that wait, and that are followed for one payout which they pay; and those of them that stand nowhere any more.
 const STRANGERS_MAX: u32 = 20;
 const GONE_STRANGERS_MAX: u32 = 500;
 
@@ -58,7 +58,7 @@ pub(super) fn is_one_too_many(reader: &Reader<'_>, txid: &Txid, facts: &TxFacts)
         facts.tx.output.iter().map(|output| (&output.script_pubkey, output.value.to_sat())).collect();
     for (script, sats) in outputs {
         for payout in reader.payouts_like((script, sats), txid, &facts.position)? {
-            let (waiting, gone) = reader.strangers(payout.seq)?;
+            let (waiting, gone) = reader.count_strangers(payout.seq)?;
             if waiting < STRANGERS_MAX && gone < GONE_STRANGERS_MAX {
                 return Ok(false);
             }

@@ -18,8 +18,9 @@ const ASKED_FOR_MS: i64 = 30 * 60_000;
 /// Scripts that one look is asked about before all else.
 const IN_A_LOOK: usize = 100;
 
-/// Payouts whose payees are asked about before something is signed, and which are the most that it pays then. Strangers' servers are
-/// asked five questions a second: all have to be told within half an hour, whoever waits.
+/// Payouts of which nothing is signed whose payees are asked about before something is, and which are the most that it pays then: the
+/// first approved, those last that somebody else paid. As many at most are asked about that are signed and that no node took. Strangers'
+/// servers are asked five questions a second: all have to be told within half an hour, whoever waits.
 pub(crate) const PAYEES_MAX: u32 = 200;
 
 /// A script that is asked about once more.

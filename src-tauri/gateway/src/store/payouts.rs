@@ -150,8 +150,8 @@ impl Reader<'_> {
         )
     }
 
-    /// The first of the payouts that wait for a transaction and had been approved for long enough at a moment that is so much
-    /// earlier. Of what the clock was set forward by nothing passed.
+    /// The first of the payouts that wait for a transaction and were approved at `approved_until` or before, not counting what the clock was
+    /// set forward by since.
     pub fn overdue_payouts(&self, approved_until: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
             "p.state = 'QUEUED' AND p.batch_seq IS NULL AND p.approved_at <= ?1 \

@@ -89,12 +89,13 @@ pub(super) fn status(view: &StatusView) -> String {
     text
 }
 
-/// Offers of shops that wait for people.
+/// Why approved payouts wait, with what can be done about it; `None` where the sender sends.
 fn waits_for(view: &StatusView) -> Option<String> {
     let reason = view.sender_waits_for.as_deref()?;
     Some(view.sender_wait_cause.unwrap_or(WaitCause::Other).at_the_command_line(reason))
 }
 
+/// Offers of shops that wait for people.
 fn offers(view: &StatusView) -> String {
     match view.offers_waiting {
         0 => "0".to_owned(),

@@ -8,6 +8,13 @@ use crate::payout::PayoutState;
 /// Confirmations from which a conflict is taken for final.
 pub const FINAL_CONFIRMATIONS: u32 = 6;
 
+/// The highest block of which nothing is left to decide, under a tip of this height; below zero where there is none yet. One confirmation
+/// more than what is final: what got its last one with this tip is still to be settled under it.
+#[must_use]
+pub fn decided_up_to(tip_height: u32) -> i64 {
+    i64::from(tip_height) - i64::from(FINAL_CONFIRMATIONS)
+}
+
 /// Where a stored transaction stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {

@@ -3,7 +3,7 @@
 use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Txid};
 use rusqlite::{Row, params};
-use tillgate_domain::batch::FINAL_CONFIRMATIONS;
+use tillgate_domain::batch::decided_up_to;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::payout::PayoutState;
@@ -112,11 +112,6 @@ const SENT_BY_ANOTHER: &str = "twins AS w CROSS JOIN twin_outputs AS o CROSS JOI
 /// Payees who are asked about in each look because what paid them is ruled out: there are none where one copy works.
 const RULED_OUT_MAX: u32 = 20;
 
-/// The highest block of which nothing is undecided. One confirmation more than what is final: the look that made it so has to see it.
-pub(super) fn final_at(tip_height: u32) -> i64 {
-    i64::from(tip_height) - i64::from(FINAL_CONFIRMATIONS)
-}
-
 /// Whether a transaction pays the payout of this number that was not made here.
 fn is_paid_elsewhere(seq: &str) -> String {
     format!("EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = {seq})")
@@ -181,7 +176,7 @@ impl Reader<'_> {
              UNION ALL SELECT p.script, p.amount_sats, p.created_at, p.asked_above FROM {SENT_BY_ANOTHER}"
         ))?;
         query
-            .query_and_then([final_at(tip_height)], |row| {
+            .query_and_then([decided_up_to(tip_height)], |row| {
                 Ok(Owed {
                     script: ScriptBuf::from_bytes(row.get("script")?),
                     amount_sats: values::sats(row, "amount_sats")?,
@@ -199,7 +194,7 @@ impl Reader<'_> {
              AND w.position = 'absent' AND w.conflict_height > ?1 GROUP BY p.script \
              ORDER BY max(p.seq) DESC LIMIT {RULED_OUT_MAX}"
         ))?;
-        query.query_and_then([final_at(tip_height)], asked_payee)?.collect()
+        query.query_and_then([decided_up_to(tip_height)], asked_payee)?.collect()
     }
 
     /// What is to be read of the histories of those whom payouts on their way are to pay: of so many of which nothing is signed, and of

@@ -4,10 +4,10 @@
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Script, Transaction, TxOut, Txid, consensus};
 use rusqlite::{Row, params};
-use tillgate_domain::batch::Position;
+use tillgate_domain::batch::{Position, decided_up_to};
 use tillgate_domain::time::Timestamp;
 
-use super::payouts::{PayoutRow, final_at};
+use super::payouts::PayoutRow;
 use super::values;
 use super::{Reader, StoreError, Tx};
 use crate::chain::TxPosition;
@@ -69,7 +69,7 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid FROM twins WHERE ifnull(block_height, ifnull(conflict_height, ?1 + 1)) > ?1",
         )?;
-        query.query_and_then([final_at(tip_height)], |row| values::txid(row, "txid"))?.collect()
+        query.query_and_then([decided_up_to(tip_height)], |row| values::txid(row, "txid"))?.collect()
     }
 
     /// Those noticed since a moment that dropped out, as far as a block may still decide something, under whose ids payouts are SENT.
@@ -162,7 +162,7 @@ impl Reader<'_> {
             "SELECT 1 FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq \
              WHERE o.txid = ?1 AND o.vout = ?2 AND p.state <> 'EXPIRED'",
         )?;
-        let mut rows = query.query(params![consensus::serialize(output), final_at(tip_height)])?;
+        let mut rows = query.query(params![consensus::serialize(output), decided_up_to(tip_height)])?;
         while let Some(row) = rows.next()? {
             let (txid, raw): (Txid, Vec<u8>) = (values::txid(row, "txid")?, row.get("raw")?);
             let tx: Transaction = consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("raw"))?;

@@ -93,12 +93,12 @@ const FROM: &str = "FROM payouts AS p LEFT JOIN anomalies AS a ON a.seq = p.anom
 pub struct Owed {
     pub script: ScriptBuf,
     pub amount_sats: u64,
-    pub asked: Asked,
+    pub asked: AskedFor,
 }
 
 /// When a payout was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct AskedFor {
     pub at: Timestamp,
     /// No block up to this height holds what pays it; `None` where that was not noted.
     pub above: Option<u32>,
@@ -112,10 +112,8 @@ const SENT_BY_ANOTHER: &str = "twins AS w CROSS JOIN twin_outputs AS o CROSS JOI
 /// Payees who are asked about in each look because what paid them is ruled out: there are none where one copy works.
 const RULED_OUT_MAX: u32 = 20;
 
-/// Whether a transaction pays the payout of this number that was not made here.
-fn is_paid_elsewhere(seq: &str) -> String {
-    format!("EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = {seq})")
-}
+/// Whether the payout `p` has a twin, whether or not that can still be mined.
+const HAS_TWIN: &str = "EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = p.seq)";
 
 impl Reader<'_> {
     /// The payout of this id.
@@ -137,10 +135,7 @@ impl Reader<'_> {
     /// made here, however many a payee pays himself.
     pub fn unsent_payouts(&self, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
-            &format!(
-                "p.state = 'QUEUED' AND p.batch_seq IS NULL ORDER BY {}, p.approved_at, p.seq LIMIT ?1",
-                is_paid_elsewhere("p.seq")
-            ),
+            &format!("p.state = 'QUEUED' AND p.batch_seq IS NULL ORDER BY {HAS_TWIN}, p.approved_at, p.seq LIMIT ?1"),
             params![limit],
         )
     }
@@ -180,7 +175,7 @@ impl Reader<'_> {
                 Ok(Owed {
                     script: ScriptBuf::from_bytes(row.get("script")?),
                     amount_sats: values::sats(row, "amount_sats")?,
-                    asked: Asked { at: values::time(row, "created_at")?, above: row.get("asked_above")? },
+                    asked: AskedFor { at: values::time(row, "created_at")?, above: row.get("asked_above")? },
                 })
             })?
             .collect()
@@ -203,9 +198,8 @@ impl Reader<'_> {
     pub fn asked_payees(&self, limit: u32) -> Result<Vec<AskedPayee>, StoreError> {
         let some = |is_signed: u8| {
             format!(
-                "SELECT * FROM (SELECT {is_signed} AS is_signed, script, asked_above, approved_at, seq FROM payouts WHERE state = 'QUEUED' \
-                 AND (batch_seq IS NOT NULL) = {is_signed} ORDER BY {}, approved_at, seq LIMIT ?1)",
-                is_paid_elsewhere("payouts.seq")
+                "SELECT * FROM (SELECT {is_signed} AS is_signed, script, asked_above, approved_at, seq FROM payouts AS p \
+                 WHERE state = 'QUEUED' AND (batch_seq IS NOT NULL) = {is_signed} ORDER BY {HAS_TWIN}, approved_at, seq LIMIT ?1)"
             )
         };
         let mut query = self.connection.prepare_cached(&format!(

@@ -16,7 +16,7 @@ use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::ledger::LedgerKind;
-use crate::store::payouts::{Asked, PayoutRow};
+use crate::store::payouts::{AskedFor, PayoutRow};
 use crate::store::{Reader, StoreError};
 
 /// Transactions that are followed upwards from a twin, its own history of which may go back for years: far more than may be
@@ -37,7 +37,7 @@ const BLOCK_TIME_SLACK_MS: i64 = 2 * 3_600_000;
 /// Whether a stranger's transaction pays what one of these payouts is to pay: another copy of the wallet paid it with coins that this one
 /// does not know, or somebody in its stead. Not in a block from before it was asked for, by its height or by its time: one that is met late
 /// may be older than what was known when it was asked for.
-pub(super) fn pays(payouts: &[Asked], position: &TxPosition) -> bool {
+pub(super) fn pays(payouts: &[AskedFor], position: &TxPosition) -> bool {
     payouts.iter().any(|asked| match position {
         TxPosition::Block { height, time } => {
             asked.above.is_none_or(|above| *height > above) && *time >= asked.at.plus_ms(-BLOCK_TIME_SLACK_MS)
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn no_block_pays_what_was_asked_for_above_it_however_young_it_is_and_whenever_it_is_read() {
-        let asked = |above| [Asked { at: Timestamp::from_ms(9_000_000), above }];
+        let asked = |above| [AskedFor { at: Timestamp::from_ms(9_000_000), above }];
         let block = |height, ms| TxPosition::Block { height, time: Timestamp::from_ms(ms) };
         assert!(!pays(&asked(Some(100)), &block(100, 9_900_000)) && pays(&asked(Some(100)), &block(101, 9_900_000)));
         assert!(!pays(&asked(Some(100)), &block(101, 1)));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
 
-use super::advance::MISSING_BYTES_MAX;
 use super::batches::Touched;
+use super::ours::MISSING_BYTES_MAX;
 use super::settling::Due;
 use super::{batches, signed, twins};
 use crate::chain::{TxFacts, TxPosition};

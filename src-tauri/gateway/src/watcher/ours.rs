@@ -18,6 +18,10 @@ use crate::store::{Reader, StoreError};
 /// it is seen as any other transaction is.
 pub(super) const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
 
+/// What paid one script, and is missing by now, may take so much of the disk. Whoever replaces a payment again and again, or a server that
+/// makes such transactions up, would else fill it: beyond that, what waits in their place is not taken before a block holds it.
+pub(super) const MISSING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
+
 /// What of one transaction is ours.
 #[derive(Default)]
 pub(super) struct Found {

@@ -8,6 +8,13 @@ use crate::payout::PayoutState;
 /// Confirmations from which a conflict is taken for final.
 pub const FINAL_CONFIRMATIONS: u32 = 6;
 
+/// The highest block of which nothing is left to decide, under a tip of this height; below zero where there is none yet. One confirmation
+/// more than what is final: what got its last one with this tip is still to be settled under it.
+#[must_use]
+pub fn decided_up_to(tip_height: u32) -> i64 {
+    i64::from(tip_height) - i64::from(FINAL_CONFIRMATIONS)
+}
+
 /// Where a stored transaction stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
@@ -22,7 +29,7 @@ pub enum Position {
     Absent,
 }
 
-/// One stored transaction of a batch, or one of another copy of this wallet, as the rules see it.
+/// One stored transaction of a batch, or one that pays in its stead and was not made here, as the rules see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
     /// Its id.
@@ -42,8 +49,8 @@ pub struct Version {
 pub struct Settled {
     /// Its state.
     pub state: PayoutState,
-    /// The transaction that its record names: the confirmed one that pays it; else one of another copy of this wallet, as
-    /// long as that may be mined and ours is not in the mempool; else our newest.
+    /// The transaction that its record names: the confirmed one that pays it; else one that was not made here, as long as
+    /// that may be mined and ours is not in the mempool; else our newest.
     pub txid: Option<Txid>,
 }
 
@@ -84,7 +91,7 @@ impl Version {
 }
 
 /// What becomes of an approved payout. `versions` are its batch's, the oldest first (none before it has one); `twins` are
-/// what other copies of this wallet pay it with, the first noticed first. Called again with the same facts it says the same.
+/// what pays it in our stead and was not made here, the first noticed first. Called again with the same facts it says the same.
 #[must_use]
 pub fn settle(state: PayoutState, versions: &[Version], twins: &[Version], tip_height: u32) -> Settled {
     let paying = || versions.iter().filter(|version| version.pays);

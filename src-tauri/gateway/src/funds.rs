@@ -140,7 +140,7 @@ pub(crate) fn left_elsewhere(reader: &Reader<'_>) -> Result<(Vec<Claim>, u64), S
 fn may_never_be_mined(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     for ancestor in unconfirmed(reader, txid)?.keys() {
         let Some(batch_seq) = reader.batch_of_version(ancestor)? else { continue };
-        if reader.has_twins(batch_seq)? {
+        if reader.may_be_paid_elsewhere(batch_seq)? {
             return Ok(true);
         }
         for outpoint in reader.inputs_of_batch(batch_seq)? {

@@ -309,19 +309,25 @@ impl Sender {
             return Ok(());
         }
         let told = told(cannot.cause);
-        tracing::warn!(why = cannot.details, "approved payouts have waited too long and are given up");
-        let give_up = move |outbox: &Outbox<'_>| -> Result<(), SendError> {
+        let give_up = move |outbox: &Outbox<'_>| -> Result<u32, SendError> {
+            let mut given_up = 0u32;
             if outbox.tx.sender_hold()?.is_some() {
-                return Ok(());
+                return Ok(given_up);
             }
             let tip_height = outbox.tx.tip_height()?;
             for payout in outbox.tx.overdue_payouts(until, QUEUE_MAX)? {
                 if batches::paid_elsewhere(outbox.tx, &payout, tip_height)?.is_none() {
                     batches::fail(outbox, payout, told, None)?;
+                    given_up = given_up.saturating_add(1);
                 }
             }
-            Ok(())
+            Ok(given_up)
         };
-        outbox::commit(&self.gateway, None, give_up).await
+        // Those that somebody else paid wait on, however long.
+        let given_up = outbox::commit(&self.gateway, None, give_up).await?;
+        if given_up > 0 {
+            tracing::warn!(given_up, why = cannot.details, "approved payouts had waited too long and were given up");
+        }
+        Ok(())
     }
 }

@@ -32,16 +32,16 @@ pub(crate) enum Trouble {
     /// A folder was named, and nothing to seal them with.
     #[error("no backup is made by night, because no passphrase is set for it: `tillgate backup --set-passphrase`")]
     NoPassphrase,
-    /// The folder is not the one that was named.
-    #[error(
-        "the last backup to the folder of the nightly ones failed, and is tried again in an hour: {why} ({last_good})"
-    )]
-    OtherFolder { why: String, last_good: String },
     /// The last one that was begun is not good.
     #[error(
         "the last backup to the folder of the nightly ones failed, and is tried again in an hour: {why} ({last_good})"
     )]
-    Failed { why: String, last_good: String },
+    Failed {
+        why: String,
+        last_good: String,
+        /// The folder is not the one that was named.
+        is_other_folder: bool,
+    },
     /// Nobody tried.
     #[error("no backup was made last night: {last_good}; they are made while Tillgate runs")]
     Late { last_good: String },
@@ -114,11 +114,9 @@ pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) ->
         let why = failed.failure.unwrap_or_default();
         // Where the folder was named again since, or another one, it is nothing of this one any more.
         let mark = Mark::known(reader, Path::new(&folder))?;
-        let is_other = failed.missing_mark.is_some_and(|missing| mark.is_some_and(|mark| mark.is_called(&missing)));
-        return Ok(Some(match is_other {
-            true => Trouble::OtherFolder { why, last_good },
-            false => Trouble::Failed { why, last_good },
-        }));
+        let is_other_folder =
+            failed.missing_mark.is_some_and(|missing| mark.is_some_and(|mark| mark.is_called(&missing)));
+        return Ok(Some(Trouble::Failed { why, last_good, is_other_folder }));
     }
     let is_late = |good: &BackupRow| good.begun_at.plus_ms(LATE_AFTER_MS) < now;
     match good.as_ref().filter(|good| is_late(good)) {

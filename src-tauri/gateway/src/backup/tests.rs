@@ -294,7 +294,7 @@ async fn an_empty_folder_in_the_place_of_a_disk_that_is_not_in_takes_no_backup_a
     let told = trouble_of(&world, night(0));
     assert!(told.contains("its disk is not in") && told.contains("the last good one is of"), "{told}");
     let kind = world.gateway.store.read(|reader| trouble(&world.gateway, reader, night(0))).unwrap();
-    assert!(matches!(kind, Some(Trouble::OtherFolder { .. })), "{kind:?}");
+    assert!(matches!(kind, Some(Trouble::Failed { is_other_folder: true, .. })), "{kind:?}");
     let told = trouble_of(&world, night(0));
     assert!(told.contains(&format!("set backupFolder \"{}\"`", folder.display())), "a shell would cut it: {told}");
     let asked = make(&world.gateway, Place::Folder, KeySource::Stored, "cli:ann").await;
@@ -313,7 +313,10 @@ async fn an_empty_folder_in_the_place_of_a_disk_that_is_not_in_takes_no_backup_a
     assert_eq!(names(&folder), Vec::<String>::new());
     name_folder(&world, &folder).await;
     let kind = world.gateway.store.read(|reader| trouble(&world.gateway, reader, night(0))).unwrap();
-    assert!(matches!(kind, Some(Trouble::Failed { .. })), "it is the right one now, and none was made yet: {kind:?}");
+    assert!(
+        matches!(kind, Some(Trouble::Failed { is_other_folder: false, .. })),
+        "it is the right one now, and none was made yet: {kind:?}"
+    );
     name_folder(&world, &folder).await;
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "one mark, however often it is named");
     nightly::once(&world.gateway, night(4)).await;

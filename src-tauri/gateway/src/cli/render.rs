@@ -27,6 +27,7 @@ use self::status::{doctor, servers, status};
 use crate::console::Command;
 use crate::console::ask::Ask;
 use crate::console::page::Page;
+use crate::console::states::WaitCause;
 
 /// The answer to `command` as text.
 ///
@@ -108,6 +109,11 @@ fn page<T>(page: &Page<T>, list: fn(&[T]) -> String) -> String {
         String::new()
     };
     list(&page.items) + &note
+}
+
+/// Why something waits, with what can be done about it at the command line; `None` where no reason is told.
+fn waits_for(reason: Option<&str>, cause: Option<WaitCause>) -> Option<String> {
+    Some(cause.unwrap_or(WaitCause::Other).at_the_command_line(reason?))
 }
 
 #[cfg(test)]

@@ -325,8 +325,8 @@ impl From<&Trouble> for WarningKind {
     fn from(trouble: &Trouble) -> Self {
         match trouble {
             Trouble::NoPassphrase => Self::BackupPassphrase,
-            Trouble::Failed { .. } => Self::BackupFailed,
-            Trouble::OtherFolder { .. } => Self::BackupFolder,
+            Trouble::Failed { is_other_folder: true, .. } => Self::BackupFolder,
+            Trouble::Failed { is_other_folder: false, .. } => Self::BackupFailed,
             Trouble::Late { .. } => Self::BackupLate,
         }
     }

@@ -18,8 +18,9 @@ const ASKED_FOR_MS: i64 = 30 * 60_000;
 /// Scripts that one look is asked about before all else.
 const IN_A_LOOK: usize = 100;
 
-/// Payouts whose payees are asked about before something is signed, and which are the most that it pays then. Strangers' servers are
-/// asked five questions a second: all have to be told within half an hour, whoever waits.
+/// Payouts of which nothing is signed whose payees are asked about before something is, and which are the most that it pays then: the
+/// first approved, those last that somebody else paid. As many at most are asked about that are signed and that no node took. Strangers'
+/// servers are asked five questions a second: all have to be told within half an hour, whoever waits.
 pub(crate) const PAYEES_MAX: u32 = 200;
 
 /// A script that is asked about once more.
@@ -73,36 +74,16 @@ impl AskedAgain {
     /// server is asked have the next turn: who approves one payout after the other would else keep all of them from being signed.
     pub(crate) fn ask(&self, scripts: Vec<Again>) -> usize {
         let mut inner = self.inner.lock();
-        let is_old = inner.ended.is_some_and(|ended| !ended.is_within(SERVES_MS))
-            || inner.began.is_some_and(|began| !began.is_within(ASKED_FOR_MS));
-        if is_old {
-            *inner = Inner::default();
-        }
-        let begins = inner.began.is_none();
+        inner.reset_if_old();
+        let (begins, takes_payees) = (inner.began.is_none(), inner.takes_payees());
         inner.began.get_or_insert_with(Moment::now);
-        let takes_payees = begins || (inner.ended.is_some() && !inner.has_added);
-        let mut places: HashMap<ScriptBuf, usize> =
-            inner.open.iter().enumerate().map(|(place, again)| (again.script().clone(), place)).collect();
         for again in scripts {
-            let says = |above: &u32| *above <= again.above();
-            let place = places.get(again.script()).copied();
-            let open = place.and_then(|place| inner.open.get(place).map(Again::above));
-            // What is told of from an earlier block on says it of a later one, too.
-            if inner.told.get(again.script()).is_some_and(says) || open.as_ref().is_some_and(says) {
-                continue;
-            }
             let is_payee = matches!(again, Again::Payee(_));
             if is_payee && !takes_payees {
                 continue;
             }
-            inner.has_added |= is_payee && !begins;
-            match place.and_then(|place| inner.open.get_mut(place)) {
-                Some(open) => *open = again,
-                None => {
-                    places.insert(again.script().clone(), inner.open.len());
-                    inner.open.push(again);
-                }
-            }
+            let is_added = inner.add(again);
+            inner.has_added |= is_added && is_payee && !begins;
         }
         inner.open.len()
     }
@@ -153,6 +134,37 @@ impl AskedAgain {
     /// What was told says nothing any more.
     pub(crate) fn forget(&self) {
         *self.inner.lock() = Inner::default();
+    }
+}
+
+impl Inner {
+    /// Forgets what was told once it says nothing any more, or cannot in time.
+    fn reset_if_old(&mut self) {
+        let is_old = self.ended.is_some_and(|ended| !ended.is_within(SERVES_MS))
+            || self.began.is_some_and(|began| !began.is_within(ASKED_FOR_MS));
+        if is_old {
+            *self = Self::default();
+        }
+    }
+
+    /// Whether payees who come now are asked about: as the asking begins, once when it has ended, and once more after each signature.
+    const fn takes_payees(&self) -> bool {
+        self.began.is_none() || (self.ended.is_some() && !self.has_added)
+    }
+
+    /// Has a script asked about, unless it was told of or is asked about from as early a block on: that says it of a later one, too.
+    /// Answers whether it is new. At most a few hundred are open.
+    fn add(&mut self, again: Again) -> bool {
+        let open = self.open.iter_mut().find(|open| open.script() == again.script());
+        let told_above = self.told.get(again.script()).copied();
+        if told_above.into_iter().chain(open.as_ref().map(|open| open.above())).any(|above| above <= again.above()) {
+            return false;
+        }
+        match open {
+            Some(open) => *open = again,
+            None => self.open.push(again),
+        }
+        true
     }
 }
 

@@ -16,7 +16,7 @@ pub enum StaffWarning {
     DecidedAnomalyChanged { payment_id: Id, anomaly_id: Id },
     /// A payout that had FAILED was sent all the same.
     FailedPayoutWasSent { payout_id: Id },
-    /// A payout was paid by two transactions, at least one of another copy of this wallet.
+    /// A payout was paid by two transactions, at least one of which was not made here.
     PayoutPaidTwice { payout_id: Id },
     /// A payout is SENT by a transaction that was not made here and spends nothing of this wallet.
     PayoutPaidByAnother { payout_id: Id },

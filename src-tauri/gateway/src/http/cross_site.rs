@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderName, HeaderValue, Request};
 
-use super::host::{names_us, names_us_alone};
+use super::host::{is_named_by_merchant, names_us};
 use crate::settings::Settings;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -23,7 +23,7 @@ pub(super) fn is_forged<B>(request: &Request<B>, listen: SocketAddr, settings: &
     let is_own_origin = |origin: &HeaderValue| {
         let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
         authority.is_some_and(|(_, authority)| {
-            names_us_alone(authority, settings) || (names_us(authority, listen, settings) && is_asked(authority))
+            is_named_by_merchant(authority, settings) || (names_us(authority, listen, settings) && is_asked(authority))
         })
     };
     changes

@@ -28,16 +28,13 @@ pub(super) fn is_ours(uri: &Uri, headers: &HeaderMap, listen: SocketAddr, settin
 
 /// Whether host and port of a URL are a name of this gateway.
 pub(super) fn names_us(authority: &str, listen: SocketAddr, settings: &Settings) -> bool {
-    let Some((host, port)) = split(authority) else { return false };
-    parse_ip(host) == Some(listen.ip()) || is_this_machine(host) || is_told(host, port, settings)
+    let listens_at = |host: &str| parse_ip(host) == Some(listen.ip()) || is_this_machine(host);
+    split(authority).is_some_and(|(host, _)| listens_at(host)) || is_named_by_merchant(authority, settings)
 }
 
 /// Whether they are a name that the merchant gave it. This machine's own names are everybody's who serves pages on it.
-pub(super) fn names_us_alone(authority: &str, settings: &Settings) -> bool {
-    split(authority).is_some_and(|(host, port)| is_told(host, port, settings))
-}
-
-fn is_told(host: &str, port: Option<u16>, settings: &Settings) -> bool {
+pub(super) fn is_named_by_merchant(authority: &str, settings: &Settings) -> bool {
+    let Some((host, port)) = split(authority) else { return false };
     settings.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host))
         || settings.public_url().is_some_and(|url| is_authority_of(&url, host, port))
 }

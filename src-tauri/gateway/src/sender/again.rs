@@ -70,7 +70,7 @@ impl Again {
 }
 
 /// The transactions that should be in the mempool or a block and are in neither, each behind its unconfirmed ancestors: of
-/// our batches, and those of another copy of this wallet that pay our payouts.
+/// our batches, and twins by which payouts are SENT.
 fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, StoreError> {
     let mut missing = BTreeMap::new();
     if reader.dangerous_restore()?.is_some() {

@@ -25,6 +25,8 @@ pub struct Setting {
     pub name: &'static str,
     /// Its form and bounds, to follow "must be".
     pub form: &'static str,
+    /// Where it is an address, what may stand in front of its host.
+    schemes: Option<&'static str>,
     /// What it does, a sentence for people.
     pub about: &'static str,
     set: fn(&mut Settings, &str) -> Option<()>,
@@ -107,17 +109,12 @@ impl Setting {
 
     /// What is wrong with a value: a URL that lacks its scheme is told that alone.
     fn refusal(&self, value: &str) -> SettingError {
-        let schemes = match self.name {
-            "backendUrl" => "http:// (Bitcoin Core, Esplora) or tcp:// (Electrum)",
-            "backendZmq" => "tcp://",
-            "publicUrl" => "https://",
-            "proxy" => "socks5h://",
-            _ => "",
-        };
-        if schemes.is_empty() || value.is_empty() || value.contains("://") {
-            return SettingError::Value { name: self.name, form: self.form };
+        match self.schemes {
+            Some(schemes) if !value.is_empty() && !value.contains("://") => {
+                SettingError::NoScheme { name: self.name, schemes }
+            }
+            _ => SettingError::Value { name: self.name, form: self.form },
         }
-        SettingError::NoScheme { name: self.name, schemes }
     }
 }
 
@@ -126,6 +123,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "overpayment",
         form: "confirm or invalidate",
+        schemes: None,
         about: "What becomes of a payment that one transaction overpays: confirm takes it and reports the surplus, invalidate makes the payment invalid.",
         set: |to, text| text.parse().ok().map(|value| to.policy.overpayment = value),
         text: |of| of.policy.overpayment.as_str().to_owned(),
@@ -133,6 +131,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "tolerancePerMille",
         form: "a whole number from 0 to 100",
+        schemes: None,
         about: "How much less than the amount is enough, per mille of the amount.",
         set: |to, text| whole(text, 0, 100).map(|value| to.policy.tolerance_per_mille = value),
         text: |of| of.policy.tolerance_per_mille.to_string(),
@@ -140,6 +139,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "confirmationTiers",
         form: "a list like 1000:1,10000:3,*:6 of at most 20 tiers (USD equivalent up to and including : confirmations from 1 to 144), both rising, the last for *",
+        schemes: None,
         about: "How many confirmations a payment needs, by its price in US dollars.",
         set: |to, text| text.parse().ok().map(|value| to.policy.confirmation_tiers = value),
         text: |of| of.policy.confirmation_tiers.to_string(),
@@ -147,6 +147,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "zeroConfUpTo",
         form: "a sum in US dollars from 0 to 1000000, like 20 or 19.90; 0 for never",
+        schemes: None,
         about: "Up to this price in US dollars a payment is accepted without a confirmation, if its transaction looks sound.",
         set: |to, text| {
             let sum = parse_usd(text).filter(|sum| *sum <= 1_000_000.into())?;
@@ -158,6 +159,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "zeroConfQuietSeconds",
         form: "a whole number from 0 to 3600",
+        schemes: None,
         about: "How many seconds must pass without a conflicting transaction before a payment is accepted without a confirmation.",
         set: |to, text| whole(text, 0, 3_600).map(|value| to.policy.zero_conf_quiet_seconds = value),
         text: |of| of.policy.zero_conf_quiet_seconds.to_string(),
@@ -165,6 +167,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "anomalyConfirmations",
         form: "a whole number from 1 to 144",
+        schemes: None,
         about: "How many confirmations coins need before an anomaly is raised for them.",
         set: |to, text| whole(text, 1, 144).map(|value| to.policy.anomaly_confirmations = value),
         text: |of| of.policy.anomaly_confirmations.to_string(),
@@ -172,6 +175,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "offlineGraceMinutes",
         form: "a whole number from 0 to 1440",
+        schemes: None,
         about: "How many minutes after the deadline coins may have appeared and still be in time, when the gateway could not look earlier.",
         set: |to, text| whole(text, 0, 1_440).map(|value| to.policy.offline_grace_minutes = value),
         text: |of| of.policy.offline_grace_minutes.to_string(),
@@ -179,6 +183,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "currencies",
         form: "a list of 1 to 50 known ISO 4217 codes like USD,EUR",
+        schemes: None,
         about: "The currencies that payments may be priced in.",
         set: |to, text| currencies(text).map(|value| to.currencies = value),
         text: |of| of.currencies.iter().map(tillgate_domain::money::Currency::code).collect::<Vec<_>>().join(","),
@@ -186,6 +191,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "spreadPerMille",
         form: "a whole number from 0 to 200",
+        schemes: None,
         about: "How much the rate of payments lies below the market's, per mille, so that customers pay a little more Bitcoin.",
         set: |to, text| whole(text, 0, 200).map(|value| to.spread_per_mille = value),
         text: |of| of.spread_per_mille.to_string(),
@@ -193,6 +199,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "minFreshSources",
         form: "a whole number from 1 to 10",
+        schemes: None,
         about: "How many sources must have a fresh quote before there is a rate.",
         set: |to, text| whole(text, 1, 10).map(|value| to.min_fresh_sources = value),
         text: |of| of.min_fresh_sources.to_string(),
@@ -200,6 +207,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "rateSources",
         form: "a list without repetitions of at least one of kraken, coinbase, bitstamp, coingecko and mempool",
+        schemes: None,
         about: "The public sources of exchange rates; the sandbox's rates are simulated.",
         set: |to, text| rate_sources(text).map(|value| to.rate_sources = value),
         text: |of| of.rate_sources.join(","),
@@ -207,6 +215,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "fixedRates",
         form: "a list of at most 50 rates like USD:50000.00,EUR:46000.00, each currency once, or empty; empty in production",
+        schemes: None,
         about: "Exchange rates for tests, in the place of those of any source.",
         set: |to, text| fixed_rates(text).map(|value| to.fixed_rates = value),
         text: |of| fixed_rates_text(&of.fixed_rates),
@@ -214,6 +223,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "proxy",
         form: "a URL like socks5h://127.0.0.1:9050 without user and path, or empty",
+        schemes: Some("socks5h://"),
         about: "The SOCKS5 proxy (Tor is one) through which rate sources and a backend elsewhere are asked.",
         set: |to, text| optional(text, |text| text.parse().ok()).map(|value| to.proxy = value),
         text: |of| of.proxy.as_ref().map(ToString::to_string).unwrap_or_default(),
@@ -221,6 +231,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "keyRequestsPerSecond",
         form: "a whole number from 0 to 100000; 0 for no bound",
+        schemes: None,
         about: "How many payments, payouts and resends one API key may ask for in a second, 25 seconds' worth at once.",
         set: |to, text| whole(text, 0, 100_000).map(|value| to.key_requests_per_second = value),
         text: |of| of.key_requests_per_second.to_string(),
@@ -228,6 +239,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "keyOpenPayments",
         form: "a whole number from 0 to 100000000; 0 for no bound",
+        schemes: None,
         about: "How many payments of one API key may wait for coins or confirmations.",
         set: |to, text| whole(text, 0, 100_000_000).map(|value| to.key_open_payments = value),
         text: |of| of.key_open_payments.to_string(),
@@ -235,6 +247,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "allowedHosts",
         form: "a list of at most 50 host names without port, or empty",
+        schemes: None,
         about: "Further names under which the gateway may be reached; requests to other names are refused.",
         set: |to, text| list(text, host_name).map(|value| to.allowed_hosts = value),
         text: |of| joined(&of.allowed_hosts),
@@ -242,6 +255,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "publicUrl",
         form: "an http or https URL of at most 2048 bytes without user, query and fragment, or empty",
+        schemes: Some("https:// or http://"),
         about: "The address under which customers reach the payment pages; empty for the listen address.",
         set: |to, text| optional(text, public_url).map(|value| to.public_url = value),
         text: |of| of.public_url.clone().unwrap_or_default(),
@@ -249,6 +263,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "trustedProxies",
         form: "a list of at most 50 IP addresses or blocks like 10.0.0.0/8, or empty",
+        schemes: None,
         about: "Reverse proxies in front of the gateway: they may speak plain HTTP to it, and are believed about who asks.",
         set: |to, text| list(text, |part| part.parse().ok()).map(|value| to.trusted_proxies = value),
         text: |of| joined(&of.trusted_proxies),
@@ -256,6 +271,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "merchantName",
         form: "1 to 64 characters without control characters",
+        schemes: None,
         about: "The merchant's name, as customers see it.",
         set: |to, text| name(text).map(|value| to.merchant_name = value),
         text: |of| of.merchant_name.clone(),
@@ -263,6 +279,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "merchantColor",
         form: "a colour like #1d6f42, or empty",
+        schemes: None,
         about: "The colour of the payment pages.",
         set: |to, text| optional(text, color).map(|value| to.merchant_color = value),
         text: |of| of.merchant_color.clone().unwrap_or_default(),
@@ -270,6 +287,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "merchantLogo",
         form: "a PNG, JPEG, WebP or SVG image of at most 36,800 bytes, from a file by --file or as a base64 data: URL, or empty",
+        schemes: None,
         about: "The logo on the payment pages.",
         set: |to, text| optional(text, logo).map(|value| to.merchant_logo = value),
         text: |of| of.merchant_logo.clone().unwrap_or_default(),
@@ -277,6 +295,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "addressType",
         form: "bip84 or bip86",
+        schemes: None,
         about: "The kind of address that customers pay to: bip84 (SegWit) or bip86 (Taproot); fixed when the wallet is made.",
         set: |to, text| {
             to.address_type = match text {
@@ -291,6 +310,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "offerValidityMinutes",
         form: "a whole number from 1 to 1440",
+        schemes: None,
         about: "How many minutes an offer of a payout may be approved.",
         set: |to, text| whole(text, 1, 1_440).map(|value| to.offer_validity_minutes = value),
         text: |of| of.offer_validity_minutes.to_string(),
@@ -298,6 +318,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "batchSeconds",
         form: "a whole number from 0 to 3600; 0 to send at once",
+        schemes: None,
         about: "How many seconds an approved payout waits for others that can share its transaction.",
         set: |to, text| whole(text, 0, 3_600).map(|value| to.batch_seconds = value),
         text: |of| of.batch_seconds.to_string(),
@@ -305,6 +326,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "queueTimeoutHours",
         form: "a whole number from 1 to 168",
+        schemes: None,
         about: "After how many hours an approved payout fails that could not be built.",
         set: |to, text| whole(text, 1, 168).map(|value| to.queue_timeout_hours = value),
         text: |of| of.queue_timeout_hours.to_string(),
@@ -312,6 +334,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "dailyLimitBtc",
         form: "a sum in Bitcoin from 0 to 21000000, like 0.1, not below minPayoutBtc; 0 stops all payouts",
+        schemes: None,
         about: "How much may be paid out on one day, from midnight to midnight in UTC.",
         set: |to, text| btc(text, 0, MAX_SATS).map(|value| to.daily_limit_sats = value),
         text: |of| btc_text(of.daily_limit_sats),
@@ -319,6 +342,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "minPayoutBtc",
         form: "a sum in Bitcoin from 0.00000546 to 21000000, like 0.0001, not above dailyLimitBtc unless that is 0",
+        schemes: None,
         about: "What one payout must come to at least.",
         set: |to, text| btc(text, MIN_PAYOUT_FROM_SATS, MAX_SATS).map(|value| to.min_payout_sats = value),
         text: |of| btc_text(of.min_payout_sats),
@@ -326,6 +350,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "feeFloorSatVb",
         form: "a whole number from 1 to 1000, not above feeCapSatVb",
+        schemes: None,
         about: "The least fee rate of payouts, in satoshis for a virtual byte.",
         set: |to, text| whole(text, 1, 1_000).map(|value| to.fee_floor_sat_vb = value),
         text: |of| of.fee_floor_sat_vb.to_string(),
@@ -333,6 +358,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "feeCapSatVb",
         form: "a whole number from 1 to 10000, not below feeFloorSatVb",
+        schemes: None,
         about: "The fee rate above which payouts wait, in satoshis for a virtual byte.",
         set: |to, text| whole(text, 1, 10_000).map(|value| to.fee_cap_sat_vb = value),
         text: |of| of.fee_cap_sat_vb.to_string(),
@@ -340,6 +366,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "spendConfirmations",
         form: "a whole number from 1 to 100",
+        schemes: None,
         about: "How many confirmations customers' coins need before they are paid out or sent back.",
         set: |to, text| whole(text, 1, 100).map(|value| to.spend_confirmations = value),
         text: |of| of.spend_confirmations.to_string(),
@@ -347,6 +374,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "restoreSkip",
         form: "a whole number from 0 to 100000",
+        schemes: None,
         about: "How many addresses a restored wallet skips beyond the last one that was used: another copy may have given them to customers who have not paid yet.",
         set: |to, text| whole(text, 0, 100_000).map(|value| to.restore_skip = value),
         text: |of| of.restore_skip.to_string(),
@@ -354,6 +382,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "network",
         form: "bitcoin in production; sandbox, regtest, signet or testnet4 in test",
+        schemes: None,
         about: "The chain that payments are made on: sandbox is a private one inside the program; from the next start on, and fixed when the wallet is made.",
         set: |to, text| {
             let network = ChainNetwork::ALL.into_iter().find(|network| network.as_str() == text)?;
@@ -366,6 +395,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "backend",
         form: "core, electrum or esplora, as the servers of backendUrl are",
+        schemes: None,
         about: "What the chain is watched with, but for the sandbox: core is a node of Bitcoin Core of your own, electrum and esplora are servers, which learn your addresses.",
         set: |to, text| {
             to.backend = BackendKind::ALL.into_iter().find(|kind| kind.as_str() == text)?;
@@ -376,6 +406,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "backendUrl",
         form: "a list of at most 10 URLs without user, password, query and fragment, or empty: like http://127.0.0.1:8332 (http and https, for core and esplora) or ssl://electrum.example:50002 (tcp and ssl with a port, for electrum)",
+        schemes: Some("http:// or https:// (Bitcoin Core, Esplora), tcp:// or ssl:// (Electrum)"),
         about: "Where the Bitcoin backend answers; where there are several, the next is asked when one does not answer.",
         set: |to, text| backend_urls(text).map(|value| to.backend_urls = value),
         text: |of| joined(&of.backend_urls),
@@ -383,6 +414,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "backendCertificate",
         form: "a list of SHA-256 fingerprints (64 hexadecimal digits, with colons between pairs or without), or empty",
+        schemes: None,
         about: "The certificates of Electrum servers that no public authority vouches for: only these are taken besides.",
         set: |to, text| list(text, |part| part.parse().ok()).map(|value| to.backend_certificates = value),
         text: |of| joined(&of.backend_certificates),
@@ -390,6 +422,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "backendCookieFile",
         form: "the absolute path of a file, or empty",
+        schemes: None,
         about: "The file .cookie that the node writes at each start, by which the gateway signs in there.",
         set: |to, text| optional(text, file).map(|value| to.backend_cookie_file = value),
         text: |of| of.backend_cookie_file.clone().unwrap_or_default(),
@@ -397,6 +430,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "backendUser",
         form: "1 to 128 characters without colons and control characters, or empty",
+        schemes: None,
         about: "The user by which the gateway signs in at the node, in place of the cookie file; the password is backendPassword.",
         set: |to, text| optional(text, backend_user).map(|value| to.backend_user = value),
         text: |of| of.backend_user.clone().unwrap_or_default(),
@@ -404,6 +438,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "backendPassword",
         form: "given on the standard input (tillgate settings set backendPassword -), and lies with the secrets: it is never shown",
+        schemes: None,
         about: "The password of backendUser.",
         // Whoever sets it puts it with the secrets; here it is always empty.
         set: |_, text| text.is_empty().then_some(()),
@@ -412,6 +447,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "backendZmq",
         form: "an address like tcp://127.0.0.1:28332 (tcp, a host and a port), or empty",
+        schemes: Some("tcp://"),
         about: "Where the node tells of blocks and transactions by itself (its option -zmqpubsequence), so that payments are seen at once and not within a second; of several nodes the first one's.",
         set: |to, text| optional(text, zmq_address).map(|value| to.backend_zmq = value),
         text: |of| of.backend_zmq.clone().unwrap_or_default(),
@@ -419,6 +455,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "backupFolder",
         form: "the absolute path of a folder, or empty",
+        schemes: None,
         about: "The folder to which a backup is written each night; empty for none.",
         set: |to, text| optional(text, file).map(|value| to.backup_folder = value),
         text: |of| of.backup_folder.clone().unwrap_or_default(),
@@ -426,6 +463,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         name: "backupKeep",
         form: "a whole number from 1 to 1000",
+        schemes: None,
         about: "How many of the backups in backupFolder are kept; of more the oldest are removed once a newer one is good.",
         set: |to, text| whole(text, 1, 1_000).map(|value| to.backup_keep = value),
         text: |of| of.backup_keep.to_string(),

@@ -110,7 +110,10 @@ fn bounds_are_included_and_kept() {
         }
         for value in bad {
             let error = setting.apply(&mut settings, value).unwrap_err();
-            if !matches!(error, SettingError::NoScheme { .. }) {
+            let is_address = ["backendUrl", "backendZmq", "publicUrl", "proxy"].contains(&name);
+            if is_address && !value.is_empty() && !value.contains("://") {
+                assert!(matches!(error, SettingError::NoScheme { .. }), "{name} {value:?}: {error}");
+            } else {
                 assert_eq!(error.to_string(), format!("{name} must be {}", setting.form), "{name} {value:?}");
             }
         }
@@ -308,8 +311,13 @@ async fn a_folder_of_backups_is_named_with_its_mark_or_not_at_all() {
 fn an_address_without_a_scheme_is_told_what_to_put_in_front_and_not_the_whole_form() {
     let mut settings = Settings::defaults(Environment::Test);
     for (name, value, told) in [
-        ("backendUrl", "127.0.0.1:50001", "put http:// (Bitcoin Core, Esplora) or tcp:// (Electrum) in front"),
+        (
+            "backendUrl",
+            "127.0.0.1:50001",
+            "put http:// or https:// (Bitcoin Core, Esplora), tcp:// or ssl:// (Electrum) in front",
+        ),
         ("backendZmq", "127.0.0.1:28332", "put tcp:// in front"),
+        ("publicUrl", "pay.example", "put https:// or http:// in front"),
         ("proxy", "127.0.0.1:9050", "put socks5h:// in front"),
     ] {
         let refused = Setting::named(name).unwrap().apply(&mut settings, value).unwrap_err().to_string();

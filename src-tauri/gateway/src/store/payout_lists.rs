@@ -22,7 +22,7 @@ pub struct PayoutFilter {
     pub to: Option<Timestamp>,
     /// To this script.
     pub script: Option<ScriptBuf>,
-    /// Paid by this transaction: any version, or one of another copy of this wallet.
+    /// Paid by this transaction: any version, or a twin.
     pub txid: Option<Txid>,
     /// Of this amount.
     pub amount_sats: Option<u64>,

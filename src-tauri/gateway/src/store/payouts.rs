@@ -3,7 +3,7 @@
 use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Txid};
 use rusqlite::{Row, params};
-use tillgate_domain::batch::FINAL_CONFIRMATIONS;
+use tillgate_domain::batch::decided_up_to;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::payout::PayoutState;
@@ -93,12 +93,12 @@ const FROM: &str = "FROM payouts AS p LEFT JOIN anomalies AS a ON a.seq = p.anom
 pub struct Owed {
     pub script: ScriptBuf,
     pub amount_sats: u64,
-    pub asked: Asked,
+    pub asked: AskedFor,
 }
 
 /// When a payout was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct AskedFor {
     pub at: Timestamp,
     /// No block up to this height holds what pays it; `None` where that was not noted.
     pub above: Option<u32>,
@@ -112,15 +112,8 @@ const SENT_BY_ANOTHER: &str = "twins AS w CROSS JOIN twin_outputs AS o CROSS JOI
 /// Payees who are asked about in each look because what paid them is ruled out: there are none where one copy works.
 const RULED_OUT_MAX: u32 = 20;
 
-/// The highest block of which nothing is undecided. One confirmation more than what is final: the look that made it so has to see it.
-pub(super) fn final_at(tip_height: u32) -> i64 {
-    i64::from(tip_height) - i64::from(FINAL_CONFIRMATIONS)
-}
-
-/// Whether a transaction pays the payout of this number that was not made here.
-fn is_paid_elsewhere(seq: &str) -> String {
-    format!("EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = {seq})")
-}
+/// Whether the payout `p` has a twin, whether or not that can still be mined.
+const HAS_TWIN: &str = "EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = p.seq)";
 
 impl Reader<'_> {
     /// The payout of this id.
@@ -142,16 +135,13 @@ impl Reader<'_> {
     /// made here, however many a payee pays himself.
     pub fn unsent_payouts(&self, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
-            &format!(
-                "p.state = 'QUEUED' AND p.batch_seq IS NULL ORDER BY {}, p.approved_at, p.seq LIMIT ?1",
-                is_paid_elsewhere("p.seq")
-            ),
+            &format!("p.state = 'QUEUED' AND p.batch_seq IS NULL ORDER BY {HAS_TWIN}, p.approved_at, p.seq LIMIT ?1"),
             params![limit],
         )
     }
 
-    /// The first of the payouts that wait for a transaction and had been approved for long enough at a moment that is so much
-    /// earlier. Of what the clock was set forward by nothing passed.
+    /// The first of the payouts that wait for a transaction and were approved at `approved_until` or before, not counting what the clock was
+    /// set forward by since.
     pub fn overdue_payouts(&self, approved_until: Timestamp, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
             "p.state = 'QUEUED' AND p.batch_seq IS NULL AND p.approved_at <= ?1 \
@@ -160,8 +150,8 @@ impl Reader<'_> {
         )
     }
 
-    /// The first of the payouts of which a transaction is stored that neither a block nor the mempool holds, nor one of another
-    /// copy that pays them.
+    /// The first of the payouts of which a transaction is stored that neither a block nor the mempool holds, nor a twin
+    /// that pays them.
     pub fn missing_payouts(&self, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
             "p.state IN ('QUEUED', 'SENT') AND p.batch_seq IN (SELECT seq FROM batches WHERE pending = 1) \
@@ -181,11 +171,11 @@ impl Reader<'_> {
              UNION ALL SELECT p.script, p.amount_sats, p.created_at, p.asked_above FROM {SENT_BY_ANOTHER}"
         ))?;
         query
-            .query_and_then([final_at(tip_height)], |row| {
+            .query_and_then([decided_up_to(tip_height)], |row| {
                 Ok(Owed {
                     script: ScriptBuf::from_bytes(row.get("script")?),
                     amount_sats: values::sats(row, "amount_sats")?,
-                    asked: Asked { at: values::time(row, "created_at")?, above: row.get("asked_above")? },
+                    asked: AskedFor { at: values::time(row, "created_at")?, above: row.get("asked_above")? },
                 })
             })?
             .collect()
@@ -199,7 +189,7 @@ impl Reader<'_> {
              AND w.position = 'absent' AND w.conflict_height > ?1 GROUP BY p.script \
              ORDER BY max(p.seq) DESC LIMIT {RULED_OUT_MAX}"
         ))?;
-        query.query_and_then([final_at(tip_height)], asked_payee)?.collect()
+        query.query_and_then([decided_up_to(tip_height)], asked_payee)?.collect()
     }
 
     /// What is to be read of the histories of those whom payouts on their way are to pay: of so many of which nothing is signed, and of
@@ -208,9 +198,8 @@ impl Reader<'_> {
     pub fn asked_payees(&self, limit: u32) -> Result<Vec<AskedPayee>, StoreError> {
         let some = |is_signed: u8| {
             format!(
-                "SELECT * FROM (SELECT {is_signed} AS is_signed, script, asked_above, approved_at, seq FROM payouts WHERE state = 'QUEUED' \
-                 AND (batch_seq IS NOT NULL) = {is_signed} ORDER BY {}, approved_at, seq LIMIT ?1)",
-                is_paid_elsewhere("payouts.seq")
+                "SELECT * FROM (SELECT {is_signed} AS is_signed, script, asked_above, approved_at, seq FROM payouts AS p \
+                 WHERE state = 'QUEUED' AND (batch_seq IS NOT NULL) = {is_signed} ORDER BY {HAS_TWIN}, approved_at, seq LIMIT ?1)"
             )
         };
         let mut query = self.connection.prepare_cached(&format!(

@@ -1,12 +1,13 @@
-//! Twins: transactions that spend our coins and are none of ours, because another copy of this wallet made them.
+//! Twins: what pays in our stead or spends our coins and was not made here. Another copy of this wallet made it where it moves what is
+//! ours ([`TwinRow::moves_ours`]), else a stranger did, as far as is known: a copy may pay from coins of which this one knows nothing.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Script, Transaction, TxOut, Txid, consensus};
 use rusqlite::{Row, params};
-use tillgate_domain::batch::Position;
+use tillgate_domain::batch::{Position, decided_up_to};
 use tillgate_domain::time::Timestamp;
 
-use super::payouts::{PayoutRow, final_at};
+use super::payouts::PayoutRow;
 use super::values;
 use super::{Reader, StoreError, Tx};
 use crate::chain::TxPosition;
@@ -68,7 +69,7 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid FROM twins WHERE ifnull(block_height, ifnull(conflict_height, ?1 + 1)) > ?1",
         )?;
-        query.query_and_then([final_at(tip_height)], |row| values::txid(row, "txid"))?.collect()
+        query.query_and_then([decided_up_to(tip_height)], |row| values::txid(row, "txid"))?.collect()
     }
 
     /// Those noticed since a moment that dropped out, as far as a block may still decide something, under whose ids payouts are SENT.
@@ -105,8 +106,8 @@ impl Reader<'_> {
         txids.iter().filter_map(|txid| self.twin(txid).transpose()).collect()
     }
 
-    /// How many transactions wait that pay a payout and move nothing of this wallet, and how many more stand nowhere.
-    pub fn strangers(&self, payout_seq: i64) -> Result<(u32, u32), StoreError> {
+    /// How many twins of strangers that pay a payout wait, and how many more stand nowhere.
+    pub fn count_strangers(&self, payout_seq: i64) -> Result<(u32, u32), StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT count(*) FILTER (WHERE w.position = 'mempool') AS waiting, \
              count(*) FILTER (WHERE w.position = 'absent') AS gone \
@@ -117,7 +118,7 @@ impl Reader<'_> {
     }
 
     /// Whether another copy of the wallet paid a payout of a batch, or a block held what anybody paid it with.
-    pub fn has_twins(&self, batch_seq: i64) -> Result<bool, StoreError> {
+    pub fn may_be_paid_elsewhere(&self, batch_seq: i64) -> Result<bool, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT 1 FROM payouts AS p JOIN twin_outputs AS o ON o.payout_seq = p.seq JOIN twins AS w ON w.txid = o.txid \
              WHERE p.batch_seq = ?1 AND (w.moves_ours = 1 OR w.was_in_block = 1)",
@@ -161,7 +162,7 @@ impl Reader<'_> {
             "SELECT 1 FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq \
              WHERE o.txid = ?1 AND o.vout = ?2 AND p.state <> 'EXPIRED'",
         )?;
-        let mut rows = query.query(params![consensus::serialize(output), final_at(tip_height)])?;
+        let mut rows = query.query(params![consensus::serialize(output), decided_up_to(tip_height)])?;
         while let Some(row) = rows.next()? {
             let (txid, raw): (Txid, Vec<u8>) = (values::txid(row, "txid")?, row.get("raw")?);
             let tx: Transaction = consensus::deserialize(&raw).map_err(|_| StoreError::BadValue("raw"))?;

@@ -13,6 +13,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::WatchError;
 use super::findings::{AffectedPayment, IncomingTransaction};
+use super::ours::MISSING_BYTES_MAX;
 use crate::chain::{Fact, TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger;
@@ -86,12 +87,8 @@ pub(super) fn payment(
     Ok((advance, warnings))
 }
 
-/// What paid one script, and is missing by now, may take so much of the disk. Whoever replaces a payment again and again, or a server that
-/// makes such transactions up, would else fill it: beyond that, what waits in their place is not taken before a block holds it.
-pub(super) const MISSING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
-
-/// The same for what spends none of what those spent. It is the customer's own mostly, and who floods a payment that is not theirs must
-/// not keep it from being seen: that much costs them the fees of half an hour.
+/// The same as [`MISSING_BYTES_MAX`] for what spends none of what those spent. It is the customer's own mostly, and who floods a payment
+/// that is not theirs must not keep it from being seen: that much costs them the fees of half an hour.
 const MISSING_BYTES_BESIDE_MAX: u64 = 32 * 1_024 * 1_024;
 
 fn take_facts(tx: &Tx<'_>, context: &Context, seq: i64, affected: &AffectedPayment) -> Result<(), StoreError> {

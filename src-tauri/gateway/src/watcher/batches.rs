@@ -74,7 +74,7 @@ pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Re
     Ok(warnings)
 }
 
-/// The same for a payout that is in no batch yet, and that another copy of the wallet may have paid.
+/// The same for a payout that is in no batch yet, and that a twin may have paid.
 ///
 /// # Errors
 /// When it cannot be stored.
@@ -198,8 +198,8 @@ pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, St
     })
 }
 
-/// What pays a payout of other copies of the wallet, as far as that counts. What nobody signed counts only where a payout is SENT
-/// under its id: as ruled out.
+/// The twins that pay a payout, as far as they count. One that nobody signed counts only where a payout is SENT under its id: as
+/// ruled out.
 fn payers_elsewhere(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Vec<Version>, StoreError> {
     let mut payers = Vec::new();
     for twin in reader.twins_of_payout(payout.seq)? {
@@ -222,13 +222,7 @@ pub(crate) fn paid_elsewhere(
     payout: &PayoutRow,
     tip_height: u32,
 ) -> Result<Option<TwinRow>, StoreError> {
-    for twin in reader.twins_of_payout(payout.seq)? {
-        let may_be_mined = !twin_facts(reader, &twin)?.is_ruled_out(tip_height);
-        if may_be_mined && (signed::counts(reader, &twin)? || is_waited_for(reader, &twin)?) {
-            return Ok(Some(twin));
-        }
-    }
-    Ok(None)
+    first_twin(reader, payout, tip_height, |twin| is_waited_for(reader, twin))
 }
 
 /// The same of what is signed and stored: whether that must not be broadcast. What moves nothing of this wallet and stands in no block
@@ -238,25 +232,35 @@ pub(crate) fn paid_elsewhere(
 /// # Errors
 /// When the database cannot be read.
 pub(crate) fn is_held_back_for(reader: &Reader<'_>, payout: &PayoutRow, tip_height: u32) -> Result<bool, StoreError> {
+    let first = first_twin(reader, payout, tip_height, |twin| {
+        if twin.moves_ours {
+            return is_in_mempool_or_held(reader, twin);
+        }
+        Ok(!twin.position.is_in_block() && is_waited_for(reader, twin)? && never_left(reader, payout)?)
+    })?;
+    Ok(first.is_some())
+}
+
+/// The first twin of a payout that may be mined, and that either counts or is to be reckoned with all the same.
+fn first_twin(
+    reader: &Reader<'_>,
+    payout: &PayoutRow,
+    tip_height: u32,
+    is_reckoned_with: impl Fn(&TwinRow) -> Result<bool, StoreError>,
+) -> Result<Option<TwinRow>, StoreError> {
     for twin in reader.twins_of_payout(payout.seq)? {
         let may_be_mined = !twin_facts(reader, &twin)?.is_ruled_out(tip_height);
-        let holds = || -> Result<bool, StoreError> {
-            if twin.moves_ours {
-                return is_said_to_wait(reader, &twin);
-            }
-            Ok(!twin.position.is_in_block() && is_waited_for(reader, &twin)? && never_left(reader, payout)?)
-        };
-        if may_be_mined && (signed::counts(reader, &twin)? || holds()?) {
-            return Ok(true);
+        if may_be_mined && (signed::counts(reader, &twin)? || is_reckoned_with(&twin)?) {
+            return Ok(Some(twin));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// Whether a twin that is in no block is waited for: it is said to wait, or moves nothing of this wallet and was noticed a short time ago.
 fn is_waited_for(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
     let looked_at = reader.watched_chain()?.map_or(twin.noticed_at, |watched| watched.looked_at);
-    Ok(is_said_to_wait(reader, twin)? || (!twin.moves_ours && looked_at < awaited_until(twin)))
+    Ok(is_in_mempool_or_held(reader, twin)? || (!twin.moves_ours && looked_at < awaited_until(twin)))
 }
 
 /// Whether no node ever took what is signed for a payout, since a day at most.
@@ -264,8 +268,9 @@ fn never_left(reader: &Reader<'_>, payout: &PayoutRow) -> Result<bool, StoreErro
     let looked_at = reader.watched_chain()?.map(|watched| watched.looked_at);
     let versions = payout.batch_seq.map_or_else(|| Ok(Vec::new()), |batch_seq| reader.versions(batch_seq))?;
     let is_young = |at: Timestamp| looked_at.is_none_or(|looked_at| looked_at < at.plus_ms(AWAITED_FOR_MS));
-    let is_here = |version: &VersionRow| version.accepted_at.is_none() && version.position == Position::Absent;
-    Ok(versions.iter().all(is_here) && versions.iter().map(|version| version.created_at).min().is_some_and(is_young))
+    let was_never_taken = |version: &VersionRow| version.accepted_at.is_none() && version.position == Position::Absent;
+    Ok(versions.iter().all(was_never_taken)
+        && versions.iter().map(|version| version.created_at).min().is_some_and(is_young))
 }
 
 /// Until when what moves nothing of this wallet is waited for where nothing shows it any more.
@@ -274,18 +279,17 @@ pub(crate) const fn awaited_until(twin: &TwinRow) -> Timestamp {
 }
 
 /// Whether a twin is said to be in the mempool, or staff are to say what becomes of it.
-fn is_said_to_wait(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
+fn is_in_mempool_or_held(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
     Ok(twin.position == Position::Mempool || reader.sender_hold()?.is_some())
 }
 
-/// Whether a payout that this transaction pays is paid by somebody who spends no coin of this wallet.
+/// Whether a transaction is a twin that moves nothing of this wallet.
 fn is_by_stranger(reader: &Reader<'_>, txid: Option<Txid>) -> Result<bool, StoreError> {
     let twin = txid.map_or(Ok(None), |txid| reader.twin(&txid))?;
     Ok(twin.is_some_and(|twin| !twin.moves_ours))
 }
 
-/// Where a transaction of another copy of the wallet stands, and what rules it out: from the beginning, where nobody signed it who
-/// may spend what it spends.
+/// Where a twin stands, and what rules it out: from the beginning, where nobody signed it who may spend what it spends.
 fn twin_facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
     let TwinRow { txid, position, .. } = *twin;
     if !position.is_in_block() && signed::twin_by_this_wallet(reader, twin)? == Fact::No {

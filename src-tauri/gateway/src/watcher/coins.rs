@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
 
-use super::advance::MISSING_BYTES_MAX;
 use super::batches::Touched;
+use super::ours::MISSING_BYTES_MAX;
 use super::settling::Due;
 use super::{batches, signed, twins};
 use crate::chain::{TxFacts, TxPosition};
@@ -17,7 +17,7 @@ use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::ledger::LedgerKind;
-use crate::store::payouts::{Asked, PayoutRow};
+use crate::store::payouts::{AskedFor, PayoutRow};
 use crate::store::{Reader, StoreError};
 
 /// What one transaction does to our coins.
@@ -29,7 +29,7 @@ pub(super) struct Move {
     /// Our coins that it spends.
     pub spends: Vec<OutPoint>,
     /// Payouts whose address it pays exactly their amount: when they were asked for.
-    pub pays: Vec<Asked>,
+    pub pays: Vec<AskedFor>,
 }
 
 /// Takes over what a transaction pays to this wallet, but not to payments. All of a look is made before any of it is spent.

@@ -65,8 +65,8 @@ pub(crate) fn offer(gateway: &Gateway, package: &[Transaction]) -> Result<Broadc
     })
 }
 
-/// What is kept of the ancestors of a package, parents first. What other copies of this wallet made, and we ourselves, is
-/// broadcast by the sender alone, which may hold it back.
+/// What is kept of the ancestors of a package, parents first. Twins, and what we made ourselves, are
+/// broadcast by the sender alone, which may hold them back.
 fn kept_of(reader: &Reader<'_>, package: &[Transaction]) -> Result<Vec<Transaction>, StoreError> {
     let mut kept = BTreeMap::new();
     for tx in package {

@@ -11,12 +11,16 @@ use crate::chain::{KnownPosition, KnownScripts, TxFacts, TxPosition, WatchList};
 use crate::gateway::Gateway;
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
-use crate::store::payouts::Asked;
+use crate::store::payouts::AskedFor;
 use crate::store::{Reader, StoreError};
 
 /// How long what is gone is followed: well beyond the 14 days after which it is gone for good. Where it comes back later,
 /// it is seen as any other transaction is.
 pub(super) const FOLLOWED_FOR_MS: i64 = 30 * 24 * 3_600_000;
+
+/// What paid one script, and is missing by now, may take so much of the disk. Whoever replaces a payment again and again, or a server that
+/// makes such transactions up, would else fill it: beyond that, what waits in their place is not taken before a block holds it.
+pub(super) const MISSING_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 
 /// What of one transaction is ours.
 #[derive(Default)]
@@ -28,8 +32,8 @@ pub(super) struct Found {
     /// Our coins that it spends.
     pub spends: Vec<OutPoint>,
     /// Payouts whose address it pays exactly their amount: when they were asked for.
-    pub pays: Vec<Asked>,
-    /// It was told before as another copy's: it is followed, whatever became of what it pays.
+    pub pays: Vec<AskedFor>,
+    /// It was told before as a twin: it is followed, whatever became of what it pays.
     pub is_twin: bool,
 }
 
@@ -38,7 +42,7 @@ pub(super) struct Ours<'a> {
     gateway: &'a Gateway,
     txids: Vec<Txid>,
     /// What payouts are to pay, by script: the satoshis, and when they were asked for.
-    payees: HashMap<ScriptBuf, Vec<(u64, Asked)>>,
+    payees: HashMap<ScriptBuf, Vec<(u64, AskedFor)>>,
     /// What was found in transactions that the backend asked about.
     found: RefCell<HashMap<Txid, Found>>,
     /// Coins made in this very look, which the database does not hold yet.
@@ -164,7 +168,7 @@ impl<'a> Ours<'a> {
     }
 
     /// When the payouts were asked for that are to pay this.
-    fn owed(&self, output: &TxOut) -> impl Iterator<Item = Asked> {
+    fn owed(&self, output: &TxOut) -> impl Iterator<Item = AskedFor> {
         let payouts = self.payees.get(&output.script_pubkey).into_iter().flatten();
         payouts.filter(|(amount_sats, _)| *amount_sats == output.value.to_sat()).map(|(_, asked)| *asked)
     }

@@ -1,4 +1,5 @@
-//! Another copy of this wallet works: a transaction spends our coins that is not stored here (interface, section 4, "Twin").
+//! What a look tells of twins ([`crate::store::twins`]). Where one moves what is ours, another copy of this wallet works, and the sender
+//! holds (interface, section 4, "Twin"); what a stranger's pays is held back alone.
 
 use std::collections::BTreeSet;
 
@@ -15,15 +16,14 @@ use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::ledger::LedgerKind;
-use crate::store::payouts::{Asked, PayoutRow};
+use crate::store::payouts::{AskedFor, PayoutRow};
 use crate::store::{Reader, StoreError};
 
 /// Transactions that are followed upwards from a twin, its own history of which may go back for years: far more than may be
 /// in a mempool.
 const ANCESTORS_MAX: usize = 200;
 
-/// Transactions that move nothing of this wallet and wait, and that are followed for one payout which they pay; and those of them that
-/// stand nowhere any more.
+/// Twins of strangers that wait, and that are followed for one payout which they pay; and those of them that stand nowhere any more.
 const STRANGERS_MAX: u32 = 20;
 const GONE_STRANGERS_MAX: u32 = 500;
 
@@ -37,7 +37,7 @@ const BLOCK_TIME_SLACK_MS: i64 = 2 * 3_600_000;
 /// Whether a stranger's transaction pays what one of these payouts is to pay: another copy of the wallet paid it with coins that this one
 /// does not know, or somebody in its stead. Not in a block from before it was asked for, by its height or by its time: one that is met late
 /// may be older than what was known when it was asked for.
-pub(super) fn pays(payouts: &[Asked], position: &TxPosition) -> bool {
+pub(super) fn pays(payouts: &[AskedFor], position: &TxPosition) -> bool {
     payouts.iter().any(|asked| match position {
         TxPosition::Block { height, time } => {
             asked.above.is_none_or(|above| *height > above) && *time >= asked.at.plus_ms(-BLOCK_TIME_SLACK_MS)
@@ -58,7 +58,7 @@ pub(super) fn is_one_too_many(reader: &Reader<'_>, txid: &Txid, facts: &TxFacts)
         facts.tx.output.iter().map(|output| (&output.script_pubkey, output.value.to_sat())).collect();
     for (script, sats) in outputs {
         for payout in reader.payouts_like((script, sats), txid, &facts.position)? {
-            let (waiting, gone) = reader.strangers(payout.seq)?;
+            let (waiting, gone) = reader.count_strangers(payout.seq)?;
             if waiting < STRANGERS_MAX && gone < GONE_STRANGERS_MAX {
                 return Ok(false);
             }
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn no_block_pays_what_was_asked_for_above_it_however_young_it_is_and_whenever_it_is_read() {
-        let asked = |above| [Asked { at: Timestamp::from_ms(9_000_000), above }];
+        let asked = |above| [AskedFor { at: Timestamp::from_ms(9_000_000), above }];
         let block = |height, ms| TxPosition::Block { height, time: Timestamp::from_ms(ms) };
         assert!(!pays(&asked(Some(100)), &block(100, 9_900_000)) && pays(&asked(Some(100)), &block(101, 9_900_000)));
         assert!(!pays(&asked(Some(100)), &block(101, 1)));

@@ -86,7 +86,7 @@ impl Witnesses {
     }
 }
 
-/// Transactions of other copies of this wallet whose stored signatures fail, as long as a block may still decide something of them.
+/// Twins whose stored signatures fail, as long as a block may still decide something of them.
 /// What customers spend is known of few.
 fn shown_to_have_none(reader: &Reader<'_>, tip_height: u32) -> Result<BTreeSet<Txid>, StoreError> {
     let mut shown = BTreeSet::new();

@@ -1,59 +1,48 @@
-//! What an honest server fails at or is busy at because strangers chose the question, while it answers all others.
+//! How often scripts were asked about without all of them being told.
+
+use std::collections::HashMap;
 
 use bitcoin::ScriptBuf;
 
-use super::server::NoAnswer;
-use super::state::State;
+/// After so many questions in vain a script holds more than the server tells.
+const UNTOLD_AFTER: u32 = 5;
 
-impl State {
-    /// Notes that not all of a payee was told although it was asked about. Once that happened often enough, it is asked about with the next block, and then ever more rarely.
-    pub(super) fn note_payee_in_vain(&mut self, script: ScriptBuf) {
-        self.note_in_vain(script.clone());
-        if self.is_untold(&script) {
-            let height = self.height();
-            self.strangers.payees.note(&script, height);
+/// Scripts that are remembered.
+const SCRIPTS_MAX: usize = 10_000;
+
+/// Scripts that were asked about in vain since all of them was last told, each with how often.
+#[derive(Debug, Default)]
+pub(super) struct InVain {
+    times: HashMap<ScriptBuf, u32>,
+}
+
+impl InVain {
+    /// Notes that not all of a script was told although it was asked about.
+    pub(super) fn note(&mut self, script: ScriptBuf) {
+        if self.times.len() >= SCRIPTS_MAX {
+            self.times.clear();
         }
+        let times = self.times.entry(script).or_default();
+        *times = times.saturating_add(1);
     }
 
-    /// The server wanted to be left alone at a payee, as it had this often `before`. Where it did so elsewhere too since it last did at one,
-    /// it is busy, and that says nothing of payees.
-    pub(super) fn hear_busy_at(&mut self, payee: ScriptBuf, before: u64) {
-        if self.strangers.silences != before {
-            self.in_vain.clear();
-        }
-        self.strangers.silences = before.saturating_add(1);
-        self.note_payee_in_vain(payee);
+    /// How often a script was; `None` where all of it was told since, or nobody asked.
+    pub(super) fn times(&self, script: &ScriptBuf) -> Option<u32> {
+        self.times.get(script).copied()
     }
 
-    /// All was told of a payee.
-    pub(super) fn cover_payee(&mut self, script: &ScriptBuf) {
-        self.in_vain.remove(script);
-        self.strangers.payees.forget(script);
+    /// Whether the server does not tell all of a script, however often it is asked.
+    pub(super) fn is_untold(&self, script: &ScriptBuf) -> bool {
+        self.times(script).is_some_and(|times| times >= UNTOLD_AFTER)
     }
 
-    /// Asks what strangers chose; `None` where nobody knows, for the server fails at it. Once may be chance; if it does so again, it is asked
-    /// with the next block, and then ever more rarely.
-    pub(super) fn ask_of_strangers<T>(
-        &mut self,
-        path: String,
-        ask: impl FnOnce(&mut Self) -> Result<Option<T>, NoAnswer>,
-    ) -> Result<Option<T>, NoAnswer> {
-        let height = self.height();
-        if self.strangers.paths.holds(&path, height) {
-            return Ok(None);
-        }
-        match ask(self) {
-            Err(NoAnswer::Failed(why) | NoAnswer::TooMuch(why)) => {
-                tracing::warn!(path, %why, "what became of others' transactions is unknown");
-                self.strangers.paths.note_break(&[path], height);
-                Ok(None)
-            }
-            answer => {
-                if matches!(answer, Ok(Some(_))) {
-                    self.strangers.paths.forget(&path);
-                }
-                answer
-            }
-        }
+    /// All of a script was told.
+    pub(super) fn forget(&mut self, script: &ScriptBuf) {
+        self.times.remove(script);
+    }
+
+    /// What was asked says nothing any more.
+    pub(super) fn clear(&mut self) {
+        self.times.clear();
     }
 }

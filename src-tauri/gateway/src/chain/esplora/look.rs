@@ -76,7 +76,8 @@ pub(super) fn look(asking: &Asking<'_>, state: &mut State, request: &LookRequest
     let cold_taken = found.cold_taken;
     let (covered, states) = covered_by(state, request.scripts.known, found, from_start);
     let is_new = !told.is_empty() || !states.is_empty() || from_start || more;
-    let untold = request.scripts.awaited().filter(|script| state.is_untold(script)).cloned().collect();
+    let is_untold = |script: &&ScriptBuf| state.in_vain.is_untold(script) || state.strangers.in_vain.is_untold(script);
+    let untold = request.scripts.awaited().filter(is_untold).cloned().collect();
     let covered = Covered::Scripts(covered);
     let token = next_token(state, request, is_new, more, (cold_taken, &covered))?;
     let told = told.into_iter().map(|(txid, (tx, facts))| (txid, facts.of(tx))).collect();
@@ -191,12 +192,12 @@ fn ask_payee(asking: &Asking<'_>, state: &mut State, payee: AskedPayee, found: &
             // Whoever broadcasts may have heard it.
             if bucket.silences() != silences {
                 bucket.be_silent_briefly();
-                state.hear_busy_at(script, silences);
+                state.strangers.hear_busy_at(script, silences, state.height());
             }
         }
         Err(NoAnswer::TooMuch(why) | NoAnswer::Failed(why)) => {
             tracing::warn!(script = %script.to_hex_string(), %why, "nothing is told of what a payee got");
-            state.note_payee_in_vain(script);
+            state.strangers.note_in_vain(script, state.height());
         }
         Err(NoAnswer::Down(down)) => return Err(down),
     }
@@ -225,7 +226,7 @@ fn ask_script(
     match read {
         Some(History::Whole { txids, is_long, is_cut }) => found.read.push(Read { script, txids, is_long, is_cut }),
         Some(History::Part(pages)) => found.parts.push((script, pages)),
-        None if !found.is_over => state.note_in_vain(script),
+        None if !found.is_over => state.in_vain.note(script),
         // It wants to be left alone, and has said nothing of it.
         None => {}
     }
@@ -373,15 +374,15 @@ fn covered_by(
     let (mut covered, mut states) = (HashSet::new(), Vec::new());
     for (script, pages) in parts {
         if !state.read_on(&script, &pages, &open) && !pages.is_late && !is_over {
-            state.note_in_vain(script);
+            state.in_vain.note(script);
         }
     }
     for (script, txids) in of_payees {
         if txids.is_some_and(|txids| !txids.iter().any(|txid| open.contains(txid))) {
-            state.cover_payee(&script);
+            state.strangers.cover(&script);
             covered.insert(script);
         } else if !is_over {
-            state.note_payee_in_vain(script);
+            state.strangers.note_in_vain(script, state.height());
         }
     }
     for Read { script, txids, is_long, is_cut } in read {
@@ -391,7 +392,7 @@ fn covered_by(
         if is_cut {
             // Of its blocks all was told.
             state.complete.insert(script.clone());
-            state.note_in_vain(script);
+            state.in_vain.note(script);
             continue;
         }
         // A short history is read at a stroke: of that nothing need be remembered.

@@ -54,7 +54,7 @@ pub(super) fn in_order(state: &State, scripts: &Scripts<'_>) -> Vec<Question> {
     let question = |about, is_patient, is_cold| Question { about, is_patient, is_cold };
     let mut rest = what_matters(state, scripts.must);
     rest.reverse();
-    let times = |payee: &&AskedPayee| state.in_vain.get(&payee.script).copied();
+    let times = |payee: &&AskedPayee| state.strangers.in_vain.times(&payee.script);
     let payees = if state.strangers.has_cut_short { &[] } else { scripts.payees };
     let mut first = payees.iter().filter(|payee| times(payee).is_none());
     let rests = |payee: &&AskedPayee| state.strangers.payees.holds(&payee.script, state.height());

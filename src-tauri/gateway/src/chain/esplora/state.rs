@@ -6,6 +6,8 @@ use bitcoin::{BlockHash, FeeRate, OutPoint, ScriptBuf, Transaction, Txid};
 
 use super::deep::Deep;
 use super::headers::{Headers, Known};
+use super::in_vain::InVain;
+use super::server::NoAnswer;
 use super::strangers::Strangers;
 use crate::chain::facts::{Facts, needs};
 use crate::chain::hot::{HotMark, Urgency};
@@ -15,11 +17,8 @@ use crate::chain::{HotScripts, KnownPosition};
 /// Proofs that are kept: beyond that all are made anew, which costs questions and nothing else.
 const PROVED_MAX: usize = 200_000;
 
-/// After so many questions in vain a script holds more than the server tells.
-const UNTOLD_AFTER: u32 = 5;
-
-/// Scripts that were asked about in vain which are remembered.
-const IN_VAIN_MAX: usize = 10_000;
+/// Long histories of which it is remembered how far they were read.
+const RUNS_MAX: usize = 10_000;
 
 /// What the database remembers of a script of which the whole history was read once, and that is long. No other backend's
 /// state of a script begins with this number.
@@ -63,8 +62,8 @@ pub(super) struct State {
     /// The last doubt that was heard of ([`HotScripts::doubts`]), and the look since which all that mattered in it is to be told
     /// again; `None` before the first look.
     pub doubt: Option<(u64, u64)>,
-    /// How often a script was asked about in vain since all of it was last told.
-    pub in_vain: HashMap<ScriptBuf, u32>,
+    /// Scripts of which not all was told though they matter.
+    pub in_vain: InVain,
     pub strangers: Strangers,
 }
 
@@ -237,16 +236,8 @@ impl State {
         if self.doubt.is_none_or(|(heard, _)| heard != doubts) {
             self.doubt = Some((doubts, self.looks));
             self.in_vain.clear();
+            self.strangers.in_vain.clear();
         }
-    }
-
-    /// Notes that not all of a script was told although it was asked about.
-    pub(super) fn note_in_vain(&mut self, script: ScriptBuf) {
-        if self.in_vain.len() >= IN_VAIN_MAX {
-            self.in_vain.clear();
-        }
-        let times = self.in_vain.entry(script).or_default();
-        *times = times.saturating_add(1);
     }
 
     /// The height of the best block, as far as headers were followed.
@@ -254,9 +245,18 @@ impl State {
         self.headers.as_ref().map_or(0, Headers::height)
     }
 
-    /// Whether the server does not tell all of a script, however often it is asked.
-    pub(super) fn is_untold(&self, script: &ScriptBuf) -> bool {
-        self.in_vain.get(script).is_some_and(|times| *times >= UNTOLD_AFTER)
+    /// Asks what strangers chose; `None` where nobody knows, for the server fails at it.
+    pub(super) fn ask_of_strangers<T>(
+        &mut self,
+        path: String,
+        ask: impl FnOnce(&mut Self) -> Result<Option<T>, NoAnswer>,
+    ) -> Result<Option<T>, NoAnswer> {
+        let height = self.height();
+        if self.strangers.rests(&path, height) {
+            return Ok(None);
+        }
+        let answer = ask(self);
+        self.strangers.hear(path, height, answer)
     }
 
     /// Whether all that mattered when the last doubt was heard was told since then, as far as the server tells it. What came to
@@ -270,7 +270,7 @@ impl State {
     /// Whether a script mattered when the last doubt was heard, and was not told since then though the server may tell it.
     pub(super) fn is_doubted(&self, script: &ScriptBuf, hot: &Hot) -> bool {
         let is_open = |(_, heard)| hot.since <= heard && hot.covered_in.is_none_or(|covered| covered < heard);
-        !hot.is_let_go && self.doubt.is_some_and(is_open) && !self.is_untold(script)
+        !hot.is_let_go && self.doubt.is_some_and(is_open) && !self.in_vain.is_untold(script)
     }
 
     /// Whether it was not told since the last doubt where a transaction of ours stands that no block holds.
@@ -288,7 +288,7 @@ impl State {
         let last = told.copied().or(before.map(|run| run.last));
         let first = pages.above.first().copied().or(before.map(|run| run.first)).or(pages.below.first().copied());
         let (Some(first), Some(last)) = (first, last) else { return false };
-        if self.runs.len() >= IN_VAIN_MAX {
+        if self.runs.len() >= RUNS_MAX {
             self.runs.clear();
         }
         self.runs.insert(script.clone(), Run { first, last });
@@ -297,7 +297,7 @@ impl State {
 
     /// Notes that all of a script was told.
     pub(super) fn cover(&mut self, script: &ScriptBuf) {
-        self.in_vain.remove(script);
+        self.in_vain.forget(script);
         self.runs.remove(script);
         if self.is_anew {
             if self.told_anew.len() >= PROVED_MAX {

@@ -10,7 +10,6 @@ use crate::cli::table::{Table, fields};
 use crate::console::alarms::AlarmsView;
 use crate::console::btc::BtcView;
 use crate::console::payouts::{BumpEstimateView, BumpedView, EstimateView, PayoutItem, PayoutView, SenderView};
-use crate::console::states::WaitCause;
 
 /// By whom a payout was paid that nothing of ours paid, and what to do.
 const ELSEWHERE: &str = "a transaction that was not made here: another copy of this wallet made it (stop that), or somebody else (if it \
@@ -147,9 +146,7 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
 /// Why a payout waits, with what can be done about it, as it is given from here. The rest of an answer is left as it is: strangers
 /// may have written it.
 fn waits_for(item: &PayoutItem) -> Option<String> {
-    let reason = item.waits_for.as_deref()?;
-    let cause = item.wait_cause.unwrap_or(WaitCause::Other);
-    Some(as_given(&cause.at_the_command_line(reason)))
+    super::waits_for(item.waits_for.as_deref(), item.wait_cause).map(|why| as_given(&why))
 }
 
 fn versions(view: &PayoutView) -> String {

@@ -1,5 +1,6 @@
 //! What runs, and what a doctor found.
 
+use super::waits_for;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields, plain};
 use crate::console::backend_test::BackendTestView;
@@ -47,7 +48,7 @@ pub(super) fn status(view: &StatusView) -> String {
         ("balance", format!("{} BTC", view.balance.shown)),
         ("offers to approve", offers(view)),
         ("payouts to send", view.payouts_queued.to_string()),
-        ("payouts wait for", waits_for(view).unwrap_or_else(none)),
+        ("payouts wait for", waits_for(view.sender_waits_for.as_deref(), view.sender_wait_cause).unwrap_or_else(none)),
         ("sender", sender(view)),
         ("waiting notifications", view.waiting_notifications.to_string()),
         ("failing notifications", failing),
@@ -90,11 +91,6 @@ pub(super) fn status(view: &StatusView) -> String {
 }
 
 /// Offers of shops that wait for people.
-fn waits_for(view: &StatusView) -> Option<String> {
-    let reason = view.sender_waits_for.as_deref()?;
-    Some(view.sender_wait_cause.unwrap_or(WaitCause::Other).at_the_command_line(reason))
-}
-
 fn offers(view: &StatusView) -> String {
     match view.offers_waiting {
         0 => "0".to_owned(),

@@ -44,6 +44,16 @@ pub(super) struct Queue {
     due_at: Option<Timestamp>,
 }
 
+/// What else is known of a payout that is asked why it waits.
+pub(super) struct Standing {
+    /// Its newest transaction gives it up, and neither has won.
+    pub is_being_given_up: bool,
+    /// What is signed for it must not be broadcast.
+    pub is_held_back: bool,
+    /// Why nothing is signed for it: what somebody else paid it with.
+    pub paid_by_another: Option<Cannot>,
+}
+
 /// Transactions of another copy of the wallet that are named to which coins are left: mostly there is one.
 const CLAIMS_NAMED: usize = 3;
 
@@ -162,22 +172,17 @@ impl Queue {
         })
     }
 
-    /// Why an approved payout is not sent yet, or not over; `None` for any other. `paid` is what somebody else paid it with.
-    pub(super) fn why(
-        &self,
-        row: &PayoutRow,
-        (is_being_given_up, is_held_back): (bool, bool),
-        paid: Option<Cannot>,
-    ) -> Option<Why> {
+    /// Why an approved payout is not sent yet, or not over; `None` for any other.
+    pub(super) fn why(&self, row: &PayoutRow, standing: Standing) -> Option<Why> {
         let why = |cause, reason: &str| Some(Why { cause, reason: reason.to_owned() });
-        if is_being_given_up {
+        if standing.is_being_given_up {
             return why(WaitCause::GivenUp, GIVEN_UP);
         }
         if row.state != PayoutState::Queued {
             return None;
         }
         if row.batch_seq.is_some() {
-            if is_held_back {
+            if standing.is_held_back {
                 return why(WaitCause::OtherCopy, OTHER_COPY);
             }
             return why(WaitCause::Node, NO_NODE);
@@ -185,7 +190,7 @@ impl Queue {
         if let Some(hold) = &self.hold {
             return why(Cause::from(hold.cause).into(), &format!("the sender holds: {}", hold.reason));
         }
-        if let Some(Cannot { cause, details }) = paid {
+        if let Some(Cannot { cause, details }) = standing.paid_by_another {
             return Some(Why { cause: cause.into(), reason: details });
         }
         if let Some(why) = self.waiting.as_ref().and_then(|waiting| waiting.concerns(row)) {

@@ -1,14 +1,14 @@
 //! Transactions that a server makes up: none pays a payout, and none keeps one from being paid for good.
 
 use bitcoin::hashes::Hash as _;
-use bitcoin::{Amount, OutPoint, Sequence, Transaction, TxIn, TxOut, Txid, Witness};
+use bitcoin::{Amount, OutPoint, Sequence, Transaction, TxIn, TxOut, Txid};
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_nodes::ElectrumFault;
 use tillgate_sandbox::BroadcastFault;
 
 use super::held_back::twin_paying;
-use super::support::world_with_coins;
+use super::support::{break_witness, stage_with_coins, world_with_coins};
 use crate::chain::tests::stage::{AT_LEISURE, Backend, Stage};
 use crate::chain::{Chain, ChainDown, LookRequest, TxFacts, TxPosition, View};
 use crate::testing::World;
@@ -16,21 +16,15 @@ use crate::testing::bent::Bent;
 
 /// A gateway with coins and an approved payout, behind an Electrum server.
 async fn with_a_payout() -> (Stage, Id) {
-    let stage = Stage::over(Backend::Electrum, world_with_coins(2).await).await;
-    let world = stage.world();
-    world.look().await;
-    let payout = world.approved_payout(300_000).await;
+    let stage = stage_with_coins(Backend::Electrum).await;
+    let payout = stage.world().approved_payout(300_000).await;
     (stage, payout)
 }
 
 /// What the other copy would sign, with signatures that are none.
 fn forged_twin(world: &World, payout: &Id) -> Transaction {
     let mut tx = twin_paying(world, payout);
-    for input in &mut tx.input {
-        let mut items = input.witness.to_vec();
-        items[0][20] ^= 1;
-        input.witness = Witness::from_slice(&items);
-    }
+    break_witness(&mut tx);
     tx
 }
 

@@ -10,7 +10,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 
-use super::support::{check_paid_by_the_other_alone, stage_with_coins, world_with_coins};
+use super::support::{check_paid_by_the_other_alone, paid_by_another, stage_with_coins, world_with_coins};
 use super::twins::twin_spending;
 use crate::access::sees::Sees;
 use crate::chain::tests::stage::{AT_LEISURE, Backend};
@@ -28,12 +28,6 @@ use crate::testing::bent::Bent;
 use crate::wallet::spend::{Payee, SpendableCoin};
 
 const HOUR_MS: i64 = 3_600_000;
-
-/// A stranger pays the payee exactly the payout's amount.
-fn paid_by_another(world: &World, payout: &Id) -> Txid {
-    let row = world.payout(payout);
-    world.sandbox().send(row.script, row.amount_sats, world.now_ms()).unwrap()
-}
 
 fn hold(world: &World) -> Option<String> {
     world.gateway.store.read(|reader| reader.sender_hold()).unwrap().map(|hold| hold.reason)

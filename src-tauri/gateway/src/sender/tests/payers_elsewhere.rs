@@ -4,7 +4,7 @@ use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Sequence, WPubkeyHash};
 use tillgate_domain::payout::PayoutState;
 
-use super::support::{stage_with_coins, world_with_coins};
+use super::support::{paid_by_another, stage_with_coins, world_with_coins};
 use crate::chain::tests::payer::{Kind, Payer};
 use crate::chain::tests::stage::Backend;
 use crate::store::keychains::Keychain;
@@ -29,9 +29,8 @@ async fn what_no_node_ever_took_is_not_offered_to_one_once_somebody_else_pays() 
     world.send().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
     world.takes_broadcasts(true);
-    let row = world.payout(&payout);
-    assert!(row.batch_seq.is_some(), "it is signed and stored");
-    let txid = world.sandbox().send(row.script, row.amount_sats, world.now_ms()).unwrap();
+    assert!(world.payout(&payout).batch_seq.is_some(), "it is signed and stored");
+    let txid = paid_by_another(&world, &payout);
     world.look().await;
     for _ in 0..3 {
         world.send().await;

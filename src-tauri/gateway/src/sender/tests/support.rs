@@ -1,6 +1,6 @@
 //! A gateway with a wallet and coins in it.
 
-use bitcoin::{Transaction, Txid};
+use bitcoin::{Transaction, Txid, Witness};
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::{BroadcastFault, FaultsPatch};
@@ -11,9 +11,13 @@ use crate::testing::World;
 /// A wallet with this many confirmed coins of 0.01 BTC each.
 pub async fn world_with_coins(count: usize) -> World {
     let world = World::new().await;
-    world.make_wallet().await;
-    add_coins(&world, count).await;
+    make_wallet_with_coins(&world, count).await;
     world
+}
+
+async fn make_wallet_with_coins(world: &World, count: usize) {
+    world.make_wallet().await;
+    add_coins(world, count).await;
 }
 
 pub async fn add_coins(world: &World, count: usize) {
@@ -28,9 +32,23 @@ pub async fn add_coins(world: &World, count: usize) {
 pub async fn stage_with_coins(backend: Backend) -> Stage {
     println!("through {backend:?}");
     let stage = Stage::new(backend).await;
-    stage.world().make_wallet().await;
-    add_coins(stage.world(), 2).await;
+    make_wallet_with_coins(stage.world(), 2).await;
     stage
+}
+
+/// A stranger pays a payee exactly the payout's amount.
+pub fn paid_by_another(world: &World, payout: &Id) -> Txid {
+    let row = world.payout(payout);
+    world.sandbox().send(row.script, row.amount_sats, world.now_ms()).unwrap()
+}
+
+/// Leaves a transaction no signature that holds.
+pub fn break_witness(tx: &mut Transaction) {
+    for input in &mut tx.input {
+        let mut items = input.witness.to_vec();
+        items[0][20] ^= 1;
+        input.witness = Witness::from_slice(&items);
+    }
 }
 
 /// The other copy's transaction alone pays a payout.

@@ -61,6 +61,22 @@ fn however_fast_new_addresses_come_to_matter_all_that_mattered_at_a_doubt_is_tol
 }
 
 #[test]
+fn a_script_of_ours_that_a_server_does_not_tell_is_waited_for_no_more_however_busy_the_server_is_at_payees() {
+    let (mut state, hot) = (State::default(), HotScripts::default());
+    hot.replace(ahead(0..1), hot.mark());
+    state.looks += 1;
+    state.hear_doubt(hot.doubts());
+    state.read_hot(&hot);
+    assert!(!state.is_all_told());
+    (0..5).for_each(|_| state.in_vain.note(script(0)));
+    assert!(state.is_all_told(), "the server tells no more of it");
+    for silences in [0, 7, 20] {
+        state.strangers.hear_busy_at(script(1), silences, 100);
+        assert!(state.is_all_told(), "payouts would be held up anew");
+    }
+}
+
+#[test]
 fn a_long_history_is_read_on_behind_what_was_told_and_not_behind_what_was_not_proved() {
     let txid = |number: u8| Txid::from_raw_hash(bitcoin::hashes::Hash::from_byte_array([number; 32]));
     let ids = |numbers: &[u8]| numbers.iter().map(|number| txid(*number)).collect::<Vec<_>>();

@@ -5,7 +5,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::PayoutItem;
 use crate::console::btc::BtcView;
-use crate::console::payouts::waiting::{Queue, Why};
+use crate::console::payouts::waiting::{Queue, Standing, Why};
 use crate::console::sums::FiatView;
 use crate::gateway::{Cannot, Gateway};
 use crate::records::Snapshot;
@@ -37,11 +37,13 @@ impl<'a> Shown<'a> {
     pub(in crate::console) fn item(&self, row: &PayoutRow) -> Result<PayoutItem, StoreError> {
         let currency = row.currency;
         let being_given_up = self.being_given_up(row)?;
-        let (wait_cause, waits_for) = self
-            .queue
-            .why(row, (being_given_up, self.is_held_back(row)?), self.paid_by_another(row)?)
-            .map(|Why { cause, reason }| (cause, reason))
-            .unzip();
+        let standing = Standing {
+            is_being_given_up: being_given_up,
+            is_held_back: self.is_held_back(row)?,
+            paid_by_another: self.paid_by_another(row)?,
+        };
+        let (wait_cause, waits_for) =
+            self.queue.why(row, standing).map(|Why { cause, reason }| (cause, reason)).unzip();
         Ok(PayoutItem {
             payout_id: row.id.to_string(),
             state: row.state.into(),

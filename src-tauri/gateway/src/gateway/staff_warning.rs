@@ -75,7 +75,7 @@ impl std::fmt::Display for StaffWarning {
             ),
             Self::PayoutPaidTwice { payout_id } => write!(
                 f,
-                "payout {payout_id} was paid twice, and another copy of this wallet made at least one of the transactions: ask the payee for one of the two"
+                "payout {payout_id} was paid twice, and at least one of the transactions was not made here: if another copy of this wallet made it, stop that, and ask the payee for one of the two"
             ),
             Self::PayoutPaidByAnother { payout_id } => write!(
                 f,

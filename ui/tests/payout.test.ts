@@ -71,6 +71,16 @@ describe("approving a payout", () => {
     expect(dialog.textContent).toContain("cannot be taken back once a block holds it");
   });
 
+  test("tells before it of whoever else pays the recipient, and promises no time then", async () => {
+    const waitsFor = "somebody else pays its payee exactly its amount, by transaction ab";
+    host.reply("showPayout", payout({ waitsFor, waitCause: "PAYEE" }));
+    const dialog = await asks(/^Approve…/);
+    expect(dialog.textContent).toContain(
+      "Somebody else pays its payee exactly its amount, by transaction ab.",
+    );
+    expect(dialog.textContent).not.toContain("It is sent");
+  });
+
   test("happens only when it was confirmed, and once", async () => {
     host.reply("approvePayout", payout({ state: "QUEUED" }));
     const dialog = await asks(/^Approve…/);

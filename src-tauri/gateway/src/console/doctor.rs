@@ -342,7 +342,7 @@ fn payouts(gateway: &Gateway) -> Finding {
         Some(Waiting { why, .. }) => Err(format!("{waiting}: {}", why.cause.at_the_command_line(&why.reason))),
         None if queued == 0 => Ok("no approved payout waits".to_owned()),
         None if gateway.served.get().is_none() => Ok(format!("{waiting} for `tillgate serve`, which sends")),
-        None => Ok(format!("{waiting} for its turn, or for a node that takes it")),
+        None => Ok(format!("{waiting} for a turn, or for a node that takes what is signed")),
     }
 }
 

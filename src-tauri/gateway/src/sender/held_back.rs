@@ -23,15 +23,19 @@ pub(crate) fn paid_by_another(
 ) -> Result<Option<Cannot>, StoreError> {
     let Some(twin) = batches::paid_elsewhere(reader, payout, tip_height)? else { return Ok(None) };
     let txid = twin.txid;
-    let why = if twin.moves_ours {
+    let why = if twin.position.is_in_block() {
+        Cause::CopyPays.because(format!(
+            "its payee was paid exactly its amount in a block, by transaction {txid}, which was not made here: it is sent by that"
+        ))
+    } else if twin.moves_ours {
         Cause::CopyPays.because(format!(
             "another copy of this wallet is said to pay what waits, by transaction {txid}, which is in no block: it is waited until a \
              block holds that, or it is gone"
         ))
     } else {
         Cause::Payee.because(format!(
-            "transaction {txid}, which was not made here and is in no block, pays its payee exactly its amount: it is sent by that once \
-             a block holds it; where nothing shows that any more, it is paid from here after {}",
+            "somebody else pays its payee exactly its amount, by transaction {txid}, which is in no block: it is sent by that once a \
+             block holds it; where nothing shows that any more, it is paid from here after {}",
             batches::awaited_until(&twin).iso_seconds()
         ))
     };

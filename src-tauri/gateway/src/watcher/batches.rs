@@ -199,10 +199,17 @@ pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, St
 }
 
 /// The twins that pay a payout, as far as they count. One that nobody signed counts only where a payout is SENT under its id: as
-/// ruled out.
+/// ruled out. Nor does what moves nothing of this wallet, and was there when people gave the payout up: they were told of it, so that it
+/// was for something else.
 fn payers_elsewhere(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Vec<Version>, StoreError> {
+    let given_up_at = payout.failed_at.filter(|_| payout.given_up_by.is_some());
+    let was_for_something_else =
+        |twin: &TwinRow| !twin.moves_ours && given_up_at.is_some_and(|given_up_at| twin.noticed_at <= given_up_at);
     let mut payers = Vec::new();
     for twin in reader.twins_of_payout(payout.seq)? {
+        if was_for_something_else(&twin) {
+            continue;
+        }
         if signed::counts(reader, &twin)? || signed::has_sent(reader, &twin.txid)? {
             payers.push(twin_facts(reader, &twin)?);
         }

@@ -46,7 +46,7 @@ pub(super) fn status(view: &StatusView) -> String {
         ("open anomalies", view.open_anomalies.to_string()),
         ("open reversals", view.open_reversals.to_string()),
         ("balance", format!("{} BTC", view.balance.shown)),
-        ("offers to approve", offers(view)),
+        ("shops' offers", offers(view)),
         ("payouts to send", view.payouts_queued.to_string()),
         ("payouts wait for", waits_for(view.sender_waits_for.as_deref(), view.sender_wait_cause).unwrap_or_else(none)),
         ("sender", sender(view)),

@@ -148,7 +148,7 @@ fn the_status_tells_of_reversals_and_of_what_shops_do_not_hear() {
     assert!(line(&text, "USD").contains("65,000  fresh"), "{text}");
     assert!(line(&text, "kraken").ends_with("2026-01-12T12:06:02Z  18 s  answers"), "{text}");
     assert!(line(&text, "mempool").ends_with("FAILS: the server answered 502"), "{text}");
-    assert!(line(&text, "offers to approve").contains("3: `tillgate payouts list"), "{text}");
+    assert!(line(&text, "shops' offers").contains("3: `tillgate payouts list"), "{text}");
     let waits_for = line(&text, "payouts wait for");
     assert!(waits_for.contains("300 sat/vB; wait, or raise the cap with `tillgate settings set"), "{text}");
     assert!(line(&text, "balance").ends_with("0.50000000 BTC"), "{text}");

@@ -92,7 +92,8 @@ pub struct PayoutItem {
     /// Whether it is QUEUED or SENT, and its newest transaction gives it up: FAILED once that is deep enough, or sent all the
     /// same.
     pub being_given_up: bool,
-    /// Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up.
+    /// Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up, or an offer whose payee
+    /// somebody else pays.
     pub waits_for: Option<String>,
     /// What kind of thing that is.
     pub wait_cause: Option<WaitCause>,

@@ -172,11 +172,16 @@ impl Queue {
         })
     }
 
-    /// Why an approved payout is not sent yet, or not over; `None` for any other.
+    /// Why an approved payout is not sent yet, or not over, and why an offer would not be; `None` for any other.
     pub(super) fn why(&self, row: &PayoutRow, standing: Standing) -> Option<Why> {
         let why = |cause, reason: &str| Some(Why { cause, reason: reason.to_owned() });
         if standing.is_being_given_up {
             return why(WaitCause::GivenUp, GIVEN_UP);
+        }
+        if row.state == PayoutState::New {
+            return standing
+                .paid_by_another
+                .map(|Cannot { cause, details }| Why { cause: cause.into(), reason: details });
         }
         if row.state != PayoutState::Queued {
             return None;

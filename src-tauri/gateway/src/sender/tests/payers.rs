@@ -20,12 +20,14 @@ use crate::console::states::WaitCause;
 use crate::console::status::Status;
 use crate::console::{Actor, ask};
 use crate::daemon::leave_another_clock;
+use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::payouts::{Approver, approve};
 use crate::store::alarms::AlarmKind;
 use crate::store::keychains::Keychain;
 use crate::testing::World;
 use crate::testing::bent::Bent;
 use crate::wallet::spend::{Payee, SpendableCoin};
+use crate::watcher::batches;
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -173,8 +175,13 @@ async fn an_offer_that_another_copy_paid_holds_nothing_and_is_not_paid_once_more
     let world = world_with_coins(2).await;
     let payout = world.offered_payout(300_000).await;
     let txid = paid_by_another(&world, &payout);
+    world.look().await;
+    let told = shown(&world, &payout).await.item.waits_for.unwrap();
+    assert!(told.starts_with("somebody else pays its payee") && told.contains(&txid.to_string()), "{told}");
     world.mine(1).await;
     assert_eq!(hold(&world), None);
+    let told = shown(&world, &payout).await.item.waits_for.unwrap();
+    assert!(told.contains("was paid exactly its amount in a block"), "{told}");
     let by_ann = Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true };
     approve(&world.gateway, payout, by_ann).await.unwrap();
     world.send().await;
@@ -199,7 +206,7 @@ async fn what_a_payee_was_paid_in_a_block_from_before_pays_no_payout() {
 }
 
 #[tokio::test]
-async fn what_paid_a_payee_is_followed_after_a_reorganisation_and_when_its_payout_was_given_up() {
+async fn what_paid_a_payee_is_followed_after_a_reorganisation_and_when_its_payout_timed_out() {
     let world = world_with_coins(2).await;
     let payout = world.approved_payout(300_000).await;
     let txid = paid_by_another(&world, &payout);
@@ -213,10 +220,29 @@ async fn what_paid_a_payee_is_followed_after_a_reorganisation_and_when_its_payou
     let other = world.approved_payout(250_000).await;
     paid_by_another(&world, &other);
     world.look_and_pass().await;
-    world.app.sender.abandon(other, false, "cli:ann", &world.app.watcher).await.unwrap();
+    let timed_out = move |outbox: &Outbox<'_>| {
+        let row = outbox.tx.payout(&other)?.unwrap();
+        batches::fail(outbox, row, "it timed out", None)
+    };
+    outbox::commit::<_, OutboxError>(&world.gateway, None, timed_out).await.unwrap();
     assert_eq!(world.payout_state(&other), PayoutState::Failed);
     world.mine_and_pass(1).await;
     assert_eq!(world.payout_state(&other), PayoutState::Sent, "whoever was told FAILED learns that it was paid");
+    check_sums(&world).await;
+}
+
+#[tokio::test]
+async fn a_payout_that_people_gave_up_while_somebody_paid_its_payee_for_something_else_stays_given_up() {
+    let world = world_with_coins(2).await;
+    let payout = world.approved_payout(300_000).await;
+    paid_by_another(&world, &payout);
+    world.look_and_pass().await;
+    world.app.sender.abandon(payout, false, "cli:ann", &world.app.watcher).await.unwrap();
+    let told = world.notified(&payout).len();
+    world.mine_and_pass(7).await;
+    let row = world.payout(&payout);
+    assert_eq!((row.state, row.given_up_by.as_deref()), (PayoutState::Failed, Some("cli:ann")));
+    assert_eq!((world.notified(&payout).len(), is_told_of(&world, &payout)), (told, false));
     check_sums(&world).await;
 }
 

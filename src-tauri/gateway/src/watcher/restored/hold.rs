@@ -37,11 +37,11 @@ pub(super) fn reason(reader: &Reader<'_>, restore: &Restore) -> Result<Option<St
         }
     }
     if !unsent.is_empty() {
-        let waits = number(unsent.len() as u64, "approved payout waits", "approved payouts wait");
-        reasons.push_str(&format!(
-            "; {waits} that may have been given up, or paid otherwise, since that was made: this copy does not know of it, and \
-             sends what is not given up here"
-        ));
+        // Not how many: that changes while it is read.
+        reasons.push_str(
+            "; approved payouts wait that may have been given up, or paid otherwise, since that was made: this copy does not know of \
+             it, and sends what is not given up here",
+        );
     }
     if !missing.is_empty() {
         let signed = number(missing.len() as u64, "payout is", "payouts are");

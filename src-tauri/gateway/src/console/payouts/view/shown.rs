@@ -104,9 +104,10 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Why nothing is signed for an approved payout that somebody else may have paid.
+    /// Why nothing is signed for a payout that somebody else may have paid, or would be for an offer.
     fn paid_by_another(&self, row: &PayoutRow) -> Result<Option<Cannot>, StoreError> {
-        if row.state != payout::PayoutState::Queued || row.batch_seq.is_some() {
+        let may_wait = matches!(row.state, payout::PayoutState::New | payout::PayoutState::Queued);
+        if !may_wait || row.batch_seq.is_some() {
             return Ok(None);
         }
         paid_by_another(self.snapshot.reader, row, self.tip_height)

@@ -23,6 +23,9 @@ use crate::store::keychains::Keychain;
 /// Payments, or transactions that move our coins, in one commit: the writer is never held for long.
 pub(super) const PIECES_PER_COMMIT: usize = 200;
 
+/// Outputs of the same of which some pay payees in our stead: each is matched with a payout.
+const OUTPUTS_PER_COMMIT: usize = 1_000;
+
 /// What a look stores at one stroke.
 enum Piece {
     /// A payment, by its number.
@@ -50,6 +53,25 @@ impl Piece {
         let changes = moves.clone().into_iter().map(|(txid, moved)| Self::Change(txid, moved));
         let moves = moves.into_iter().map(|(txid, moved)| Self::Move(txid, moved));
         unknown.chain(payments).chain(changes).chain(moves).collect()
+    }
+
+    /// How many of the first make one commit: at least one.
+    fn fitting(pieces: &[Self]) -> usize {
+        let mut outputs = 0usize;
+        let is_fitting = |piece: &&Self| {
+            let before = outputs;
+            outputs = outputs.saturating_add(piece.outputs());
+            before == 0 || outputs <= OUTPUTS_PER_COMMIT
+        };
+        pieces.iter().take(PIECES_PER_COMMIT).take_while(is_fitting).count()
+    }
+
+    /// How many outputs it may match with payouts.
+    fn outputs(&self) -> usize {
+        match self {
+            Self::Move(_, moved) if !moved.pays.is_empty() => moved.facts.tx.output.len(),
+            Self::Payment(..) | Self::Change(..) | Self::Move(..) | Self::Unknown(_) => 0,
+        }
     }
 
     /// Stores it; answers what staff are to be warned of, and when a payment is due next by it.
@@ -105,7 +127,7 @@ impl LookPermit<'_> {
         let mut pieces = Piece::in_order(findings.unknown, findings.payments, findings.moves);
         let mut is_due_at_once = false;
         loop {
-            let rest = pieces.split_off(pieces.len().min(PIECES_PER_COMMIT));
+            let rest = pieces.split_off(Piece::fitting(&pieces));
             let is_last = rest.is_empty();
             let (context, watched) = (context.clone(), watched.clone());
             // After all that they rest on.

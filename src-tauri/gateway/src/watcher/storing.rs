@@ -192,3 +192,52 @@ impl LookPermit<'_> {
         Ok(there.any(|moved| moved.change.iter().any(is_ahead)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bitcoin::absolute::LockTime;
+    use bitcoin::hashes::Hash as _;
+    use bitcoin::transaction::Version;
+    use bitcoin::{Amount, ScriptBuf, Transaction, TxOut};
+
+    use super::*;
+    use crate::chain::{Fact, TxFacts};
+    use crate::store::payouts::AskedFor;
+
+    /// What pays a payee so often; `None` for what is gone.
+    fn piece(times: Option<usize>) -> Piece {
+        let Some(times) = times else { return Piece::Unknown(Txid::all_zeros()) };
+        let output = TxOut { value: Amount::from_sat(10_000), script_pubkey: ScriptBuf::new() };
+        let tx = Transaction {
+            version: Version::TWO,
+            lock_time: LockTime::ZERO,
+            input: Vec::new(),
+            output: vec![output; times],
+        };
+        let facts = Arc::new(TxFacts {
+            tx,
+            position: TxPosition::Mempool { entered: Timestamp::from_ms(1) },
+            conflict_in_chain: Fact::No,
+            conflict_height: None,
+            conflict_in_mempool: Fact::No,
+            conflicts: Vec::new(),
+            unconfirmed_ancestors: Fact::No,
+            fee_rate: None,
+        });
+        let pays = vec![AskedFor { at: Timestamp::from_ms(1), above: None }];
+        let moved = Move { facts, change: Vec::new(), spends: Vec::new(), pays };
+        Piece::Move(Txid::all_zeros(), Arc::new(moved))
+    }
+
+    fn fitting(times: impl IntoIterator<Item = Option<usize>>) -> usize {
+        Piece::fitting(&times.into_iter().map(piece).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_pays_payees_thousands_of_times_is_stored_a_few_at_a_time() {
+        assert_eq!(fitting([Some(200); 20]), 5);
+        assert_eq!(fitting([None, Some(2_900), Some(1), None]), 2, "one that is longer than all others comes alone");
+        assert_eq!(fitting([Some(1); 300]), PIECES_PER_COMMIT);
+        assert_eq!((fitting([None; 300]), fitting([])), (PIECES_PER_COMMIT, 0));
+    }
+}

@@ -12,6 +12,7 @@ mod asked;
 pub(crate) mod batches;
 mod broadcast;
 mod coins;
+mod conflicts;
 mod findings;
 mod matching;
 pub(crate) mod offering;

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use bitcoin::{Transaction, Txid};
-use tillgate_domain::batch::{self, Position, Version};
+use bitcoin::Txid;
+use tillgate_domain::batch::{self, Version};
 use tillgate_domain::payout::PayoutState;
 
+use super::conflicts::{ANCESTORS_MAX, conflict_height};
 use super::payers::Payers;
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
@@ -17,9 +18,6 @@ use crate::store::batches::VersionRow;
 use crate::store::ledger::LedgerKind;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
-
-/// Ancestors that are followed upwards to find what rules a transaction out; the sender makes no longer lines.
-pub(super) const ANCESTORS_MAX: u32 = 25;
 
 const GIVEN_UP: &str = "it was given up, and the coins went back to the wallet";
 const RULED_OUT: &str = "another transaction spent its coins and has 6 confirmations: nothing was sent to the address";
@@ -208,33 +206,6 @@ pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, St
 fn is_by_stranger(reader: &Reader<'_>, txid: Option<Txid>) -> Result<bool, StoreError> {
     let twin = txid.map_or(Ok(None), |txid| reader.twin(&txid))?;
     Ok(twin.is_some_and(|twin| !twin.moves_ours))
-}
-
-/// The lowest height of a block with a transaction that spends an input of this one, or of its unconfirmed ancestors as
-/// far as they are ours. It is told from our coins, so that it is known of a transaction that no backend ever took.
-pub(super) fn conflict_height(
-    reader: &Reader<'_>,
-    tx: &Transaction,
-    txid: &Txid,
-    ancestors: u32,
-) -> Result<Option<u32>, StoreError> {
-    let mut lowest: Option<u32> = None;
-    for outpoint in tx.input.iter().map(|input| input.previous_output) {
-        let Some(coin) = reader.coin_facts(&outpoint)? else { continue };
-        let spent_height = coin.spent_height.filter(|_| coin.spent_by.as_ref() != Some(txid));
-        let of_parent = match coin.position {
-            Position::Block { .. } | Position::Mempool => None,
-            Position::Absent => match reader.version(&outpoint.txid)?.filter(|_| ancestors > 0) {
-                Some(parent) => {
-                    let above = conflict_height(reader, &parent.tx, &parent.txid, ancestors - 1)?;
-                    [coin.conflict_height, above].into_iter().flatten().min()
-                }
-                None => coin.conflict_height,
-            },
-        };
-        lowest = [lowest, spent_height, of_parent].into_iter().flatten().min();
-    }
-    Ok(lowest)
 }
 
 /// 21 million BTC are 2.1e15 satoshis, far below the range.

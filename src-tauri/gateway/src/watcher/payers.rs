@@ -8,7 +8,7 @@ use bitcoin::Txid;
 use tillgate_domain::batch::{Position, Version};
 use tillgate_domain::time::Timestamp;
 
-use super::batches::{ANCESTORS_MAX, conflict_height};
+use super::conflicts::{ANCESTORS_MAX, conflict_height};
 use super::signed;
 use crate::chain::Fact;
 use crate::store::batches::VersionRow;

@@ -28,6 +28,7 @@ use crate::payouts;
 use crate::settings::Settings;
 use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::{StoreError, Tx};
+use crate::watcher::payers::Payers;
 use crate::watcher::{Watcher, batches};
 
 pub(crate) use held_back::{is_held_back, paid_by_another};
@@ -314,9 +315,9 @@ impl Sender {
             if outbox.tx.sender_hold()?.is_some() {
                 return Ok(given_up);
             }
-            let tip_height = outbox.tx.tip_height()?;
+            let (payers, tip_height) = (Payers::of(outbox.tx), outbox.tx.tip_height()?);
             for payout in outbox.tx.overdue_payouts(until, QUEUE_MAX)? {
-                if batches::paid_elsewhere(outbox.tx, &payout, tip_height)?.is_none() {
+                if payers.paid_elsewhere(&payout, tip_height)?.is_none() {
                     batches::fail(outbox, payout, told, None)?;
                     given_up = given_up.saturating_add(1);
                 }

@@ -116,7 +116,7 @@ pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) 
         may_approve(tx, &row, &settings, now)?;
         queue(&mut row, approver.name.clone(), now);
         tx.update_payout(&row)?;
-        if !tx.twins_of_payout(row.seq)?.is_empty() {
+        if tx.has_twin(row.seq)? {
             // Another copy of this wallet had approved the same offer, and paid it.
             watcher::settle_approved(outbox, row, tx.tip_height()?)?;
             row = tx.payout(&id)?.ok_or(ApproveError::NoSuchPayout(id))?;

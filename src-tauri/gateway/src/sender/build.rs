@@ -24,6 +24,7 @@ use crate::store::{StoreError, Tx};
 use crate::wallet::Wallet;
 use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Means, Payee, Seed, SpendableCoin};
 use crate::watcher::batches;
+use crate::watcher::payers::Payers;
 
 /// A transaction that was signed and checked, and is not stored yet.
 #[derive(Debug)]
@@ -70,10 +71,10 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     let (waiting, waits, coins, tip_height, change_index) = gateway.store.read(|reader| {
         let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
         let (mut waiting, mut waits, tip_height) = (Vec::new(), None, reader.tip_height()?);
-        let asks = gateway.chain.sees() == Sees::Scripts;
+        let (payers, asks) = (Payers::of(reader), gateway.chain.sees() == Sees::Scripts);
         for payout in reader.unsent_payouts(if asks { PAYEES_MAX } else { QUEUE_MAX })? {
             let payee = if asks { reader.asked_payee(payout.seq)? } else { None };
-            match paid_by_another(reader, &payout, tip_height)? {
+            match paid_by_another(&payers, &payout, tip_height)? {
                 Some(why) => waits = waits.or(Some(why)),
                 // It was approved since all others were asked about.
                 None if payee.is_some_and(|payee| !gateway.asked_again.has_told(&payee)) => {
@@ -199,11 +200,12 @@ pub(super) async fn store(gateway: &Arc<Gateway>, signed: Signed) -> Result<Buil
 }
 
 fn all_wait(tx: &Tx<'_>, payouts: &[i64]) -> Result<bool, StoreError> {
+    let (payers, tip_height) = (Payers::of(tx), tx.tip_height()?);
     for seq in payouts {
         let Some(row) = tx.payout_by_seq(*seq)? else { return Ok(false) };
         let waits = row.state == PayoutState::Queued && row.batch_seq.is_none();
         // Somebody may have paid it while the keys were read.
-        if !waits || paid_by_another(tx, &row, tx.tip_height()?)?.is_some() {
+        if !waits || paid_by_another(&payers, &row, tip_height)?.is_some() {
             return Ok(false);
         }
     }

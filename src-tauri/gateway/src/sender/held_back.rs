@@ -10,18 +10,18 @@ use crate::funds::{self, Unconfirmed};
 use crate::gateway::{Cannot, Cause, PAYEES_MAX};
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
-use crate::watcher::batches;
+use crate::watcher::payers::Payers;
 
 /// Why nothing may be signed that pays a payout, because somebody else may have paid it; `None` where nobody has.
 ///
 /// # Errors
 /// When the database cannot be read.
 pub(crate) fn paid_by_another(
-    reader: &Reader<'_>,
+    payers: &Payers<'_>,
     payout: &PayoutRow,
     tip_height: u32,
 ) -> Result<Option<Cannot>, StoreError> {
-    let Some(twin) = batches::paid_elsewhere(reader, payout, tip_height)? else { return Ok(None) };
+    let Some(twin) = payers.paid_elsewhere(payout, tip_height)? else { return Ok(None) };
     let txid = twin.txid;
     let why = if twin.position.is_in_block() {
         Cause::CopyPays.because(format!(
@@ -36,7 +36,7 @@ pub(crate) fn paid_by_another(
         Cause::Payee.because(format!(
             "somebody else pays its payee exactly its amount, by transaction {txid}, which is in no block: it is sent by that once a \
              block holds it; where nothing shows that any more, it is paid from here after {}",
-            batches::awaited_until(&twin).iso_seconds()
+            twin.awaited_until().iso_seconds()
         ))
     };
     Ok(Some(why))
@@ -47,9 +47,9 @@ pub(crate) fn paid_by_another(
 /// # Errors
 /// When the database cannot be read.
 pub(super) fn all_paid_by_another(reader: &Reader<'_>) -> Result<Option<Cannot>, StoreError> {
-    let (mut waits, tip_height) = (None, reader.tip_height()?);
+    let (mut waits, payers, tip_height) = (None, Payers::of(reader), reader.tip_height()?);
     for payout in reader.unsent_payouts(PAYEES_MAX)? {
-        let Some(why) = paid_by_another(reader, &payout, tip_height)? else { return Ok(None) };
+        let Some(why) = paid_by_another(&payers, &payout, tip_height)? else { return Ok(None) };
         waits.get_or_insert(why);
     }
     Ok(waits)
@@ -87,9 +87,9 @@ fn rests_on_one(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) 
 
 /// Whether another copy pays a payout of a batch, wherever its transaction stands, as long as that may be mined.
 pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
-    let tip_height = reader.tip_height()?;
+    let (payers, tip_height) = (Payers::of(reader), reader.tip_height()?);
     for payout in reader.payouts_of_batch(batch_seq)? {
-        if batches::is_held_back_for(reader, &payout, tip_height)? {
+        if payers.is_held_back_for(&payout, tip_height)? {
             return Ok(true);
         }
     }

@@ -8,6 +8,7 @@ mod held_back;
 mod laws;
 mod left_conflicts;
 mod made_up;
+mod many_alike;
 mod overdue;
 mod partly_told;
 mod payers;

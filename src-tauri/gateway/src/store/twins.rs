@@ -1,19 +1,24 @@
 //! Twins: what pays in our stead or spends our coins and was not made here. Another copy of this wallet made it where it moves what is
 //! ours ([`TwinRow::moves_ours`]), else a stranger did, as far as is known: a copy may pay from coins of which this one knows nothing.
 
+use std::collections::BTreeSet;
+
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Script, Transaction, TxOut, Txid, consensus};
-use rusqlite::{Row, params};
+use rusqlite::params;
 use tillgate_domain::batch::{Position, decided_up_to};
 use tillgate_domain::time::Timestamp;
 
-use super::payouts::PayoutRow;
 use super::values;
 use super::{Reader, StoreError, Tx};
 use crate::chain::TxPosition;
 
-/// Payouts to one address of one amount among which the one is looked for that a twin pays.
-const LIKE_MAX: u32 = 100;
+/// Payouts to one address of one amount, beside as many as a twin has such outputs, among which those are looked for that it pays.
+const LIKE_MAX: usize = 100;
+
+/// The payouts that are SENT under the id `?1` of a twin.
+const SENT_BY: &str = "FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq \
+     WHERE o.txid = ?1 AND p.state = 'SENT' AND p.txid = ?1";
 
 /// A twin as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,34 +92,90 @@ impl Reader<'_> {
         Ok(payers)
     }
 
-    /// The payouts that a twin pays.
-    pub fn payouts_of_twin(&self, txid: &Txid) -> Result<Vec<PayoutRow>, StoreError> {
-        self.payouts_where(
-            "p.seq IN (SELECT payout_seq FROM twin_outputs WHERE txid = ?1) ORDER BY p.seq",
-            [txid.as_byte_array()],
-        )
+    /// The payouts that a twin pays and of which something is computed from that, each with its batch: what nobody approved stays as it is,
+    /// whoever pays it.
+    pub fn approved_payouts_of_twin(&self, txid: &Txid) -> Result<Vec<(i64, Option<i64>)>, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT p.seq, p.batch_seq FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq \
+             WHERE o.txid = ?1 AND p.approved_at IS NOT NULL",
+        )?;
+        query.query_and_then([txid.as_byte_array()], |row| Ok((row.get("seq")?, row.get("batch_seq")?)))?.collect()
+    }
+
+    /// Whether a payout is SENT under a twin's id.
+    pub fn has_sent(&self, txid: &Txid) -> Result<bool, StoreError> {
+        Ok(self.connection.prepare_cached(&format!("SELECT 1 {SENT_BY}"))?.exists([txid.as_byte_array()])?)
+    }
+
+    /// What the payouts come to that are SENT under a twin's id.
+    pub fn sent_sats(&self, txid: &Txid) -> Result<u64, StoreError> {
+        let mut query =
+            self.connection.prepare_cached(&format!("SELECT ifnull(sum(p.amount_sats), 0) AS sats {SENT_BY}"))?;
+        let mut rows = query.query([txid.as_byte_array()])?;
+        rows.next()?.map_or(Ok(0), |row| values::sats(row, "sats"))
     }
 
     /// The twins that pay a payout, the first noticed first.
-    pub fn twins_of_payout(&self, payout_seq: i64) -> Result<Vec<TwinRow>, StoreError> {
+    pub fn twins_of_payout(&self, payout_seq: i64) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT w.txid FROM twin_outputs AS o JOIN twins AS w ON w.txid = o.txid WHERE o.payout_seq = ?1 \
              ORDER BY w.noticed_at, w.txid",
         )?;
-        let txids = query.query_and_then([payout_seq], |row| values::txid(row, "txid"))?;
-        let txids = txids.collect::<Result<Vec<_>, _>>()?;
-        txids.iter().filter_map(|txid| self.twin(txid).transpose()).collect()
+        query.query_and_then([payout_seq], |row| values::txid(row, "txid"))?.collect()
     }
 
-    /// How many twins of strangers that pay a payout wait, and how many more stand nowhere.
-    pub fn count_strangers(&self, payout_seq: i64) -> Result<(u32, u32), StoreError> {
+    /// The same in no order, and of each whether a block holds it.
+    pub fn twins_and_whether_mined(&self, payout_seq: i64) -> Result<Vec<(Txid, bool)>, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT count(*) FILTER (WHERE w.position = 'mempool') AS waiting, \
-             count(*) FILTER (WHERE w.position = 'absent') AS gone \
-             FROM twin_outputs AS o JOIN twins AS w ON w.txid = o.txid WHERE o.payout_seq = ?1 AND w.moves_ours = 0",
+            "SELECT w.txid, w.block_height IS NOT NULL AS is_mined FROM twin_outputs AS o JOIN twins AS w ON w.txid = o.txid \
+             WHERE o.payout_seq = ?1",
         )?;
-        let counted = |row: &Row<'_>| Ok((values::number(row, "waiting")?, values::number(row, "gone")?));
-        query.query_and_then([payout_seq], counted)?.next().unwrap_or(Ok((0, 0)))
+        query.query_and_then([payout_seq], |row| Ok((values::txid(row, "txid")?, row.get("is_mined")?)))?.collect()
+    }
+
+    /// Whether a payout has a twin.
+    pub fn has_twin(&self, payout_seq: i64) -> Result<bool, StoreError> {
+        let mut query = self.connection.prepare_cached("SELECT 1 FROM twin_outputs WHERE payout_seq = ?1")?;
+        Ok(query.exists([payout_seq])?)
+    }
+
+    /// Whether any payout is, or was, to pay somebody exactly this sum: one that is offered or was approved.
+    pub fn has_payout_like(&self, (script, amount_sats): (&Script, u64)) -> Result<bool, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT 1 FROM payouts WHERE script = ?1 AND amount_sats = ?2 AND (approved_at IS NOT NULL OR state = 'NEW')",
+        )?;
+        Ok(query.exists(params![script.as_bytes(), values::sats_column(amount_sats)])?)
+    }
+
+    /// How many twins of strangers wait that pay somebody exactly this sum, whichever of his payouts, and how many more stand nowhere.
+    /// Once there are as many of either as `most` says, the rest is not counted.
+    pub fn count_strangers(
+        &self,
+        (script, amount_sats): (&Script, u64),
+        (most_waiting, most_gone): (usize, usize),
+    ) -> Result<(usize, usize), StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT w.txid, w.position = 'mempool' AS waits FROM payouts AS p JOIN twin_outputs AS o ON o.payout_seq = p.seq \
+             JOIN twins AS w ON w.txid = o.txid \
+             WHERE p.script = ?1 AND p.amount_sats = ?2 AND w.moves_ours = 0 AND w.position <> 'block'",
+        )?;
+        let mut rows = query.query(params![script.as_bytes(), values::sats_column(amount_sats)])?;
+        let (mut waiting, mut gone) = (BTreeSet::new(), BTreeSet::new());
+        while waiting.len() < most_waiting && gone.len() < most_gone {
+            let Some(row) = rows.next()? else { break };
+            let those = if row.get("waits")? { &mut waiting } else { &mut gone };
+            those.insert(values::txid(row, "txid")?);
+        }
+        Ok((waiting.len(), gone.len()))
+    }
+
+    /// Whether an approved payout of exactly this sum to somebody waits that no twin pays, wherever it stands.
+    pub fn waits_without_twin(&self, (script, amount_sats): (&Script, u64)) -> Result<bool, StoreError> {
+        let mut query = self.connection.prepare_cached(
+            "SELECT 1 FROM payouts AS p WHERE p.script = ?1 AND p.amount_sats = ?2 AND p.state = 'QUEUED' \
+             AND NOT EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = p.seq)",
+        )?;
+        Ok(query.exists(params![script.as_bytes(), values::sats_column(amount_sats)])?)
     }
 
     /// Whether another copy of the wallet paid a payout of a batch, or a block held what anybody paid it with.
@@ -126,26 +187,28 @@ impl Reader<'_> {
         Ok(query.exists([batch_seq])?)
     }
 
-    /// The payouts that an output of a twin may pay: their address exactly their amount, and no other output
-    /// of this twin; a block that holds it stands above where they were asked for. Those that wait before those that failed or were sent, offers last, the oldest first.
+    /// The payouts that so many equal outputs of a twin may pay, each with its batch: their address exactly their amount, and no other
+    /// output of this twin; a block that holds it stands above where they were asked for. Those that wait before those that failed or
+    /// were sent, offers last, the oldest first; of many the first, more than the outputs by [`LIKE_MAX`].
     pub fn payouts_like(
         &self,
         (script, amount_sats): (&Script, u64),
+        outputs: usize,
         twin: &Txid,
         position: &TxPosition,
-    ) -> Result<Vec<PayoutRow>, StoreError> {
+    ) -> Result<Vec<(i64, Option<i64>)>, StoreError> {
         let (_, height) = values::position_columns(position);
-        self.payouts_where(
-            &format!(
-                "p.script = ?1 AND p.amount_sats = ?2 \
-                 AND (p.approved_at IS NOT NULL OR p.state = 'NEW') \
-                 AND (?4 IS NULL OR p.asked_above IS NULL OR p.asked_above < ?4) \
-                 AND NOT EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = p.seq AND o.txid = ?3) \
-                 ORDER BY CASE p.state WHEN 'QUEUED' THEN 0 WHEN 'FAILED' THEN 1 WHEN 'NEW' THEN 3 ELSE 2 END, p.batch_seq IS NOT NULL, \
-                 p.approved_at, p.seq LIMIT {LIKE_MAX}"
-            ),
-            params![script.as_bytes(), values::sats_column(amount_sats), twin.as_byte_array(), height],
-        )
+        let mut query = self.connection.prepare_cached(
+            "SELECT p.seq, p.batch_seq FROM payouts AS p WHERE p.script = ?1 AND p.amount_sats = ?2 \
+             AND (p.approved_at IS NOT NULL OR p.state = 'NEW') \
+             AND (?4 IS NULL OR p.asked_above IS NULL OR p.asked_above < ?4) \
+             AND NOT EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = p.seq AND o.txid = ?3) \
+             ORDER BY CASE p.state WHEN 'QUEUED' THEN 0 WHEN 'FAILED' THEN 1 WHEN 'NEW' THEN 3 ELSE 2 END, p.batch_seq IS NOT NULL, \
+             p.approved_at, p.seq LIMIT ?5",
+        )?;
+        let limit = i64::try_from(outputs.saturating_add(LIKE_MAX)).unwrap_or(i64::MAX);
+        let values = params![script.as_bytes(), values::sats_column(amount_sats), twin.as_byte_array(), height, limit];
+        query.query_and_then(values, |row| Ok((row.get("seq")?, row.get("batch_seq")?)))?.collect()
     }
 }
 

@@ -3,13 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use bitcoin::{Transaction, Txid};
-use tillgate_domain::batch::{self, Position, Version};
+use bitcoin::Txid;
+use tillgate_domain::batch::{self, Version};
 use tillgate_domain::payout::PayoutState;
-use tillgate_domain::time::Timestamp;
 
-use super::signed;
-use crate::chain::Fact;
+use super::conflicts::{ANCESTORS_MAX, conflict_height};
+use super::payers::Payers;
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
@@ -18,14 +17,7 @@ use crate::store::alarms::AlarmKind;
 use crate::store::batches::VersionRow;
 use crate::store::ledger::LedgerKind;
 use crate::store::payouts::PayoutRow;
-use crate::store::twins::TwinRow;
 use crate::store::{Reader, StoreError};
-
-/// Ancestors that are followed upwards to find what rules a transaction out; the sender makes no longer lines.
-const ANCESTORS_MAX: u32 = 25;
-
-/// How long a payout waits for what another copy may have paid and nothing shows any more.
-const AWAITED_FOR_MS: i64 = 24 * 3_600_000;
 
 const GIVEN_UP: &str = "it was given up, and the coins went back to the wallet";
 const RULED_OUT: &str = "another transaction spent its coins and has 6 confirmations: nothing was sent to the address";
@@ -43,6 +35,16 @@ pub(super) struct Touched {
 /// # Errors
 /// When it cannot be stored.
 pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Result<Vec<StaffWarning>, OutboxError> {
+    settle_knowing(outbox, &Payers::of(outbox.tx), batch_seq, tip_height)
+}
+
+/// The same for one of several, of whose payers each is judged once.
+pub(super) fn settle_knowing(
+    outbox: &Outbox<'_>,
+    payers: &Payers<'_>,
+    batch_seq: i64,
+    tip_height: u32,
+) -> Result<Vec<StaffWarning>, OutboxError> {
     let tx = outbox.tx;
     let rows = tx.versions(batch_seq)?;
     let mut batch = tx.batch(batch_seq)?.ok_or(StoreError::BadValue("batches.seq"))?;
@@ -57,7 +59,7 @@ pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Re
             let version = rows.iter().find(|row| row.txid == txid && row.pays);
             version.map_or(0, |version| batch::fee_share_sats(version.fee_sats, count, index))
         };
-        let (state, warning) = settle_payout(outbox, payout, &versions, share, reason, tip_height)?;
+        let (state, warning) = settle_payout((outbox, payers), payout, &versions, share, reason, tip_height)?;
         warnings.extend(warning);
         // What failed has no claim on its coins any more, also where the conflict vanishes again: only a block changes that.
         is_wanted |= matches!(state, PayoutState::Queued | PayoutState::Sent);
@@ -78,12 +80,13 @@ pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Re
 ///
 /// # Errors
 /// When it cannot be stored.
-pub(crate) fn settle_alone(
+pub(super) fn settle_alone(
     outbox: &Outbox<'_>,
+    payers: &Payers<'_>,
     payout: PayoutRow,
     tip_height: u32,
 ) -> Result<Option<StaffWarning>, OutboxError> {
-    Ok(settle_payout(outbox, payout, &[], |_| 0, RULED_OUT, tip_height)?.1)
+    Ok(settle_payout((outbox, payers), payout, &[], |_| 0, RULED_OUT, tip_height)?.1)
 }
 
 /// Makes a payout that has no stored transaction FAILED; `by` is who gave it up.
@@ -105,14 +108,14 @@ pub(crate) fn fail(
 
 /// Answers its state after it, and what staff should know.
 fn settle_payout(
-    outbox: &Outbox<'_>,
+    (outbox, payers): (&Outbox<'_>, &Payers<'_>),
     mut row: PayoutRow,
     versions: &[Version],
     fee_share_sats: impl FnOnce(Txid) -> u64,
     reason: &str,
     tip_height: u32,
 ) -> Result<(PayoutState, Option<StaffWarning>), OutboxError> {
-    let twins = payers_elsewhere(outbox.tx, &row)?;
+    let twins = payers.that_count(&row)?;
     let settled = batch::settle(row.state, versions, &twins, tip_height);
     let before = row.clone();
     row.state = settled.state;
@@ -153,6 +156,7 @@ fn settle_payout(
     // The first value of `btcTxId` is not notified by itself.
     let is_notified = before.state != row.state || (before.txid.is_some() && before.txid != row.txid);
     if row != before {
+        payers.forget_sent([before.txid, row.txid]);
         save(outbox, row, is_notified)?;
     }
     Ok((settled.state, warning))
@@ -198,141 +202,10 @@ pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, St
     })
 }
 
-/// The twins that pay a payout, as far as they count. One that nobody signed counts only where a payout is SENT under its id: as
-/// ruled out. Nor does what moves nothing of this wallet, and was there when people gave the payout up: they were told of it, so that it
-/// was for something else.
-fn payers_elsewhere(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Vec<Version>, StoreError> {
-    let given_up_at = payout.failed_at.filter(|_| payout.given_up_by.is_some());
-    let was_for_something_else =
-        |twin: &TwinRow| !twin.moves_ours && given_up_at.is_some_and(|given_up_at| twin.noticed_at <= given_up_at);
-    let mut payers = Vec::new();
-    for twin in reader.twins_of_payout(payout.seq)? {
-        if was_for_something_else(&twin) {
-            continue;
-        }
-        if signed::counts(reader, &twin)? || signed::has_sent(reader, &twin.txid)? {
-            payers.push(twin_facts(reader, &twin)?);
-        }
-    }
-    Ok(payers)
-}
-
-/// What pays a payout in our stead, so that nothing may be signed that pays it: another copy's transaction, wherever that stands, as
-/// long as it may be mined. Of one that shows no signature of this wallet, as long as the mempool is said to hold it; once it is gone, until
-/// staff release the sender that holds for it. For what moves nothing of this wallet nobody holds: that is waited for until a day after it
-/// was noticed, for a copy that works offers again what drops out.
-///
-/// # Errors
-/// When the database cannot be read.
-pub(crate) fn paid_elsewhere(
-    reader: &Reader<'_>,
-    payout: &PayoutRow,
-    tip_height: u32,
-) -> Result<Option<TwinRow>, StoreError> {
-    first_twin(reader, payout, tip_height, |twin| is_waited_for(reader, twin))
-}
-
-/// The same of what is signed and stored: whether that must not be broadcast. What moves nothing of this wallet and stands in no block
-/// keeps back nothing that a node ever took: it left before. A payee who pays himself would else hold up all whose payouts share the
-/// transaction, in the mempool and out of it as often as he likes; what no node took yet he holds up for a day at most.
-///
-/// # Errors
-/// When the database cannot be read.
-pub(crate) fn is_held_back_for(reader: &Reader<'_>, payout: &PayoutRow, tip_height: u32) -> Result<bool, StoreError> {
-    let first = first_twin(reader, payout, tip_height, |twin| {
-        if twin.moves_ours {
-            return is_in_mempool_or_held(reader, twin);
-        }
-        Ok(!twin.position.is_in_block() && is_waited_for(reader, twin)? && never_left(reader, payout)?)
-    })?;
-    Ok(first.is_some())
-}
-
-/// The first twin of a payout that may be mined, and that either counts or is to be reckoned with all the same.
-fn first_twin(
-    reader: &Reader<'_>,
-    payout: &PayoutRow,
-    tip_height: u32,
-    is_reckoned_with: impl Fn(&TwinRow) -> Result<bool, StoreError>,
-) -> Result<Option<TwinRow>, StoreError> {
-    for twin in reader.twins_of_payout(payout.seq)? {
-        let may_be_mined = !twin_facts(reader, &twin)?.is_ruled_out(tip_height);
-        if may_be_mined && (signed::counts(reader, &twin)? || is_reckoned_with(&twin)?) {
-            return Ok(Some(twin));
-        }
-    }
-    Ok(None)
-}
-
-/// Whether a twin that is in no block is waited for: it is said to wait, or moves nothing of this wallet and was noticed a short time ago.
-fn is_waited_for(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
-    let looked_at = reader.watched_chain()?.map_or(twin.noticed_at, |watched| watched.looked_at);
-    Ok(is_in_mempool_or_held(reader, twin)? || (!twin.moves_ours && looked_at < awaited_until(twin)))
-}
-
-/// Whether no node ever took what is signed for a payout, since a day at most.
-fn never_left(reader: &Reader<'_>, payout: &PayoutRow) -> Result<bool, StoreError> {
-    let looked_at = reader.watched_chain()?.map(|watched| watched.looked_at);
-    let versions = payout.batch_seq.map_or_else(|| Ok(Vec::new()), |batch_seq| reader.versions(batch_seq))?;
-    let is_young = |at: Timestamp| looked_at.is_none_or(|looked_at| looked_at < at.plus_ms(AWAITED_FOR_MS));
-    let was_never_taken = |version: &VersionRow| version.accepted_at.is_none() && version.position == Position::Absent;
-    Ok(versions.iter().all(was_never_taken)
-        && versions.iter().map(|version| version.created_at).min().is_some_and(is_young))
-}
-
-/// Until when what moves nothing of this wallet is waited for where nothing shows it any more.
-pub(crate) const fn awaited_until(twin: &TwinRow) -> Timestamp {
-    twin.noticed_at.plus_ms(AWAITED_FOR_MS)
-}
-
-/// Whether a twin is said to be in the mempool, or staff are to say what becomes of it.
-fn is_in_mempool_or_held(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
-    Ok(twin.position == Position::Mempool || reader.sender_hold()?.is_some())
-}
-
 /// Whether a transaction is a twin that moves nothing of this wallet.
 fn is_by_stranger(reader: &Reader<'_>, txid: Option<Txid>) -> Result<bool, StoreError> {
     let twin = txid.map_or(Ok(None), |txid| reader.twin(&txid))?;
     Ok(twin.is_some_and(|twin| !twin.moves_ours))
-}
-
-/// Where a twin stands, and what rules it out: from the beginning, where nobody signed it who may spend what it spends.
-fn twin_facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
-    let TwinRow { txid, position, .. } = *twin;
-    if !position.is_in_block() && signed::twin_by_this_wallet(reader, twin)? == Fact::No {
-        let position = Position::Absent;
-        return Ok(Version { txid, pays: true, accepted: false, position, conflict_height: Some(0) });
-    }
-    let ours = conflict_height(reader, &twin.tx, &txid, ANCESTORS_MAX)?;
-    let conflict_height = [twin.conflict_height, ours].into_iter().flatten().min();
-    Ok(Version { txid, pays: true, accepted: false, position, conflict_height })
-}
-
-/// The lowest height of a block with a transaction that spends an input of this one, or of its unconfirmed ancestors as
-/// far as they are ours. It is told from our coins, so that it is known of a transaction that no backend ever took.
-fn conflict_height(
-    reader: &Reader<'_>,
-    tx: &Transaction,
-    txid: &Txid,
-    ancestors: u32,
-) -> Result<Option<u32>, StoreError> {
-    let mut lowest: Option<u32> = None;
-    for outpoint in tx.input.iter().map(|input| input.previous_output) {
-        let Some(coin) = reader.coin_facts(&outpoint)? else { continue };
-        let spent_height = coin.spent_height.filter(|_| coin.spent_by.as_ref() != Some(txid));
-        let of_parent = match coin.position {
-            Position::Block { .. } | Position::Mempool => None,
-            Position::Absent => match reader.version(&outpoint.txid)?.filter(|_| ancestors > 0) {
-                Some(parent) => {
-                    let above = conflict_height(reader, &parent.tx, &parent.txid, ancestors - 1)?;
-                    [coin.conflict_height, above].into_iter().flatten().min()
-                }
-                None => coin.conflict_height,
-            },
-        };
-        lowest = [lowest, spent_height, of_parent].into_iter().flatten().min();
-    }
-    Ok(lowest)
 }
 
 /// 21 million BTC are 2.1e15 satoshis, far below the range.

@@ -1,13 +1,14 @@
 //! Coins that a look saw made as change, spent, or taken back, and the transactions of payouts that it saw. What pays a
 //! payment is [`super::advance`]'s.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
 
 use super::batches::Touched;
 use super::ours::MISSING_BYTES_MAX;
+use super::payers::Payers;
 use super::settling::Due;
 use super::{batches, signed, twins};
 use crate::chain::{TxFacts, TxPosition};
@@ -108,7 +109,7 @@ pub(super) fn take(
     }
     let is_ours = !moved.spends.is_empty() || twins::makes_its_own_change(tx, &moved.change)?;
     let is_strangers = || -> Result<bool, StoreError> {
-        Ok(twins::pays(&moved.pays, &facts.position) && !twins::is_one_too_many(tx, txid, facts)?)
+        Ok(twins::pays(&moved.pays, &facts.position) && !twins::is_one_too_many(tx, facts)?)
     };
     if is_ours || tx.is_twin(txid)? || is_strangers()? {
         let pays_an_address = moved.change.iter().any(|coin| coin.keychain == Keychain::External);
@@ -155,24 +156,23 @@ pub(super) fn settle(
         let looked_height = outbox.tx.tip_height()?.min(since);
         touched.twins.extend(outbox.tx.pending_twins(looked_height)?);
     }
-    let (mut warnings, mut alone) = (Vec::new(), BTreeMap::new());
+    let (mut warnings, mut alone) = (Vec::new(), BTreeSet::new());
     for txid in &touched.twins {
-        for payout in outbox.tx.payouts_of_twin(txid)? {
-            match payout.batch_seq {
-                Some(batch_seq) => {
-                    touched.batches.insert(batch_seq);
-                }
-                None => {
-                    alone.insert(payout.seq, payout);
-                }
-            }
+        for (payout_seq, batch_seq) in outbox.tx.approved_payouts_of_twin(txid)? {
+            match batch_seq {
+                Some(batch_seq) => touched.batches.insert(batch_seq),
+                None => alone.insert(payout_seq),
+            };
         }
     }
-    for payout in alone.into_values() {
-        warnings.extend(batches::settle_alone(outbox, payout, tip_height)?);
+    let payers = Payers::of(outbox.tx);
+    for payout_seq in alone {
+        if let Some(payout) = outbox.tx.payout_by_seq(payout_seq)? {
+            warnings.extend(batches::settle_alone(outbox, &payers, payout, tip_height)?);
+        }
     }
     for batch_seq in touched.batches {
-        warnings.extend(batches::settle(outbox, batch_seq, tip_height)?);
+        warnings.extend(batches::settle_knowing(outbox, &payers, batch_seq, tip_height)?);
         // What a twin takes from us depends on whether the batch is reckoned whose coins it spends.
         for outpoint in outbox.tx.inputs_of_batch(batch_seq)? {
             let spender = outbox.tx.coin_facts(&outpoint)?.and_then(|coin| coin.spent_by);
@@ -194,9 +194,11 @@ pub(super) fn settle(
 /// # Errors
 /// When it cannot be stored.
 pub(crate) fn settle_approved(outbox: &Outbox<'_>, payout: PayoutRow, tip_height: u32) -> Result<(), OutboxError> {
-    let paid_by = outbox.tx.twins_of_payout(payout.seq)?;
-    batches::settle_alone(outbox, payout, tip_height)?;
-    Ok(paid_by.iter().try_for_each(|twin| twins::book(outbox, &twin.txid))?)
+    let payout_seq = payout.seq;
+    batches::settle_alone(outbox, &Payers::of(outbox.tx), payout, tip_height)?;
+    // Of others the ledger holds what it did.
+    let payer = outbox.tx.payout_by_seq(payout_seq)?.and_then(|payout| payout.txid);
+    Ok(payer.map_or(Ok(()), |payer| twins::book(outbox, &payer))?)
 }
 
 /// Somebody paid our change, or an address that was given to no payment here: coins of no payment.

@@ -41,8 +41,8 @@ pub(super) struct Found {
 pub(super) struct Ours<'a> {
     gateway: &'a Gateway,
     txids: Vec<Txid>,
-    /// What payouts are to pay, by script: the satoshis, and when they were asked for.
-    payees: HashMap<ScriptBuf, Vec<(u64, AskedFor)>>,
+    /// When the payouts were asked for that are to pay a script so many satoshis.
+    payees: HashMap<ScriptBuf, HashMap<u64, Vec<AskedFor>>>,
     /// What was found in transactions that the backend asked about.
     found: RefCell<HashMap<Txid, Found>>,
     /// Coins made in this very look, which the database does not hold yet.
@@ -64,9 +64,9 @@ impl<'a> Ours<'a> {
     /// When those cannot be derived: the program is stopping.
     pub(super) fn new(gateway: &'a Gateway) -> Result<Self, WatchError> {
         wait_until_known_ahead(gateway)?;
-        let mut payees: HashMap<_, Vec<_>> = HashMap::new();
+        let mut payees: HashMap<_, HashMap<_, Vec<_>>> = HashMap::new();
         for owed in gateway.store.read(|reader| reader.owed(reader.tip_height()?))? {
-            payees.entry(owed.script).or_default().push((owed.amount_sats, owed.asked));
+            payees.entry(owed.script).or_default().entry(owed.amount_sats).or_default().push(owed.asked);
         }
         let (found, made) = (RefCell::default(), RefCell::default());
         let (is_anew, known_up_to) = (Cell::new(false), Cell::new(None));
@@ -142,7 +142,7 @@ impl<'a> Ours<'a> {
 
     fn find(&self, tx: &Transaction, txid: &Txid) -> Result<Found, StoreError> {
         self.gateway.store.read(|reader| {
-            let mut found = Found::default();
+            let (mut found, mut payees) = (Found::default(), HashSet::new());
             for (vout, output) in (0u32..).zip(&tx.output) {
                 // An output of nothing pays nothing.
                 if output.value == Amount::ZERO {
@@ -150,7 +150,11 @@ impl<'a> Ours<'a> {
                 }
                 let amount_sats = output.value.to_sat();
                 let outpoint = OutPoint { txid: *txid, vout };
-                found.pays.extend(self.owed(output));
+                // Many payouts may be of one sum, and many outputs pay it.
+                let owed = self.owed(output);
+                if !owed.is_empty() && payees.insert(output) {
+                    found.pays.extend(owed);
+                }
                 if let Some((seq, index)) = reader.payment_of_script(&output.script_pubkey)? {
                     found.payments.entry(seq).or_insert_with(|| (index, Vec::new())).1.push((vout, amount_sats));
                 } else if let Some((keychain, index)) = self.of_wallet(&output.script_pubkey) {
@@ -168,9 +172,9 @@ impl<'a> Ours<'a> {
     }
 
     /// When the payouts were asked for that are to pay this.
-    fn owed(&self, output: &TxOut) -> impl Iterator<Item = AskedFor> {
-        let payouts = self.payees.get(&output.script_pubkey).into_iter().flatten();
-        payouts.filter(|(amount_sats, _)| *amount_sats == output.value.to_sat()).map(|(_, asked)| *asked)
+    fn owed(&self, output: &TxOut) -> &[AskedFor] {
+        let of_payee = self.payees.get(&output.script_pubkey);
+        of_payee.and_then(|sums| sums.get(&output.value.to_sat())).map_or(&[], Vec::as_slice)
     }
 
     /// The lower of a height that the database tells, and of that up to which it speaks of these blocks.

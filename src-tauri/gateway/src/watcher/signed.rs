@@ -2,7 +2,6 @@
 //! Elsewhere it is the word of whoever tells it, who may have made it up: its scripts are run.
 
 use bitcoin::{Transaction, Txid};
-use tillgate_domain::payout::PayoutState;
 
 use crate::chain::{Fact, judge, spent_outputs};
 use crate::store::twins::TwinRow;
@@ -51,12 +50,6 @@ pub(super) fn counts(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreE
     Ok(match twin_by_this_wallet(reader, twin)? {
         Fact::Yes => true,
         Fact::No => false,
-        Fact::Unknown => has_sent(reader, &twin.txid)?,
+        Fact::Unknown => reader.has_sent(&twin.txid)?,
     })
-}
-
-/// Whether a payout is SENT under a twin's id.
-pub(super) fn has_sent(reader: &Reader<'_>, twin: &Txid) -> Result<bool, StoreError> {
-    let payouts = reader.payouts_of_twin(twin)?;
-    Ok(payouts.iter().any(|payout| payout.state == PayoutState::Sent && payout.txid.as_ref() == Some(twin)))
 }

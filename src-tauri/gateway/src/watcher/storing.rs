@@ -23,6 +23,9 @@ use crate::store::keychains::Keychain;
 /// Payments, or transactions that move our coins, in one commit: the writer is never held for long.
 pub(super) const PIECES_PER_COMMIT: usize = 200;
 
+/// Outputs of the same of which some pay payees in our stead: each is matched with a payout.
+const OUTPUTS_PER_COMMIT: usize = 1_000;
+
 /// What a look stores at one stroke.
 enum Piece {
     /// A payment, by its number.
@@ -50,6 +53,25 @@ impl Piece {
         let changes = moves.clone().into_iter().map(|(txid, moved)| Self::Change(txid, moved));
         let moves = moves.into_iter().map(|(txid, moved)| Self::Move(txid, moved));
         unknown.chain(payments).chain(changes).chain(moves).collect()
+    }
+
+    /// How many of the first make one commit: at least one.
+    fn fitting(pieces: &[Self]) -> usize {
+        let mut outputs = 0usize;
+        let is_fitting = |piece: &&Self| {
+            let before = outputs;
+            outputs = outputs.saturating_add(piece.outputs());
+            before == 0 || outputs <= OUTPUTS_PER_COMMIT
+        };
+        pieces.iter().take(PIECES_PER_COMMIT).take_while(is_fitting).count()
+    }
+
+    /// How many outputs it may match with payouts.
+    fn outputs(&self) -> usize {
+        match self {
+            Self::Move(_, moved) if !moved.pays.is_empty() => moved.facts.tx.output.len(),
+            Self::Payment(..) | Self::Change(..) | Self::Move(..) | Self::Unknown(_) => 0,
+        }
     }
 
     /// Stores it; answers what staff are to be warned of, and when a payment is due next by it.
@@ -105,7 +127,7 @@ impl LookPermit<'_> {
         let mut pieces = Piece::in_order(findings.unknown, findings.payments, findings.moves);
         let mut is_due_at_once = false;
         loop {
-            let rest = pieces.split_off(pieces.len().min(PIECES_PER_COMMIT));
+            let rest = pieces.split_off(Piece::fitting(&pieces));
             let is_last = rest.is_empty();
             let (context, watched) = (context.clone(), watched.clone());
             // After all that they rest on.
@@ -168,5 +190,54 @@ impl LookPermit<'_> {
         };
         let mut there = findings.moves.values().filter(|moved| moved.facts.position != TxPosition::Absent);
         Ok(there.any(|moved| moved.change.iter().any(is_ahead)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bitcoin::absolute::LockTime;
+    use bitcoin::hashes::Hash as _;
+    use bitcoin::transaction::Version;
+    use bitcoin::{Amount, ScriptBuf, Transaction, TxOut};
+
+    use super::*;
+    use crate::chain::{Fact, TxFacts};
+    use crate::store::payouts::AskedFor;
+
+    /// What pays a payee so often; `None` for what is gone.
+    fn piece(times: Option<usize>) -> Piece {
+        let Some(times) = times else { return Piece::Unknown(Txid::all_zeros()) };
+        let output = TxOut { value: Amount::from_sat(10_000), script_pubkey: ScriptBuf::new() };
+        let tx = Transaction {
+            version: Version::TWO,
+            lock_time: LockTime::ZERO,
+            input: Vec::new(),
+            output: vec![output; times],
+        };
+        let facts = Arc::new(TxFacts {
+            tx,
+            position: TxPosition::Mempool { entered: Timestamp::from_ms(1) },
+            conflict_in_chain: Fact::No,
+            conflict_height: None,
+            conflict_in_mempool: Fact::No,
+            conflicts: Vec::new(),
+            unconfirmed_ancestors: Fact::No,
+            fee_rate: None,
+        });
+        let pays = vec![AskedFor { at: Timestamp::from_ms(1), above: None }];
+        let moved = Move { facts, change: Vec::new(), spends: Vec::new(), pays };
+        Piece::Move(Txid::all_zeros(), Arc::new(moved))
+    }
+
+    fn fitting(times: impl IntoIterator<Item = Option<usize>>) -> usize {
+        Piece::fitting(&times.into_iter().map(piece).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_pays_payees_thousands_of_times_is_stored_a_few_at_a_time() {
+        assert_eq!(fitting([Some(200); 20]), 5);
+        assert_eq!(fitting([None, Some(2_900), Some(1), None]), 2, "one that is longer than all others comes alone");
+        assert_eq!(fitting([Some(1); 300]), PIECES_PER_COMMIT);
+        assert_eq!((fitting([None; 300]), fitting([])), (PIECES_PER_COMMIT, 0));
     }
 }

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use bitcoin::{OutPoint, ScriptBuf, Transaction, TxOut, Txid};
+use bitcoin::{Script, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
 
 use super::batches::{Touched, sats};
-use super::signed;
+use super::{matching, signed};
 use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
@@ -16,16 +16,12 @@ use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::ledger::LedgerKind;
-use crate::store::payouts::{AskedFor, PayoutRow};
+use crate::store::payouts::AskedFor;
 use crate::store::{Reader, StoreError};
 
-/// Transactions that are followed upwards from a twin, its own history of which may go back for years: far more than may be
-/// in a mempool.
-const ANCESTORS_MAX: usize = 200;
-
-/// Twins of strangers that wait, and that are followed for one payout which they pay; and those of them that stand nowhere any more.
-const STRANGERS_MAX: u32 = 20;
-const GONE_STRANGERS_MAX: u32 = 500;
+/// Twins of strangers that wait, and that are followed for one sum to one address; and those of them that stand nowhere any more.
+const STRANGERS_MAX: usize = 20;
+const GONE_STRANGERS_MAX: usize = 500;
 
 const HOLD_FOR_ADDRESS: &str =
     "coins came to an address of this wallet that was not given here: another copy of the wallet works";
@@ -47,21 +43,23 @@ pub(super) fn pays(payouts: &[AskedFor], position: &TxPosition) -> bool {
     })
 }
 
-/// Whether what moves nothing of this wallet and is said to wait is one too many that pay their payee: a payee pays himself as often as he
-/// likes, and each would be looked at with each block. The first ones have the payout wait; one that a block holds counts, whichever it is.
-/// A copy that was just restored counts all that it finds.
-pub(super) fn is_one_too_many(reader: &Reader<'_>, txid: &Txid, facts: &TxFacts) -> Result<bool, StoreError> {
+/// Whether what moves nothing of this wallet and is said to wait is one too many that pay their payee this sum, of however many payouts: a
+/// payee pays himself as often as he likes, whoever may ask for payouts asks for as many, and each transaction would be looked at with
+/// each block. The first ones have the payouts wait, and one more where an approved payout has no twin yet; one that a block holds counts,
+/// whichever it is. A copy that was just restored counts all that it finds.
+pub(super) fn is_one_too_many(reader: &Reader<'_>, facts: &TxFacts) -> Result<bool, StoreError> {
     if matches!(facts.position, TxPosition::Block { .. }) || reader.dangerous_restore()?.is_some() {
         return Ok(false);
     }
-    let outputs: BTreeSet<(&ScriptBuf, u64)> =
-        facts.tx.output.iter().map(|output| (&output.script_pubkey, output.value.to_sat())).collect();
-    for (script, sats) in outputs {
-        for payout in reader.payouts_like((script, sats), txid, &facts.position)? {
-            let (waiting, gone) = reader.count_strangers(payout.seq)?;
-            if waiting < STRANGERS_MAX && gone < GONE_STRANGERS_MAX {
-                return Ok(false);
-            }
+    let paid: BTreeSet<(&Script, u64)> =
+        facts.tx.output.iter().map(|output| (output.script_pubkey.as_script(), output.value.to_sat())).collect();
+    for paid in paid {
+        if !reader.has_payout_like(paid)? {
+            continue;
+        }
+        let (waiting, gone) = reader.count_strangers(paid, (STRANGERS_MAX, GONE_STRANGERS_MAX))?;
+        if gone < GONE_STRANGERS_MAX && (waiting < STRANGERS_MAX || reader.waits_without_twin(paid)?) {
+            return Ok(false);
         }
     }
     Ok(true)
@@ -93,11 +91,7 @@ pub(super) fn take(
     tx.store_transaction(&facts.tx, txid, outbox.now)?;
     tx.insert_twin(txid, &facts.position, is_ours, outbox.now)?;
     touched.twins.insert(*txid);
-    for (vout, output) in (0u32..).zip(&facts.tx.output) {
-        if let Some(payout) = paid_payout(tx, facts, txid, output)? {
-            tx.store_twin_output(txid, vout, payout.seq)?;
-        }
-    }
+    matching::store_outputs(tx, txid, facts)?;
     if is_ours || tx.dangerous_restore()?.is_some() { hold(outbox, txid, pays_an_address) } else { Ok(None) }
 }
 
@@ -145,62 +139,6 @@ pub(super) fn notice_address(outbox: &Outbox<'_>, txid: &Txid, index: u32) -> Re
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
-/// The payout that an output of a twin pays, if it pays one: first one whose own transaction, or whose other twins, this one
-/// replaces; else one that nothing else pays for certain; else one that another twin pays that is in no block; else one that is
-/// paid already, for a reorganisation may take that back. What this one rests on is not paid by it: both are mined, or neither.
-fn paid_payout(
-    reader: &Reader<'_>,
-    facts: &TxFacts,
-    txid: &Txid,
-    output: &TxOut,
-) -> Result<Option<PayoutRow>, StoreError> {
-    let (twin, paid_exactly) = (&facts.tx, (output.script_pubkey.as_script(), output.value.to_sat()));
-    let (mut unpaid, mut waiting, mut paid) = (None, None, None);
-    for payout in reader.payouts_like(paid_exactly, txid, &facts.position)? {
-        let others = reader.twins_of_payout(payout.seq)?;
-        let (mut own, mut is_mined) = (Vec::new(), others.iter().any(|other| other.position.is_in_block()));
-        if let Some(batch_seq) = payout.batch_seq {
-            if rests_on(reader, twin, batch_seq)? {
-                continue;
-            }
-            own = reader.inputs_of_batch(batch_seq)?;
-            is_mined |=
-                reader.versions(batch_seq)?.iter().any(|version| version.pays && version.position.is_in_block());
-        }
-        let replaces = |spent: Vec<OutPoint>| spent.iter().any(|outpoint| inputs(twin).contains(outpoint));
-        if others.iter().all(|other| replaces(inputs(&other.tx))) && (!others.is_empty() || replaces(own)) {
-            return Ok(Some(payout));
-        }
-        match (is_mined, others.is_empty()) {
-            (false, true) => unpaid.get_or_insert(payout),
-            (false, false) => waiting.get_or_insert(payout),
-            (true, _) => paid.get_or_insert(payout),
-        };
-    }
-    Ok(unpaid.or(waiting).or(paid))
-}
-
-/// Whether a transaction spends, through others of ours and of other copies of the wallet, what a batch makes.
-fn rests_on(reader: &Reader<'_>, tx: &Transaction, batch_seq: i64) -> Result<bool, StoreError> {
-    let parents = |tx: &Transaction| tx.input.iter().map(|input| input.previous_output.txid).collect::<Vec<_>>();
-    let (mut seen, mut open) = (BTreeSet::new(), parents(tx));
-    while let Some(txid) = open.pop() {
-        if seen.len() >= ANCESTORS_MAX || !seen.insert(txid) {
-            continue;
-        }
-        match reader.version(&txid)? {
-            Some(version) if version.batch_seq == batch_seq => return Ok(true),
-            Some(version) => open.extend(parents(&version.tx)),
-            None => open.extend(reader.twin(&txid)?.iter().flat_map(|twin| parents(&twin.tx))),
-        }
-    }
-    Ok(false)
-}
-
-fn inputs(tx: &Transaction) -> Vec<OutPoint> {
-    tx.input.iter().map(|input| input.previous_output).collect()
-}
-
 /// Brings the ledger's row of a twin up to date: what it takes from us beyond the payouts that were SENT by it. While a
 /// transaction of ours is reckoned as confirmed that spends one of its inputs, the twin is reckoned as nothing: only one of
 /// the two can be.
@@ -215,11 +153,7 @@ pub(super) fn book(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
                 effect_sats -= sats(coin.amount_sats);
             }
         }
-        for payout in tx.payouts_of_twin(txid)? {
-            if payout.state == PayoutState::Sent && payout.txid == Some(*txid) {
-                effect_sats += sats(payout.amount_sats);
-            }
-        }
+        effect_sats += sats(tx.sent_sats(txid)?);
     }
     if effect_sats != twin.booked_sats {
         let about = About { txid: Some(*txid), ..About::default() };

@@ -178,8 +178,7 @@ anomalyId: string | null,
  */
 beingGivenUp: boolean, 
 /**
- * Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up, or an offer whose payee
- * somebody else pays.
+ * Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up.
  */
 waitsFor: string | null, 
 /**

@@ -12,12 +12,14 @@ use crate::records::Snapshot;
 use crate::sender::{is_held_back, paid_by_another};
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
+use crate::watcher::payers::Payers;
 
 /// What is needed to show payouts, of one moment.
 pub(in crate::console) struct Shown<'a> {
     snapshot: Snapshot<'a>,
     pub(super) tip_height: u32,
     queue: Queue,
+    payers: Payers<'a>,
 }
 
 impl<'a> Shown<'a> {
@@ -30,6 +32,7 @@ impl<'a> Shown<'a> {
             snapshot: Snapshot::new(reader, gateway.installation, pages_base),
             tip_height: reader.tip_height()?,
             queue: Queue::of(gateway, reader)?,
+            payers: Payers::of(reader),
         })
     }
 
@@ -110,7 +113,7 @@ impl<'a> Shown<'a> {
         if !may_wait || row.batch_seq.is_some() {
             return Ok(None);
         }
-        paid_by_another(self.snapshot.reader, row, self.tip_height)
+        paid_by_another(&self.payers, row, self.tip_height)
     }
 
     /// Whether the newest transaction of a payout gives it up, and neither has won.

@@ -9,6 +9,7 @@ use tillgate_domain::payout::PayoutState::{Failed, Queued, Sent};
 use super::history::{History, Known};
 use super::steps::Mined;
 use crate::notifications::outbox::{self, OutboxError};
+use crate::store::StoreError;
 use crate::store::batches::VersionRow;
 use crate::store::twins::TwinRow;
 use crate::watcher::batches;
@@ -95,7 +96,11 @@ impl History {
         assert!(own.len() <= 1, "{} was paid twice", known.id);
         assert!(known.is_approved || payers.is_empty(), "{} was never approved", known.id);
         if row.state == Failed && known.state != Failed {
-            let twins = self.world().gateway.store.read(|reader| reader.twins_of_payout(row.seq)).unwrap();
+            let twins = self.world().gateway.store.read(|reader| {
+                let twins = reader.twins_of_payout(row.seq)?;
+                twins.iter().filter_map(|txid| reader.twin(txid).transpose()).collect::<Result<_, StoreError>>()
+            });
+            let twins = twins.unwrap();
             self.failed_with_proof(&known, row.batch_seq, twins, versions);
         }
         self.payouts[index].state = row.state;
@@ -135,7 +140,7 @@ impl History {
                         assert!(batch.live || !is_locked, "batch {seq} failed and locks {outpoint}");
                     }
                 }
-                Ok::<_, crate::store::StoreError>(())
+                Ok::<_, StoreError>(())
             })
             .unwrap();
     }

@@ -1,0 +1,36 @@
+//! From which height on blocks rule a transaction out.
+
+use bitcoin::{Transaction, Txid};
+use tillgate_domain::batch::Position;
+
+use crate::store::{Reader, StoreError};
+
+/// Ancestors that are followed upwards to find what rules a transaction out; the sender makes no longer lines.
+pub(super) const ANCESTORS_MAX: u32 = 25;
+
+/// The lowest height of a block with a transaction that spends an input of this one, or of its unconfirmed ancestors as
+/// far as they are ours. It is told from our coins, so that it is known of a transaction that no backend ever took.
+pub(super) fn conflict_height(
+    reader: &Reader<'_>,
+    tx: &Transaction,
+    txid: &Txid,
+    ancestors: u32,
+) -> Result<Option<u32>, StoreError> {
+    let mut lowest: Option<u32> = None;
+    for outpoint in tx.input.iter().map(|input| input.previous_output) {
+        let Some(coin) = reader.coin_facts(&outpoint)? else { continue };
+        let spent_height = coin.spent_height.filter(|_| coin.spent_by.as_ref() != Some(txid));
+        let of_parent = match coin.position {
+            Position::Block { .. } | Position::Mempool => None,
+            Position::Absent => match reader.version(&outpoint.txid)?.filter(|_| ancestors > 0) {
+                Some(parent) => {
+                    let above = conflict_height(reader, &parent.tx, &parent.txid, ancestors - 1)?;
+                    [coin.conflict_height, above].into_iter().flatten().min()
+                }
+                None => coin.conflict_height,
+            },
+        };
+        lowest = [lowest, spent_height, of_parent].into_iter().flatten().min();
+    }
+    Ok(lowest)
+}

@@ -43,6 +43,8 @@ struct Inner {
     newest: &'static str,
     counted: Counted,
     connections: u64,
+    /// Those that are not at their end.
+    open: u64,
 }
 
 impl ElectrumNode {
@@ -70,6 +72,7 @@ impl ElectrumNode {
             newest: "1.6",
             counted: Counted::default(),
             connections: 0,
+            open: 0,
         };
         let shared = Arc::new(Shared { clock, inner: Mutex::new(inner) });
         let (serving, is_secure) = (Arc::clone(&shared), tls.is_some());

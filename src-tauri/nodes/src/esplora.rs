@@ -131,6 +131,14 @@ impl EsploraServer {
     }
 }
 
+impl Answer {
+    /// The server says that it is not to be asked for an hour.
+    fn leave_alone(&mut self) {
+        self.status = "429 Too Many Requests";
+        self.headers.push(("Retry-After", "3600".to_owned()));
+    }
+}
+
 impl Shared {
     fn new(sandbox: Arc<Sandbox>, clock: Clock) -> Self {
         let inner = Inner {
@@ -158,6 +166,11 @@ impl Shared {
             }
             let mut manner = Manner::Whole;
             match fault {
+                Some(EsploraFault::LeaveAloneAt(part)) if request.path.contains(&part) => answer.leave_alone(),
+                Some(EsploraFault::LeaveAloneFrom(part)) if request.path.contains(&part) => {
+                    self.lock().fault = Some(EsploraFault::LeaveAloneAt("/".to_owned()));
+                    answer.leave_alone();
+                }
                 Some(EsploraFault::Slow(wait)) => manner = Manner::After(wait),
                 Some(EsploraFault::Dripping(between)) => manner = Manner::Dripping(between),
                 Some(EsploraFault::CutOff) => manner = Manner::CutOff,

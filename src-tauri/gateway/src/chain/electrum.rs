@@ -23,6 +23,7 @@ mod recent;
 mod scripts;
 mod session;
 mod state;
+mod suspects;
 mod transactions;
 
 use bitcoin::{FeeRate, Network, Transaction, Txid};
@@ -43,7 +44,7 @@ use client::Client;
 pub(crate) use client::ElectrumOptions;
 use state::State;
 
-/// How often a look is made again at once because a block came while it was made.
+/// How often a look is made at most where a block came while it was made, or where the server hung up at what a stranger chose.
 const TRIES: usize = 3;
 
 /// Why no server can be asked in this way.
@@ -134,7 +135,9 @@ impl Chain for ElectrumChain {
             let looked = looked.and_then(|view| signed::check(view, request.watch, "server"));
             *kept = if looked.is_ok() { state } else { state.failed() };
             match looked {
-                Err(error) if error.is_tip_changed() && tries.next().is_some_and(|tried| tried < TRIES) => {}
+                Err(error)
+                    if (error.is_tip_changed() || std::mem::take(&mut kept.lasting.has_broken_off))
+                        && tries.next().is_some_and(|tried| tried < TRIES) => {}
                 looked => {
                     if looked.is_ok() {
                         self.client.did_well();

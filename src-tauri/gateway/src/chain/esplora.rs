@@ -189,7 +189,7 @@ impl Chain for EsploraChain {
     }
 
     fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
-        Ok(recent::recent(&self.server, txids, above)?)
+        Ok(recent::recent(&self.server, &mut self.state.lock(), txids, above)?)
     }
 
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {

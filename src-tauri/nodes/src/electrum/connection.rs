@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bitcoin::ScriptBuf;
 use serde_json::{Value, json};
 
 use super::calls::{self, Answer, Refusal, Shown};
@@ -40,6 +41,13 @@ pub(super) struct Connection {
     calls: u64,
 }
 
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let mut inner = self.shared.lock();
+        inner.open = inner.open.saturating_sub(1);
+    }
+}
+
 impl Connection {
     pub(super) fn open(shared: &Arc<Shared>, stream: TcpStream, tls: Option<&Tls>) -> io::Result<Self> {
         stream.set_read_timeout(Some(LOOKS_EVERY))?;
@@ -49,6 +57,7 @@ impl Connection {
         };
         let mut inner = shared.lock();
         inner.connections = inner.connections.saturating_add(1);
+        inner.open = inner.open.saturating_add(1);
         drop(inner);
         Ok(Self {
             shared: Arc::clone(shared),
@@ -62,8 +71,16 @@ impl Connection {
         })
     }
 
+    fn is_one_too_many(&self) -> bool {
+        let inner = self.shared.lock();
+        inner.open > 1 && matches!(inner.fault, Some(ElectrumFault::BearsOneAndHangsUpAt(_)))
+    }
+
     /// Serves it to its end.
     pub(super) fn serve(mut self, stop: &Stop) {
+        if self.is_one_too_many() {
+            return;
+        }
         let mut chunk = vec![0; 64 * 1_024];
         loop {
             while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
@@ -118,11 +135,18 @@ impl Connection {
         }
         self.notify(stop)?;
         let request: Value = serde_json::from_slice(line).ok()?;
-        if let Some(ElectrumFault::Stuck(script) | ElectrumFault::HangsUpAt(script)) = &fault
-            && request["method"] == "blockchain.scripthash.get_history"
-            && request["params"][0] == index::script_hash(script)
-        {
-            return matches!(fault, Some(ElectrumFault::Stuck(_))).then_some(());
+        let is_asked_for = |script: &ScriptBuf| {
+            request["method"] == "blockchain.scripthash.get_history"
+                && request["params"][0] == index::script_hash(script)
+        };
+        match &fault {
+            Some(ElectrumFault::Stuck(script)) if is_asked_for(script) => return Some(()),
+            Some(ElectrumFault::HangsUpAt(scripts) | ElectrumFault::BearsOneAndHangsUpAt(scripts))
+                if scripts.iter().any(is_asked_for) =>
+            {
+                return None;
+            }
+            _ => {}
         }
         let answer = match &request {
             Value::Array(batch) => {

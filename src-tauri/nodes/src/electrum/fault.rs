@@ -61,8 +61,10 @@ pub enum ElectrumFault {
     LongHistory(ScriptBuf, u32),
     /// What is asked about the history of a script is never answered.
     Stuck(ScriptBuf),
-    /// The connection is closed where somebody asks for the history of a script.
-    HangsUpAt(ScriptBuf),
+    /// The connection is closed where somebody asks for the history of one of these scripts.
+    HangsUpAt(Vec<ScriptBuf>),
+    /// The same, and so is a connection that is opened beside another.
+    BearsOneAndHangsUpAt(Vec<ScriptBuf>),
     /// Every block is told so many blocks higher than it is, and of no script anything.
     Higher(u32),
     /// So many transactions that pay a script wait in the mempool, made up by the server, each with so many bytes of a witness.

@@ -76,6 +76,10 @@ pub enum EsploraFault {
     CutOffAt(String),
     /// It is said to be busy, for a moment, where somebody asks about one script, named by its hash.
     BusyAt(String),
+    /// It wants to be left alone for an hour where somebody asks under a path with this in it.
+    LeaveAloneAt(String),
+    /// It wants to be left alone for an hour, whatever it is asked, once somebody asked under a path with this in it.
+    LeaveAloneFrom(String),
     /// A question about one script, named by its hash, is never answered.
     StuckAt(String),
     /// One block is told so many blocks deeper than it is wherever somebody asks about it alone.

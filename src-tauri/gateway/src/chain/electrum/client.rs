@@ -173,7 +173,7 @@ impl Client {
             return Err(why.clone());
         }
         link.number = link.number.saturating_add(1);
-        match self.connect(link.number) {
+        match self.connect(link.number, self.options.bell.clone()) {
             Ok(connection) => {
                 let connection = Arc::new(connection);
                 link.connection = Some(Arc::clone(&connection));
@@ -185,6 +185,17 @@ impl Client {
                 Err(error)
             }
         }
+    }
+
+    /// Another connection beside that of the looks, for questions at which the server may hang up: that it does is no failure, and nobody
+    /// hears what it notifies of.
+    pub(super) fn aside(&self) -> Result<Connection, ChainDown> {
+        self.connect(0, Bell::default())
+    }
+
+    /// The server hung up at what a stranger chose, which it is not asked again in the same way: no pause follows on that.
+    pub(super) fn excuse(&self) {
+        self.link.lock().is_untried = false;
     }
 
     /// The server has done all that it was asked for: the next failure is the first.
@@ -207,14 +218,13 @@ impl Client {
         Ok(answers)
     }
 
-    fn connect(&self, number: u64) -> Result<Connection, ChainDown> {
+    fn connect(&self, number: u64, bell: Bell) -> Result<Connection, ChainDown> {
         let within = if self.options.proxy.is_some() { REACHED_BY_PROXY_WITHIN } else { REACHED_WITHIN };
         let within = within.min(self.options.answered_within);
         let reached = self.runtime.block_on(async { timeout(within, self.reach()).await });
         let stream =
             reached.map_err(|_| ChainDown(format!("the server at {} did not answer in time", self.name())))??;
-        let (bell, runtime) = (self.options.bell.clone(), &self.runtime);
-        let session = Session::over(stream, self.name(), self.options.answered_within, bell, runtime);
+        let session = Session::over(stream, self.name(), self.options.answered_within, bell, &self.runtime);
         let (version, software) = self.agree(&session)?;
         let connection = Connection { session, version, software, number };
         self.check_network(&connection)?;

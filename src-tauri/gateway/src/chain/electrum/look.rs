@@ -12,6 +12,7 @@ use super::facts;
 use super::headers::follow;
 use super::scripts::{FETCHED_AT_ONCE, Look};
 use super::state::{self, State, Watched};
+use super::suspects::Trials;
 use crate::chain::facts::parents_first;
 use crate::chain::headers::MEDIAN_REACHES;
 use crate::chain::refusals::tip_changed;
@@ -42,7 +43,7 @@ pub(super) fn look(
     let last_known = known.as_ref().and_then(Token::last).map(|block| block.id);
     let fork = followed.fork;
     let left_above = known.as_ref().and_then(|known| known.left_above(fork));
-    let mut look = Look { asker, network, state, request, tip };
+    let mut look = Look { asker, network, state, request, tip, trials: Trials::default() };
     let is_resumed = !goes_on || fork != last_known;
     if is_resumed {
         look.resume(fork.map(|block| block.height), known.clone());
@@ -272,6 +273,9 @@ impl Look<'_> {
         }
         self.state.scripts.values_mut().for_each(|watched| watched.payee_above = None);
         let unneeded = self.state.drop_unneeded();
+        let Self { state, .. } = self;
+        let postponed = std::mem::take(&mut state.postponed);
+        state.pending.extend(postponed.into_iter().filter(|hash| state.scripts.contains_key(hash)));
         let unneeded: Vec<_> = unneeded.iter().filter(|hash| self.asker.connection.session.forget(hash)).collect();
         if self.asker.connection.version.is_at_least(&[1, 4, 2]) {
             let leave = |hash: &ScriptHash| call("blockchain.scripthash.unsubscribe", json!([hash.to_string()]));

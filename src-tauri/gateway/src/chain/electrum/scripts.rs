@@ -9,6 +9,7 @@ use super::call::{ScriptHash, Whose};
 use super::history::{self, History};
 use super::session::ToldTip;
 use super::state::State;
+use super::suspects::{Trial, Trials};
 use crate::chain::{ChainDown, LookRequest};
 
 /// Hot scripts that are asked about in each look although the server should notify of them.
@@ -27,6 +28,7 @@ pub(super) struct Look<'a> {
     pub state: &'a mut State,
     pub request: &'a LookRequest<'a>,
     pub tip: ToldTip,
+    pub trials: Trials,
 }
 
 impl Look<'_> {
@@ -68,15 +70,33 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// What is asked about at once of these scripts: the merchant's, then the strangers', and each alone of those at which the server may
-    /// have broken off.
-    fn at_once(&self, hashes: &[ScriptHash]) -> Vec<(Whose, Vec<ScriptHash>)> {
+    /// What is asked about at once of these scripts: the merchant's, then the strangers', and those at which the server may have broken off
+    /// and did not when they were tried.
+    fn at_once(&mut self, hashes: &[ScriptHash]) -> Vec<(Whose, Vec<ScriptHash>)> {
         let is_ours = |hash: &&ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
         let (ours, strangers): (_, Vec<ScriptHash>) = hashes.iter().partition(is_ours);
         let is_suspect = |hash: &ScriptHash| self.state.lasting.untold.is_suspect(hash);
         let (suspects, others): (Vec<ScriptHash>, _) = strangers.into_iter().partition(is_suspect);
-        let alone = suspects.into_iter().map(|hash| (Whose::Strangers, vec![hash]));
-        [(Whose::Ours, ours), (Whose::Strangers, others)].into_iter().chain(alone).collect()
+        let tried = self.tried(suspects).into_iter().map(|hashes| (Whose::Strangers, hashes));
+        let all = [(Whose::Ours, ours), (Whose::Strangers, others)].into_iter().chain(tried);
+        all.filter(|(_, hashes)| !hashes.is_empty()).collect()
+    }
+
+    /// Tries scripts that are suspect, and answers which may be asked about in this look, those in one set at once. Of the rest nothing is told
+    /// in it.
+    fn tried(&mut self, suspects: Vec<ScriptHash>) -> Vec<Vec<ScriptHash>> {
+        let (mut told, mut alone) = (Vec::new(), Vec::new());
+        for hash in suspects {
+            match self.trials.of(self.asker.client, hash) {
+                Trial::Told => told.push(hash),
+                Trial::Untold => self.refuse(hash),
+                Trial::NotTried => {
+                    self.state.postponed.insert(hash);
+                }
+                Trial::NoWay => alone.push(vec![hash]),
+            }
+        }
+        std::iter::once(told).chain(alone).collect()
     }
 
     /// A server that breaks off when it is asked about what a stranger chose must not do so in each look.
@@ -87,7 +107,10 @@ impl Look<'_> {
         whose: Whose,
     ) -> Result<T, ChainDown> {
         if whose == Whose::Strangers && asked.is_err() {
-            self.state.lasting.untold.note_break(hashes, self.tip.height);
+            let lasting = &mut self.state.lasting;
+            lasting.untold.note_break(hashes, self.tip.height);
+            lasting.has_broken_off = true;
+            self.asker.client.excuse();
         }
         asked
     }

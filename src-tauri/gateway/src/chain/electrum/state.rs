@@ -39,6 +39,8 @@ pub(super) struct State {
     pub scripts: BTreeMap<ScriptHash, Watched>,
     /// Scripts of which something may have changed since it was told.
     pub pending: BTreeSet<ScriptHash>,
+    /// Scripts about which nothing was asked in the look that is under way. The next one begins with them.
+    pub postponed: BTreeSet<ScriptHash>,
     /// What was told of scripts whose histories did not fit into one answer: transactions of blocks, with their heights.
     pub begun: BTreeMap<ScriptHash, BTreeMap<Txid, u32>>,
     /// Transactions of ours that no block holds.
@@ -60,6 +62,8 @@ pub(super) struct Lasting {
     pub proved: HashMap<Txid, BlockId>,
     /// Scripts of strangers about which nothing is asked for a while.
     pub untold: Untold<ScriptHash>,
+    /// The server hung up in the last look when it was asked about such scripts.
+    pub has_broken_off: bool,
     /// What transactions that are not ours spend.
     pub others: HashMap<Txid, Vec<OutPoint>>,
     /// How many outputs those are.

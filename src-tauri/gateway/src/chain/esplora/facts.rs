@@ -90,7 +90,8 @@ pub(super) fn read_rivals(asking: &Asking<'_>, state: &mut State, txid: Txid) ->
         }
         // What the server does not know at all, or fails at, it says nothing of: nobody knows.
         let path = format!("/tx/{parent}/outspends");
-        let spends: Option<Vec<SpendAnswer>> = state.ask_of_strangers(path.clone(), |_| asking.server.json(&path))?;
+        let spends: Option<Vec<SpendAnswer>> =
+            state.ask_of_strangers(asking.server, path.clone(), |_| asking.server.json(&path))?;
         for (outpoint, by) in outputs.iter().filter(|_| spends.is_some()) {
             let spends = spends.iter().flatten();
             let vout = usize::try_from(outpoint.vout).unwrap_or(usize::MAX);
@@ -133,7 +134,9 @@ fn take_spender(
         return Err(down.into());
     }
     let proof = format!("/tx/{spender}/merkle-proof");
-    if let Some(height) = state.ask_of_strangers(proof, |state| positions::block_of(asking, state, &sight))? {
+    if let Some(height) =
+        state.ask_of_strangers(asking.server, proof, |state| positions::block_of(asking, state, &sight))?
+    {
         state.spent.insert(outpoint, (height, spender));
         rivals.known.insert(outpoint);
     } else if !sight.status.confirmed {

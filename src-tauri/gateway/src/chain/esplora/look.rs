@@ -243,7 +243,7 @@ fn ask_tracked(asking: &Asking<'_>, state: &mut State, txid: Txid, found: &mut F
         Some(sight) if !sight.status.confirmed => {
             // Others made what it spends.
             let path = format!("/tx/{txid}/vin");
-            let is_there = state.ask_of_strangers(path, |_| positions::is_in_mempool(asking, &sight.tx));
+            let is_there = state.ask_of_strangers(asking.server, path, |_| positions::is_in_mempool(asking, &sight.tx));
             match found.take(is_there)? {
                 Some(Some(is_there)) => is_there.then_some(sight),
                 Some(None) | None => return Ok(()),

@@ -119,6 +119,13 @@ impl Bucket {
         inner.silent_until = inner.silent_until.min(Instant::now().checked_add(SILENT_WITHOUT_WORD));
     }
 
+    /// Asks it once more before it is left alone. It said so to a question that a stranger chose, and says so again where it means all.
+    pub(super) fn put_off_silence(&self) {
+        let mut inner = self.inner.lock();
+        inner.silent_until = None;
+        inner.silences = inner.silences.saturating_sub(1);
+    }
+
     /// How often it wanted to be left alone so far.
     pub(super) fn silences(&self) -> u64 {
         self.inner.lock().silences

@@ -122,7 +122,7 @@ fn unproved(asking: &Asking<'_>, state: &State, why: String) -> Result<NoAnswer,
 /// Asks where a stranger's transaction is of which nothing was told in this look. Answers nothing where the server knows nothing of it or
 /// fails at it, and where no question is left.
 pub(super) fn ask(asking: &Asking<'_>, state: &mut State, txid: Txid) -> Result<Option<Sight>, NoAnswer> {
-    state.ask_of_strangers(format!("/tx/{txid}"), |_| {
+    state.ask_of_strangers(asking.server, format!("/tx/{txid}"), |_| {
         if asking.take_turn() { history::transaction(asking.server, txid) } else { Ok(None) }
     })
 }

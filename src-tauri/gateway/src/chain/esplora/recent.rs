@@ -8,13 +8,14 @@ use tokio::time::Instant;
 
 use super::history;
 use super::server::{NoAnswer, Server};
+use super::state::State;
 use crate::chain::Recent;
 
 /// After so long nothing more is asked: looks wait for this, for each generation.
 const ASKED_FOR: Duration = Duration::from_secs(2);
 
 /// What the server has of these transactions in its mempool and in blocks above a height.
-pub(super) fn recent(server: &Server, txids: &[Txid], above: u32) -> Result<Recent, NoAnswer> {
+pub(super) fn recent(server: &Server, state: &mut State, txids: &[Txid], above: u32) -> Result<Recent, NoAnswer> {
     let began = Instant::now();
     let mut recent = Recent::default();
     for txid in txids {
@@ -22,7 +23,7 @@ pub(super) fn recent(server: &Server, txids: &[Txid], above: u32) -> Result<Rece
             None
         } else {
             server.bucket.wait();
-            history::transaction(server, *txid)?
+            state.ask_of_strangers(server, format!("/tx/{txid}"), |_| history::transaction(server, *txid))?
         };
         match sight {
             Some(sight) if sight.status.confirmed && sight.status.block_height.is_some_and(|it| it <= above) => {}

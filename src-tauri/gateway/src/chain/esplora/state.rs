@@ -7,8 +7,8 @@ use bitcoin::{BlockHash, FeeRate, OutPoint, ScriptBuf, Transaction, Txid};
 use super::deep::Deep;
 use super::headers::{Headers, Known};
 use super::in_vain::InVain;
-use super::server::NoAnswer;
-use super::strangers::Strangers;
+use super::server::{NoAnswer, Server};
+use super::strangers::{self, Strangers};
 use crate::chain::facts::{Facts, needs};
 use crate::chain::hot::{HotMark, Urgency};
 use crate::chain::token::{BlockId, Token, counted};
@@ -245,9 +245,10 @@ impl State {
         self.headers.as_ref().map_or(0, Headers::height)
     }
 
-    /// Asks what strangers chose; `None` where nobody knows, for the server fails at it.
+    /// Asks what strangers chose; `None` where nobody knows, for the server fails at it, or wants to be left alone at it and at nothing else.
     pub(super) fn ask_of_strangers<T>(
         &mut self,
+        server: &Server,
         path: String,
         ask: impl FnOnce(&mut Self) -> Result<Option<T>, NoAnswer>,
     ) -> Result<Option<T>, NoAnswer> {
@@ -255,7 +256,8 @@ impl State {
         if self.strangers.rests(&path, height) {
             return Ok(None);
         }
-        let answer = ask(self);
+        let silences = server.bucket.silences();
+        let answer = strangers::meant(server, silences, ask(self));
         self.strangers.hear(path, height, answer)
     }
 

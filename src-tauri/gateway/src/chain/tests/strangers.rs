@@ -5,18 +5,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bitcoin::hashes::{Hash as _, sha256};
-use bitcoin::{ScriptBuf, Txid};
+use bitcoin::{ScriptBuf, Sequence, Transaction, Txid};
 use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
 use tillgate_nodes::{ElectrumFault, EsploraFault};
 use tillgate_sandbox::Pay;
 
 use super::electrum_server::{All, script};
+use super::payer::{Kind, Payer};
 use super::stage::{Backend, Stage};
 use crate::chain::{AskedPayee, ChainDown, LookRequest, Recent, Scripts, View, no_scripts};
+use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
 /// As many transactions as make a history a longer line than any that is taken.
 const VERY_MANY: u32 = 110_000;
+
+const SIGNALS: Sequence = Sequence::ENABLE_RBF_NO_LOCKTIME;
 
 const HISTORIES: &str = "blockchain.scripthash.get_history";
 
@@ -46,6 +50,14 @@ fn looked_for(
 fn pay(world: &World, script: &ScriptBuf) -> Txid {
     let pay = Pay { script: script.clone(), amount_sats: 10_000, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
     world.sandbox().pay(pay, world.now_ms()).unwrap()[0]
+}
+
+/// What pays a payment, and what gives the coin back to the payer instead.
+async fn replaced(world: &World, payment: &PaymentRow) -> (Payer, Transaction, Transaction) {
+    let payer = Payer::with_coin(world, Kind::Segwit).await;
+    let pays = payer.pays(&[(&payment.script, payment.payment.amount_sats)], 1, SIGNALS);
+    let replaces = payer.pays(&[], 2, SIGNALS);
+    (payer, pays, replaces)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -142,7 +154,7 @@ async fn of_a_payee_nothing_is_concluded_while_an_esplora_server_is_busy_with_ev
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payee_at_whom_an_electrum_server_hangs_up_fails_two_looks_and_no_other_payee_is_passed_over() {
+async fn a_payee_at_whom_an_electrum_server_hangs_up_fails_no_look_and_no_other_payee_is_passed_over() {
     let stage = Stage::unlooked(Backend::Electrum).await;
     let (world, server) = (stage.world(), stage.electrum());
     let (payees, ours) = ([script(1), script(2), script(3)], script(4));
@@ -151,37 +163,82 @@ async fn a_payee_at_whom_an_electrum_server_hangs_up_fails_two_looks_and_no_othe
     payees.iter().chain([&ours]).for_each(|script| {
         pay(world, script);
     });
-    server.misbehave(ElectrumFault::HangsUpAt(payees[1].clone()));
-    let mut looks = 0;
-    let view = loop {
-        looks += 1;
-        match looked_for(world, &mut token, &payees, &ours) {
-            Ok(view) => break view,
-            Err(down) => assert!(looks < 3, "{down}"),
-        }
-    };
-    assert_eq!(looks, 3, "once may be chance");
-    assert!(view.covered.holds(&ours) && view.untold.iter().eq([&payees[1]]), "the others are told of");
-    world.sandbox().mine(1, false, world.now_ms()).unwrap();
-    assert!(looked_for(world, &mut token, &payees, &ours).is_err(), "it is asked about with the next block");
+    server.misbehave(ElectrumFault::HangsUpAt(vec![payees[1].clone()]));
     let view = looked_for(world, &mut token, &payees, &ours).unwrap();
-    assert!(view.untold.iter().eq([&payees[1]]), "one failure is enough then");
+    assert!(view.covered.holds(&ours) && view.untold.iter().eq([&payees[1]]), "the others are told of");
+    let asked = server.connections();
+    looked_for(world, &mut token, &payees, &ours).unwrap();
+    assert_eq!(server.connections(), asked, "it rests");
+    world.sandbox().mine(1, false, world.now_ms()).unwrap();
+    let view = looked_for(world, &mut token, &payees, &ours).unwrap();
+    assert!(view.untold.iter().eq([&payees[1]]), "nobody hears more of it");
+    assert_eq!(server.connections() - asked, 1, "it is asked about with the next block, over a connection of its own");
+    server.misbehave(None);
+    world.sandbox().mine(2, false, world.now_ms()).unwrap();
+    let view = looked_for(world, &mut token, &payees, &ours).unwrap();
+    assert!(payees.iter().all(|payee| view.covered.holds(payee)), "it was the server's mood");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_payees_at_whom_an_electrum_server_hangs_up_keep_no_look_from_what_is_the_merchants() {
+    let stage = Stage::unlooked(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let (payees, ours): (Vec<_>, _) = ((1..=14).map(script).collect(), script(20));
+    let (at, honest) = payees.split_at(12);
+    let mut token = None;
+    looked_for(world, &mut token, &[], &ours).unwrap();
+    payees.iter().for_each(|script| {
+        pay(world, script);
+    });
+    server.misbehave(ElectrumFault::HangsUpAt(at.to_vec()));
+    // Then once more, when a block wakes them.
+    for first in [5, 4] {
+        for number in 1.. {
+            let (paid, connections) = (pay(world, &ours), server.connections());
+            let view = looked_for(world, &mut token, &payees, &ours).unwrap();
+            assert!(view.covered.holds(&ours), "look {number}");
+            assert!(view.txs.iter().any(|facts| facts.tx.compute_txid() == paid), "look {number} tells who paid");
+            assert!(server.connections() - connections <= 5, "look {number} makes few connections");
+            if at.iter().all(|payee| view.untold.contains(payee)) {
+                assert!(honest.iter().all(|payee| view.covered.holds(payee)), "the others are told of");
+                assert!(number <= first, "{number} looks");
+                break;
+            }
+        }
+        world.sandbox().mine(1, false, world.now_ms()).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_electrum_server_that_bears_one_connection_is_asked_about_such_payees_over_that_and_no_pause_follows() {
+    let stage = Stage::unlooked(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let (payees, ours) = ([1, 2, 3, 4, 5].map(script), script(9));
+    let mut token = None;
+    looked_for(world, &mut token, &[], &ours).unwrap();
+    payees.iter().for_each(|script| {
+        pay(world, script);
+    });
+    server.misbehave(ElectrumFault::BearsOneAndHangsUpAt(payees[..4].to_vec()));
+    let failed = (0..).take_while(|_| looked_for(world, &mut token, &payees, &ours).is_err()).count();
+    assert!(failed <= 2, "{failed} looks failed");
+    let view = looked_for(world, &mut token, &payees, &ours).unwrap();
+    assert!(view.untold.len() == 4 && view.covered.holds(&payees[4]) && view.covered.holds(&ours));
 }
 
 #[tokio::test]
-async fn a_customer_who_replaces_a_payment_from_where_a_server_hangs_up_fails_or_hangs_holds_up_no_other() {
-    let esplora = [EsploraFault::FailsAt, EsploraFault::StuckAt, EsploraFault::CutOffAt].map(Some);
+async fn a_customer_who_replaces_a_payment_from_where_a_server_hangs_up_fails_hangs_or_is_busy_holds_up_no_other() {
+    let esplora =
+        [EsploraFault::FailsAt, EsploraFault::StuckAt, EsploraFault::CutOffAt, EsploraFault::LeaveAloneAt].map(Some);
     for fault in [None].into_iter().chain(esplora) {
         let stage = Stage::new(if fault.is_some() { Backend::Esplora } else { Backend::Electrum }).await;
         let world = stage.world();
         let (payment, other) = (world.payment().await, world.payment().await);
-        let payer = super::payer::Payer::with_coin(world, super::payer::Kind::Segwit).await;
-        let sequence = bitcoin::Sequence::ENABLE_RBF_NO_LOCKTIME;
-        let pays = payer.pays(&[(&payment.script, payment.payment.amount_sats)], 1, sequence);
+        let (payer, pays, replaces) = replaced(world, &payment).await;
         match fault {
             None => {
                 let from = pays.output.last().unwrap().script_pubkey.clone();
-                stage.electrum().misbehave(ElectrumFault::HangsUpAt(from));
+                stage.electrum().misbehave(ElectrumFault::HangsUpAt(vec![from]));
             }
             Some(fault) => {
                 let fault = fault(pays.input[0].previous_output.txid.to_string());
@@ -192,13 +249,8 @@ async fn a_customer_who_replaces_a_payment_from_where_a_server_hangs_up_fails_or
         let what = fault.map(|fault| fault(String::new()));
         world.hears(&pays).await;
         assert_eq!(world.state(&payment), Unconfirmed, "{what:?}");
-        world.sandbox().broadcast(&payer.pays(&[], 2, sequence), world.now_ms()).unwrap();
-        let mut failed = 0;
-        while world.app.watcher.look().await.is_err() {
-            failed += 1;
-            assert!(failed <= 2, "{what:?}");
-        }
-        assert!(failed == 0 || what.is_none(), "{what:?}");
+        world.sandbox().broadcast(&replaces, world.now_ms()).unwrap();
+        world.look().await;
         // The server does not tell what spends the coin, so nobody knows that the customer took it back: the payment counts on, and is
         // broadcast again.
         assert_eq!(world.state(&payment), Unconfirmed, "{what:?}");
@@ -207,9 +259,56 @@ async fn a_customer_who_replaces_a_payment_from_where_a_server_hangs_up_fails_or
         // That this was refused because the coin is spent counts as a conflict in the mempool (interface, section 2), so that the payment
         // is gone for the next look, whomever that is made for.
         assert_eq!(world.state(&payment), New, "{what:?}");
-        world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 3, sequence)).await;
+        world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 3, SIGNALS)).await;
         assert_eq!(world.state(&payment), Unconfirmed, "{what:?}: what replaces it in turn pays it once more");
     }
+}
+
+#[tokio::test]
+async fn a_customer_at_whose_replacement_an_esplora_server_is_busy_holds_up_no_other() {
+    let paths = [|id: &Txid| format!("/tx/{id}"), |id: &Txid| format!("/tx/{id}/merkle-proof")];
+    for path in paths {
+        let stage = Stage::new(Backend::Esplora).await;
+        let (world, server) = (stage.world(), stage.esplora());
+        let (payment, other) = (world.payment().await, world.payment().await);
+        let (_, pays, replaces) = replaced(world, &payment).await;
+        let path = path(&replaces.compute_txid());
+        server.misbehave(EsploraFault::LeaveAloneAt(path.clone()));
+        world.hears(&pays).await;
+        world.finds_mined(&[replaces]).await;
+        for _ in 0..3 {
+            world.look().await;
+        }
+        world.pay(&other, other.payment.amount_sats).await;
+        assert_eq!(world.state(&other), Unconfirmed, "{path}");
+        assert_eq!(world.state(&payment), Unconfirmed, "{path}: of the one nothing is known, and nothing concluded");
+        server.misbehave(None);
+        world.mine(1).await;
+        world.look().await;
+        assert_eq!(world.state(&payment), New, "{path}: it is asked about with the next block");
+    }
+}
+
+#[tokio::test]
+async fn an_esplora_server_that_is_busy_with_all_is_left_alone_as_long_as_it_says_whoever_made_it_be_asked() {
+    let stage = Stage::new(Backend::Esplora).await;
+    let (world, server) = (stage.world(), stage.esplora());
+    let payment = world.payment().await;
+    let (_, pays, replaces) = replaced(world, &payment).await;
+    world.hears(&pays).await;
+    world.sandbox().broadcast(&replaces, world.now_ms()).unwrap();
+    world.look().await;
+    let before = server.asked("tx/outspends");
+    server.misbehave(EsploraFault::LeaveAloneFrom("/outspends".to_owned()));
+    world.look().await;
+    assert_eq!(server.asked("tx/outspends") - before, 1);
+    let asked = server.requests();
+    for _ in 0..5 {
+        let sentence = world.app.watcher.look().await.unwrap_err().to_string();
+        let is_an_hour = ["for 3600 s more", "for 359"].iter().any(|it| sentence.contains(it));
+        assert!(is_an_hour && sentence.contains("wants to be left alone"), "{sentence}");
+    }
+    assert_eq!(server.requests(), asked);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -236,9 +335,8 @@ async fn what_spends_a_customers_coin_again_in_64_bytes_holds_up_no_other_paymen
         let stage = Stage::new(backend).await;
         let world = stage.world();
         let payment = world.payment().await;
-        let payer = super::payer::Payer::with_coin(world, super::payer::Kind::Segwit).await;
-        let sequence = bitcoin::Sequence::ENABLE_RBF_NO_LOCKTIME;
-        world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 1, sequence)).await;
+        let payer = Payer::with_coin(world, Kind::Segwit).await;
+        world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 1, SIGNALS)).await;
         assert_eq!(world.state(&payment), Unconfirmed, "{backend:?}");
         let burning = payer.burns();
         assert_eq!(burning.base_size(), 64);

@@ -35,7 +35,7 @@ pub(crate) struct Payer {
     pub moves_ours: bool,
     noticed_at: Timestamp,
     /// Where the last look found it.
-    position: Position,
+    pub position: Position,
     /// Whether a copy of this wallet made it, or a block holds it.
     is_signed: Fact,
     /// As the rules see it.

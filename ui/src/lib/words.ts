@@ -108,7 +108,8 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   FEES: "It goes on by itself once the network asks for less, or once you allow a higher rate (the setting feeCapSatVb).",
   CHAIN: "It goes on by itself once the Bitcoin network is seen again.",
   NODE: "It goes on by itself. A higher fee may help.",
-  OTHER_COPY: "Give it up, and ask anew for what that copy did not pay.",
+  OTHER_COPY:
+    "Where another copy of this wallet made that, give this one up, and ask anew for what is not paid. Else it goes on by itself.",
   PAYEE: "It goes on by itself. If that was for something else, give it up, and ask for it anew.",
   COPY_PAYS: "It goes on by itself.",
   GIVEN_UP: "It goes on by itself.",

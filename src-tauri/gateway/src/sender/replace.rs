@@ -154,6 +154,7 @@ impl Sender {
             if payout.state != PayoutState::Queued || payout.batch_seq.is_some() {
                 return Err(ReplaceError::Stale);
             }
+            outbox.tx.note_for_else(payout.seq)?;
             // Shops read the reason, and not who it was.
             batches::fail(outbox, payout, "it was given up by staff", Some(actor.clone()))?;
             outbox.tx.audit(outbox.now, &actor, "payouts abandon", &id.to_string())?;

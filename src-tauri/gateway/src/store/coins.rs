@@ -99,8 +99,8 @@ impl Reader<'_> {
     /// mempool nor chain, with those of their rows.
     pub fn missing_bytes_at(&self, keychain: Keychain, index: u32) -> Result<u64, StoreError> {
         let mut query = self.connection.prepare_cached(&format!(
-            "SELECT ifnull(sum(length(t.raw) + {BYTES_OF_ROWS}), 0) AS bytes FROM coins AS c JOIN transactions AS t ON t.txid = c.txid \
-             WHERE c.payment_seq IS NULL AND c.keychain = ?1 AND c.derivation_index = ?2 AND c.position = 'absent'",
+            "SELECT ifnull(sum(length(raw) + {BYTES_OF_ROWS}), 0) AS bytes FROM transactions WHERE txid IN \
+             (SELECT txid FROM coins WHERE payment_seq IS NULL AND keychain = ?1 AND derivation_index = ?2 AND position = 'absent')",
         ))?;
         query.query_row(params![keychain.column(), index], |row| Ok(values::number(row, "bytes")))?
     }

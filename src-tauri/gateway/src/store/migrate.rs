@@ -38,6 +38,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0027_missing_mark.sql"),
     include_str!("migrations/0028_strangers_of_before.sql"),
     include_str!("migrations/0029_hold_of_restored.sql"),
+    include_str!("migrations/0030_for_else.sql"),
 ];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).

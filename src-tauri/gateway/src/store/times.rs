@@ -10,6 +10,9 @@ use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
 use super::payouts::PayoutRow;
 use super::{Reader, StoreError, Tx};
 
+/// The longest time for which an offer is valid (`offerValidityMinutes`, 1440 at most).
+const OFFER_VALID_MAX_MS: i64 = 24 * 60 * 60 * 1_000;
+
 impl Reader<'_> {
     /// The latest time at which something was made or seen that still waits for a time, or for people: an open payment, an offer, an
     /// approved payout, a notification that is to be repeated, and the last look at the chain.
@@ -117,6 +120,12 @@ impl Tx<'_> {
             "UPDATE payouts SET expires_at = expires_at - set_forward_ms, set_forward_ms = 0 \
              WHERE state = 'NEW' AND created_at + set_forward_ms > ?1",
             [latest],
+        )?;
+        // Earlier programs gave offers time without a note of it; none is valid for longer than a day.
+        self.connection.execute(
+            "UPDATE payouts SET expires_at = created_at + ?1 \
+             WHERE state = 'NEW' AND expires_at > created_at + set_forward_ms + ?1",
+            [OFFER_VALID_MAX_MS],
         )?;
         self.connection.execute(
             "UPDATE payouts SET set_forward_ms = 0 WHERE state = 'QUEUED' AND approved_at + set_forward_ms > ?1",

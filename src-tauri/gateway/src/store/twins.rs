@@ -119,7 +119,7 @@ impl Reader<'_> {
     pub fn twins_of_payout(&self, payout_seq: i64) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT w.txid FROM twin_outputs AS o JOIN twins AS w ON w.txid = o.txid WHERE o.payout_seq = ?1 \
-             ORDER BY w.noticed_at, w.txid",
+             AND (o.is_for_else = 0 OR w.moves_ours = 1) ORDER BY w.noticed_at, w.txid",
         )?;
         query.query_and_then([payout_seq], |row| values::txid(row, "txid"))?.collect()
     }
@@ -147,21 +147,23 @@ impl Reader<'_> {
         Ok(query.exists(params![script.as_bytes(), values::sats_column(amount_sats)])?)
     }
 
-    /// How many twins of strangers wait that pay somebody exactly this sum, whichever of his payouts, and how many more stand nowhere.
-    /// Once there are as many of either as `most` says, the rest is not counted.
+    /// How many twins of strangers wait that pay somebody exactly this sum, whichever of his payouts, and how many more stand nowhere that no
+    /// block ruled out for good. Once `most_gone` of these are counted, the rest is not.
     pub fn count_strangers(
         &self,
         (script, amount_sats): (&Script, u64),
-        (most_waiting, most_gone): (usize, usize),
+        most_gone: usize,
     ) -> Result<(usize, usize), StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT w.txid, w.position = 'mempool' AS waits FROM payouts AS p JOIN twin_outputs AS o ON o.payout_seq = p.seq \
              JOIN twins AS w ON w.txid = o.txid \
-             WHERE p.script = ?1 AND p.amount_sats = ?2 AND w.moves_ours = 0 AND w.position <> 'block'",
+             WHERE p.script = ?1 AND p.amount_sats = ?2 AND w.moves_ours = 0 AND w.position <> 'block' \
+             AND ifnull(w.conflict_height, ?3 + 1) > ?3",
         )?;
-        let mut rows = query.query(params![script.as_bytes(), values::sats_column(amount_sats)])?;
+        let decided = decided_up_to(self.tip_height()?);
+        let mut rows = query.query(params![script.as_bytes(), values::sats_column(amount_sats), decided])?;
         let (mut waiting, mut gone) = (BTreeSet::new(), BTreeSet::new());
-        while waiting.len() < most_waiting && gone.len() < most_gone {
+        while gone.len() < most_gone {
             let Some(row) = rows.next()? else { break };
             let those = if row.get("waits")? { &mut waiting } else { &mut gone };
             those.insert(values::txid(row, "txid")?);
@@ -268,8 +270,21 @@ impl Tx<'_> {
     /// Notes which payout an output of a twin pays.
     pub fn store_twin_output(&self, txid: &Txid, vout: u32, payout_seq: i64) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("INSERT INTO twin_outputs (txid, vout, payout_seq) VALUES (?1, ?2, ?3)")?
+            .prepare_cached(
+                "INSERT INTO twin_outputs (txid, vout, payout_seq, is_for_else) VALUES (?1, ?2, ?3, EXISTS \
+                 (SELECT 1 FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq \
+                 WHERE o.payout_seq = ?3 AND o.is_for_else = 1 AND p.state = 'FAILED'))",
+            )?
             .execute(params![txid.as_byte_array(), vout, payout_seq])?;
+        Ok(())
+    }
+
+    /// Notes that what strangers pay a payout was for something else: people gave it up, and were told of them. It counts all the same where
+    /// it shows later that it moves something of this wallet.
+    pub fn note_for_else(&self, payout_seq: i64) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE twin_outputs SET is_for_else = 1 WHERE payout_seq = ?1")?
+            .execute([payout_seq])?;
         Ok(())
     }
 

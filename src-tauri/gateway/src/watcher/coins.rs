@@ -69,12 +69,22 @@ fn is_passed_over(reader: &Reader<'_>, txid: &Txid, moved: &Move) -> Result<bool
     if signed::is_made_up(reader, txid, &moved.facts.tx)? {
         return Ok(true);
     }
-    if !moved.spends.is_empty() {
+    if spends_ours(reader, moved)? {
         return Ok(false);
     }
     for coin in &moved.change {
         let is_new = !reader.has_coin(&coin.outpoint)?;
         if is_new && reader.missing_bytes_at(coin.keychain, coin.index)? > MISSING_BYTES_MAX {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a transaction spends a coin of ours that is stored: what was passed over makes none.
+fn spends_ours(reader: &Reader<'_>, moved: &Move) -> Result<bool, StoreError> {
+    for outpoint in &moved.spends {
+        if reader.has_coin(outpoint)? {
             return Ok(true);
         }
     }
@@ -107,7 +117,7 @@ pub(super) fn take(
         touched.batches.insert(batch_seq);
         return Ok(None);
     }
-    let is_ours = !moved.spends.is_empty() || twins::makes_its_own_change(tx, &moved.change)?;
+    let is_ours = spends_ours(tx, moved)? || twins::makes_its_own_change(tx, &moved.change)?;
     let is_strangers = || -> Result<bool, StoreError> {
         Ok(twins::pays(&moved.pays, &facts.position) && !twins::is_one_too_many(tx, facts)?)
     };

@@ -80,18 +80,11 @@ impl<'a> Payers<'a> {
     }
 
     /// The twins that pay a payout, as far as they count. One that nobody signed counts only where a payout is SENT under its id: as
-    /// ruled out. Nor does what moves nothing of this wallet, and was there when people gave the payout up: they were told of it, so that
-    /// it was for something else.
+    /// ruled out.
     pub(super) fn that_count(&self, payout: &PayoutRow) -> Result<Vec<Version>, StoreError> {
-        let given_up_at = payout.failed_at.filter(|_| payout.given_up_by.is_some());
-        let was_for_something_else =
-            |payer: &Payer| !payer.moves_ours && given_up_at.is_some_and(|given_up_at| payer.noticed_at <= given_up_at);
         let mut counting = Vec::new();
         for txid in self.reader.twins_of_payout(payout.seq)? {
             let payer = self.payer(&txid)?;
-            if was_for_something_else(&payer) {
-                continue;
-            }
             if payer.is_signed == Fact::Yes || self.has_sent(&txid)? {
                 counting.push(payer.facts);
             }

@@ -66,10 +66,15 @@ impl Piece {
         pieces.iter().take(PIECES_PER_COMMIT).take_while(is_fitting).count()
     }
 
+    /// Whether it may pay what a payout is to pay.
+    fn pays_payees(&self) -> bool {
+        matches!(self, Self::Move(_, moved) if !moved.pays.is_empty())
+    }
+
     /// How many outputs it may match with payouts.
     fn outputs(&self) -> usize {
         match self {
-            Self::Move(_, moved) if !moved.pays.is_empty() => moved.facts.tx.output.len(),
+            Self::Move(_, moved) if self.pays_payees() => moved.facts.tx.output.len(),
             Self::Payment(..) | Self::Change(..) | Self::Move(..) | Self::Unknown(_) => 0,
         }
     }
@@ -135,8 +140,7 @@ impl LookPermit<'_> {
             let due = if is_last { due.clone() } else { Due::Nothing };
             let change = move |outbox: &Outbox<'_>| {
                 // Before what blocks hold is matched by it; done again it changes nothing.
-                if let Some(height) = known_up_to {
-                    outbox.tx.lower_given_above(height)?;
+                if let Some(height) = known_up_to.filter(|_| is_last || pieces.iter().any(Piece::pays_payees)) {
                     outbox.tx.lower_asked_above(height)?;
                 }
                 let (mut warnings, mut is_due_at_once, mut touched) = (Vec::new(), false, Touched::default());
@@ -152,6 +156,7 @@ impl LookPermit<'_> {
                     }
                     outbox.tx.save_script_states(&states)?;
                     place.map_or(Ok(()), |place| outbox.tx.save_round_place(place))?;
+                    known_up_to.map_or(Ok(()), |height| outbox.tx.lower_given_above(height))?;
                     outbox.tx.save_watched_chain(&watched)?;
                     restored::note(outbox.tx, &scanned)?;
                 }

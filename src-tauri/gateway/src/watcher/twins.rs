@@ -57,7 +57,7 @@ pub(super) fn is_one_too_many(reader: &Reader<'_>, facts: &TxFacts) -> Result<bo
         if !reader.has_payout_like(paid)? {
             continue;
         }
-        let (waiting, gone) = reader.count_strangers(paid, (STRANGERS_MAX, GONE_STRANGERS_MAX))?;
+        let (waiting, gone) = reader.count_strangers(paid, GONE_STRANGERS_MAX)?;
         if gone < GONE_STRANGERS_MAX && (waiting < STRANGERS_MAX || reader.waits_without_twin(paid)?) {
             return Ok(false);
         }

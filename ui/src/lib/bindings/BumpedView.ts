@@ -186,7 +186,8 @@ anomalyId: string | null,
  */
 beingGivenUp: boolean, 
 /**
- * Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up.
+ * Why it is not sent yet, or not over, a sentence without a remedy; absent unless it is QUEUED or being given up, or an offer whose payee
+ * somebody else pays.
  */
 waitsFor: string | null, 
 /**

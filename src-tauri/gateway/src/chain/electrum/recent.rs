@@ -67,7 +67,7 @@ fn heights(
         let calls: Vec<_> = batch.iter().map(|hash| call::history(*hash, Whose::Strangers)).collect();
         let answers = asker.tries(&calls);
         if answers.is_err() {
-            batch.iter().for_each(|hash| untold.note(hash, now));
+            untold.note_break(batch, now);
         }
         for (answer, (hash, call)) in answers?.into_iter().zip(batch.iter().zip(&calls)) {
             // Whatever it refuses, another script may tell.

@@ -70,8 +70,8 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// What is asked about at once of these scripts: the merchant's, then the strangers', and those at which the server may have broken off
-    /// and did not when they were tried.
+    /// What is asked about at once of these scripts: the merchant's, then the strangers', and each of those by itself at which the server may
+    /// have broken off and did not when it was tried.
     fn at_once(&mut self, hashes: &[ScriptHash]) -> Vec<(Whose, Vec<ScriptHash>)> {
         let is_ours = |hash: &&ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
         let (ours, strangers): (_, Vec<ScriptHash>) = hashes.iter().partition(is_ours);
@@ -82,21 +82,20 @@ impl Look<'_> {
         all.filter(|(_, hashes)| !hashes.is_empty()).collect()
     }
 
-    /// Tries scripts that are suspect, and answers which may be asked about in this look, those in one set at once. Of the rest nothing is told
-    /// in it.
+    /// Tries scripts that are suspect, and answers which may be asked about in this look, each by itself: the server may have broken off at
+    /// their sum. Of the rest nothing is told in it.
     fn tried(&mut self, suspects: Vec<ScriptHash>) -> Vec<Vec<ScriptHash>> {
-        let (mut told, mut alone) = (Vec::new(), Vec::new());
+        let mut alone = Vec::new();
         for hash in suspects {
             match self.trials.of(self.asker.client, hash) {
-                Trial::Told => told.push(hash),
                 Trial::Untold => self.refuse(hash),
                 Trial::NotTried => {
                     self.state.postponed.insert(hash);
                 }
-                Trial::NoWay => alone.push(vec![hash]),
+                Trial::Told | Trial::NoWay => alone.push(vec![hash]),
             }
         }
-        std::iter::once(told).chain(alone).collect()
+        alone
     }
 
     /// A server that breaks off when it is asked about what a stranger chose must not do so in each look.

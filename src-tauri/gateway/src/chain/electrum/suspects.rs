@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::call::{self, Refused, ScriptHash, Whose, subscribe_script};
+use super::call::{self, Answer, Refused, ScriptHash, Whose, subscribe_script};
 use super::client::{Client, Connection};
 
 /// Such connections that may end in one answer of a look: each is one more that a public server counts.
@@ -49,28 +49,49 @@ impl Trials {
         if self.has_no_way || is_late || self.breaks >= BREAKS_MAX {
             return if self.has_no_way { Trial::NoWay } else { Trial::NotTried };
         }
-        let connection = match self.connection.take().map_or_else(|| client.aside(), Ok) {
-            Ok(connection) => connection,
-            Err(why) => {
-                tracing::debug!(%why, "the server is asked about suspect scripts over the connection of the looks");
-                // After breaks it may be tired of them.
-                self.has_no_way = self.breaks == 0;
-                self.breaks = BREAKS_MAX;
-                return if self.has_no_way { Trial::NoWay } else { Trial::NotTried };
-            }
+        // One that ended after others were asked about over it may have ended for those.
+        let used = self.connection.take().and_then(|connection| self.asked(client, connection, hash));
+        let answers = match used {
+            Some(answers) => answers,
+            None => match client.aside() {
+                Ok(connection) => match self.asked(client, connection, hash) {
+                    Some(answers) => answers,
+                    None => {
+                        self.breaks = self.breaks.saturating_add(1);
+                        return Trial::Untold;
+                    }
+                },
+                Err(why) => {
+                    tracing::debug!(%why, "the server is asked about suspect scripts over the connection of the looks");
+                    // After breaks it may be tired of them.
+                    self.has_no_way = self.breaks == 0;
+                    self.breaks = BREAKS_MAX;
+                    return if self.has_no_way { Trial::NoWay } else { Trial::NotTried };
+                }
+            },
         };
-        let calls = [subscribe_script(hash, Whose::Strangers), call::history(hash, Whose::Strangers)];
-        let answers = client.ask(&connection, &calls).unwrap_or_default();
-        let is_held_up = |answer: &Result<_, Refused>| matches!(answer, Err(Refused::TooSlow | Refused::NotReached));
-        if answers.is_empty() || answers.iter().any(is_held_up) {
-            self.breaks = self.breaks.saturating_add(1);
-            return Trial::Untold;
-        }
-        self.connection = Some(connection);
         if answers.iter().any(Result::is_err) {
             return Trial::Untold;
         }
         self.told.insert(hash);
         Trial::Told
+    }
+
+    /// What the server answers about a script over a connection, which is kept; `None` where it broke off, or was held up.
+    fn asked(
+        &mut self,
+        client: &Client,
+        connection: Connection,
+        hash: ScriptHash,
+    ) -> Option<Vec<Result<Answer, Refused>>> {
+        let calls = [subscribe_script(hash, Whose::Strangers), call::history(hash, Whose::Strangers)];
+        let answers = client.ask(&connection, &calls).unwrap_or_default();
+        let is_held_up =
+            |answer: &Result<Answer, Refused>| matches!(answer, Err(Refused::TooSlow | Refused::NotReached));
+        if answers.is_empty() || answers.iter().any(is_held_up) {
+            return None;
+        }
+        self.connection = Some(connection);
+        Some(answers)
     }
 }

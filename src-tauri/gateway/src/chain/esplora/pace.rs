@@ -120,10 +120,18 @@ impl Bucket {
     }
 
     /// Asks it once more before it is left alone. It said so to a question that a stranger chose, and says so again where it means all.
-    pub(super) fn put_off_silence(&self) {
+    /// Answers until when it wanted to be.
+    pub(super) fn put_off_silence(&self) -> Option<Instant> {
         let mut inner = self.inner.lock();
-        inner.silent_until = None;
         inner.silences = inner.silences.saturating_sub(1);
+        inner.silent_until.take()
+    }
+
+    /// It meant what was put off.
+    pub(super) fn be_silent_until(&self, until: Option<Instant>) {
+        let mut inner = self.inner.lock();
+        inner.silent_until = inner.silent_until.max(until);
+        inner.silences = inner.silences.saturating_add(1);
     }
 
     /// How often it wanted to be left alone so far.

@@ -79,16 +79,19 @@ impl Strangers {
 
 /// What a server meant that answered so to a question that strangers chose, after it had wanted to be left alone this often `before`. That it
 /// wants it now may be about that question alone: where it tells its best block all the same, it failed at the question. Else it is left
-/// alone as long as it says.
+/// alone as long as it said.
 pub(super) fn meant<T>(server: &Server, before: u64, answer: Result<T, NoAnswer>) -> Result<T, NoAnswer> {
     match answer {
         // Whoever broadcasts may have heard it.
         Err(NoAnswer::Busy(why)) if server.bucket.silences() != before => {
-            server.bucket.put_off_silence();
+            let until = server.bucket.put_off_silence();
             match headers::tip_hash(server) {
                 Ok(_) => Err(NoAnswer::Failed(why)),
                 Err(NoAnswer::Busy(why)) => Err(NoAnswer::Busy(why)),
-                Err(none) => Err(NoAnswer::Down(none.into())),
+                Err(_) => {
+                    server.bucket.be_silent_until(until);
+                    Err(NoAnswer::Busy(why))
+                }
             }
         }
         answer => answer,

@@ -79,9 +79,9 @@ impl WaitCause {
             Self::RestoreStopped => Some("`tillgate wallet restore --continue` lets it go on"),
             Self::Keyring => Some("`tillgate payouts retry` has it asked at once"),
             Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
-            Self::OtherCopy => {
-                Some("give it up with `tillgate payouts abandon`, and ask anew for what that copy did not pay")
-            }
+            Self::OtherCopy => Some(
+                "where a copy of this wallet made that, give this one up with `tillgate payouts abandon`, and ask anew for what is not paid",
+            ),
             Self::Payee => {
                 Some("if that was for something else, give it up with `tillgate payouts abandon`, and ask for it anew")
             }

@@ -2,11 +2,14 @@
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Sequence, WPubkeyHash};
+use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 
 use super::support::{paid_by_another, stage_with_coins, world_with_coins};
 use crate::chain::tests::payer::{Kind, Payer};
 use crate::chain::tests::stage::Backend;
+use crate::console::payouts::RequestPayout;
+use crate::console::{Actor, ask};
 use crate::store::keychains::Keychain;
 use crate::testing::World;
 
@@ -130,4 +133,33 @@ async fn what_pays_our_change_and_is_replaced_by_ever_new_large_ones_fills_no_di
     world.finds_mined(&large[59..]).await;
     world.check_ledger();
     world.check_balance();
+}
+
+#[tokio::test]
+async fn what_takes_the_place_of_what_people_gave_a_payout_up_for_is_for_something_else_too() {
+    let world = world_with_coins(2).await;
+    let payer = Payer::with_coin(&world, Kind::Segwit).await;
+    let given_up = world.approved_payout(300_000).await;
+    let row = world.payout(&given_up);
+    let pays = |fee| payer.pays(&[(&row.script, row.amount_sats)], fee, Sequence::ENABLE_RBF_NO_LOCKTIME);
+    world.hears(&pays(1)).await;
+    world.send().await;
+    assert_eq!(world.payout_state(&given_up), PayoutState::Queued, "it waits for that");
+    world.app.sender.abandon(given_up, false, "cli:ann", &world.app.watcher).await.unwrap();
+    let anew = RequestPayout {
+        address: row.address.clone(),
+        btc_amount: Some(format_btc(row.amount_sats)),
+        fiat_amount: None,
+        currency: "USD".to_owned(),
+        comment: None,
+        notification_url: None,
+        approve: true,
+    };
+    let anew = ask(&world.app, anew, &Actor::command_line()).await.unwrap().item.payout_id.parse().unwrap();
+    world.hears(&pays(3)).await;
+    world.mine_and_pass(1).await;
+    world.send().await;
+    world.mine_and_pass(6).await;
+    let states = (world.payout_state(&given_up), world.payout_state(&anew));
+    assert_eq!((states, world.outputs_of(&given_up)), ((PayoutState::Failed, PayoutState::Sent), 2));
 }

@@ -41,6 +41,9 @@ pub(super) struct Connection {
     calls: u64,
 }
 
+/// How a line that asks for a history is known.
+const HISTORY: &[u8] = b"scripthash.get_history";
+
 impl Drop for Connection {
     fn drop(&mut self) {
         let mut inner = self.shared.lock();
@@ -139,7 +142,14 @@ impl Connection {
             request["method"] == "blockchain.scripthash.get_history"
                 && request["params"][0] == index::script_hash(script)
         };
+        let asks_for_history = |line: &[u8]| line.windows(HISTORY.len()).any(|it| it == HISTORY);
         match &fault {
+            Some(ElectrumFault::HangsUpAbove(most)) if asks_for_history(line) => {
+                let waiting = self.buffer.split(|byte| *byte == b'\n').filter(|line| asks_for_history(line)).count();
+                if waiting.saturating_add(1) > *most {
+                    return None;
+                }
+            }
             Some(ElectrumFault::Stuck(script)) if is_asked_for(script) => return Some(()),
             Some(ElectrumFault::HangsUpAt(scripts) | ElectrumFault::BearsOneAndHangsUpAt(scripts))
                 if scripts.iter().any(is_asked_for) =>

@@ -63,7 +63,9 @@ pub enum ElectrumFault {
     Stuck(ScriptBuf),
     /// The connection is closed where somebody asks for the history of one of these scripts.
     HangsUpAt(Vec<ScriptBuf>),
-    /// The same, and so is a connection that is opened beside another.
+    /// The connection is closed where somebody asks for more histories at once.
+    HangsUpAbove(usize),
+    /// As [`Self::HangsUpAt`], and so is a connection that is opened beside another.
     BearsOneAndHangsUpAt(Vec<ScriptBuf>),
     /// Every block is told so many blocks higher than it is, and of no script anything.
     Higher(u32),

@@ -210,6 +210,25 @@ async fn many_payees_at_whom_an_electrum_server_hangs_up_keep_no_look_from_what_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn payees_at_whose_sum_an_electrum_server_hangs_up_are_told_one_by_one() {
+    let stage = Stage::unlooked(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let (payees, ours): (Vec<_>, _) = ((1..=5).map(script).collect(), script(20));
+    let mut token = None;
+    looked_for(world, &mut token, &[], &ours).unwrap();
+    payees.iter().for_each(|script| {
+        pay(world, script);
+    });
+    server.misbehave(ElectrumFault::HangsUpAbove(2));
+    for _ in 0..3 {
+        let view = looked_for(world, &mut token, &payees, &ours).unwrap();
+        assert!(view.untold.is_empty() && view.covered.holds(&ours), "nobody is taken for told who was not");
+    }
+    let view = looked_for(world, &mut token, &payees, &ours).unwrap();
+    assert!(payees.iter().all(|payee| view.covered.holds(payee)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_electrum_server_that_bears_one_connection_is_asked_about_such_payees_over_that_and_no_pause_follows() {
     let stage = Stage::unlooked(Backend::Electrum).await;
     let (world, server) = (stage.world(), stage.electrum());

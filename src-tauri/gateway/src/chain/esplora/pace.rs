@@ -47,12 +47,17 @@ struct Inner {
     silent_until: Option<Instant>,
     /// How often it wanted to be left alone.
     silences: u64,
+    /// What was left when it last wanted to be.
+    left_before: u64,
 }
 
 impl Bucket {
     pub(super) fn new(pace: Pace) -> Self {
         let left = u64::from(pace.burst).saturating_mul(PARTS);
-        Self { pace, inner: Mutex::new(Inner { left, at: Instant::now(), silent_until: None, silences: 0 }) }
+        Self {
+            pace,
+            inner: Mutex::new(Inner { left, at: Instant::now(), silent_until: None, silences: 0, left_before: 0 }),
+        }
     }
 
     /// Questions a second in the long run.
@@ -109,7 +114,7 @@ impl Bucket {
         let mut inner = self.inner.lock();
         inner.silent_until = Instant::now().checked_add(wait.min(SILENT_MAX));
         inner.silences = inner.silences.saturating_add(1);
-        inner.left = 0;
+        inner.left_before = std::mem::take(&mut inner.left);
     }
 
     /// Leaves it alone for no longer than where it does not say how long. It said so to a question that a stranger chose, and says so again
@@ -120,9 +125,10 @@ impl Bucket {
     }
 
     /// Asks it once more before it is left alone. It said so to a question that a stranger chose, and says so again where it means all.
-    /// Answers until when it wanted to be.
+    /// Answers until when it wanted to be. What the merchant's own questions had left is theirs again.
     pub(super) fn put_off_silence(&self) -> Option<Instant> {
         let mut inner = self.inner.lock();
+        inner.left = inner.left.max(inner.left_before);
         inner.silences = inner.silences.saturating_sub(1);
         inner.silent_until.take()
     }
@@ -130,7 +136,7 @@ impl Bucket {
     /// It meant what was put off.
     pub(super) fn be_silent_until(&self, until: Option<Instant>) {
         let mut inner = self.inner.lock();
-        inner.silent_until = inner.silent_until.max(until);
+        (inner.silent_until, inner.left) = (inner.silent_until.max(until), 0);
         inner.silences = inner.silences.saturating_add(1);
     }
 

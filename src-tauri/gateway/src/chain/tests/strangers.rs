@@ -300,7 +300,7 @@ async fn a_customer_at_whose_replacement_an_esplora_server_is_busy_holds_up_no_o
         }
         world.pay(&other, other.payment.amount_sats).await;
         assert_eq!(world.state(&other), Unconfirmed, "{path}");
-        // Of the payment itself nothing is known before it is broadcast again and refused, which may have been meanwhile.
+        assert_eq!(world.state(&payment), Unconfirmed, "{path}: of the one nothing is known, and nothing concluded");
         server.misbehave(None);
         world.mine(1).await;
         world.look().await;

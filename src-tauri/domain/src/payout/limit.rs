@@ -49,7 +49,7 @@ pub enum LimitRefusal {
     AboveDailyLimit {
         /// What is left.
         available_sats: u64,
-        /// And until when.
+        /// Until when no more is.
         until: Timestamp,
     },
     /// It is less than one payout must come to.

@@ -15,6 +15,10 @@ use super::{Reader, StoreError, Tx};
 /// Bytes that the rows of a transaction take about, beside its own.
 pub(super) const BYTES_OF_ROWS: u64 = 1_000;
 
+/// What paid a payment, and is in neither mempool nor chain.
+const MISSING: &str = "FROM receipts AS r JOIN transactions AS t ON t.txid = r.txid \
+     WHERE r.payment_seq = ?1 AND r.position = 'absent'";
+
 /// In the order in which [`read`] reads them.
 const COLUMNS: &str = "position, block_height, block_time, absent_since, txid, amount_sats, first_seen_at, last_seen_at, \
      earliest_at, conflict_in_chain, conflict_in_mempool, last_conflict_at, relays_well, eligible_sats, counted_sats, gone";
@@ -63,20 +67,16 @@ impl Reader<'_> {
     /// Bytes that the database holds for transactions that paid a payment and that are in neither mempool nor chain, with those
     /// of their rows.
     pub fn missing_bytes(&self, payment_seq: i64) -> Result<u64, StoreError> {
-        let mut query = self.connection.prepare_cached(&format!(
-            "SELECT ifnull(sum(length(t.raw) + {BYTES_OF_ROWS}), 0) AS bytes FROM receipts AS r JOIN transactions AS t ON t.txid = r.txid \
-             WHERE r.payment_seq = ?1 AND r.position = 'absent'",
-        ))?;
+        let mut query = self
+            .connection
+            .prepare_cached(&format!("SELECT ifnull(sum(length(t.raw) + {BYTES_OF_ROWS}), 0) AS bytes {MISSING}"))?;
         query.query_row([payment_seq], |row| Ok(values::number(row, "bytes")))?
     }
 
     /// The same of those alone that spend something which this transaction spends, too. Reads them all.
     pub fn missing_bytes_in_place_of(&self, payment_seq: i64, tx: &Transaction) -> Result<u64, StoreError> {
         let spends: HashSet<&OutPoint> = tx.input.iter().map(|input| &input.previous_output).collect();
-        let mut query = self.connection.prepare_cached(
-            "SELECT t.raw FROM receipts AS r JOIN transactions AS t ON t.txid = r.txid \
-             WHERE r.payment_seq = ?1 AND r.position = 'absent'",
-        )?;
+        let mut query = self.connection.prepare_cached(&format!("SELECT t.raw {MISSING}"))?;
         let (mut rows, mut bytes) = (query.query([payment_seq])?, 0);
         while let Some(row) = rows.next()? {
             let raw: Vec<u8> = row.get("raw")?;

@@ -59,7 +59,7 @@ impl Payer {
 
     fn judge(reader: &Reader<'_>, twin: &TwinRow) -> Result<Self, StoreError> {
         let TwinRow { txid, position, moves_ours, noticed_at, .. } = *twin;
-        let is_signed = if position.is_in_block() { Fact::Yes } else { signed::twin_by_this_wallet(reader, twin)? };
+        let is_signed = signed::of_twin(reader, twin)?;
         let facts = if is_signed == Fact::No {
             // Ruled out from the beginning: nobody signed it who may spend what it spends.
             let position = Position::Absent;
@@ -159,13 +159,8 @@ impl<'a> Payers<'a> {
         Ok(payer)
     }
 
-    /// As [`signed::counts`] has it.
     fn counts(&self, payer: &Payer) -> Result<bool, StoreError> {
-        match payer.is_signed {
-            Fact::Yes => Ok(true),
-            Fact::No => Ok(false),
-            Fact::Unknown => self.has_sent(&payer.txid),
-        }
+        signed::counts(payer.is_signed, || self.has_sent(&payer.txid))
     }
 
     fn has_sent(&self, txid: &Txid) -> Result<bool, StoreError> {

@@ -41,15 +41,17 @@ pub(super) fn is_made_up(reader: &Reader<'_>, txid: &Txid, told: &Transaction) -
     reader.twin(txid)?.map_or(Ok(true), |twin| Ok(twin_by_this_wallet(reader, &twin)? == Fact::No))
 }
 
-/// Whether a twin counts for what it pays and takes: a block holds it, or this wallet signed it, or it counted before, in a block
-/// that was left.
-pub(super) fn counts(reader: &Reader<'_>, twin: &TwinRow) -> Result<bool, StoreError> {
-    if twin.position.is_in_block() {
-        return Ok(true);
+/// Whether a copy of this wallet made a twin, or a block holds it.
+pub(super) fn of_twin(reader: &Reader<'_>, twin: &TwinRow) -> Result<Fact, StoreError> {
+    if twin.position.is_in_block() { Ok(Fact::Yes) } else { twin_by_this_wallet(reader, twin) }
+}
+
+/// Whether a twin counts for what it pays and takes: it is signed as [`of_twin`] has it, or it counted before, in a block that was left, and
+/// a payout is SENT under its id.
+pub(super) fn counts(is_signed: Fact, has_sent: impl FnOnce() -> Result<bool, StoreError>) -> Result<bool, StoreError> {
+    match is_signed {
+        Fact::Yes => Ok(true),
+        Fact::No => Ok(false),
+        Fact::Unknown => has_sent(),
     }
-    Ok(match twin_by_this_wallet(reader, twin)? {
-        Fact::Yes => true,
-        Fact::No => false,
-        Fact::Unknown => reader.has_sent(&twin.txid)?,
-    })
 }

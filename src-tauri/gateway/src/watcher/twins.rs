@@ -146,7 +146,8 @@ pub(super) fn book(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
     let tx = outbox.tx;
     let Some(twin) = tx.twin(txid)? else { return Ok(()) };
     let mut effect_sats = 0;
-    if twin.position != Position::Absent && signed::counts(tx, &twin)? && !conflicts_with_reckoned(tx, &twin.tx)? {
+    let counts = || signed::counts(signed::of_twin(tx, &twin)?, || tx.has_sent(txid));
+    if twin.position != Position::Absent && counts()? && !conflicts_with_reckoned(tx, &twin.tx)? {
         effect_sats += sats(tx.change_of_sats(txid)?);
         for input in &twin.tx.input {
             if let Some(coin) = tx.coin_facts(&input.previous_output)? {

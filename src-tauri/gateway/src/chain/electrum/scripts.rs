@@ -77,14 +77,14 @@ impl Look<'_> {
         let (ours, strangers): (_, Vec<ScriptHash>) = hashes.iter().partition(is_ours);
         let is_suspect = |hash: &ScriptHash| self.state.lasting.untold.is_suspect(hash);
         let (suspects, others): (Vec<ScriptHash>, _) = strangers.into_iter().partition(is_suspect);
-        let tried = self.tried(suspects).into_iter().map(|hashes| (Whose::Strangers, hashes));
+        let tried = self.tried(suspects).into_iter().map(|hash| (Whose::Strangers, vec![hash]));
         let all = [(Whose::Ours, ours), (Whose::Strangers, others)].into_iter().chain(tried);
         all.filter(|(_, hashes)| !hashes.is_empty()).collect()
     }
 
     /// Tries scripts that are suspect, and answers which may be asked about in this look, each by itself: the server may have broken off at
     /// their sum. Of the rest nothing is told in it.
-    fn tried(&mut self, suspects: Vec<ScriptHash>) -> Vec<Vec<ScriptHash>> {
+    fn tried(&mut self, suspects: Vec<ScriptHash>) -> Vec<ScriptHash> {
         let mut alone = Vec::new();
         for hash in suspects {
             match self.trials.of(self.asker.client, hash) {
@@ -92,7 +92,7 @@ impl Look<'_> {
                 Trial::NotTried => {
                     self.state.postponed.insert(hash);
                 }
-                Trial::Told | Trial::NoWay => alone.push(vec![hash]),
+                Trial::Told | Trial::NoWay => alone.push(hash),
             }
         }
         alone

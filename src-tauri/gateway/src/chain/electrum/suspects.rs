@@ -50,17 +50,10 @@ impl Trials {
             return if self.has_no_way { Trial::NoWay } else { Trial::NotTried };
         }
         // One that ended after others were asked about over it may have ended for those.
-        let used = self.connection.take().and_then(|connection| self.asked(client, connection, hash));
-        let answers = match used {
-            Some(answers) => answers,
-            None => match client.aside() {
-                Ok(connection) => match self.asked(client, connection, hash) {
-                    Some(answers) => answers,
-                    None => {
-                        self.breaks = self.breaks.saturating_add(1);
-                        return Trial::Untold;
-                    }
-                },
+        let mut answers = self.connection.take().and_then(|connection| self.asked(client, connection, hash));
+        if answers.is_none() {
+            let connection = match client.aside() {
+                Ok(connection) => connection,
                 Err(why) => {
                     tracing::debug!(%why, "the server is asked about suspect scripts over the connection of the looks");
                     // After breaks it may be tired of them.
@@ -68,7 +61,12 @@ impl Trials {
                     self.breaks = BREAKS_MAX;
                     return if self.has_no_way { Trial::NoWay } else { Trial::NotTried };
                 }
-            },
+            };
+            answers = self.asked(client, connection, hash);
+        }
+        let Some(answers) = answers else {
+            self.breaks = self.breaks.saturating_add(1);
+            return Trial::Untold;
         };
         if answers.iter().any(Result::is_err) {
             return Trial::Untold;

@@ -24,7 +24,8 @@ pub(super) struct Strangers {
 }
 
 impl Strangers {
-    /// Notes that not all of a payee was told although it was asked about. Once that happened often enough, it is asked about with the next block, and then ever more rarely.
+    /// Notes that not all of a payee was told although it was asked about. Once that happened often enough, it is asked about with the next
+    /// block, and then ever more rarely.
     pub(super) fn note_in_vain(&mut self, payee: ScriptBuf, height: u32) {
         self.in_vain.note(payee.clone());
         if self.in_vain.is_untold(&payee) {

@@ -81,6 +81,14 @@ impl World {
     }
 }
 
+/// A shop's request, which was answered just now.
+async fn answered_once(world: &World) -> Once {
+    let once = Once::new(1, "/v2/payouts", "order-1".to_owned(), "", b"{}");
+    let (first, now) = (once.clone(), world.gateway.clock.now());
+    world.gateway.store.write(move |tx| first.store(tx, b"answered", now)).await.unwrap();
+    once
+}
+
 fn staff() -> Approver {
     Approver { name: "cli:ann".to_owned(), sees: Sees::Everything, is_person: true }
 }
@@ -123,9 +131,7 @@ async fn an_offer_may_be_approved_the_moment_after_the_clock_was_set_forward() {
 #[tokio::test]
 async fn what_a_shop_asked_for_once_is_known_again_though_the_clock_was_set_forward_by_days() {
     let (world, clock) = world_with_settable_clock().await;
-    let once = Once::new(1, "/v2/payouts", "order-1".to_owned(), "", b"{}");
-    let (first, now) = (once.clone(), world.gateway.clock.now());
-    world.gateway.store.write(move |tx| first.store(tx, b"answered", now)).await.unwrap();
+    let once = answered_once(&world).await;
     clock.by_ms(72 * 60 * MINUTE_MS);
     let now = world.gateway.follow_clock().await.unwrap();
     let prior = world.gateway.store.read(|reader| once.prior(reader, now)).unwrap();
@@ -283,9 +289,7 @@ async fn an_offer_that_was_valid_for_longer_than_offers_are_now_stays_so_after_a
 #[tokio::test]
 async fn an_answer_is_known_again_for_a_day_and_no_year_where_the_clock_was_set_a_year_ahead_by_mistake() {
     let (world, clock) = world_with_settable_clock().await;
-    let once = Once::new(1, "/v2/payouts", "order-1".to_owned(), "", b"{}");
-    let (first, now) = (once.clone(), world.gateway.clock.now());
-    world.gateway.store.write(move |tx| first.store(tx, b"answered", now)).await.unwrap();
+    let once = answered_once(&world).await;
     clock.by_ms(YEAR_MS);
     world.look().await;
     clock.is_right_again();

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bitcoin::Txid;
 use parking_lot::Mutex;
 use tillgate_domain::id::Id;
-use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 
 use super::support::{check_paid_by_the_other_alone, paid_by_another, stage_with_coins, world_with_coins};
@@ -15,7 +14,7 @@ use super::twins::twin_spending;
 use crate::access::sees::Sees;
 use crate::chain::tests::stage::{AT_LEISURE, Backend};
 use crate::chain::{Chain, ChainDown, LookRequest, TxFacts, View};
-use crate::console::payouts::{PayoutView, RequestPayout, ShowPayout};
+use crate::console::payouts::{PayoutView, ShowPayout};
 use crate::console::states::WaitCause;
 use crate::console::status::Status;
 use crate::console::{Actor, ask};
@@ -280,17 +279,7 @@ async fn what_somebody_paid_for_something_else_is_given_up_and_asked_for_anew() 
     world.send().await;
     says_who_paid(&world, &payout, txid).await;
     world.app.sender.abandon(payout, false, "cli:ann", &world.app.watcher).await.unwrap();
-    let row = world.payout(&payout);
-    let anew = RequestPayout {
-        address: row.address,
-        btc_amount: Some(format_btc(row.amount_sats)),
-        fiat_amount: None,
-        currency: "USD".to_owned(),
-        comment: None,
-        notification_url: None,
-        approve: true,
-    };
-    let anew = ask(&world.app, anew, &Actor::command_line()).await.unwrap().item.payout_id.parse::<Id>().unwrap();
+    let anew = world.asked_anew(&world.payout(&payout)).await;
     world.send().await;
     assert_eq!((world.payout_state(&anew), world.outputs_of(&anew)), (PayoutState::Sent, 2));
     assert_ne!(world.txid_of(&anew), txid);

@@ -2,14 +2,11 @@
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Sequence, WPubkeyHash};
-use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 
 use super::support::{paid_by_another, stage_with_coins, world_with_coins};
 use crate::chain::tests::payer::{Kind, Payer};
 use crate::chain::tests::stage::Backend;
-use crate::console::payouts::RequestPayout;
-use crate::console::{Actor, ask};
 use crate::store::keychains::Keychain;
 use crate::testing::World;
 
@@ -146,16 +143,7 @@ async fn what_takes_the_place_of_what_people_gave_a_payout_up_for_is_for_somethi
     world.send().await;
     assert_eq!(world.payout_state(&given_up), PayoutState::Queued, "it waits for that");
     world.app.sender.abandon(given_up, false, "cli:ann", &world.app.watcher).await.unwrap();
-    let anew = RequestPayout {
-        address: row.address.clone(),
-        btc_amount: Some(format_btc(row.amount_sats)),
-        fiat_amount: None,
-        currency: "USD".to_owned(),
-        comment: None,
-        notification_url: None,
-        approve: true,
-    };
-    let anew = ask(&world.app, anew, &Actor::command_line()).await.unwrap().item.payout_id.parse().unwrap();
+    let anew = world.asked_anew(&row).await;
     world.hears(&pays(3)).await;
     world.mine_and_pass(1).await;
     world.send().await;

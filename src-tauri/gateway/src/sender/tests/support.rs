@@ -2,10 +2,14 @@
 
 use bitcoin::{Transaction, Txid, Witness};
 use tillgate_domain::id::Id;
+use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::{BroadcastFault, FaultsPatch};
 
 use crate::chain::tests::stage::{Backend, Stage};
+use crate::console::payouts::RequestPayout;
+use crate::console::{Actor, ask};
+use crate::store::payouts::PayoutRow;
 use crate::testing::World;
 
 /// A wallet with this many confirmed coins of 0.01 BTC each.
@@ -75,6 +79,20 @@ impl World {
     pub async fn look_and_pass(&self) {
         self.look().await;
         self.pass_sender().await;
+    }
+
+    /// Staff ask for a payout anew, to the same address, and approve it.
+    pub async fn asked_anew(&self, row: &PayoutRow) -> Id {
+        let anew = RequestPayout {
+            address: row.address.clone(),
+            btc_amount: Some(format_btc(row.amount_sats)),
+            fiat_amount: None,
+            currency: "USD".to_owned(),
+            comment: None,
+            notification_url: None,
+            approve: true,
+        };
+        ask(&self.app, anew, &Actor::command_line()).await.unwrap().item.payout_id.parse().unwrap()
     }
 
     pub fn payout_state(&self, id: &Id) -> PayoutState {

@@ -14,6 +14,7 @@ mod certificate;
 mod client;
 mod facts;
 mod fees;
+mod gets;
 mod headers;
 mod history;
 mod lines;
@@ -136,7 +137,7 @@ impl Chain for ElectrumChain {
             *kept = if looked.is_ok() { state } else { state.failed() };
             match looked {
                 Err(error)
-                    if (error.is_tip_changed() || std::mem::take(&mut kept.lasting.has_broken_off))
+                    if (error.is_tip_changed() || self.client.take_excused())
                         && tries.next().is_some_and(|tried| tried < TRIES) => {}
                 looked => {
                     if looked.is_ok() {

@@ -41,8 +41,9 @@ pub(super) struct Connection {
     calls: u64,
 }
 
-/// How a line that asks for a history is known.
+/// How lines that ask for a history, and for a transaction, are known.
 const HISTORY: &[u8] = b"scripthash.get_history";
+const TX: &[u8] = b"transaction.get\"";
 
 impl Drop for Connection {
     fn drop(&mut self) {
@@ -142,13 +143,19 @@ impl Connection {
             request["method"] == "blockchain.scripthash.get_history"
                 && request["params"][0] == index::script_hash(script)
         };
-        let asks_for_history = |line: &[u8]| line.windows(HISTORY.len()).any(|it| it == HISTORY);
+        let asks_for = |line: &[u8], what: &[u8]| line.windows(what.len()).any(|it| it == what);
+        // With those behind it that were read already.
+        let at_once = |what: &[u8]| {
+            let waiting = self.buffer.split(|byte| *byte == b'\n').filter(|line| asks_for(line, what)).count();
+            if asks_for(line, what) { waiting.saturating_add(1) } else { 0 }
+        };
         match &fault {
-            Some(ElectrumFault::HangsUpAbove(most)) if asks_for_history(line) => {
-                let waiting = self.buffer.split(|byte| *byte == b'\n').filter(|line| asks_for_history(line)).count();
-                if waiting.saturating_add(1) > *most {
-                    return None;
-                }
+            Some(ElectrumFault::HangsUpAbove(most)) if at_once(HISTORY) > *most => return None,
+            Some(ElectrumFault::HangsUpAboveTxs(most)) if at_once(TX) > *most => return None,
+            Some(ElectrumFault::HangsUpAtTx(txid))
+                if asks_for(line, TX) && request["params"][0] == txid.to_string() =>
+            {
+                return None;
             }
             Some(ElectrumFault::Stuck(script)) if is_asked_for(script) => return Some(()),
             Some(ElectrumFault::HangsUpAt(scripts) | ElectrumFault::BearsOneAndHangsUpAt(scripts))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bitcoin::{ScriptBuf, Transaction};
+use bitcoin::{ScriptBuf, Transaction, Txid};
 
 /// A way to misbehave.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +65,10 @@ pub enum ElectrumFault {
     HangsUpAt(Vec<ScriptBuf>),
     /// The connection is closed where somebody asks for more histories at once.
     HangsUpAbove(usize),
+    /// The same of transactions.
+    HangsUpAboveTxs(usize),
+    /// The connection is closed where somebody asks for this transaction.
+    HangsUpAtTx(Txid),
     /// As [`Self::HangsUpAt`], and so is a connection that is opened beside another.
     BearsOneAndHangsUpAt(Vec<ScriptBuf>),
     /// Every block is told so many blocks higher than it is, and of no script anything.

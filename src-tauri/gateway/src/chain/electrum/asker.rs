@@ -1,5 +1,6 @@
 //! Questions over one connection, with answers of known types.
 
+use bitcoin::Txid;
 use serde::de::DeserializeOwned;
 
 use super::call::{Answer, Call, Refused, typed};
@@ -14,6 +15,16 @@ pub(super) struct Asker<'a> {
 }
 
 impl Asker<'_> {
+    /// The height of the best block as the server last told it.
+    pub(super) fn best_height(&self) -> u32 {
+        self.connection.session.tip().map_or(0, |tip| tip.height)
+    }
+
+    /// Whether the server does not tell a transaction, though it is asked for it alone.
+    pub(super) fn does_not_tell(&self, txid: &Txid) -> bool {
+        self.client.gets.lock().is_untold(txid, self.best_height())
+    }
+
     /// Makes a call. A refusal is a reason not to go on.
     pub(super) fn one<T: DeserializeOwned>(&self, call: Call) -> Result<T, ChainDown> {
         let method = call.method;

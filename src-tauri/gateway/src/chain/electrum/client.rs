@@ -19,6 +19,7 @@ use tokio_rustls::TlsConnector;
 use super::BadServer;
 use super::call::{Answer, Call, Refused, call, subscribe_tip, typed};
 use super::certificate::{Fingerprint, Seen, tls};
+use super::gets::Gets;
 use super::session::{Session, Stream};
 use crate::chain::bell::Bell;
 use crate::chain::shown::shown;
@@ -73,6 +74,8 @@ pub(super) struct Client {
     seen: Seen,
     to_pin: Mutex<Option<Fingerprint>>,
     link: Mutex<Link>,
+    /// How it is asked for transactions.
+    pub gets: Mutex<Gets>,
 }
 
 /// A connection over which everything was agreed on.
@@ -91,6 +94,8 @@ struct Link {
     number: u64,
     /// Nothing has come of the connection yet.
     is_untried: bool,
+    /// The server hung up at what a stranger chose, and nobody looked again since.
+    is_excused: bool,
     failures: u32,
     /// When to try again, and why not before.
     pause: Option<(Instant, ChainDown)>,
@@ -141,7 +146,17 @@ impl Client {
         let port = url.port().ok_or_else(bad)?;
         let seen = Seen::default();
         let tls = if is_secure { Some(TlsConnector::from(Arc::new(tls(&options.pinned, &seen)?))) } else { None };
-        Ok(Self { options, runtime, host, port, tls, seen, to_pin: Mutex::default(), link: Mutex::default() })
+        Ok(Self {
+            options,
+            runtime,
+            host,
+            port,
+            tls,
+            seen,
+            to_pin: Mutex::default(),
+            link: Mutex::default(),
+            gets: Mutex::default(),
+        })
     }
 
     /// The server, for people.
@@ -195,7 +210,13 @@ impl Client {
 
     /// The server hung up at what a stranger chose, which it is not asked again in the same way: no pause follows on that.
     pub(super) fn excuse(&self) {
-        self.link.lock().is_untried = false;
+        let mut link = self.link.lock();
+        (link.is_untried, link.is_excused) = (false, true);
+    }
+
+    /// Whether the server hung up so since this was last asked: the look can be made again at once.
+    pub(super) fn take_excused(&self) -> bool {
+        std::mem::take(&mut self.link.lock().is_excused)
     }
 
     /// The server has done all that it was asked for: the next failure is the first.

@@ -219,7 +219,7 @@ fn outputs_of_absent(look: &mut Look<'_>, absent: &[Txid]) -> Result<HashMap<Out
     for (outpoint, script) in scripts {
         outputs.insert(outpoint, output(look.state, &outpoint, &ScriptHash::of(&script)));
     }
-    prove_spenders(look, &outputs)?;
+    prove_spenders(look, &mut outputs)?;
     Ok(outputs)
 }
 
@@ -267,12 +267,14 @@ fn output(state: &State, outpoint: &OutPoint, hash: &ScriptHash) -> Output {
     output
 }
 
-/// Who is said to have spent an output in a block must be there.
-fn prove_spenders(look: &mut Look<'_>, outputs: &HashMap<OutPoint, Output>) -> Result<(), ChainDown> {
+/// Who is said to have spent an output in a block must be there. What became of it is unknown where the server does not tell who.
+fn prove_spenders(look: &mut Look<'_>, outputs: &mut HashMap<OutPoint, Output>) -> Result<(), ChainDown> {
     let spenders: BTreeMap<Txid, u32> =
         outputs.values().filter_map(|output| output.in_chain.map(|(height, txid)| (txid, height))).collect();
     if spenders.values().any(|height| *height > look.tip.height) {
         return Err(tip_changed());
     }
-    transactions::prove_in_blocks(&look.asker, look.network, &mut look.state.lasting, &spenders)
+    let unsure = transactions::prove_in_blocks(&look.asker, look.network, &mut look.state.lasting, &spenders)?;
+    outputs.retain(|_, output| !output.in_chain.is_some_and(|(_, txid)| unsure.contains(&txid)));
+    Ok(())
 }

@@ -45,7 +45,7 @@ pub(super) struct Told {
     pub txs: Vec<TxFacts>,
     /// Scripts of which the rest has its turn in the next answer.
     pub cut: BTreeSet<ScriptHash>,
-    /// Scripts with so much in the mempool that they are not told of.
+    /// Scripts that are not told of: so much of them is in the mempool, or the server does not tell one of their transactions.
     pub overfull: BTreeSet<ScriptHash>,
 }
 
@@ -54,7 +54,7 @@ impl Look<'_> {
     pub(super) fn note_untold(&mut self, told: &Told) {
         for hash in &told.overfull {
             if let Some(watched) = self.state.scripts.get_mut(hash) {
-                tracing::warn!(script = %watched.script.to_hex_string(), "more waits in the Electrum server's mempool for a script than is taken; what there is of it shows with the blocks");
+                tracing::warn!(script = %watched.script.to_hex_string(), "more waits in the Electrum server's mempool for a script than is taken, or more than it tells; what there is of it shows with the blocks");
                 (watched.is_refused, watched.told) = (true, None);
             }
         }
@@ -163,6 +163,7 @@ impl Look<'_> {
         for txid in &news.missing {
             let scripts = || news.scripts.get(txid).into_iter().flatten().copied();
             match read.get(txid) {
+                None if self.asker.does_not_tell(txid) => told.overfull.extend(scripts()),
                 None => told.cut.extend(scripts()),
                 Some(tx) if news.waiting.contains(txid) && is_relayed(tx) && !left.take(tx) => {
                     told.overfull.extend(scripts());

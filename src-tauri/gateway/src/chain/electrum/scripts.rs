@@ -106,9 +106,7 @@ impl Look<'_> {
         whose: Whose,
     ) -> Result<T, ChainDown> {
         if whose == Whose::Strangers && asked.is_err() {
-            let lasting = &mut self.state.lasting;
-            lasting.untold.note_break(hashes, self.tip.height);
-            lasting.has_broken_off = true;
+            self.state.lasting.untold.note_break(hashes, self.tip.height);
             self.asker.client.excuse();
         }
         asked

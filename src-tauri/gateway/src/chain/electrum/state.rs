@@ -62,8 +62,6 @@ pub(super) struct Lasting {
     pub proved: HashMap<Txid, BlockId>,
     /// Scripts of strangers about which nothing is asked for a while.
     pub untold: Untold<ScriptHash>,
-    /// The server hung up in the last look when it was asked about such scripts.
-    pub has_broken_off: bool,
     /// What transactions that are not ours spend.
     pub others: HashMap<Txid, Vec<OutPoint>>,
     /// How many outputs those are.

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::call::{self, Answer, Refused, ScriptHash, Whose, subscribe_script};
 use super::client::{Client, Connection};
 
-/// Such connections that may end in one answer of a look: each is one more that a public server counts.
+/// Scripts at which the server may hang up so in one answer of a look: each costs a connection, or two, that a public server counts.
 const BREAKS_MAX: usize = 3;
 
 /// After so long no further script is tried: looks wait for this.

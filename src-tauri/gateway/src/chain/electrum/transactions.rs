@@ -17,7 +17,7 @@ use crate::chain::refusals::tip_changed;
 use crate::chain::room::AnswerRoom;
 use crate::chain::token::BlockId;
 
-/// Transactions in one go: at the largest that nodes relay, 400 kB each, they are less than may be read at a time.
+/// Transactions that are read before it is seen whether there is room for more, and that are held at a time.
 const BATCH: usize = 50;
 
 /// What a server tells for a proof.
@@ -29,7 +29,7 @@ struct Proof {
     pos: u32,
 }
 
-/// Hands on those of these transactions that the server has, a few at a time: nobody knows beforehand how large they are.
+/// Hands on those of these transactions that the server has and tells.
 pub(super) fn read_each(
     asker: &Asker<'_>,
     txids: &BTreeSet<Txid>,
@@ -39,9 +39,26 @@ pub(super) fn read_each(
     txids.chunks(BATCH).try_for_each(|batch| read_batch(asker, batch, &mut taken))
 }
 
+/// The same, a few at a time: nobody knows beforehand how large they are. Where the server breaks off, the look fails; in the next it is asked
+/// for fewer, and in the end for none that it does not tell alone.
 fn read_batch(asker: &Asker<'_>, batch: &[Txid], taken: &mut impl FnMut(Txid, Transaction)) -> Result<(), ChainDown> {
-    let calls: Vec<_> = batch.iter().map(|txid| call("blockchain.transaction.get", json!([txid]))).collect();
-    for ((answer, txid), call) in asker.tries(&calls)?.into_iter().zip(batch).zip(&calls) {
+    let (height, gets) = (asker.best_height(), &asker.client.gets);
+    let wanted: Vec<Txid> = batch.iter().filter(|txid| !gets.lock().is_untold(txid, height)).copied().collect();
+    let at_once = gets.lock().at_once(height);
+    for some in wanted.chunks(at_once) {
+        let read = read_at_once(asker, some, taken);
+        if read.is_err() && asker.connection.session.closed().is_some() {
+            gets.lock().note_break(some, height);
+            asker.client.excuse();
+        }
+        read?;
+    }
+    Ok(())
+}
+
+fn read_at_once(asker: &Asker<'_>, txids: &[Txid], taken: &mut impl FnMut(Txid, Transaction)) -> Result<(), ChainDown> {
+    let calls: Vec<_> = txids.iter().map(|txid| call("blockchain.transaction.get", json!([txid]))).collect();
+    for ((answer, txid), call) in asker.tries(&calls)?.into_iter().zip(txids).zip(&calls) {
         // Servers have many words for what they do not have.
         let Ok(answer) = answer else { continue };
         let hex: String = typed(call.method, &answer)?;
@@ -49,12 +66,14 @@ fn read_batch(asker: &Asker<'_>, batch: &[Txid], taken: &mut impl FnMut(Txid, Tr
         let tx = tx.ok_or_else(|| {
             ChainDown(format!("what the server tells as transaction {txid} is another; do not trust this server"))
         })?;
+        asker.client.gets.lock().note_told(txid);
         taken(*txid, tx);
     }
     Ok(())
 }
 
-/// Reads transactions, all of which must be there, in this order until an answer holds no more. The rest is left out.
+/// Reads transactions, all of which must be there, in this order until an answer holds no more. The rest is left out, and what the server does
+/// not tell though it is asked for it alone.
 pub(super) fn read_while_there_is_room(
     asker: &Asker<'_>,
     txids: &[Txid],
@@ -69,18 +88,20 @@ pub(super) fn read_while_there_is_room(
             room.note_tx(&tx);
             found.insert(txid, tx);
         })?;
-        all_there(&found, batch)?;
+        all_there(asker, &found, batch)?;
     }
     Ok(found)
 }
 
-/// Makes sure of transactions that are said to be in blocks of these heights, none of which may be above the best one.
+/// Makes sure of transactions that are said to be in blocks of these heights, none of which may be above the best one. Answers of which it
+/// cannot, for the server does not tell them.
 pub(super) fn prove_in_blocks(
     asker: &Asker<'_>,
     network: Network,
     known: &mut Lasting,
     said: &BTreeMap<Txid, u32>,
-) -> Result<(), ChainDown> {
+) -> Result<BTreeSet<Txid>, ChainDown> {
+    let mut unsure = BTreeSet::new();
     let said: Vec<(Txid, u32)> = said.iter().map(|(txid, height)| (*txid, *height)).collect();
     for batch in said.chunks(BATCH) {
         let txids: Vec<Txid> = batch.iter().map(|(txid, _)| *txid).collect();
@@ -88,15 +109,16 @@ pub(super) fn prove_in_blocks(
         read_batch(asker, &txids, &mut |txid, tx| {
             found.insert(txid, tx);
         })?;
-        all_there(&found, &txids)?;
+        all_there(asker, &found, &txids)?;
+        unsure.extend(txids.into_iter().filter(|txid| !found.contains_key(txid)));
         let txs = batch.iter().filter_map(|(txid, height)| Some((found.get(txid)?, *height)));
         prove(asker, network, known, txs)?;
     }
-    Ok(())
+    Ok(unsure)
 }
 
-fn all_there(found: &BTreeMap<Txid, Transaction>, wanted: &[Txid]) -> Result<(), ChainDown> {
-    match wanted.iter().find(|txid| !found.contains_key(*txid)) {
+fn all_there(asker: &Asker<'_>, found: &BTreeMap<Txid, Transaction>, wanted: &[Txid]) -> Result<(), ChainDown> {
+    match wanted.iter().find(|txid| !found.contains_key(*txid) && !asker.does_not_tell(txid)) {
         None => Ok(()),
         Some(txid) => Err(ChainDown(format!(
             "the server has transaction {txid} in a history, and does not tell it; the next look asks again"

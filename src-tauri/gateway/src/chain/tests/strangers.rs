@@ -1,6 +1,7 @@
 //! What strangers choose to have a server asked about, payees and customers: that there is too much to tell, or that it takes the
 //! server too long, holds up nothing of the merchant's.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -226,6 +227,51 @@ async fn payees_at_whose_sum_an_electrum_server_hangs_up_are_told_one_by_one() {
     }
     let view = looked_for(world, &mut token, &payees, &ours).unwrap();
     assert!(payees.iter().all(|payee| view.covered.holds(payee)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_customer_who_pays_by_transactions_at_whose_sum_an_electrum_server_hangs_up_holds_up_no_look() {
+    let stage = Stage::unlooked(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let ours = script(20);
+    let mut token = None;
+    looked_for(world, &mut token, &[], &ours).unwrap();
+    server.misbehave(ElectrumFault::HangsUpAboveTxs(1));
+    for _ in 0..2 {
+        let paid: Vec<Txid> = (0..30).map(|_| pay(world, &ours)).collect();
+        let view = looked_for(world, &mut token, &[], &ours).unwrap();
+        let told: HashSet<Txid> = view.txs.iter().map(|facts| facts.tx.compute_txid()).collect();
+        assert!(view.covered.holds(&ours) && paid.iter().all(|txid| told.contains(txid)));
+        world.sandbox().mine(1, false, world.now_ms()).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_an_electrum_server_does_not_tell_even_alone_makes_late_whom_it_pays_and_nobody_else() {
+    let stage = Stage::unlooked(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let (ours, payee) = (script(20), script(1));
+    let mut token = None;
+    looked_for(world, &mut token, &[], &ours).unwrap();
+    let (untold, paid) = (pay(world, &ours), pay(world, &payee));
+    server.misbehave(ElectrumFault::HangsUpAtTx(untold));
+    let told = |view: &View, txid: &Txid| view.txs.iter().any(|facts| facts.tx.compute_txid() == *txid);
+    let view = looked_for(world, &mut token, std::slice::from_ref(&payee), &ours).unwrap();
+    assert!(told(&view, &paid) && view.covered.holds(&payee));
+    assert!(!told(&view, &untold) && !view.covered.holds(&ours), "nothing is judged of it");
+    for _ in 0..3 {
+        world.sandbox().mine(1, true, world.now_ms()).unwrap();
+        looked_for(world, &mut token, &[], &ours).unwrap();
+    }
+    server.misbehave(None);
+    for _ in 0..5 {
+        world.sandbox().mine(1, true, world.now_ms()).unwrap();
+        let view = looked_for(world, &mut token, &[], &ours).unwrap();
+        if told(&view, &untold) {
+            return;
+        }
+    }
+    panic!("it is told with a later block");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -24,6 +24,7 @@ mod signed;
 mod storing;
 #[cfg(test)]
 mod tests;
+mod twin_ledger;
 mod twins;
 mod witnesses;
 

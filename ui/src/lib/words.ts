@@ -109,7 +109,7 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   CHAIN: "It goes on by itself once the Bitcoin network is seen again.",
   NODE: "It goes on by itself. A higher fee may help.",
   OTHER_COPY:
-    "Where another copy of this wallet made that, give this one up, and ask anew for what is not paid. Else it goes on by itself.",
+    "Where another copy of this wallet made that, or a block holds it, give this one up, and ask anew for what is not paid. Else it goes on by itself.",
   PAYEE: "It goes on by itself. If that was for something else, give it up, and ask for it anew.",
   COPY_PAYS: "It goes on by itself.",
   GIVEN_UP: "It goes on by itself.",

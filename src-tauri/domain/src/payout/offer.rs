@@ -3,6 +3,9 @@
 use crate::money::{Currency, MAX_SATS, Rate, format_btc};
 use crate::time::Timestamp;
 
+/// The longest time for which a merchant may let offers be valid, in minutes: a day.
+pub const VALID_MAX_MINUTES: u32 = 1_440;
+
 /// What a payout is asked for in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OfferAmount {

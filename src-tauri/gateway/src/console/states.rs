@@ -106,11 +106,11 @@ names! {
         Chain = "CHAIN",
         /// A node that takes its stored transaction.
         Node = "NODE",
-        /// Staff, who give it up: another copy of the wallet paid what shares its transaction, so that is never broadcast.
+        /// Staff, who give it up: what was not made here pays what shares its transaction, so that is not broadcast.
         OtherCopy = "OTHER_COPY",
         /// A block, for what somebody else paid its payee: it concerns that payout, and no other.
         Payee = "PAYEE",
-        /// The same, for what another copy of the wallet pays.
+        /// The same, where a block holds it, or another copy of the wallet pays.
         CopyPays = "COPY_PAYS",
         /// The end of being given up.
         GivenUp = "GIVEN_UP",

@@ -42,7 +42,7 @@ pub enum Cause {
     Stopped,
     /// Somebody else may have paid the payee: it concerns those to whom that happened, and no other.
     Payee,
-    /// Another copy of the wallet pays the payee: the same.
+    /// A block holds what pays the payee, or another copy of the wallet pays: the same.
     CopyPays,
     /// Anything else.
     Other,

@@ -117,7 +117,7 @@ pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) 
         queue(&mut row, approver.name.clone(), now);
         tx.update_payout(&row)?;
         if tx.has_twin(row.seq)? {
-            // Another copy of this wallet had approved the same offer, and paid it.
+            // Somebody else paid it: another copy of this wallet, where the same offer was approved, or a stranger.
             watcher::settle_approved(outbox, row, tx.tip_height()?)?;
             row = tx.payout(&id)?.ok_or(ApproveError::NoSuchPayout(id))?;
         }

@@ -1,5 +1,5 @@
-//! What of ours must not be broadcast, or not be made: a transaction that would pay what another copy of this wallet pays already with
-//! other coins (interface, section 4, "Twin"). A block that holds it all the same is another matter.
+//! What of ours must not be broadcast, or not be made: a transaction that would pay what somebody else, another copy of this wallet
+//! above all, pays already with other coins (interface, section 4, "Twin"). A block that holds it all the same is another matter.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ pub(super) fn all_paid_by_another(reader: &Reader<'_>) -> Result<Option<Cannot>,
 }
 
 /// Whether a stored transaction must not be broadcast: it, or an unconfirmed ancestor without which no node takes it, pays a
-/// payout that another copy pays too.
+/// payout that is paid otherwise.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -85,7 +85,7 @@ fn rests_on_one(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) 
     Ok(false)
 }
 
-/// Whether another copy pays a payout of a batch, wherever its transaction stands, as long as that may be mined.
+/// Whether what was not made here pays a payout of a batch, so that ours must not be broadcast ([`Payers::is_held_back_for`]).
 pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
     let (payers, tip_height) = (Payers::of(reader), reader.tip_height()?);
     for payout in reader.payouts_of_batch(batch_seq)? {

@@ -1,6 +1,7 @@
 //! The table of settings, and their defaults. `settings list`, the panel and the documentation are made from it.
 
 use tillgate_domain::money::{Currency, MAX_SATS};
+use tillgate_domain::payout::offer;
 use tillgate_domain::policy::{PolicySettings, parse_usd};
 
 use super::forms::{
@@ -312,7 +313,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         form: "a whole number from 1 to 1440",
         schemes: None,
         about: "How many minutes an offer of a payout may be approved.",
-        set: |to, text| whole(text, 1, 1_440).map(|value| to.offer_validity_minutes = value),
+        set: |to, text| whole(text, 1, offer::VALID_MAX_MINUTES).map(|value| to.offer_validity_minutes = value),
         text: |of| of.offer_validity_minutes.to_string(),
     },
     Setting {

@@ -9,6 +9,7 @@ use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
+use super::twins::{HAS_TWIN, SENT_BY_ANOTHER};
 use super::values::{self, Columns as _, InOrder, sats_column};
 use super::{Reader, StoreError, Tx};
 use crate::chain::AskedPayee;
@@ -104,16 +105,8 @@ pub struct AskedFor {
     pub above: Option<u32>,
 }
 
-/// Payouts that are SENT by transactions which were not made here, of which a block above the height `?1` may still decide something.
-/// Read from the few twins on: SQLite would else walk all payouts that were ever SENT.
-const SENT_BY_ANOTHER: &str = "twins AS w CROSS JOIN twin_outputs AS o CROSS JOIN payouts AS p \
-     WHERE o.txid = w.txid AND p.seq = o.payout_seq AND p.state = 'SENT' AND p.txid = w.txid AND ifnull(w.block_height, ifnull(w.conflict_height, ?1 + 1)) > ?1";
-
-/// Payees who are asked about in each look because what paid them is ruled out: there are none where one copy works.
+/// Payees who are asked about in each look because what paid them is ruled out: few are.
 const RULED_OUT_MAX: u32 = 20;
-
-/// Whether the payout `p` has a twin, whether or not that can still be mined.
-const HAS_TWIN: &str = "EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = p.seq)";
 
 impl Reader<'_> {
     /// The payout of this id.
@@ -193,8 +186,7 @@ impl Reader<'_> {
     }
 
     /// What is to be read of the histories of those whom payouts on their way are to pay: of so many of which nothing is signed, and of
-    /// as many of which something is that no node took; of each the first approved, and those first, as [`Reader::unsent_payouts`] has
-    /// them.
+    /// as many of which something is that no node took; of each those that [`Reader::unsent_payouts`] has first, in the order of approval.
     pub fn asked_payees(&self, limit: u32) -> Result<Vec<AskedPayee>, StoreError> {
         let some = |is_signed: u8| {
             format!(

@@ -4,14 +4,15 @@
 use rusqlite::params;
 use tillgate_domain::checked_clock::{is_behind_block, latest_stored};
 use tillgate_domain::payment::LIFETIME_MS;
+use tillgate_domain::payout::offer;
 use tillgate_domain::time::Timestamp;
 
 use super::payment_lists::{INDEXED_PAYMENTS, UNINDEXED_PAYMENTS};
 use super::payouts::PayoutRow;
 use super::{Reader, StoreError, Tx};
 
-/// The longest time for which an offer is valid (`offerValidityMinutes`, 1440 at most).
-const OFFER_VALID_MAX_MS: i64 = 24 * 60 * 60 * 1_000;
+/// The longest time for which an offer is valid.
+const OFFER_VALID_MAX_MS: i64 = offer::VALID_MAX_MINUTES as i64 * 60_000;
 
 impl Reader<'_> {
     /// The latest time at which something was made or seen that still waits for a time, or for people: an open payment, an offer, an
@@ -81,7 +82,7 @@ impl Tx<'_> {
     }
 
     /// Takes back at a start what steps gave of which the last led to times that have not come by the clock as it is now: what was
-    /// given by all of them, for which of them were right nobody knows. What was seen, noticed, answered or due by such a clock counts as
+    /// given by all of them, for which of them were right nobody knows. What was seen, noticed, signed, answered or due by such a clock counts as
     /// of now.
     /// Where the best block shows that the present clock is behind, all stays.
     pub fn take_back_given(&self, now: Timestamp) -> Result<(), StoreError> {

@@ -20,6 +20,15 @@ const LIKE_MAX: usize = 100;
 const SENT_BY: &str = "FROM twin_outputs AS o JOIN payouts AS p ON p.seq = o.payout_seq \
      WHERE o.txid = ?1 AND p.state = 'SENT' AND p.txid = ?1";
 
+/// Payouts that are SENT by transactions which were not made here, of which a block above the height `?1` may still decide something.
+/// Read from the few twins on: SQLite would else walk all payouts that were ever SENT.
+pub(super) const SENT_BY_ANOTHER: &str = "twins AS w CROSS JOIN twin_outputs AS o CROSS JOIN payouts AS p \
+     WHERE o.txid = w.txid AND p.seq = o.payout_seq AND p.state = 'SENT' AND p.txid = w.txid \
+     AND ifnull(w.block_height, ifnull(w.conflict_height, ?1 + 1)) > ?1";
+
+/// Whether the payout `p` has a twin, whether or not that can still be mined.
+pub(super) const HAS_TWIN: &str = "EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = p.seq)";
+
 /// A twin as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TwinRow {
@@ -69,7 +78,7 @@ impl Reader<'_> {
     }
 
     /// Twins of which a block may still decide something: all but those that are deep in the chain, or ruled out as deep.
-    /// There are none where one copy of the wallet works.
+    /// Few: of those of strangers `watcher/twins.rs` follows few for each sum to a payee.
     pub fn pending_twins(&self, tip_height: u32) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid FROM twins WHERE ifnull(block_height, ifnull(conflict_height, ?1 + 1)) > ?1",
@@ -79,17 +88,10 @@ impl Reader<'_> {
 
     /// Those noticed since a moment that dropped out, as far as a block may still decide something, under whose ids payouts are SENT.
     pub fn absent_payers(&self, tip_height: u32, since: Timestamp) -> Result<Vec<Txid>, StoreError> {
-        let mut is_payer = self.connection.prepare_cached(
-            "SELECT 1 FROM twins AS w JOIN twin_outputs AS o ON o.txid = w.txid JOIN payouts AS p ON p.seq = o.payout_seq \
-             WHERE w.txid = ?1 AND w.noticed_at >= ?2 AND w.position = 'absent' AND p.state = 'SENT' AND p.txid = w.txid",
-        )?;
-        let mut payers = Vec::new();
-        for txid in self.pending_twins(tip_height)? {
-            if is_payer.exists(params![txid.as_byte_array(), since.ms()])? {
-                payers.push(txid);
-            }
-        }
-        Ok(payers)
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT DISTINCT w.txid FROM {SENT_BY_ANOTHER} AND w.position = 'absent' AND w.noticed_at >= ?2"
+        ))?;
+        query.query_and_then(params![decided_up_to(tip_height), since.ms()], |row| values::txid(row, "txid"))?.collect()
     }
 
     /// The payouts that a twin pays and of which something is computed from that, each with its batch: what nobody approved stays as it is,
@@ -115,7 +117,7 @@ impl Reader<'_> {
         rows.next()?.map_or(Ok(0), |row| values::sats(row, "sats"))
     }
 
-    /// The twins that pay a payout, the first noticed first.
+    /// The twins that pay a payout, without those of strangers that were for something else, the first noticed first.
     pub fn twins_of_payout(&self, payout_seq: i64) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT w.txid FROM twin_outputs AS o JOIN twins AS w ON w.txid = o.txid WHERE o.payout_seq = ?1 \
@@ -124,7 +126,7 @@ impl Reader<'_> {
         query.query_and_then([payout_seq], |row| values::txid(row, "txid"))?.collect()
     }
 
-    /// The same in no order, and of each whether a block holds it.
+    /// All of them, in no order, and of each whether a block holds it.
     pub fn twins_and_whether_mined(&self, payout_seq: i64) -> Result<Vec<(Txid, bool)>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT w.txid, w.block_height IS NOT NULL AS is_mined FROM twin_outputs AS o JOIN twins AS w ON w.txid = o.txid \
@@ -173,10 +175,10 @@ impl Reader<'_> {
 
     /// Whether an approved payout of exactly this sum to somebody waits that no twin pays, wherever it stands.
     pub fn waits_without_twin(&self, (script, amount_sats): (&Script, u64)) -> Result<bool, StoreError> {
-        let mut query = self.connection.prepare_cached(
+        let mut query = self.connection.prepare_cached(&format!(
             "SELECT 1 FROM payouts AS p WHERE p.script = ?1 AND p.amount_sats = ?2 AND p.state = 'QUEUED' \
-             AND NOT EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = p.seq)",
-        )?;
+             AND NOT {HAS_TWIN}"
+        ))?;
         Ok(query.exists(params![script.as_bytes(), values::sats_column(amount_sats)])?)
     }
 
@@ -189,27 +191,29 @@ impl Reader<'_> {
         Ok(query.exists([batch_seq])?)
     }
 
-    /// The payouts that so many equal outputs of a twin may pay, each with its batch: their address exactly their amount, and no other
-    /// output of this twin; a block that holds it stands above where they were asked for. Those that wait before those that failed or
+    /// The payouts that so many equal outputs of a twin may pay, each with its batch: their address exactly their amount; where a stranger
+    /// made it (not `moves_ours`), none that was sent from here, or of which no block decides anything any more; a block that holds it stands above where they were asked for. Those that wait before those that failed or
     /// were sent, offers last, the oldest first; of many the first, more than the outputs by [`LIKE_MAX`].
     pub fn payouts_like(
         &self,
         (script, amount_sats): (&Script, u64),
         outputs: usize,
-        twin: &Txid,
+        moves_ours: bool,
         position: &TxPosition,
     ) -> Result<Vec<(i64, Option<i64>)>, StoreError> {
         let (_, height) = values::position_columns(position);
         let mut query = self.connection.prepare_cached(
             "SELECT p.seq, p.batch_seq FROM payouts AS p WHERE p.script = ?1 AND p.amount_sats = ?2 \
              AND (p.approved_at IS NOT NULL OR p.state = 'NEW') \
-             AND (?4 IS NULL OR p.asked_above IS NULL OR p.asked_above < ?4) \
-             AND NOT EXISTS (SELECT 1 FROM twin_outputs AS o WHERE o.payout_seq = p.seq AND o.txid = ?3) \
+             AND (?3 IS NULL OR p.asked_above IS NULL OR p.asked_above < ?3) \
+             AND (?5 OR p.state <> 'SENT' OR EXISTS (SELECT 1 FROM twins AS w WHERE w.txid = p.txid \
+             AND ifnull(w.block_height, ifnull(w.conflict_height, ?6 + 1)) > ?6)) \
              ORDER BY CASE p.state WHEN 'QUEUED' THEN 0 WHEN 'FAILED' THEN 1 WHEN 'NEW' THEN 3 ELSE 2 END, p.batch_seq IS NOT NULL, \
-             p.approved_at, p.seq LIMIT ?5",
+             p.approved_at, p.seq LIMIT ?4",
         )?;
         let limit = i64::try_from(outputs.saturating_add(LIKE_MAX)).unwrap_or(i64::MAX);
-        let values = params![script.as_bytes(), values::sats_column(amount_sats), twin.as_byte_array(), height, limit];
+        let decided = decided_up_to(self.tip_height()?);
+        let values = params![script.as_bytes(), values::sats_column(amount_sats), height, limit, moves_ours, decided];
         query.query_and_then(values, |row| Ok((row.get("seq")?, row.get("batch_seq")?)))?.collect()
     }
 }

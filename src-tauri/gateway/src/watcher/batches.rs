@@ -9,6 +9,7 @@ use tillgate_domain::payout::PayoutState;
 
 use super::conflicts::{ANCESTORS_MAX, conflict_height};
 use super::payers::Payers;
+use super::twin_ledger::{self, sats};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
@@ -115,7 +116,7 @@ fn settle_payout(
     reason: &str,
     tip_height: u32,
 ) -> Result<(PayoutState, Option<StaffWarning>), OutboxError> {
-    let twins = payers.that_count(&row)?;
+    let twins = payers.to_settle_by(&row)?;
     let settled = batch::settle(row.state, versions, &twins, tip_height);
     let before = row.clone();
     row.state = settled.state;
@@ -156,8 +157,13 @@ fn settle_payout(
     // The first value of `btcTxId` is not notified by itself.
     let is_notified = before.state != row.state || (before.txid.is_some() && before.txid != row.txid);
     if row != before {
-        payers.forget_sent([before.txid, row.txid]);
+        let payers_of = [before.txid, row.txid];
+        payers.forget_sent(payers_of);
         save(outbox, row, is_notified)?;
+        // What a twin takes beyond the payouts that are SENT by it is another now, however long ago a block decided it.
+        if payers_of[0] != payers_of[1] {
+            payers_of.iter().flatten().try_for_each(|txid| twin_ledger::book(outbox, txid))?;
+        }
     }
     Ok((settled.state, warning))
 }
@@ -206,9 +212,4 @@ pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, St
 fn is_by_stranger(reader: &Reader<'_>, txid: Option<Txid>) -> Result<bool, StoreError> {
     let twin = txid.map_or(Ok(None), |txid| reader.twin(&txid))?;
     Ok(twin.is_some_and(|twin| !twin.moves_ours))
-}
-
-/// 21 million BTC are 2.1e15 satoshis, far below the range.
-pub(super) fn sats(sats: u64) -> i64 {
-    i64::try_from(sats).unwrap_or(i64::MAX)
 }

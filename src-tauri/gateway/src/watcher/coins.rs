@@ -10,7 +10,7 @@ use super::batches::Touched;
 use super::ours::MISSING_BYTES_MAX;
 use super::payers::Payers;
 use super::settling::Due;
-use super::{batches, signed, twins};
+use super::{batches, signed, twin_ledger, twins};
 use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
@@ -194,12 +194,12 @@ pub(super) fn settle(
         }
     }
     for txid in &touched.twins {
-        twins::book(outbox, txid)?;
+        twin_ledger::book(outbox, txid)?;
     }
     Ok(warnings)
 }
 
-/// Settles an offer that was approved just now, and that another copy of the wallet had paid, with what the ledger holds of that.
+/// Settles an offer that was approved just now, and that somebody else had paid, with what the ledger holds of that.
 ///
 /// # Errors
 /// When it cannot be stored.
@@ -208,14 +208,14 @@ pub(crate) fn settle_approved(outbox: &Outbox<'_>, payout: PayoutRow, tip_height
     batches::settle_alone(outbox, &Payers::of(outbox.tx), payout, tip_height)?;
     // Of others the ledger holds what it did.
     let payer = outbox.tx.payout_by_seq(payout_seq)?.and_then(|payout| payout.txid);
-    Ok(payer.map_or(Ok(()), |payer| twins::book(outbox, &payer))?)
+    Ok(payer.map_or(Ok(()), |payer| twin_ledger::book(outbox, &payer))?)
 }
 
 /// Somebody paid our change, or an address that was given to no payment here: coins of no payment.
 fn book_change_of_strangers(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
     for (outpoint, coin) in outbox.tx.change_coins(txid)? {
         let is_in_block = coin.position.is_in_block();
-        let sats = if is_in_block { batches::sats(coin.amount_sats) } else { 0 };
+        let sats = if is_in_block { twin_ledger::sats(coin.amount_sats) } else { 0 };
         if sats != coin.booked_sats {
             let about = About { txid: Some(*txid), ..About::default() };
             ledger::book(outbox, LedgerKind::Other, sats - coin.booked_sats, about)?;

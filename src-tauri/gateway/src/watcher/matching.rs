@@ -10,12 +10,12 @@ use crate::store::{Reader, StoreError, Tx};
 
 /// Transactions that are followed upwards from a twin, its own history of which may go back for years: far more than may be
 /// in a mempool.
-const ANCESTORS_MAX: usize = 200;
+const RESTS_ON_MAX: usize = 200;
 
 /// What a payout is to a twin, the first that it pays first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
-    /// This twin replaces its own transaction, or all its other twins.
+    /// This twin replaces all its other twins, or its own transaction where it has none.
     Replaced,
     /// Nothing else pays it for certain.
     Unpaid,
@@ -38,10 +38,9 @@ struct Matching<'a> {
     batches: HashMap<i64, (bool, bool)>,
 }
 
-/// Notes which payouts a twin pays that is stored already: each of its outputs one whose address it pays exactly its amount, in this
-/// order: one whose own transaction, or whose other twins, this one replaces; else one that nothing else pays for certain; else one that
-/// another twin pays that is in no block; else one that is paid already, for a reorganisation may take that back.
-pub(super) fn store_outputs(tx: &Tx<'_>, txid: &Txid, facts: &TxFacts) -> Result<(), StoreError> {
+/// Notes which payouts a twin pays that is stored already, and moves something of this wallet or not: each of its outputs one whose address it pays exactly its amount, in the order
+/// of their [`Standing`].
+pub(super) fn store_outputs(tx: &Tx<'_>, txid: &Txid, facts: &TxFacts, moves_ours: bool) -> Result<(), StoreError> {
     let mut outputs: BTreeMap<(&Script, u64), Vec<u32>> = BTreeMap::new();
     for (vout, output) in (0u32..).zip(&facts.tx.output) {
         outputs.entry((output.script_pubkey.as_script(), output.value.to_sat())).or_default().push(vout);
@@ -49,7 +48,7 @@ pub(super) fn store_outputs(tx: &Tx<'_>, txid: &Txid, facts: &TxFacts) -> Result
     let mut matching = Matching::of(tx, &facts.tx)?;
     for (paid, vouts) in outputs {
         let mut payouts = Vec::new();
-        for (payout_seq, batch_seq) in tx.payouts_like(paid, vouts.len(), txid, &facts.position)? {
+        for (payout_seq, batch_seq) in tx.payouts_like(paid, vouts.len(), moves_ours, &facts.position)? {
             if let Some(standing) = matching.standing(payout_seq, batch_seq)? {
                 payouts.push((standing, payout_seq));
             }
@@ -126,7 +125,7 @@ fn rests_on(reader: &Reader<'_>, tx: &Transaction) -> Result<BTreeSet<i64>, Stor
     let parents = |tx: &Transaction| tx.input.iter().map(|input| input.previous_output.txid).collect::<Vec<_>>();
     let (mut batches, mut seen, mut open) = (BTreeSet::new(), BTreeSet::new(), parents(tx));
     while let Some(txid) = open.pop() {
-        if seen.len() >= ANCESTORS_MAX || !seen.insert(txid) {
+        if seen.len() >= RESTS_ON_MAX || !seen.insert(txid) {
             continue;
         }
         match reader.version(&txid)? {

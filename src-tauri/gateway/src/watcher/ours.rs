@@ -153,7 +153,8 @@ impl<'a> Ours<'a> {
                 // Many payouts may be of one sum, and many outputs pay it.
                 let owed = self.owed(output);
                 if !owed.is_empty() && payees.insert(output) {
-                    found.pays.extend(owed);
+                    // Whatever is young enough for any of them is for the first that was asked for: a transaction keeps no list of them.
+                    found.pays.extend(owed.iter().min_by_key(|asked| (asked.above, asked.at)));
                 }
                 if let Some((seq, index)) = reader.payment_of_script(&output.script_pubkey)? {
                     found.payments.entry(seq).or_insert_with(|| (index, Vec::new())).1.push((vout, amount_sats));

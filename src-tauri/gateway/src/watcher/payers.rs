@@ -16,7 +16,7 @@ use crate::store::payouts::PayoutRow;
 use crate::store::twins::TwinRow;
 use crate::store::{Reader, StoreError};
 
-/// How long a payout waits for what another copy may have paid and nothing shows any more.
+/// How long a payout waits for what somebody else may have paid and nothing shows any more.
 const AWAITED_FOR_MS: i64 = 24 * 3_600_000;
 
 /// Who else pays payouts, as long as nothing moves but the payouts.
@@ -81,7 +81,7 @@ impl<'a> Payers<'a> {
 
     /// The twins that pay a payout, as far as they count. One that nobody signed counts only where a payout is SENT under its id: as
     /// ruled out.
-    pub(super) fn that_count(&self, payout: &PayoutRow) -> Result<Vec<Version>, StoreError> {
+    pub(super) fn to_settle_by(&self, payout: &PayoutRow) -> Result<Vec<Version>, StoreError> {
         let mut counting = Vec::new();
         for txid in self.reader.twins_of_payout(payout.seq)? {
             let payer = self.payer(&txid)?;
@@ -100,27 +100,30 @@ impl<'a> Payers<'a> {
     /// # Errors
     /// When the database cannot be read.
     pub(crate) fn paid_elsewhere(&self, payout: &PayoutRow, tip_height: u32) -> Result<Option<Payer>, StoreError> {
-        self.first(payout, tip_height, |payer| self.is_waited_for(payer))
+        self.first(payout, tip_height, |payer| Ok(self.counts(payer)? || self.is_waited_for(payer)?))
     }
 
-    /// The same of what is signed and stored: whether that must not be broadcast. What moves nothing of this wallet and stands in no block
-    /// keeps back nothing that a node ever took: it left before. A payee who pays himself would else hold up all whose payouts share the
-    /// transaction, in the mempool and out of it as often as he likes; what no node took yet he holds up for a day at most.
+    /// The same of what is signed and stored: whether that must not be broadcast. What moves nothing of this wallet keeps back nothing that
+    /// a node ever took: it left before, and a payee who pays himself would hold up all whose payouts share the transaction, as often as he
+    /// likes. What no node took yet he holds up for a day at most, unless a block holds what he paid.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub(crate) fn is_held_back_for(&self, payout: &PayoutRow, tip_height: u32) -> Result<bool, StoreError> {
-        let never_left = Cell::new(None);
+        let signed_at = Cell::new(None);
         let first = self.first(payout, tip_height, |payer| {
+            let counts = self.counts(payer)?;
             if payer.moves_ours {
-                return self.is_in_mempool_or_held(payer);
+                return Ok(counts || self.is_in_mempool_or_held(payer)?);
             }
-            if payer.position.is_in_block() || !self.is_waited_for(payer)? {
+            if !counts && !self.is_waited_for(payer)? {
                 return Ok(false);
             }
-            let is_so = never_left.get().map_or_else(|| self.never_left(payout), Ok)?;
-            never_left.set(Some(is_so));
-            Ok(is_so)
+            let at = signed_at.get().map_or_else(|| self.signed_and_never_taken(payout), Ok)?;
+            signed_at.set(Some(at));
+            let looked_at = self.moment()?.looked_at;
+            let is_young = |at: Timestamp| looked_at.is_none_or(|looked_at| looked_at < at.plus_ms(AWAITED_FOR_MS));
+            Ok(at.is_some_and(|at| payer.position.is_in_block() || is_young(at)))
         })?;
         Ok(first.is_some())
     }
@@ -132,7 +135,7 @@ impl<'a> Payers<'a> {
         }
     }
 
-    /// The first twin of a payout that may be mined, and that either counts or is to be reckoned with all the same.
+    /// The first twin of a payout that may be mined and is to be reckoned with.
     fn first(
         &self,
         payout: &PayoutRow,
@@ -142,7 +145,7 @@ impl<'a> Payers<'a> {
         for txid in self.reader.twins_of_payout(payout.seq)? {
             let payer = self.payer(&txid)?;
             let may_be_mined = !payer.facts.is_ruled_out(tip_height);
-            if may_be_mined && (self.counts(&payer)? || is_reckoned_with(&payer)?) {
+            if may_be_mined && is_reckoned_with(&payer)? {
                 return Ok(Some(payer));
             }
         }
@@ -194,14 +197,12 @@ impl<'a> Payers<'a> {
         Ok(payer.position == Position::Mempool || self.moment()?.is_held)
     }
 
-    /// Whether no node ever took what is signed for a payout, since a day at most.
-    fn never_left(&self, payout: &PayoutRow) -> Result<bool, StoreError> {
-        let looked_at = self.moment()?.looked_at;
+    /// When the first was signed of what is signed for a payout, where no node ever took any of it.
+    fn signed_and_never_taken(&self, payout: &PayoutRow) -> Result<Option<Timestamp>, StoreError> {
         let versions = payout.batch_seq.map_or_else(|| Ok(Vec::new()), |batch_seq| self.reader.versions(batch_seq))?;
-        let is_young = |at: Timestamp| looked_at.is_none_or(|looked_at| looked_at < at.plus_ms(AWAITED_FOR_MS));
         let was_never_taken =
             |version: &VersionRow| version.accepted_at.is_none() && version.position == Position::Absent;
-        Ok(versions.iter().all(was_never_taken)
-            && versions.iter().map(|version| version.created_at).min().is_some_and(is_young))
+        let first = versions.iter().map(|version| version.created_at).min();
+        Ok(first.filter(|_| versions.iter().all(was_never_taken)))
     }
 }

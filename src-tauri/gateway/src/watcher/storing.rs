@@ -23,7 +23,7 @@ use crate::store::keychains::Keychain;
 /// Payments, or transactions that move our coins, in one commit: the writer is never held for long.
 pub(super) const PIECES_PER_COMMIT: usize = 200;
 
-/// Outputs of the same of which some pay payees in our stead: each is matched with a payout.
+/// Outputs in one commit of transactions that may pay payees in our stead: each is matched with a payout.
 const OUTPUTS_PER_COMMIT: usize = 1_000;
 
 /// What a look stores at one stroke.

@@ -3,19 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use bitcoin::{Script, Transaction, Txid};
-use tillgate_domain::batch::Position;
-use tillgate_domain::payout::PayoutState;
+use bitcoin::{Script, Txid};
 
-use super::batches::{Touched, sats};
-use super::{matching, signed};
+use super::batches::Touched;
+use super::matching;
 use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
-use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
-use crate::store::ledger::LedgerKind;
 use crate::store::payouts::AskedFor;
 use crate::store::{Reader, StoreError};
 
@@ -91,7 +87,7 @@ pub(super) fn take(
     tx.store_transaction(&facts.tx, txid, outbox.now)?;
     tx.insert_twin(txid, &facts.position, is_ours, outbox.now)?;
     touched.twins.insert(*txid);
-    matching::store_outputs(tx, txid, facts)?;
+    matching::store_outputs(tx, txid, facts, is_ours)?;
     if is_ours || tx.dangerous_restore()?.is_some() { hold(outbox, txid, pays_an_address) } else { Ok(None) }
 }
 
@@ -137,46 +133,6 @@ pub(super) fn notice_address(outbox: &Outbox<'_>, txid: &Txid, index: u32) -> Re
     }
     tx.hold_sender(outbox.now, &format!("{HOLD_FOR_ADDRESS} ({txid})"))?;
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
-}
-
-/// Brings the ledger's row of a twin up to date: what it takes from us beyond the payouts that were SENT by it. While a
-/// transaction of ours is reckoned as confirmed that spends one of its inputs, the twin is reckoned as nothing: only one of
-/// the two can be.
-pub(super) fn book(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
-    let tx = outbox.tx;
-    let Some(twin) = tx.twin(txid)? else { return Ok(()) };
-    let mut effect_sats = 0;
-    let counts = || signed::counts(signed::of_twin(tx, &twin)?, || tx.has_sent(txid));
-    if twin.position != Position::Absent && counts()? && !conflicts_with_reckoned(tx, &twin.tx)? {
-        effect_sats += sats(tx.change_of_sats(txid)?);
-        for input in &twin.tx.input {
-            if let Some(coin) = tx.coin_facts(&input.previous_output)? {
-                effect_sats -= sats(coin.amount_sats);
-            }
-        }
-        effect_sats += sats(tx.sent_sats(txid)?);
-    }
-    if effect_sats != twin.booked_sats {
-        let about = About { txid: Some(*txid), ..About::default() };
-        ledger::book(outbox, LedgerKind::Other, effect_sats - twin.booked_sats, about)?;
-        tx.book_twin(txid, effect_sats)?;
-    }
-    Ok(())
-}
-
-/// Whether a version of ours that the record of a SENT payout names spends an input of a twin.
-fn conflicts_with_reckoned(reader: &Reader<'_>, twin: &Transaction) -> Result<bool, StoreError> {
-    for outpoint in twin.input.iter().map(|input| input.previous_output) {
-        let Some(batch_seq) = reader.live_batch_of_input(&outpoint)? else { continue };
-        let payouts = reader.payouts_of_batch(batch_seq)?;
-        for version in reader.versions(batch_seq)? {
-            let is_reckoned = payouts.iter().any(|it| it.state == PayoutState::Sent && it.txid == Some(version.txid));
-            if is_reckoned && version.tx.input.iter().any(|input| input.previous_output == outpoint) {
-                return Ok(true);
-            }
-        }
-    }
-    Ok(false)
 }
 
 #[cfg(test)]

@@ -39,6 +39,6 @@ confirmations: number,
  */
 accepted: boolean, 
 /**
- * When it was signed and stored, ISO 8601 with milliseconds.
+ * When it was signed and stored, ISO 8601 with milliseconds; moved with a clock that was set before any node took it.
  */
 time: string, };

@@ -140,7 +140,7 @@ impl Bucket {
         inner.silences = inner.silences.saturating_add(1);
     }
 
-    /// How often it wanted to be left alone so far.
+    /// How often it wanted to be left alone so far, without what was put off.
     pub(super) fn silences(&self) -> u64 {
         self.inner.lock().silences
     }

@@ -157,7 +157,7 @@ pub struct VersionItem {
     pub confirmations: u32,
     /// Whether a backend ever took it.
     pub accepted: bool,
-    /// When it was signed and stored, ISO 8601 with milliseconds.
+    /// When it was signed and stored, ISO 8601 with milliseconds; moved with a clock that was set before any node took it.
     pub time: String,
 }
 

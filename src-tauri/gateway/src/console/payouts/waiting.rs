@@ -64,7 +64,7 @@ const NO_NODE: &str =
     "its transaction is signed and stored, and no node has taken it yet: it is broadcast again with each block";
 
 const OTHER_COPY: &str = "a transaction that was not made here pays a payout of its transaction, or of one on which that rests, so it is not \
-     broadcast: not at all beside another copy of this wallet, and for a day at most beside anybody else";
+     broadcast: not at all where another copy of this wallet made it or a block holds it, and for a day at most where neither is so";
 
 impl WaitCause {
     /// What can be done about it at the command line; goes on from the reason.
@@ -80,7 +80,7 @@ impl WaitCause {
             Self::Keyring => Some("`tillgate payouts retry` has it asked at once"),
             Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
             Self::OtherCopy => Some(
-                "where a copy of this wallet made that, give this one up with `tillgate payouts abandon`, and ask anew for what is not paid",
+                "where a copy of this wallet made that, or a block holds it, give this one up with `tillgate payouts abandon --all`, and ask anew for what is not paid",
             ),
             Self::Payee => {
                 Some("if that was for something else, give it up with `tillgate payouts abandon`, and ask for it anew")

@@ -22,7 +22,7 @@ const GIVEN_UP: &str = "it is being given up already";
 const NOT_APPROVED: &str = "it was never approved";
 const OVER: &str = "nothing more will be sent";
 const SENT_ELSEWHERE: &str = "it was paid by a transaction that was not made here";
-const PAID_OTHERWISE: &str = "a transaction that was not made here pays a payout of this transaction, or of one before it: where another copy of this wallet made it, give this one up, and ask anew for what is still to be paid; where somebody else did, wait until it is in a block, or for a day";
+const PAID_OTHERWISE: &str = "a transaction that was not made here pays a payout of this transaction, or of one before it: where another copy of this wallet made it, or a block holds it, give this one up, and ask anew for what is still to be paid; else wait for a day";
 const CHANGE_SPENT: &str = "a later transaction spends the change of its own: give that one up first, or bump it";
 
 /// Whether the transaction of a payout may be replaced by one with a higher fee.

@@ -99,7 +99,7 @@ impl<'a> Shown<'a> {
         Ok(position.map_or(0, |position| position.confirmations(self.tip_height)))
     }
 
-    /// Whether the transaction of an approved payout is never broadcast, because of what another copy of the wallet paid.
+    /// Whether the transaction of an approved payout is not broadcast, because of what was paid by one that was not made here.
     fn is_held_back(&self, row: &PayoutRow) -> Result<bool, StoreError> {
         match row.txid.filter(|_| row.state == payout::PayoutState::Queued) {
             Some(txid) => is_held_back(self.snapshot.reader, &txid),

@@ -10,7 +10,7 @@ use super::history::{self, History, Sight, Sights};
 use super::questions::{self, About, Question};
 use super::server::NoAnswer;
 use super::state::{self, Pages, Seen, State};
-use super::{Asking, chain_of, facts, positions};
+use super::{Asking, chain_of, facts, headers, positions};
 use crate::chain::facts::{Facts, parents_first, unfollowed};
 use crate::chain::refusals::tip_changed;
 use crate::chain::room::{AnswerRoom, Room, is_relayed};
@@ -156,6 +156,11 @@ fn ask(
     if found.is_over || found.room.is_spent() || asking.has_asked_long() {
         return Ok(false);
     }
+    if let About::Script(script) = &question.about
+        && state.passes_over(script)
+    {
+        return Ok(true);
+    }
     // What is to be decided now is waited for, and what is asked in between.
     let bucket = &asking.server.bucket;
     if question.is_patient {
@@ -219,10 +224,17 @@ fn ask_script(
     let mut sights = std::mem::take(&mut found.sights);
     let read = history::read(asking, state, (&script, is_patient), (&mut sights, &mut found.room));
     found.sights = sights;
-    let read = found.take(read)?;
     if let Some(hot) = state.hot.get_mut(&script) {
         hot.asked_in = state.looks;
     }
+    let read = match read {
+        Err(NoAnswer::Failed(why)) if headers::tip_hash(asking.server).is_ok() => {
+            tracing::warn!(script = %script.to_hex_string(), %why, "nothing is told of a script, and it is asked about more rarely");
+            state.note_late(script);
+            return Ok(());
+        }
+        read => found.take(read)?,
+    };
     match read {
         Some(History::Whole { txids, is_long, is_cut }) => found.read.push(Read { script, txids, is_long, is_cut }),
         Some(History::Part(pages)) => found.parts.push((script, pages)),

@@ -12,6 +12,7 @@ use super::strangers::{self, Strangers};
 use crate::chain::facts::{Facts, needs};
 use crate::chain::hot::{HotMark, Urgency};
 use crate::chain::token::{BlockId, Token, counted};
+use crate::chain::untold::Untold;
 use crate::chain::{HotScripts, KnownPosition};
 
 /// Proofs that are kept: beyond that all are made anew, which costs questions and nothing else.
@@ -64,6 +65,11 @@ pub(super) struct State {
     pub doubt: Option<(u64, u64)>,
     /// Scripts of which not all was told though they matter.
     pub in_vain: InVain,
+    /// Those at which the server failed or was late, however often it was asked, while it told which block is the best: a customer may have
+    /// made a page of theirs too long for a slow line.
+    pub late: Untold<ScriptBuf>,
+    /// The look in which it last was late at one.
+    pub late_in: Option<u64>,
     pub strangers: Strangers,
 }
 
@@ -236,7 +242,24 @@ impl State {
         if self.doubt.is_none_or(|(heard, _)| heard != doubts) {
             self.doubt = Some((doubts, self.looks));
             self.in_vain.clear();
+            self.late = Untold::default();
             self.strangers.in_vain.clear();
+        }
+    }
+
+    /// Whether nothing is asked about a script in this look: the server was late at one in the last, and now all else has its turn; or it was
+    /// so often late at this one that it rests.
+    pub(super) fn passes_over(&self, script: &ScriptBuf) -> bool {
+        let was_late = self.late_in.is_some_and(|late_in| late_in.saturating_add(1) == self.looks);
+        self.late.holds(script, self.height()) || (was_late && self.in_vain.times(script).is_some())
+    }
+
+    /// The server was late or failed at a script, and told its best block.
+    pub(super) fn note_late(&mut self, script: ScriptBuf) {
+        self.in_vain.note(script.clone());
+        self.late_in = Some(self.looks);
+        if self.in_vain.is_untold(&script) {
+            self.late.note(&script, self.height());
         }
     }
 
@@ -300,6 +323,7 @@ impl State {
     /// Notes that all of a script was told.
     pub(super) fn cover(&mut self, script: &ScriptBuf) {
         self.in_vain.forget(script);
+        self.late.forget(script);
         self.runs.remove(script);
         if self.is_anew {
             if self.told_anew.len() >= PROVED_MAX {

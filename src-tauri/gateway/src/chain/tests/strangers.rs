@@ -138,6 +138,35 @@ async fn a_payee_at_whom_an_esplora_server_fails_or_hangs_holds_up_no_look_and_i
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_payment_whose_history_an_esplora_server_does_not_tell_in_time_is_late_and_nobody_else() {
+    let stage = Stage::unlooked(Backend::Esplora).await;
+    let (world, server) = (stage.world(), stage.esplora());
+    let (payee, ours) = (script(1), script(2));
+    let hash = || format!("{:x}", sha256::Hash::hash(ours.as_bytes()));
+    pay(world, &payee);
+    pay(world, &ours);
+    let mut token = None;
+    for fault in [EsploraFault::FailsAt(hash()), EsploraFault::CutOffAt(hash()), EsploraFault::StuckAt(hash())] {
+        server.misbehave(fault.clone());
+        stage.wait(Duration::from_millis(300));
+        let (mut looks, mut told) = (0, 0);
+        while looks == 0 || !looked_at(world, &mut token, &payee, &ours).untold.contains(&ours) {
+            let view = looked_at(world, &mut token, &payee, &ours);
+            assert!(!view.covered.holds(&ours), "{fault:?}: nothing is judged of it");
+            told += usize::from(view.covered.holds(&payee));
+            looks += 1;
+            assert!(looks <= 10, "{fault:?}");
+        }
+        assert!(told + 1 >= looks / 2, "{fault:?}: all else is told");
+        let view = looked_at(world, &mut token, &payee, &ours);
+        assert!(view.covered.holds(&payee) && view.untold.contains(&ours), "{fault:?}: it rests");
+        server.misbehave(None);
+        world.sandbox().mine(1, false, world.now_ms()).unwrap();
+        assert!(looked_at(world, &mut token, &payee, &ours).covered.holds(&ours), "{fault:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn of_a_payee_nothing_is_concluded_while_an_esplora_server_is_busy_with_everything() {
     let stage = Stage::unlooked(Backend::Esplora).await;
     let (world, server) = (stage.world(), stage.esplora());

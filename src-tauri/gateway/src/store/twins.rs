@@ -191,9 +191,10 @@ impl Reader<'_> {
         Ok(query.exists([batch_seq])?)
     }
 
-    /// The payouts that so many equal outputs of a twin may pay, each with its batch: their address exactly their amount; where a stranger
-    /// made it (not `moves_ours`), none that was sent from here, or of which no block decides anything any more; a block that holds it stands above where they were asked for. Those that wait before those that failed or
-    /// were sent, offers last, the oldest first; of many the first, more than the outputs by [`LIKE_MAX`].
+    /// The payouts that so many equal outputs of a twin may pay, each with its batch: their address exactly their amount; a block that holds
+    /// the twin stands above where they were asked for; where a stranger made it (not `moves_ours`), none that was sent from here, or of
+    /// which no block decides anything any more. Those that wait before those that failed or were sent, offers last, the oldest first. Of
+    /// many the first, of those that have a twin and of those that have none, of each more than the outputs by [`LIKE_MAX`].
     pub fn payouts_like(
         &self,
         (script, amount_sats): (&Script, u64),
@@ -201,16 +202,24 @@ impl Reader<'_> {
         moves_ours: bool,
         position: &TxPosition,
     ) -> Result<Vec<(i64, Option<i64>)>, StoreError> {
+        const ORDER: &str = "ORDER BY rank, batch_seq IS NOT NULL, approved_at, seq";
         let (_, height) = values::position_columns(position);
-        let mut query = self.connection.prepare_cached(
-            "SELECT p.seq, p.batch_seq FROM payouts AS p WHERE p.script = ?1 AND p.amount_sats = ?2 \
-             AND (p.approved_at IS NOT NULL OR p.state = 'NEW') \
-             AND (?3 IS NULL OR p.asked_above IS NULL OR p.asked_above < ?3) \
-             AND (?5 OR p.state <> 'SENT' OR EXISTS (SELECT 1 FROM twins AS w WHERE w.txid = p.txid \
-             AND ifnull(w.block_height, ifnull(w.conflict_height, ?6 + 1)) > ?6)) \
-             ORDER BY CASE p.state WHEN 'QUEUED' THEN 0 WHEN 'FAILED' THEN 1 WHEN 'NEW' THEN 3 ELSE 2 END, p.batch_seq IS NOT NULL, \
-             p.approved_at, p.seq LIMIT ?4",
-        )?;
+        let some = |has_twin: u8| {
+            format!(
+                "SELECT * FROM (SELECT p.seq, p.batch_seq, p.approved_at, \
+                 CASE p.state WHEN 'QUEUED' THEN 0 WHEN 'FAILED' THEN 1 WHEN 'NEW' THEN 3 ELSE 2 END AS rank \
+                 FROM payouts AS p WHERE p.script = ?1 AND p.amount_sats = ?2 AND (p.approved_at IS NOT NULL OR p.state = 'NEW') \
+                 AND (?3 IS NULL OR p.asked_above IS NULL OR p.asked_above < ?3) \
+                 AND (?5 OR p.state <> 'SENT' OR EXISTS (SELECT 1 FROM twins AS w WHERE w.txid = p.txid \
+                 AND ifnull(w.block_height, ifnull(w.conflict_height, ?6 + 1)) > ?6)) \
+                 AND {HAS_TWIN} = {has_twin} {ORDER} LIMIT ?4)"
+            )
+        };
+        let mut query = self.connection.prepare_cached(&format!(
+            "SELECT seq, batch_seq FROM ({} UNION ALL {}) {ORDER}",
+            some(0),
+            some(1)
+        ))?;
         let limit = i64::try_from(outputs.saturating_add(LIKE_MAX)).unwrap_or(i64::MAX);
         let decided = decided_up_to(self.tip_height()?);
         let values = params![script.as_bytes(), values::sats_column(amount_sats), height, limit, moves_ours, decided];

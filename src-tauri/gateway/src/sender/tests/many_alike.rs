@@ -67,12 +67,12 @@ async fn of_a_payee_who_has_many_offers_of_one_sum_and_pays_it_himself_few_trans
 #[tokio::test]
 async fn each_of_many_payouts_alike_waits_for_a_transaction_of_its_own_that_pays_it_and_is_not_paid_once_more() {
     let world = world_with_coins(2).await;
-    let payouts = world.payouts_to_one(30, 10_000, true).await;
-    for _ in 0..60 {
+    let payouts = world.payouts_to_one(130, 10_000, true).await;
+    for _ in 0..160 {
         paid_by_another(&world, &payouts[0]);
     }
     world.send().await;
-    assert_eq!(followed(&world), 30, "one for each, and none that pays one of them once more");
+    assert_eq!(followed(&world), 130, "one for each, and none that pays one of them once more");
     assert!(states(&world, &payouts).iter().all(|state| *state == PayoutState::Queued));
     for payout in &payouts {
         let show = ShowPayout { payout_id: payout.to_string() };
@@ -81,7 +81,7 @@ async fn each_of_many_payouts_alike_waits_for_a_transaction_of_its_own_that_pays
     }
     world.mine_and_pass(1).await;
     assert!(states(&world, &payouts).iter().all(|state| *state == PayoutState::Sent));
-    assert_eq!(world.outputs_of(&payouts[0]), 60, "all are the payee's own");
+    assert_eq!(world.outputs_of(&payouts[0]), 160, "all are the payee's own");
     world.check_ledger();
 }
 

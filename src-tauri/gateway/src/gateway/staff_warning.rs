@@ -79,7 +79,7 @@ impl std::fmt::Display for StaffWarning {
             ),
             Self::PayoutPaidByAnother { payout_id } => write!(
                 f,
-                "payout {payout_id} was paid, exactly its amount to its address, by a transaction that was not made here and spends no coin of this wallet: if that was for something else, ask for the payout anew; if another copy of this wallet works, stop it"
+                "payout {payout_id} was paid, exactly its amount to its address, by a transaction that was not made here and spends no coin of this wallet: if that was for something else, ask for the payout anew; if another copy of this wallet works, stop it; where a transaction was made for it here that is in no block, its coins are locked until you give that up"
             ),
             Self::PayoutRefused { txid } => write!(
                 f,

@@ -150,7 +150,9 @@ pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Fie
     let key = value.to_str().ok().filter(|key| (1..=IDEMPOTENCY_KEY_MAX).contains(&key.len()));
     match (key, values.next()) {
         (Some(key), None) => Ok(Some(key.to_owned())),
-        _ => Err(FieldError::invalid("Idempotency-Key", "must be given once, with 1 to 255 visible ASCII characters")),
+        _ => {
+            Err(FieldError::invalid("Idempotency-Key", "must be given once, with 1 to 255 printable ASCII characters"))
+        }
     }
 }
 

@@ -354,6 +354,8 @@ describe("a new payout", () => {
     await fireEvent.change(screen.getByLabelText("In"), { target: { value: "EUR" } });
     await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
     await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"b".repeat(40)}`));
+    // The button is gone: whoever works with the keyboard goes on with the offer, not from the window's top.
+    await waitFor(() => expect(document.activeElement?.tagName).toBe("H1"));
     expect(host.askedFor("requestPayout")).toMatchObject([
       { address: ADDRESS, btcAmount: null, fiatAmount: "100,00", currency: "EUR", approve: false },
     ]);

@@ -191,6 +191,40 @@ describe("the first backup", () => {
     expect(page()).not.toContain("another backup");
   });
 
+  test("is the one that the gateway made between the passphrase and the backup, and no second of the same moment", async () => {
+    await atBackup();
+    host.replyIn("production", "setSetting", { name: "", value: "", default: "", about: "" });
+    host.replyIn("production", "setBackupPassphrase", () => {
+      host.replyIn("production", "showBackups", backups({ last: backup, folder: "/media/usb" }));
+      return backups();
+    });
+    host.replyIn("production", "backUp", backup);
+    await type("Folder", "/media/usb");
+    await type("Passphrase", "correct horse battery staple tram");
+    await type("Passphrase once more", "correct horse battery staple tram");
+    await click("Back up now");
+    expect(await screen.findByText(backup.file)).toBeTruthy();
+    expect(host.askedOfProductionFor("backUp")).toHaveLength(0);
+  });
+
+  test("is not one that was made while the form stood open and that this window heard nothing of", async () => {
+    await atBackup();
+    const earlier = { ...backup, file: "/media/usb/earlier.backup", madeAt: "2026-01-12T03:00:00Z" };
+    host.replyIn("production", "showBackups", backups({ last: earlier }));
+    host.replyIn("production", "setSetting", { name: "", value: "", default: "", about: "" });
+    host.replyIn("production", "setBackupPassphrase", backups());
+    host.replyIn("production", "backUp", () => {
+      host.replyIn("production", "showBackups", backups({ last: backup, folder: "/media/usb" }));
+      return backup;
+    });
+    await type("Folder", "/media/usb");
+    await type("Passphrase", "correct horse battery staple tram");
+    await type("Passphrase once more", "correct horse battery staple tram");
+    await click("Back up now");
+    expect(await screen.findByText(backup.file)).toBeTruthy();
+    expect(host.askedOfProductionFor("backUp")).toHaveLength(1);
+  });
+
   test("may be a single one, under a name of its own", async () => {
     await atBackup();
     await type("Folder", "/media/usb");

@@ -83,7 +83,9 @@ describe("the limit", () => {
 
 describe("a limit that cannot be", () => {
   test("is refused at its field, in the field's words", async () => {
-    host.reply("setLimits", { errorType: "INVALID", message: "must be a number", field: "minimumBtc" });
+    const message =
+      "minPayoutBtc must be a sum in Bitcoin from 0.00000546 to 21000000, like 0.0001, not above dailyLimitBtc unless that is 0";
+    host.reply("setLimits", { errorType: "VALIDATION_FAILED", message, field: "minimumBtc" });
     open("#/payouts");
     await fireEvent.click(await screen.findByRole("button", { name: "Change…" }));
     const dialog = await screen.findByRole("dialog");
@@ -307,7 +309,9 @@ describe("a new payout", () => {
   });
 
   test("says of an amount with a comma that it wants a point", async () => {
-    host.reply("estimatePayout", estimate({ amountProblem: "must be a decimal number with a point" }));
+    const amountProblem =
+      "btcAmount must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin";
+    host.reply("estimatePayout", estimate({ amountProblem }));
     open("#/new-payout");
     await types("Amount", "0,01");
     expect(await screen.findByText("Amount: write it with a point, not a comma")).toBeTruthy();

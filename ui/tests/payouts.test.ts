@@ -317,6 +317,18 @@ describe("a new payout", () => {
     expect(await screen.findByText("Amount: write it with a point, not a comma")).toBeTruthy();
   });
 
+  test("above the day's limit says until when and where that is changed, and not that it may wait for coins", async () => {
+    const amountProblem =
+      "Payout above daily limit: 0.00300000 BTC are left of it until 2026-01-13T00:00:00Z. Ask for less, wait, or have the limit raised (the setting dailyLimitBtc)";
+    host.reply("estimatePayout", estimate({ amountProblem, balanceShort: true }));
+    open("#/new-payout");
+    await types("Amount", "2");
+    const told = (await screen.findByText(/Payout above daily limit/)).textContent;
+    expect(told).toContain("wait, or change the limit on the page “Payouts”");
+    expect(told).not.toMatch(/T00:00:00Z|dailyLimitBtc/);
+    expect(screen.queryByText(/too few/)).toBeNull();
+  });
+
   test("warns of an address that was paid before", async () => {
     const before = {
       payoutId: "e".repeat(40),

@@ -308,6 +308,17 @@ describe("a new payout", () => {
     expect(screen.queryByText("This must be filled in")).toBeNull();
   });
 
+  test("says of a field that a button fills no longer that it is empty", async () => {
+    host.reply("estimatePayout", estimate());
+    open("#/new-payout");
+    await types("Address", ADDRESS);
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    expect(await screen.findByText("This must be filled in")).toBeTruthy();
+    await fireEvent.click(screen.getByRole("button", { name: "Pay out everything" }));
+    await waitFor(() => expect(screen.queryByText("This must be filled in")).toBeNull());
+    expect(screen.getByLabelText("Amount").getAttribute("aria-invalid")).toBe("false");
+  });
+
   test("says of an amount with a comma that it wants a point", async () => {
     const amountProblem =
       "btcAmount must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin";

@@ -1,9 +1,9 @@
 import { fireEvent, screen, waitFor } from "@testing-library/svelte";
 import { describe, expect, test } from "vitest";
 import { aboutWords, restoreLines, wordsIn } from "../src/lib/golive";
-import { production, restoring } from "./fixture";
+import { production, restoring, status } from "./fixture";
 import { begin, click, page, type } from "./guide";
-import { host } from "./panel";
+import { host, open } from "./panel";
 
 const WORDS = "abandon ability able about above absent absorb abstract absurd abuse access accident";
 
@@ -156,5 +156,29 @@ describe("restoring", () => {
       "mv '/home/a b/till gate/production' '/home/a b/till gate/production.before'",
       "tillgate restore /media/usb/till.backup --environment production --data-dir '/home/a b/till gate'",
     ]);
+  });
+});
+
+describe("the wallet of a test environment", () => {
+  const onNode = { ...status, sandbox: false };
+
+  test("that nobody was shown the words of is not said to be on paper", async () => {
+    host.reply("status", onNode);
+    open("#/test/go-live");
+    await fireEvent.click(await screen.findByRole("button", { name: /^\S*\s*Wallet/ }));
+    const told = (await screen.findByText(/An environment has one wallet/)).textContent?.replace(/\s+/g, " ");
+    expect(told).toContain(
+      "first start made it, its words were shown to nobody: a backup is all that saves it",
+    );
+    expect(told).not.toContain("on your paper");
+    expect(screen.queryByRole("button", { name: /Words/ })).toBeNull();
+  });
+
+  test("that was restored from its words has them on paper", async () => {
+    host.reply("status", onNode);
+    host.reply("showRestore", { restore: restoring({ state: "LOOKED" }) });
+    open("#/test/go-live");
+    await fireEvent.click(await screen.findByRole("button", { name: /^\S*\s*Wallet/ }));
+    expect((await screen.findByText(/on\s+your paper/)).textContent).not.toContain("shown to nobody");
   });
 });

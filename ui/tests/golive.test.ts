@@ -80,7 +80,9 @@ describe("rates and limits", () => {
     expect(await screen.findByText(/At most a day, in BTC must be a sum/)).toBeTruthy();
     host.replyIn("production", "setLimits", limits);
     await click("Save and continue");
-    expect(await screen.findByRole("heading", { name: "First backup" })).toBeTruthy();
+    const next = await screen.findByRole("heading", { name: "First backup" });
+    // The button that led here is gone: the keyboard goes on from the step's heading.
+    await waitFor(() => expect(document.activeElement).toBe(next));
     // Whoever comes back is asked for neither again.
     expect(JSON.parse(localStorage.getItem(`tillgate.goLive.${FOLDER}`) ?? "{}")).toEqual({
       seen: ["rates", "limits"],
@@ -187,6 +189,40 @@ describe("the first backup", () => {
     expect(await screen.findByText(backup.file, undefined, { timeout: 5000 })).toBeTruthy();
     expect(host.askedOfProductionFor("backUp")).toHaveLength(1);
     expect(page()).not.toContain("another backup");
+  });
+
+  test("is the one that the gateway made between the passphrase and the backup, and no second of the same moment", async () => {
+    await atBackup();
+    host.replyIn("production", "setSetting", { name: "", value: "", default: "", about: "" });
+    host.replyIn("production", "setBackupPassphrase", () => {
+      host.replyIn("production", "showBackups", backups({ last: backup, folder: "/media/usb" }));
+      return backups();
+    });
+    host.replyIn("production", "backUp", backup);
+    await type("Folder", "/media/usb");
+    await type("Passphrase", "correct horse battery staple tram");
+    await type("Passphrase once more", "correct horse battery staple tram");
+    await click("Back up now");
+    expect(await screen.findByText(backup.file)).toBeTruthy();
+    expect(host.askedOfProductionFor("backUp")).toHaveLength(0);
+  });
+
+  test("is not one that was made while the form stood open and that this window heard nothing of", async () => {
+    await atBackup();
+    const earlier = { ...backup, file: "/media/usb/earlier.backup", madeAt: "2026-01-12T03:00:00Z" };
+    host.replyIn("production", "showBackups", backups({ last: earlier }));
+    host.replyIn("production", "setSetting", { name: "", value: "", default: "", about: "" });
+    host.replyIn("production", "setBackupPassphrase", backups());
+    host.replyIn("production", "backUp", () => {
+      host.replyIn("production", "showBackups", backups({ last: backup, folder: "/media/usb" }));
+      return backup;
+    });
+    await type("Folder", "/media/usb");
+    await type("Passphrase", "correct horse battery staple tram");
+    await type("Passphrase once more", "correct horse battery staple tram");
+    await click("Back up now");
+    expect(await screen.findByText(backup.file)).toBeTruthy();
+    expect(host.askedOfProductionFor("backUp")).toHaveLength(1);
   });
 
   test("may be a single one, under a name of its own", async () => {

@@ -172,12 +172,23 @@ describe("a new payment", () => {
   });
 
   test("an amount with a comma is to be written with a point", async () => {
-    const message = "amount must be a number of at most 2 decimals";
+    const message =
+      "amount must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin";
     host.reply("createPayment", { errorType: "VALIDATION_FAILED", message, field: "amount" });
     open("#/new");
     const amount = await screen.findByLabelText("Amount");
     await fireEvent.input(amount, { target: { value: "1,5" } });
     await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
     expect(await screen.findByText("Amount: write it with a point, not a comma")).toBeTruthy();
+  });
+
+  test("an amount that could mean two prices keeps the gateway's own words", async () => {
+    const message = "amount could mean two prices: write it without marks between thousands, like 1234.50";
+    host.reply("createPayment", { errorType: "VALIDATION_FAILED", message, field: "amount" });
+    open("#/new");
+    await fireEvent.input(await screen.findByLabelText("Amount"), { target: { value: "1,000" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
+    expect(await screen.findByText(/^Amount could mean two prices: write it without marks/)).toBeTruthy();
+    expect(screen.queryByText(/not a comma/)).toBeNull();
   });
 });

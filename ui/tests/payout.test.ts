@@ -93,12 +93,16 @@ describe("approving a payout", () => {
   test("says why the gateway refused, and stays open", async () => {
     host.reply("approvePayout", {
       errorType: "PAYOUT_ABOVE_DAILY_LIMIT",
-      message: "0.005 BTC are left of today's limit.",
+      message:
+        "Payout above daily limit: 0.00500000 BTC are left of it until 2026-01-13T00:00:00Z. Ask for less, wait, or have the limit raised (the setting dailyLimitBtc)",
       field: null,
     });
     const dialog = await asks(/^Approve…/);
     await fireEvent.click(within(dialog).getByRole("button", { name: /^Approve 0/ }));
-    expect((await within(dialog).findByRole("alert")).textContent).toContain("left of today's limit");
+    const told = (await within(dialog).findByRole("alert")).textContent;
+    expect(told).toContain("0.00500000 BTC are left of it");
+    expect(told).toContain("change the limit on the page “Payouts”");
+    expect(told).not.toMatch(/T00:00:00Z|dailyLimitBtc/);
   });
 
   test("is not offered where it is not possible, and says why", async () => {

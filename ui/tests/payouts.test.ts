@@ -83,7 +83,9 @@ describe("the limit", () => {
 
 describe("a limit that cannot be", () => {
   test("is refused at its field, in the field's words", async () => {
-    host.reply("setLimits", { errorType: "INVALID", message: "must be a number", field: "minimumBtc" });
+    const message =
+      "minPayoutBtc must be a sum in Bitcoin from 0.00000546 to 21000000, like 0.0001, not above dailyLimitBtc unless that is 0";
+    host.reply("setLimits", { errorType: "VALIDATION_FAILED", message, field: "minimumBtc" });
     open("#/payouts");
     await fireEvent.click(await screen.findByRole("button", { name: "Change…" }));
     const dialog = await screen.findByRole("dialog");
@@ -306,11 +308,36 @@ describe("a new payout", () => {
     expect(screen.queryByText("This must be filled in")).toBeNull();
   });
 
+  test("says of a field that a button fills no longer that it is empty", async () => {
+    host.reply("estimatePayout", estimate());
+    open("#/new-payout");
+    await types("Address", ADDRESS);
+    await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
+    expect(await screen.findByText("This must be filled in")).toBeTruthy();
+    await fireEvent.click(screen.getByRole("button", { name: "Pay out everything" }));
+    await waitFor(() => expect(screen.queryByText("This must be filled in")).toBeNull());
+    expect(screen.getByLabelText("Amount").getAttribute("aria-invalid")).toBe("false");
+  });
+
   test("says of an amount with a comma that it wants a point", async () => {
-    host.reply("estimatePayout", estimate({ amountProblem: "must be a decimal number with a point" }));
+    const amountProblem =
+      "btcAmount must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin";
+    host.reply("estimatePayout", estimate({ amountProblem }));
     open("#/new-payout");
     await types("Amount", "0,01");
     expect(await screen.findByText("Amount: write it with a point, not a comma")).toBeTruthy();
+  });
+
+  test("above the day's limit says until when and where that is changed, and not that it may wait for coins", async () => {
+    const amountProblem =
+      "Payout above daily limit: 0.00300000 BTC are left of it until 2026-01-13T00:00:00Z. Ask for less, wait, or have the limit raised (the setting dailyLimitBtc)";
+    host.reply("estimatePayout", estimate({ amountProblem, balanceShort: true }));
+    open("#/new-payout");
+    await types("Amount", "2");
+    const told = (await screen.findByText(/Payout above daily limit/)).textContent;
+    expect(told).toContain("wait, or change the limit on the page “Payouts”");
+    expect(told).not.toMatch(/T00:00:00Z|dailyLimitBtc/);
+    expect(screen.queryByText(/too few/)).toBeNull();
   });
 
   test("warns of an address that was paid before", async () => {
@@ -354,6 +381,8 @@ describe("a new payout", () => {
     await fireEvent.change(screen.getByLabelText("In"), { target: { value: "EUR" } });
     await fireEvent.click(screen.getByRole("button", { name: "Make the offer" }));
     await waitFor(() => expect(location.hash).toBe(`#/test/payout/${"b".repeat(40)}`));
+    // The button is gone: whoever works with the keyboard goes on with the offer, not from the window's top.
+    await waitFor(() => expect(document.activeElement?.tagName).toBe("H1"));
     expect(host.askedFor("requestPayout")).toMatchObject([
       { address: ADDRESS, btcAmount: null, fiatAmount: "100,00", currency: "EUR", approve: false },
     ]);

@@ -109,6 +109,7 @@ describe("the wallet", () => {
     host.reply("showRestore", { restore: looked });
     open("#/test/wallet");
     expect((await screen.findByText(/201 to/)).textContent).toMatch(/900/);
+    expect(screen.getByText(/A coin is missing/).textContent).toContain("the day that was named");
     await fireEvent.click(screen.getByRole("button", { name: "Look once more" }));
     expect(screen.getByText(/no address is given and nothing is sent/)).toBeTruthy();
     await fireEvent.input(screen.getByLabelText("The words, in their order"), {
@@ -124,6 +125,14 @@ describe("the wallet", () => {
       gap: null,
     });
     expect(screen.queryByLabelText("The words, in their order")).toBeNull();
+  });
+
+  test("that a backup brought back names no day from which coins were looked for: nobody was asked for one", async () => {
+    host.reply("showRestore", { restore: restoring({ source: "backup", state: "LOOKED", percent: 100 }) });
+    open("#/test/wallet");
+    const told = (await screen.findByText(/A coin is missing/)).textContent;
+    expect(told).toMatch(/It may\s+lie behind more unpaid orders\s+than the look went on for/);
+    expect(told).not.toContain("the day");
   });
 
   test("of a restored copy shows how far it has looked, and stops and goes on", async () => {

@@ -208,9 +208,21 @@ export function inFormsWords(message: string, labels: Labels): string {
   return capital(parts.join("; "));
 }
 
-/** What is wrong with a field that holds a sum; many write one with a comma. */
+/**
+ * What is wrong with a field that holds a sum; many write one with a comma. Only where the gateway finds no number in it: a sum
+ * with a comma may be wrong for another reason, and the gateway says which.
+ */
 export function aboutSum(message: string, label: string, typed: string): string {
-  return typed.includes(",") ? `${label}: write it with a point, not a comma` : message;
+  const isNoNumber = /\bmust be a (decimal number|sum in Bitcoin)\b/.test(message);
+  return isNoNumber && typed.includes(",") ? `${label}: write it with a point, not a comma` : message;
+}
+
+/** A sentence of the gateway's with the page on which the day's limit is changed, in place of the setting's name. */
+export function withLimitPage(text: string): string {
+  return text.replace(
+    "have the limit raised (the setting dailyLimitBtc)",
+    "change the limit on the page “Payouts”",
+  );
 }
 
 /** Whether a sentence tells what to do at a command line, which a window has not. */

@@ -74,6 +74,21 @@ describe("the network's step", () => {
     expect(screen.queryByText(/watched there from now on/)).toBeNull();
   });
 
+  test("saves a node that still downloads as one that goes on by itself", async () => {
+    withWallet();
+    await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });
+    const message = "the node is downloading the chain, it has block 0 of 0";
+    const bad = { ...good.servers[0]!, ok: false, message, height: null };
+    host.replyIn("production", "testBackend", { ok: false, servers: [bad] });
+    await click("Test the connection");
+    host.replyIn("production", "changeSettings", { items: [], itemsCount: 0 });
+    await screen.findByRole("button", { name: "Save: the node goes on by itself" });
+    await click("Save: the node goes on by itself");
+    expect(
+      await screen.findByText(/Saved: the chain is watched there once the node has all of it/),
+    ).toBeTruthy();
+  });
+
   test("tells in the fields' words what cannot be asked", async () => {
     withWallet();
     await screen.findByRole("heading", { name: "Where Tillgate sees the Bitcoin network" });

@@ -81,6 +81,16 @@ describe("the window", () => {
     expect(screen.getByText(/does not answer/).closest("details")?.open).toBe(false);
   });
 
+  test("says that a node which still downloads goes on by itself, and not that it does not run", async () => {
+    const chainError =
+      "the Bitcoin backend cannot be asked: the node is downloading the chain, it has block 12 of 900000";
+    host.replyIn("production", "status", { ...production, chainError });
+    open("#/production/payments");
+    const told = /The node is downloading the chain, it has block 12 of 900000. It goes on by itself/;
+    expect(await screen.findByText(told)).toBeTruthy();
+    expect(screen.queryByText(/runs and that this computer reaches it/)).toBeNull();
+  });
+
   test("names in the footer what shows the chain, and whether it tells by itself", async () => {
     const servers = ["127.0.0.1:8332", "10.0.0.7:8332"];
     host.replyIn("production", "status", { ...production, backend: { kind: "core", servers, zmq: null } });

@@ -230,6 +230,11 @@ export function namesCommand(text: string): boolean {
   return /\btillgate (backup|deliveries|hmac-key|payouts|serve|settings|wallet)\b/.test(text);
 }
 
+/** A node's own words that it runs, and has not all of the chain yet (`chain/core/blocks.rs`): nothing is to be done. */
+export function nodeCatchesUp(text: string): string | undefined {
+  return /the node is (?:downloading the chain|catching up|loading its mempool)[^.]*/.exec(text)?.[0];
+}
+
 /** A sentence in which settings stand by their names, in the words of the form that sets them. */
 export function withLabels(text: string, labels: Labels): string {
   return text.replaceAll(/\b[a-z]+[A-Z]\w*\b/g, (name) =>

@@ -29,7 +29,7 @@ pub(super) struct Move {
     pub change: Vec<Coin>,
     /// Our coins that it spends.
     pub spends: Vec<OutPoint>,
-    /// Payouts whose address it pays exactly their amount: when they were asked for.
+    /// When the first payout was asked for of each address and amount that it pays exactly.
     pub pays: Vec<AskedFor>,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Found {
     pub change: Vec<Coin>,
     /// Our coins that it spends.
     pub spends: Vec<OutPoint>,
-    /// Payouts whose address it pays exactly their amount: when they were asked for.
+    /// When the first payout was asked for of each address and amount that it pays exactly.
     pub pays: Vec<AskedFor>,
     /// It was told before as a twin: it is followed, whatever became of what it pays.
     pub is_twin: bool,
@@ -41,8 +41,9 @@ pub(super) struct Found {
 pub(super) struct Ours<'a> {
     gateway: &'a Gateway,
     txids: Vec<Txid>,
-    /// When the payouts were asked for that are to pay a script so many satoshis.
-    payees: HashMap<ScriptBuf, HashMap<u64, Vec<AskedFor>>>,
+    /// When the first of the payouts was asked for that are to pay a script so many satoshis: what is young enough for any of them is for
+    /// that. Whoever may ask for payouts makes thousands of one sum.
+    payees: HashMap<ScriptBuf, HashMap<u64, AskedFor>>,
     /// What was found in transactions that the backend asked about.
     found: RefCell<HashMap<Txid, Found>>,
     /// Coins made in this very look, which the database does not hold yet.
@@ -64,9 +65,10 @@ impl<'a> Ours<'a> {
     /// When those cannot be derived: the program is stopping.
     pub(super) fn new(gateway: &'a Gateway) -> Result<Self, WatchError> {
         wait_until_known_ahead(gateway)?;
-        let mut payees: HashMap<_, HashMap<_, Vec<_>>> = HashMap::new();
+        let mut payees: HashMap<_, HashMap<_, AskedFor>> = HashMap::new();
         for owed in gateway.store.read(|reader| reader.owed(reader.tip_height()?))? {
-            payees.entry(owed.script).or_default().entry(owed.amount_sats).or_default().push(owed.asked);
+            let first = payees.entry(owed.script).or_default().entry(owed.amount_sats).or_insert(owed.asked);
+            *first = std::cmp::min_by_key(*first, owed.asked, |asked| (asked.above, asked.at));
         }
         let (found, made) = (RefCell::default(), RefCell::default());
         let (is_anew, known_up_to) = (Cell::new(false), Cell::new(None));
@@ -150,12 +152,8 @@ impl<'a> Ours<'a> {
                 }
                 let amount_sats = output.value.to_sat();
                 let outpoint = OutPoint { txid: *txid, vout };
-                // Many payouts may be of one sum, and many outputs pay it.
-                let owed = self.owed(output);
-                if !owed.is_empty() && payees.insert(output) {
-                    // Whatever is young enough for any of them is for the first that was asked for: a transaction keeps no list of them.
-                    found.pays.extend(owed.iter().min_by_key(|asked| (asked.above, asked.at)));
-                }
+                // Many outputs may pay one sum.
+                found.pays.extend(self.owed(output).filter(|_| payees.insert(output)));
                 if let Some((seq, index)) = reader.payment_of_script(&output.script_pubkey)? {
                     found.payments.entry(seq).or_insert_with(|| (index, Vec::new())).1.push((vout, amount_sats));
                 } else if let Some((keychain, index)) = self.of_wallet(&output.script_pubkey) {
@@ -172,10 +170,9 @@ impl<'a> Ours<'a> {
         })
     }
 
-    /// When the payouts were asked for that are to pay this.
-    fn owed(&self, output: &TxOut) -> &[AskedFor] {
-        let of_payee = self.payees.get(&output.script_pubkey);
-        of_payee.and_then(|sums| sums.get(&output.value.to_sat())).map_or(&[], Vec::as_slice)
+    /// When the first payout was asked for that is to pay this.
+    fn owed(&self, output: &TxOut) -> Option<AskedFor> {
+        self.payees.get(&output.script_pubkey)?.get(&output.value.to_sat()).copied()
     }
 
     /// The lower of a height that the database tells, and of that up to which it speaks of these blocks.

@@ -43,6 +43,7 @@ pub(super) fn synced(rpc: &Rpc) -> Result<Synced, ChainDown> {
     };
     let info: ChainInfo = typed("getblockchaininfo", &next()?)?;
     let mempool: MempoolInfo = typed("getmempoolinfo", &next()?)?;
+    // The panel knows these by their words: there is nothing to be done but wait.
     let down = |why: String| Err(ChainDown(why));
     if info.initialblockdownload {
         return down(format!("the node is downloading the chain, it has block {} of {}", info.blocks, info.headers));

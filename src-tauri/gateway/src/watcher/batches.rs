@@ -36,10 +36,13 @@ pub(super) struct Touched {
 /// # Errors
 /// When it cannot be stored.
 pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Result<Vec<StaffWarning>, OutboxError> {
-    settle_knowing(outbox, &Payers::of(outbox.tx), batch_seq, tip_height)
+    let payers = Payers::of(outbox.tx);
+    let warnings = settle_knowing(outbox, &payers, batch_seq, tip_height)?;
+    payers.take_changed().iter().try_for_each(|txid| twin_ledger::book(outbox, txid))?;
+    Ok(warnings)
 }
 
-/// The same for one of several, of whose payers each is judged once.
+/// The same for one of several, of whose payers each is judged once, and is booked when all are settled.
 pub(super) fn settle_knowing(
     outbox: &Outbox<'_>,
     payers: &Payers<'_>,
@@ -77,7 +80,7 @@ pub(super) fn settle_knowing(
     Ok(warnings)
 }
 
-/// The same for a payout that is in no batch yet, and that a twin may have paid.
+/// The same for a payout that is in no batch yet, and that a twin may have paid, which is booked when all are settled.
 ///
 /// # Errors
 /// When it cannot be stored.
@@ -157,13 +160,8 @@ fn settle_payout(
     // The first value of `btcTxId` is not notified by itself.
     let is_notified = before.state != row.state || (before.txid.is_some() && before.txid != row.txid);
     if row != before {
-        let payers_of = [before.txid, row.txid];
-        payers.forget_sent(payers_of);
+        payers.note_changed([before.txid, row.txid]);
         save(outbox, row, is_notified)?;
-        // What a twin takes beyond the payouts that are SENT by it is another now, however long ago a block decided it.
-        if payers_of[0] != payers_of[1] {
-            payers_of.iter().flatten().try_for_each(|txid| twin_ledger::book(outbox, txid))?;
-        }
     }
     Ok((settled.state, warning))
 }

@@ -193,6 +193,8 @@ pub(super) fn settle(
             }
         }
     }
+    // What a twin takes beyond the payouts that are SENT by it may be another now, however long ago a block decided it.
+    touched.twins.extend(payers.take_changed());
     for txid in &touched.twins {
         twin_ledger::book(outbox, txid)?;
     }
@@ -204,11 +206,9 @@ pub(super) fn settle(
 /// # Errors
 /// When it cannot be stored.
 pub(crate) fn settle_approved(outbox: &Outbox<'_>, payout: PayoutRow, tip_height: u32) -> Result<(), OutboxError> {
-    let payout_seq = payout.seq;
-    batches::settle_alone(outbox, &Payers::of(outbox.tx), payout, tip_height)?;
-    // Of others the ledger holds what it did.
-    let payer = outbox.tx.payout_by_seq(payout_seq)?.and_then(|payout| payout.txid);
-    Ok(payer.map_or(Ok(()), |payer| twin_ledger::book(outbox, &payer))?)
+    let payers = Payers::of(outbox.tx);
+    batches::settle_alone(outbox, &payers, payout, tip_height)?;
+    Ok(payers.take_changed().iter().try_for_each(|txid| twin_ledger::book(outbox, txid))?)
 }
 
 /// Somebody paid our change, or an address that was given to no payment here: coins of no payment.

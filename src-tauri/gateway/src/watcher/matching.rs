@@ -38,8 +38,8 @@ struct Matching<'a> {
     batches: HashMap<i64, (bool, bool)>,
 }
 
-/// Notes which payouts a twin pays that is stored already, and moves something of this wallet or not: each of its outputs one whose address it pays exactly its amount, in the order
-/// of their [`Standing`].
+/// Notes which payouts a twin pays that is stored already, and `moves_ours` or not: each of its outputs one whose address it pays exactly its
+/// amount, in the order of their [`Standing`].
 pub(super) fn store_outputs(tx: &Tx<'_>, txid: &Txid, facts: &TxFacts, moves_ours: bool) -> Result<(), StoreError> {
     let mut outputs: BTreeMap<(&Script, u64), Vec<u32>> = BTreeMap::new();
     for (vout, output) in (0u32..).zip(&facts.tx.output) {

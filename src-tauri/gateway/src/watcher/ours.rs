@@ -41,8 +41,8 @@ pub(super) struct Found {
 pub(super) struct Ours<'a> {
     gateway: &'a Gateway,
     txids: Vec<Txid>,
-    /// When the first of the payouts was asked for that are to pay a script so many satoshis: what is young enough for any of them is for
-    /// that. Whoever may ask for payouts makes thousands of one sum.
+    /// When the first of the payouts was asked for that are to pay a script so many satoshis, and the lowest block above which one was: what is
+    /// young enough for any of them is for that. Whoever may ask for payouts makes thousands of one sum.
     payees: HashMap<ScriptBuf, HashMap<u64, AskedFor>>,
     /// What was found in transactions that the backend asked about.
     found: RefCell<HashMap<Txid, Found>>,
@@ -68,7 +68,7 @@ impl<'a> Ours<'a> {
         let mut payees: HashMap<_, HashMap<_, AskedFor>> = HashMap::new();
         for owed in gateway.store.read(|reader| reader.owed(reader.tip_height()?))? {
             let first = payees.entry(owed.script).or_default().entry(owed.amount_sats).or_insert(owed.asked);
-            *first = std::cmp::min_by_key(*first, owed.asked, |asked| (asked.above, asked.at));
+            *first = AskedFor { at: first.at.min(owed.asked.at), above: first.above.min(owed.asked.above) };
         }
         let (found, made) = (RefCell::default(), RefCell::default());
         let (is_anew, known_up_to) = (Cell::new(false), Cell::new(None));

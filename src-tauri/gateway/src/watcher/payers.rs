@@ -2,7 +2,7 @@
 //! payouts of one sum in each of many transactions: so each twin is read and judged once for all payouts that are looked at together.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use bitcoin::Txid;
 use tillgate_domain::batch::{Position, Version};
@@ -25,6 +25,8 @@ pub(crate) struct Payers<'a> {
     judged: RefCell<HashMap<Txid, Payer>>,
     /// Whether a payout is SENT under their ids.
     has_sent: RefCell<HashMap<Txid, bool>>,
+    /// Of which that may be otherwise since, so that the ledger is to hold something else of them.
+    changed: RefCell<BTreeSet<Txid>>,
     moment: Cell<Option<Moment>>,
 }
 
@@ -76,7 +78,13 @@ impl Payer {
 impl<'a> Payers<'a> {
     /// Knows nothing yet.
     pub(crate) fn of(reader: &'a Reader<'a>) -> Self {
-        Self { reader, judged: RefCell::default(), has_sent: RefCell::default(), moment: Cell::new(None) }
+        Self {
+            reader,
+            judged: RefCell::default(),
+            has_sent: RefCell::default(),
+            changed: RefCell::default(),
+            moment: Cell::new(None),
+        }
     }
 
     /// The twins that pay a payout, as far as they count. One that nobody signed counts only where a payout is SENT under its id: as
@@ -105,7 +113,7 @@ impl<'a> Payers<'a> {
 
     /// The same of what is signed and stored: whether that must not be broadcast. What moves nothing of this wallet keeps back nothing that
     /// a node ever took: it left before, and a payee who pays himself would hold up all whose payouts share the transaction, as often as he
-    /// likes. What no node took yet he holds up for a day at most, unless a block holds what he paid.
+    /// likes. What no node took yet he holds up for a day at most, unless it counts: a block holds what he paid, or held it.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -123,16 +131,22 @@ impl<'a> Payers<'a> {
             signed_at.set(Some(at));
             let looked_at = self.moment()?.looked_at;
             let is_young = |at: Timestamp| looked_at.is_none_or(|looked_at| looked_at < at.plus_ms(AWAITED_FOR_MS));
-            Ok(at.is_some_and(|at| payer.position.is_in_block() || is_young(at)))
+            Ok(at.is_some_and(|at| counts || is_young(at)))
         })?;
         Ok(first.is_some())
     }
 
     /// A payout was stored that named the first of these transactions and names the other.
-    pub(super) fn forget_sent(&self, txids: [Option<Txid>; 2]) {
+    pub(super) fn note_changed(&self, txids: [Option<Txid>; 2]) {
         for txid in txids.into_iter().flatten() {
             self.has_sent.borrow_mut().remove(&txid);
+            self.changed.borrow_mut().insert(txid);
         }
+    }
+
+    /// What payouts named, and name now, that were stored since this was last asked.
+    pub(super) fn take_changed(&self) -> BTreeSet<Txid> {
+        self.changed.take()
     }
 
     /// The first twin of a payout that may be mined and is to be reckoned with.

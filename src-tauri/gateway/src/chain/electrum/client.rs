@@ -222,7 +222,7 @@ impl Client {
     /// The server has done all that it was asked for: the next failure is the first.
     pub(super) fn did_well(&self) {
         let mut link = self.link.lock();
-        (link.is_untried, link.failures, link.pause) = (false, 0, None);
+        (link.is_untried, link.is_excused, link.failures, link.pause) = (false, false, 0, None);
     }
 
     /// Makes calls, so many side by side as a server bears. The answers are in their order.

@@ -40,10 +40,11 @@ impl Gets {
 
     /// The server broke off, or did not answer in time, when it was asked for these.
     pub(super) fn note_break(&mut self, txids: &[Txid], height: u32) {
-        if let [txid] = txids {
-            self.untold.note(txid, height);
+        match txids {
+            // Once may be chance, and says nothing of many.
+            [_] => self.untold.note_break(txids, height),
+            _ => (self.at_once, self.changed_at) = ((txids.len() / STEP).max(1), height),
         }
-        (self.at_once, self.changed_at) = ((txids.len() / STEP).clamp(1, AT_ONCE), height);
     }
 
     /// Whether the server is not to be asked for a transaction, for it did not tell it.
@@ -67,13 +68,19 @@ mod tests {
     fn after_a_break_fewer_are_asked_for_and_an_hour_later_more_again() {
         let (mut gets, txids) = (Gets::default(), [0; 50].map(|number| Txid::from_byte_array([number; 32])));
         let mut asked = Vec::new();
-        for _ in 0..4 {
+        for _ in 0..5 {
             let at_once = gets.at_once(100);
             asked.push(at_once);
             gets.note_break(&txids[..at_once], 100);
         }
-        assert_eq!(asked, [50, 12, 3, 1]);
-        assert!(gets.is_untold(&txids[0], 100) && !gets.is_untold(&txids[0], 101), "one alone");
+        assert_eq!(asked, [50, 12, 3, 1, 1]);
+        assert!(
+            gets.is_untold(&txids[0], 100) && !gets.is_untold(&txids[0], 101),
+            "one that broke it off alone, twice"
+        );
+        let mut after_chance = Gets::default();
+        after_chance.note_break(&txids[..1], 100);
+        assert!(after_chance.at_once(100) == 50 && !after_chance.is_untold(&txids[0], 100));
         assert_eq!([105, 106, 107, 112, 118, 124].map(|height| gets.at_once(height)), [1, 4, 4, 16, 50, 50]);
     }
 }

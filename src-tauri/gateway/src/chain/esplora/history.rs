@@ -90,6 +90,12 @@ pub(super) fn transaction(server: &Server, txid: Txid) -> Result<Option<Sight>, 
     Sight::of(&answer).map(Some)
 }
 
+/// Whether the server tells histories: that of a script which nobody uses. One that fails at one history of ours, and at this, tells none.
+pub(super) fn tells_histories(server: &Server) -> bool {
+    server.bucket.take_in_any_case();
+    page(server, &format!("/scripthash/{:x}/txs", sha256::Hash::hash(b"nobody"))).is_ok()
+}
+
 /// Reads of a script's history what is not known, as far as there is room and time, and puts it to what was told. The first
 /// question was taken from the bucket; further pages are waited for.
 pub(super) fn read(

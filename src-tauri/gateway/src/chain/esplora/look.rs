@@ -10,7 +10,7 @@ use super::history::{self, History, Sight, Sights};
 use super::questions::{self, About, Question};
 use super::server::NoAnswer;
 use super::state::{self, Pages, Seen, State};
-use super::{Asking, chain_of, facts, headers, positions};
+use super::{Asking, chain_of, facts, positions};
 use crate::chain::facts::{Facts, parents_first, unfollowed};
 use crate::chain::refusals::tip_changed;
 use crate::chain::room::{AnswerRoom, Room, is_relayed};
@@ -159,6 +159,8 @@ fn ask(
     if let About::Script(script) = &question.about
         && state.passes_over(script)
     {
+        // The round over all goes on behind it.
+        found.cold_taken = found.cold_taken.saturating_add(usize::from(question.is_cold));
         return Ok(true);
     }
     // What is to be decided now is waited for, and what is asked in between.
@@ -228,7 +230,7 @@ fn ask_script(
         hot.asked_in = state.looks;
     }
     let read = match read {
-        Err(NoAnswer::Failed(why)) if headers::tip_hash(asking.server).is_ok() => {
+        Err(NoAnswer::Failed(why)) if history::tells_histories(asking.server) => {
             tracing::warn!(script = %script.to_hex_string(), %why, "nothing is told of a script, and it is asked about more rarely");
             state.note_late(script);
             return Ok(());
@@ -250,7 +252,11 @@ fn ask_tracked(asking: &Asking<'_>, state: &mut State, txid: Txid, found: &mut F
     if found.sights.contains_key(&txid) {
         return Ok(());
     }
-    let Some(sight) = found.take(history::transaction(asking.server, txid))? else { return Ok(()) };
+    // Who pays chose how long the answer is.
+    let answer = state.ask_of_strangers(asking.server, format!("/tx/{txid}"), |_| {
+        history::transaction(asking.server, txid).map(Some)
+    });
+    let Some(Some(sight)) = found.take(answer)? else { return Ok(()) };
     let sight = match sight {
         Some(sight) if !sight.status.confirmed => {
             // Others made what it spends.

@@ -65,8 +65,8 @@ pub(super) struct State {
     pub doubt: Option<(u64, u64)>,
     /// Scripts of which not all was told though they matter.
     pub in_vain: InVain,
-    /// Those at which the server failed or was late, however often it was asked, while it told which block is the best: a customer may have
-    /// made a page of theirs too long for a slow line.
+    /// Those at which the server failed or was late, however often it was asked, while it told other histories: a customer may have made a page
+    /// of theirs too long for a slow line.
     pub late: Untold<ScriptBuf>,
     /// The look in which it last was late at one.
     pub late_in: Option<u64>,
@@ -254,7 +254,7 @@ impl State {
         self.late.holds(script, self.height()) || (was_late && self.in_vain.times(script).is_some())
     }
 
-    /// The server was late or failed at a script, and told its best block.
+    /// The server was late or failed at a script, and not at another.
     pub(super) fn note_late(&mut self, script: ScriptBuf) {
         self.in_vain.note(script.clone());
         self.late_in = Some(self.looks);

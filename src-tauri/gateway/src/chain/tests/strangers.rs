@@ -164,6 +164,9 @@ async fn a_payment_whose_history_an_esplora_server_does_not_tell_in_time_is_late
         world.sandbox().mine(1, false, world.now_ms()).unwrap();
         assert!(looked_at(world, &mut token, &payee, &ours).covered.holds(&ours), "{fault:?}");
     }
+    // One that tells no history is down, though it tells its best block.
+    server.misbehave(EsploraFault::FailsAt("/scripthash/".to_owned()));
+    (0..12).for_each(|_| drop(looked_for(world, &mut token, &[], &ours).unwrap_err()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -285,6 +288,8 @@ async fn a_transaction_that_an_electrum_server_does_not_tell_even_alone_makes_la
     let (untold, paid) = (pay(world, &ours), pay(world, &payee));
     server.misbehave(ElectrumFault::HangsUpAtTx(untold));
     let told = |view: &View, txid: &Txid| view.txs.iter().any(|facts| facts.tx.compute_txid() == *txid);
+    // Once may be chance: only a second time shows which it is.
+    looked_for(world, &mut token, std::slice::from_ref(&payee), &ours).unwrap_err();
     let view = looked_for(world, &mut token, std::slice::from_ref(&payee), &ours).unwrap();
     assert!(told(&view, &paid) && view.covered.holds(&payee));
     assert!(!told(&view, &untold) && !view.covered.holds(&ours), "nothing is judged of it");

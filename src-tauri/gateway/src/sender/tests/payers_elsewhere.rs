@@ -61,6 +61,10 @@ async fn what_no_node_ever_took_stays_here_once_a_block_holds_what_somebody_paid
     world.mine_and_pass(1).await;
     world.takes_broadcasts(true);
     world.pass_ms(3 * 24 * 3_600_000).await;
+    // Also while the block is left that held it.
+    world.sandbox().reorg(1, true, world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    assert_eq!((world.outputs_of(&other), world.outputs_of(&payout)), (0, 1));
     world.mine_and_pass(8).await;
     assert_eq!((world.payout_state(&payout), world.txid_of(&payout)), (PayoutState::Sent, txid));
     let is_held_back = (world.payout_state(&other), world.outputs_of(&other), world.outputs_of(&payout));

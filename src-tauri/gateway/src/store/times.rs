@@ -82,8 +82,8 @@ impl Tx<'_> {
     }
 
     /// Takes back at a start what steps gave of which the last led to times that have not come by the clock as it is now: what was
-    /// given by all of them, for which of them were right nobody knows. What was seen, noticed, signed, answered or due by such a clock counts as
-    /// of now.
+    /// given by all of them, for which of them were right nobody knows. What was seen, noticed, signed, answered or due by such a clock
+    /// counts as of now.
     /// Where the best block shows that the present clock is behind, all stays.
     pub fn take_back_given(&self, now: Timestamp) -> Result<(), StoreError> {
         if self.watched_chain()?.is_some_and(|watched| is_behind_block(now, watched.tip.time)) {

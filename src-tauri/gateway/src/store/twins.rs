@@ -78,7 +78,7 @@ impl Reader<'_> {
     }
 
     /// Twins of which a block may still decide something: all but those that are deep in the chain, or ruled out as deep.
-    /// Few: of those of strangers `watcher/twins.rs` follows few for each sum to a payee.
+    /// There are few: of strangers' transactions no more than some hundreds are followed for each sum to a payee (`watcher/twins.rs`).
     pub fn pending_twins(&self, tip_height: u32) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
             "SELECT txid FROM twins WHERE ifnull(block_height, ifnull(conflict_height, ?1 + 1)) > ?1",

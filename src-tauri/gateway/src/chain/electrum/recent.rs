@@ -55,7 +55,7 @@ fn heights(
     txs: &BTreeMap<Txid, Transaction>,
     untold: &mut Untold<ScriptHash>,
 ) -> Result<BTreeMap<Txid, i64>, ChainDown> {
-    let now = asker.connection.session.tip().map_or(0, |tip| tip.height);
+    let now = asker.best_height();
     let payable = |tx: &Transaction| {
         let scripts = tx.output.iter().map(|output| &output.script_pubkey).filter(|script| !script.is_op_return());
         scripts.take(OUTPUTS_MAX).map(|script| ScriptHash::of(script)).collect::<Vec<_>>()

@@ -134,10 +134,10 @@ describe("the network's step", () => {
 
   test("changes all that differs at once, and nothing else", () => {
     const before = settings({ backendUrl: "http://127.0.0.1:8332", backendUser: "ada" }).items;
-    const form = { ...formOf(before), kind: "esplora" as const, url: "https://esplora.example/api" };
+    const form = { ...formOf(before), kind: "electrum" as const, url: "ssl://electrum.example:50002" };
     expect(changesOf(form, before)).toEqual([
-      { name: "backend", value: "esplora" },
-      { name: "backendUrl", value: "https://esplora.example/api" },
+      { name: "backend", value: "electrum" },
+      { name: "backendUrl", value: "ssl://electrum.example:50002" },
       { name: "backendUser", value: null },
     ]);
     expect(changesOf(formOf(before), before)).toEqual([]);
@@ -159,7 +159,7 @@ describe("the network's step", () => {
       backendCookieFile: null,
     });
     expect(testOf({ ...form, password: "s3cret" })).toMatchObject({ backendPassword: "s3cret" });
-    expect(testOf({ ...form, password: "s3cret", kind: "esplora" })).toMatchObject({
+    expect(testOf({ ...form, password: "s3cret", kind: "electrum" })).toMatchObject({
       backendUser: null,
       backendPassword: null,
     });

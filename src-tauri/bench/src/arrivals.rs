@@ -79,7 +79,6 @@ impl Kind {
             Self::Core => "required p99 below 1,200 ms; asked once a second",
             Self::CoreZmq => "required p99 below 150 ms; looks 50 ms apart",
             Self::Electrum => "required p99 below 150 ms; looks 50 ms apart, notices up to 5 ms late",
-            Self::Esplora => "10,000 questions at 2,000 a second: 5,000 ms",
         }
     }
 }

@@ -95,7 +95,6 @@ async fn of(kind: Kind, scene: &Scene) -> Fallible<Costs> {
         idle.push(look(&merchant, &server).await?);
     }
     drop(merchant);
-    // Looks here follow each other without a pause: the questions that an Esplora server may be asked at once do for one such series.
     let merchant = opened(&scene, &server).await?;
     settle(&merchant).await?;
     let mut finding = Vec::new();

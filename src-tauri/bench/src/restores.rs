@@ -83,7 +83,6 @@ impl Kind {
         match self {
             Self::Core | Self::CoreZmq => "200 blocks are read",
             Self::Electrum => "required: minutes; a look of 1,000 scripts each second",
-            Self::Esplora => "2,000 questions a second",
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tillgate_gateway::bench::machine_now;
-use tillgate_nodes::{CoreNode, ElectrumNode, EsploraServer};
+use tillgate_nodes::{CoreNode, ElectrumNode};
 use tillgate_sandbox::Sandbox;
 
 use crate::Fallible;
@@ -19,8 +19,6 @@ pub enum Kind {
     CoreZmq,
     /// The Electrum protocol, in which the server notifies.
     Electrum,
-    /// Esplora over HTTP, asked 2,000 questions a second where it is on this machine.
-    Esplora,
 }
 
 /// What a server was asked.
@@ -41,15 +39,14 @@ pub struct Server {
 enum Running {
     Core(CoreNode),
     Electrum(ElectrumNode),
-    Esplora(EsploraServer),
 }
 
 impl Kind {
     /// Each that is measured.
-    pub const ALL: &[Self] = &[Self::Core, Self::CoreZmq, Self::Electrum, Self::Esplora];
+    pub const ALL: &[Self] = &[Self::Core, Self::CoreZmq, Self::Electrum];
 
     /// Each but for the node that tells by itself: what a look costs that nobody told of anything is the same with it.
-    pub const UNTOLD: &[Self] = &[Self::Core, Self::Electrum, Self::Esplora];
+    pub const UNTOLD: &[Self] = &[Self::Core, Self::Electrum];
 
     /// What it is called in the table.
     pub const fn name(self) -> &'static str {
@@ -57,7 +54,6 @@ impl Kind {
             Self::Core => "Core by polling",
             Self::CoreZmq => "Core by ZMQ",
             Self::Electrum => "Electrum",
-            Self::Esplora => "Esplora",
         }
     }
 }
@@ -69,7 +65,6 @@ impl Server {
         let running = match kind {
             Kind::Core | Kind::CoreZmq => Running::Core(CoreNode::start(sandbox, folder, clock)?),
             Kind::Electrum => Running::Electrum(ElectrumNode::start(sandbox, clock)?),
-            Kind::Esplora => Running::Esplora(EsploraServer::start(sandbox, clock)?),
         };
         Ok(Self { kind, running })
     }
@@ -79,7 +74,6 @@ impl Server {
         let (backend, url) = match &self.running {
             Running::Core(node) => ("core", node.url()),
             Running::Electrum(server) => ("electrum", server.url()),
-            Running::Esplora(server) => ("esplora", server.url()),
         };
         let mut settings = vec![
             ("network", "regtest".to_owned()),
@@ -101,7 +95,6 @@ impl Server {
         match &self.running {
             Running::Core(node) => Traffic { requests: node.requests(), bytes: node.bytes() },
             Running::Electrum(server) => Traffic { requests: server.requests(), bytes: server.bytes() },
-            Running::Esplora(server) => Traffic { requests: server.requests(), bytes: server.bytes() },
         }
     }
 }

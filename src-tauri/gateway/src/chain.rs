@@ -13,7 +13,6 @@ pub(crate) mod bell;
 pub(crate) mod chosen;
 pub(crate) mod core;
 pub(crate) mod electrum;
-pub(crate) mod esplora;
 mod facts;
 mod headers;
 pub(crate) mod hot;

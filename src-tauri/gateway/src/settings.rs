@@ -88,6 +88,8 @@ pub struct Settings {
     pub network: ChainNetwork,
     /// `backend`: what the chain is watched with.
     pub backend: BackendKind,
+    /// Why no server is asked: the stored `backend` is none of this program's. Another one must be chosen.
+    pub backend_refused: Option<String>,
     /// `backendUrl`: where its servers are, the preferred first.
     pub backend_urls: Vec<String>,
     /// `backendCertificate`: of Electrum servers that no public authority vouches for, the SHA-256 of the certificates.
@@ -143,6 +145,11 @@ pub enum SettingError {
         /// Its form and bounds.
         form: &'static str,
     },
+    /// The backend is one that a former program had.
+    #[error(
+        "backend may be esplora no more: an Esplora server is asked address by address, so that many payments delay each other by minutes. Its operator serves Electrum too: choose that (backend=electrum backendUrl=ssl://HOST:50002), or a node of your own (backend=core)"
+    )]
+    NoEsplora,
     /// It has a host and no scheme.
     #[error("{name} must begin with what kind of address it is: put {schemes} in front")]
     NoScheme {

@@ -14,10 +14,6 @@ const BODY_MAX: usize = 32 * 1_024 * 1_024;
 
 /// What a client asks.
 pub(crate) struct Request {
-    /// `GET` or `POST`.
-    pub method: String,
-    /// What stands behind the server's name, with its query.
-    pub path: String,
     /// The header `Authorization`, if there is one.
     pub authorization: Option<String>,
     pub body: Vec<u8>,
@@ -84,10 +80,8 @@ pub(crate) fn read(stream: &mut impl Read, stop: &Stop) -> Option<Request> {
     while body.len() < length {
         read_some(stream, stop, &mut body)?;
     }
-    let mut words = head.lines().next()?.split(' ').map(str::to_owned);
-    let (method, path) = (words.next()?, words.next()?);
     let bytes = u64::try_from(head_end.saturating_add(body.len())).unwrap_or(0);
-    Some(Request { method, path, authorization: header("authorization"), body, bytes })
+    Some(Request { authorization: header("authorization"), body, bytes })
 }
 
 fn read_some(stream: &mut impl Read, stop: &Stop, into: &mut Vec<u8>) -> Option<()> {

@@ -1,7 +1,6 @@
 //! Servers that speak the protocols of Bitcoin nodes over a sandbox's chain, well-behaved and hostile, for tests. They are
 //! never shipped. One file for each protocol; [`core`] is Bitcoin Core's JSON-RPC
-//! and what it publishes over ZeroMQ, [`electrum`] the Electrum protocol,
-//! [`esplora`] the HTTP interface of Esplora. Beside them [`bitcoind`], [`electrs`] and [`esplora_program`], real programs.
+//! and what it publishes over ZeroMQ, [`electrum`] the Electrum protocol. Beside them [`bitcoind`] and [`electrs`], real programs.
 
 mod bent;
 pub mod bitcoind;
@@ -9,8 +8,6 @@ pub mod core;
 mod counted;
 pub mod electrs;
 pub mod electrum;
-pub mod esplora;
-pub mod esplora_program;
 mod follower;
 mod http;
 mod listener;
@@ -20,8 +17,6 @@ pub use bitcoind::Bitcoind;
 pub use core::{CoreFault, CoreNode, ZmqFault};
 pub use electrs::Electrs;
 pub use electrum::{ElectrumFault, ElectrumNode};
-pub use esplora::{EsploraFault, EsploraServer};
-pub use esplora_program::EsploraProgram;
 
 /// A server's clock: milliseconds since 1970.
 pub type Clock = Box<dyn Fn() -> i64 + Send + Sync>;

@@ -10,8 +10,6 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 /// What makes connections secure.
 pub(crate) struct Tls {
     config: Arc<ServerConfig>,
-    /// As DER.
-    certificate: Vec<u8>,
 }
 
 impl Tls {
@@ -27,11 +25,7 @@ impl Tls {
             .with_no_client_auth()
             .with_single_cert(vec![made.cert.der().clone()], key)
             .map_err(io::Error::other)?;
-        Ok(Self { config: Arc::new(config), certificate: made.cert.der().to_vec() })
-    }
-
-    pub(crate) fn certificate(&self) -> &[u8] {
-        &self.certificate
+        Ok(Self { config: Arc::new(config) })
     }
 
     pub(crate) fn accept(&self, stream: TcpStream) -> io::Result<StreamOwned<ServerConnection, TcpStream>> {

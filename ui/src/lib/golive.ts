@@ -153,7 +153,7 @@ export function aboutWords(text: string): string {
     : `${count(length, "word")} so far; a wallet has 12 or 24.`;
 }
 
-export type BackendKind = "core" | "electrum" | "esplora";
+export type BackendKind = "core" | "electrum";
 
 /** A kind of backend, and what its owner learns of the shop. */
 export interface BackendWords {
@@ -179,14 +179,6 @@ export const BACKENDS: readonly BackendWords[] = [
     learns:
       "Its owner learns every address of yours, what each was paid and when, and, unless you ask through Tor, where you are. It can keep a payment from you; it cannot take coins or make up a confirmed payment.",
     example: "ssl://electrum.example:50002",
-    where: "Address of the server",
-  },
-  {
-    kind: "esplora",
-    name: "Esplora server",
-    learns:
-      "Its owner learns every address of yours, what each was paid and when, and, unless you ask through Tor, where you are. It can keep a payment from you; it cannot take coins or make up a confirmed payment.",
-    example: "https://esplora.example/api",
     where: "Address of the server",
   },
 ];

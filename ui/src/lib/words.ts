@@ -126,7 +126,6 @@ export const BACKENDS: Record<BackendName, string> = {
   sandbox: "the sandbox",
   core: "Bitcoin Core",
   electrum: "the Electrum server",
-  esplora: "the Esplora server",
 };
 
 /** What shows the chain, and where the first of its servers is. */

@@ -13,7 +13,6 @@ use url::{Host, Url};
 use super::bell::{Bell, Turn};
 use super::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
 use super::electrum::{ElectrumChain, ElectrumOptions, Fingerprint};
-use super::esplora::{EsploraChain, EsploraOptions, Pace};
 use super::several::Several;
 use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
 use crate::machine::outgoing::Proxy;
@@ -25,8 +24,6 @@ pub(crate) enum Protocol {
     Core { sign_in: SignIn, notices: Option<String> },
     /// The Electrum protocol. Of servers whose certificates no public authority vouches for these are taken.
     Electrum { certificates: Vec<Fingerprint> },
-    /// The HTTP interface of Esplora.
-    Esplora,
 }
 
 /// What the settings say of the backend.
@@ -132,11 +129,6 @@ pub(crate) fn open_one(
             let pinned = certificates.clone();
             let options = ElectrumOptions { url: named, pinned, proxy, network, answered_within, bell };
             opened(ElectrumChain::new(options, runtime))
-        }
-        Protocol::Esplora => {
-            let pace = if is_here { Pace::HERE } else { Pace::ELSEWHERE };
-            let options = EsploraOptions { url: named, network, proxy, answered_within, pace };
-            opened(EsploraChain::new(&options, runtime))
         }
     }
 }

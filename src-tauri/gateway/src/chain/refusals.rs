@@ -44,17 +44,8 @@ pub(super) fn unproved_height(height: u32) -> ChainDown {
 /// Its chain has less work than the one that was looked at before.
 pub(super) fn behind(who: &str, height: u32, before: &Token) -> ChainDown {
     let watched = before.last().map_or(0, |last| last.id.height);
-    ends_before(who, height, "less", watched, "lost blocks")
-}
-
-/// Its chain ends before what was looked at, with no more work.
-pub(super) fn ends_lower(height: u32, watched: u32) -> ChainDown {
-    ends_before("server", height, "no more", watched, "one of several servers behind its name is")
-}
-
-fn ends_before(who: &str, height: u32, work: &str, watched: u32, or_else: &str) -> ChainDown {
     ChainDown(format!(
-        "the {who}'s best block is {height}, with {work} work behind it than block {watched} had that was looked at before: it is behind, or {or_else}, and must catch up first (for another chain on purpose, name another --data-dir; if that block was made up by whoever answered before, `tillgate wallet restore --birthday DATE` begins anew from the words of the wallet)"
+        "the {who}'s best block is {height}, with less work behind it than block {watched} had that was looked at before: it is behind, or lost blocks, and must catch up first (for another chain on purpose, name another --data-dir; if that block was made up by whoever answered before, `tillgate wallet restore --birthday DATE` begins anew from the words of the wallet)"
     ))
 }
 

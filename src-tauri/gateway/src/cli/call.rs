@@ -86,9 +86,7 @@ fn remedy(error: &CommandError) -> Option<&'static str> {
         "FEE_ABOVE_CAP" => "give it as --fee-rate if you want that",
         "REFUND_PAID_BEFORE" => "say --again if you want that",
         "SENDER_HOLDS" => "`tillgate payouts release` lets it go on",
-        "OTHER_COPY_UNSEEN" => {
-            "let the gateway run (`tillgate serve`), and try again (over a public Esplora server minutes after a start)"
-        }
+        "OTHER_COPY_UNSEEN" => "let the gateway run (`tillgate serve`), and try again",
         _ => return None,
     })
 }

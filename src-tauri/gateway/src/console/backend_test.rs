@@ -41,7 +41,7 @@ pub struct BackendPassword(String);
 #[ts(export)]
 #[serde(rename_all = "camelCase")]
 pub struct TestBackend {
-    /// `core`, `electrum` or `esplora`.
+    /// `core` or `electrum`.
     pub backend: String,
     /// Its URLs, as the setting of this name has them.
     pub backend_url: String,

@@ -98,6 +98,7 @@ impl From<SettingError> for CommandError {
         match error {
             SettingError::Unknown(_) => Self::of("NOT_FOUND", &error),
             SettingError::Value { .. }
+            | SettingError::NoEsplora
             | SettingError::NoScheme { .. }
             | SettingError::Twice(_)
             | SettingError::FloorAboveCap { .. }

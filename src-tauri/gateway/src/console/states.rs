@@ -126,8 +126,6 @@ names! {
         Core = "core",
         /// Electrum servers.
         Electrum = "electrum",
-        /// Esplora servers.
-        Esplora = "esplora",
     }
 
     /// What a warning is about, as far as a shell may have words of its own for it.

@@ -318,11 +318,13 @@ async fn installation(
 }
 
 fn settings(options: &Options, store: &Store) -> Result<LiveSettings, OpenError> {
+    let given = |name: &str, error| match options.overrides.get(name) {
+        Some(given) => OpenError::Override { by: given.by.clone(), error },
+        None => OpenError::Setting(error),
+    };
     LiveSettings::load(options.environment, &options.overrides, store).map_err(|error| match error {
-        SettingError::Value { name, .. } | SettingError::NoScheme { name, .. } => match options.overrides.get(name) {
-            Some(given) => OpenError::Override { by: given.by.clone(), error },
-            None => OpenError::Setting(error),
-        },
+        SettingError::Value { name, .. } | SettingError::NoScheme { name, .. } => given(name, error),
+        SettingError::NoEsplora => given("backend", error),
         error => OpenError::Setting(error),
     })
 }

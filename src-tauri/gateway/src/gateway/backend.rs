@@ -63,7 +63,8 @@ impl Gateway {
 
     /// Whether anything shows the chain: the sandbox does by itself, else a server that is chosen.
     pub(crate) fn has_backend(&self) -> bool {
-        self.chosen.is_none() || !self.settings.snapshot().backend_urls.is_empty()
+        let settings = self.settings.snapshot();
+        self.chosen.is_none() || (settings.backend_refused.is_none() && !settings.backend_urls.is_empty())
     }
 
     /// Has a backend that asks about scripts ask about this one from the next look on: a payment is made.
@@ -82,6 +83,9 @@ fn options(
     network: Network,
     answered_within: Duration,
 ) -> Result<Option<BackendOptions>, String> {
+    if let Some(why) = &settings.backend_refused {
+        return Err(why.clone());
+    }
     if settings.backend_urls.is_empty() {
         return Ok(None);
     }
@@ -90,7 +94,6 @@ fn options(
             Protocol::Core { sign_in: sign_in(settings, password)?, notices: settings.backend_zmq.clone() }
         }
         BackendKind::Electrum => Protocol::Electrum { certificates: settings.backend_certificates.clone() },
-        BackendKind::Esplora => Protocol::Esplora,
     };
     Ok(Some(BackendOptions {
         protocol,

@@ -41,11 +41,6 @@ pub(crate) fn connector(tls: ClientConfig, proxy: Option<Proxy>) -> Outgoing {
     over(tls, Connector::new(proxy, BYTES_MAX))
 }
 
-/// The same, over whose connections so many bytes are read in each attempt.
-pub(crate) fn connector_up_to(bytes_max: usize, tls: ClientConfig, proxy: Option<Proxy>) -> Outgoing {
-    over(tls, Connector::new(proxy, bytes_max))
-}
-
 /// The same without a bound on what is read, for answers that are large: whoever reads them bounds them. A server that cannot
 /// be reached within that time is given up.
 pub(crate) fn unbounded_connector(tls: ClientConfig, proxy: Option<Proxy>, reached_within: Duration) -> Outgoing {

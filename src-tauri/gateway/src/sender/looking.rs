@@ -28,7 +28,6 @@ const LOOKED_TOO_LONG_AGO: &str =
 /// Between looks that may ask a few questions a second.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Over a public Esplora server that is so for minutes after a start, and for half a minute before each signature later.
 pub(super) const NOT_ALL_TOLD: &str = "not all is known yet that another copy of the wallet may have done while the chain was not looked at: the backend is being asked";
 
 /// How long looks go on.

@@ -7,13 +7,11 @@ pub enum BackendKind {
     Core,
     /// Electrum servers.
     Electrum,
-    /// Esplora servers.
-    Esplora,
 }
 
 impl BackendKind {
     /// Every one.
-    pub(crate) const ALL: [Self; 3] = [Self::Core, Self::Electrum, Self::Esplora];
+    pub(crate) const ALL: [Self; 2] = [Self::Core, Self::Electrum];
 
     /// Its name as a setting.
     #[must_use]
@@ -21,7 +19,6 @@ impl BackendKind {
         match self {
             Self::Core => "core",
             Self::Electrum => "electrum",
-            Self::Esplora => "esplora",
         }
     }
 
@@ -31,7 +28,6 @@ impl BackendKind {
         match self {
             Self::Core => "http://127.0.0.1:8332",
             Self::Electrum => "ssl://electrum.example:50002",
-            Self::Esplora => "https://esplora.example/api",
         }
     }
 
@@ -39,7 +35,7 @@ impl BackendKind {
     pub(super) fn answers_at(self, url: &str) -> bool {
         let scheme = url.split_once("://").map(|(scheme, _)| scheme);
         match self {
-            Self::Core | Self::Esplora => matches!(scheme, Some("http" | "https")),
+            Self::Core => matches!(scheme, Some("http" | "https")),
             Self::Electrum => matches!(scheme, Some("tcp" | "ssl")),
         }
     }

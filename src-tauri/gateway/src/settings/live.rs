@@ -116,6 +116,10 @@ impl LiveSettings {
             let Ok(setting) = Setting::named(&name) else { continue };
             if let Err(error) = setting.apply(&mut settings, &value) {
                 tracing::error!(setting = name, %error, "a stored setting is not acceptable; its default holds");
+                // To ask a server in another's protocol tells nobody why it does not answer.
+                if setting.name == "backend" {
+                    settings.backend_refused = Some(error.to_string());
+                }
             }
         }
         for (name, given) in &self.overrides {

@@ -78,6 +78,7 @@ impl Settings {
             restore_skip: RESTORE_SKIP_DEFAULT,
             network,
             backend: BackendKind::Core,
+            backend_refused: None,
             backend_urls: Vec::new(),
             backend_certificates: Vec::new(),
             backend_cookie_file: None,
@@ -108,9 +109,10 @@ impl Setting {
         (self.set)(settings, value).ok_or_else(|| self.refusal(value))
     }
 
-    /// What is wrong with a value: a URL that lacks its scheme is told that alone.
+    /// What is wrong with a value: a URL that lacks its scheme is told that alone, as a backend that went is.
     fn refusal(&self, value: &str) -> SettingError {
         match self.schemes {
+            _ if self.name == "backend" && value == "esplora" => SettingError::NoEsplora,
             Some(schemes) if !value.is_empty() && !value.contains("://") => {
                 SettingError::NoScheme { name: self.name, schemes }
             }
@@ -395,19 +397,20 @@ pub(crate) const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "backend",
-        form: "core, electrum or esplora, as the servers of backendUrl are",
+        form: "core or electrum, as the servers of backendUrl are",
         schemes: None,
-        about: "What the chain is watched with, but for the sandbox: core is a node of Bitcoin Core of your own, electrum and esplora are servers, which learn your addresses.",
+        about: "What the chain is watched with, but for the sandbox: core is a node of Bitcoin Core of your own, electrum is a server, which learns your addresses.",
         set: |to, text| {
             to.backend = BackendKind::ALL.into_iter().find(|kind| kind.as_str() == text)?;
+            to.backend_refused = None;
             Some(())
         },
         text: |of| of.backend.as_str().to_owned(),
     },
     Setting {
         name: "backendUrl",
-        form: "a list of at most 10 URLs without user, password, query and fragment, or empty: like http://127.0.0.1:8332 (http and https, for core and esplora) or ssl://electrum.example:50002 (tcp and ssl with a port, for electrum)",
-        schemes: Some("http:// or https:// (Bitcoin Core, Esplora), tcp:// or ssl:// (Electrum)"),
+        form: "a list of at most 10 URLs without user, password, query and fragment, or empty: like http://127.0.0.1:8332 (http and https, for core) or ssl://electrum.example:50002 (tcp and ssl with a port, for electrum)",
+        schemes: Some("http:// or https:// (Bitcoin Core), tcp:// or ssl:// (Electrum)"),
         about: "Where the Bitcoin backend answers; where there are several, the next is asked when one does not answer.",
         set: |to, text| backend_urls(text).map(|value| to.backend_urls = value),
         text: |of| joined(&of.backend_urls),

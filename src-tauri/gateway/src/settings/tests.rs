@@ -237,6 +237,26 @@ async fn a_stored_value_that_is_no_longer_acceptable_leaves_the_default() {
     assert_eq!(*live(&store).snapshot(), Settings::defaults(Environment::Test));
 }
 
+#[tokio::test]
+async fn esplora_is_refused_with_what_to_choose_in_its_place_and_what_was_stored_asks_nobody() {
+    let (_folder, store) = store();
+    let settings = live(&store);
+    let why = settings.set(&store, "backend", "esplora", ACT).await.unwrap_err().to_string();
+    assert!(why.contains("backend=electrum") && why.contains("backend=core") && why.contains("minutes"), "{why}");
+    assert_eq!(settings.snapshot().backend_refused, None);
+
+    store.write(|tx| tx.put_setting("backend", "esplora")).await.unwrap();
+    store.write(|tx| tx.put_setting("backendUrl", "https://esplora.example/api")).await.unwrap();
+    let settings = live(&store);
+    assert_eq!(settings.snapshot().backend_refused, Some(why));
+    settings.set(&store, "merchantName", "Bakery", ACT).await.unwrap();
+    assert!(settings.snapshot().backend_refused.is_some(), "other settings change all the same");
+    let electrum = [("backend", Some("electrum")), ("backendUrl", Some("ssl://electrum.example:50002"))];
+    assert_eq!(settings.with(&electrum).unwrap().backend_refused, None, "a test of the form asks what was typed");
+    settings.change(&store, &electrum, ACT).await.unwrap();
+    assert_eq!(settings.snapshot().backend_refused, None);
+}
+
 #[test]
 fn a_block_of_addresses_holds_its_own_and_no_other() {
     for (network, address, within) in [
@@ -314,7 +334,7 @@ fn an_address_without_a_scheme_is_told_what_to_put_in_front_and_not_the_whole_fo
         (
             "backendUrl",
             "127.0.0.1:50001",
-            "put http:// or https:// (Bitcoin Core, Esplora), tcp:// or ssl:// (Electrum) in front",
+            "put http:// or https:// (Bitcoin Core), tcp:// or ssl:// (Electrum) in front",
         ),
         ("backendZmq", "127.0.0.1:28332", "put tcp:// in front"),
         ("publicUrl", "pay.example", "put https:// or http:// in front"),

@@ -3,4 +3,4 @@
 /**
  * What shows the chain.
  */
-export type BackendName = "sandbox" | "core" | "electrum" | "esplora";
+export type BackendName = "sandbox" | "core" | "electrum";

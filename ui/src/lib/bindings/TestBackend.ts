@@ -6,7 +6,7 @@ import type { BackendPassword } from "./BackendPassword";
  */
 export type TestBackend = { 
 /**
- * `core`, `electrum` or `esplora`.
+ * `core` or `electrum`.
  */
 backend: string, 
 /**

@@ -252,14 +252,9 @@ async fn are_alike(other: Backend, steps: &[Step]) -> Vec<bool> {
     let mut possible = Vec::new();
     let (mut own, mut others) = (History::new(Backend::Sandbox).await, History::new(other).await);
     for (number, step) in steps.iter().enumerate() {
-        let step = match step {
-            // A node that has seen few blocks names no fee rate, an Esplora server no lowest one: it accepts nothing at once.
-            Step::Payment { .. } if other == Backend::EsploraProgram => Step::Payment { at_once: false },
-            step => *step,
-        };
         let (own_possible, other_possible);
-        (own, own_possible) = own.take(step).await;
-        (others, other_possible) = others.take(step).await;
+        (own, own_possible) = own.take(*step).await;
+        (others, other_possible) = others.take(*step).await;
         let so_far = &steps[..=number];
         assert_eq!(own_possible, other_possible, "{other:?}, after {so_far:?}");
         assert_eq!(own.states(), others.states(), "{other:?}, after {so_far:?}");
@@ -292,7 +287,7 @@ async fn every_backend_tells_the_same_of_any_history() {
 
 #[tokio::test]
 async fn a_backend_that_is_changed_for_another_kind_tells_the_same_story_and_histories() {
-    let kinds = [Backend::Core, Backend::Electrum, Backend::Esplora];
+    let kinds = [Backend::Core, Backend::Electrum];
     let switches = (0..).map(|number: usize| Step::Switch { to: kinds[(number * 7 / 4) % kinds.len()] });
     let story: Vec<Step> = STORY.iter().zip(switches).flat_map(|(step, switch)| [*step, switch]).collect();
     are_alike(Backend::Switched, &story).await;

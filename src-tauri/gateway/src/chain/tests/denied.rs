@@ -1,12 +1,11 @@
-//! A server that says of blocks that it has not that it has them, and of those that it has that it does not. What it says of single
+//! An Electrum server that says of blocks that it has not that it has them, and of those that it has that it does not. What it says of single
 //! blocks decides nothing: those that are linked to its best one do.
 
 use std::sync::Arc;
 
-use bitcoin::hashes::{Hash as _, sha256};
 use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed};
 use tillgate_domain::policy::PolicySettings;
-use tillgate_nodes::{ElectrumFault, EsploraFault};
+use tillgate_nodes::ElectrumFault;
 use tillgate_sandbox::Sandbox;
 
 use super::stage::{AT_LEISURE, Backend, Stage};
@@ -14,47 +13,26 @@ use crate::chain::token::Token;
 use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
-const SERVERS: [Backend; 2] = [Backend::Electrum, Backend::Esplora];
-
 /// The first part of a payment.
 const PART_SATS: u64 = 1_000;
 
 /// What a server that denies its blocks keeps back besides.
 #[derive(Debug, Clone, Copy)]
-enum Silent<'a> {
-    Of(&'a PaymentRow),
+enum Silent {
+    /// The history of each script with more than one transaction.
+    OfPaid,
     OfAll,
     Not,
 }
 
 /// The server behind the stage denies its blocks from now on.
-fn denies(stage: &Stage, backend: Backend, silent: Silent<'_>) {
-    match backend {
-        Backend::Electrum => {
-            let other = match silent {
-                Silent::Of(_) => Some(ElectrumFault::RefusesPopular(1)),
-                Silent::OfAll => Some(ElectrumFault::KeepsBack),
-                Silent::Not => None,
-            };
-            stage.electrum().misbehave(ElectrumFault::Denies(other.map(Box::new)));
-        }
-        _ => {
-            let hash = |payment: &PaymentRow| format!("{:x}", sha256::Hash::hash(payment.script.as_bytes()));
-            let other = match silent {
-                Silent::Of(payment) => Some(EsploraFault::EndlessHistory(hash(payment))),
-                Silent::OfAll => Some(EsploraFault::MissingHistory),
-                Silent::Not => None,
-            };
-            stage.esplora().misbehave(EsploraFault::Denies(other.map(Box::new)));
-        }
-    }
-}
-
-fn behaves(stage: &Stage, backend: Backend) {
-    match backend {
-        Backend::Electrum => stage.electrum().misbehave(None),
-        _ => stage.esplora().misbehave(None),
-    }
+fn denies(stage: &Stage, silent: Silent) {
+    let other = match silent {
+        Silent::OfPaid => Some(ElectrumFault::RefusesPopular(1)),
+        Silent::OfAll => Some(ElectrumFault::KeepsBack),
+        Silent::Not => None,
+    };
+    stage.electrum().misbehave(ElectrumFault::Denies(other.map(Box::new)));
 }
 
 /// A payment that needs six confirmations.
@@ -68,15 +46,14 @@ fn is_in_block(world: &World, payment: &PaymentRow) -> Vec<bool> {
     receipts.iter().map(|receipt| receipt.is_in_block()).collect()
 }
 
-fn is_the_same_chain(world: &World, what: Backend) {
-    assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "{what:?}: it is no other chain");
+fn is_the_same_chain(world: &World) {
+    assert_eq!(world.gateway.last_look.status().begun_anew_at, None, "it is no other chain");
 }
 
 #[tokio::test]
 async fn a_payment_of_a_left_block_is_not_confirmed_because_the_server_denies_its_blocks_and_keeps_one_history_back() {
-    // What an Esplora server denies may take more than one answer to link.
-    for (backend, blocks) in [(Backend::Electrum, 1), (Backend::Esplora, 1), (Backend::Esplora, 260)] {
-        let stage = Stage::new(backend).await;
+    for blocks in [1, 260] {
+        let stage = Stage::new(Backend::Electrum).await;
         let world = stage.world();
         world.sandbox().mine(blocks, true, world.now_ms()).unwrap();
         world.look().await;
@@ -96,104 +73,95 @@ async fn a_payment_of_a_left_block_is_not_confirmed_because_the_server_denies_it
                 world.sandbox().mine(8, false, world.now_ms()).unwrap();
             })
             .await;
-        denies(&stage, backend, Silent::Of(&paid));
+        denies(&stage, Silent::OfPaid);
         let world = stage.world();
         for _ in 0..3 {
             world.look().await;
-            assert_ne!(world.state(&paid), Confirmed, "{backend:?}");
-            assert!(!is_in_block(world, &paid)[1], "{backend:?}: its block was left");
+            assert_ne!(world.state(&paid), Confirmed);
+            assert!(!is_in_block(world, &paid)[1], "its block was left");
             world.mine(1).await;
         }
-        is_the_same_chain(world, backend);
-        assert!(is_in_block(world, &paid)[0], "{backend:?}: only one block was left");
+        is_the_same_chain(world);
+        assert!(is_in_block(world, &paid)[0], "only one block was left");
     }
 }
 
 #[tokio::test]
 async fn a_server_that_denies_its_blocks_takes_no_confirmation_back() {
-    for backend in SERVERS {
-        let stage = Stage::new(backend).await;
-        let paid = stage.world().payment().await;
-        stage.world().pay(&paid, paid.payment.amount_sats).await;
-        stage.world().mine(2).await;
-        assert_eq!(stage.world().state(&paid), Confirmed);
-        let stage = stage.restart(|world| drop(world.sandbox().mine(1, false, world.now_ms()).unwrap())).await;
-        denies(&stage, backend, Silent::OfAll);
-        let world = stage.world();
-        for _ in 0..2 {
-            // It may be refused for what it keeps back.
-            let _ = world.app.watcher.look().await;
-            assert_eq!((world.state(&paid), is_in_block(world, &paid)), (Confirmed, vec![true]), "{backend:?}");
-        }
-        is_the_same_chain(world, backend);
+    let stage = Stage::new(Backend::Electrum).await;
+    let paid = stage.world().payment().await;
+    stage.world().pay(&paid, paid.payment.amount_sats).await;
+    stage.world().mine(2).await;
+    assert_eq!(stage.world().state(&paid), Confirmed);
+    let stage = stage.restart(|world| drop(world.sandbox().mine(1, false, world.now_ms()).unwrap())).await;
+    denies(&stage, Silent::OfAll);
+    let world = stage.world();
+    for _ in 0..2 {
+        // It may be refused for what it keeps back.
+        let _ = world.app.watcher.look().await;
+        assert_eq!((world.state(&paid), is_in_block(world, &paid)), (Confirmed, vec![true]));
     }
+    is_the_same_chain(world);
 }
 
 #[tokio::test]
 async fn a_denial_alone_costs_the_merchant_nothing() {
-    for backend in SERVERS {
-        let stage = Stage::new(backend).await;
-        let paid = payment(stage.world()).await;
-        stage.world().pay(&paid, paid.payment.amount_sats).await;
-        stage.world().mine(1).await;
-        let token = |world: &World| {
-            let watched = world.gateway.store.read(|reader| reader.watched_chain()).unwrap();
-            Token::read(&watched.unwrap().cursor.unwrap().token).unwrap()
-        };
-        let before = token(stage.world());
-        let stage = stage.restart(|world| drop(world.sandbox().mine(4, false, world.now_ms()).unwrap())).await;
-        denies(&stage, backend, Silent::Not);
-        let world = stage.world();
-        world.look().await;
-        assert_eq!(world.state(&paid), Unconfirmed, "{backend:?}");
-        assert_eq!(token(world).first(), before.first(), "{backend:?}: it goes on where it was");
-        assert!(token(world).height_of(before.last().unwrap().id.hash).is_some(), "{backend:?}");
-        world.mine(1).await;
-        assert_eq!(world.state(&paid), Confirmed, "{backend:?}");
-        is_the_same_chain(world, backend);
-    }
+    let stage = Stage::new(Backend::Electrum).await;
+    let paid = payment(stage.world()).await;
+    stage.world().pay(&paid, paid.payment.amount_sats).await;
+    stage.world().mine(1).await;
+    let token = |world: &World| {
+        let watched = world.gateway.store.read(|reader| reader.watched_chain()).unwrap();
+        Token::read(&watched.unwrap().cursor.unwrap().token).unwrap()
+    };
+    let before = token(stage.world());
+    let stage = stage.restart(|world| drop(world.sandbox().mine(4, false, world.now_ms()).unwrap())).await;
+    denies(&stage, Silent::Not);
+    let world = stage.world();
+    world.look().await;
+    assert_eq!(world.state(&paid), Unconfirmed);
+    assert_eq!(token(world).first(), before.first(), "it goes on where it was");
+    assert!(token(world).height_of(before.last().unwrap().id.hash).is_some());
+    world.mine(1).await;
+    assert_eq!(world.state(&paid), Confirmed);
+    is_the_same_chain(world);
 }
 
 #[tokio::test]
 async fn nothing_that_stood_in_another_chain_gains_confirmations_in_the_one_that_takes_its_place() {
-    for backend in SERVERS {
-        let folder = tempfile::tempdir().unwrap();
-        let stage = Stage::new(backend).await;
-        let world = stage.world();
-        let paid = payment(world).await;
-        world.pay(&paid, PART_SATS).await;
-        world.pay(&paid, paid.payment.amount_sats - PART_SATS).await;
-        world.mine(1).await;
-        assert_eq!((world.state(&paid), is_in_block(world, &paid)), (Unconfirmed, vec![true, true]));
+    let folder = tempfile::tempdir().unwrap();
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let paid = payment(world).await;
+    world.pay(&paid, PART_SATS).await;
+    world.pay(&paid, paid.payment.amount_sats - PART_SATS).await;
+    world.mine(1).await;
+    assert_eq!((world.state(&paid), is_in_block(world, &paid)), (Unconfirmed, vec![true, true]));
 
-        let stage = stage.restart(|_| ()).await;
-        let world = stage.world();
-        let fresh = Sandbox::open(&folder.path().join("sandbox.db"), world.now_ms() + 3_600_000).unwrap();
-        for _ in 0..2 {
-            fresh.pay_many(&[(paid.script.clone(), PART_SATS)], world.now_ms()).unwrap();
-        }
-        let more = world.sandbox().tip().unwrap().height + 40 - fresh.tip().unwrap().height;
-        fresh.mine(more, true, world.now_ms() + 3_600_000).unwrap();
-        let fresh = Arc::new(fresh);
-        match backend {
-            Backend::Electrum => stage.electrum().show(Arc::clone(&fresh)),
-            _ => stage.esplora().show(Arc::clone(&fresh)),
-        }
-        denies(&stage, backend, Silent::Of(&paid));
-        for _ in 0..2 {
-            world
-                .looks_until("the new chain is looked at", || {
-                    world.gateway.last_look.watched().is_some_and(|it| it.tip.hash == fresh.tip().unwrap().hash)
-                })
-                .await;
-            assert!(world.gateway.last_look.status().begun_anew_at.is_some(), "{backend:?}");
-            assert_eq!((world.state(&paid), is_in_block(world, &paid)[..2].contains(&true)), (Unconfirmed, false));
-        }
-        behaves(&stage, backend);
-        stage.wait(AT_LEISURE);
-        world.look().await;
-        assert_eq!(world.state(&paid), Unconfirmed, "{backend:?}");
+    let stage = stage.restart(|_| ()).await;
+    let world = stage.world();
+    let fresh = Sandbox::open(&folder.path().join("sandbox.db"), world.now_ms() + 3_600_000).unwrap();
+    for _ in 0..2 {
+        fresh.pay_many(&[(paid.script.clone(), PART_SATS)], world.now_ms()).unwrap();
     }
+    let more = world.sandbox().tip().unwrap().height + 40 - fresh.tip().unwrap().height;
+    fresh.mine(more, true, world.now_ms() + 3_600_000).unwrap();
+    let fresh = Arc::new(fresh);
+    stage.electrum().show(Arc::clone(&fresh));
+    denies(&stage, Silent::OfPaid);
+    for _ in 0..2 {
+        world
+            .looks_until("the new chain is looked at", || {
+                world.gateway.last_look.watched().is_some_and(|it| it.tip.hash == fresh.tip().unwrap().hash)
+            })
+            .await;
+        assert!(world.gateway.last_look.status().begun_anew_at.is_some());
+        assert_eq!((world.state(&paid), is_in_block(world, &paid)[..2].contains(&true)), (Unconfirmed, false));
+    }
+    stage.electrum().misbehave(None);
+    stage.wait(AT_LEISURE);
+    world.look().await;
+    assert_eq!(world.state(&paid), Unconfirmed);
 }
 
 #[tokio::test]

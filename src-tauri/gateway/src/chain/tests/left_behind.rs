@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use tillgate_domain::payment::PaymentState::{Confirmed, Invalid, Unconfirmed, Underpaid};
+use tillgate_domain::payment::PaymentState::{Confirmed, Unconfirmed, Underpaid};
 use tillgate_domain::policy::PolicySettings;
-use tillgate_nodes::{ElectrumFault, EsploraFault};
+use tillgate_nodes::ElectrumFault;
 
 use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::store::payments::PaymentRow;
@@ -106,91 +106,35 @@ async fn an_electrum_server_that_tells_nothing_of_a_script_confirms_nothing_and_
     assert_eq!(world.state(&payment), Underpaid);
 }
 
-#[tokio::test]
-async fn an_esplora_server_that_is_lost_after_any_question_has_confirmed_nothing() {
-    for questions in [1, 3, 5, 8, 12, 20, 40, 80, 140, 160] {
-        let (stage, payment) = has_seen_a_payment(Backend::Esplora).await;
-        let stage = stage.restart(reverses).await;
-        stage.esplora().misbehave(EsploraFault::BusyAfter { questions, for_s: 60 });
-        let _ = stage.world().app.watcher.look().await;
-        let stage = stage.restart(|_| ()).await;
-        let world = stage.world();
-        for _ in 0..3 {
-            world.look().await;
-            assert!(!was_confirmed(world, &payment), "after {questions} questions");
-        }
-    }
-}
-
-/// A server of this kind tells all its blocks higher than they are, or none.
-fn tells_higher(stage: &Stage, backend: Backend, by: Option<u32>) {
-    match backend {
-        Backend::Electrum => stage.electrum().misbehave(by.map(ElectrumFault::Higher)),
-        _ => stage.esplora().misbehave(by.map(|by| EsploraFault::Higher { above: 0, by })),
-    }
+/// An Electrum server tells all its blocks higher than they are, or none.
+fn tells_higher(stage: &Stage, by: Option<u32>) {
+    stage.electrum().misbehave(by.map(ElectrumFault::Higher));
 }
 
 #[tokio::test]
 async fn a_server_that_tells_its_whole_chain_higher_than_it_is_confirms_nothing_and_is_not_begun_with() {
-    for backend in [Backend::Electrum, Backend::Esplora] {
-        let (stage, payment) = has_seen_a_payment(backend).await;
-        tells_higher(&stage, backend, Some(45));
-        for _ in 0..2 {
-            // It may not have told of a new best block yet.
-            let _ = stage.world().app.watcher.look().await;
-            assert_eq!(stage.world().state(&payment), Unconfirmed, "{backend:?}");
-        }
-        let stage = stage.restart(|_| ()).await;
-        tells_higher(&stage, backend, Some(45));
-        let why = stage.world().app.watcher.look().await.unwrap_err().to_string();
-        assert!(why.contains("it has another height"), "{backend:?}: {why}");
-        assert_eq!(stage.world().state(&payment), Unconfirmed, "{backend:?}");
-        tells_higher(&stage, backend, None);
-        stage.wait(AT_LEISURE);
-        stage.world().mine(5).await;
-        stage.world().looks_until("it is confirmed", || stage.world().state(&payment) == Confirmed).await;
-
-        let stage = Stage::unlooked(backend).await;
-        tells_higher(&stage, backend, Some(45));
-        let why = stage.world().app.watcher.look().await.unwrap_err().to_string();
-        assert!(why.contains("it has another height"), "{backend:?}: {why}");
-        tells_higher(&stage, backend, None);
-        stage.wait(AT_LEISURE);
-        stage.world().look().await;
-    }
-}
-
-#[tokio::test]
-async fn the_best_block_confirms_once_wherever_below_the_known_headers_an_esplora_server_says_that_it_lies() {
-    let stage = Stage::new(Backend::Esplora).await;
-    let payment = payment(stage.world()).await;
-    stage.world().mine(30).await;
-    let stage = stage
-        .restart(|world| {
-            world.customer_pays(&payment, payment.payment.amount_sats);
-            world.sandbox().mine(2, false, world.now_ms()).unwrap();
-        })
-        .await;
-    let block = stage.world().sandbox().tip().unwrap().height - 1;
-    for by in [11, 12, 13, 40] {
-        stage.esplora().misbehave(EsploraFault::Deeper { block, by });
+    let (stage, payment) = has_seen_a_payment(Backend::Electrum).await;
+    tells_higher(&stage, Some(45));
+    for _ in 0..2 {
+        // It may not have told of a new best block yet.
         let _ = stage.world().app.watcher.look().await;
-        assert!(!was_confirmed(stage.world(), &payment), "{by}");
-        stage.wait(AT_LEISURE);
+        assert_eq!(stage.world().state(&payment), Unconfirmed);
     }
-    stage.esplora().misbehave(None);
-    stage.world().mine(4).await;
-    assert_eq!(stage.world().state(&payment), Confirmed);
-}
+    let stage = stage.restart(|_| ()).await;
+    tells_higher(&stage, Some(45));
+    let why = stage.world().app.watcher.look().await.unwrap_err().to_string();
+    assert!(why.contains("it has another height"), "{why}");
+    assert_eq!(stage.world().state(&payment), Unconfirmed);
+    tells_higher(&stage, None);
+    stage.wait(AT_LEISURE);
+    stage.world().mine(5).await;
+    stage.world().looks_until("it is confirmed", || stage.world().state(&payment) == Confirmed).await;
 
-#[tokio::test]
-async fn what_stood_in_a_left_block_is_not_waiting_because_a_server_goes_on_telling_it_by_its_id() {
-    let (stage, payment) = Stage::paid(Backend::Esplora).await;
-    let world = stage.world();
-    world.mine(1).await;
-    assert_eq!(world.state(&payment), Confirmed);
-    world.sandbox().reorg(1, false, world.now_ms()).unwrap();
-    world.look().await;
-    assert!(stage.esplora().asked("tx/outspend") > 0, "by its id it is told as unconfirmed");
-    assert_eq!(world.state(&payment), Invalid);
+    let stage = Stage::unlooked(Backend::Electrum).await;
+    tells_higher(&stage, Some(45));
+    let why = stage.world().app.watcher.look().await.unwrap_err().to_string();
+    assert!(why.contains("it has another height"), "{why}");
+    tells_higher(&stage, None);
+    stage.wait(AT_LEISURE);
+    stage.world().look().await;
 }

@@ -1,15 +1,13 @@
-//! The ways to a server: through a proxy, over TLS, and to another one where the first is silent.
+//! The way to a server through a proxy.
 
 use std::sync::Arc;
 
 use bitcoin::Network;
-use tillgate_nodes::EsploraServer;
 use tokio::runtime::Handle;
 
 use super::electrum_server::asking;
-use super::stage::{AT_LEISURE, Backend, Stage, esplora_options};
+use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::chain::core::{CoreChain, CoreOptions, SignIn};
-use crate::chain::esplora::{EsploraChain, EsploraOptions};
 use crate::chain::{Chain, ChainDown};
 use crate::machine::outgoing::Proxy;
 use crate::testing::socks;
@@ -25,12 +23,7 @@ fn through(stage: &Stage, kind: Backend, proxy: Proxy) -> Arc<dyn Chain> {
             let options = CoreOptions { url, sign_in, network, answered_within: AT_LEISURE, proxy, notices: None };
             Arc::new(CoreChain::new(&options, runtime).unwrap())
         }
-        Backend::Electrum => Arc::new(asking("tcp://node.onion:8332", Some(proxy), Vec::new()).unwrap()),
-        _ => {
-            let options = esplora_options(stage.esplora(), AT_LEISURE);
-            let options = EsploraOptions { url: "http://node.onion:8332/".to_owned(), proxy: Some(proxy), ..options };
-            Arc::new(EsploraChain::new(&options, runtime).unwrap())
-        }
+        _ => Arc::new(asking("tcp://node.onion:8332", Some(proxy), Vec::new()).unwrap()),
     }
 }
 
@@ -43,11 +36,7 @@ async fn height(chain: Arc<dyn Chain>) -> Result<u32, ChainDown> {
 async fn through_a_proxy_a_servers_name_is_resolved_there_and_nobody_goes_round_it() {
     let stage = Stage::unlooked(Backend::Switched).await;
     let tip = stage.world().sandbox().tip().unwrap().height;
-    for (kind, url) in [
-        (Backend::Core, stage.node().url()),
-        (Backend::Electrum, stage.electrum().url()),
-        (Backend::Esplora, stage.esplora().url()),
-    ] {
+    for (kind, url) in [(Backend::Core, stage.node().url()), (Backend::Electrum, stage.electrum().url())] {
         let (proxy, names) = socks::leading_to(url.split_once("://").unwrap().1).await;
         assert_eq!(height(through(&stage, kind, proxy)).await, Ok(tip), "{kind:?}");
         let names = names.lock().unwrap().clone();
@@ -55,17 +44,4 @@ async fn through_a_proxy_a_servers_name_is_resolved_there_and_nobody_goes_round_
         let sentence = height(through(&stage, kind, socks::gone())).await.unwrap_err().to_string();
         assert!(sentence.contains("the proxy socks5h://127.0.0.1:"), "{kind:?}: {sentence}");
     }
-}
-
-#[tokio::test]
-async fn an_esplora_server_whose_certificate_is_trusted_is_asked_over_tls() {
-    let stage = Stage::unlooked(Backend::Sandbox).await;
-    let sandbox = Arc::clone(stage.world().gateway.sandbox.as_ref().unwrap());
-    let tip = sandbox.tip().unwrap().height;
-    let server = EsploraServer::start_tls(sandbox, Box::new(|| 0)).unwrap();
-    let options = esplora_options(&server, AT_LEISURE);
-    assert!(options.url.starts_with("https://"), "{}", options.url);
-    let chain = EsploraChain::trusting(&options, server.certificate(), Handle::current()).unwrap();
-    assert_eq!(height(Arc::new(chain)).await, Ok(tip));
-    assert!(server.requests() > 0);
 }

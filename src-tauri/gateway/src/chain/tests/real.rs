@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tillgate_domain::payment::PaymentState::Unconfirmed;
-use tillgate_nodes::{Bitcoind, Electrs, EsploraProgram};
+use tillgate_nodes::{Bitcoind, Electrs};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -83,14 +83,4 @@ async fn a_real_electrum_server_tells_the_same_story_and_histories() {
     }
     tells_the_story(Backend::Electrs).await;
     tells_histories(Backend::Electrs, real_seeds()).await;
-}
-
-#[tokio::test]
-async fn a_real_esplora_server_tells_the_same_story_and_histories() {
-    if Bitcoind::program().is_none() || EsploraProgram::program().is_none() {
-        println!("not run: BITCOIND_EXE and ESPLORA_EXE do not name a Bitcoin Core and an Esplora server");
-        return;
-    }
-    tells_the_story(Backend::EsploraProgram).await;
-    tells_histories(Backend::EsploraProgram, real_seeds()).await;
 }

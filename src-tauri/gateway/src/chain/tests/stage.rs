@@ -9,7 +9,7 @@ use std::time::Duration;
 use bitcoin::Network;
 use parking_lot::Mutex;
 use tempfile::TempDir;
-use tillgate_nodes::{Bitcoind, CoreNode, Electrs, ElectrumFault, ElectrumNode, EsploraProgram, EsploraServer};
+use tillgate_nodes::{Bitcoind, CoreNode, Electrs, ElectrumFault, ElectrumNode};
 use tillgate_sandbox::Sandbox;
 use tokio::runtime::Handle;
 
@@ -20,8 +20,6 @@ use crate::chain::Chain;
 use crate::chain::bell::Bell;
 use crate::chain::chosen::{BackendOptions, Chosen, Protocol};
 use crate::chain::core::{CoreChain, CoreOptions, NoticesOptions, NoticesPace, SignIn};
-use crate::chain::esplora::{EsploraOptions, Pace};
-use crate::store::payments::PaymentRow;
 use crate::testing::World;
 
 /// Longer than a busy machine takes for an answer.
@@ -37,8 +35,7 @@ pub enum Backend {
     /// The sandbox's own, asked about single scripts.
     ByScript,
     Electrum,
-    Esplora,
-    /// A node, an Electrum and an Esplora server over the same chain, of which one is asked, and then another.
+    /// A node and an Electrum server over the same chain, of which one is asked, and then the other.
     Switched,
     /// Two Electrum servers over the same chain, one for when the other is silent.
     Two,
@@ -48,20 +45,16 @@ pub enum Backend {
     BitcoindZmq,
     /// A real Electrum server over it, where `ELECTRS_EXE` names one too.
     Electrs,
-    /// A real Esplora server over it, where `ESPLORA_EXE` names one too.
-    EsploraProgram,
 }
 
 /// A server that a backend asks.
 enum Server {
     Core(Arc<CoreNode>),
     Electrum(ElectrumNode),
-    Esplora(EsploraServer),
     Two(ElectrumNode, ElectrumNode),
     Each {
         node: Arc<CoreNode>,
         electrum: ElectrumNode,
-        esplora: EsploraServer,
     },
     /// Real programs live on when the gateway is restarted.
     Real(Arc<Real>),
@@ -71,12 +64,11 @@ enum Server {
 struct Real {
     node: Bitcoind,
     electrs: Option<Electrs>,
-    esplora: Option<EsploraProgram>,
 }
 
 impl Backend {
     /// Every backend but the sandbox's own, which the others are compared with, and but real programs.
-    pub const OTHERS: &[Self] = &[Self::Core, Self::CoreZmq, Self::ByScript, Self::Electrum, Self::Esplora];
+    pub const OTHERS: &[Self] = &[Self::Core, Self::CoreZmq, Self::ByScript, Self::Electrum];
 }
 
 /// A gateway and what it looks through.
@@ -104,15 +96,6 @@ impl Stage {
         stage
     }
 
-    /// A new gateway that saw a payment in the mempool, for which one confirmation is enough.
-    pub async fn paid(backend: Backend) -> (Self, PaymentRow) {
-        let stage = Self::new(backend).await;
-        let world = stage.world();
-        let payment = world.payment().await;
-        world.pay(&payment, payment.payment.amount_sats).await;
-        (stage, payment)
-    }
-
     /// A new gateway that has not looked.
     pub async fn unlooked(backend: Backend) -> Self {
         Self::opened(backend, true).await
@@ -131,7 +114,6 @@ impl Stage {
         let asked = match backend {
             Backend::Switched => Backend::Core,
             Backend::Electrs => Backend::Electrum,
-            Backend::EsploraProgram => Backend::Esplora,
             other => other,
         };
         Self { world: None, backend, asked, server: None, chosen: None, heard: None, waits, folder }.with(world)
@@ -190,16 +172,10 @@ impl Stage {
             (Server::Core(node), _) | (Server::Each { node, .. }, Backend::Core) => {
                 (core(node.cookie_file()), vec![node.url()])
             }
-            (Server::Electrum(server), _) | (Server::Each { electrum: server, .. }, Backend::Electrum) => {
-                (electrum(), vec![server.url()])
-            }
+            (Server::Electrum(server) | Server::Each { electrum: server, .. }, _) => (electrum(), vec![server.url()]),
             (Server::Two(first, second), _) => (electrum(), vec![first.url(), second.url()]),
-            (Server::Esplora(server) | Server::Each { esplora: server, .. }, _) => {
-                (Protocol::Esplora, vec![server.url()])
-            }
-            (Server::Real(real), asked) => match (asked, &real.electrs, &real.esplora) {
-                (Backend::Electrum, Some(electrs), _) => (electrum(), vec![electrs.url()]),
-                (Backend::Esplora, _, Some(esplora)) => (Protocol::Esplora, vec![esplora.url()]),
+            (Server::Real(real), asked) => match (asked, &real.electrs) {
+                (Backend::Electrum, Some(electrs)) => (electrum(), vec![electrs.url()]),
                 _ => (core(&real.node.cookie_file()), vec![real.node.url()]),
             },
         };
@@ -224,7 +200,7 @@ impl Stage {
     /// Another server is set as the backend, where there are several: the one of this kind, or a real node for any that is not
     /// there. Of two of one kind the first or the second hangs up from now on, or neither.
     pub fn switch(&mut self, to: Backend) {
-        if matches!(self.backend, Backend::Switched | Backend::Electrs | Backend::EsploraProgram) {
+        if matches!(self.backend, Backend::Switched | Backend::Electrs) {
             self.asked = to;
             self.wait(AT_LEISURE);
         }
@@ -253,13 +229,6 @@ impl Stage {
         [first, second]
     }
 
-    pub fn esplora(&self) -> &EsploraServer {
-        let Some(Server::Esplora(server) | Server::Each { esplora: server, .. }) = &self.server else {
-            panic!("it looks through no Esplora server")
-        };
-        server
-    }
-
     /// Stops the gateway as a crash does, lets `meanwhile` happen, and opens what it left. Nothing has looked then.
     pub async fn restart(mut self, meanwhile: impl FnOnce(&World)) -> Self {
         let world = self.world.take().unwrap();
@@ -277,16 +246,14 @@ impl Stage {
         };
         let node = || Arc::new(CoreNode::start(Arc::clone(&sandbox), self.folder.path(), its_clock()).unwrap());
         let electrum = || ElectrumNode::start(Arc::clone(&sandbox), its_clock()).unwrap();
-        let esplora = || EsploraServer::start(Arc::clone(&sandbox), its_clock()).unwrap();
         let mut followed = None;
         self.server = match self.backend {
             Backend::Sandbox | Backend::ByScript => None,
             Backend::Core | Backend::CoreZmq => Some(Server::Core(node())),
             Backend::Electrum => Some(Server::Electrum(electrum())),
-            Backend::Esplora => Some(Server::Esplora(esplora())),
             Backend::Two => Some(Server::Two(electrum(), electrum())),
-            Backend::Switched => Some(Server::Each { node: node(), electrum: electrum(), esplora: esplora() }),
-            Backend::Bitcoind | Backend::BitcoindZmq | Backend::Electrs | Backend::EsploraProgram => {
+            Backend::Switched => Some(Server::Each { node: node(), electrum: electrum() }),
+            Backend::Bitcoind | Backend::BitcoindZmq | Backend::Electrs => {
                 let real = match self.server.take() {
                     Some(Server::Real(real)) => real,
                     _ => Arc::new(Real::start(self.backend, self.folder.path())),
@@ -328,7 +295,7 @@ impl Server {
     fn node(&self) -> Option<Arc<CoreNode>> {
         match self {
             Self::Core(node) => Some(Arc::clone(node)),
-            Self::Electrum(_) | Self::Esplora(_) | Self::Two(..) | Self::Each { .. } | Self::Real(_) => None,
+            Self::Electrum(_) | Self::Two(..) | Self::Each { .. } | Self::Real(_) => None,
         }
     }
 }
@@ -345,11 +312,7 @@ impl Real {
             let program = Electrs::program().expect("ELECTRS_EXE names no program");
             Electrs::start(&program, folder, &node).unwrap()
         });
-        let esplora = (backend == Backend::EsploraProgram).then(|| {
-            let program = EsploraProgram::program().expect("ESPLORA_EXE names no program");
-            EsploraProgram::start(&program, folder, &node).unwrap()
-        });
-        Self { node, electrs, esplora }
+        Self { node, electrs }
     }
 
     /// Brings the node, and what shows its chain, to where the sandbox is.
@@ -357,9 +320,6 @@ impl Real {
         self.node.follow(sandbox, now_ms)?;
         if let Some(electrs) = &self.electrs {
             electrs.follow(sandbox, &self.node)?;
-        }
-        if let Some(esplora) = &self.esplora {
-            esplora.follow(sandbox, &self.node)?;
         }
         Ok(())
     }
@@ -387,9 +347,4 @@ fn heard_options(server: &Server) -> CoreOptions {
 /// How to ask this node.
 pub fn options(node: &CoreNode, sign_in: SignIn, answered_within: Duration) -> CoreOptions {
     CoreOptions { url: node.url(), sign_in, network: Network::Regtest, answered_within, proxy: None, notices: None }
-}
-
-/// How to ask this server, as often as a test likes.
-pub fn esplora_options(server: &EsploraServer, answered_within: Duration) -> EsploraOptions {
-    EsploraOptions { url: server.url(), network: Network::Regtest, proxy: None, answered_within, pace: Pace::HERE }
 }

@@ -167,7 +167,7 @@ impl Numbers {
 
     /// Every other time nothing.
     pub fn switch(&mut self) -> Option<Step> {
-        let to = [Backend::Core, Backend::Electrum, Backend::Esplora].get(self.below(6) as usize)?;
+        let to = [Backend::Core, Backend::Electrum].get(self.below(4) as usize)?;
         Some(Step::Switch { to: *to })
     }
 

@@ -5,10 +5,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bitcoin::hashes::{Hash as _, sha256};
 use bitcoin::{ScriptBuf, Sequence, Transaction, Txid};
 use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
-use tillgate_nodes::{ElectrumFault, EsploraFault};
+use tillgate_nodes::ElectrumFault;
 use tillgate_sandbox::Pay;
 
 use super::electrum_server::{All, script};
@@ -101,89 +100,6 @@ async fn a_payee_of_whom_the_server_answers_nothing_holds_up_no_look() {
     server.misbehave(None);
     world.sandbox().mine(1, false, world.now_ms()).unwrap();
     assert!(looked_at(world, &mut token, &payee, &ours).covered.holds(&payee));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_payee_at_whom_an_esplora_server_fails_or_hangs_holds_up_no_look_and_is_waited_for_a_few_times() {
-    let stage = Stage::unlooked(Backend::Esplora).await;
-    let (world, server) = (stage.world(), stage.esplora());
-    let (payee, ours) = (script(1), script(2));
-    let hash = || format!("{:x}", sha256::Hash::hash(payee.as_bytes()));
-    pay(world, &payee);
-    pay(world, &ours);
-    let mut token = None;
-    // A server that wants to be left alone ends the look: in every other one the payee is not asked about, and in none again before what is
-    // the merchant's.
-    for (fault, times, told) in [
-        (EsploraFault::FailsAt(hash()), 5, 5),
-        (EsploraFault::CutOffAt(hash()), 5, 5),
-        (EsploraFault::StuckAt(hash()), 5, 5),
-        (EsploraFault::BusyAt(hash()), 9, 8),
-    ] {
-        server.misbehave(fault.clone());
-        stage.wait(Duration::from_millis(300));
-        let mut looks = Vec::new();
-        while looks.last().is_none_or(|view: &View| !view.untold.contains(&payee)) {
-            looks.push(looked_at(world, &mut token, &payee, &ours));
-        }
-        let covered = looks.iter().filter(|view| view.covered.holds(&ours)).count();
-        assert_eq!((looks.len(), covered), (times, told), "{fault:?}: what is the merchant's is told");
-        let view = looked_at(world, &mut token, &payee, &ours);
-        assert!(view.covered.holds(&ours) && !view.covered.holds(&payee), "{fault:?}: what is the merchant's is told");
-        assert!(view.untold.contains(&payee), "{fault:?}: it rests");
-        server.misbehave(None);
-        world.sandbox().mine(1, false, world.now_ms()).unwrap();
-        assert!(looked_at(world, &mut token, &payee, &ours).covered.holds(&payee), "{fault:?}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_payment_whose_history_an_esplora_server_does_not_tell_in_time_is_late_and_nobody_else() {
-    let stage = Stage::unlooked(Backend::Esplora).await;
-    let (world, server) = (stage.world(), stage.esplora());
-    let (payee, ours) = (script(1), script(2));
-    let hash = || format!("{:x}", sha256::Hash::hash(ours.as_bytes()));
-    pay(world, &payee);
-    pay(world, &ours);
-    let mut token = None;
-    for fault in [EsploraFault::FailsAt(hash()), EsploraFault::CutOffAt(hash()), EsploraFault::StuckAt(hash())] {
-        server.misbehave(fault.clone());
-        stage.wait(Duration::from_millis(300));
-        let (mut looks, mut told) = (0, 0);
-        while looks == 0 || !looked_at(world, &mut token, &payee, &ours).untold.contains(&ours) {
-            let view = looked_at(world, &mut token, &payee, &ours);
-            assert!(!view.covered.holds(&ours), "{fault:?}: nothing is judged of it");
-            told += usize::from(view.covered.holds(&payee));
-            looks += 1;
-            assert!(looks <= 10, "{fault:?}");
-        }
-        assert!(told + 1 >= looks / 2, "{fault:?}: all else is told");
-        let view = looked_at(world, &mut token, &payee, &ours);
-        assert!(view.covered.holds(&payee) && view.untold.contains(&ours), "{fault:?}: it rests");
-        server.misbehave(None);
-        world.sandbox().mine(1, false, world.now_ms()).unwrap();
-        assert!(looked_at(world, &mut token, &payee, &ours).covered.holds(&ours), "{fault:?}");
-    }
-    // One that tells no history is down, though it tells its best block.
-    server.misbehave(EsploraFault::FailsAt("/scripthash/".to_owned()));
-    (0..12).for_each(|_| drop(looked_for(world, &mut token, &[], &ours).unwrap_err()));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn of_a_payee_nothing_is_concluded_while_an_esplora_server_is_busy_with_everything() {
-    let stage = Stage::unlooked(Backend::Esplora).await;
-    let (world, server) = (stage.world(), stage.esplora());
-    let (payee, ours) = (script(1), script(2));
-    pay(world, &payee);
-    let mut token = None;
-    server.misbehave(EsploraFault::BusyAt("/scripthash/".to_owned()));
-    for _ in 0..20 {
-        let view = looked_at(world, &mut token, &payee, &ours);
-        assert!(!view.untold.contains(&payee) && !view.covered.holds(&payee));
-    }
-    server.misbehave(None);
-    let covered = (0..2).any(|_| looked_at(world, &mut token, &payee, &ours).covered.holds(&payee));
-    assert!(covered, "it is asked about as soon as the server has time");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -326,88 +242,27 @@ async fn an_electrum_server_that_bears_one_connection_is_asked_about_such_payees
 }
 
 #[tokio::test]
-async fn a_customer_who_replaces_a_payment_from_where_a_server_hangs_up_fails_hangs_or_is_busy_holds_up_no_other() {
-    let esplora =
-        [EsploraFault::FailsAt, EsploraFault::StuckAt, EsploraFault::CutOffAt, EsploraFault::LeaveAloneAt].map(Some);
-    for fault in [None].into_iter().chain(esplora) {
-        let stage = Stage::new(if fault.is_some() { Backend::Esplora } else { Backend::Electrum }).await;
-        let world = stage.world();
-        let (payment, other) = (world.payment().await, world.payment().await);
-        let (payer, pays, replaces) = replaced(world, &payment).await;
-        match fault {
-            None => {
-                let from = pays.output.last().unwrap().script_pubkey.clone();
-                stage.electrum().misbehave(ElectrumFault::HangsUpAt(vec![from]));
-            }
-            Some(fault) => {
-                let fault = fault(pays.input[0].previous_output.txid.to_string());
-                stage.wait(Duration::from_millis(300));
-                stage.esplora().misbehave(fault);
-            }
-        }
-        let what = fault.map(|fault| fault(String::new()));
-        world.hears(&pays).await;
-        assert_eq!(world.state(&payment), Unconfirmed, "{what:?}");
-        world.sandbox().broadcast(&replaces, world.now_ms()).unwrap();
-        world.look().await;
-        // The server does not tell what spends the coin, so nobody knows that the customer took it back: the payment counts on, and is
-        // broadcast again.
-        assert_eq!(world.state(&payment), Unconfirmed, "{what:?}");
-        world.pay(&other, other.payment.amount_sats).await;
-        assert_eq!(world.state(&other), Unconfirmed, "{what:?}");
-        // That this was refused because the coin is spent counts as a conflict in the mempool (interface, section 2), so that the payment
-        // is gone for the next look, whomever that is made for.
-        assert_eq!(world.state(&payment), New, "{what:?}");
-        world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 3, SIGNALS)).await;
-        assert_eq!(world.state(&payment), Unconfirmed, "{what:?}: what replaces it in turn pays it once more");
-    }
-}
-
-#[tokio::test]
-async fn a_customer_at_whose_replacement_an_esplora_server_is_busy_holds_up_no_other() {
-    let paths = [|id: &Txid| format!("/tx/{id}"), |id: &Txid| format!("/tx/{id}/merkle-proof")];
-    for path in paths {
-        let stage = Stage::new(Backend::Esplora).await;
-        let (world, server) = (stage.world(), stage.esplora());
-        let (payment, other) = (world.payment().await, world.payment().await);
-        let (_, pays, replaces) = replaced(world, &payment).await;
-        let path = path(&replaces.compute_txid());
-        server.misbehave(EsploraFault::LeaveAloneAt(path.clone()));
-        world.hears(&pays).await;
-        world.finds_mined(&[replaces]).await;
-        for _ in 0..3 {
-            world.look().await;
-        }
-        world.pay(&other, other.payment.amount_sats).await;
-        assert_eq!(world.state(&other), Unconfirmed, "{path}");
-        assert_eq!(world.state(&payment), Unconfirmed, "{path}: of the one nothing is known, and nothing concluded");
-        server.misbehave(None);
-        world.mine(1).await;
-        world.look().await;
-        assert_eq!(world.state(&payment), New, "{path}: it is asked about with the next block");
-    }
-}
-
-#[tokio::test]
-async fn an_esplora_server_that_is_busy_with_all_is_left_alone_as_long_as_it_says_whoever_made_it_be_asked() {
-    let stage = Stage::new(Backend::Esplora).await;
-    let (world, server) = (stage.world(), stage.esplora());
-    let payment = world.payment().await;
-    let (_, pays, replaces) = replaced(world, &payment).await;
+async fn a_customer_who_replaces_a_payment_from_where_an_electrum_server_hangs_up_holds_up_no_other() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let (payment, other) = (world.payment().await, world.payment().await);
+    let (payer, pays, replaces) = replaced(world, &payment).await;
+    let from = pays.output.last().unwrap().script_pubkey.clone();
+    stage.electrum().misbehave(ElectrumFault::HangsUpAt(vec![from]));
     world.hears(&pays).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
     world.sandbox().broadcast(&replaces, world.now_ms()).unwrap();
     world.look().await;
-    let before = server.asked("tx/outspends");
-    server.misbehave(EsploraFault::LeaveAloneFrom("/outspends".to_owned()));
-    world.look().await;
-    assert_eq!(server.asked("tx/outspends") - before, 1);
-    let asked = server.requests();
-    for _ in 0..5 {
-        let sentence = world.app.watcher.look().await.unwrap_err().to_string();
-        let is_an_hour = ["for 3600 s more", "for 359"].iter().any(|it| sentence.contains(it));
-        assert!(is_an_hour && sentence.contains("wants to be left alone"), "{sentence}");
-    }
-    assert_eq!(server.requests(), asked);
+    // The server does not tell what spends the coin, so nobody knows that the customer took it back: the payment counts on, and is
+    // broadcast again.
+    assert_eq!(world.state(&payment), Unconfirmed);
+    world.pay(&other, other.payment.amount_sats).await;
+    assert_eq!(world.state(&other), Unconfirmed);
+    // That this was refused because the coin is spent counts as a conflict in the mempool (interface, section 2), so that the payment
+    // is gone for the next look, whomever that is made for.
+    assert_eq!(world.state(&payment), New);
+    world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 3, SIGNALS)).await;
+    assert_eq!(world.state(&payment), Unconfirmed, "what replaces it in turn pays it once more");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -430,24 +285,18 @@ async fn a_customer_whose_coin_comes_with_a_gift_to_an_address_that_very_many_ha
 
 #[tokio::test]
 async fn what_spends_a_customers_coin_again_in_64_bytes_holds_up_no_other_payment() {
-    for backend in [Backend::Electrum, Backend::Esplora] {
-        let stage = Stage::new(backend).await;
-        let world = stage.world();
-        let payment = world.payment().await;
-        let payer = Payer::with_coin(world, Kind::Segwit).await;
-        world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 1, SIGNALS)).await;
-        assert_eq!(world.state(&payment), Unconfirmed, "{backend:?}");
-        let burning = payer.burns();
-        assert_eq!(burning.base_size(), 64);
-        world.finds_mined(&[burning]).await;
-        let other = world.payment().await;
-        world.pay(&other, other.payment.amount_sats).await;
-        world.mine(2).await;
-        assert_eq!(world.state(&other), Confirmed, "{backend:?}");
-        assert_eq!(
-            world.state(&payment),
-            Unconfirmed,
-            "{backend:?}: of the one nothing is known, and nothing concluded"
-        );
-    }
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    let payer = Payer::with_coin(world, Kind::Segwit).await;
+    world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 1, SIGNALS)).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    let burning = payer.burns();
+    assert_eq!(burning.base_size(), 64);
+    world.finds_mined(&[burning]).await;
+    let other = world.payment().await;
+    world.pay(&other, other.payment.amount_sats).await;
+    world.mine(2).await;
+    assert_eq!(world.state(&other), Confirmed);
+    assert_eq!(world.state(&payment), Unconfirmed, "of the one nothing is known, and nothing concluded");
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tillgate_domain::payment::PaymentState::Confirmed;
 use tillgate_domain::restore::RestoreState;
-use tillgate_nodes::{CoreFault, ElectrumFault, EsploraFault};
+use tillgate_nodes::{CoreFault, ElectrumFault};
 use tillgate_sandbox::Sandbox;
 
 use super::set_meanwhile::When;
@@ -17,7 +17,7 @@ use crate::store::payments::PaymentRow;
 use crate::store::sender_hold::HoldCause;
 use crate::testing::World;
 
-const KINDS: [Backend; 3] = [Backend::Core, Backend::Electrum, Backend::Esplora];
+const KINDS: [Backend; 2] = [Backend::Core, Backend::Electrum];
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
@@ -43,8 +43,7 @@ async fn looking_through(kind: Backend) -> (Stage, PaymentRow) {
 fn ends_with(stage: &Stage, kind: Backend, height: Option<u32>) {
     match kind {
         Backend::Core => stage.node().misbehave(height.map(CoreFault::OlderTip)),
-        Backend::Electrum => stage.electrum().misbehave(height.map(ElectrumFault::OlderTip)),
-        _ => stage.esplora().misbehave(height.map(EsploraFault::OlderTip)),
+        _ => stage.electrum().misbehave(height.map(ElectrumFault::OlderTip)),
     }
 }
 
@@ -52,8 +51,7 @@ fn shows(stage: &Stage, kind: Backend, chain: &Arc<Sandbox>) {
     let chain = Arc::clone(chain);
     match kind {
         Backend::Core => stage.node().show(chain),
-        Backend::Electrum => stage.electrum().show(chain),
-        _ => stage.esplora().show(chain),
+        _ => stage.electrum().show(chain),
     }
 }
 
@@ -191,11 +189,11 @@ async fn a_pruned_node_goes_on_from_an_electrum_server_that_was_asked_about_ever
 #[tokio::test]
 async fn what_a_server_hid_is_found_by_the_node_that_follows_it_however_often_that_was_asked() {
     let mut stage = Stage::new(Backend::Switched).await;
-    stage.switch(Backend::Esplora);
+    stage.switch(Backend::Electrum);
     let world = stage.world();
     world.make_wallet().await;
     let payment = world.payment_to_wallet().await;
-    stage.esplora().misbehave(EsploraFault::MissingHistory);
+    stage.electrum().misbehave(ElectrumFault::KeepsBack);
     world.customer_pays(&payment, payment.payment.amount_sats);
     // Deeper than a node reads again in any case.
     world.sandbox().mine(30, false, world.now_ms()).unwrap();
@@ -223,9 +221,8 @@ async fn what_a_server_hid_is_found_by_the_node_that_follows_it_however_often_th
 #[tokio::test]
 async fn a_server_that_tells_its_blocks_higher_than_they_are_adds_no_confirmation_and_bars_no_other() {
     for blocks in [1, 2] {
-        let (mut stage, payment) = looking_through(Backend::Esplora).await;
-        let height = stage.world().sandbox().tip().unwrap().height;
-        stage.esplora().misbehave(EsploraFault::Higher { above: height, by: 40_320 });
+        let (mut stage, payment) = looking_through(Backend::Electrum).await;
+        stage.electrum().misbehave(ElectrumFault::Higher(40_320));
         stage.world().sandbox().mine(blocks, false, stage.world().now_ms()).unwrap();
         let before = watched(stage.world());
         for _ in 0..2 {
@@ -234,8 +231,8 @@ async fn a_server_that_tells_its_blocks_higher_than_they_are_adds_no_confirmatio
             stage.wait(AT_LEISURE);
         }
         assert_eq!(watched(stage.world()), before);
-        stage.esplora().misbehave(None);
-        for kind in [Backend::Core, Backend::Electrum, Backend::Esplora] {
+        stage.electrum().misbehave(None);
+        for kind in KINDS {
             stage.switch(kind);
             stage.world().look().await;
             check_same_chain(stage.world());

@@ -75,8 +75,8 @@ fn settings_are_set_one_by_name_and_value_or_several_as_pairs() {
     for (line, changes) in [
         ("settings set batchSeconds=7", vec![pair("batchSeconds", "7")]),
         (
-            "settings set backend=esplora backendUrl=https://a.example/?x=y",
-            vec![pair("backend", "esplora"), pair("backendUrl", "https://a.example/?x=y")],
+            "settings set backend=core backendUrl=https://a.example/?x=y",
+            vec![pair("backend", "core"), pair("backendUrl", "https://a.example/?x=y")],
         ),
         ("settings set proxy= batchSeconds=-1", vec![pair("proxy", ""), pair("batchSeconds", "-1")]),
     ] {

@@ -46,7 +46,7 @@ pub(in crate::cli) enum Wallet {
 pub(in crate::cli) struct RestoreArgs {
     /// When it got its first coin at the earliest: a block's height, or a date like 2024-05-31 [default: the network's first block that can hold one].
     ///
-    /// A node of Bitcoin Core reads blocks from there on, and looks a date up. An Electrum or Esplora server is asked about
+    /// A node of Bitcoin Core reads blocks from there on, and looks a date up. An Electrum server is asked about
     /// addresses, as long whatever the birthday, and a date is taken for none there.
     #[arg(long, value_name = "HEIGHT|DATE")]
     birthday: Option<String>,

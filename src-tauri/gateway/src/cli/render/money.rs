@@ -61,7 +61,7 @@ pub(super) fn restore(view: &RestoreView) -> String {
     };
     let state = match view.state {
         RestoreState::Awaited | RestoreState::Scanning if view.awaits_backend => {
-            "nothing is looked through before a Bitcoin backend is set, like `tillgate settings set backend=core backendUrl=http://127.0.0.1:8332 backendCookieFile=/home/me/.bitcoin/.cookie` (or backend=electrum, or backend=esplora, with the address of such a server); until the chain was looked through no address is given and nothing is sent"
+            "nothing is looked through before a Bitcoin backend is set, like `tillgate settings set backend=core backendUrl=http://127.0.0.1:8332 backendCookieFile=/home/me/.bitcoin/.cookie` (or backend=electrum with the address of such a server); until the chain was looked through no address is given and nothing is sent"
         }
         RestoreState::Awaited => {
             "the chain is looked through by `tillgate serve`; until then no address is given and nothing is sent"

@@ -103,7 +103,6 @@ fn backend(backend: &BackendItem) -> String {
         BackendName::Sandbox => return "built-in sandbox".to_owned(),
         BackendName::Core => "Bitcoin Core",
         BackendName::Electrum => "Electrum",
-        BackendName::Esplora => "Esplora",
     };
     let zmq = match &backend.zmq {
         Some(zmq) => format!(", tells by ZMQ at {zmq}"),

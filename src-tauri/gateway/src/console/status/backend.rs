@@ -33,7 +33,6 @@ impl BackendItem {
         let (kind, zmq) = match settings.backend {
             BackendKind::Core => (BackendName::Core, settings.backend_zmq.as_deref()),
             BackendKind::Electrum => (BackendName::Electrum, None),
-            BackendKind::Esplora => (BackendName::Esplora, None),
         };
         let servers = settings.backend_urls.iter().map(|url| host_and_port(url)).collect();
         Self { kind, servers, zmq: zmq.map(host_and_port) }
@@ -83,8 +82,8 @@ mod tests {
 
     #[test]
     fn nothing_of_a_backends_name_opens_a_door_there() {
-        for url in ["https://me:secret@esplora.example/secret/api?secret#secret", "https://esplora.example/secret"] {
-            assert_eq!(host_and_port(url), "esplora.example");
+        for url in ["https://me:secret@node.example/secret/api?secret#secret", "https://node.example/secret"] {
+            assert_eq!(host_and_port(url), "node.example");
         }
         assert_eq!(host_and_port("secret"), "a server without a name");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tillgate_nodes::{CoreNode, ElectrumFault, ElectrumNode, EsploraFault, EsploraServer, core as node};
+use tillgate_nodes::{CoreNode, ElectrumFault, ElectrumNode, core as node};
 use tillgate_sandbox::Sandbox;
 
 use super::*;
@@ -161,7 +161,7 @@ async fn a_wallet_stays_on_the_chain_that_it_was_made_for() {
 async fn a_backend_is_set_with_urls_by_which_it_speaks() {
     let folder = tempfile::tempdir().unwrap();
     let app = super::super::open(on_regtest(folder.path())).await.unwrap();
-    assert!(set(&app, "backend", "bitcoind").await.unwrap_err().contains("core, electrum or esplora"));
+    assert!(set(&app, "backend", "bitcoind").await.unwrap_err().contains("core or electrum"));
     let refused = set(&app, "backendUrl", "ssl://electrum.example:50002").await.unwrap_err();
     assert!(refused.contains("backend is core"), "{refused}");
     set(&app, "backend", "electrum").await.unwrap();
@@ -183,42 +183,59 @@ async fn a_backend_is_set_with_urls_by_which_it_speaks() {
 }
 
 #[tokio::test]
-async fn a_doctor_names_what_is_wrong_with_an_electrum_or_an_esplora_server() {
+async fn a_doctor_names_what_is_wrong_with_an_electrum_server() {
     let other = bitcoin::Network::Signet;
     let folder = tempfile::tempdir().unwrap();
     let (sandbox, _node) = start_node(folder.path());
     let clock = || Box::new(|| machine_now().ms());
     let electrum = ElectrumNode::start(Arc::clone(&sandbox), clock()).unwrap();
-    let esplora = EsploraServer::start(Arc::clone(&sandbox), clock()).unwrap();
-    for (kind, url) in [("electrum", electrum.url()), ("esplora", esplora.url())] {
-        let folder = tempfile::tempdir().unwrap();
-        let app = super::super::open(on_regtest(folder.path())).await.unwrap();
-        set(&app, "backend", kind).await.unwrap();
-        let (ok, why) = chain_check(&app).await;
-        assert!(!ok && why.contains("no Bitcoin backend is set"), "{kind}: {why}");
-        electrum.misbehave(ElectrumFault::OtherNetwork(other));
-        esplora.misbehave(EsploraFault::OtherNetwork(other));
-        set(&app, "backendUrl", &url).await.unwrap();
-        let (ok, why) = chain_check(&app).await;
-        assert!(!ok && why.contains("is on signet, and the setting network says regtest"), "{kind}: {why}");
-        electrum.misbehave(None);
-        esplora.misbehave(None);
-        app.watcher.look().await.unwrap();
-        let height = sandbox.tip().unwrap().height;
-        assert_eq!(chain_check(&app).await, (true, format!("the backend answers, its best block is {height}")));
-        electrum.misbehave(ElectrumFault::OlderTip(height - 1));
-        esplora.misbehave(EsploraFault::OlderTip(height - 1));
-        // A new connection is told of the tip that there is now.
-        set(&app, "backendUrl", &url).await.unwrap();
-        let (ok, why) = chain_check(&app).await;
-        let words = format!(
-            "the chain ends with block {}, and was watched up to block {height}: the backend is behind",
-            height - 1
-        );
-        assert!(!ok && why.contains(&words), "{kind}: {why}");
-        electrum.misbehave(None);
-        esplora.misbehave(None);
-    }
+    let url = electrum.url();
+    let folder = tempfile::tempdir().unwrap();
+    let app = super::super::open(on_regtest(folder.path())).await.unwrap();
+    set(&app, "backend", "electrum").await.unwrap();
+    let (ok, why) = chain_check(&app).await;
+    assert!(!ok && why.contains("no Bitcoin backend is set"), "{why}");
+    electrum.misbehave(ElectrumFault::OtherNetwork(other));
+    set(&app, "backendUrl", &url).await.unwrap();
+    let (ok, why) = chain_check(&app).await;
+    assert!(!ok && why.contains("is on signet, and the setting network says regtest"), "{why}");
+    electrum.misbehave(None);
+    app.watcher.look().await.unwrap();
+    let height = sandbox.tip().unwrap().height;
+    assert_eq!(chain_check(&app).await, (true, format!("the backend answers, its best block is {height}")));
+    electrum.misbehave(ElectrumFault::OlderTip(height - 1));
+    // A new connection is told of the tip that there is now.
+    set(&app, "backendUrl", &url).await.unwrap();
+    let (ok, why) = chain_check(&app).await;
+    let words = format!(
+        "the chain ends with block {}, and was watched up to block {height}: the backend is behind",
+        height - 1
+    );
+    assert!(!ok && why.contains(&words), "{why}");
+    electrum.misbehave(None);
+}
+
+#[tokio::test]
+async fn a_gateway_whose_stored_backend_is_esplora_starts_and_says_what_to_choose() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = super::super::open(on_regtest(folder.path())).await.unwrap();
+    app.gateway.store.write(|tx| tx.put_setting("backend", "esplora")).await.unwrap();
+    app.gateway.store.write(|tx| tx.put_setting("backendUrl", "https://esplora.example/api")).await.unwrap();
+    drop(app);
+    let app = super::super::open(on_regtest(folder.path())).await.unwrap();
+    let (ok, why) = chain_check(&app).await;
+    assert!(!ok && why.contains("backend may be esplora no more") && why.contains("backend=electrum"), "{why}");
+    let why = app.watcher.look().await.unwrap_err().to_string();
+    assert!(why.contains("backend may be esplora no more"), "{why}");
+    assert!(!app.gateway.has_backend(), "the guide asks for one");
+
+    let (sandbox, _node) = start_node(folder.path());
+    let electrum = ElectrumNode::start(sandbox, Box::new(|| machine_now().ms())).unwrap();
+    set(&app, "backendUrl", "").await.unwrap();
+    set(&app, "backend", "electrum").await.unwrap();
+    set(&app, "backendUrl", &electrum.url()).await.unwrap();
+    app.watcher.look().await.unwrap();
+    assert!(chain_check(&app).await.0);
 }
 
 #[tokio::test]

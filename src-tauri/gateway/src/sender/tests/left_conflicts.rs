@@ -42,7 +42,7 @@ fn ruled_out_at(world: &World, txid: &Txid) -> Option<u32> {
 
 #[tokio::test]
 async fn a_payout_does_not_fail_for_a_customers_double_spend_in_a_block_that_was_left() {
-    for backend in [Backend::Electrum, Backend::Esplora, Backend::Core] {
+    for backend in [Backend::Electrum, Backend::Core] {
         let is_silent = Arc::new(AtomicBool::new(false));
         let silent = Arc::clone(&is_silent);
         let stage = Stage::over(backend, world_with_coins(0).await).await;

@@ -359,7 +359,7 @@ async fn what_was_known_by_its_payee_alone_holds_the_sender_once_it_shows_that_i
 }
 
 /// Everything that is asked about single scripts.
-const SERVERS: [Backend; 3] = [Backend::ByScript, Backend::Electrum, Backend::Esplora];
+const SERVERS: [Backend; 2] = [Backend::ByScript, Backend::Electrum];
 
 /// What no coin and no change of this wallet shows.
 #[tokio::test]

@@ -135,7 +135,7 @@ async fn the_books_are_right_where_long_after_a_payout_was_sent_by_one_that_was_
 
 #[tokio::test]
 async fn a_payout_stays_sent_by_what_a_block_holds_in_place_of_what_paid_it_first() {
-    for backend in [Backend::Core, Backend::Electrum, Backend::Esplora] {
+    for backend in [Backend::Core, Backend::Electrum] {
         let stage = stage_with_coins(backend).await;
         let world = stage.world();
         let payer = Payer::with_coin(world, Kind::Segwit).await;
@@ -186,7 +186,7 @@ async fn a_payout_whose_payer_was_displaced_by_what_pays_another_fails_and_no_al
 
 #[tokio::test]
 async fn what_pays_a_payee_in_place_of_the_block_that_was_the_last_when_it_was_asked_for_counts() {
-    for backend in [Backend::Core, Backend::Electrum, Backend::Esplora] {
+    for backend in [Backend::Core, Backend::Electrum] {
         let stage = stage_with_coins(backend).await;
         let world = stage.world();
         let payer = Payer::with_coin(world, Kind::Segwit).await;

@@ -1,12 +1,14 @@
 //! The same words bring back the same wallet, whichever backend shows the chain.
 
-use bitcoin::hashes::{Hash as _, sha256};
-use tillgate_nodes::EsploraFault;
+use tillgate_nodes::ElectrumFault;
 
 use super::*;
 use crate::chain::tests::stage::{Backend, Stage};
 use crate::gateway::StaffWarning;
 use crate::store::keychains::Keychain;
+
+/// As many transactions as make a history a longer line than any that is taken.
+const VERY_MANY: u32 = 110_000;
 
 /// What there is of a wallet that has looked: its sums as `wallet info` tells them, what was found, and where both keychains go on.
 #[derive(Debug, PartialEq, Eq)]
@@ -73,9 +75,8 @@ async fn an_address_that_the_server_does_not_tell_holds_up_no_restore_and_is_tol
     let world = world_with_wallet().await;
     let (words, coins) = has_worked(&world, [0, 5, 41]).await;
     let planted = world.gateway.wallet.get().unwrap().addresses.script(20).unwrap();
-    let stage = Stage::over(Backend::Esplora, beside(world).await).await;
-    let hash = sha256::Hash::hash(planted.as_bytes());
-    stage.esplora().misbehave(EsploraFault::EndlessHistory(format!("{hash:x}")));
+    let stage = Stage::over(Backend::Electrum, beside(world).await).await;
+    stage.electrum().misbehave(ElectrumFault::LongHistory(planted, VERY_MANY));
     let brought = brought(&stage, &words).await;
     assert_eq!((brought.next_address, stage.world().chain_balance()), (42 + 1_000, coins));
     let warnings = stage.world().gateway.last_look.status().warnings;

@@ -85,10 +85,48 @@ fn a_command_that_names_no_environment_says_which_it_was_where_there_are_two() {
     assert_eq!(told.stderr, b"tillgate: this was test (--environment names another)\n");
     assert_eq!(program.output(&["keys", "list", "--environment", "test"]).stderr, b"", "it was named");
 
-    // Once production has a wallet it is meant, and what cannot be done there is not done in test instead.
+    // Production has a wallet from now on: the line is about production, and its remedies name it.
     live(&program);
-    let refusal = program.refusal(&["keys", "create", "shop"]);
+    let refusal = program.refusal(&["keys", "list"]);
     assert!(refusal.contains("keyring") && refusal.contains("(this was production"), "{refusal}");
     assert_eq!(refusal.lines().count(), 1, "{refusal}");
-    assert_eq!(program.json(&["keys", "list", "--environment", "test"])["items"], serde_json::json!([]));
+    let told = program.output(&["doctor"]);
+    let checks = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(!checks.contains("`tillgate doctor") && !checks.contains("`tillgate serve`"), "{checks}");
+    assert!(String::from_utf8_lossy(&told.stderr).contains("this was production"));
+}
+
+#[test]
+fn once_both_environments_live_a_change_that_names_none_is_refused_and_names_both() {
+    let program = Program::new();
+    program.make();
+    make_production(&program);
+    assert_eq!(program.json(&["keys", "create", "early"])["name"], "early", "production has no wallet yet");
+    live(&program);
+    let id = "ab".repeat(20);
+    for line in [
+        &["keys", "create", "shop"][..],
+        &["keys", "revoke", "early"],
+        &["hmac-key", "rotate"],
+        &["settings", "set", "batchSeconds", "3"],
+        &["limits", "set", "--daily", "0.5"],
+        &["payouts", "request", "--address", "a", "--btc", "0.0001", "--currency", "USD", "--approve"],
+        &["payouts", "approve", &id],
+        &["anomalies", "dismiss", &id, "--reason", "none"],
+        &["wallet", "create"],
+        &["backup", "till.backup"],
+        &["restore", "till.backup"],
+    ] {
+        let refusal = program.refusal(line);
+        assert!(
+            refusal.contains("--environment test") && refusal.contains("--environment production"),
+            "{line:?}: {refusal}"
+        );
+        assert_eq!(refusal.lines().count(), 1, "{refusal}");
+    }
+    let keys = program.json(&["keys", "list", "--environment", "test"]);
+    assert_eq!(keys["items"].as_array().map(Vec::len), Some(1), "{keys}");
+    assert_eq!(program.json(&["keys", "create", "till", "--environment", "test"])["name"], "till");
+    let mut named = program.command(&["keys", "create", "other"]);
+    assert!(named.env("TILLGATE_ENVIRONMENT", "test").output().unwrap().status.success());
 }

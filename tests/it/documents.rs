@@ -36,6 +36,19 @@ fn first_payment(gateway: &Tillgate) -> (String, String) {
     (String::from_utf8_lossy(&output.stdout).into_owned(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
+#[test]
+fn each_example_of_the_readme_and_the_documents_names_its_environment() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut unnamed = Vec::new();
+    for page in ["README.md", "docs/api.md", "docs/go-live.md", "docs/operation.md"] {
+        let text = fs::read_to_string(root.join(page)).unwrap();
+        let examples = text.split("```").skip(1).step_by(2).flat_map(str::lines);
+        let changes = examples.filter(|line| line.split_whitespace().any(|word| word == "tillgate") && !line.contains("--user "));
+        unnamed.extend(changes.filter(|line| !line.contains("--environment ")).map(|line| format!("{page}: {line}")));
+    }
+    assert!(unnamed.is_empty(), "{unnamed:#?}");
+}
+
 /// What the page on the interface gives shops to check notifications with, run on a notification as it arrived.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_sample_that_verifies_notifications_takes_genuine_ones_alone() {

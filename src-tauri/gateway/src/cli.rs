@@ -104,7 +104,7 @@ fn run(arguments: Tillgate) -> Result<ExitCode, Failure> {
         }
         Meaning::Restore(asked) => {
             log::start(common.log_format, log::OF_A_COMMAND);
-            restore::run(&common.of(which::of_command(&common)?.environment), &asked, form)
+            restore::run(&common.of(which::of_change(&common)?.environment), &asked, form)
         }
         Meaning::Ask(command) => {
             // Its failure is one line, and that is not the log's.
@@ -136,7 +136,11 @@ fn for_all(common: &CommonArgs, serve: &ServeArgs) -> Result<(), ExitCode> {
 
 /// Asks one gateway, and says which where nobody named it and there is another.
 fn ask(common: &CommonArgs, mut command: Command, form: Form) -> Result<ExitCode, Failure> {
-    let Chosen { environment, is_told } = which::of_command(common)?;
+    let Chosen { environment, is_told } =
+        if which::only_shows(&command) { which::of_reading(common)? } else { which::of_change(common)? };
+    if is_told {
+        remedy::name(environment);
+    }
     let common = common.of(environment);
     passphrase::fill(&common, &mut command)?;
     password::fill(&mut command)?;

@@ -28,17 +28,18 @@ use crate::machine::secrets::Secret;
 
 const EXAMPLES: &str = "\
 Examples:
-  tillgate serve                              start on the built-in sandbox at 127.0.0.1:7421
-  tillgate keys create webshop                a key for a shop; its secret is shown this once
-  tillgate hmac-key rotate                    sign notifications from now on
-  tillgate payments list                      the newest payments
-  tillgate payouts approve ID                 send what a shop's program asked for
-  tillgate statement --currency USD           what came and went, and its worth
-  tillgate settings set merchantName 'Café'   what customers read
-  tillgate settings set backend=electrum backendUrl=ssl://electrum.example:50002    several at once
-  tillgate backup /media/usb/till.backup      all that there is, in one encrypted file
-  tillgate doctor                             what is wrong, and what to do
-  tillgate serve --environment production     the other environment, which shares nothing with the first
+  tillgate serve                                                start on the built-in sandbox at 127.0.0.1:7421
+  tillgate keys create webshop --environment test               a key for a shop; its secret is shown this once
+  tillgate hmac-key rotate --environment test                   sign notifications from now on
+  tillgate payments list --environment test                     the newest payments
+  tillgate payouts approve ID --environment test                send what a shop's program asked for
+  tillgate statement --currency USD --environment test          what came and went, and its worth
+  tillgate settings set merchantName 'Café' --environment test  what customers read
+  tillgate backup /media/usb/till.backup --environment test     all that there is, in one encrypted file
+  tillgate doctor --environment production                      what is wrong, and what to do
+  tillgate serve --environment production                       the other environment, which shares nothing with the first
+
+Once production has a wallet and test is there too, a command that changes something must name its environment.
 
 Every command works whether or not a gateway is running on the data directory, and
 takes effect at once in a running one. With --json it prints one JSON document on
@@ -59,8 +60,8 @@ pub(super) struct Tillgate {
 /// What every command takes.
 #[derive(Debug, Clone, Args)]
 pub(super) struct CommonArgs {
-    /// Which environment: test (the built-in sandbox) or production [default: production once it has a wallet; `serve` then
-    /// serves both].
+    /// Which environment: test (the built-in sandbox) or production [default: test until production has a wallet; then `serve`
+    /// serves both, a command that shows means production, and a command that changes something must name one].
     #[arg(long, global = true, env = "TILLGATE_ENVIRONMENT", value_name = "test|production")]
     pub environment: Option<Environment>,
     /// The folder that holds the data; each environment has a sub-folder [default: the platform's].

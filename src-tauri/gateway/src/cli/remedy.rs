@@ -1,14 +1,25 @@
-//! Commands that are told as a remedy: whoever named a folder or a file of secrets in their line must name it there, too.
+//! Commands that are told as a remedy: they name the folder, the environment and the file of secrets that the line meant.
 
 use std::ffi::OsString;
+use std::sync::OnceLock;
 
 use crate::console::Command;
+use crate::machine::environment::Environment;
 
 /// What says which gateway is meant, and how its secrets are had.
 const NAMED: [&str; 3] = ["--data-dir", "--environment", "--secrets-file"];
 
 /// How a command begins that is told in a sentence.
 const TOLD: &str = "`tillgate ";
+
+/// The environment of a line that named none, where there is another.
+static MEANT: OnceLock<Environment> = OnceLock::new();
+
+/// Remedies name this environment from now on, although the line did not.
+pub(super) fn name(environment: Environment) {
+    // One line means one environment.
+    let _ = MEANT.set(environment);
+}
 
 /// Whether the answer tells commands, and holds nothing that a stranger wrote.
 pub(super) const fn are_told_by(command: &Command) -> bool {
@@ -28,7 +39,8 @@ pub(super) const fn are_told_by(command: &Command) -> bool {
 
 /// The text with commands as they are given from where this one was.
 pub(super) fn as_given(text: &str) -> String {
-    text.replace(TOLD, &format!("{TOLD}{}", named(std::env::args_os())))
+    let meant = MEANT.get().map(|environment| format!("--environment {environment} ")).unwrap_or_default();
+    text.replace(TOLD, &format!("{TOLD}{}{meant}", named(std::env::args_os())))
 }
 
 /// What a line names, to go on from the program's name; what is given by the environment holds for the next line anyway.

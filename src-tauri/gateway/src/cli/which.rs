@@ -1,11 +1,16 @@
-//! Which environment a line means that names none (docs/decisions/both-environments.md).
+//! Which environment a line means that names none, and which lines must name one (docs/decisions/both-environments.md).
 
 use std::net::SocketAddr;
 
+use super::Failure;
 use super::args::{CommonArgs, ServeArgs};
+use crate::console::Command;
 use crate::machine::data_dir::{self, DataDirError};
 use crate::machine::environment::Environment;
 use crate::machine::wallet_mark;
+
+const BOTH_LIVE: &str = "test and production both run here, and this command changes something: name one of them with \
+                         --environment test or --environment production";
 
 /// The environment that one command acts on.
 pub(super) struct Chosen {
@@ -14,17 +19,64 @@ pub(super) struct Chosen {
     pub(super) is_told: bool,
 }
 
-/// The environment that a command acts on: the one that is named; else production once it has a wallet, test before.
+/// The environment of a command that only shows: the one that is named; else production once it has a wallet, test before.
 ///
 /// # Errors
 /// When nobody can be sure, because another user may have prepared what is there.
-pub(super) fn of_command(common: &CommonArgs) -> Result<Chosen, DataDirError> {
+pub(super) fn of_reading(common: &CommonArgs) -> Result<Chosen, DataDirError> {
     if let Some(environment) = common.environment {
         return Ok(Chosen { environment, is_told: false });
     }
     let environment = if is_live(common)? { Environment::Production } else { Environment::Test };
     let base = data_dir::base(common.data_dir.as_deref())?;
     Ok(Chosen { environment, is_told: data_dir::exists(&base, Environment::Production)? })
+}
+
+/// The same of a command that changes something, which must name its environment once both live.
+///
+/// # Errors
+/// When it names none and both live, and as [`of_reading`].
+pub(super) fn of_change(common: &CommonArgs) -> Result<Chosen, Failure> {
+    let chosen = of_reading(common)?;
+    let base = data_dir::base(common.data_dir.as_deref())?;
+    let is_ambiguous = common.environment.is_none()
+        && chosen.environment == Environment::Production
+        && data_dir::exists(&base, Environment::Test)?;
+    if is_ambiguous {
+        return Err(Failure(BOTH_LIVE.to_owned()));
+    }
+    Ok(chosen)
+}
+
+/// Whether a command leaves everything as it is.
+pub(super) const fn only_shows(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Status(_)
+            | Command::ListPayments(_)
+            | Command::ShowPayment(_)
+            | Command::ListAnomalies(_)
+            | Command::ShowAnomaly(_)
+            | Command::ListPayouts(_)
+            | Command::ShowPayout(_)
+            | Command::EstimatePayout(_)
+            | Command::EstimateBump(_)
+            | Command::ShowLimits(_)
+            | Command::WalletInfo(_)
+            | Command::WalletDescriptor(_)
+            | Command::WalletLabels(_)
+            | Command::ShowRestore(_)
+            | Command::VerifyWords(_)
+            | Command::Statement(_)
+            | Command::ShowBackups(_)
+            | Command::VerifyBackup(_)
+            | Command::ListDeliveries(_)
+            | Command::ListKeys(_)
+            | Command::ListSettings(_)
+            | Command::GetSetting(_)
+            | Command::TestBackend(_)
+            | Command::Doctor(_)
+    )
 }
 
 /// The environments that `tillgate serve` serves: the one that is named; else test, and production too once it has a wallet.
@@ -88,7 +140,7 @@ mod tests {
     fn production_is_meant_once_it_has_a_wallet_and_test_before() {
         let folder = tempfile::tempdir().unwrap();
         let at = |more: &str| line(&format!("serve --data-dir {}{more}", folder.path().display())).0;
-        let command = |more: &str| of_command(&at(more)).unwrap().environment;
+        let command = |more: &str| of_reading(&at(more)).unwrap().environment;
         assert_eq!((command(""), to_serve(&at(""))), (Environment::Test, vec![Environment::Test]));
         let production = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
         assert_eq!((command(""), to_serve(&at(""))), (Environment::Test, vec![Environment::Test]), "an empty folder");
@@ -102,7 +154,7 @@ mod tests {
     fn the_environment_is_told_where_it_was_not_named_and_there_is_another() {
         let folder = tempfile::tempdir().unwrap();
         let at = |more: &str| line(&format!("serve --data-dir {}{more}", folder.path().display())).0;
-        let is_told = |more: &str| of_command(&at(more)).unwrap().is_told;
+        let is_told = |more: &str| of_reading(&at(more)).unwrap().is_told;
         assert!(!is_told(""), "there is only one");
         let production = DataDir::open(folder.path(), Environment::Production, WhereNone::Make).unwrap();
         std::fs::write(production.database(), "").unwrap();

@@ -4,7 +4,12 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   plugins: [svelte()],
   clearScreen: false,
-  server: { port: 5173, strictPort: true },
+  // The script of the customer's page is tried here too.
+  server: {
+    port: 5173,
+    strictPort: true,
+    fs: { allow: [".", "../src-tauri/gateway/src/http/payment_page"] },
+  },
   // The oldest web view that Tauri 2 runs on Debian 12 is WebKitGTK 2.40.
   build: { target: "safari16", sourcemap: false },
   test: {

@@ -22,6 +22,7 @@ mod network;
 mod notifications;
 mod other_chain;
 mod other_user;
+mod pages;
 mod payouts;
 mod payouts_cli;
 mod power_cuts;

@@ -13,15 +13,16 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Extension, Path, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::header::{
+    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use tillgate_domain::id::Id;
 use tillgate_domain::payment::PaymentState;
-use tillgate_domain::receipt::least_confirmations;
 
 use super::Http;
 use super::connections::Peer;
@@ -35,8 +36,8 @@ use crate::machine::entropy::Entropy;
 use crate::store::StoreError;
 use crate::store::payments::PaymentRow;
 pub(super) use stream_permits::StreamPermits;
-use texts::ENGLISH;
-use view::View;
+use texts::Texts;
+use view::{Came, View};
 
 /// Random bytes of the nonce by which the page's own script and style are known.
 const NONCE_BYTES: usize = 16;
@@ -44,18 +45,28 @@ const NONCE_BYTES: usize = 16;
 /// A page that got no permit for its events may try again after this.
 const RETRY_AFTER_SECONDS: u32 = 15;
 
+/// Tells nginx, and proxies like it, to pass each event on at once.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
 /// The page and its events.
 pub(super) fn routes() -> Router<Arc<Http>> {
     Router::new().route("/pay/{payment_id}", get(page)).route("/pay/{payment_id}/events", get(follow))
 }
 
 /// `GET /pay/{paymentId}`
-async fn page(State(http): State<Arc<Http>>, Path(id): Path<String>) -> Result<Response, Failure> {
+async fn page(State(http): State<Arc<Http>>, headers: HeaderMap, Path(id): Path<String>) -> Result<Response, Failure> {
     let nonce = nonce(http.app.gateway.entropy.as_ref())?;
+    let texts = texts_for(&headers);
+    let at_ms = http.app.gateway.clock.now().ms();
     let Some(view) = load(&http, &id).await? else {
-        return html_answer(StatusCode::NOT_FOUND, html::not_found(&nonce, &ENGLISH), &nonce);
+        return html_answer(StatusCode::NOT_FOUND, html::not_found(&nonce, texts), &nonce);
     };
-    html_answer(StatusCode::OK, html::page(&view, &nonce, &ENGLISH), &nonce)
+    html_answer(StatusCode::OK, html::page(&view, at_ms, &nonce, texts), &nonce)
+}
+
+fn texts_for(headers: &HeaderMap) -> &'static Texts {
+    let accepted = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    texts::for_browser(accepted.unwrap_or_default())
 }
 
 /// `GET /pay/{paymentId}/events`: the page's changing part, each time that it changed.
@@ -75,7 +86,8 @@ async fn follow(
         return Err(Failure::new(ErrorType::TooManyFollowers, message)
             .with(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS)));
     };
-    let events = events::stream(Arc::clone(&http), id, permit).into_response();
+    let mut events = events::stream(Arc::clone(&http), id, texts_for(&headers), permit).into_response();
+    events.headers_mut().insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
     Ok(holding(events, peer.permit.streams()))
 }
 
@@ -85,7 +97,7 @@ async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {
     let gateway = &http.app.gateway;
     // One row by its key is read on the connection's own thread; transactions, of which there may be any number, are not.
     match gateway.store.read(|reader| reader.payment(&id))? {
-        Some(row) if row.payment.state == PaymentState::Unconfirmed => {
+        Some(row) if !matches!(row.payment.state, PaymentState::New | PaymentState::Underpaid) => {
             match read_on_another_thread(http, Long::Record, PAGES, move |gateway| read_view(gateway, &id)).await {
                 // A customer is told that the coins are seen, however busy the gateway is.
                 Err(failure) if failure.is_for_storage() => Ok(Some(view_of(gateway, &row, None))),
@@ -100,13 +112,13 @@ async fn load(http: &Arc<Http>, id: &str) -> Result<Option<View>, Failure> {
 fn read_view(gateway: &Gateway, id: &Id) -> Result<Option<View>, StoreError> {
     gateway.store.read(|reader| {
         let Some(row) = reader.payment(id)? else { return Ok(None) };
-        let confirmations = least_confirmations(&reader.receipts(row.seq)?, reader.tip_height()?);
-        Ok(Some(view_of(gateway, &row, Some(confirmations))))
+        let came = Came::read(reader, &row)?;
+        Ok(Some(view_of(gateway, &row, Some(came))))
     })
 }
 
-fn view_of(gateway: &Gateway, row: &PaymentRow, confirmations: Option<u32>) -> View {
-    View::of(row, confirmations, gateway.clock.now(), gateway.environment, &gateway.settings.snapshot())
+fn view_of(gateway: &Gateway, row: &PaymentRow, came: Option<Came>) -> View {
+    View::of(row, came, gateway.clock.now(), gateway.environment, &gateway.settings.snapshot())
 }
 
 fn nonce(entropy: &dyn Entropy) -> Result<String, Failure> {

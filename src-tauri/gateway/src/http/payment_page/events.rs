@@ -14,13 +14,13 @@ use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::stream_permits::StreamPermit;
-use super::texts::ENGLISH;
+use super::texts::Texts;
 use super::view::View;
 use super::{html, load};
 use crate::http::Http;
 
-/// A line that keeps proxies from closing a connection on which nothing happens.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+/// An event that says nothing, so that the page knows that it still hears. After twice as long it asks by itself.
+const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// A page looks no more often than this: under load every commit changes something.
 const LOOK_AT_MOST_EVERY: Duration = Duration::from_millis(250);
@@ -35,31 +35,34 @@ const WAITING_MAX: usize = 4;
 pub(super) fn stream(
     http: Arc<Http>,
     id: Id,
+    texts: &'static Texts,
     permit: StreamPermit,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let (events, waiting) = mpsc::channel(WAITING_MAX);
     tokio::spawn(async move {
         tokio::select! {
             () = permit.must_be_given_up() => {}
-            () = follow(&http, id, &events) => {}
+            () = follow(&http, id, texts, &events) => {}
         }
     });
-    Sse::new(ReceiverStream::new(waiting)).keep_alive(KeepAlive::new().interval(HEARTBEAT))
+    Sse::new(ReceiverStream::new(waiting))
+        .keep_alive(KeepAlive::new().interval(HEARTBEAT).event(Event::default().event("alive").data("")))
 }
 
 /// Sends what changed until the page is closed.
-async fn follow(http: &Arc<Http>, id: Id, events: &mpsc::Sender<Result<Event, Infallible>>) {
+async fn follow(http: &Arc<Http>, id: Id, texts: &'static Texts, events: &mpsc::Sender<Result<Event, Infallible>>) {
     let id = id.to_string();
     let mut changes = http.app.gateway.changes.subscribe();
     let mut last_sent = String::new();
     loop {
         changes.borrow_and_update();
+        let at_ms = http.app.gateway.clock.now().ms();
         match load(http, &id).await {
             Ok(Some(view)) => {
                 let fingerprint = view.fingerprint();
                 if fingerprint != last_sent {
                     last_sent = fingerprint;
-                    if events.send(Ok(event_of(&view))).await.is_err() {
+                    if events.send(Ok(event_of(&view, at_ms, texts))).await.is_err() {
                         return;
                     }
                 }
@@ -79,7 +82,7 @@ async fn follow(http: &Arc<Http>, id: Id, events: &mpsc::Sender<Result<Event, In
     }
 }
 
-fn event_of(view: &View) -> Event {
-    let payment = json!({ "html": html::payment(view, &ENGLISH).into_string() });
+fn event_of(view: &View, at_ms: i64, texts: &Texts) -> Event {
+    let payment = json!({ "at": at_ms, "html": html::payment(view, texts).into_string() });
     Event::default().event("payment").data(payment.to_string())
 }

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::texts::{Texts, fill};
-use super::view::{PageState, Payable, View};
+use super::view::{HeldBecause, PageState, Payable, View};
 use crate::records::qr;
 
 const STYLE: &str = include_str!("page.css");
@@ -15,8 +15,8 @@ const RELOAD_SECONDS: u32 = 10;
 /// How long the last state is shown before the page moves on.
 const MOVE_ON_SECONDS: u32 = 3;
 
-/// The whole page.
-pub(super) fn page(view: &View, nonce: &str, texts: &Texts) -> String {
+/// The whole page, as it is at `at_ms`.
+pub(super) fn page(view: &View, at_ms: i64, nonce: &str, texts: &Texts) -> String {
     let merchant = &view.merchant;
     let head = html! {
         title { (fill(texts.title, &[&view.price])) }
@@ -33,7 +33,7 @@ pub(super) fn page(view: &View, nonce: &str, texts: &Texts) -> String {
                 h1 { (merchant.name) }
                 @if !view.message.is_empty() { p.message { (view.message) } }
             }
-            div #payment aria-live="polite" { (payment(view, texts)) }
+            div #payment aria-live="polite" data-at=(at_ms) { (payment(view, texts)) }
             @if !view.reference.is_empty() { footer { (texts.reference) ": " (view.reference) } }
         }
         script nonce=(nonce) { (PreEscaped(SCRIPT)) }
@@ -53,12 +53,23 @@ pub(super) fn payment(view: &View, texts: &Texts) -> Markup {
                 @let counted = [confirmations.to_string(), wanted.to_string()];
                 (state("received", texts.unconfirmed, &fill(texts.unconfirmed_hint, &[&counted[0], &counted[1]])))
             }
-            PageState::Confirmed => (state("paid", texts.confirmed, texts.confirmed_hint)),
+            PageState::Confirmed { has_more_than_amount: false } => (state("paid", texts.confirmed, texts.confirmed_hint)),
+            PageState::Confirmed { has_more_than_amount: true } => (state("paid", texts.confirmed, texts.too_much)),
             PageState::Expired => (state("over", texts.expired, texts.expired_hint)),
             PageState::Invalid => (state("over", texts.invalid, texts.invalid_hint)),
+            PageState::Held { received_btc, because } => {
+                @let sentence = match because {
+                    HeldBecause::Late => texts.late,
+                    HeldBecause::TooLittle => texts.too_little,
+                    HeldBecause::TooMuch => texts.too_much,
+                };
+                (state("held", &fill(texts.received, &[received_btc]), sentence))
+            }
+            PageState::TakenBack => (state("over", texts.taken_back, texts.taken_back_hint)),
         }
         @if let Some(url) = &view.redirect {
-            a.button #back rel="noreferrer" href=(url) data-after=(MOVE_ON_SECONDS) { (texts.back_to_shop) }
+            @let after = view.moves_on().then_some(MOVE_ON_SECONDS);
+            a.button #back rel="noreferrer" href=(url) data-after=[after] { (texts.back_to_shop) }
         }
     }
 }
@@ -88,15 +99,13 @@ fn document(head: &Markup, body: &Markup, nonce: &str, texts: &Texts) -> String 
     page.into_string()
 }
 
-/// What a page without scripts does by itself: it loads itself anew, or moves on; nothing is left to come in a final
-/// state without an address to move on to.
+/// What a page without scripts does by itself: it moves on, or loads itself anew, for coins may come late. Nothing is left to
+/// come once it is paid.
 fn refresh(view: &View) -> Option<String> {
     match (&view.redirect, &view.state) {
-        (Some(url), _) => Some(format!("{MOVE_ON_SECONDS};url={url}")),
-        (None, PageState::Payable(_) | PageState::TimeUp | PageState::Unconfirmed { .. }) => {
-            Some(RELOAD_SECONDS.to_string())
-        }
-        (None, PageState::Confirmed | PageState::Expired | PageState::Invalid) => None,
+        (Some(url), _) if view.moves_on() => Some(format!("{MOVE_ON_SECONDS};url={url}")),
+        (None, PageState::Confirmed { .. }) => None,
+        (Some(_) | None, _) => Some(RELOAD_SECONDS.to_string()),
     }
 }
 

@@ -2,6 +2,9 @@
 (() => {
   const payment = document.getElementById("payment");
   let countdown, moveOn;
+  let shown = payment.innerHTML;
+  let shownAt = Number(payment.dataset.at);
+  let heardAt = performance.now();
 
   // The server tells how much time is left; only its passing is measured here, so that a customer's
   // wrong clock shows nothing wrong.
@@ -24,7 +27,7 @@
       countdown = setInterval(tick, 250);
     }
     const back = document.getElementById("back");
-    if (back) moveOn = setTimeout(() => location.assign(back.href), 1000 * Number(back.dataset.after));
+    if (back?.dataset.after) moveOn = setTimeout(() => location.assign(back.href), 1000 * Number(back.dataset.after));
   };
 
   const select = (element) => {
@@ -51,19 +54,48 @@
     setTimeout(() => (button.textContent = before), 1500);
   });
 
+  // A proxy may hold events back, so an older one may come after a newer answer.
+  const show = (html, at) => {
+    if (at < shownAt) return;
+    shownAt = at;
+    if (still(html) === still(shown)) return;
+    shown = html;
+    payment.innerHTML = html;
+    start();
+  };
+  const still = (html) => html.replace(/ data-seconds="\d+">[^<]*/, "");
+
+  // Counts events, and the heartbeats between them.
   const follow = () => {
     const events = new EventSource(location.pathname.replace(/\/$/, "") + "/events");
+    events.addEventListener("alive", () => (heardAt = performance.now()));
     events.addEventListener("payment", (event) => {
-      const { html } = JSON.parse(event.data);
-      payment.innerHTML = html;
-      start();
+      heardAt = performance.now();
+      const { html, at } = JSON.parse(event.data);
+      show(html, at);
     });
     // The browser tries again by itself, unless the server refused.
     events.addEventListener("error", () => {
-      if (events.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 15000);
+      if (events.readyState === EventSource.CLOSED) setTimeout(follow, 15000);
     });
+  };
+
+  // Where nothing was heard for ten seconds, the page asks for itself.
+  const ask = async () => {
+    if (performance.now() - heardAt < 10000) return;
+    heardAt = performance.now();
+    try {
+      const answer = await fetch(location.pathname, { cache: "no-store" });
+      if (!answer.ok) return;
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const { innerHTML, dataset } = page.getElementById("payment");
+      show(innerHTML, Number(dataset.at));
+    } catch {
+      // No connection: it asks again.
+    }
   };
 
   start();
   follow();
+  setInterval(ask, 1000);
 })();

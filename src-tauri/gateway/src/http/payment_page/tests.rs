@@ -1,6 +1,7 @@
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use super::texts::ENGLISH;
 use super::view::PageState;
 use super::*;
 use crate::http::Limits;
@@ -14,7 +15,7 @@ fn view(world: &World, payment: &PaymentRow) -> View {
 }
 
 fn page_of(world: &World, payment: &PaymentRow) -> String {
-    html::page(&view(world, payment), "nonce", &ENGLISH)
+    html::page(&view(world, payment), 0, "nonce", &ENGLISH)
 }
 
 #[tokio::test]
@@ -57,7 +58,7 @@ async fn what_is_written_on_a_light_colour_is_dark() {
     for (color, style) in [("#ffe066", ":root{--brand:#ffe066;--brand-ink:#1c1c1a}"), ("#1d6f42", "--brand-ink:#fff}")]
     {
         view.merchant.color = brand::Color::parse(color);
-        let page = html::page(&view, "nonce", &ENGLISH);
+        let page = html::page(&view, 0, "nonce", &ENGLISH);
         assert!(page.contains(style), "{color}: {page}");
     }
 }
@@ -91,7 +92,7 @@ async fn at_the_deadline_and_in_every_later_state_the_address_is_hidden() {
     world.pay(&paid, paid.payment.amount_sats).await;
     assert!(matches!(view(&world, &paid).state, PageState::Unconfirmed { confirmations: Some(0), wanted: 1 }));
     world.mine(1).await;
-    assert_eq!(view(&world, &paid).state, PageState::Confirmed);
+    assert_eq!(view(&world, &paid).state, PageState::Confirmed { has_more_than_amount: false });
     world.advance_clock_ms(HALF_AN_HOUR_MS);
     assert_eq!(view(&world, &never).state, PageState::TimeUp, "before the look that closes it");
     for payment in [&paid, &never] {
@@ -115,7 +116,7 @@ async fn a_customer_whose_coins_are_seen_is_told_so_while_nothing_more_can_be_re
     }
     let view = load(&http, &payment.payment.id.to_string()).await.unwrap().unwrap();
     assert_eq!(view.state, PageState::Unconfirmed { confirmations: None, wanted: 1 });
-    let page = html::page(&view, "nonce", &ENGLISH);
+    let page = html::page(&view, 0, "nonce", &ENGLISH);
     assert!(page.contains(ENGLISH.unconfirmed), "{page}");
 }
 
@@ -135,7 +136,7 @@ async fn an_event_comes_when_what_is_shown_changes() {
     let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
     let payment = world.payment().await;
     let permit = Arc::new(StreamPermits::default()).take(payment.payment.id, [127, 0, 0, 1].into()).unwrap();
-    let response = events::stream(Arc::clone(&http), payment.payment.id, permit).into_response();
+    let response = events::stream(Arc::clone(&http), payment.payment.id, &ENGLISH, permit).into_response();
     let mut events = response.into_body().into_data_stream();
     let mut heard = String::new();
     while !heard.contains("Waiting for your payment") {

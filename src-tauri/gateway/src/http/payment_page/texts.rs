@@ -1,8 +1,27 @@
 //! Every word of the page, by language.
 
+mod english;
+mod french;
+mod german;
+mod japanese;
+mod portuguese;
+mod spanish;
+
+use std::cmp::Reverse;
+
+pub(super) use english::ENGLISH;
+
+/// The page's languages. English speaks to browsers that ask for none of them.
+const LANGUAGES: [&Texts; 6] =
+    [&ENGLISH, &german::GERMAN, &french::FRENCH, &spanish::SPANISH, &portuguese::PORTUGUESE, &japanese::JAPANESE];
+
+/// So many languages of one `Accept-Language` are looked at: browsers send a few.
+const ASKED_MAX: usize = 20;
+
 /// The page's words in one language. `{}` stands for what is filled in.
+#[derive(Debug)]
 pub(super) struct Texts {
-    /// Of the `html` element.
+    /// Of the `html` element, and the first part of what a browser asks for.
     pub lang: &'static str,
     pub title: &'static str,
     pub test_ribbon: &'static str,
@@ -27,40 +46,41 @@ pub(super) struct Texts {
     pub expired_hint: &'static str,
     pub invalid: &'static str,
     pub invalid_hint: &'static str,
+    /// The title above each of the next three.
+    pub received: &'static str,
+    pub late: &'static str,
+    pub too_little: &'static str,
+    pub too_much: &'static str,
+    pub taken_back: &'static str,
+    pub taken_back_hint: &'static str,
     pub back_to_shop: &'static str,
     pub not_found: &'static str,
     pub not_found_hint: &'static str,
 }
 
-pub(super) const ENGLISH: Texts = Texts {
-    lang: "en",
-    title: "Pay {} with Bitcoin",
-    test_ribbon: "Test: these coins are worth nothing",
-    amount: "Amount",
-    address: "Bitcoin address",
-    copy: "Copy",
-    copied: "Copied",
-    open_wallet: "Open in wallet",
-    qr_code: "QR code with address and amount",
-    time_left: "Time left",
-    reference: "Reference",
-    awaiting: "Waiting for your payment",
-    awaiting_more: "{} BTC received, more is needed",
-    awaiting_hint: "Send exactly this amount in one payment. This page updates automatically.",
-    time_up: "The time is up",
-    time_up_hint: "Please send nothing any more. If you have paid, this page will show it in a moment.",
-    unconfirmed: "Payment received",
-    unconfirmed_hint: "Waiting for the Bitcoin network. Confirmations: {} of {}.",
-    confirmed: "Paid",
-    confirmed_hint: "Thank you! The payment is complete.",
-    expired: "This payment has expired",
-    expired_hint: "Nothing was received in time. Please start again in the shop, and send nothing to this address any more.",
-    invalid: "This payment was not completed",
-    invalid_hint: "Please get in touch with the shop, and send nothing to this address any more.",
-    back_to_shop: "Back to the shop",
-    not_found: "This payment is not here",
-    not_found_hint: "Please check the link, or start again in the shop.",
-};
+/// The words for a browser that sends this `Accept-Language`.
+pub(super) fn for_browser(accepted: &str) -> &'static Texts {
+    let asked = accepted.split(',').take(ASKED_MAX).filter_map(|one| {
+        let mut parts = one.split(';').map(str::trim);
+        let lang = parts.next()?.split('-').next()?;
+        let texts = LANGUAGES.into_iter().find(|texts| texts.lang.eq_ignore_ascii_case(lang))?;
+        let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(WHOLE), thousandths)?;
+        (weight > 0).then_some((weight, texts))
+    });
+    // Of several with the same weight the first is meant.
+    asked.min_by_key(|(weight, _)| Reverse(*weight)).map_or(&ENGLISH, |(_, texts)| texts)
+}
+
+/// The weight of a language without one.
+const WHOLE: u32 = 1_000;
+
+/// A weight such as `0.8` in thousandths; `None` for what is none.
+fn thousandths(weight: &str) -> Option<u32> {
+    let (whole, decimals) = weight.split_once('.').unwrap_or((weight, ""));
+    let decimals = format!("{decimals:0<3}");
+    let whole: u32 = whole.parse().ok()?;
+    Some(whole.min(1) * WHOLE + decimals.get(..3)?.parse::<u32>().ok()?)
+}
 
 /// Fills in what stands for `{}`, in order.
 pub(super) fn fill(text: &str, values: &[&str]) -> String {
@@ -73,4 +93,35 @@ pub(super) fn fill(text: &str, values: &[&str]) -> String {
         filled.push_str(part);
     }
     filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_browsers_first_language_that_the_page_speaks_is_chosen() {
+        for (accepted, lang) in [
+            ("", "en"),
+            ("de-AT,de;q=0.9,en;q=0.8", "de"),
+            ("nl,fr;q=0.3,ja;q=0.31", "ja"),
+            ("es;q=0.5, pt;q=0.5", "es"),
+            ("de;q=0,en;q=0.1", "en"),
+            ("DE", "de"),
+            ("de;q=x,fr;q=0.2", "fr"),
+            ("*;q=0.5", "en"),
+        ] {
+            assert_eq!(for_browser(accepted).lang, lang, "{accepted}");
+        }
+    }
+
+    #[test]
+    fn each_language_fills_in_as_much_as_english() {
+        for texts in LANGUAGES {
+            let filled = |of: &Texts| {
+                [of.title, of.awaiting_more, of.unconfirmed_hint, of.received].map(|text| text.matches("{}").count())
+            };
+            assert_eq!(filled(texts), filled(&ENGLISH), "{}", texts.lang);
+        }
+    }
 }

@@ -1,8 +1,10 @@
 //! What a payment page shows, in texts and numbers; no markup.
 
+use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::bip21;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payment::PaymentState;
+use tillgate_domain::receipt::{Receipt, least_confirmations};
 use tillgate_domain::time::Timestamp;
 
 use super::brand::Color;
@@ -10,6 +12,7 @@ use crate::machine::environment::Environment;
 use crate::payments::RedirectKind;
 use crate::settings::Settings;
 use crate::store::payments::PaymentRow;
+use crate::store::{Reader, StoreError};
 
 /// What a page shows of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,9 +51,56 @@ pub(super) enum PageState {
         confirmations: Option<u32>,
         wanted: u32,
     },
-    Confirmed,
+    Confirmed {
+        has_more_than_amount: bool,
+    },
     Expired,
     Invalid,
+    /// Coins are there that do not make the payment paid. The customer must not pay again.
+    Held {
+        received_btc: String,
+        because: HeldBecause,
+    },
+    /// It was confirmed, and the chain took it back.
+    TakenBack,
+}
+
+/// Why coins that came do not make a payment paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeldBecause {
+    Late,
+    TooLittle,
+    TooMuch,
+}
+
+/// What came for a payment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Came {
+    /// The fewest confirmations of what counts.
+    confirmations: u32,
+    /// All coins at its address that are not gone.
+    there_sats: u64,
+    /// Whether some of them do not count.
+    has_uncounted: bool,
+    /// Whether the chain took back what had confirmed it.
+    is_reversed: bool,
+}
+
+impl Came {
+    /// Reads all transactions of the payment, of which there may be any number.
+    pub(super) fn read(reader: &Reader<'_>, row: &PaymentRow) -> Result<Self, StoreError> {
+        let receipts = reader.receipts(row.seq)?;
+        let there = || receipts.iter().filter(|receipt| !receipt.gone);
+        let is_reversal =
+            |kind, resolution| kind == AnomalyKind::ReversedPayment && resolution != Resolution::DismissedBySystem;
+        let anomalies = reader.anomalies_of_payment(row.seq)?;
+        Ok(Self {
+            confirmations: least_confirmations(&receipts, reader.tip_height()?),
+            there_sats: there().fold(0, |sum, receipt: &Receipt| sum.saturating_add(receipt.amount_sats)),
+            has_uncounted: there().any(|receipt| receipt.counted_sats < receipt.amount_sats),
+            is_reversed: anomalies.iter().any(|row| is_reversal(row.anomaly.kind, row.anomaly.resolution)),
+        })
+    }
 }
 
 /// What it takes to pay.
@@ -69,11 +119,10 @@ pub(super) struct Payable {
 }
 
 impl View {
-    /// What the page of a payment shows at `now`. `confirmations` are the fewest of its transactions, which an UNCONFIRMED one
-    /// alone shows.
+    /// What the page of a payment shows at `now`. `came` is unknown where it could not be read just now.
     pub(super) fn of(
         row: &PaymentRow,
-        confirmations: Option<u32>,
+        came: Option<Came>,
         now: Timestamp,
         environment: Environment,
         settings: &Settings,
@@ -84,10 +133,15 @@ impl View {
                 PageState::Payable(Payable::of(row, now))
             }
             PaymentState::New | PaymentState::Underpaid => PageState::TimeUp,
-            PaymentState::Unconfirmed => PageState::Unconfirmed { confirmations, wanted: payment.policy.confirmations },
-            PaymentState::Confirmed => PageState::Confirmed,
-            PaymentState::Expired => PageState::Expired,
-            PaymentState::Invalid => PageState::Invalid,
+            PaymentState::Unconfirmed => PageState::Unconfirmed {
+                confirmations: came.map(|came| came.confirmations),
+                wanted: payment.policy.confirmations,
+            },
+            PaymentState::Confirmed => PageState::Confirmed {
+                has_more_than_amount: came.is_some_and(|came| came.there_sats > payment.amount_sats),
+            },
+            PaymentState::Expired => came.and_then(|came| PageState::unpaid(row, came)).unwrap_or(PageState::Expired),
+            PaymentState::Invalid => came.and_then(|came| PageState::unpaid(row, came)).unwrap_or(PageState::Invalid),
         };
         Self {
             merchant: Merchant {
@@ -104,6 +158,11 @@ impl View {
         }
     }
 
+    /// Whether the page goes to the shop by itself. Who paid late stays: a shop's page would say “start again”.
+    pub(super) const fn moves_on(&self) -> bool {
+        !matches!(self.state, PageState::Held { because: HeldBecause::Late, .. })
+    }
+
     /// The same for two views that differ in nothing but the time that is left.
     pub(super) fn fingerprint(&self) -> String {
         let mut still = self.clone();
@@ -111,6 +170,22 @@ impl View {
             payable.seconds_left = 0;
         }
         format!("{still:?}")
+    }
+}
+
+impl PageState {
+    /// Of a payment that is EXPIRED or INVALID; `None` where nothing came.
+    fn unpaid(row: &PaymentRow, came: Came) -> Option<Self> {
+        let because = if came.has_uncounted {
+            HeldBecause::Late
+        } else if came.is_reversed {
+            return Some(Self::TakenBack);
+        } else if came.there_sats > row.payment.amount_sats {
+            HeldBecause::TooMuch
+        } else {
+            HeldBecause::TooLittle
+        };
+        (came.there_sats > 0).then(|| Self::Held { received_btc: format_btc(came.there_sats), because })
     }
 }
 

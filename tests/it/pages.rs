@@ -1,0 +1,119 @@
+//! The payment page as a customer reads it, and as proxies pass it on.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
+
+use crate::harness::Scene;
+
+/// The sentence without which a customer pays twice.
+const NOT_AGAIN: &str = "Please contact the shop; do not pay again.";
+
+async fn page(s: &Scene, id: &str) -> String {
+    s.get(&format!("/pay/{id}")).await.text()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_payer_reads_that_the_coins_came_late_and_not_to_pay_again() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    s.pass_deadline().await;
+    s.expect(&bill, "EXPIRED").await;
+    let nothing = page(&s, &bill.id).await;
+    assert!(nothing.contains("Nothing was received in time"), "{nothing}");
+    s.pay(&bill.id).await;
+    let late = page(&s, &bill.id).await;
+    assert!(late.contains("We received your payment after the deadline.") && late.contains(NOT_AGAIN), "{late}");
+    assert!(!late.contains("Nothing was received"), "{late}");
+    s.mine(2).await;
+    s.expect_anomalies(&bill, &[("LATE_PAYMENT", "OPEN")]).await;
+    assert!(page(&s, &bill.id).await.contains(NOT_AGAIN));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_paid_too_little_or_too_much_reads_so_and_not_to_pay_again() {
+    let s = Scene::open_with(&[("overpayment", "invalidate")]).await;
+    let (little, much) = (s.bill("10.00").await, s.bill("10.00").await);
+    s.pay_sats(&little.id, 5_000).await;
+    s.pay_sats(&much.id, much.amount_sats + 3_000).await;
+    s.mine(1).await;
+    s.pass_deadline().await;
+    s.expect(&little, "INVALID").await;
+    s.expect(&much, "INVALID").await;
+    let (little, much) = (page(&s, &little.id).await, page(&s, &much.id).await);
+    assert!(little.contains("We received less than the amount.") && little.contains(NOT_AGAIN), "{little}");
+    assert!(little.contains("0.00005000 BTC"), "{little}");
+    assert!(much.contains("We received more than the amount.") && much.contains(NOT_AGAIN), "{much}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_paid_more_than_was_asked_and_is_confirmed_reads_whom_to_ask_for_the_rest() {
+    let s = Scene::open().await;
+    let (at_once, twice) = (s.bill("10.00").await, s.confirmed_bill().await);
+    s.pay_sats(&at_once.id, at_once.amount_sats + 3_000).await;
+    s.send_to(&twice.address, 7_000).await;
+    s.mine(1).await;
+    for bill in [&at_once, &twice] {
+        s.expect(bill, "CONFIRMED").await;
+        let shown = page(&s, &bill.id).await;
+        assert!(shown.contains("We received more than the amount.") && shown.contains("Paid"), "{shown}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_was_paid_back_by_a_reorganisation_reads_not_to_pay_again() {
+    let s = Scene::open().await;
+    let bill = s.confirmed_bill().await;
+    s.double_spend_by_reorg(1).await;
+    s.expect(&bill, "INVALID").await;
+    let shown = page(&s, &bill.id).await;
+    assert!(shown.contains("The Bitcoin network took your payment back.") && shown.contains(NOT_AGAIN), "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_speaks_the_browsers_language() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    s.pass_deadline().await;
+    s.pay(&bill.id).await;
+    for (asked, lang, sentence) in [
+        ("de-AT,de;q=0.9,en;q=0.8", "de", "zahlen Sie nicht noch einmal"),
+        ("fr", "fr", "ne payez pas une seconde fois"),
+        ("ca,es-MX;q=0.7,en;q=0.3", "es", "no pague otra vez"),
+        ("pt-BR", "pt", "não pague de novo"),
+        ("ja,en;q=0.5", "ja", "もう一度支払わないでください"),
+        ("nl,*;q=0.1", "en", "do not pay again"),
+        ("en-GB;q=0.4,de;q=0", "en", "do not pay again"),
+    ] {
+        let request = s.request(axum::http::Method::GET, &format!("/pay/{}", bill.id));
+        let request = request.header("accept-language", asked).body(axum::body::Body::empty()).unwrap();
+        let shown = s.send(request).await.text();
+        assert!(shown.contains(&format!("<html lang=\"{lang}\"")) && shown.contains(sentence), "{asked}: {shown}");
+        assert!(shown.len() < 60_000, "{} bytes", shown.len());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_are_not_held_back_by_a_proxy_and_never_silent_for_ten_seconds() {
+    let s = Scene::open().await;
+    let bill = s.bill("10.00").await;
+    let address = s.base().trim_start_matches("http://").to_owned();
+    let path = format!("/pay/{}/events", bill.id);
+    let lines = tokio::task::spawn_blocking(move || {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(9))).unwrap();
+        let mut heard: Vec<String> = Vec::new();
+        // The first event, and then something that the page's script can hear although nothing happens.
+        for line in BufReader::new(stream).lines() {
+            heard.push(line.expect("silent for nine seconds"));
+            if heard.iter().filter(|line| line.starts_with("event:")).count() == 2 {
+                break;
+            }
+        }
+        heard
+    });
+    let lines = lines.await.unwrap();
+    let has = |wanted: &str| lines.iter().any(|line| line.eq_ignore_ascii_case(wanted));
+    assert!(has("x-accel-buffering: no") && has("cache-control: no-cache"), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("event: payment")), "{lines:?}");
+}

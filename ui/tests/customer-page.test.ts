@@ -1,0 +1,77 @@
+// The customer's page, which the gateway serves: its script follows the payment also where a proxy holds events back.
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import script from "../../src-tauri/gateway/src/http/payment_page/page.js?raw";
+
+/** The stream of events, as a proxy passes it on. */
+class Stream extends EventTarget {
+  static readonly CLOSED = 2;
+  static last: Stream | undefined;
+  readyState = 1;
+  constructor(readonly url: string) {
+    super();
+    Stream.last = this;
+  }
+  tell(event: string, data: unknown = "") {
+    this.dispatchEvent(new MessageEvent(event, { data: JSON.stringify(data) }));
+  }
+}
+
+const pageOf = (at: number, html: string) => `<main><div id="payment" data-at="${at}">${html}</div></main>`;
+const shown = () => document.getElementById("payment")?.textContent;
+const asked = vi.fn<(path: string) => Promise<Response>>();
+
+/** The gateway's page at this moment. */
+function answers(at: number, html: string) {
+  asked.mockImplementation(() => Promise.resolve(new Response(pageOf(at, html))));
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  vi.stubGlobal("EventSource", Stream);
+  vi.stubGlobal("fetch", asked);
+  asked.mockReset();
+  document.body.innerHTML = pageOf(1, "waiting");
+  new Function(script)();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+describe("the customer's page", () => {
+  test("asks by itself where the stream is silent for ten seconds", async () => {
+    answers(5, "received");
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(asked).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(asked).toHaveBeenCalledTimes(1);
+    expect(shown()).toBe("received");
+  });
+
+  test("asks nothing while heartbeats come", async () => {
+    for (let seconds = 0; seconds < 60; seconds += 5) {
+      Stream.last?.tell("alive");
+      await vi.advanceTimersByTimeAsync(5_000);
+    }
+    expect(asked).not.toHaveBeenCalled();
+  });
+
+  test("does not go back to an older state that a proxy held back", async () => {
+    answers(5, "received");
+    await vi.advanceTimersByTimeAsync(11_000);
+    Stream.last?.tell("payment", { at: 3, html: "waiting" });
+    expect(shown()).toBe("received");
+    Stream.last?.tell("payment", { at: 7, html: "paid" });
+    expect(shown()).toBe("paid");
+  });
+
+  test("goes on asking where there is no connection", async () => {
+    asked.mockRejectedValueOnce(new TypeError("no connection"));
+    await vi.advanceTimersByTimeAsync(11_000);
+    expect(shown()).toBe("waiting");
+    answers(9, "paid");
+    await vi.advanceTimersByTimeAsync(11_000);
+    expect(shown()).toBe("paid");
+  });
+});

@@ -198,6 +198,27 @@ async fn an_anomaly_is_refunded_by_an_offer_or_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_refund_below_the_payout_minimum_is_sent_and_one_below_dust_is_refused() {
+    let s = Scene::open_with(&[("batchSeconds", "0")]).await;
+    let bill = s.confirmed_bill().await;
+    s.send_to(&bill.address, 3_000).await;
+    s.send_to(&bill.address, 400).await;
+    s.mine(2).await;
+    let anomalies = s.expect_anomalies(&bill, &[("EXTRA_PAYMENT", "OPEN"), ("EXTRA_PAYMENT", "OPEN")]).await;
+    let of = |sum| text(&anomalies.iter().find(|one| sats(&one["paidBtc"]) == sum).unwrap()["anomalyId"]);
+    let refund = json_of(&s, &["anomalies", "refund", &of(3_000), "--address", &address(1), "--approve"]);
+    s.advance_clock(1).await;
+    assert_eq!(status(&s, &text(&refund["payoutId"])), "SENT");
+    // An output to an address of the old form holds 546 satoshis at least.
+    let old = "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn";
+    let refusal = s.gateway.program().refusal(&["anomalies", "refund", &of(400), "--address", old]);
+    assert!(refusal.contains("0.00000546 BTC") && refusal.contains("dust"), "{refusal}");
+    let least = json_of(&s, &["anomalies", "refund", &of(400), "--address", &address(2), "--approve"]);
+    s.advance_clock(1).await;
+    assert_eq!(status(&s, &text(&least["payoutId"])), "SENT", "a SegWit output may hold 294");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn payouts_are_bumped_and_given_up_and_every_refusal_is_one_clear_line() {
     let s = with_coins(&[]).await;
     let (alone, first, second) =
@@ -212,7 +233,8 @@ async fn payouts_are_bumped_and_given_up_and_every_refusal_is_one_clear_line() {
         assert!(line.contains(said) && line.lines().count() == 1, "{line}");
     }
     json_of(&s, &["payouts", "approve", &alone]);
-    assert!(shown(&s, &["payouts", "show", &alone]).contains("it is sent at about"));
+    let waits = shown(&s, &["payouts", "show", &alone]);
+    assert!(waits.contains("it is sent at about") && !waits.contains("with others"), "it is alone: {waits}");
     let gone = json_of(&s, &["payouts", "abandon", &alone]);
     assert_eq!(gone["status"], "FAILED", "nothing was signed");
     for id in [&first, &second] {

@@ -392,7 +392,7 @@ describe("a new payout", () => {
 describe("a refund", () => {
   test("gives all coins of the anomaly back, to an address that was checked", async () => {
     host.reply("listAnomalies", { items: [anomaly()], itemsCount: 1 });
-    host.reply("estimatePayout", estimate());
+    host.reply("estimatePayout", estimate({ amount: anomaly().paid }));
     host.reply("refundAnomaly", payout());
     host.reply("showPayout", payout());
     open("#/anomalies");

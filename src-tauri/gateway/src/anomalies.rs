@@ -9,4 +9,4 @@ mod tests;
 
 pub(crate) use dismiss::{DismissError, dismiss};
 pub(crate) use read::{list, record};
-pub(crate) use refund::{RefundError, RefundRequest, refund};
+pub(crate) use refund::{RefundError, RefundRequest, refund, refund_sats};

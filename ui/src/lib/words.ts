@@ -208,12 +208,13 @@ export function inFormsWords(message: string, labels: Labels): string {
 }
 
 /**
- * What is wrong with a field that holds a sum; many write one with a comma. Only where the gateway finds no number in it: a sum
- * with a comma may be wrong for another reason, and the gateway says which.
+ * What is wrong with a field that holds a sum, where the gateway finds no number in it. In a sum of Bitcoin a comma is none; in a
+ * price it is taken.
  */
-export function aboutSum(message: string, label: string, typed: string): string {
-  const isNoNumber = /\bmust be a (decimal number|sum in Bitcoin)\b/.test(message);
-  return isNoNumber && typed.includes(",") ? `${label}: write it with a point, not a comma` : message;
+export function aboutSum(message: string, label: string, typed: string, takesCommas = false): string {
+  if (!/\bmust be a (decimal number|sum in Bitcoin)\b/.test(message)) return message;
+  if (takesCommas) return `${label}: write a number, like 10.00 or 10,00`;
+  return typed.includes(",") ? `${label}: write it with a point, not a comma` : message;
 }
 
 /** A sentence of the gateway's with the page on which the day's limit is changed, in place of the setting's name. */

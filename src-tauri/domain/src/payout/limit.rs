@@ -52,6 +52,12 @@ pub enum LimitRefusal {
         /// Until when no more is.
         until: Timestamp,
     },
+    /// It is a refund of less than the network relays.
+    #[error("Refund is dust: the network relays no output below {} BTC to this address. Dismiss the anomaly", format_btc(*.dust_sats))]
+    Dust {
+        /// The least that an output to the address may hold.
+        dust_sats: u64,
+    },
     /// It is less than one payout must come to.
     #[error("Payout below minimum: a payout is {} BTC at least. Ask for more", format_btc(*.minimum_sats))]
     BelowMinimum {
@@ -84,6 +90,14 @@ impl PayoutLimit {
         let above = (amount_sats > available_sats).then_some(LimitRefusal::AboveDailyLimit { available_sats, until });
         let below = (amount_sats < minimum_sats).then_some(LimitRefusal::BelowMinimum { minimum_sats });
         above.into_iter().chain(below).collect()
+    }
+
+    /// The same of a refund, which knows no minimum but the dust limit of its address.
+    #[must_use]
+    pub fn refusals_of_refund(&self, amount_sats: u64, dust_sats: u64) -> Vec<LimitRefusal> {
+        let mut refusals = Self { minimum_sats: 0, ..*self }.refusals(amount_sats);
+        refusals.extend((amount_sats < dust_sats).then_some(LimitRefusal::Dust { dust_sats }));
+        refusals
     }
 
     /// Its worth at a rate: what is available rounded down, what was used and the minimum up. Held at the largest number
@@ -135,6 +149,9 @@ mod tests {
         assert!(above.to_string().starts_with("Payout above daily limit: 0.00000600 BTC"), "{above}");
         assert!(above.to_string().contains("until 2026-01-13T00:00:00Z"), "{above}");
         assert!(below.to_string().starts_with("Payout below minimum"), "{below}");
+        assert_eq!(limit.refusals_of_refund(99, 99), []);
+        assert_eq!(limit.refusals_of_refund(98, 99), [LimitRefusal::Dust { dust_sats: 99 }]);
+        assert_eq!(limit.refusals_of_refund(601, 99), [above], "refunds count in the day's limit");
     }
 
     proptest! {

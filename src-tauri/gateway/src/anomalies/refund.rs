@@ -118,6 +118,18 @@ pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest) -> Re
     }
 }
 
+/// What the refund of an anomaly would come to now.
+///
+/// # Errors
+/// Why it cannot be refunded now.
+pub(crate) fn refund_sats(gateway: &Gateway, anomaly_id: Id) -> Result<u64, RefundError> {
+    let confirmations = gateway.settings.snapshot().spend_confirmations;
+    gateway.store.read(|reader| {
+        let row = reader.anomaly(&anomaly_id)?.ok_or(RefundError::NoSuchAnomaly(anomaly_id))?;
+        judge(reader, &row, confirmations)
+    })
+}
+
 /// What makes an offer a refund.
 struct Refund {
     anomaly_id: Id,
@@ -127,6 +139,10 @@ struct Refund {
 
 impl Along for Refund {
     type Error = RefundError;
+
+    fn is_refund(&self) -> bool {
+        true
+    }
 
     fn before(&self, outbox: &Outbox<'_>, payout: &mut PayoutRow) -> Result<(), RefundError> {
         let row = outbox.tx.anomaly(&self.anomaly_id)?.ok_or(RefundError::NoSuchAnomaly(self.anomaly_id))?;

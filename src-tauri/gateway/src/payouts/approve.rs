@@ -146,7 +146,8 @@ pub(crate) fn may_approve(
     {
         return Err(ApproveError::RefundCoinsGone);
     }
-    let refusals = limit::limit_now(reader, settings, now)?.refusals(row.amount_sats);
+    let limit = limit::limit_now(reader, settings, now)?;
+    let refusals = limit::refusals(&limit, row.amount_sats, &row.script, row.anomaly.is_some());
     if refusals.is_empty() { Ok(()) } else { Err(ApproveError::Limit(refusals)) }
 }
 

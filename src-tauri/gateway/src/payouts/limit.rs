@@ -1,5 +1,6 @@
 //! The day's limit, as it stands and as it is told.
 
+use bitcoin::Script;
 use tillgate_domain::money::{Currency, format_btc};
 use tillgate_domain::payout::limit::{LimitRefusal, PayoutLimit, UtcDay};
 use tillgate_domain::time::Timestamp;
@@ -45,12 +46,21 @@ pub(crate) fn limit_now(reader: &Reader<'_>, settings: &Settings, now: Timestamp
     Ok(PayoutLimit::after(used_sats, settings.daily_limit_sats, settings.min_payout_sats, until))
 }
 
+/// What speaks against paying `amount_sats` to `script`; a refund knows no minimum but dust.
+pub(super) fn refusals(limit: &PayoutLimit, amount_sats: u64, script: &Script, is_refund: bool) -> Vec<LimitRefusal> {
+    if is_refund {
+        limit.refusals_of_refund(amount_sats, script.minimal_non_dust().to_sat())
+    } else {
+        limit.refusals(amount_sats)
+    }
+}
+
 /// What speaks against an amount, as field errors; `field` is where the amount was given, if it was.
 pub(super) fn field_errors(refusals: &[LimitRefusal], field: Option<&'static str>) -> Vec<FieldError> {
     let field_error = |refusal: &LimitRefusal| {
         let code = match refusal {
             LimitRefusal::AboveDailyLimit { .. } => ABOVE_DAILY_LIMIT,
-            LimitRefusal::BelowMinimum { .. } => BELOW_MINIMUM,
+            LimitRefusal::BelowMinimum { .. } | LimitRefusal::Dust { .. } => BELOW_MINIMUM,
         };
         FieldError { code, message: refusal.to_string(), field: field.map(Into::into) }
     };

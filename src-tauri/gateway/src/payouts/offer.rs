@@ -12,6 +12,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::approve::{self, Wake};
 use super::draft::{self, BTC, Draft, FIAT, Validated};
+use super::estimate::usual_script;
 use super::funding::{self, Funding, Permit};
 use super::limit;
 use crate::access::idempotency::{Once, PriorRequest};
@@ -101,6 +102,11 @@ pub(crate) trait Along: Send + 'static {
     /// Why the offer is refused there.
     type Error: From<OfferError> + From<StoreError> + Send + 'static;
 
+    /// Whether the offer sends an anomaly's coins back.
+    fn is_refund(&self) -> bool {
+        false
+    }
+
     /// Judges the offer in its transaction, before it is inserted, and may change what is not fixed yet.
     ///
     /// # Errors
@@ -158,7 +164,7 @@ pub(crate) async fn offer_along<A: Along>(
     let OfferRequest { requester, draft, is_approved, once, permit } = request;
     let validated = draft::validate(draft, &settings.currencies, gateway.network, &requester.notify_hosts);
     let known = funding::ours_is_known(gateway).await;
-    let (judged, market) = judge(gateway, validated, &settings, now)?;
+    let (judged, market) = judge(gateway, validated, along.is_refund(), &settings, now)?;
     known.map_err(OfferError::from)?;
     gateway.ready_wallet().map_err(OfferError::from)?;
     gateway.disk.check_room().map_err(OfferError::from)?;
@@ -190,6 +196,7 @@ struct Judged {
 fn judge(
     gateway: &Gateway,
     mut validated: Validated,
+    is_refund: bool,
     settings: &Settings,
     now: Timestamp,
 ) -> Result<(Judged, StoredRate), OfferError> {
@@ -213,7 +220,10 @@ fn judge(
     match &worth {
         Some(Ok(worth)) => {
             let limit = gateway.store.read(|reader| limit::limit_now(reader, settings, now))?;
-            field_errors.extend(limit::field_errors(&limit.refusals(worth.amount_sats), Some(field)));
+            // The dust limit is that of the address; a wrong one is refused anyway.
+            let script = validated.address.as_ref().map_or_else(usual_script, |address| address.script.clone());
+            let refusals = limit::refusals(&limit, worth.amount_sats, &script, is_refund);
+            field_errors.extend(limit::field_errors(&refusals, Some(field)));
         }
         Some(Err(too_large)) => field_errors.push(FieldError::invalid(field, too_large)),
         None => {}
@@ -315,7 +325,7 @@ impl<A: Along> Insertion<A> {
         if self.is_approved {
             // Others may have been approved since the request was judged, and the limit changed.
             let limit = limit::limit_now(reader, &outbox.gateway.settings.snapshot(), now)?;
-            let refusals = limit.refusals(row.amount_sats);
+            let refusals = limit::refusals(&limit, row.amount_sats, &row.script, row.anomaly.is_some());
             if !refusals.is_empty() {
                 return Err(OfferError::Invalid(limit::field_errors(&refusals, Some(self.field))).into());
             }

@@ -29,6 +29,8 @@ pub(crate) struct PreviewRequest<'a> {
     pub(crate) currency: Cow<'a, str>,
     /// A SegWit address is assumed where there is none.
     pub(crate) address: Option<Cow<'a, str>>,
+    /// Whether it sends an anomaly's coins back.
+    pub(crate) is_refund: bool,
 }
 
 /// What it would come to.
@@ -84,11 +86,11 @@ pub(crate) async fn preview(
         let (worth, mut amount_problem) = amount(&request, currency, rate);
         let usual = usual_script();
         let limit = limit::limit_now(reader, &settings, gateway.clock.now())?;
+        let payee = script.as_deref().unwrap_or(&usual);
         if let Some(Worth { amount_sats, .. }) = worth {
-            let refusals = limit.refusals(amount_sats);
+            let refusals = limit::refusals(&limit, amount_sats, payee, request.is_refund);
             amount_problem = amount_problem.or_else(|| refusals.first().map(ToString::to_string));
         }
-        let payee = script.as_deref().unwrap_or(&usual);
         let now = Now { gateway, reader, settings: &settings, fee_rate };
         let most_sats = now.most_sats(payee)?.min(limit.available_sats);
         let mut preview = Preview {
@@ -222,6 +224,7 @@ mod tests {
             fiat_amount: fiat.map(text),
             currency: text("USD"),
             address: Some(text(address)),
+            is_refund: false,
         };
         preview(&world.gateway, request).await.unwrap().unwrap()
     }

@@ -19,4 +19,8 @@ currency: string,
 /**
  * Where to, as it was typed so far.
  */
-address: string | null, };
+address: string | null, 
+/**
+ * The anomaly whose coins it sends back; its amount is theirs.
+ */
+anomalyId: string | null, };

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use tillgate_domain::money::format_btc;
 use ts_rs::TS;
 
 use super::{plain_fiat, typed};
-use crate::console::ask::{Ask, Asker};
+use crate::anomalies::refund_sats;
+use crate::console::ask::{Ask, Asker, id};
 use crate::console::btc::BtcView;
 use crate::console::error::CommandError;
 use crate::console::states::PayoutState;
@@ -30,6 +32,9 @@ pub struct EstimatePayout {
     /// Where to, as it was typed so far.
     #[serde(default)]
     pub address: Option<String>,
+    /// The anomaly whose coins it sends back; its amount is theirs.
+    #[serde(default)]
+    pub anomaly_id: Option<String>,
 }
 
 /// What a payout would come to; what is not known yet, or wrong, is absent.
@@ -92,16 +97,23 @@ impl Ask for EstimatePayout {
             Some(Err(error)) => (None, Some(error.message)),
             None => (None, None),
         };
+        let refund = self.anomaly_id.map(|text| id("anomalyId", &text)).transpose()?;
+        let (refund_amount, refund_problem) = match refund.map(|anomaly| refund_sats(by.gateway(), anomaly)) {
+            Some(Ok(sats)) => (Some(format_btc(sats)), None),
+            Some(Err(refused)) => (None, Some(refused.to_string())),
+            None => (None, None),
+        };
         let request = PreviewRequest {
-            btc_amount: typed(self.btc_amount).map(Cow::Owned),
+            btc_amount: refund_amount.or_else(|| typed(self.btc_amount)).map(Cow::Owned),
             fiat_amount,
             currency: Cow::Owned(self.currency),
             address: typed(self.address).map(Cow::Owned),
+            is_refund: refund.is_some(),
         };
         by.refresh_rates_if_unserved().await?;
         let preview = preview(by.gateway(), request).await?.map_err(|wrong| CommandError::of_field_errors(&wrong))?;
         let mut view = EstimateView::from(preview);
-        view.amount_problem = ambiguous.or(view.amount_problem);
+        view.amount_problem = ambiguous.or(refund_problem).or(view.amount_problem);
         Ok(view)
     }
 }

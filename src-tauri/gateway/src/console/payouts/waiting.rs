@@ -42,6 +42,8 @@ pub(super) struct Queue {
     waiting: Option<Waiting>,
     /// When the next batch is due: so long after the approval that waits longest.
     due_at: Option<Timestamp>,
+    /// Whether the next batch has more than one payout.
+    has_several: bool,
 }
 
 /// What else is known of a payout that is asked why it waits.
@@ -168,6 +170,7 @@ impl Queue {
             now,
             hold: reader.sender_hold()?,
             waiting: Waiting::of(gateway, reader)?,
+            has_several: reader.has_several_unsent()?,
             due_at: reader.oldest_unsent_approval()?.map(|at| sender::due_at(at, &settings, now)),
         })
     }
@@ -205,7 +208,8 @@ impl Queue {
             return why(WaitCause::Gateway, "no gateway runs that sends it");
         }
         let at = self.due_at?.max(self.now).iso_seconds();
-        why(WaitCause::Turn, &format!("it is sent at about {at}, together with others"))
+        let with_others = if self.has_several { ", together with others" } else { "" };
+        why(WaitCause::Turn, &format!("it is sent at about {at}{with_others}"))
     }
 }
 

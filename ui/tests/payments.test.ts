@@ -171,7 +171,7 @@ describe("a new payment", () => {
     expect(amount.getAttribute("aria-invalid")).toBe("true");
   });
 
-  test("an amount with a comma is to be written with a point", async () => {
+  test("an amount that is no number is to be written as one", async () => {
     const message =
       "amount must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin";
     host.reply("createPayment", { errorType: "VALIDATION_FAILED", message, field: "amount" });
@@ -179,7 +179,7 @@ describe("a new payment", () => {
     const amount = await screen.findByLabelText("Amount");
     await fireEvent.input(amount, { target: { value: "1,5" } });
     await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
-    expect(await screen.findByText("Amount: write it with a point, not a comma")).toBeTruthy();
+    expect(await screen.findByText("Amount: write a number, like 10.00 or 10,00")).toBeTruthy();
   });
 
   test("an amount that could mean two prices keeps the gateway's own words", async () => {

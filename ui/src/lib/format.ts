@@ -70,6 +70,12 @@ export function plain(text: string): string {
 }
 
 /** Both ends of an id that is too long for a table. */
+/** Whether an address leads to this computer from this computer alone. */
+export function isLoopback(url: string): boolean {
+  const host = new URL(url).hostname;
+  return host === "localhost" || host === "[::1]" || host.startsWith("127.");
+}
+
 export function shortId(id: string): string {
   return id.length <= 16 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`;
 }

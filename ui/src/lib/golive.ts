@@ -18,6 +18,10 @@ export const STEPS: readonly { step: Step; name: string }[] = [
   { step: "done", name: "Done" },
 ];
 
+export function isStep(text: string | undefined): text is Step {
+  return STEPS.some(({ step }) => step === text);
+}
+
 /** What the gateway tells that decides which steps are done. */
 export interface Facts {
   hasWallet: boolean;

@@ -54,11 +54,11 @@ pub enum AddressRefusal {
     #[error("has the checksum of another kind of address (Bech32m instead of Bech32): ask the recipient for a new one")]
     Bech32mInsteadOfBech32,
     /// An address of another network.
-    #[error("is an address of {found}, and this gateway pays on {wanted}: ask the recipient for one of that network")]
+    #[error("is an address of {found}; payouts go to addresses like {wanted} here: ask the recipient for one")]
     OtherNetwork {
         /// The address's network.
         found: &'static str,
-        /// The gateway's.
+        /// How those of the gateway's network look.
         wanted: &'static str,
     },
     /// A SegWit address of a version that has no meaning yet.
@@ -109,7 +109,7 @@ pub fn parse(text: &str, network: Network) -> Result<PayoutAddress, AddressRefus
         _ => AddressRefusal::NoAddress(network),
     })?;
     if !address.is_valid_for_network(network) {
-        return Err(AddressRefusal::OtherNetwork { found: network_of(&lower), wanted: name(network) });
+        return Err(AddressRefusal::OtherNetwork { found: network_of(&lower), wanted: example(network) });
     }
     let address = address.assume_checked();
     if let Some(program) = address.witness_program() {

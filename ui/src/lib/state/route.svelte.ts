@@ -1,5 +1,6 @@
 // Which screen is shown, which stands in the address after `#` so that Back and reload work. The environment stands in front
 // of it: an address of one never means anything in the other.
+import { isStep, type Step } from "../golive";
 import { isEnvironment, shown, type Environment } from "./environment.svelte";
 
 export type Route =
@@ -11,7 +12,7 @@ export type Route =
   | { screen: "new-payout" }
   | { screen: "anomalies" }
   | { screen: "wallet" }
-  | { screen: "go-live" }
+  | { screen: "go-live"; step?: Step }
   | { screen: "keys" }
   | { screen: "sandbox" };
 
@@ -35,12 +36,13 @@ function parseRoute([screen, id]: string[]): Route {
       return id ? { screen, id } : { screen: "payments" };
     case "payout":
       return id ? { screen, id } : { screen: "payouts" };
+    case "go-live":
+      return { screen, ...(isStep(id) ? { step: id } : {}) };
     case "new":
     case "payouts":
     case "new-payout":
     case "anomalies":
     case "wallet":
-    case "go-live":
     case "keys":
     case "sandbox":
       return { screen };
@@ -51,7 +53,8 @@ function parseRoute([screen, id]: string[]): Route {
 
 export function hrefOf(route: Route, environment: Environment = shown()): string {
   const screen = `#/${environment}/${route.screen}`;
-  return "id" in route ? `${screen}/${route.id}` : screen;
+  if ("id" in route) return `${screen}/${route.id}`;
+  return "step" in route && route.step ? `${screen}/${route.step}` : screen;
 }
 
 export const router = $state<{ route: Route }>({ route: { screen: "payments" } });

@@ -58,7 +58,7 @@ fn an_address_in_capitals_is_the_same_in_small_letters() {
 }
 
 #[test]
-fn another_networks_address_is_refused_with_both_names() {
+fn another_networks_address_is_refused_with_its_network_and_how_ours_look() {
     for (text, network, found) in [
         (MAIN, REGTEST, "Bitcoin's main network"),
         (TEST, REGTEST, "a test network"),
@@ -70,7 +70,7 @@ fn another_networks_address_is_refused_with_both_names() {
     ] {
         let refusal = parse(text, network).unwrap_err();
         assert!(matches!(refusal, AddressRefusal::OtherNetwork { found: its, .. } if its == found), "{text} {refusal}");
-        assert!(refusal.to_string().contains(name(network)), "{refusal}");
+        assert!(refusal.to_string().contains(example(network)), "{refusal}");
     }
     for (text, network) in [(MAIN, Network::Bitcoin), (TEST, Network::Signet), (TEST, Network::Testnet4)] {
         assert!(parse(text, network).is_ok(), "{text}");

@@ -1,0 +1,151 @@
+// What a merchant could misread, and pay for.
+import { fireEvent, screen, waitFor, within } from "@testing-library/svelte";
+import { beforeEach, describe, expect, test } from "vitest";
+import { acceptance, anomaly, backups, estimate, payment, production, status } from "./fixture";
+import { host, open } from "./panel";
+
+const sum = (sats: number, text: string) => ({ sats, text, shown: text });
+const usd = (minor: number, text: string) => ({ minor, text, shown: text, currency: "USD" });
+
+beforeEach(() => {
+  Object.assign(navigator, { clipboard: { writeText: () => Promise.resolve() } });
+});
+
+describe("a refund", () => {
+  async function refunds(over: Parameters<typeof estimate>[0]) {
+    host.reply("listAnomalies", { items: [anomaly()], itemsCount: 1 });
+    host.reply("estimatePayout", estimate(over));
+    open("#/anomalies");
+    await fireEvent.click(await screen.findByRole("button", { name: "Refund…" }));
+    return screen.findByRole("dialog");
+  }
+
+  test("names first what the customer gets and the fee that the merchant pays on top", async () => {
+    const dialog = await refunds({ amount: sum(3000, "0.00003000"), fee: sum(141, "0.00000141") });
+    await within(dialog).findByText("0.00003000 BTC");
+    const first = within(dialog).getByTestId("refund-sums").textContent ?? "";
+    expect(first).toMatch(/The customer gets.*0\.00003000 BTC.*You pay on top.*about 0\.00000141 BTC/s);
+    expect(host.askedFor("estimatePayout")).toMatchObject([{ anomalyId: "a".repeat(40), btcAmount: null }]);
+  });
+
+  test("that is refused says so before anything is typed", async () => {
+    const problem = "Refund is dust: the network relays no output below 0.00000546 BTC to this address";
+    const dialog = await refunds({ amountProblem: problem });
+    expect(await within(dialog).findByText(new RegExp(problem))).toBeTruthy();
+    expect(within(dialog).getByRole<HTMLButtonElement>("button", { name: "Make the offer" }).disabled).toBe(
+      true,
+    );
+  });
+});
+
+describe("the link to the customer's page", () => {
+  const href = `#/payment/${"p".repeat(40)}`;
+
+  test("that opens on this computer alone says so once it is copied, and how to change that", async () => {
+    host.reply("showPayment", payment());
+    open(href);
+    await fireEvent.click(await screen.findByRole("button", { name: "Copy the payment page's URL" }));
+    expect(await screen.findByText(/opens on this computer alone/)).toBeTruthy();
+    expect(document.querySelector("code.mono")?.textContent).toMatch(
+      /settings set publicUrl .* --environment test/,
+    );
+  });
+
+  test("that customers can open is copied without a word", async () => {
+    host.reply("showPayment", payment({ paymentPageUrl: "https://pay.example/pay/" + "p".repeat(40) }));
+    open(href);
+    await fireEvent.click(await screen.findByRole("button", { name: "Copy the payment page's URL" }));
+    expect(await screen.findByText("Copied the payment page's URL.")).toBeTruthy();
+    expect(screen.queryByText(/opens on this computer alone/)).toBeNull();
+  });
+});
+
+describe("accepting coins", () => {
+  test("shows what they are worth today beside what they were worth", async () => {
+    host.reply("showPayment", payment({ state: "EXPIRED", acceptance: acceptance() }));
+    host.reply("estimatePayout", estimate({ worth: usd(812, "8.12") }));
+    open(`#/payment/${"p".repeat(40)}`);
+    await fireEvent.click(await screen.findByRole("button", { name: "Accept the coins that came…" }));
+    const dialog = within(await screen.findByRole("dialog"));
+    expect(await dialog.findByText(/8\.12 USD/)).toBeTruthy();
+    expect(dialog.getByText("Worth today")).toBeTruthy();
+    expect(dialog.getByText("Counted as")).toBeTruthy();
+  });
+});
+
+describe("a new payment while the chain is not watched", () => {
+  test("is made only after a person was asked", async () => {
+    host.reply("status", { ...status, chainError: "no connection" });
+    host.reply("createPayment", payment());
+    host.reply("showPayment", payment());
+    open("#/new");
+    await fireEvent.input(await screen.findByLabelText("Amount"), { target: { value: "10.00" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
+    const dialog = within(await screen.findByRole("dialog"));
+    expect(dialog.getByText(/[Nn]ot connected to the Bitcoin network/)).toBeTruthy();
+    expect(host.askedFor("createPayment")).toEqual([]);
+    await fireEvent.click(dialog.getByRole("button", { name: "Make it all the same" }));
+    await waitFor(() => expect(host.askedFor("createPayment")).toHaveLength(1));
+  });
+});
+
+describe("the guide", () => {
+  test("stays in the menu until all is done, and its steps are reached from the wallet's page", async () => {
+    host.replyIn("production", "status", { ...production, chainError: "no server is set", backend: null });
+    open("#/production/go-live");
+    await fireEvent.click(await screen.findByRole("button", { name: /Done/ }));
+    await fireEvent.click(await screen.findByRole("button", { name: "Go on later" }));
+    expect(await screen.findByRole("link", { name: "Go live" })).toBeTruthy();
+    expect(location.hash).toBe("#/production/payments");
+    expect(screen.queryByRole("button", { name: "Close this guide" })).toBeNull();
+    const menu = within(screen.getByRole("navigation", { name: "Screens" }));
+    await fireEvent.click(menu.getByRole("link", { name: "Wallet" }));
+    await fireEvent.click(await screen.findByRole("link", { name: "Bitcoin network" }));
+    expect(await screen.findByRole("heading", { level: 1, name: /Bitcoin network/ })).toBeTruthy();
+  });
+});
+
+describe("a sentence that is not true here", () => {
+  test("an unreadable file is not called locked", async () => {
+    const waits = {
+      payoutsQueued: 1,
+      senderWaitsFor: "the words cannot be read",
+      senderWaitCause: "KEYRING",
+    };
+    host.reply("status", { ...status, ...waits, secrets: "a plain file" } as typeof status);
+    open("#/payouts");
+    await screen.findByText(/cannot be read from a plain file/);
+    expect(screen.queryByText(/unlock it/)).toBeNull();
+  });
+
+  test("words that nobody saw bring back no coins", async () => {
+    host.reply("showBackups", backups({ last: null }));
+    open("#/wallet");
+    expect(await screen.findByText(/nobody was shown the words of this test wallet/)).toBeTruthy();
+    expect(screen.queryByText(/the words bring back the coins/)).toBeNull();
+  });
+
+  test("a price with a comma is taken, so that a wrong one is not told to leave it out", async () => {
+    const message =
+      "amount must be a decimal number with a point and no comma, like 10.00, or 0.001 in Bitcoin";
+    host.reply("createPayment", { errorType: "VALIDATION_FAILED", message, field: "amount" });
+    open("#/new");
+    await fireEvent.input(await screen.findByLabelText("Amount"), { target: { value: "ten" } });
+    await fireEvent.click(screen.getByRole("button", { name: "Make the payment" }));
+    expect(await screen.findByText("Amount: write a number, like 10.00 or 10,00")).toBeTruthy();
+  });
+});
+
+describe("what came late", () => {
+  test("is told as received, and not as paid with nothing", async () => {
+    host.reply(
+      "showPayment",
+      payment({ state: "EXPIRED", acceptance: acceptance(), anomalies: [anomaly()] }),
+    );
+    open(`#/payment/${"p".repeat(40)}`);
+    const received = (await screen.findByText("Received")).parentElement;
+    expect(received?.textContent).toContain(acceptance().coins.shown);
+    expect(screen.queryByText("Paid")).toBeNull();
+    expect(screen.queryByText("Short by")).toBeNull();
+  });
+});

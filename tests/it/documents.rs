@@ -43,7 +43,8 @@ fn each_example_of_the_readme_and_the_documents_names_its_environment() {
     for page in ["README.md", "docs/api.md", "docs/go-live.md", "docs/operation.md"] {
         let text = fs::read_to_string(root.join(page)).unwrap();
         let examples = text.split("```").skip(1).step_by(2).flat_map(str::lines);
-        let changes = examples.filter(|line| line.split_whitespace().any(|word| word == "tillgate") && !line.contains("--user "));
+        let changes =
+            examples.filter(|line| line.split_whitespace().any(|word| word == "tillgate") && !line.contains("--user "));
         unnamed.extend(changes.filter(|line| !line.contains("--environment ")).map(|line| format!("{page}: {line}")));
     }
     assert!(unnamed.is_empty(), "{unnamed:#?}");

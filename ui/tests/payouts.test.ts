@@ -355,6 +355,21 @@ describe("a new payout", () => {
     );
   });
 
+  test("points out an open anomaly of exactly the sum", async () => {
+    const anomalyAlike = {
+      anomalyId: "a".repeat(40),
+      paymentId: "c".repeat(40),
+      merchantTransactionId: "order-7",
+    };
+    host.reply("estimatePayout", estimate({ anomalyAlike }));
+    open("#/new-payout");
+    await types("Amount", "0.01");
+    expect(await screen.findByText(/has coins of exactly this sum that wait for a decision/)).toBeTruthy();
+    expect(screen.getByRole("link", { name: "order-7" }).getAttribute("href")).toContain(
+      anomalyAlike.paymentId,
+    );
+  });
+
   test("everything is what the gateway says can be paid out", async () => {
     host.reply("estimatePayout", estimate());
     open("#/new-payout");

@@ -21,6 +21,6 @@ pub(crate) use estimate::{EstimateAmount, EstimateError, EstimateRequest, estima
 pub(crate) use expire::{expire_due, expire_of_clock_ahead};
 pub(crate) use funding::Permit;
 pub(crate) use limit::{ABOVE_DAILY_LIMIT, BELOW_MINIMUM, LimitError, limit_now, limit_record};
-pub(crate) use offer::{Along, OfferError, OfferRequest, Offered, Requester, offer, offer_along};
-pub(crate) use preview::{Preview, PreviewRequest, preview};
+pub(crate) use offer::{Along, OfferError, OfferRequest, Offered, Requester, answered_before, offer, offer_along};
+pub(crate) use preview::{Preview, PreviewRequest, open_anomaly_of, preview};
 pub(crate) use read::{list, record};

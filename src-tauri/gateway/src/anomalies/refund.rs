@@ -1,37 +1,49 @@
 //! Sending an anomaly's coins back: a payout of all of them, under the rules of every payout.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use bitcoin::{Amount, TxOut, Txid};
+use bitcoin::{Amount, Script, TxOut, Txid};
 use tillgate_domain::anomaly::{AnomalyKind, Resolution};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payment::PaymentState;
+use tillgate_domain::payout::PayoutState;
 
+use crate::access::sees::Sees;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::notifications::refunds;
 use crate::payouts::{self, Along, Draft, OfferError, OfferRequest, Offered, Permit, Requester};
 use crate::store::anomalies::AnomalyRow;
 use crate::store::notify_hosts::NotifyHosts;
+use crate::store::payout_lists::PayoutFilter;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
 
+/// Payouts of one sum to one address that are looked at for one that may be the refund.
+const ALIKE_MAX: u32 = 100;
+
 /// How an anomaly is to be refunded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RefundRequest {
+pub(crate) struct RefundRequest<'a> {
     /// The anomaly.
     pub(crate) anomaly_id: Id,
-    /// Where its coins go.
-    pub(crate) address: String,
-    /// ISO code of the currency that the payout is told in; `None` for the payment's.
-    pub(crate) currency: Option<String>,
-    /// Who asks: `cli:…` or `panel:…`.
-    pub(crate) by: String,
-    /// Whether it is approved at once.
-    pub(crate) is_approved: bool,
-    /// Whether it is made although another copy of the wallet paid exactly this to this address, for something else.
+    /// The anomalies that may be refunded by whoever asks.
+    pub(crate) sees: Sees,
+    /// The payout that is asked for. Its amount may be left out, and its currency, for the payment's.
+    pub(crate) offer: OfferRequest<'a>,
+    /// Whether it is made although a payout, or another copy of the wallet, paid exactly this to this address.
     pub(crate) although_paid: bool,
+}
+
+impl<'a> RefundRequest<'a> {
+    /// A refund to `address` that staff ask for; `by` is `cli:…` or `panel:…`.
+    pub(crate) fn of_staff(anomaly_id: Id, address: impl Into<Cow<'a, str>>, by: impl Into<String>) -> Self {
+        let requester = Requester { key_id: None, name: by.into(), notify_hosts: NotifyHosts::default() };
+        let draft = Draft { address: Some(address.into()), ..Draft::default() };
+        let offer = OfferRequest { requester, draft, is_approved: false, once: None, permit: Permit::none() };
+        Self { anomaly_id, sees: Sees::Everything, offer, although_paid: false }
+    }
 }
 
 /// Why an anomaly is not refunded. Nothing was changed.
@@ -74,6 +86,20 @@ pub(crate) enum RefundError {
         /// What it comes to.
         amount_sats: u64,
     },
+    /// A payout that is no refund of another anomaly pays the same.
+    #[error(
+        "payout {payout_id}, which is {state}, pays exactly {} BTC to this address: if that is this refund, dismiss the anomaly; \
+         if it is for something else, confirm that the sum is to be sent again",
+        format_btc(*.amount_sats)
+    )]
+    PaidByPayout {
+        /// The payout.
+        payout_id: Id,
+        /// Where it stands.
+        state: PayoutState,
+        /// What it comes to.
+        amount_sats: u64,
+    },
     /// A look changed it between the request and its storing.
     #[error("the coins of this anomaly have just changed: look at it again, then refund it")]
     Changed,
@@ -91,31 +117,31 @@ impl From<StoreError> for RefundError {
     }
 }
 
-/// Offers a payout of an OPEN anomaly's coins, as far as they were not sent back before, and makes it REFUNDING, which is notified; with `is_approved` the payout is
-/// approved in the same transaction. Answers the payout's id and record.
+/// Offers a payout of an OPEN anomaly's coins, less what was sent back before, and makes the anomaly REFUNDING, which is
+/// notified. An approval at once is part of the same transaction.
 ///
 /// # Errors
 /// Why not.
-pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest) -> Result<(Id, String), RefundError> {
-    let RefundRequest { anomaly_id, address, currency, by, is_approved, although_paid } = request;
-    let confirmations = gateway.settings.snapshot().spend_confirmations;
-    let (row, refund_sats) = gateway.store.read(|reader| {
-        let row = reader.anomaly(&anomaly_id)?.ok_or(RefundError::NoSuchAnomaly(anomaly_id))?;
-        judge(reader, &row, confirmations).map(|refund_sats| (row, refund_sats))
+pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest<'_>) -> Result<Offered, RefundError> {
+    let RefundRequest { anomaly_id, sees, mut offer, although_paid } = request;
+    let (confirmations, now) = (gateway.settings.snapshot().spend_confirmations, gateway.clock.now());
+    let begun = gateway.store.read(|reader| {
+        if let Some(once) = &offer.once
+            && let Some(answer) = payouts::answered_before(once.prior(reader, now)?)?
+        {
+            return Ok(Err(answer));
+        }
+        let row = reader.anomaly(&anomaly_id)?.filter(|row| sees.may_see(row.key_id));
+        let row = row.ok_or(RefundError::NoSuchAnomaly(anomaly_id))?;
+        judge(reader, &row, confirmations).map(|refund_sats| Ok((row, refund_sats)))
     })?;
-    let draft = Draft {
-        btc_amount: Some(format_btc(refund_sats).into()),
-        currency: Some(currency.unwrap_or_else(|| row.currency.code().to_owned()).into()),
-        address: Some(address.into()),
-        ..Draft::default()
+    let (row, refund_sats) = match begun {
+        Ok(judged) => judged,
+        Err(answer) => return Ok(answer),
     };
-    let requester = Requester { key_id: None, name: by, notify_hosts: NotifyHosts::default() };
-    let offer = OfferRequest { requester, draft, is_approved, once: None, permit: Permit::none() };
-    match payouts::offer_along(gateway, offer, Refund { anomaly_id, confirmations, although_paid }).await? {
-        Offered::New { payout_id, record } => Ok((payout_id, record)),
-        // Only a request with an Idempotency-Key is answered again.
-        Offered::Again(_) => Err(RefundError::Changed),
-    }
+    offer.draft.refund_sats = Some(refund_sats);
+    offer.draft.currency.get_or_insert_with(|| row.currency.code().into());
+    payouts::offer_along(gateway, offer, Refund { anomaly_id, confirmations, although_paid }).await
 }
 
 /// What the refund of an anomaly would come to now.
@@ -150,13 +176,16 @@ impl Along for Refund {
             return Err(RefundError::Changed);
         }
         if !self.although_paid {
-            check_not_paid(outbox.tx, payout)?;
+            check_not_paid(outbox.tx, &row, payout)?;
         }
         payout.anomaly = Some((row.seq, self.anomaly_id));
         Ok(())
     }
 
     fn after(&self, outbox: &Outbox<'_>, payout: &PayoutRow) -> Result<(), RefundError> {
+        if payout.key_id.is_some() {
+            return Ok(refunds::anomaly_after(outbox, payout)?);
+        }
         let again = if self.although_paid { ", again" } else { "" };
         let act = format!("{} by payout {}{again}", self.anomaly_id, payout.id);
         outbox.tx.audit(outbox.now, &payout.requested_by, "anomalies refund", &act)?;
@@ -164,15 +193,38 @@ impl Along for Refund {
     }
 }
 
-/// Refuses what another copy of the wallet paid already, as far as the chain tells: of a refund that was made there this database
-/// has no payout, and the anomaly is OPEN here.
-fn check_not_paid(reader: &Reader<'_>, refund: &PayoutRow) -> Result<(), RefundError> {
+/// Refuses a refund that may have been made already: by a payout without the anomaly's id, or by another copy of the wallet,
+/// whose payout this database does not have.
+fn check_not_paid(reader: &Reader<'_>, anomaly: &AnomalyRow, refund: &PayoutRow) -> Result<(), RefundError> {
     let amount_sats = refund.amount_sats;
+    if let Some(paid) = payout_alike(reader, anomaly, &refund.script, amount_sats)? {
+        return Err(RefundError::PaidByPayout { payout_id: paid.id, state: paid.state, amount_sats });
+    }
     let output = TxOut { value: Amount::from_sat(amount_sats), script_pubkey: refund.script.clone() };
     match reader.twin_with_strange_output(&output, reader.tip_height()?)? {
         Some(txid) => Err(RefundError::PaidBefore { txid, amount_sats }),
         None => Ok(()),
     }
+}
+
+/// The newest payout, live or sent, of this sum to this script that was asked for since the anomaly's payment was made and is
+/// the refund of no anomaly.
+fn payout_alike(
+    reader: &Reader<'_>,
+    anomaly: &AnomalyRow,
+    script: &Script,
+    amount_sats: u64,
+) -> Result<Option<PayoutRow>, StoreError> {
+    let payment = reader.payment(&anomaly.payment_id)?.ok_or(StoreError::BadValue("anomalies.payment_seq"))?;
+    let filter = PayoutFilter {
+        states: vec![PayoutState::New, PayoutState::Queued, PayoutState::Sent],
+        from: Some(payment.payment.created_at),
+        script: Some(script.to_owned()),
+        amount_sats: Some(amount_sats),
+        ..PayoutFilter::default()
+    };
+    let alike = reader.payouts(&filter, ALIKE_MAX, 0)?;
+    Ok(alike.into_iter().find(|payout| payout.anomaly.is_none()))
 }
 
 /// What an anomaly's refund comes to; refuses what cannot be refunded now.
@@ -193,8 +245,8 @@ fn judge(reader: &Reader<'_>, row: &AnomalyRow, confirmations: u32) -> Result<u6
     }
 }
 
-/// What of a payment's coins can still be sent back: those that are there, less what pays for it while it is paid, and less
-/// what its other refunds send back, whatever coins these were for. With it, the sum of those refunds.
+/// The sum of a payment that can still be sent back, and the sum of its other refunds. The first is all coins that are there, less
+/// the price while it is paid, and less those refunds.
 fn free_sats(reader: &Reader<'_>, row: &AnomalyRow) -> Result<(u64, u64), StoreError> {
     let payment = reader.payment(&row.payment_id)?.ok_or(StoreError::BadValue("anomalies.payment_seq"))?.payment;
     let kept_sats = match payment.state {

@@ -16,6 +16,7 @@ use super::payouts::{self, PayoutView};
 use super::states::{AnomalyKind, Resolution};
 use super::sums::{Acceptance, FiatView};
 use crate::anomalies::{self, RefundError, RefundRequest};
+use crate::payouts::Offered;
 use crate::records::anomaly_message;
 use crate::store::anomalies::AnomalyFilter;
 use crate::store::{self, Reader, StoreError};
@@ -68,7 +69,7 @@ pub struct RefundAnomaly {
     /// Whether the payout is approved at once.
     #[serde(default)]
     pub approve: bool,
-    /// Whether it is sent although another copy of the wallet paid exactly this to this address, for something else.
+    /// Whether it is sent although exactly this was paid to this address before, for something else.
     #[serde(default)]
     pub although_paid: bool,
 }
@@ -212,17 +213,15 @@ impl Ask for RefundAnomaly {
 
     async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
         let anomaly_id = id("anomalyId", &self.anomaly_id)?;
-        let request = RefundRequest {
-            anomaly_id,
-            address: self.address.trim().to_owned(),
-            currency: self.currency.filter(|currency| !currency.is_empty()),
-            by: by.actor.to_owned(),
-            is_approved: self.approve,
-            although_paid: self.although_paid,
-        };
+        let mut request = RefundRequest::of_staff(anomaly_id, self.address.trim(), by.actor);
+        request.offer.draft.currency = self.currency.filter(|currency| !currency.is_empty()).map(Into::into);
+        request.offer.is_approved = self.approve;
+        request.although_paid = self.although_paid;
         by.refresh_rates_if_unserved().await?;
         match anomalies::refund(by.gateway(), request).await {
-            Ok((payout_id, _)) => payouts::show(by, payout_id).await,
+            Ok(Offered::New { payout_id, .. }) => payouts::show(by, payout_id).await,
+            // Only a request with an idempotency key is answered again.
+            Ok(Offered::Again(_)) => Err(CommandError::internal()),
             Err(error @ RefundError::NotOpen(_)) => Err(not_open(by, anomaly_id, error).await?),
             Err(error) => Err(error.into()),
         }

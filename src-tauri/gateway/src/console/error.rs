@@ -220,7 +220,7 @@ impl From<RefundError> for CommandError {
             RefundError::Reversed => Self::of("ANOMALY_REVERSED", &error),
             RefundError::CoinsNotReady { .. } => Self::of("REFUND_COINS_GONE", &error),
             RefundError::ReturnedBefore { .. } => Self::of("REFUNDED_BEFORE", &error),
-            RefundError::PaidBefore { .. } => {
+            RefundError::PaidBefore { .. } | RefundError::PaidByPayout { .. } => {
                 Self { field: Some("althoughPaid".to_owned()), ..Self::of("REFUND_PAID_BEFORE", &error) }
             }
             RefundError::Changed => Self::of("ANOMALY_CHANGED", &error),

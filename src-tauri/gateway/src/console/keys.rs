@@ -213,12 +213,9 @@ mod tests {
             Requester { key_id: Some(key.key_id), name: key.name.clone(), notify_hosts: NotifyHosts::default() };
         let draft = Draft {
             btc_amount: Some("0.01".into()),
-            fiat_amount: None,
             currency: Some("USD".into()),
             address: Some("bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080".into()),
-            comment: None,
-            notification_url: None,
-            field_errors: Vec::new(),
+            ..Draft::default()
         };
         let request = OfferRequest { requester, draft, is_approved: false, once: None, permit: Permit::none() };
         match payouts::offer(&world.gateway, request).await {

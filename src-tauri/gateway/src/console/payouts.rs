@@ -27,7 +27,7 @@ use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payout_lists::PayoutFilter;
 use crate::store::{Reader, StoreError};
 pub(crate) use bump::{BumpEstimateView, BumpPayout, BumpedView, EstimateBump};
-pub(crate) use estimate::{EstimatePayout, EstimateView};
+pub(crate) use estimate::{AnomalyAlike, EstimatePayout, EstimateView, PaidBefore};
 pub(crate) use sender::{ReleaseSender, RetrySender, SenderView};
 pub use view::PayoutItem;
 pub(crate) use view::PayoutView;
@@ -142,6 +142,7 @@ impl Ask for RequestPayout {
             address: Some(Cow::Owned(self.address.trim().to_owned())),
             comment: typed(self.comment).map(Cow::Owned),
             notification_url: typed(self.notification_url).map(Cow::Owned),
+            refund_sats: None,
             field_errors: Vec::new(),
         };
         let requester = Requester { key_id: None, name: by.actor.to_owned(), notify_hosts: NotifyHosts::default() };

@@ -56,6 +56,7 @@ pub(super) async fn list(State(http): State<Arc<Http>>, caller: Caller, uri: Uri
         kind: query.parsed("anomalyType", &one_of(&AnomalyKind::ALL.map(AnomalyKind::as_str))),
         key_id: caller.sees().only_key(),
         resolution: None,
+        paid_sats: None,
     };
     query.finish()?;
     let query = move |snapshot: &Snapshot<'_>| anomalies::list(snapshot, &filter, limit, offset);

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::error_type::ErrorType;
 use super::respond::json_answer;
 use crate::access::key_limits::KeyLimit;
+use crate::anomalies::RefundError;
 use crate::field_errors::FieldError;
 use crate::gateway::NotWatched;
 use crate::json::Malformed;
@@ -224,6 +225,24 @@ impl From<OfferError> for Failure {
             OfferError::WalletNotReady(_) => Self::new(ErrorType::WalletNotReady, error.to_string()),
             OfferError::Entropy(error) => Self::internal(&error),
             OfferError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RefundError> for Failure {
+    fn from(error: RefundError) -> Self {
+        match error {
+            RefundError::NoSuchAnomaly(_) => Self::not_found("anomaly"),
+            RefundError::NotOpen(_)
+            | RefundError::Reversed
+            | RefundError::ReturnedBefore { .. }
+            | RefundError::Changed => Self::new(ErrorType::AnomalyNotOpen, error.to_string()),
+            RefundError::CoinsNotReady { .. } => Self::new(ErrorType::RefundCoinsGone, error.to_string()),
+            RefundError::PaidBefore { .. } | RefundError::PaidByPayout { .. } => {
+                Self::new(ErrorType::PayoutPaidBefore, error.to_string())
+            }
+            RefundError::Offer(error) => error.into(),
+            RefundError::Outbox(error) => error.into(),
         }
     }
 }

@@ -22,6 +22,7 @@ use super::read_permits::{Long, read_on_another_thread};
 use super::resend::asked_for;
 use super::respond::{deprecated, json_answer, resend_answer};
 use crate::access::idempotency::Once;
+use crate::anomalies::{self, RefundRequest};
 use crate::field_errors::FieldError;
 use crate::json::JsonObject;
 use crate::notifications::resend;
@@ -53,17 +54,31 @@ pub(super) async fn create(
     }
     caller.asks(&http)?;
     let body = read_json_body(&parts.headers, body).await?;
-    let mut draft = read_draft(&JsonObject::parse(&body)?);
+    let object = JsonObject::parse(&body)?;
+    let mut draft = read_draft(&object);
+    let anomaly = object.string("anomalyId", &mut draft.field_errors);
+    if anomaly.is_some() {
+        caller.may(Permission::PaymentsRead)?;
+    }
+    let although_paid = query.read("again", yes).unwrap_or(false);
     draft.field_errors.extend(query.into_field_errors());
     let once = once(&caller, &parts.headers, &parts.uri, &body).unwrap_or_else(|field_error| {
         draft.field_errors.push(field_error);
         None
     });
-    let key = caller.0;
+    let (sees, key) = (caller.sees(), caller.0);
     let requester =
         Requester { key_id: Some(key.key_id), name: key.name.clone(), notify_hosts: key.notify_hosts.clone() };
-    let request = OfferRequest { requester, draft, is_approved, once, permit: reckoning(&http, key.key_id) };
-    Ok(match payouts::offer(&http.app.gateway, request).await? {
+    let offer = OfferRequest { requester, draft, is_approved, once, permit: reckoning(&http, key.key_id) };
+    let gateway = &http.app.gateway;
+    let offered = match anomaly {
+        None => payouts::offer(gateway, offer).await?,
+        Some(id) => {
+            let anomaly_id = id.parse().map_err(|_| Failure::not_found("anomaly"))?;
+            anomalies::refund(gateway, RefundRequest { anomaly_id, sees, offer, although_paid }).await?
+        }
+    };
+    Ok(match offered {
         Offered::New { record, .. } => json_answer(record),
         Offered::Again(answer) => json_answer(answer),
     })
@@ -200,12 +215,16 @@ fn reckoning(http: &Arc<Http>, key_id: i64) -> Permit {
 
 /// Whether the query asks for an approval at once: the name alone does.
 fn auto_approve(query: &mut Query<'_>) -> bool {
-    let read = |text: &str| match text {
+    query.read("autoApprove", yes).unwrap_or(false)
+}
+
+/// A yes or no of the query; the name alone is a yes.
+fn yes(text: &str) -> Result<bool, &'static str> {
+    match text {
         "true" | "1" | "" => Ok(true),
         "false" | "0" => Ok(false),
         _ => Err("must be true or false"),
-    };
-    query.read("autoApprove", read).unwrap_or(false)
+    }
 }
 
 /// The transaction that a list is asked for, by its present name or its older one.
@@ -233,6 +252,7 @@ fn read_draft<'a>(object: &JsonObject<'a>) -> Draft<'a> {
         address: object.string("address", &mut field_errors),
         comment: object.string("comment", &mut field_errors),
         notification_url: object.string("notificationUrl", &mut field_errors),
+        refund_sats: None,
         field_errors,
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct Draft<'a> {
     pub comment: Option<Cow<'a, str>>,
     /// The URL to which it is POSTed that it was sent or failed.
     pub notification_url: Option<Cow<'a, str>>,
+    /// The sum of a refund: the amounts may be left out then, or must say the same.
+    pub refund_sats: Option<u64>,
     /// What the shell found wrong while reading; a field that is named in here is not missing.
     pub field_errors: Vec<FieldError>,
 }
@@ -40,6 +42,8 @@ pub(crate) struct Draft<'a> {
 #[derive(Debug)]
 pub(super) struct Validated {
     pub amount: Option<OfferAmount>,
+    /// The sum of a refund, which `amount` must come to.
+    pub refund_sats: Option<u64>,
     /// `None` where there is a field error of it, as of each of these.
     pub currency: Option<Currency>,
     pub address: Option<PayoutAddress>,
@@ -52,11 +56,12 @@ pub(super) struct Validated {
 pub(super) fn validate(draft: Draft<'_>, currencies: &[Currency], network: Network, hosts: &NotifyHosts) -> Validated {
     let mut field_errors = FieldErrors(draft.field_errors);
     let currency = field_errors.currency("currency", draft.currency, currencies);
-    let amount = amount(&mut field_errors, draft.btc_amount, draft.fiat_amount, currency);
+    let amount = amount(&mut field_errors, draft.btc_amount, draft.fiat_amount, currency, draft.refund_sats);
     let address = field_errors.required("address", draft.address);
     let address = address.and_then(|text| payout_address(&mut field_errors, &text, network));
     Validated {
         amount,
+        refund_sats: draft.refund_sats,
         currency,
         address,
         comment: draft.comment.and_then(|it| field_errors.text("comment", it, TEXT_MAX)),
@@ -84,12 +89,13 @@ pub(super) fn fiat_amount(
     field_errors.fiat(FIAT, text, currency).map(OfferAmount::Fiat)
 }
 
-/// The one amount of a request. What each says wrong is told even where there are two.
+/// The one amount of a request, or the sum of a refund. A fault of each amount is told even where there are two.
 fn amount(
     field_errors: &mut FieldErrors,
     btc: Option<Cow<'_, str>>,
     fiat: Option<Cow<'_, str>>,
     currency: Option<Currency>,
+    refund_sats: Option<u64>,
 ) -> Option<OfferAmount> {
     let is_wrong = |field_errors: &FieldErrors, field| {
         field_errors.0.iter().any(|field_error| field_error.field.as_deref() == Some(field))
@@ -99,6 +105,7 @@ fn amount(
     let in_fiat = fiat.as_ref().and_then(|text| fiat_amount(field_errors, text, currency));
     match (btc.is_some() || wrong_btc, fiat.is_some() || wrong_fiat) {
         (true, true) => field_errors.invalid(FIAT, "may not be given together with btcAmount: give one of them"),
+        (false, false) if refund_sats.is_some() => refund_sats.map(OfferAmount::Btc),
         (false, false) => field_errors.invalid(BTC, "or fiatAmount is required: give one of them"),
         (true, false) => in_btc,
         (false, true) => in_fiat,

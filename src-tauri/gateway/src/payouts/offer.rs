@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::Arc;
 
 use tillgate_domain::id::Id;
-use tillgate_domain::money::Rate;
+use tillgate_domain::money::{Currency, Rate, format_btc};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::offer::{OfferAmount, OfferTooLarge, OfferWorth};
 use tillgate_domain::time::Timestamp;
@@ -69,6 +69,17 @@ pub(crate) enum Offered {
     },
     /// Nothing new: the record that the first request with this idempotency key was answered.
     Again(Vec<u8>),
+}
+
+#[cfg(test)]
+impl Offered {
+    /// The id of a new payout.
+    pub(crate) fn payout_id(self) -> Id {
+        match self {
+            Self::New { payout_id, .. } => payout_id,
+            Self::Again(_) => panic!("an older payout was answered"),
+        }
+    }
 }
 
 /// Why no payout was offered. Nothing was stored.
@@ -185,7 +196,7 @@ struct Judged {
     worth: OfferWorth,
     /// The field that the amount was given in.
     field: &'static str,
-    currency: tillgate_domain::money::Currency,
+    currency: Currency,
     address: tillgate_domain::payout::address::PayoutAddress,
     comment: Option<String>,
     notification_url: Option<String>,
@@ -211,6 +222,11 @@ fn judge(
         Some(OfferAmount::Btc(_)) | None => BTC,
     };
     let rate = validated.currency.map(|currency| gateway.rates.rate_for(currency, now));
+    if let (Some(refund_sats), Some(amount)) = (validated.refund_sats, validated.amount) {
+        let market = validated.currency.zip(rate.as_ref().and_then(|rate| rate.as_ref().ok()));
+        field_errors.extend(other_than_the_refund(amount, refund_sats, market));
+        validated.amount = Some(OfferAmount::Btc(refund_sats));
+    }
     // An amount in Bitcoin is what it is, at whatever rate.
     let worth = match (validated.amount, validated.currency, &rate) {
         (Some(amount), Some(currency), Some(Ok(market))) => Some(OfferWorth::of(amount, market.rate, currency)),
@@ -239,6 +255,27 @@ fn judge(
         (_, _, _, Some(Err(unavailable))) => Err(unavailable.into()),
         // What is missing was told above.
         _ => Err(OfferError::Invalid(field_errors)),
+    }
+}
+
+/// Refuses an amount that is not the sum of the refund, or not the worth of that sum at this rate.
+fn other_than_the_refund(
+    amount: OfferAmount,
+    refund_sats: u64,
+    market: Option<(Currency, &StoredRate)>,
+) -> Option<FieldError> {
+    let must_be = |field, sum: &str| {
+        Some(FieldError::invalid(field, format!("must be {sum}, all of the refund, or be left out")))
+    };
+    match (amount, market) {
+        (OfferAmount::Btc(sats), _) if sats == refund_sats => None,
+        (OfferAmount::Btc(_), _) => must_be(BTC, &format_btc(refund_sats)),
+        (OfferAmount::Fiat(minor), Some((currency, market))) => {
+            let worth = OfferWorth::of(OfferAmount::Btc(refund_sats), market.rate, currency).ok()?;
+            if worth.fiat_minor == minor { None } else { must_be(FIAT, &currency.format_minor(worth.fiat_minor)) }
+        }
+        // That there is no rate is told instead.
+        (OfferAmount::Fiat(_), None) => None,
     }
 }
 
@@ -291,7 +328,11 @@ fn row(
     })
 }
 
-fn answered_before(prior: PriorRequest) -> Result<Option<Offered>, OfferError> {
+/// The answer that a request with this Idempotency-Key was given before.
+///
+/// # Errors
+/// When the key was used with another request.
+pub(crate) fn answered_before(prior: PriorRequest) -> Result<Option<Offered>, OfferError> {
     match prior {
         PriorRequest::None => Ok(None),
         PriorRequest::Same(answer) => Ok(Some(Offered::Again(answer))),

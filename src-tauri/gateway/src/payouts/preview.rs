@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use bitcoin::{FeeRate, Script, ScriptBuf};
+use tillgate_domain::anomaly::Resolution;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::offer::{OfferAmount, OfferWorth};
@@ -16,6 +17,7 @@ use crate::field_errors::FieldError;
 use crate::gateway::Gateway;
 use crate::payments::FieldErrors;
 use crate::settings::Settings;
+use crate::store::anomalies::{AnomalyFilter, AnomalyRow};
 use crate::store::payout_lists::PayoutFilter;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
@@ -55,8 +57,10 @@ pub(crate) struct Preview {
     pub(crate) amount_problem: Option<String>,
     /// Why there is no rate.
     pub(crate) rate_problem: Option<String>,
-    /// The newest payout to the same address that is offered, approved or sent.
+    /// The newest payout to the same address that is offered, approved or sent; one of the same sum before others.
     pub(crate) paid_before: Option<PayoutRow>,
+    /// The newest OPEN anomaly of exactly this sum: the payout may be meant as its refund.
+    pub(crate) anomaly_alike: Option<AnomalyRow>,
     /// The coins do not suffice for it and what waits before it.
     pub(crate) balance_short: bool,
     /// The most that coins and the day's limit allow now; 0 where that is below the minimum.
@@ -104,7 +108,14 @@ pub(crate) async fn preview(
             address_problem,
             amount_problem,
             rate_problem,
-            paid_before: script.as_ref().map(|script| paid_before(reader, script)).transpose()?.flatten(),
+            paid_before: match &script {
+                Some(script) => paid_before(reader, script, worth.map(|worth| worth.amount_sats))?,
+                None => None,
+            },
+            anomaly_alike: match worth {
+                Some(worth) => open_anomaly_of(reader, worth.amount_sats)?,
+                None => None,
+            },
             balance_short: false,
             most_sats: if most_sats < limit.minimum_sats { 0 } else { most_sats },
         };
@@ -189,10 +200,30 @@ fn amount(request: &PreviewRequest<'_>, currency: Currency, rate: Option<Rate>) 
     }
 }
 
-fn paid_before(reader: &Reader<'_>, script: &Script) -> Result<Option<PayoutRow>, StoreError> {
+fn paid_before(
+    reader: &Reader<'_>,
+    script: &Script,
+    amount_sats: Option<u64>,
+) -> Result<Option<PayoutRow>, StoreError> {
     let states = vec![PayoutState::New, PayoutState::Queued, PayoutState::Sent];
-    let filter = PayoutFilter { states, script: Some(script.to_owned()), ..PayoutFilter::default() };
-    Ok(reader.payouts(&filter, 1, 0)?.pop())
+    let of_any = PayoutFilter { states, script: Some(script.to_owned()), ..PayoutFilter::default() };
+    let of_the_sum = amount_sats.map(|_| PayoutFilter { amount_sats, ..of_any.clone() });
+    for filter in of_the_sum.iter().chain([&of_any]) {
+        if let Some(before) = reader.payouts(filter, 1, 0)?.pop() {
+            return Ok(Some(before));
+        }
+    }
+    Ok(None)
+}
+
+/// The newest OPEN anomaly of exactly this sum.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn open_anomaly_of(reader: &Reader<'_>, amount_sats: u64) -> Result<Option<AnomalyRow>, StoreError> {
+    let (resolution, paid_sats) = (Some(Resolution::Open), Some(amount_sats));
+    let filter = AnomalyFilter { resolution, paid_sats, ..AnomalyFilter::default() };
+    Ok(reader.anomalies(&filter, 1, 0)?.pop())
 }
 
 fn first(wrong: FieldErrors) -> Option<String> {

@@ -10,6 +10,7 @@ use tillgate_domain::payout::PayoutState;
 use super::approve::judge_state;
 use super::{
     ApproveError, Approver, Draft, OfferError, OfferRequest, Offered, Permit, Requester, approve, expire_due, offer,
+    open_anomaly_of,
 };
 use crate::access::idempotency::Once;
 use crate::access::sees::Sees;
@@ -36,9 +37,10 @@ async fn with_late_coins(amount_sats: u64) -> (World, Id) {
     (world, id)
 }
 
-fn request(anomaly_id: Id, is_approved: bool) -> RefundRequest {
-    let by = "cli:ann".to_owned();
-    RefundRequest { anomaly_id, address: ADDRESS.to_owned(), currency: None, by, is_approved, although_paid: false }
+fn request(anomaly_id: Id, is_approved: bool) -> RefundRequest<'static> {
+    let mut request = RefundRequest::of_staff(anomaly_id, ADDRESS, "cli:ann");
+    request.offer.is_approved = is_approved;
+    request
 }
 
 fn staff() -> Approver {
@@ -73,7 +75,9 @@ impl World {
 #[tokio::test]
 async fn a_refund_is_an_offer_of_the_anomalys_coins_linked_both_ways() {
     let (world, id) = with_late_coins(50_000).await;
-    let (payout_id, record) = refund(&world.gateway, request(id, false)).await.unwrap();
+    let Offered::New { payout_id, record } = refund(&world.gateway, request(id, false)).await.unwrap() else {
+        panic!("an older payout was answered");
+    };
     let (payout, anomaly) = (world.payout(&payout_id), world.anomaly(&id));
     assert_eq!((payout.state, payout.amount_sats, payout.currency.code()), (PayoutState::New, 50_000, "USD"));
     assert_eq!((payout.anomaly, anomaly.payout_id), (Some((anomaly.seq, id)), Some(payout_id)));
@@ -94,17 +98,17 @@ async fn a_refund_is_an_offer_of_the_anomalys_coins_linked_both_ways() {
 #[tokio::test]
 async fn a_refund_that_expires_or_fails_leaves_the_anomaly_open_and_may_be_made_again() {
     let (world, id) = with_late_coins(50_000).await;
-    let (first, _) = refund(&world.gateway, request(id, false)).await.unwrap();
+    let first = refund(&world.gateway, request(id, false)).await.unwrap().payout_id();
     world.pass_ms(11 * 60_000).await;
     assert_eq!(outbox::commit(&world.gateway, None, |it| expire_due(it, it.now)).await.unwrap(), 1);
     assert_eq!(outbox::commit(&world.gateway, None, |it| expire_due(it, it.now)).await.unwrap(), 0);
     assert_eq!((world.payout(&first).state, world.anomaly(&id).payout_id), (PayoutState::Expired, None));
     let due = world.gateway.store.read(|reader| reader.payments_due_by_time(world.gateway.clock.now(), 10)).unwrap();
     assert_eq!(due, [world.anomaly(&id).payment_seq], "its payment is looked at again at once");
-    let (second, _) = refund(&world.gateway, request(id, true)).await.unwrap();
+    let second = refund(&world.gateway, request(id, true)).await.unwrap().payout_id();
     assert_eq!(world.payout(&second).state, PayoutState::Queued);
     world.settle(second, PayoutState::Failed).await;
-    let (third, _) = refund(&world.gateway, request(id, true)).await.unwrap();
+    let third = refund(&world.gateway, request(id, true)).await.unwrap().payout_id();
     world.settle(third, PayoutState::Sent).await;
     world.settle(third, PayoutState::Failed).await;
     let told = ["OPEN", "REFUNDING", "OPEN", "REFUNDING", "OPEN", "REFUNDING", "REFUNDED", "OPEN"];
@@ -139,7 +143,7 @@ async fn coins_that_are_not_there_are_not_sent_back() {
     let early = refund(&world.gateway, request(id, false)).await;
     assert!(matches!(early, Err(RefundError::CoinsNotReady { confirmations: 3 })), "{early:?}");
     world.mine(1).await;
-    let (payout_id, _) = refund(&world.gateway, request(id, false)).await.unwrap();
+    let payout_id = refund(&world.gateway, request(id, false)).await.unwrap().payout_id();
     // Judged again at the approval.
     world.set("spendConfirmations", "4").await;
     let early = approve(&world.gateway, payout_id, staff()).await;
@@ -159,17 +163,23 @@ async fn a_refund_is_under_the_ordinary_rules() {
     assert_eq!(field_errors[0].code, "PAYOUT_BELOW_MINIMUM");
     assert_eq!(world.anomaly(&id).anomaly.resolution, Resolution::Open);
     world.set("minPayoutBtc", "0.00005").await;
-    let other = RefundRequest { currency: Some("EUR".to_owned()), ..request(id, false) };
-    let wrong = RefundRequest { address: "nowhere".to_owned(), ..other.clone() };
-    assert!(matches!(refund(&world.gateway, wrong).await, Err(RefundError::Offer(OfferError::Invalid(_)))));
-    let (payout_id, _) = refund(&world.gateway, other).await.unwrap();
+    let in_euros = |address: &'static str| {
+        let mut request = RefundRequest::of_staff(id, address, "cli:ann");
+        request.offer.draft.currency = Some("EUR".into());
+        request
+    };
+    assert!(matches!(
+        refund(&world.gateway, in_euros("nowhere")).await,
+        Err(RefundError::Offer(OfferError::Invalid(_)))
+    ));
+    let payout_id = refund(&world.gateway, in_euros(ADDRESS)).await.unwrap().payout_id();
     assert_eq!(world.payout(&payout_id).currency.code(), "EUR");
 }
 
 #[tokio::test]
 async fn at_the_very_millisecond_of_its_end_an_offer_has_expired_for_all() {
     let (world, id) = with_late_coins(50_000).await;
-    let (payout_id, _) = refund(&world.gateway, request(id, false)).await.unwrap();
+    let payout_id = refund(&world.gateway, request(id, false)).await.unwrap().payout_id();
     let offer = world.payout(&payout_id);
     let end = offer.expires_at;
     assert!(judge_state(&offer, end.plus_ms(-1)).is_ok());
@@ -183,7 +193,7 @@ async fn an_approval_whose_client_hung_up_wakes_the_sender_all_the_same() {
     use std::pin::pin;
     use std::task::{Context, Waker};
     let (world, id) = with_late_coins(50_000).await;
-    let (payout_id, _) = refund(&world.gateway, request(id, false)).await.unwrap();
+    let payout_id = refund(&world.gateway, request(id, false)).await.unwrap().payout_id();
     {
         let approval = pin!(approve(&world.gateway, payout_id, staff()));
         let _ = approval.poll(&mut Context::from_waker(Waker::noop()));
@@ -213,7 +223,7 @@ async fn what_an_earlier_refund_of_the_payment_sent_back_is_not_sent_back_again(
     };
     let overpayment = of_kind(AnomalyKind::Overpayment);
     let surplus_sats = first_sats + second_sats - price_sats;
-    let (refunded, _) = refund(&world.gateway, request(overpayment.id, true)).await.unwrap();
+    let refunded = refund(&world.gateway, request(overpayment.id, true)).await.unwrap().payout_id();
     assert_eq!(world.payout(&refunded).amount_sats, surplus_sats);
     world.settle(refunded, PayoutState::Sent).await;
     // The customer takes the second part back.
@@ -222,7 +232,7 @@ async fn what_an_earlier_refund_of_the_payment_sent_back_is_not_sent_back_again(
     world.mine(3).await;
     let underpayment = of_kind(AnomalyKind::Underpayment);
     assert_eq!(underpayment.paid_sats, first_sats);
-    let (rest, _) = refund(&world.gateway, request(underpayment.id, false)).await.unwrap();
+    let rest = refund(&world.gateway, request(underpayment.id, false)).await.unwrap().payout_id();
     assert_eq!(
         world.payout(&rest).amount_sats,
         first_sats - surplus_sats,
@@ -233,20 +243,20 @@ async fn what_an_earlier_refund_of_the_payment_sent_back_is_not_sent_back_again(
 #[tokio::test]
 async fn two_late_payments_of_one_payment_are_both_sent_back_in_full() {
     let (world, id) = with_late_coins(50_000).await;
-    let (first, _) = refund(&world.gateway, request(id, true)).await.unwrap();
+    let first = refund(&world.gateway, request(id, true)).await.unwrap().payout_id();
     let payment = world.now_of(&world.anomaly(&id).payment_id);
     world.pay(&payment, 40_000).await;
     world.mine(2).await;
     let rows = world.gateway.store.read(|reader| reader.anomalies_of_payment(payment.seq)).unwrap();
     let other = rows.into_iter().find(|row| row.anomaly.id != id).unwrap().anomaly.id;
-    let (second, _) = refund(&world.gateway, request(other, true)).await.unwrap();
+    let second = refund(&world.gateway, request(other, true)).await.unwrap().payout_id();
     assert_eq!((world.payout(&first).amount_sats, world.payout(&second).amount_sats), (50_000, 40_000));
 }
 
 #[tokio::test]
 async fn what_was_sent_back_of_coins_that_are_gone_is_deducted_down_to_nothing() {
     let (world, id) = with_late_coins(50_000).await;
-    let (first, _) = refund(&world.gateway, request(id, true)).await.unwrap();
+    let first = refund(&world.gateway, request(id, true)).await.unwrap().payout_id();
     world.settle(first, PayoutState::Sent).await;
     world.sandbox().reorg(2, false, world.now_ms()).unwrap();
     world.look().await;
@@ -257,6 +267,21 @@ async fn what_was_sent_back_of_coins_that_are_gone_is_deducted_down_to_nothing()
     let other = rows.into_iter().find(|row| row.anomaly.id != id).unwrap().anomaly.id;
     let refused = refund(&world.gateway, request(other, true)).await;
     assert!(matches!(refused, Err(RefundError::ReturnedBefore { returned_sats: 50_000 })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_payout_of_the_same_sum_to_the_same_address_is_pointed_out_before_a_refund() {
+    let (world, id) = with_late_coins(50_000).await;
+    let mut asked = offer_of(None, Permit::none());
+    asked.draft.btc_amount = Some("0.0005".into());
+    let alike = offer(&world.gateway, asked).await.unwrap().payout_id();
+    let refused = refund(&world.gateway, request(id, false)).await.unwrap_err();
+    assert!(matches!(refused, RefundError::PaidByPayout { payout_id, .. } if payout_id == alike), "{refused:?}");
+    assert_eq!(world.anomaly(&id).anomaly.resolution, Resolution::Open);
+    let about = world.gateway.store.read(|reader| open_anomaly_of(reader, 50_000)).unwrap().unwrap();
+    assert_eq!(about.anomaly.id, id, "whoever asks for a payout hears of the anomaly");
+    let agreed = RefundRequest { although_paid: true, ..request(id, false) };
+    refund(&world.gateway, agreed).await.unwrap();
 }
 
 fn offer_of(once: Option<Once>, permit: Permit) -> OfferRequest<'static> {

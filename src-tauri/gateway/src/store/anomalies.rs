@@ -102,6 +102,8 @@ pub struct AnomalyFilter {
     pub key_id: Option<i64>,
     /// With this resolution.
     pub resolution: Option<Resolution>,
+    /// Of this sum.
+    pub paid_sats: Option<u64>,
 }
 
 const FROM: &str = "FROM anomalies AS a JOIN payments AS p ON p.seq = a.payment_seq";
@@ -280,6 +282,9 @@ impl AnomalyFilter {
         }
         if let Some(resolution) = self.resolution {
             terms.push(format!("a.resolution = {}", bind(Value::Text(resolution.stored_str().to_owned()))));
+        }
+        if let Some(paid_sats) = self.paid_sats {
+            terms.push(format!("+a.paid_sats = {}", bind(Value::Integer(sats_column(paid_sats)))));
         }
         let condition = if terms.is_empty() { String::new() } else { format!(" WHERE {}", terms.join(" AND ")) };
         (condition, values)

@@ -21,6 +21,6 @@ currency: string | null,
  */
 approve: boolean, 
 /**
- * Whether it is sent although another copy of the wallet paid exactly this to this address, for something else.
+ * Whether it is sent although exactly this was paid to this address before, for something else.
  */
 althoughPaid: boolean, };

@@ -80,7 +80,7 @@ pub(in crate::cli) enum Anomalies {
         /// Approve the payout at once; else it is an offer that ends after offerValidityMinutes.
         #[arg(long)]
         approve: bool,
-        /// Send them although another copy of the wallet paid exactly this to this address: that was for something else.
+        /// Send them although exactly this was paid to this address before, for something else.
         #[arg(long)]
         again: bool,
     },

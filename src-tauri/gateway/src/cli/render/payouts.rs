@@ -9,7 +9,9 @@ use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields};
 use crate::console::alarms::AlarmsView;
 use crate::console::btc::BtcView;
-use crate::console::payouts::{BumpEstimateView, BumpedView, EstimateView, PayoutItem, PayoutView, SenderView};
+use crate::console::payouts::{
+    AnomalyAlike, BumpEstimateView, BumpedView, EstimateView, PaidBefore, PayoutItem, PayoutView, SenderView,
+};
 
 /// By whom a payout was paid that nothing of ours paid, and what to do.
 const ELSEWHERE: &str = "a transaction that was not made here: another copy of this wallet made it (stop that), or somebody else (if it \
@@ -117,6 +119,8 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
         ("total", format!("{} BTC, {} {}", item.total.shown, item.total_worth.shown, item.currency)),
     ];
     rows.extend(view.fee_warning.clone().map(|warning| ("warning", warning)));
+    rows.extend(view.paid_before.as_ref().map(|before| ("paid before", paid_before(before))));
+    rows.extend(view.anomaly_alike.as_ref().map(|alike| ("warning", refund_instead(alike))));
     rows.extend(item.fee_paid.as_ref().map(|fee| ("fee paid", format!("{} BTC", fee.shown))));
     rows.extend(waits_for(item).map(|why| ("waits for", why)));
     rows.extend(item.failure_reason.clone().map(|why| ("failed because", why)));
@@ -141,6 +145,22 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
         ("notifies", view.notification_url.clone().unwrap_or_else(none)),
     ]);
     rows
+}
+
+fn paid_before(before: &PaidBefore) -> String {
+    let PaidBefore { payout_id, state, amount, time } = before;
+    format!(
+        "the address has payout {payout_id} of {} BTC, {state}, {time}: make sure that this is not the same bill",
+        amount.shown
+    )
+}
+
+/// The remedy where a payout may be meant as the refund of an anomaly.
+fn refund_instead(alike: &AnomalyAlike) -> String {
+    let id = &alike.anomaly_id;
+    as_given(&format!(
+        "open anomaly {id} holds exactly this sum: if this is its refund, use `tillgate anomalies refund {id}`, or it may be refunded twice"
+    ))
 }
 
 /// Why a payout waits, with what can be done about it, as it is given from here. The rest of an answer is left as it is: strangers

@@ -14,6 +14,7 @@ use crate::console::error::CommandError;
 use crate::console::states::PayoutState;
 use crate::console::sums::FiatView;
 use crate::payouts::{Preview, PreviewRequest, preview};
+use crate::store::anomalies::AnomalyRow;
 use crate::store::payouts::PayoutRow;
 
 /// Tells what a payout would come to. Nothing is stored.
@@ -64,8 +65,10 @@ pub struct EstimateView {
     pub amount_problem: Option<String>,
     /// Why there is no rate.
     pub rate_problem: Option<String>,
-    /// The newest payout to the same address that is offered, approved or sent.
+    /// The newest payout to the same address that is offered, approved or sent; one of the same sum before others.
     pub paid_before: Option<PaidBefore>,
+    /// The newest OPEN anomaly of exactly this sum: the payout may be meant as its refund.
+    pub anomaly_alike: Option<AnomalyAlike>,
     /// Whether the coins do not suffice for it and what waits before it.
     pub balance_short: bool,
     /// The most that coins and the day's limit allow now; nothing where that is below the minimum.
@@ -85,6 +88,19 @@ pub struct PaidBefore {
     pub amount: BtcView,
     /// When it was sent, else when it was asked for; ISO 8601.
     pub time: String,
+}
+
+/// An OPEN anomaly of a payout's sum.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct AnomalyAlike {
+    /// The anomaly's id.
+    pub anomaly_id: String,
+    /// The id of its payment.
+    pub payment_id: String,
+    /// The shop's own reference of its payment.
+    pub merchant_transaction_id: String,
 }
 
 impl Ask for EstimatePayout {
@@ -135,8 +151,19 @@ impl From<Preview> for EstimateView {
             amount_problem: preview.amount_problem,
             rate_problem: preview.rate_problem,
             paid_before: preview.paid_before.as_ref().map(PaidBefore::from),
+            anomaly_alike: preview.anomaly_alike.as_ref().map(AnomalyAlike::from),
             balance_short: preview.balance_short,
             most: BtcView::of_sats(preview.most_sats),
+        }
+    }
+}
+
+impl From<&AnomalyRow> for AnomalyAlike {
+    fn from(row: &AnomalyRow) -> Self {
+        Self {
+            anomaly_id: row.anomaly.id.to_string(),
+            payment_id: row.payment_id.to_string(),
+            merchant_transaction_id: row.merchant_transaction_id.clone(),
         }
     }
 }

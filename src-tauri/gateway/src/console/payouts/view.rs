@@ -13,13 +13,13 @@ pub(super) use shown::Shown;
 use crate::console::btc::BtcView;
 use crate::console::certificates::CertificateView;
 use crate::console::deliveries::DeliveryItem;
-use crate::console::payouts::estimate::PaidBefore;
+use crate::console::payouts::estimate::{AnomalyAlike, PaidBefore};
 use crate::console::payouts::steps::{self, StepItem};
 use crate::console::states::{PayoutState, TransactionPosition, WaitCause};
 use crate::console::sums::FiatView;
 use crate::gateway::Gateway;
 use crate::notifications::outbox::OutboxError;
-use crate::payouts::{ApproveError, limit_now, may_approve};
+use crate::payouts::{ApproveError, limit_now, may_approve, open_anomaly_of};
 use crate::sender::{ReplaceError, SendError, may_abandon, may_bump};
 use crate::store::batches::VersionRow;
 use crate::store::payout_lists::PayoutFilter;
@@ -124,6 +124,9 @@ pub struct PayoutView {
     /// Another payout to the same address: the newest that is approved or sent, else the newest offer; absent unless this one
     /// is NEW.
     pub paid_before: Option<PaidBefore>,
+    /// The newest OPEN anomaly of exactly this sum: the payout may be meant as its refund. Absent unless this one is NEW and no
+    /// refund.
+    pub anomaly_alike: Option<AnomalyAlike>,
     /// That the network's fee is high beside the amount, a sentence; absent where it is not, and once it is sent.
     pub fee_warning: Option<String>,
     /// What would be left of the day's limit after its approval; absent unless it is NEW and within the limit.
@@ -210,6 +213,7 @@ impl PayoutView {
             item: shown.item(&row)?,
             certificate: reader.rate_of_payout(row.seq)?.map(CertificateView::from),
             paid_before: paid_before(reader, &row)?.as_ref().map(PaidBefore::from),
+            anomaly_alike: anomaly_alike(reader, &row)?,
             fee_warning: fee_warning(&row).map(ToOwned::to_owned),
             limit_left_after: left_after.map(BtcView::of_sats),
             notification_url: row.notification_url.clone(),
@@ -306,6 +310,14 @@ fn fee_warning(row: &PayoutRow) -> Option<&'static str> {
 /// How many payouts are approved and not sent.
 pub(in crate::console) fn queued(reader: &Reader<'_>) -> Result<u64, StoreError> {
     reader.payouts_count(&PayoutFilter { states: vec![payout::PayoutState::Queued], ..PayoutFilter::default() })
+}
+
+/// The OPEN anomaly that an offer may be meant to refund.
+fn anomaly_alike(reader: &Reader<'_>, row: &PayoutRow) -> Result<Option<AnomalyAlike>, StoreError> {
+    if row.state != payout::PayoutState::New || row.anomaly.is_some() {
+        return Ok(None);
+    }
+    Ok(open_anomaly_of(reader, row.amount_sats)?.as_ref().map(AnomalyAlike::from))
 }
 
 /// Another payout to the address of an offer, which may be the same bill twice.

@@ -3,6 +3,7 @@
 mod approvals;
 mod offers;
 mod reads;
+mod refunds;
 mod refusals;
 
 use axum::body::Body;

@@ -12,9 +12,10 @@ use crate::testing::{HALF_AN_HOUR_MS, World};
 
 const CUSTOMER: &str = "bcrt1qw508d6qejxtdg4y5r3zarvary0c5xw7kygt080";
 
-fn to_customer(anomaly_id: Id, although_paid: bool) -> RefundRequest {
-    let by = "cli:ann".to_owned();
-    RefundRequest { anomaly_id, address: CUSTOMER.to_owned(), currency: None, by, is_approved: true, although_paid }
+fn to_customer(anomaly_id: Id, although_paid: bool) -> RefundRequest<'static> {
+    let mut request = RefundRequest::of_staff(anomaly_id, CUSTOMER, "cli:ann");
+    request.offer.is_approved = true;
+    RefundRequest { although_paid, ..request }
 }
 
 /// An anomaly of coins that came too late, two blocks deep.
@@ -32,7 +33,7 @@ async fn a_refund_that_was_made_after_the_backup_is_not_made_again_unless_staff_
     let anomaly = late_coins(&world, 50_000).await;
     let (world, copy) = copied(world).await;
     world.gateway.refresh_rates().await.unwrap();
-    let (made, _) = refund(&world.gateway, to_customer(anomaly, false)).await.unwrap();
+    let made = refund(&world.gateway, to_customer(anomaly, false)).await.unwrap().payout_id();
     world.send().await;
     world.mine_and_pass(7).await;
     assert_eq!((world.payout_state(&made), world.outputs_of(&made)), (PayoutState::Sent, 1));
@@ -51,7 +52,7 @@ async fn a_refund_that_was_made_after_the_backup_is_not_made_again_unless_staff_
     assert_eq!(is(), Resolution::Open, "nothing was changed");
     world.send().await;
     // Staff looked it up: that was something else.
-    let (again, _) = refund(&world.gateway, to_customer(anomaly, true)).await.unwrap();
+    let again = refund(&world.gateway, to_customer(anomaly, true)).await.unwrap().payout_id();
     world.send().await;
     assert_eq!((world.payout_state(&again), is()), (PayoutState::Sent, Resolution::Refunded));
     assert_eq!(world.outputs_of(&again), 2);

@@ -197,15 +197,8 @@ async fn a_refund_is_approved_like_every_payout_while_its_coins_are_there() {
     world.pay(&payment, 50_000).await;
     world.mine(2).await;
     let anomaly = desk.shop.get("/v2/anomalies").await.ok()["items"][0]["anomalyId"].as_str().unwrap().to_owned();
-    let request = RefundRequest {
-        anomaly_id: anomaly.parse().unwrap(),
-        address: super::ADDRESS.to_owned(),
-        currency: None,
-        by: "cli:ann".to_owned(),
-        is_approved: false,
-        although_paid: false,
-    };
-    let (payout, _) = refund(&world.gateway, request).await.unwrap();
+    let request = RefundRequest::of_staff(anomaly.parse().unwrap(), super::ADDRESS, "cli:ann");
+    let payout = refund(&world.gateway, request).await.unwrap().payout_id();
     let shown = desk.shop.get(&format!("/v2/anomalies/{anomaly}")).await.ok();
     assert_eq!((&shown["resolution"], &shown["payoutId"]), (&json!("REFUNDING"), &json!(payout.to_string())));
     assert_eq!(desk.get_payout(&payout.to_string()).await["anomalyId"], json!(anomaly));

@@ -96,7 +96,7 @@ async fn fees_follow_the_estimate_between_floor_and_cap_and_the_last_one_known()
     assert_eq!(fee().await, "0.00000282", "the last one known");
 }
 
-async fn ask_once(desk: &Desk, path: &str, once: &str, body: &serde_json::Value) -> Answer {
+pub(super) async fn ask_once(desk: &Desk, path: &str, once: &str, body: &serde_json::Value) -> Answer {
     let request = desk.shop.request(Method::POST, path).header(AUTHORIZATION, &desk.key);
     let request = request.header(CONTENT_TYPE, "application/json").header("Idempotency-Key", once);
     desk.shop.send(request.body(body.to_string().into()).unwrap()).await

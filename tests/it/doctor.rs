@@ -52,7 +52,8 @@ async fn a_doctor_finds_a_sound_gateway_well_and_names_what_is_not() {
             "payouts",
             "permissions",
             "ports",
-            "rates"
+            "rates",
+            "stuck"
         ]
     );
     assert_eq!(doctor["ok"], true, "{doctor}");

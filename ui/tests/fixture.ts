@@ -62,6 +62,8 @@ export const status: StatusView = {
   senderHold: null,
   senderHoldCause: null,
   alarms: [],
+  stuck: [],
+  stuckPayouts: 0,
   balance: { sats: 150000000, text: "1.50000000", shown: "1.50000000" },
 };
 
@@ -247,6 +249,7 @@ export function payout(over: Partial<PayoutView> = {}): PayoutView {
     beingGivenUp: false,
     waitsFor: null,
     waitCause: null,
+    stuck: null,
     record: "{}",
     notificationUrl: null,
     versions: [],

@@ -153,6 +153,25 @@ describe("the window", () => {
     await waitFor(() => expect(host.askedFor("dismissAlarm")).toMatchObject([{ payoutId }]));
   });
 
+  test("names each payout that does not arrive, with the way out", async () => {
+    const payoutId = "b".repeat(40);
+    const stuck = {
+      payoutId,
+      amount: status.balance,
+      address: "bcrt1qpayee",
+      reason: "UNCONFIRMED" as const,
+      feeRate: "2.00",
+      feeRateWanted: "9.00",
+      canBump: true,
+      message: "payout bbbb was sent 7 hours ago and is in no block",
+    };
+    host.reply("status", { ...status, stuck: [stuck], stuckPayouts: 3 });
+    open("#/payments");
+    expect(await screen.findByText(/Payout bbbb was sent 7 hours ago and is in no block\./)).toBeTruthy();
+    expect(screen.getByRole("link", { name: "Raise its fee" }).getAttribute("href")).toContain(payoutId);
+    expect(screen.getByText(/2 more payouts do not arrive/)).toBeTruthy();
+  });
+
   test("shows the gateway's warnings and currencies without a fresh rate", async () => {
     host.reply("status", { ...status, warnings: ["A double-spend was seen"] });
     open("#/payments");

@@ -70,6 +70,11 @@ pub enum Warning {
         /// Which.
         id: crate::id::Id,
     },
+    /// Its basis has changed again, to what people decided on.
+    DecidedAnomalyRestored {
+        /// Which.
+        id: crate::id::Id,
+    },
 }
 
 /// The consequences of a look.

@@ -9,6 +9,7 @@ mod cannot;
 mod held_back;
 mod looking;
 mod replace;
+mod stuck;
 #[cfg(test)]
 mod tests;
 
@@ -33,6 +34,7 @@ use crate::watcher::{Watcher, batches};
 
 pub(crate) use held_back::{is_held_back, paid_by_another};
 pub(crate) use replace::{BumpFee, ReplaceError, bump_fee, may_abandon, may_bump};
+pub(crate) use stuck::{Stuck, StuckCause, stuck, stuck_of};
 
 use again::Again;
 use cannot::told;

@@ -72,6 +72,8 @@ pub struct Settings {
     pub batch_seconds: u32,
     /// `queueTimeoutHours`: how long an approved payout is tried.
     pub queue_timeout_hours: u32,
+    /// `stuckAfterHours`: a payout that was sent and is in no block for longer is told as stuck.
+    pub stuck_after_hours: u32,
     /// `dailyLimitBtc`: what may be paid out on one day in UTC.
     pub daily_limit_sats: u64,
     /// `minPayoutBtc`: what one payout must come to.

@@ -23,6 +23,7 @@ pub(crate) mod ledger;
 pub(crate) mod notifications;
 pub(crate) mod notify_hosts;
 pub(crate) mod payment_lists;
+mod payment_warnings;
 pub(crate) mod payments;
 pub(crate) mod payout_lists;
 pub(crate) mod payouts;

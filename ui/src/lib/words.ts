@@ -9,6 +9,7 @@ import type { PayoutItem } from "./bindings/PayoutItem";
 import type { PayoutState } from "./bindings/PayoutState";
 import type { Resolution } from "./bindings/Resolution";
 import type { StatusView } from "./bindings/StatusView";
+import type { StuckReason } from "./bindings/StuckReason";
 import type { WaitCause } from "./bindings/WaitCause";
 import type { WhyInvalid } from "./bindings/WhyInvalid";
 import { count, plain, words } from "./format";
@@ -93,6 +94,13 @@ export const PAYOUT_WORDS: Record<PayoutState, string> = {
   SENT: "Sent",
   EXPIRED: "Lapsed",
   FAILED: "Failed",
+};
+
+/** Why a payout does not arrive. */
+export const STUCK_WORDS: Record<StuckReason, string> = {
+  UNCONFIRMED: "Stuck: no block takes it",
+  REFUSED: "Stuck: it was refused",
+  RULED_OUT: "It can never arrive",
 };
 
 /** What is done, or can be, about that which approved payouts wait for. */

@@ -57,10 +57,16 @@ pub(super) fn changes(
         }
         let Some(basis) = scene.basis(anomaly) else { continue };
         changes.extend(follow(anomaly, &basis));
-        // What staff's own acceptance changes needs no warning to staff.
-        let has_changed = basis.now != basis.before && !anomaly.rests_on(&basis.now);
-        if anomaly.resolution.is_decided_by_people() && has_changed && !accepted_now {
-            warnings.push(Warning::DecidedAnomalyChanged { id: anomaly.id });
+        // A change by staff's own acceptance needs no warning to staff.
+        let has_changed = basis.now != basis.before && !accepted_now;
+        if anomaly.resolution.is_decided_by_people() && has_changed {
+            let id = anomaly.id;
+            let rests = anomaly.rests_on(&basis.now);
+            warnings.push(if rests {
+                Warning::DecidedAnomalyRestored { id }
+            } else {
+                Warning::DecidedAnomalyChanged { id }
+            });
         }
     }
     changes.extend(scene.raised(anomalies));

@@ -14,7 +14,7 @@ use self::machine::{clock, disk, free_port, permissions, ports};
 use super::alarms::AlarmItem;
 use super::ask::{Ask, Asker};
 use super::error::CommandError;
-use super::payouts::{Waiting, queued};
+use super::payouts::{StuckItem, StuckPayouts, Waiting, queued};
 use super::states::WaitCause;
 use super::status::{host, silent, strays};
 use crate::backup;
@@ -48,7 +48,7 @@ pub struct DoctorView {
 #[ts(export)]
 pub struct CheckItem {
     /// What was looked at: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
-    /// `notifications`, `payouts`, `alarms`, `backups`; `folder`, `lock` and others where the gateway could not be opened.
+    /// `notifications`, `payouts`, `stuck`, `alarms`, `backups`; `folder`, `lock` and others where the gateway could not be opened.
     pub name: String,
     /// Whether it is well.
     pub ok: bool,
@@ -80,6 +80,7 @@ async fn examine(gateway: &Arc<Gateway>) -> DoctorView {
                 check("permissions", permissions(gateway.data_dir.path())),
                 check("notifications", notifications(&gateway)),
                 check("payouts", payouts(&gateway)),
+                check("stuck", stuck(&gateway)),
                 check("alarms", alarms(&gateway)),
                 check("backups", backups(&gateway)),
             ]
@@ -267,6 +268,18 @@ fn notifications(gateway: &Gateway) -> Finding {
         ));
     }
     if wrong.is_empty() { Ok("every server takes its notifications".to_owned()) } else { Err(wrong.join("; ")) }
+}
+
+/// Whether what was sent arrives.
+fn stuck(gateway: &Gateway) -> Finding {
+    let stuck = gateway.store.read(|reader| StuckPayouts::of(gateway, reader)).map_err(|error| error.to_string())?;
+    let mut sentences: Vec<String> = stuck.named.iter().map(StuckItem::at_the_command_line).collect();
+    let unnamed = stuck.count.saturating_sub(sentences.len() as u64);
+    if unnamed > 0 {
+        let more = count(unnamed, "more payout is stuck", "more payouts are stuck");
+        sentences.push(format!("{more}: `tillgate payouts list` tells of each"));
+    }
+    if sentences.is_empty() { Ok("no payout is stuck".to_owned()) } else { Err(sentences.join("; ")) }
 }
 
 /// Whether something became of payouts that staff must settle.

@@ -4,6 +4,7 @@ mod bump;
 mod estimate;
 mod sender;
 mod steps;
+mod stuck;
 mod view;
 mod waiting;
 
@@ -29,6 +30,8 @@ use crate::store::{Reader, StoreError};
 pub(crate) use bump::{BumpEstimateView, BumpPayout, BumpedView, EstimateBump};
 pub(crate) use estimate::{AnomalyAlike, EstimatePayout, EstimateView, PaidBefore};
 pub(crate) use sender::{ReleaseSender, RetrySender, SenderView};
+pub(crate) use stuck::StuckItem;
+pub(super) use stuck::StuckPayouts;
 pub use view::PayoutItem;
 pub(crate) use view::PayoutView;
 use view::Shown;

@@ -128,6 +128,16 @@ names! {
         Electrum = "electrum",
     }
 
+    /// Why a payout does not arrive.
+    StuckReason {
+        /// It was sent long ago, and no block holds its transaction.
+        Unconfirmed = "UNCONFIRMED",
+        /// The backend refused its transaction, which is offered again.
+        Refused = "REFUSED",
+        /// A block holds another transaction that spends its coins.
+        RuledOut = "RULED_OUT",
+    }
+
     /// What a warning is about, as far as a shell may have words of its own for it.
     WarningKind {
         /// No passphrase is set for nightly backups.

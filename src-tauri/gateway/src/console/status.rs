@@ -16,7 +16,7 @@ use super::alarms::{AlarmItem, alarms};
 use super::ask::{Ask, Asker};
 use super::btc::BtcView;
 use super::error::CommandError;
-use super::payouts::{self, Waiting};
+use super::payouts::{self, StuckItem, StuckPayouts, Waiting};
 use super::states::{WaitCause, WarningKind};
 use crate::gateway::{Cause, Gateway, WatchStatus};
 use crate::rates::{RatesRow, SourceRow};
@@ -125,6 +125,13 @@ pub struct StatusView {
     pub sender_hold_cause: Option<WaitCause>,
     /// What the wallet holds, as the statement sums it.
     pub balance: BtcView,
+    /// The first payouts that do not arrive.
+    #[serde(default)]
+    pub stuck: Vec<StuckItem>,
+    /// How many payouts do not arrive.
+    #[serde(default)]
+    #[ts(type = "number")]
+    pub stuck_payouts: u64,
     /// What became of payouts against all that was promised, until staff dismiss it.
     #[serde(default)]
     pub alarms: Vec<AlarmItem>,
@@ -210,6 +217,7 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
     let warnings = Warnings::of(gateway, reader, seen)?;
     let failing = reader.failing_servers()?;
     let (waiting, hold) = (Waiting::of(gateway, reader)?, reader.sender_hold()?);
+    let stuck = StuckPayouts::of(gateway, reader)?;
     Ok(StatusView {
         environment: gateway.environment.as_str().to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -246,6 +254,8 @@ fn status(gateway: &Gateway, reader: &Reader<'_>, key_trouble: Option<String>) -
         sender_hold_cause: hold.as_ref().map(|hold| Cause::from(hold.cause).into()),
         sender_hold: hold.map(|hold| hold.reason),
         balance: BtcView::of(reader.ledger_sats()?),
+        stuck: stuck.named,
+        stuck_payouts: stuck.count,
         alarms: alarms(reader)?,
     })
 }

@@ -1,6 +1,7 @@
 //! What staff should know at once, whatever found it.
 
 use bitcoin::Txid;
+use tillgate_domain::advance::Warning;
 use tillgate_domain::id::Id;
 
 /// Something that staff should know at once.
@@ -20,19 +21,9 @@ pub enum StaffWarning {
     PayoutPaidTwice { payout_id: Id },
     /// A payout is SENT by a transaction that was not made here and spends nothing of this wallet.
     PayoutPaidByAnother { payout_id: Id },
-    /// A node refuses a transaction of ours.
-    PayoutRefused {
-        /// Ours.
-        txid: Txid,
-    },
     /// Another copy of this wallet works.
     TwinWallet {
         /// Its transaction.
-        txid: Txid,
-    },
-    /// A transaction of ours is refused because another spends its coins.
-    PayoutConflict {
-        /// Ours.
         txid: Txid,
     },
     /// The backend does not tell all of a script of a restored wallet: it holds too much.
@@ -45,16 +36,25 @@ pub enum StaffWarning {
 }
 
 impl StaffWarning {
-    /// Whether it is an alarm besides, which the database holds until staff dismiss it.
-    pub(crate) const fn is_alarm(&self) -> bool {
+    /// Whether the database holds it, until its cause ends or staff dismiss it: people are told of it from there.
+    pub(crate) const fn is_stored(&self) -> bool {
         match self {
-            Self::FailedPayoutWasSent { .. } | Self::PayoutPaidTwice { .. } | Self::PayoutPaidByAnother { .. } => true,
-            Self::DoubleSpendAttempt { .. }
-            | Self::DecidedAnomalyChanged { .. }
-            | Self::PayoutRefused { .. }
+            Self::FailedPayoutWasSent { .. }
+            | Self::PayoutPaidTwice { .. }
+            | Self::PayoutPaidByAnother { .. }
             | Self::TwinWallet { .. }
-            | Self::PayoutConflict { .. }
-            | Self::NotAllTold { .. } => false,
+            | Self::DoubleSpendAttempt { .. }
+            | Self::DecidedAnomalyChanged { .. } => true,
+            Self::NotAllTold { .. } => false,
+        }
+    }
+
+    /// A warning that the rules give of a payment; `None` where it tells that one is over.
+    pub(crate) const fn of_payment(payment_id: Id, warning: &Warning) -> Option<Self> {
+        match *warning {
+            Warning::DoubleSpendAttempt { txid } => Some(Self::DoubleSpendAttempt { payment_id, txid }),
+            Warning::DecidedAnomalyChanged { id } => Some(Self::DecidedAnomalyChanged { payment_id, anomaly_id: id }),
+            Warning::DecidedAnomalyRestored { .. } => None,
         }
     }
 }
@@ -81,17 +81,10 @@ impl std::fmt::Display for StaffWarning {
                 f,
                 "payout {payout_id} was paid, exactly its amount to its address, by a transaction that was not made here and spends no coin of this wallet: if that was for something else, ask for the payout anew; if another copy of this wallet works, stop it; where a transaction was made for it here that is in no block, its coins are locked until you give that up"
             ),
-            Self::PayoutRefused { txid } => write!(
-                f,
-                "transaction {txid}, which sends payouts, was refused by the Bitcoin backend (the log says why); it is broadcast again after each block, and a higher fee may help"
-            ),
             Self::TwinWallet { txid } => write!(
                 f,
                 "transaction {txid} spends or pays coins of this wallet, and nothing here knows of it: another copy of the wallet works; no payout is sent until you release them"
             ),
-            Self::PayoutConflict { txid } => {
-                write!(f, "transaction {txid}, which sends payouts, is refused: another transaction spends its coins")
-            }
             Self::NotAllTold { is_change, index } => write!(
                 f,
                 "the Bitcoin backend does not tell all transactions of the restored wallet's {} of index {index}, for they are too many: coins at it may be missing until it tells them; a node of your own as backend tells all, and the wallet can then be restored once more",

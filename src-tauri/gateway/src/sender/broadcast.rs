@@ -8,6 +8,8 @@ use super::SendError;
 use crate::chain::Broadcast;
 use crate::gateway::{Gateway, StaffWarning};
 use crate::notifications::outbox::{self, Outbox};
+use crate::store::Tx;
+use crate::store::batches::Refusal;
 use crate::watcher::{batches, offering};
 
 /// Broadcasts the last of `package` behind its unconfirmed ancestors. Taken, or there already: its payouts are SENT. Any other
@@ -21,15 +23,24 @@ pub(super) async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<T
             accept(gateway, txid).await?;
         }
         Ok(Broadcast::Conflict | Broadcast::InputsSpent) => {
-            gateway.last_look.warn(StaffWarning::PayoutConflict { txid });
+            tracing::warn!(%txid, "a transaction that sends payouts was refused: another one spends its coins");
+            refuse(gateway, txid, None).await?;
         }
         Ok(Broadcast::InputsMissing) => tracing::warn!(%txid, "inputs of a transaction that sends payouts are missing"),
         Ok(Broadcast::Refused(why)) => {
             tracing::warn!(%txid, why, "a transaction that sends payouts was refused");
-            gateway.last_look.warn(StaffWarning::PayoutRefused { txid });
+            refuse(gateway, txid, Some(why)).await?;
         }
         Err(error) => tracing::warn!(%txid, %error, "there is no answer to a transaction that sends payouts"),
     }
+    Ok(())
+}
+
+/// Stores a refusal with the backend's words, which people are told of until a backend takes the transaction.
+async fn refuse(gateway: &Arc<Gateway>, txid: Txid, words: Option<String>) -> Result<(), SendError> {
+    let refusal = Refusal { at: gateway.clock.now(), words };
+    gateway.store.write(move |tx: &Tx<'_>| tx.refuse_version(&txid, &refusal)).await?;
+    gateway.note_change();
     Ok(())
 }
 

@@ -19,6 +19,7 @@ mod replaced;
 mod restored;
 mod sent;
 mod stored;
+mod stuck;
 mod support;
 mod twins;
 mod witnesses;

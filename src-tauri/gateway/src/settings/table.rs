@@ -70,6 +70,7 @@ impl Settings {
             offer_validity_minutes: 10,
             batch_seconds: 30,
             queue_timeout_hours: 24,
+            stuck_after_hours: 6,
             daily_limit_sats,
             min_payout_sats: 10_000,
             fee_floor_sat_vb: 1,
@@ -333,6 +334,14 @@ pub(crate) const SETTINGS: &[Setting] = &[
         about: "After how many hours an approved payout fails that could not be built.",
         set: |to, text| whole(text, 1, 168).map(|value| to.queue_timeout_hours = value),
         text: |of| of.queue_timeout_hours.to_string(),
+    },
+    Setting {
+        name: "stuckAfterHours",
+        form: "a whole number from 1 to 720",
+        schemes: None,
+        about: "After how many hours a payout that was sent and is in no block is told as stuck.",
+        set: |to, text| whole(text, 1, 720).map(|value| to.stuck_after_hours = value),
+        text: |of| of.stuck_after_hours.to_string(),
     },
     Setting {
         name: "dailyLimitBtc",

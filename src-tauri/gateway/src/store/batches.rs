@@ -26,9 +26,19 @@ pub struct VersionRow {
     pub made_by: Option<String>,
     /// When a backend took it for the first time.
     pub accepted_at: Option<Timestamp>,
+    /// Its last refusal, if no backend has taken it since.
+    pub refusal: Option<Refusal>,
     /// Where the last look found it.
     pub position: Position,
     pub tx: Transaction,
+}
+
+/// A backend's refusal of a version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub at: Timestamp,
+    /// The backend's words; `None` where another transaction spends the same coins.
+    pub words: Option<String>,
 }
 
 /// A version to store.
@@ -57,7 +67,7 @@ pub struct BatchRow {
 
 /// In the order in which [`read`] reads them.
 const COLUMNS: &str = "v.txid, v.batch_seq, v.number, v.pays, v.fee_sats, v.vsize, v.created_at, v.made_by, v.accepted_at, \
-     v.position, v.block_height, t.raw";
+     v.refused_at, v.refusal, v.position, v.block_height, t.raw";
 
 const FROM: &str = "FROM versions AS v JOIN transactions AS t ON t.txid = v.txid";
 
@@ -196,11 +206,22 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Notes that a backend took a version; the first time stays.
+    /// Notes that a backend took a version, and forgets that one refused it; the first time stays.
     pub fn accept_version(&self, txid: &Txid, at: Timestamp) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached("UPDATE versions SET accepted_at = ?2 WHERE txid = ?1 AND accepted_at IS NULL")?
+            .prepare_cached(
+                "UPDATE versions SET accepted_at = ifnull(accepted_at, ?2), refused_at = NULL, refusal = NULL \
+                 WHERE txid = ?1 AND (accepted_at IS NULL OR refused_at IS NOT NULL)",
+            )?
             .execute(params![txid.as_byte_array(), at.ms()])?;
+        Ok(())
+    }
+
+    /// Notes that a backend refused a version.
+    pub fn refuse_version(&self, txid: &Txid, refusal: &Refusal) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE versions SET refused_at = ?2, refusal = ?3 WHERE txid = ?1")?
+            .execute(params![txid.as_byte_array(), refusal.at.ms(), refusal.words])?;
         Ok(())
     }
 
@@ -217,6 +238,11 @@ impl Tx<'_> {
     }
 }
 
+fn refusal(row: &InOrder<'_>) -> Result<Option<Refusal>, StoreError> {
+    let (at, words) = (values::optional_time(row, "refused_at")?, row.value("refusal")?);
+    Ok(at.map(|at| Refusal { at, words }))
+}
+
 fn read(row: &Row<'_>) -> Result<VersionRow, StoreError> {
     let row = &InOrder::of(row);
     Ok(VersionRow {
@@ -229,6 +255,7 @@ fn read(row: &Row<'_>) -> Result<VersionRow, StoreError> {
         created_at: values::time(row, "created_at")?,
         made_by: row.value("made_by")?,
         accepted_at: values::optional_time(row, "accepted_at")?,
+        refusal: refusal(row)?,
         position: values::batch_position(row)?,
         tx: consensus::deserialize(&row.value::<Vec<u8>>("raw")?).map_err(|_| StoreError::BadValue("raw"))?,
     })

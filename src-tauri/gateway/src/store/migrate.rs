@@ -39,6 +39,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0028_strangers_of_before.sql"),
     include_str!("migrations/0029_hold_of_restored.sql"),
     include_str!("migrations/0030_for_else.sql"),
+    include_str!("migrations/0031_refusals.sql"),
 ];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).

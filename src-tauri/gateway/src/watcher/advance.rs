@@ -2,7 +2,7 @@
 //! follows from it, written together.
 
 use bitcoin::{FeeRate, OutPoint, Transaction};
-use tillgate_domain::advance::{self, Advance, Look, Warning};
+use tillgate_domain::advance::{self, Advance, Look};
 use tillgate_domain::anomaly::{Anomaly, AnomalyChange, Coins, Resolution};
 use tillgate_domain::checked_clock::CheckedClock;
 use tillgate_domain::id::Id;
@@ -83,7 +83,8 @@ pub(super) fn payment(
     if advance.notify || !advance.anomalies.is_empty() {
         tell(outbox, &row, &known, &advance)?;
     }
-    let warnings = advance.warnings.iter().map(|warning| about(row.payment.id, warning)).collect();
+    let new = tx.save_payment_warnings(seq, &advance.warnings, now)?;
+    let warnings = new.iter().filter_map(|warning| StaffWarning::of_payment(row.payment.id, warning)).collect();
     Ok((advance, warnings))
 }
 
@@ -261,13 +262,6 @@ fn rate_of_the_moment(outbox: &Outbox<'_>, payment: &Payment) -> Result<(Rate, T
     };
     outbox.tx.store_rate(payment.currency, &known)?;
     Ok((known.rate, known.at))
-}
-
-fn about(payment_id: Id, warning: &Warning) -> StaffWarning {
-    match warning {
-        Warning::DoubleSpendAttempt { txid } => StaffWarning::DoubleSpendAttempt { payment_id, txid: *txid },
-        Warning::DecidedAnomalyChanged { id } => StaffWarning::DecidedAnomalyChanged { payment_id, anomaly_id: *id },
-    }
 }
 
 #[cfg(test)]

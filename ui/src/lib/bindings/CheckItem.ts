@@ -6,7 +6,7 @@
 export type CheckItem = { 
 /**
  * What was looked at: `keyring`, `chain`, `rates`, `clock`, `disk`, `ports`, `permissions`, `database`,
- * `notifications`, `payouts`, `alarms`, `backups`; `folder`, `lock` and others where the gateway could not be opened.
+ * `notifications`, `payouts`, `stuck`, `alarms`, `backups`; `folder`, `lock` and others where the gateway could not be opened.
  */
 name: string, 
 /**

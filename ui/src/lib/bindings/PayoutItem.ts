@@ -2,6 +2,7 @@
 import type { BtcView } from "./BtcView";
 import type { FiatView } from "./FiatView";
 import type { PayoutState } from "./PayoutState";
+import type { StuckItem } from "./StuckItem";
 import type { WaitCause } from "./WaitCause";
 
 /**
@@ -130,6 +131,10 @@ waitsFor: string | null,
  * What kind of thing that is.
  */
 waitCause: WaitCause | null, 
+/**
+ * That it does not arrive, and why; absent where nothing speaks against it.
+ */
+stuck: StuckItem | null, 
 /**
  * The Payout record of `/v2`: JSON, its numbers as they are.
  */

@@ -9,6 +9,7 @@ import type { PayoutState } from "./PayoutState";
 import type { Possible } from "./Possible";
 import type { SharingItem } from "./SharingItem";
 import type { StepItem } from "./StepItem";
+import type { StuckItem } from "./StuckItem";
 import type { VersionItem } from "./VersionItem";
 import type { WaitCause } from "./WaitCause";
 
@@ -192,6 +193,10 @@ waitsFor: string | null,
  * What kind of thing that is.
  */
 waitCause: WaitCause | null, 
+/**
+ * That it does not arrive, and why; absent where nothing speaks against it.
+ */
+stuck: StuckItem | null, 
 /**
  * The Payout record of `/v2`: JSON, its numbers as they are.
  */

@@ -4,6 +4,7 @@ import type { BackendItem } from "./BackendItem";
 import type { BtcView } from "./BtcView";
 import type { RateItem } from "./RateItem";
 import type { RateSourceItem } from "./RateSourceItem";
+import type { StuckItem } from "./StuckItem";
 import type { WaitCause } from "./WaitCause";
 import type { WarningKind } from "./WarningKind";
 
@@ -152,6 +153,14 @@ senderHoldCause: WaitCause | null,
  * What the wallet holds, as the statement sums it.
  */
 balance: BtcView, 
+/**
+ * The first payouts that do not arrive.
+ */
+stuck: Array<StuckItem>, 
+/**
+ * How many payouts do not arrive.
+ */
+stuckPayouts: number, 
 /**
  * What became of payouts against all that was promised, until staff dismiss it.
  */

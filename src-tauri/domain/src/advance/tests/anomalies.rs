@@ -106,6 +106,9 @@ fn what_people_decided_is_left_alone_with_a_warning_when_its_ground_changes() {
         assert_eq!(advanced.warnings, [Warning::DecidedAnomalyChanged { id: ID }]);
         let still = [Receipt { gone: true, ..lost[0].clone() }];
         assert_eq!(advance(&closed(Expired, 0), &still, &known, &look(40)).warnings, [], "it is told once");
+        let back = [Receipt { gone: true, ..receipt(1, 700).late().confirmed(2) }];
+        let warnings = advance(&closed(Expired, 0), &back, &known, &look(40)).warnings;
+        assert_eq!(warnings, [Warning::DecidedAnomalyRestored { id: ID }]);
     }
 }
 
@@ -187,7 +190,8 @@ fn a_reversal_tells_at_once_what_was_lost() {
     let again = changes(&closed(Confirmed, 110_000), &receipts, &known(DismissedBySystem));
     assert_eq!(again, [AnomalyChange::Reopen { id: ID, coins: coins(70_000, &[1]) }]);
     let advanced = advance(&closed(Confirmed, 110_000), &receipts, &known(DismissedByStaff), &look(40));
-    assert_eq!((advanced.anomalies, advanced.warnings), (vec![], vec![]), "the same sum is lost again");
+    let as_decided = vec![Warning::DecidedAnomalyRestored { id: ID }];
+    assert_eq!((advanced.anomalies, advanced.warnings), (vec![], as_decided), "the same sum is lost again");
     let advanced = advance(&closed(Confirmed, 110_000), &receipts[..1], &known(Accepted), &look(40));
     assert_eq!(advanced.anomalies, []);
 }

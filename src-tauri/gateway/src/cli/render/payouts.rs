@@ -28,7 +28,7 @@ pub(super) fn payouts(items: &[PayoutItem]) -> String {
         ("created", Left),
         ("asked for by", Left),
         ("approved by", Left),
-        ("waits for", Left),
+        ("waits for, or is stuck", Left),
     ]);
     for item in items {
         table.row([
@@ -41,7 +41,7 @@ pub(super) fn payouts(items: &[PayoutItem]) -> String {
             item.creation_time.clone(),
             item.requested_by.clone(),
             item.approved_by.clone().unwrap_or_default(),
-            waits_for(item).unwrap_or_default(),
+            waits_for(item).or_else(|| item.stuck.as_ref().map(|stuck| stuck.message.clone())).unwrap_or_default(),
         ]);
     }
     table.render("No payouts.")
@@ -123,6 +123,7 @@ fn about(view: &PayoutView) -> Vec<(&'static str, String)> {
     rows.extend(view.anomaly_alike.as_ref().map(|alike| ("warning", refund_instead(alike))));
     rows.extend(item.fee_paid.as_ref().map(|fee| ("fee paid", format!("{} BTC", fee.shown))));
     rows.extend(waits_for(item).map(|why| ("waits for", why)));
+    rows.extend(item.stuck.as_ref().map(|stuck| ("stuck", stuck.message.clone())));
     rows.extend(item.failure_reason.clone().map(|why| ("failed because", why)));
     if item.balance_short {
         rows.push(("balance", "the coins did not suffice when it was asked for".to_owned()));

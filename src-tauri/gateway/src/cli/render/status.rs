@@ -1,5 +1,7 @@
 //! What runs, and what a doctor found.
 
+use tillgate_domain::words::count;
+
 use super::waits_for;
 use crate::cli::table::Align::{Left, Right};
 use crate::cli::table::{Table, fields, plain};
@@ -68,6 +70,14 @@ pub(super) fn status(view: &StatusView) -> String {
     for alarm in &view.alarms {
         let (message, id) = (plain(&alarm.message), plain(&alarm.payout_id));
         text.push_str(&format!("\nALARM: {message}; once it is settled: `tillgate payouts dismiss {id}`\n"));
+    }
+    for stuck in &view.stuck {
+        text.push_str(&format!("\nSTUCK: {}\n", plain(&stuck.at_the_command_line())));
+    }
+    let unnamed = view.stuck_payouts.saturating_sub(view.stuck.len() as u64);
+    if unnamed > 0 {
+        let more = count(unnamed, "more payout is stuck", "more payouts are stuck");
+        text.push_str(&format!("\n{more}: `tillgate payouts list` tells of each.\n"));
     }
     let mut sources = Table::new(&[("rate source", Left), ("last answer", Left), ("age", Right), ("", Left)]);
     for source in &view.rate_sources {

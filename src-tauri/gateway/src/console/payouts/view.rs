@@ -15,6 +15,7 @@ use crate::console::certificates::CertificateView;
 use crate::console::deliveries::DeliveryItem;
 use crate::console::payouts::estimate::{AnomalyAlike, PaidBefore};
 use crate::console::payouts::steps::{self, StepItem};
+use crate::console::payouts::stuck::StuckItem;
 use crate::console::states::{PayoutState, TransactionPosition, WaitCause};
 use crate::console::sums::FiatView;
 use crate::gateway::Gateway;
@@ -97,6 +98,9 @@ pub struct PayoutItem {
     pub waits_for: Option<String>,
     /// What kind of thing that is.
     pub wait_cause: Option<WaitCause>,
+    /// That it does not arrive, and why; absent where nothing speaks against it.
+    #[serde(default)]
+    pub stuck: Option<StuckItem>,
     /// The Payout record of `/v2`: JSON, its numbers as they are.
     pub record: String,
 }

@@ -2,7 +2,10 @@
 
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
+use tillgate_domain::payment::PaymentState;
+use tillgate_domain::policy::PolicySettings;
 use tillgate_domain::rates::NoAnswer;
+use tillgate_sandbox::{Replace, ReplaceTo};
 
 use super::*;
 use crate::console::{Actor, Command, dispatch};
@@ -109,6 +112,33 @@ async fn a_gateway_that_serves_says_so_until_a_look_at_the_chain_has_ended_since
     assert_eq!(ask(&world, "status").await["catchingUp"], FIRST_LOOK);
     world.look().await;
     assert_eq!(ask(&world, "status").await["catchingUp"], Value::Null);
+}
+
+/// What the status says of double spends.
+async fn attacks(world: &World) -> Vec<String> {
+    let status = ask(world, "status").await;
+    let warnings = status["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap().to_owned());
+    warnings.filter(|warning| warning.contains("spend the coins")).collect()
+}
+
+#[tokio::test]
+async fn an_attempt_at_a_double_spend_is_told_after_a_restart_too_and_no_longer_than_it_lasts() {
+    let world = World::new().await;
+    let up_to_50 = PolicySettings { zero_conf_up_to: Decimal::from(50), ..PolicySettings::default() };
+    let payment = world.payment_under(up_to_50).await;
+    let paid = world.pay(&payment, payment.payment.amount_sats).await;
+    world.pass_ms(60_000).await;
+    assert_eq!(world.state(&payment), PaymentState::Confirmed);
+    assert_eq!(attacks(&world).await, Vec::<String>::new());
+    let replace = Replace { fee_rate_sat_vb: None, to: ReplaceTo::Customer };
+    world.sandbox().replace(paid, replace, world.now_ms()).unwrap();
+    world.look().await;
+    assert!(attacks(&world).await[0].contains(&payment.payment.id.to_string()));
+    let world = world.reopen().await;
+    assert_eq!(attacks(&world).await.len(), 1, "a restart forgets nothing");
+    world.mine(1).await;
+    assert_eq!(world.state(&payment), PaymentState::Invalid);
+    assert_eq!(attacks(&world).await, Vec::<String>::new(), "it ends with its cause");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use tillgate_domain::words::count;
 use super::{silent_together, strays};
 use crate::backup;
 use crate::console::states::WarningKind;
-use crate::gateway::{Gateway, WatchStatus};
+use crate::gateway::{Gateway, StaffWarning, WatchStatus};
 use crate::machine::clock::machine_now;
 use crate::rates::{RatesRow, SourceRow};
 use crate::store::{Reader, StoreError};
@@ -34,7 +34,10 @@ impl Warnings {
     pub(super) fn of(gateway: &Gateway, reader: &Reader<'_>, seen: Seen<'_>) -> Result<Self, StoreError> {
         let Seen { watched, sources, rates, currencies, key_trouble, given_up } = seen;
         let mut warnings = Self::default();
-        let passing = watched.warnings.iter().filter(|warning| !warning.is_alarm());
+        let of_payments = reader.payment_warnings()?;
+        let of_payments = of_payments.iter().filter_map(|(id, warning)| StaffWarning::of_payment(*id, warning));
+        warnings.add(WarningKind::Other, of_payments.map(|warning| warning.to_string()));
+        let passing = watched.warnings.iter().filter(|warning| !warning.is_stored());
         warnings.add(WarningKind::Other, passing.map(ToString::to_string));
         warnings.add(WarningKind::Other, watched.begun_anew(gateway.clock.now()));
         if let Some(trouble) = backup::trouble(gateway, reader, machine_now())? {

@@ -5,6 +5,7 @@ use tillgate_domain::payout::PayoutState;
 
 use super::ReplaceError;
 use crate::sender::held_back::{is_held_back, is_paid_otherwise};
+use crate::sender::stuck::ruled_out_at;
 use crate::store::batches::VersionRow;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
@@ -23,6 +24,8 @@ const NOT_APPROVED: &str = "it was never approved";
 const OVER: &str = "nothing more will be sent";
 const SENT_ELSEWHERE: &str = "it was paid by a transaction that was not made here";
 const PAID_OTHERWISE: &str = "a transaction that was not made here pays a payout of this transaction, or of one before it: where another copy of this wallet made it, or a block holds it, give this one up, and ask anew for what is still to be paid; else wait for a day";
+const RULED_OUT: &str =
+    "a block holds another transaction that spends its coins: no transaction in its place can be mined";
 const CHANGE_SPENT: &str = "a later transaction spends the change of its own: give that one up first, or bump it";
 
 /// Whether the transaction of a payout may be replaced by one with a higher fee.
@@ -51,9 +54,9 @@ pub(super) fn may_sign(reader: &Reader<'_>) -> Result<(), ReplaceError> {
 
 pub(super) fn bump_target(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Target, ReplaceError> {
     let batch_seq = payout.batch_seq.ok_or(ReplaceError::State(payout.state, why_no_batch(payout)))?;
-    may_replace(payout, &target(reader, batch_seq)?)?;
+    may_replace(reader, payout, &target(reader, batch_seq)?)?;
     let last = target(reader, last_along_the_change(reader, batch_seq)?)?;
-    may_replace(payout, &last)?;
+    may_replace(reader, payout, &last)?;
     // The replacement would pay it once more.
     if is_any_held_back(reader, &last.versions)? {
         return Err(ReplaceError::State(payout.state, PAID_OTHERWISE));
@@ -76,7 +79,7 @@ pub(super) fn abandon_target(
         };
     };
     let target = target(reader, batch_seq)?;
-    may_replace(payout, &target)?;
+    may_replace(reader, payout, &target)?;
     let mut payouts: Vec<Id> = target.payouts.iter().map(|payout| payout.id).collect();
     if is_a_parent(reader, &target.versions)? {
         if !is_paid_otherwise(reader, batch_seq)? {
@@ -104,7 +107,7 @@ fn target(reader: &Reader<'_>, batch_seq: i64) -> Result<Target, StoreError> {
     Ok(Target { batch_seq, payouts: reader.payouts_of_batch(batch_seq)?, versions: reader.versions(batch_seq)? })
 }
 
-fn may_replace(payout: &PayoutRow, target: &Target) -> Result<(), ReplaceError> {
+fn may_replace(reader: &Reader<'_>, payout: &PayoutRow, target: &Target) -> Result<(), ReplaceError> {
     let refused = |why| Err(ReplaceError::State(payout.state, why));
     match payout.state {
         PayoutState::New | PayoutState::Expired => return refused(NOT_APPROVED),
@@ -116,6 +119,9 @@ fn may_replace(payout: &PayoutRow, target: &Target) -> Result<(), ReplaceError> 
     }
     if target.versions.iter().any(|version| !version.pays) {
         return refused(GIVEN_UP);
+    }
+    if ruled_out_at(reader, &target.versions)?.is_some() {
+        return refused(RULED_OUT);
     }
     Ok(())
 }

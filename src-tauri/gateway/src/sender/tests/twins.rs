@@ -18,7 +18,7 @@ use crate::wallet::spend::{self, FeeWanted, FreshChange, Means, Payee, Spendable
 const HOUR_MS: i64 = 3_600_000;
 
 /// A transaction that another copy of this wallet makes.
-fn twin_of(world: &World, payees: &[Payee]) -> bitcoin::Transaction {
+pub fn twin_of(world: &World, payees: &[Payee]) -> bitcoin::Transaction {
     twin_spending(world, payees, &[], 3).unwrap()
 }
 

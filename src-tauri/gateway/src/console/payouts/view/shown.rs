@@ -5,6 +5,7 @@ use tillgate_domain::time::Timestamp;
 
 use super::PayoutItem;
 use crate::console::btc::BtcView;
+use crate::console::payouts::stuck::StuckItem;
 use crate::console::payouts::waiting::{Queue, Standing, Why};
 use crate::console::sums::FiatView;
 use crate::gateway::{Cannot, Gateway};
@@ -16,6 +17,7 @@ use crate::watcher::payers::Payers;
 
 /// What is needed to show payouts, of one moment.
 pub(in crate::console) struct Shown<'a> {
+    gateway: &'a Gateway,
     snapshot: Snapshot<'a>,
     pub(super) tip_height: u32,
     queue: Queue,
@@ -29,6 +31,7 @@ impl<'a> Shown<'a> {
         pages_base: &'a str,
     ) -> Result<Self, StoreError> {
         Ok(Self {
+            gateway,
             snapshot: Snapshot::new(reader, gateway.installation, pages_base),
             tip_height: reader.tip_height()?,
             queue: Queue::of(gateway, reader)?,
@@ -78,6 +81,7 @@ impl<'a> Shown<'a> {
             being_given_up,
             waits_for,
             wait_cause,
+            stuck: StuckItem::of_payout(self.gateway, self.snapshot.reader, row)?,
             record: self.snapshot.payout(row),
         })
     }

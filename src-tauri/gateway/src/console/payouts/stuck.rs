@@ -1,0 +1,144 @@
+//! Payouts that do not arrive, as people are told of them. The remedy is each shell's own to name.
+
+use bitcoin::FeeRate;
+use serde::{Deserialize, Serialize};
+use tillgate_domain::batch::FINAL_CONFIRMATIONS;
+use tillgate_domain::words::count;
+use ts_rs::TS;
+
+use super::view::rate_shown;
+use crate::console::btc::BtcView;
+use crate::console::states::StuckReason;
+use crate::funds;
+use crate::gateway::Gateway;
+use crate::sender::{self, Stuck, StuckCause, may_bump};
+use crate::store::payouts::PayoutRow;
+use crate::store::{Reader, StoreError};
+
+/// Payouts that one answer names; the list of payouts tells of all.
+const NAMED_MAX: usize = 20;
+
+/// Virtual bytes that a rate is told for, so that its decimals are not lost.
+const RATE_VBYTES: u64 = 1_000;
+
+/// A payout that does not arrive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct StuckItem {
+    /// The payout's id.
+    pub payout_id: String,
+    /// What the payee is to get.
+    pub amount: BtcView,
+    /// The payee's address.
+    pub address: String,
+    /// Why it does not arrive.
+    pub reason: StuckReason,
+    /// The fee rate that its transaction pays, in satoshis for a virtual byte, cut to 2 decimals.
+    pub fee_rate: String,
+    /// The rate that would be paid now; absent where the backend has named none since the start.
+    pub fee_rate_wanted: Option<String>,
+    /// Whether a higher fee is possible now.
+    pub can_bump: bool,
+    /// All of it in words, without the remedy and the last full stop.
+    pub message: String,
+}
+
+/// The payouts that do not arrive.
+#[derive(Debug, Default)]
+pub(in crate::console) struct StuckPayouts {
+    /// The first of them.
+    pub named: Vec<StuckItem>,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl StuckPayouts {
+    pub(in crate::console) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Self, StoreError> {
+        let stuck = sender::stuck(reader, &gateway.settings.snapshot(), gateway.clock.now())?;
+        let named = stuck.iter().take(NAMED_MAX).map(|stuck| StuckItem::of(gateway, reader, stuck));
+        Ok(Self { named: named.collect::<Result<_, _>>()?, count: stuck.len() as u64 })
+    }
+}
+
+impl StuckItem {
+    /// What is told of one payout; `None` where it is not stuck.
+    pub(super) fn of_payout(
+        gateway: &Gateway,
+        reader: &Reader<'_>,
+        row: &PayoutRow,
+    ) -> Result<Option<Self>, StoreError> {
+        let stuck = sender::stuck_of(reader, row, &gateway.settings.snapshot(), gateway.clock.now())?;
+        stuck.map(|stuck| Self::of(gateway, reader, &stuck)).transpose()
+    }
+
+    fn of(gateway: &Gateway, reader: &Reader<'_>, stuck: &Stuck) -> Result<Self, StoreError> {
+        let Stuck { payout, cause, offered } = stuck;
+        let fee_rate = rate_shown(offered.fee_sats, offered.vsize);
+        let fee_rate_wanted = wanted(gateway).map(|rate| rate_shown(rate, RATE_VBYTES));
+        Ok(Self {
+            payout_id: payout.id.to_string(),
+            amount: BtcView::of_sats(payout.amount_sats),
+            address: payout.address.clone(),
+            reason: match cause {
+                StuckCause::Unconfirmed { .. } => StuckReason::Unconfirmed,
+                StuckCause::Refused { .. } => StuckReason::Refused,
+                StuckCause::RuledOut { .. } => StuckReason::RuledOut,
+            },
+            can_bump: may_bump(reader, payout).is_ok(),
+            message: message(stuck, &fee_rate, fee_rate_wanted.as_deref()),
+            fee_rate,
+            fee_rate_wanted,
+        })
+    }
+
+    /// The sentences with the remedy, as the command line gives it.
+    pub(crate) fn at_the_command_line(&self) -> String {
+        let Self { payout_id, message, can_bump, .. } = self;
+        if *can_bump {
+            format!("{message}. `tillgate payouts bump {payout_id}` raises its fee")
+        } else {
+            message.clone()
+        }
+    }
+}
+
+/// The rate that the backend named last, in satoshis for [`RATE_VBYTES`].
+fn wanted(gateway: &Gateway) -> Option<u64> {
+    gateway.fee_rate_known()?;
+    let rate: FeeRate = funds::fee_rate_known(gateway, &gateway.settings.snapshot()).estimate;
+    Some(rate.to_sat_per_kwu().saturating_mul(4))
+}
+
+fn message(stuck: &Stuck, fee_rate: &str, wanted: Option<&str>) -> String {
+    let Stuck { payout, cause, offered } = stuck;
+    let amount = BtcView::of_sats(payout.amount_sats).shown;
+    let payout = format!("payout {} of {amount} BTC to {}", payout.id, payout.address);
+    let pays = match (offered.pays, wanted) {
+        (false, _) => "It is being given up".to_owned(),
+        (true, Some(wanted)) => format!("It pays {fee_rate} sat/vB; {wanted} sat/vB is wanted now"),
+        (true, None) => format!("It pays {fee_rate} sat/vB"),
+    };
+    match cause {
+        StuckCause::Unconfirmed { hours } => {
+            format!("{payout} was sent {} ago and is in no block. {pays}", count(*hours, "hour", "hours"))
+        }
+        StuckCause::Refused { words: Some(words) } => format!(
+            "the Bitcoin backend refused the transaction of {payout}: \"{}\". It is offered again after each block. {pays}",
+            quotable(words)
+        ),
+        StuckCause::Refused { words: None } => format!(
+            "the Bitcoin backend refused the transaction of {payout}, because another transaction spends its coins. It is offered \
+             again after each block. {pays}"
+        ),
+        StuckCause::RuledOut { height } => format!(
+            "{payout} can never arrive: block {height} holds another transaction that spends its coins. The payout fails once \
+             that block has {FINAL_CONFIRMATIONS} confirmations; ask for it anew then"
+        ),
+    }
+}
+
+/// A stranger's words between quotation marks: no mark of theirs ends the quotation or makes a command of ours.
+fn quotable(words: &str) -> String {
+    words.replace(['"', '`'], "'")
+}

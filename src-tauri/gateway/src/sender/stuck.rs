@@ -1,0 +1,125 @@
+//! Payouts that do not arrive: told from what is stored, so that each ends with its cause and none is lost by a restart.
+
+use tillgate_domain::batch::Position;
+use tillgate_domain::payout::PayoutState;
+use tillgate_domain::time::Timestamp;
+
+use super::again::to_broadcast;
+use crate::settings::Settings;
+use crate::store::batches::VersionRow;
+use crate::store::payouts::PayoutRow;
+use crate::store::{Reader, StoreError};
+use crate::watcher::batches;
+
+/// Milliseconds of an hour.
+const HOUR_MS: i64 = 3_600_000;
+
+/// Why a payout does not arrive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StuckCause {
+    /// It was sent so many hours ago, and no block holds its transaction.
+    Unconfirmed { hours: u64 },
+    /// The backend refused its transaction with these words; without words, because another transaction spends its coins.
+    Refused { words: Option<String> },
+    /// The block of this height holds another transaction that spends its coins.
+    RuledOut { height: u32 },
+}
+
+/// A payout that does not arrive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stuck {
+    pub payout: PayoutRow,
+    pub cause: StuckCause,
+    /// The transaction that is offered to the network.
+    pub offered: VersionRow,
+}
+
+/// All payouts that do not arrive, those of the oldest transaction first.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn stuck(reader: &Reader<'_>, settings: &Settings, now: Timestamp) -> Result<Vec<Stuck>, StoreError> {
+    let mut stuck = Vec::new();
+    for batch_seq in reader.pending_batches()? {
+        let versions = reader.versions(batch_seq)?;
+        for payout in reader.payouts_of_batch(batch_seq)? {
+            stuck.extend(judge(reader, payout, &versions, settings, now)?);
+        }
+    }
+    Ok(stuck)
+}
+
+/// Why this payout does not arrive; `None` where nothing speaks against it.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn stuck_of(
+    reader: &Reader<'_>,
+    payout: &PayoutRow,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Option<Stuck>, StoreError> {
+    match payout.batch_seq {
+        Some(batch_seq) if is_on_its_way(payout) => {
+            judge(reader, payout.clone(), &reader.versions(batch_seq)?, settings, now)
+        }
+        Some(_) | None => Ok(None),
+    }
+}
+
+/// The height of the block that holds another transaction in place of all these versions: no replacement can be mined either.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(super) fn ruled_out_at(reader: &Reader<'_>, versions: &[VersionRow]) -> Result<Option<u32>, StoreError> {
+    if versions.iter().any(|version| version.position.is_in_block()) {
+        return Ok(None);
+    }
+    let mut lowest: Option<u32> = None;
+    for version in versions {
+        let Some(height) = batches::facts(reader, version)?.conflict_height else { return Ok(None) };
+        lowest = Some(lowest.map_or(height, |lowest| lowest.min(height)));
+    }
+    Ok(lowest)
+}
+
+fn judge(
+    reader: &Reader<'_>,
+    payout: PayoutRow,
+    versions: &[VersionRow],
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Option<Stuck>, StoreError> {
+    let is_in_block = versions.iter().any(|version| version.position.is_in_block());
+    if is_in_block || !is_on_its_way(&payout) || is_by_another(&payout, versions) {
+        return Ok(None);
+    }
+    let Some(offered) = to_broadcast(reader, versions)?.cloned() else { return Ok(None) };
+    let refusal = offered.refusal.as_ref().filter(|_| offered.position == Position::Absent);
+    let hours = hours_since_sent(&payout, now).filter(|hours| *hours >= u64::from(settings.stuck_after_hours));
+    let cause = match (ruled_out_at(reader, versions)?, refusal, hours) {
+        (Some(height), _, _) => StuckCause::RuledOut { height },
+        (None, Some(refusal), _) => StuckCause::Refused { words: refusal.words.clone() },
+        (None, None, Some(hours)) => StuckCause::Unconfirmed { hours },
+        (None, None, None) => return Ok(None),
+    };
+    Ok(Some(Stuck { payout, cause, offered }))
+}
+
+const fn is_on_its_way(payout: &PayoutRow) -> bool {
+    match payout.state {
+        PayoutState::Queued | PayoutState::Sent => true,
+        PayoutState::New | PayoutState::Expired | PayoutState::Failed => false,
+    }
+}
+
+/// Whether another copy's transaction pays the payout.
+fn is_by_another(payout: &PayoutRow, versions: &[VersionRow]) -> bool {
+    payout.txid.is_some_and(|txid| !versions.iter().any(|version| version.txid == txid))
+}
+
+/// Whole hours since a backend took a transaction of the payout for the first time.
+fn hours_since_sent(payout: &PayoutRow, now: Timestamp) -> Option<u64> {
+    let sent_at = payout.sent_at.filter(|_| payout.state == PayoutState::Sent)?;
+    u64::try_from(now.ms().saturating_sub(sent_at.ms()) / HOUR_MS).ok()
+}

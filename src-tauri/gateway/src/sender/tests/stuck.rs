@@ -1,0 +1,95 @@
+//! Payouts that do not arrive are told by name, for as long as that is so.
+
+use serde_json::Value;
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState;
+use tillgate_sandbox::BroadcastFault;
+
+use super::support::world_with_coins;
+use super::twins::twin_of;
+use crate::console::doctor::Doctor;
+use crate::console::payouts::ShowPayout;
+use crate::console::status::Status;
+use crate::console::{Actor, ask};
+use crate::testing::World;
+use crate::wallet::spend::Payee;
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// The sentence of the status that names the payout.
+async fn told(world: &World, id: &Id) -> Option<String> {
+    let status = ask(&world.app, Status {}, &Actor::command_line()).await.unwrap();
+    let status = serde_json::to_value(status).unwrap();
+    let stuck = status["stuck"].as_array().cloned().unwrap_or_default();
+    let its_own = stuck.iter().find(|one| one["payoutId"] == id.to_string());
+    let doctor = ask(&world.app, Doctor {}, &Actor::command_line()).await.unwrap();
+    let checks = doctor.checks.iter().filter(|check| !check.ok);
+    let by_doctor: Vec<_> = checks.filter(|check| check.message.contains(&id.to_string())).collect();
+    assert_eq!(its_own.is_some(), !by_doctor.is_empty(), "status and doctor say the same: {by_doctor:?}");
+    its_own.map(|one| one["message"].as_str().unwrap().to_owned())
+}
+
+async fn shown(world: &World, id: &Id) -> Value {
+    let asked = ShowPayout { payout_id: id.to_string() };
+    serde_json::to_value(ask(&world.app, asked, &Actor::command_line()).await.unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_payout_that_no_block_takes_for_six_hours_is_told_until_one_does() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    world.pass_ms(6 * HOUR_MS - 60_000).await;
+    assert_eq!(told(&world, &payout).await, None, "not before its time");
+    world.pass_ms(120_000).await;
+    let sentence = told(&world, &payout).await.expect("a payout that is stuck is told");
+    let address = world.payout(&payout).address;
+    for part in [&payout.to_string(), "0.00300000 BTC", &address, "6 hours", "It pays 2.0", "2.00 sat/vB is wanted"] {
+        assert!(sentence.contains(part), "{part}: {sentence}");
+    }
+    let view = shown(&world, &payout).await;
+    assert_eq!(view["stuck"]["message"], sentence, "the payout's own page says the same");
+    let world = world.reopen().await;
+    assert!(told(&world, &payout).await.is_some(), "a restart forgets nothing");
+    world.mine_and_pass(1).await;
+    assert_eq!(told(&world, &payout).await, None, "it ends with its cause");
+}
+
+#[tokio::test]
+async fn a_refused_payout_is_told_with_the_backends_words_until_it_is_taken() {
+    let world = world_with_coins(1).await;
+    world.broadcasts(BroadcastFault::Reject);
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    let sentence = told(&world, &payout).await.expect("a refusal is told");
+    assert!(sentence.contains("refused") && sentence.contains('"'), "the backend's words are quoted: {sentence}");
+    assert!(!sentence.contains("the log says why"), "{sentence}");
+    world.broadcasts(BroadcastFault::Ok);
+    world.mine_and_pass(1).await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent);
+    assert_eq!(told(&world, &payout).await, None, "it ends with its cause");
+    world.mine_and_pass(1).await;
+    assert_eq!(told(&world, &payout).await, None);
+}
+
+#[tokio::test]
+async fn a_payout_whose_coin_a_block_spent_elsewhere_is_told_at_once_and_offers_no_bump() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    let other = world.gateway.wallet.get().unwrap().change.script(5_000).unwrap();
+    let double_spend = twin_of(&world, &[Payee { script: other, amount_sats: 100_000 }]);
+    world.send().await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent);
+    world.sandbox().mine_transactions(std::slice::from_ref(&double_spend), world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    world.app.sender.release("cli:ann", None).await.unwrap();
+    let sentence = told(&world, &payout).await.expect("a payout that cannot arrive is told");
+    assert!(sentence.contains("block") && sentence.contains("never"), "{sentence}");
+    let view = shown(&world, &payout).await;
+    assert_eq!(view["state"], "SENT");
+    assert_eq!(view["canBump"]["possible"], false, "a bump can never be mined");
+    assert_eq!(view["canAbandon"]["possible"], false, "nothing that gives it up can be mined either");
+    world.mine_and_pass(6).await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Failed);
+    assert_eq!(told(&world, &payout).await, None, "it ends with its cause");
+}

@@ -32,7 +32,7 @@ const STORAGE: &[&str] = &["STORAGE_UNAVAILABLE", "CHAIN_NOT_READY"];
 
 pub const HOUR_MS: i64 = 3_600_000;
 
-/// Longer than the gateway doubts a step of the wall clock.
+/// Longer than the gateway distrusts a step of the wall clock.
 pub const BELIEVED_AFTER_MS: i64 = 301_000;
 
 /// How long a fault lasts under load.
@@ -198,7 +198,7 @@ async fn a_clock_that_jumps_an_hour_ahead_and_back_undoes_nothing() {
             assert_eq!(doctor["ok"], false, "the doctor sees the jump: {doctor}");
         }
     }
-    // An hour ahead for longer than the gateway doubts it: it follows, and the payment has the rest of its time.
+    // An hour ahead for longer than the gateway distrusts it: it follows, and the payment has the rest of its time.
     tell(HOUR_MS, 0);
     clock_ms(&site).await;
     tell(HOUR_MS + BELIEVED_AFTER_MS, BELIEVED_AFTER_MS);

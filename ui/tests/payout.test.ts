@@ -71,16 +71,6 @@ describe("approving a payout", () => {
     expect(dialog.textContent).toContain("cannot be taken back once a block holds it");
   });
 
-  test("tells before it of whoever else pays the recipient, and promises no time then", async () => {
-    const waitsFor = "somebody else pays its payee exactly its amount, by transaction ab";
-    host.reply("showPayout", payout({ waitsFor, waitCause: "PAYEE" }));
-    const dialog = await asks(/^Approve…/);
-    expect(dialog.textContent).toContain(
-      "Somebody else pays its payee exactly its amount, by transaction ab.",
-    );
-    expect(dialog.textContent).not.toContain("It is sent");
-  });
-
   test("happens only when it was confirmed, and once", async () => {
     host.reply("approvePayout", payout({ state: "QUEUED" }));
     const dialog = await asks(/^Approve…/);
@@ -357,28 +347,6 @@ describe("giving a payout up", () => {
     expect(dialog.textContent).toContain("it fails at once, nothing is sent");
     await fireEvent.click(within(dialog).getByRole("button", { name: "Give it up" }));
     await waitFor(() => expect(host.askedFor("abandonPayout")).toMatchObject([{ all: false }]));
-  });
-
-  test("is told where somebody else may have paid it for something else, and of no other payout", async () => {
-    const waits = {
-      payoutsQueued: 2,
-      senderWaitsFor: "transaction ab pays its payee",
-      senderWaitCause: "PAYEE" as const,
-    };
-    host.reply("status", { ...status, ...waits });
-    const waitsFor =
-      "transaction ab, which was not made here and is in no block, pays its payee exactly its amount";
-    host.reply("showPayout", payout({ state: "QUEUED", canAbandon: possible, waitsFor, waitCause: "PAYEE" }));
-    open(HREF);
-    const told = await screen.findByText(/which was not made here/);
-    expect(told.textContent).toContain("If that was for something else, give it up, and ask for it anew.");
-    host.reply(
-      "showPayout",
-      payout({ state: "QUEUED", canAbandon: possible, waitsFor: "it is sent at about noon" }),
-    );
-    host.emit("changed");
-    expect(await screen.findByText(/It is sent at about noon/)).toBeTruthy();
-    expect(screen.queryByText(/pays its payee/)).toBeNull();
   });
 
   test("afterwards names every payout that shares the transaction, and both ends it may take", async () => {

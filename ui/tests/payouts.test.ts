@@ -170,10 +170,29 @@ describe("a sender that does not send", () => {
     expect(host.askedFor("releaseSender")).toHaveLength(0);
     const dialog = await screen.findByRole("dialog");
     await fireEvent.click(within(dialog).getByRole("button", { name: "Let payouts go on" }));
-    const read = { command: "releaseSender", reason: "another copy of this wallet spent coins" };
+    const read = {
+      command: "releaseSender",
+      reason: "another copy of this wallet spent coins",
+      force: false,
+    };
     await waitFor(() => expect(host.askedFor("releaseSender")).toEqual([read]));
     // The button is gone with the hold: the keyboard goes on from the page's heading.
     await waitFor(() => expect(document.activeElement?.tagName).toBe("H1"));
+  });
+
+  test("is not released before a transaction of the mempool is decided, unless people say so", async () => {
+    host.reply("status", { ...status, senderHold: "another copy of this wallet made transaction ab" });
+    host.reply("releaseSender", () => {
+      throw { errorType: "TWIN_IN_MEMPOOL", message: "transaction ab is in the mempool", field: null };
+    });
+    open("#/payouts");
+    await fireEvent.click(await screen.findByRole("button", { name: "Let payouts go on…" }));
+    const dialog = await screen.findByRole("dialog");
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Let payouts go on" }));
+    await fireEvent.click(await within(dialog).findByRole("checkbox"));
+    host.reply("releaseSender", { released: true, serving: true, payoutsQueued: 0 });
+    await fireEvent.click(within(dialog).getByRole("button", { name: "Let payouts go on" }));
+    await waitFor(() => expect(host.askedFor("releaseSender").at(-1)).toMatchObject({ force: true }));
   });
 
   test("of a restored copy says which payouts would be sent again, and lets each be given up before", async () => {
@@ -205,7 +224,7 @@ describe("a sender that does not send", () => {
       /paid in another way, since this copy was saved would be paid\s+again/,
     );
     await fireEvent.click(within(dialog).getByRole("button", { name: "Let payouts go on" }));
-    const read = { command: "releaseSender", reason: senderHold };
+    const read = { command: "releaseSender", reason: senderHold, force: false };
     await waitFor(() => expect(host.askedFor("releaseSender")).toEqual([read]));
   });
 
@@ -236,18 +255,6 @@ describe("a sender that does not send", () => {
     open("#/keys");
     const banner = await screen.findByText(/Payouts are on hold/);
     expect(banner.textContent).toBe(`${told} See what to do`);
-  });
-
-  test("names a payee whom somebody else may have paid", async () => {
-    const senderWaitsFor =
-      "transaction ab, which was not made here and is in no block, pays its payee exactly its amount";
-    host.reply("status", { ...status, senderWaitsFor, senderWaitCause: "PAYEE" as const });
-    open("#/payouts");
-    const note = (await screen.findByText("A payout waits that somebody else may have paid")).closest(
-      "section",
-    );
-    expect(note?.textContent).toContain("Transaction ab, which was not made here");
-    expect(note?.textContent).toContain("If that was for something else, give it up");
   });
 
   test("asks a locked keyring again at once", async () => {

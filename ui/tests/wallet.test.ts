@@ -92,7 +92,7 @@ describe("the wallet", () => {
     expect(await screen.findByText("1240 of 5041")).toBeTruthy();
     expect(screen.getByRole("progressbar").getAttribute("value")).toBe("24");
     expect(screen.getByText("24 %")).toBeTruthy();
-    expect(screen.getByText(/A stranger's server is asked slowly/)).toBeTruthy();
+    expect(screen.getByText(/Somebody else's server is asked slowly/)).toBeTruthy();
   });
 
   test("that was restored before a server was chosen says that one is to be, and tells no progress of nothing", async () => {

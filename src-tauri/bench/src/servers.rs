@@ -46,7 +46,7 @@ impl Kind {
     pub const ALL: &[Self] = &[Self::Core, Self::CoreZmq, Self::Electrum];
 
     /// Each but for the node that tells by itself: what a look costs that nobody told of anything is the same with it.
-    pub const UNTOLD: &[Self] = &[Self::Core, Self::Electrum];
+    pub const QUIET: &[Self] = &[Self::Core, Self::Electrum];
 
     /// What it is called in the table.
     pub const fn name(self) -> &'static str {

@@ -29,7 +29,7 @@ pub enum Position {
     Absent,
 }
 
-/// One stored transaction of a batch, or one that pays in its stead and was not made here, as the rules see it.
+/// One stored transaction of a batch, or one of another copy of the wallet that pays in its stead, as the rules see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
     /// Its id.
@@ -49,8 +49,8 @@ pub struct Version {
 pub struct Settled {
     /// Its state.
     pub state: PayoutState,
-    /// The transaction that its record names: the confirmed one that pays it; else one that was not made here, as long as
-    /// that may be mined and ours is not in the mempool; else our newest.
+    /// The transaction that its record names: the confirmed one that pays it; else one of another copy that a block held,
+    /// as long as that may be mined and ours is not in the mempool; else our newest.
     pub txid: Option<Txid>,
 }
 
@@ -90,26 +90,25 @@ impl Version {
     }
 }
 
-/// What becomes of an approved payout. `versions` are its batch's, the oldest first (none before it has one); `twins` are
-/// what pays it in our stead and was not made here, the first noticed first. Called again with the same facts it says the same.
+/// The next state of a payout. `versions` are its batch's, the oldest first (none before it has one); `twins` are
+/// transactions of another copy of the wallet that pay it and that a block held once, the first noticed first.
+/// Called again with the same facts it says the same.
 #[must_use]
 pub fn settle(state: PayoutState, versions: &[Version], twins: &[Version], tip_height: u32) -> Settled {
     let paying = || versions.iter().filter(|version| version.pays);
     let payers = || paying().chain(twins);
     let confirmed = payers().find(|payer| payer.position.is_in_block());
-    let in_mempool = twins.iter().rfind(|twin| twin.position == Position::Mempool);
     let is_ours_in_mempool = paying().any(|version| version.position == Position::Mempool);
-    // One that dropped out may be mined all the same, as long as nothing rules it out.
-    let dropped = twins.iter().rfind(|twin| !is_ours_in_mempool && !twin.is_ruled_out(tip_height));
+    // A reorganisation took its block; it may be mined again until another transaction rules it out.
+    let left_a_block = twins.iter().rfind(|twin| !is_ours_in_mempool && !twin.is_ruled_out(tip_height));
     let newest = paying().next_back().or_else(|| twins.last());
-    let txid = confirmed.or(in_mempool).or(dropped).or(newest).map(|payer| payer.txid);
+    let txid = confirmed.or(left_a_block).or(newest).map(|payer| payer.txid);
     let all_ruled_out = payers().next().is_some() && payers().all(|payer| payer.is_ruled_out(tip_height));
     let state = match state {
+        _ if confirmed.is_some() => PayoutState::Sent,
         PayoutState::New | PayoutState::Expired => state,
-        PayoutState::Queued | PayoutState::Sent | PayoutState::Failed if confirmed.is_some() => PayoutState::Sent,
         PayoutState::Queued | PayoutState::Sent if all_ruled_out => PayoutState::Failed,
         PayoutState::Queued if payers().any(Version::was_taken) => PayoutState::Sent,
-        PayoutState::Failed if in_mempool.is_some() => PayoutState::Sent,
         PayoutState::Queued | PayoutState::Sent | PayoutState::Failed => state,
     };
     Settled { state, txid }
@@ -201,22 +200,22 @@ mod tests {
     }
 
     #[test]
-    fn what_another_copy_of_the_wallet_pays_is_sent_under_its_id() {
-        let twin = version(9, Position::Mempool);
-        let settled = settle(PayoutState::Queued, &[], &[twin], TIP);
-        assert_eq!(settled, Settled { state: PayoutState::Sent, txid: Some(txid(9)) });
-        let after_failing = settle(PayoutState::Failed, &[version(1, Position::Absent)], &[twin], TIP);
-        assert_eq!(after_failing, settled, "it is on its way all the same");
-        let first = Version { conflict_height: Some(90), ..version(8, Position::Absent) };
+    fn what_another_copy_of_the_wallet_paid_in_a_block_is_sent_under_its_id() {
         let mined = version(9, Position::Block { height: 95 });
-        let settled = settle(PayoutState::Sent, &[], &[first, mined], TIP);
-        assert_eq!(settled, Settled { state: PayoutState::Sent, txid: Some(txid(9)) }, "one twin replaced another");
-        let own = version(1, Position::Block { height: 99 });
+        let sent = Settled { state: PayoutState::Sent, txid: Some(txid(9)) };
+        for before in PayoutState::ALL {
+            assert_eq!(settle(before, &[], &[mined], TIP), sent);
+        }
+        let first = Version { conflict_height: Some(90), ..version(8, Position::Absent) };
+        assert_eq!(settle(PayoutState::Sent, &[], &[first, mined], TIP), sent, "one twin replaced another");
+        let (own, twin) = (version(1, Position::Block { height: 99 }), version(9, Position::Mempool));
         assert_eq!(settle(PayoutState::Sent, &[own], &[twin], TIP).txid, Some(txid(1)));
+        assert_eq!(settle(PayoutState::Sent, &[], &[twin], TIP), sent, "a reorganisation took its block");
+        assert_eq!(settle(PayoutState::Failed, &[], &[twin], TIP).state, PayoutState::Failed);
     }
 
     #[test]
-    fn what_another_copy_pays_is_named_until_it_is_ruled_out_or_ours_is_in_the_mempool() {
+    fn what_another_copy_paid_is_named_until_it_is_ruled_out_or_ours_is_in_the_mempool() {
         let named = |own, twin| settle(PayoutState::Sent, &[own], &[twin], TIP).txid;
         let (own, dropped) = (version(1, Position::Absent), version(9, Position::Absent));
         assert_eq!(named(own, dropped), Some(txid(9)));

@@ -1,7 +1,7 @@
 //! Whether a clock may be believed, as far as the times of blocks and of other people's servers tell.
 //!
 //! A block's time may be two hours ahead of the network's and an hour behind it, and a server may keep blocks back. So a
-//! block that is young by the clock confirms it, and none that is old proves it wrong: a doubt puts off what the clock alone
+//! block that is young by the clock confirms it, and none that is old proves it wrong: a fault puts off what the clock alone
 //! would close, and for a day at most. Where several sources of exchange rates agree on the time, that decides instead.
 
 use crate::time::Timestamp;
@@ -30,7 +30,7 @@ const STORED_AHEAD_MS: i64 = 60_000;
 
 /// What speaks against a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClockDoubt {
+pub enum ClockFault {
     /// No block was young by it since it began to run, and no servers confirm it: it is ahead, or no block came.
     MayBeAhead {
         /// The age of the best block.
@@ -88,7 +88,7 @@ impl CheckedClock {
         tip_time: Timestamp,
         median_time: Option<Timestamp>,
         servers_ahead_ms: Option<i64>,
-    ) -> Option<ClockDoubt> {
+    ) -> Option<ClockFault> {
         let is_anew = self.looked_at.is_none_or(|before| at > before.plus_ms(CONFIRMED_ANEW_AFTER_MS));
         let age_ms = at.ms().saturating_sub(tip_time.ms());
         let is_confirmed = match servers_ahead_ms {
@@ -97,16 +97,16 @@ impl CheckedClock {
         };
         *self = Self { is_confirmed, looked_at: Some(at), servers_ahead_ms };
         if let Some(ahead_ms) = servers_ahead_ms {
-            let ahead = (ahead_ms < -RIGHT_MS).then_some(ClockDoubt::IsAhead { by_ms: ahead_ms.saturating_neg() });
-            let behind = (ahead_ms > RIGHT_MS).then_some(ClockDoubt::IsBehind { by_ms: ahead_ms });
+            let ahead = (ahead_ms < -RIGHT_MS).then_some(ClockFault::IsAhead { by_ms: ahead_ms.saturating_neg() });
+            let behind = (ahead_ms > RIGHT_MS).then_some(ClockFault::IsBehind { by_ms: ahead_ms });
             return ahead.or(behind);
         }
         let behind_ms = median_time.map_or(0, |median| median.ms().saturating_sub(at.ms()));
         if behind_ms > 0 || age_ms < -AHEAD_OF_CLOCK_MS {
             let by_ms = if age_ms < -AHEAD_OF_CLOCK_MS { -age_ms } else { behind_ms };
-            return Some(ClockDoubt::IsBehind { by_ms });
+            return Some(ClockFault::IsBehind { by_ms });
         }
-        (!self.is_confirmed).then_some(ClockDoubt::MayBeAhead { by_ms: age_ms })
+        (!self.is_confirmed).then_some(ClockFault::MayBeAhead { by_ms: age_ms })
     }
 
     /// Whether a look at `at` may close what has this deadline: by a clock that is confirmed, where the best block is past the
@@ -135,7 +135,7 @@ mod tests {
     fn a_clock_an_hour_ahead_closes_nothing_before_its_deadline_by_the_blocks() {
         let mut clock = CheckedClock::default();
         // The true time is 0; the machine says 60.
-        assert_eq!(clock.look(at(60), at(-5), None, None), Some(ClockDoubt::MayBeAhead { by_ms: 65 * MINUTE_MS }));
+        assert_eq!(clock.look(at(60), at(-5), None, None), Some(ClockFault::MayBeAhead { by_ms: 65 * MINUTE_MS }));
         assert!(!clock.may_close(at(30), at(60), at(-5)), "it has half an hour");
         assert!(clock.look(at(85), at(20), None, None).is_some());
         assert!(!clock.may_close(at(30), at(85), at(20)));
@@ -174,8 +174,8 @@ mod tests {
     #[test]
     fn a_clock_that_is_behind_is_told_and_closes_late_and_never_early() {
         let mut clock = CheckedClock::default();
-        assert_eq!(clock.look(at(0), at(90), None, None), Some(ClockDoubt::IsBehind { by_ms: 90 * MINUTE_MS }));
-        assert_eq!(clock.look(at(1), at(30), Some(at(11)), None), Some(ClockDoubt::IsBehind { by_ms: 10 * MINUTE_MS }));
+        assert_eq!(clock.look(at(0), at(90), None, None), Some(ClockFault::IsBehind { by_ms: 90 * MINUTE_MS }));
+        assert_eq!(clock.look(at(1), at(30), Some(at(11)), None), Some(ClockFault::IsBehind { by_ms: 10 * MINUTE_MS }));
         // A miner's clock may be off by less.
         assert_eq!(clock.look(at(2), at(30), Some(at(-20)), None), None);
     }
@@ -200,9 +200,9 @@ mod tests {
         let by_ms = ahead * MINUTE_MS;
         let look =
             |clock: &mut CheckedClock, true_time: i64| clock.look(at(true_time + ahead), at(-300), None, Some(-by_ms));
-        assert_eq!(look(&mut clock, 0), Some(ClockDoubt::IsAhead { by_ms }));
+        assert_eq!(look(&mut clock, 0), Some(ClockFault::IsAhead { by_ms }));
         assert!(!clock.may_close(at(30), at(ahead), at(-300)), "it has half an hour");
-        assert_eq!(look(&mut clock, 31), Some(ClockDoubt::IsAhead { by_ms }));
+        assert_eq!(look(&mut clock, 31), Some(ClockFault::IsAhead { by_ms }));
         assert!(clock.may_close(at(30), at(31 + ahead), at(-300)), "no block is needed for it");
     }
 
@@ -218,8 +218,8 @@ mod tests {
         assert_eq!(clock.look(at(0), at(-100), None, Some(-4 * MINUTE_MS)), None);
         assert!(clock.may_close(at(-1), at(0), at(-100)));
         let by_ms = 20 * MINUTE_MS;
-        assert_eq!(clock.look(at(20), at(10), None, Some(-by_ms)), Some(ClockDoubt::IsAhead { by_ms }));
+        assert_eq!(clock.look(at(20), at(10), None, Some(-by_ms)), Some(ClockFault::IsAhead { by_ms }));
         assert!(!clock.may_close(at(15), at(20), at(10)));
-        assert_eq!(clock.look(at(21), at(10), None, Some(by_ms)), Some(ClockDoubt::IsBehind { by_ms }));
+        assert_eq!(clock.look(at(21), at(10), None, Some(by_ms)), Some(ClockFault::IsBehind { by_ms }));
     }
 }

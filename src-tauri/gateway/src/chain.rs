@@ -28,7 +28,6 @@ mod signed;
 #[cfg(test)]
 pub(crate) mod tests;
 mod token;
-mod untold;
 
 use std::collections::HashSet;
 
@@ -41,7 +40,7 @@ pub(crate) use hot::HotScripts;
 pub(crate) use proof::height_of_reward;
 pub(crate) use recent::Recent;
 pub(crate) use room::is_relayed;
-pub(crate) use signed::{has_good_witness, judge, spent_outputs};
+pub(crate) use signed::{has_good_witness, spent_outputs};
 
 /// Blocks that are looked at below the wallet's birth, or below the best block where it has none: the chain that was there may
 /// have been another.
@@ -153,9 +152,6 @@ pub trait WatchList {
     fn is_followed(&self, _txid: &Txid) -> bool {
         true
     }
-
-    /// A transaction that is stored, whoever it pays: whether one that spends of it was signed is judged by it.
-    fn stored(&self, txid: &Txid) -> Option<Transaction>;
 }
 
 /// Which transactions a backend is shown.
@@ -167,17 +163,15 @@ pub enum Sees {
     Scripts,
 }
 
-/// The scripts that a look asks about, for a backend that [`Sees::Scripts`]. All but `payees` pay us: payments' addresses, our
-/// change, the addresses that are given next. Some of `cold` and `must` may be hot too.
+/// The scripts that a look asks about, for a backend that [`Sees::Scripts`]. All pay us: payments' addresses, our change, the
+/// addresses that are given next. Some of `cold` and `must` may be hot too.
 #[derive(Clone, Copy)]
 pub struct Scripts<'a> {
     /// Asked about before all others: something is decided by this look, because its time has come. What of it was not asked
     /// about stays as it is. The longest due first, a thousand at most.
     pub must: &'a [ScriptBuf],
-    /// Asked about as urgently, a few hundred at most: whether somebody paid what a payout is to pay that is about to be signed, or what
-    /// one was to pay whose payer a block rules out.
-    pub payees: &'a [AskedPayee],
-    /// What matters now: asked about at full pace.
+    /// What matters now: asked about at full pace. A look without [`View::more`] has asked about each of them since the
+    /// connection began.
     pub hot: &'a HotScripts,
     /// The next ones of a round over all others that never ends, a hundred at most. Of these the backend takes as many as its
     /// pace allows, from the first on, and answers how many it took ([`View::cold_taken`]).
@@ -186,23 +180,6 @@ pub struct Scripts<'a> {
     pub round_ended: bool,
     /// What the database has of them.
     pub known: &'a dyn KnownScripts,
-}
-
-impl<'a> Scripts<'a> {
-    /// Those that must be asked about.
-    pub(crate) fn awaited(&self) -> impl Iterator<Item = &'a ScriptBuf> + use<'a> {
-        self.must.iter().chain(self.payees.iter().map(|payee| &payee.script))
-    }
-}
-
-/// A script that a payout is to pay, asked about because somebody else may have paid it. It is a stranger's, and its history may be endless:
-/// that is read from the latest on for as long as it tells of what came since, and for a few hundred transactions at most. Nothing is
-/// remembered of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedPayee {
-    pub script: ScriptBuf,
-    /// Blocks up to this height were there before the payout was asked for.
-    pub above: u32,
 }
 
 /// What the database has of scripts, as of the last look that was stored.
@@ -239,7 +216,7 @@ pub enum Covered {
     /// All.
     Everything,
     /// These at least: the server was asked about each after the look had started, or tells of each by itself and has
-    /// answered something since. Scripts that are not of [`Scripts::awaited`] may be left out. Of an answer after which there is
+    /// answered something since. Scripts that are not of [`Scripts::must`] may be left out. Of an answer after which there is
     /// more it does not matter. None, where a backend that [`Sees::Everything`] goes by what it was told until a moment ago.
     Scripts(HashSet<ScriptBuf>),
 }
@@ -297,12 +274,8 @@ pub struct View {
     pub unknown: Vec<Txid>,
     /// About which scripts all is known that came to them until the look started.
     pub covered: Covered,
-    /// Of [`Scripts::awaited`], those of which the server does not tell all, however often it is asked: they hold too much.
-    pub untold: HashSet<ScriptBuf>,
-    /// Every script that mattered when the last doubt ([`HotScripts::doubts`]) was heard was told of at least once since, as far as it
-    /// still matters, and where each transaction of ours stands that no block is known to hold; of a script that holds too much,
-    /// what the server tells of it. Those that came to matter later are not waited for.
-    pub all_told: bool,
+    /// Of [`Scripts::must`], those of which the server does not tell all, however often it is asked: they hold too much.
+    pub refused: HashSet<ScriptBuf>,
     /// How many of [`Scripts::cold`] were asked about, from the first on.
     pub cold_taken: usize,
     /// What is to be remembered of scripts, of which the database has another state or none: to be stored together with
@@ -368,7 +341,7 @@ pub trait Chain: Send + Sync {
     fn broadcast(&self, package: &[Transaction]) -> Result<Broadcast, ChainDown>;
 
     /// What there is of these transactions, whoever they pay, in the mempool and in blocks above a height. A backend that tells
-    /// of no strangers' transactions says so of each.
+    /// of no others' transactions says so of each.
     fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown>;
 
     /// The estimated fee rate for a confirmation within so many blocks, no lower than what the server says that it relays;
@@ -405,5 +378,5 @@ pub fn no_scripts() -> Scripts<'static> {
         }
     }
     let hot: &'static HotScripts = Box::leak(Box::default());
-    Scripts { must: &[], payees: &[], hot, cold: &[], round_ended: false, known: &None }
+    Scripts { must: &[], hot, cold: &[], round_ended: false, known: &None }
 }

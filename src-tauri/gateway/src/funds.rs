@@ -1,10 +1,9 @@
 //! What payouts can be made of: the coins that may be spent now, and the rate of the fee. Reads; writes nothing.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
-use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
+use bitcoin::{FeeRate, Transaction, Txid};
 use tillgate_domain::batch::Position;
-use tillgate_domain::time::Timestamp;
 
 use crate::gateway::Gateway;
 use crate::settings::{AddressType, Settings};
@@ -14,11 +13,7 @@ use crate::wallet::spend::{self, Paid, SpendableCoin};
 
 /// A transaction that is not ours (a customer's that a reorganisation returned, another copy's of this wallet): its fee is
 /// not known, and reckoned as enough.
-const FEE_OF_STRANGERS: u64 = 1 << 40;
-
-/// How long since it was noticed what another copy of the wallet spent is left to it where it dropped out: nodes forget after 14 days what
-/// no miner took.
-const CLAIMED_FOR_MS: i64 = 14 * 24 * 3_600_000;
+const FEE_OF_OTHERS: u64 = 1 << 40;
 
 /// The rate that payouts pay now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,9 +63,7 @@ pub(crate) async fn fee_rate_now(gateway: &Gateway, settings: &Settings) -> Opti
 /// # Errors
 /// When the database cannot be read.
 pub(crate) fn spendable(reader: &Reader<'_>, settings: &Settings) -> Result<Vec<SpendableCoin>, StoreError> {
-    let mut coins = reader.unspent_coins(reader.tip_height()?, settings.spend_confirmations)?;
-    let claimed = claimed_elsewhere(reader)?;
-    coins.retain(|coin| !claimed.contains(&coin.outpoint));
+    let coins = reader.unspent_coins(reader.tip_height()?, settings.spend_confirmations)?;
     let mut spendable = Vec::with_capacity(coins.len());
     for coin in &coins {
         if coin.height.is_some() || !may_never_be_mined(reader, &coin.outpoint.txid)? {
@@ -80,67 +73,12 @@ pub(crate) fn spendable(reader: &Reader<'_>, settings: &Settings) -> Result<Vec<
     Ok(spendable)
 }
 
-/// Coins that are left to a transaction of another copy of this wallet.
-#[derive(Debug)]
-pub(crate) struct Claim {
-    /// That transaction.
-    pub txid: Txid,
-    /// Whoever looks after that spends them.
-    pub until: Timestamp,
-    spends: Vec<OutPoint>,
-}
-
-/// What another copy of this wallet spent in transactions which dropped out and under whose ids payouts are SENT: nothing else pays
-/// those, and what spent one of these coins would rule its payment out. For so long as nodes keep what waits: one that no miner takes
-/// must not lock coins for ever.
-///
-/// # Errors
-/// When the database cannot be read.
-fn claims(reader: &Reader<'_>) -> Result<Vec<Claim>, StoreError> {
-    let looked_at = reader.watched_chain()?.map_or(Timestamp::from_ms(0), |watched| watched.looked_at);
-    let mut claims = Vec::new();
-    for txid in reader.absent_payers(reader.tip_height()?, looked_at.plus_ms(-CLAIMED_FOR_MS))? {
-        let Some(twin) = reader.twin(&txid)? else { continue };
-        let spends = twin.tx.input.iter().map(|input| input.previous_output).collect();
-        claims.push(Claim { txid, until: twin.noticed_at.plus_ms(CLAIMED_FOR_MS), spends });
-    }
-    Ok(claims)
-}
-
-/// The coins that are left to transactions of another copy of this wallet, which dropped out.
-///
-/// # Errors
-/// When the database cannot be read.
-pub(crate) fn claimed_elsewhere(reader: &Reader<'_>) -> Result<HashSet<OutPoint>, StoreError> {
-    Ok(claims(reader)?.into_iter().flat_map(|claim| claim.spends).collect())
-}
-
-/// The transactions of another copy of this wallet to which unspent coins are left, and what those come to, in satoshis.
-///
-/// # Errors
-/// When the database cannot be read.
-pub(crate) fn left_elsewhere(reader: &Reader<'_>) -> Result<(Vec<Claim>, u64), StoreError> {
-    let (mut left, mut claimed) = (Vec::new(), BTreeMap::new());
-    for claim in claims(reader)? {
-        let known = claimed.len();
-        for outpoint in &claim.spends {
-            if let Some(coin) = reader.coin_facts(outpoint)?.filter(|coin| coin.spent_by.is_none()) {
-                claimed.insert(*outpoint, coin.amount_sats);
-            }
-        }
-        if claimed.len() > known {
-            left.push(claim);
-        }
-    }
-    Ok((left, claimed.values().fold(0, |sum, sats| sum.saturating_add(*sats))))
-}
-
 /// Whether a transaction of ours, or an unconfirmed ancestor of it, has a payout that another copy of this wallet pays too, for which it
 /// may be held back for good, or an input that another transaction spends: what rests on it may never be mined.
 fn may_never_be_mined(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     for ancestor in unconfirmed(reader, txid)?.keys() {
         let Some(batch_seq) = reader.batch_of_version(ancestor)? else { continue };
-        if reader.may_be_paid_elsewhere(batch_seq)? {
+        if reader.is_paid_by_twin(batch_seq)? {
             return Ok(true);
         }
         for outpoint in reader.inputs_of_batch(batch_seq)? {
@@ -168,13 +106,12 @@ pub(crate) fn spendable_sats(
 ) -> Result<u64, StoreError> {
     let (tip_height, confirmations) = (reader.tip_height()?, settings.spend_confirmations);
     let choice = reader.unspent_coins(tip_height, confirmations)?;
-    let claimed = claimed_elsewhere(reader)?;
     let least_sats = spend::least_worth_spending(fee_rate.capped(), address_type);
     let (worth, small): (Vec<&UnspentCoin>, Vec<&UnspentCoin>) =
-        choice.iter().partition(|coin| coin.amount_sats >= least_sats && !claimed.contains(&coin.outpoint));
+        choice.iter().partition(|coin| coin.amount_sats >= least_sats);
     let sum = |coins: &[&UnspentCoin]| coins.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
     // The choice holds the largest of all: where not all of these are worth spending, none that is left out is.
-    if worth.len().saturating_add(claimed.len()) < CHOICE_MAX as usize {
+    if worth.len() < CHOICE_MAX as usize {
         return Ok(sum(&worth));
     }
     Ok(reader.unspent_sats(tip_height, confirmations)?.saturating_sub(sum(&small)))
@@ -238,16 +175,16 @@ fn unconfirmed_one(reader: &Reader<'_>, txid: &Txid) -> Result<Option<Unconfirme
     if let Some(twin) = reader.twin(txid)? {
         return Ok(match twin.position {
             Position::Block { .. } => None,
-            Position::Mempool | Position::Absent => Some(of_strangers(twin.tx)),
+            Position::Mempool | Position::Absent => Some(of_others(twin.tx)),
         });
     }
     match reader.position_of_coins(txid)? {
         None | Some(Position::Block { .. }) => Ok(None),
-        Some(Position::Mempool | Position::Absent) => Ok(reader.stored_transaction(txid)?.map(of_strangers)),
+        Some(Position::Mempool | Position::Absent) => Ok(reader.stored_transaction(txid)?.map(of_others)),
     }
 }
 
-fn of_strangers(tx: Transaction) -> Unconfirmed {
+fn of_others(tx: Transaction) -> Unconfirmed {
     let vsize = tx.weight().to_vbytes_ceil();
-    Unconfirmed { paid: Paid { fee_sats: FEE_OF_STRANGERS, vsize }, tx }
+    Unconfirmed { paid: Paid { fee_sats: FEE_OF_OTHERS, vsize }, tx }
 }

@@ -1,7 +1,6 @@
 //! What one environment's use cases and loops share: resources, and nothing that runs by itself.
 
 mod announcement;
-mod asked_again;
 mod backend;
 mod backups;
 mod fee_rates;
@@ -9,6 +8,7 @@ mod last_look;
 mod sending;
 mod set_clock;
 mod staff_warning;
+mod to_sign;
 
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
@@ -35,13 +35,13 @@ use crate::store::{Installation, Store, StoreError};
 use crate::wallet::{Drafts, NotReady, Wallet};
 
 pub(crate) use announcement::Announcement;
-pub(crate) use asked_again::{Again, AskedAgain, PAYEES_MAX};
 pub(crate) use backend::TypedBackend;
 pub(crate) use backups::Backups;
 pub(crate) use fee_rates::{FeeRates, SOON_BLOCKS};
-pub(crate) use last_look::{CatchingUp, DOUBTED_AFTER_MS, FailedLook, LastLook, NotWatched, WatchStatus};
+pub(crate) use last_look::{CatchingUp, FailedLook, LastLook, NotWatched, WatchStatus};
 pub(crate) use sending::{Cannot, Cause, KeysRefused, Sending};
 pub(crate) use staff_warning::StaffWarning;
+pub(crate) use to_sign::ToSign;
 
 /// How long those wait for exchange rates who can go on without them.
 const RATES_WITHIN: Duration = Duration::from_secs(1);
@@ -86,8 +86,8 @@ pub struct Gateway {
     pub(crate) chosen: Option<Arc<Chosen>>,
     /// The scripts that matter now, for a backend that asks about scripts.
     pub(crate) hot: HotScripts,
-    /// What such a backend is asked about once more before something is signed.
-    pub(crate) asked_again: AskedAgain,
+    /// What such a backend is asked about before something is signed.
+    pub(crate) to_sign: ToSign,
     /// The sandbox behind the backend, where it is one.
     pub sandbox: Option<Arc<Sandbox>>,
     /// Its exchange rates.

@@ -16,6 +16,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bitcoin::Txid;
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Mutex;
 use tokio::time::{MissedTickBehavior, interval};
@@ -29,16 +30,16 @@ use crate::payouts;
 use crate::settings::Settings;
 use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::{StoreError, Tx};
-use crate::watcher::payers::Payers;
+use crate::watcher::twins::UnminedTwins;
 use crate::watcher::{Watcher, batches};
 
-pub(crate) use held_back::{is_held_back, paid_by_another};
+pub(crate) use held_back::{Payable, is_held_back, payable};
 pub(crate) use replace::{BumpFee, ReplaceError, bump_fee, may_abandon, may_bump};
 pub(crate) use stuck::{Stuck, StuckCause, stuck, stuck_of};
 
 use again::Again;
 use cannot::told;
-use looking::{Patience, Unseen};
+use looking::Unseen;
 
 /// Time between passes: how late a deadline is noticed. An idle pass reads three indexes.
 const PASS_EVERY: Duration = Duration::from_secs(1);
@@ -82,6 +83,11 @@ pub(crate) enum ReleaseError {
     /// It holds for something else than whoever releases it has read.
     #[error("the sender holds for another reason by now: {0}; read it, then release that")]
     Another(String),
+    /// The mempool shows a transaction of another copy of the wallet.
+    #[error(
+        "transaction {0}, made by another copy of this wallet, is in the mempool: wait until a block holds it, or until it drops out"
+    )]
+    TwinWaits(Txid),
     /// It cannot be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -138,8 +144,7 @@ impl Sender {
         }
     }
 
-    /// One pass. Where something is due it looks at the chain first, until a look since then is young enough and all is known that
-    /// another copy of the wallet may have paid.
+    /// One pass. Where something is due it looks at the chain first, unless a look since then is young enough.
     ///
     /// # Errors
     /// When the database fails.
@@ -169,11 +174,11 @@ impl Sender {
     }
 
     /// Lets a sender that holds go on, on behalf of staff who have read this reason, or for whatever reason where they name
-    /// none. Answers whether it held.
+    /// none. Answers whether it held. While the mempool shows a twin it is refused, unless they `force` it.
     ///
     /// # Errors
     /// When it holds for another reason, and when it cannot be stored.
-    pub(crate) async fn release(&self, actor: &str, read: Option<String>) -> Result<bool, ReleaseError> {
+    pub(crate) async fn release(&self, actor: &str, read: Option<String>, force: bool) -> Result<bool, ReleaseError> {
         let (actor, now) = (actor.to_owned(), self.gateway.clock.now());
         let release = move |tx: &Tx<'_>| {
             let Some(hold) = tx.sender_hold()? else { return Ok(false) };
@@ -183,6 +188,9 @@ impl Sender {
             }
             if read.is_some_and(|read| read != hold.reason) {
                 return Err(ReleaseError::Another(hold.reason));
+            }
+            if let Some(twin) = UnminedTwins::read(tx)?.in_mempool().next().filter(|_| !force) {
+                return Err(ReleaseError::TwinWaits(twin.txid));
             }
             tx.release_sender()?;
             tx.audit(now, &actor, "payouts release", "sender")?;
@@ -240,17 +248,7 @@ impl Sender {
         if gateway.clock.now() < due_at {
             return Ok(Attempt::NotDue);
         }
-        // Nothing is to be signed: a look alone tells when that ends, and no server is asked about anything besides.
-        if gateway.store.read(held_back::all_paid_by_another)?.is_some() {
-            let looked = watcher.look_soon().await;
-            if let Some(why) = gateway.store.read(held_back::all_paid_by_another)? {
-                return Ok(Attempt::Waits(why));
-            }
-            if let Err(error) = looked {
-                tracing::debug!(%error, "the chain is looked at again before anything is signed");
-            }
-        }
-        match self.look_first(watcher, due_at, Patience::OfAPass).await? {
+        match self.look_first(watcher, due_at).await {
             None => {}
             Some(Unseen::NotYet(why)) => return Ok(Attempt::Waits(why)),
             Some(Unseen::Silent(why)) => return Ok(Attempt::Cannot(why)),
@@ -258,10 +256,9 @@ impl Sender {
         if let Some(hold) = self.hold()? {
             return Ok(Attempt::Waits(Cause::from(hold.cause).because(hold.reason)));
         }
-        let built = self.build(settings, due_at).await?;
+        let built = self.build(settings, watcher, due_at).await?;
         match built {
             build::Built::Stored(txid) => {
-                gateway.asked_again.note_signed();
                 again.broadcast_new(gateway, txid).await?;
                 Ok(Attempt::Stored)
             }
@@ -282,7 +279,12 @@ impl Sender {
         Ok(oldest.map(|at| due_at(at, settings, now)))
     }
 
-    async fn build(&self, settings: Arc<Settings>, due_at: Timestamp) -> Result<build::Built, SendError> {
+    async fn build(
+        &self,
+        settings: Arc<Settings>,
+        watcher: &Watcher,
+        due_at: Timestamp,
+    ) -> Result<build::Built, SendError> {
         let gateway = Arc::clone(&self.gateway);
         if let Some(refused) = gateway.sending.keys_refused()
             && gateway.clock.now() < refused.at.plus_ms(ASK_KEYS_EVERY_MS)
@@ -294,13 +296,27 @@ impl Sender {
         };
         let prepare = move || build::prepare(&gateway, &settings, rate);
         let prepared = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::BrokenOff)??;
-        match prepared {
-            build::Prepared::Ready(signed) => match self.check_view(due_at) {
-                Ok(()) => build::store(&self.gateway, *signed).await,
+        let chosen = match prepared {
+            build::Prepared::Ready(chosen) => chosen,
+            build::Prepared::Cannot(cannot) => return Ok(build::Built::Cannot(cannot)),
+            build::Prepared::NotNow(why) => return Ok(build::Built::Waits(why)),
+        };
+        match self.look_for(watcher, &chosen.draft, due_at).await? {
+            None => {}
+            Some(Unseen::NotYet(why)) => return Ok(build::Built::Waits(why)),
+            Some(Unseen::Silent(why)) => return Ok(build::Built::Cannot(why)),
+        }
+        if let Some(hold) = self.hold()? {
+            return Ok(build::Built::Waits(Cause::from(hold.cause).because(hold.reason)));
+        }
+        let gateway = Arc::clone(&self.gateway);
+        let sign = move || build::sign_chosen(&gateway, *chosen);
+        match tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::BrokenOff)? {
+            Ok(signed) => match self.check_view(due_at) {
+                Ok(()) => build::store(&self.gateway, signed).await,
                 Err(too_old) => Ok(build::Built::Waits(too_old)),
             },
-            build::Prepared::Cannot(cannot) => Ok(build::Built::Cannot(cannot)),
-            build::Prepared::NotNow(why) => Ok(build::Built::Waits(why)),
+            Err(cannot) => Ok(build::Built::Cannot(cannot)),
         }
     }
 
@@ -317,16 +333,16 @@ impl Sender {
             if outbox.tx.sender_hold()?.is_some() {
                 return Ok(given_up);
             }
-            let (payers, tip_height) = (Payers::of(outbox.tx), outbox.tx.tip_height()?);
+            let twins = UnminedTwins::read(outbox.tx)?;
             for payout in outbox.tx.overdue_payouts(until, QUEUE_MAX)? {
-                if payers.paid_elsewhere(&payout, tip_height)?.is_none() {
+                if twins.paying(&payout).next().is_none() {
                     batches::fail(outbox, payout, told, None)?;
                     given_up = given_up.saturating_add(1);
                 }
             }
             Ok(given_up)
         };
-        // Those that somebody else paid wait on, however long.
+        // Those that another copy may pay wait on, however long.
         let given_up = outbox::commit(&self.gateway, None, give_up).await?;
         if given_up > 0 {
             tracing::warn!(given_up, why = cannot.details, "approved payouts had waited too long and were given up");

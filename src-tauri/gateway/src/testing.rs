@@ -269,25 +269,15 @@ impl World {
 
     /// A payout of this amount to an address that nobody else pays, approved now.
     pub async fn approved_payout(&self, amount_sats: u64) -> Id {
-        self.insert_payout(amount_sats, true, script_of).await
+        self.insert_payout(amount_sats, true).await
     }
 
     /// An offer of this amount to an address that nobody else pays, which nobody approved.
     pub async fn offered_payout(&self, amount_sats: u64) -> Id {
-        self.insert_payout(amount_sats, false, script_of).await
+        self.insert_payout(amount_sats, false).await
     }
 
-    /// So many payouts of this amount to one address, approved now or offered.
-    pub async fn payouts_to_one(&self, count: usize, amount_sats: u64, is_approved: bool) -> Vec<Id> {
-        let mut payouts = vec![self.insert_payout(amount_sats, is_approved, script_of).await];
-        let script = self.payout(&payouts[0]).script;
-        while payouts.len() < count {
-            payouts.push(self.insert_payout(amount_sats, is_approved, |_| script.clone()).await);
-        }
-        payouts
-    }
-
-    async fn insert_payout(&self, amount_sats: u64, is_approved: bool, script_of: impl FnOnce(&Id) -> ScriptBuf) -> Id {
+    async fn insert_payout(&self, amount_sats: u64, is_approved: bool) -> Id {
         let gateway = &self.gateway;
         let now = gateway.clock.now();
         let usd = Currency::from_code("USD").unwrap();

@@ -14,19 +14,15 @@ mod broadcast;
 mod coins;
 mod conflicts;
 mod findings;
-mod matching;
 pub(crate) mod offering;
 mod ours;
-pub(crate) mod payers;
 mod restored;
 mod settling;
-mod signed;
 mod storing;
 #[cfg(test)]
 mod tests;
 mod twin_ledger;
-mod twins;
-mod witnesses;
+pub(crate) mod twins;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -41,7 +37,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::chain::{ChainDown, Sees, Tip};
-use crate::gateway::{CatchingUp, DOUBTED_AFTER_MS, FailedLook, Gateway, StaffWarning};
+use crate::gateway::{CatchingUp, FailedLook, Gateway, StaffWarning};
 use crate::machine::clock::Moment;
 use crate::machine::entropy::NoEntropy;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
@@ -50,8 +46,6 @@ use crate::store::keychains::Keychain;
 use crate::store::{StoreError, Tx};
 
 pub(crate) use accept::AcceptError;
-pub(crate) use asked::to_ask_again;
-pub(crate) use coins::settle_approved;
 
 use advance::Context;
 use ancestors::Ancestors;
@@ -140,7 +134,7 @@ pub(crate) struct Progress {
     /// `looked_at` as the database has it.
     stored_looked_at: Option<Timestamp>,
     missing: broadcast::Missing,
-    /// What of strangers' ours rest on.
+    /// What of others' ours rest on.
     ancestors: Ancestors,
     /// When what matters now was last read, for a backend that asks about scripts.
     hot_read: HotRead,
@@ -285,15 +279,12 @@ impl LookPermit<'_> {
     /// stored part by part, so that memory stays bounded and a crash costs one part; time decides nothing before the last.
     async fn try_look(&mut self, patience: Patience) -> Result<bool, WatchError> {
         let at = self.gateway.follow_clock().await?;
-        self.doubt_where_unwatched(at);
+        self.note_choice();
         let before = self.progress.watched.clone();
         loop {
             let findings = self.take(at).await?;
             let is_new_tip = before.as_ref().is_none_or(|before| before.tip.hash != findings.tip.hash);
             self.progress.ancestors.note(&findings);
-            if self.begins_anew(&findings) {
-                self.doubt();
-            }
             if !findings.more {
                 return self.end(findings, at, is_new_tip).await;
             }
@@ -320,26 +311,13 @@ impl LookPermit<'_> {
         }
     }
 
-    /// Has all that matters told once more where nobody looked for long, or another backend is asked than before.
-    fn doubt_where_unwatched(&mut self, at: Timestamp) {
+    /// Has all that matters read anew where another backend is asked than before.
+    fn note_choice(&mut self) {
         let choice = self.gateway.chain.choice();
-        let is_same = self.progress.choice.replace(choice) == Some(choice);
-        let looked = self.gateway.last_look.looked();
-        let lately = |watched: &WatchedChain| at.ms().saturating_sub(watched.looked_at.ms()) <= DOUBTED_AFTER_MS;
-        let is_lately = looked.is_some_and(|looked| looked.is_within(DOUBTED_AFTER_MS))
-            && self.progress.watched.as_ref().is_some_and(lately);
-        // Before the first look has ended nothing is known anyway.
-        if looked.is_some() && !(is_same && is_lately) {
-            self.doubt();
+        if self.progress.choice.replace(choice).is_some_and(|before| before != choice) {
+            self.progress.hot_read = HotRead::default();
+            self.gateway.last_look.forget_looked();
         }
-    }
-
-    /// What was told so far says nothing any more of what another copy of the wallet did.
-    fn doubt(&mut self) {
-        self.progress.hot_read = HotRead::default();
-        self.gateway.hot.doubt();
-        self.gateway.asked_again.forget();
-        self.gateway.last_look.doubt();
     }
 
     /// Asks the backend and the database.
@@ -376,20 +354,20 @@ impl LookPermit<'_> {
     /// Stores what the last answer of a look says, where it says anything.
     async fn end(&mut self, findings: Findings, at: Timestamp, is_new_tip: bool) -> Result<bool, WatchError> {
         self.progress.clock = findings.clock.map(|(clock, _)| clock);
-        self.gateway.last_look.note_clock(findings.clock.and_then(|(_, doubt)| doubt));
+        self.gateway.last_look.note_clock(findings.clock.and_then(|(_, fault)| fault));
         let affects_us = findings.affects_us();
         let watched = self.watched(&findings, at);
         let mut is_due_at_once = false;
-        let (place, tip, all_told_since) = (findings.place, findings.tip, findings.all_told_since);
-        let (covered, untold) = (findings.covered.clone(), findings.untold.clone());
+        let (place, tip) = (findings.place, findings.tip);
+        let (covered, refused) = (findings.covered.clone(), findings.refused.clone());
         let (settling, due) = self.progress.settling.after(&Told {
             tip: findings.tip,
             is_other_chain: findings.known_up_to.is_some() || findings.from_start,
             rests: findings.rests.as_ref(),
             covered: &findings.covered,
-            untold: &findings.untold,
+            refused: &findings.refused,
         });
-        let passed_by = findings.passed_by.iter().map(|(keychain, index)| StaffWarning::NotAllTold {
+        let passed_by = findings.passed_by.iter().map(|(keychain, index)| StaffWarning::TooLong {
             is_change: *keychain == Keychain::Internal,
             index: *index,
         });
@@ -410,11 +388,7 @@ impl LookPermit<'_> {
             self.progress.stored_looked_at = Some(watched.looked_at);
         }
         (self.progress.watched, self.progress.settling) = (Some(watched), settling);
-        self.gateway.asked_again.note(&covered, &untold);
-        // Once all was told, it stays so: whatever comes to matter is known from its beginning.
-        if all_told_since == Some(self.gateway.hot.doubts()) {
-            self.gateway.last_look.note_all_told();
-        }
+        self.gateway.to_sign.note(covered, refused);
         if let Some(place) = place {
             self.progress.round.go_on(place);
         }

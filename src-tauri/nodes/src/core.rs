@@ -126,7 +126,7 @@ impl CoreNode {
         self.shared.lock().sandbox = sandbox;
     }
 
-    /// Has so many transactions of strangers in its mempool besides.
+    /// Has so many transactions of others in its mempool besides.
     pub fn crowd(&self, count: u32) {
         self.shared.lock().crowd = Arc::new(shown::crowd(count));
     }

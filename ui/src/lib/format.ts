@@ -64,7 +64,7 @@ export function timeLeft(iso: string, nowMs: number): string | undefined {
 /** Controls, line separators and the marks that change the direction of writing, as the command line knows them. */
 const INVISIBLE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** A stranger's text with whatever could reorder what is shown written out: `\u{202e}`. */
+/** Somebody else's text with whatever could reorder what is shown written out: `\u{202e}`. */
 export function plain(text: string): string {
   return text.replace(INVISIBLE, (mark) => `\\u{${mark.codePointAt(0)?.toString(16) ?? ""}}`);
 }

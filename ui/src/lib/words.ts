@@ -116,9 +116,7 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   FEES: "It goes on by itself once the network asks for less, or once you allow a higher rate (the setting feeCapSatVb).",
   CHAIN: "It goes on by itself once the Bitcoin network is seen again.",
   NODE: "It goes on by itself. A higher fee may help.",
-  OTHER_COPY:
-    "Where another copy of this wallet made that, or a block holds it, give this one up, and ask anew for what is not paid. Else it goes on by itself.",
-  PAYEE: "It goes on by itself. If that was for something else, give it up, and ask for it anew.",
+  OTHER_COPY: "Give this payout up, and ask anew for the payouts that are not paid.",
   COPY_PAYS: "It goes on by itself.",
   GIVEN_UP: "It goes on by itself.",
   OTHER: "It goes on by itself.",
@@ -126,7 +124,7 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
 
 /** Whether what keeps the sender from sending concerns single payouts, each of which says it itself, and no others. */
 export function isSaidByPayouts(cause: WaitCause | null): boolean {
-  return cause === "COINS" || cause === "PAYEE" || cause === "COPY_PAYS";
+  return cause === "COINS" || cause === "COPY_PAYS";
 }
 
 /** What shows the chain, by its kind. */

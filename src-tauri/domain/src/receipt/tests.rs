@@ -61,8 +61,8 @@ fn a_missed_transaction_was_last_seen_by_the_look_before_and_is_missed_since_the
 fn a_conflict_that_nobody_can_tell_of_stays_as_it_was_last_told() {
     let found = Some((Position::Mempool, at(100)));
     let attacked = Sighting { conflict_in_mempool: Some(true), ..look(100, found) };
-    let untold = Sighting { conflict_in_mempool: None, ..look(110, found) };
-    let still = after(&[attacked, untold]).unwrap();
+    let silent = Sighting { conflict_in_mempool: None, ..look(110, found) };
+    let still = after(&[attacked, silent]).unwrap();
     assert!(still.conflict_in_mempool && !still.conflict_in_chain);
     assert_eq!(still.last_conflict_at, Some(at(110)));
     let over = after(&[attacked, look(110, found)]).unwrap();

@@ -201,7 +201,7 @@ fn check_not_paid(reader: &Reader<'_>, anomaly: &AnomalyRow, refund: &PayoutRow)
         return Err(RefundError::PaidByPayout { payout_id: paid.id, state: paid.state, amount_sats });
     }
     let output = TxOut { value: Amount::from_sat(amount_sats), script_pubkey: refund.script.clone() };
-    match reader.twin_with_strange_output(&output, reader.tip_height()?)? {
+    match reader.twin_with_unmatched_output(&output, reader.tip_height()?)? {
         Some(txid) => Err(RefundError::PaidBefore { txid, amount_sats }),
         None => Ok(()),
     }

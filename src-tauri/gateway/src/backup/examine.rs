@@ -84,7 +84,7 @@ pub(super) fn check_environment(manifest: &Manifest, wanted: Environment) -> Res
     if found == wanted { Ok(()) } else { Err(BackupError::OtherEnvironment { found, wanted }) }
 }
 
-/// Looks at what was unpacked into `folder` as if a stranger had made it: sound databases of this environment, of no newer
+/// Looks at what was unpacked into `folder` as if somebody else had made it: sound databases of this environment, of no newer
 /// schema, with the secrets that belong to them. An older schema is brought up to this program's. Answers the wallet.
 pub(super) fn examine(
     folder: &Path,

@@ -15,7 +15,7 @@ pub(super) const KEY_BYTES: usize = 32;
 
 const SALT_BYTES: usize = 16;
 
-/// A backup may lie where strangers can read it and guess for years: twice the memory of the secrets file.
+/// A backup may lie where others can read it and guess for years: twice the memory of the secrets file.
 /// Unit tests make many keys.
 const MEMORY_KIB: u32 = if cfg!(test) { 1_024 } else { 128 * 1_024 };
 const PASSES: u32 = 3;

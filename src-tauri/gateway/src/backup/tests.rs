@@ -212,7 +212,7 @@ async fn the_oldest_of_the_nightly_backups_go_and_no_other_file_does() {
     assert_eq!(
         names(folder.path()).len(),
         4,
-        "two nightly ones, a person's own, a stranger's: {:?}",
+        "two nightly ones, a person's own, somebody else's: {:?}",
         names(folder.path())
     );
     assert_eq!(trouble_of(&world, machine_now_of_a_test()), "");
@@ -432,8 +432,8 @@ async fn a_backup_is_proved_against_this_wallet_and_no_other() {
     verify(&world.gateway, own.clone(), Tried::StoredFirst(other())).await.unwrap();
     let wrong = verify(&world.gateway, own, Tried::Passphrase(other())).await;
     assert!(matches!(wrong, Err(BackupError::WrongPassphrase)), "the passphrase itself is what is proved: {wrong:?}");
-    let (stranger, _) = self::world().await;
-    assert!(matches!(proof(&stranger, Tried::Passphrase(passphrase())).await, Err(BackupError::OtherWallet)));
+    let (other, _) = self::world().await;
+    assert!(matches!(proof(&other, Tried::Passphrase(passphrase())).await, Err(BackupError::OtherWallet)));
     let left = names(world.gateway.data_dir.path());
     assert!(!left.iter().any(|name| name.starts_with("backing-up")), "{left:?}");
 }

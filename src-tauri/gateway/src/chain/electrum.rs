@@ -20,11 +20,11 @@ mod history;
 mod lines;
 mod look;
 mod news;
+mod put_off;
 mod recent;
 mod scripts;
 mod session;
 mod state;
-mod suspects;
 mod transactions;
 
 use bitcoin::{FeeRate, Network, Transaction, Txid};
@@ -36,7 +36,7 @@ use tokio::sync::Notify;
 
 use super::bell::Bell;
 use super::refusals::tip_changed;
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, signed};
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View};
 
 use asker::Asker;
 use call::subscribe_tip;
@@ -45,7 +45,7 @@ use client::Client;
 pub(crate) use client::ElectrumOptions;
 use state::State;
 
-/// How often a look is made at most where a block came while it was made, or where the server hung up at what a stranger chose.
+/// How often a look is made at most where a block came while it was made, or where the server hung up at what a customer chose.
 const TRIES: usize = 3;
 
 /// Why no server can be asked in this way.
@@ -133,7 +133,6 @@ impl Chain for ElectrumChain {
         loop {
             let mut state = std::mem::take(&mut *kept);
             let looked = self.try_look(&mut state, request);
-            let looked = looked.and_then(|view| signed::check(view, request.watch, "server"));
             *kept = if looked.is_ok() { state } else { state.failed() };
             match looked {
                 Err(error)
@@ -157,8 +156,8 @@ impl Chain for ElectrumChain {
     fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
         let connection = self.client.connection()?;
         let mut state = self.state.lock();
-        let untold = &mut state.lasting.untold;
-        let told = recent::recent(&Asker { client: &self.client, connection: &connection }, txids, above, untold);
+        let put_off = &mut state.lasting.put_off;
+        let told = recent::recent(&Asker { client: &self.client, connection: &connection }, txids, above, put_off);
         connection.session.end_if_it_is_held_up();
         told
     }

@@ -1,7 +1,6 @@
 //! The scripts that matter now, and how they changed: who asks about them reads each once, however many there are.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use bitcoin::{Script, ScriptBuf};
 use parking_lot::{Mutex, MutexGuard};
@@ -41,7 +40,6 @@ pub struct HotChanges {
 #[derive(Default)]
 pub struct HotScripts {
     inner: Mutex<Inner>,
-    doubts: AtomicU64,
 }
 
 #[derive(Default)]
@@ -84,18 +82,6 @@ impl HotScripts {
     #[must_use]
     pub fn count(&self) -> usize {
         self.lock().scripts.len()
-    }
-
-    /// What was told of them so far says nothing any more of what another copy of the wallet did: nobody looked for long, or what
-    /// was told first is old.
-    pub(crate) fn doubt(&self) {
-        self.doubts.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// How often that was so since the start.
-    #[must_use]
-    pub fn doubts(&self) -> u64 {
-        self.doubts.load(Ordering::SeqCst)
     }
 
     /// One more matters: a payment was made.

@@ -2,7 +2,7 @@
 //! node, the server, the server at an address.
 
 use bitcoin::constants::genesis_block;
-use bitcoin::{BlockHash, Network, Txid};
+use bitcoin::{BlockHash, Network};
 
 use super::ChainDown;
 use super::token::Token;
@@ -27,13 +27,6 @@ pub(super) fn forged(who: &str, height: u32, why: &str) -> ChainDown {
 /// It says that it has not a block on which its own best one builds.
 pub(super) fn denied(who: &str, height: u32) -> ChainDown {
     ChainDown(format!("the {who} denies block {height}, which its own chain holds; do not trust this {who}"))
-}
-
-/// It tells of a transaction in its mempool that spends what nobody signed for.
-pub(super) fn unsigned(who: &str, txid: &Txid) -> ChainDown {
-    ChainDown(format!(
-        "the {who} tells of transaction {txid} as waiting, which spends coins without a valid signature: no node takes it; do not trust this {who}"
-    ))
 }
 
 /// It does not tell what shows how high a block stands.

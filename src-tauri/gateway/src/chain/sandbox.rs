@@ -121,8 +121,7 @@ impl Chain for SandboxChain {
             txs: ours.map(facts).collect(),
             unknown,
             covered: Covered::Everything,
-            untold: HashSet::new(),
-            all_told: true,
+            refused: HashSet::new(),
             cold_taken: 0,
             states: Vec::new(),
         })

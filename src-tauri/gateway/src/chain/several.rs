@@ -83,7 +83,7 @@ impl Several {
 
     /// Asks a server that is on our network; what fails is noted. That a block came meanwhile is no fault of the server.
     fn ask_one<T>(&self, server: &Server, ask: impl Fn(&dyn Chain) -> Result<T, ChainDown>) -> Result<T, ChainDown> {
-        let asked = self.refuse_stranger(server).and_then(|()| ask(server.chain.as_ref()));
+        let asked = self.refuse_other(server).and_then(|()| ask(server.chain.as_ref()));
         let mut known = server.known.lock();
         let changes = known.changes.saturating_add(1);
         *known = match &asked {
@@ -96,7 +96,7 @@ impl Several {
     }
 
     /// Fails where it is on another network than ours.
-    fn refuse_stranger(&self, server: &Server) -> Result<(), ChainDown> {
+    fn refuse_other(&self, server: &Server) -> Result<(), ChainDown> {
         if server.known.lock().is_ours {
             return Ok(());
         }
@@ -294,8 +294,7 @@ mod tests {
                 txs: Vec::new(),
                 unknown: Vec::new(),
                 covered: Covered::Everything,
-                untold: std::collections::HashSet::new(),
-                all_told: true,
+                refused: std::collections::HashSet::new(),
                 cold_taken: 0,
                 states: Vec::new(),
             })
@@ -349,10 +348,6 @@ mod tests {
 
         fn unsettled(&self, _: u32) -> Vec<Transaction> {
             Vec::new()
-        }
-
-        fn stored(&self, _: &Txid) -> Option<Transaction> {
-            None
         }
     }
 

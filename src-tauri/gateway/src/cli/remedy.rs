@@ -21,7 +21,7 @@ pub(super) fn name(environment: Environment) {
     let _ = MEANT.set(environment);
 }
 
-/// Whether the answer tells commands, and holds nothing that a stranger wrote.
+/// Whether the answer tells commands, and holds nothing that somebody else wrote.
 pub(super) const fn are_told_by(command: &Command) -> bool {
     matches!(
         command,

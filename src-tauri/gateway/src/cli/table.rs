@@ -23,7 +23,7 @@ impl Table {
     }
 
     /// Adds a row, one cell for each column. What could move a terminal's cursor is written out: some cells hold
-    /// what a stranger wrote.
+    /// what somebody else wrote.
     pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().map(|cell| plain(&cell)).collect());
     }
@@ -131,14 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn a_strangers_text_cannot_move_the_cursor() {
+    fn others_text_cannot_move_the_cursor() {
         let mut table = Table::new(&[("message", Align::Left)]);
         table.row(["a\u{1b}[2Jb\nc".to_owned()]);
         assert_eq!(table.render(""), "message\na\\u{1b}[2Jb\\nc\n");
     }
 
     #[test]
-    fn a_strangers_text_cannot_be_read_backwards() {
+    fn others_text_cannot_be_read_backwards() {
         let text = "pay \u{202e}09.9\u{202c} to \u{2066}me\u{2069}\u{200f}\u{61c}\u{2028}";
         assert_eq!(plain(text), "pay \\u{202e}09.9\\u{202c} to \\u{2066}me\\u{2069}\\u{200f}\\u{61c}\\u{2028}");
         for ordinary in ["Café Genève", "שלום", "👩‍🚀", "日本"] {

@@ -63,7 +63,7 @@ impl AlarmItem {
         let what = match alarm.kind {
             AlarmKind::FailedPayoutWasSent => StaffWarning::FailedPayoutWasSent { payout_id },
             AlarmKind::PayoutPaidTwice => StaffWarning::PayoutPaidTwice { payout_id },
-            AlarmKind::PayoutPaidByAnother => StaffWarning::PayoutPaidByAnother { payout_id },
+            AlarmKind::PayoutSentByCopy => StaffWarning::PayoutSentByCopy { payout_id },
         };
         Self { payout_id: payout_id.to_string(), message: what.to_string(), time: alarm.at.iso_seconds() }
     }

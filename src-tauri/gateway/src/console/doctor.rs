@@ -251,7 +251,7 @@ async fn rates(gateway: &Gateway) -> Finding {
 /// Shops that hear nothing ship nothing: a server that fails now, and what was given up and never told since.
 fn notifications(gateway: &Gateway) -> Finding {
     let found = gateway.store.read(|reader| Ok::<_, StoreError>((reader.failing_servers()?, reader.count_given_up()?)));
-    let (failing, untold) = found.map_err(|error| error.to_string())?;
+    let (failing, dropped) = found.map_err(|error| error.to_string())?;
     let mut wrong = Vec::new();
     if !failing.is_empty() {
         let hosts: Vec<String> =
@@ -261,8 +261,8 @@ fn notifications(gateway: &Gateway) -> Finding {
             hosts.join(", ")
         ));
     }
-    if untold > 0 {
-        let given_up = count(untold, "notification was", "notifications were");
+    if dropped > 0 {
+        let given_up = count(dropped, "notification was", "notifications were");
         wrong.push(format!(
             "{given_up} given up after three days: once the server is mended, send again with `tillgate deliveries resend`"
         ));

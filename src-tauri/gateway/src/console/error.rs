@@ -235,6 +235,7 @@ impl From<ReleaseError> for CommandError {
         match error {
             ReleaseError::NotLooked(_) => Self::of("WALLET_NOT_READY", &error),
             ReleaseError::Another(_) => Self::of("SENDER_HOLDS", &error),
+            ReleaseError::TwinWaits(_) => Self::of("TWIN_IN_MEMPOOL", &error),
             ReleaseError::Store(error) => error.into(),
         }
     }

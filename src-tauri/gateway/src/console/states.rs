@@ -106,11 +106,9 @@ names! {
         Chain = "CHAIN",
         /// A node that takes its stored transaction.
         Node = "NODE",
-        /// Staff, who give it up: what was not made here pays what shares its transaction, so that is not broadcast.
+        /// Staff, who give it up: another copy of the wallet pays a payout of its transaction, so that is not broadcast.
         OtherCopy = "OTHER_COPY",
-        /// A block, for what somebody else paid its payee: it concerns that payout, and no other.
-        Payee = "PAYEE",
-        /// The same, where a block holds it, or another copy of the wallet pays.
+        /// A block, for another copy of the wallet that may pay it: it concerns that payout, and no other.
         CopyPays = "COPY_PAYS",
         /// The end of being given up.
         GivenUp = "GIVEN_UP",
@@ -322,7 +320,6 @@ impl From<Cause> for WaitCause {
             Cause::Compared => Self::HoldRestored,
             Cause::Restored => Self::Restored,
             Cause::Stopped => Self::RestoreStopped,
-            Cause::Payee => Self::Payee,
             Cause::CopyPays => Self::CopyPays,
             Cause::Other => Self::Other,
         }

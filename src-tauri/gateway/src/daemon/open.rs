@@ -14,7 +14,7 @@ use crate::access::api_keys::ApiKeys;
 use crate::app::App;
 use crate::chain::HotScripts;
 use crate::chain::open::{Backend, BackendError};
-use crate::gateway::{AskedAgain, Backups, FeeRates, Gateway, LastLook, Sending};
+use crate::gateway::{Backups, FeeRates, Gateway, LastLook, Sending, ToSign};
 use crate::machine::clock::{Clock, SystemClock, machine_now};
 use crate::machine::data_dir::{self, DataDir, DataDirError, WhereNone};
 use crate::machine::disk::Disk;
@@ -212,7 +212,7 @@ pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError>
         sending: Sending::default(),
         sender_wake: Notify::new(),
         fee_rates: FeeRates::default(),
-        asked_again: AskedAgain::default(),
+        to_sign: ToSign::default(),
         backups: Backups::default(),
         served: OnceLock::new(),
         disk: Disk::of(data_dir.path()),

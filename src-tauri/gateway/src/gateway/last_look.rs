@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use parking_lot::{Mutex, MutexGuard};
-use tillgate_domain::checked_clock::{ClockDoubt, latest_stored};
+use tillgate_domain::checked_clock::{ClockFault, latest_stored};
 use tillgate_domain::time::Timestamp;
 use tokio::sync::watch;
 
@@ -19,8 +19,8 @@ const WATCHED_WITHIN_MS: i64 = 10 * 60 * 1_000;
 /// Warnings remembered; older ones are in the log.
 const WARNINGS_MAX: usize = 100;
 
-/// Where nobody looked for so long, what another copy of the wallet did meanwhile may show anywhere.
-pub(crate) const DOUBTED_AFTER_MS: i64 = 10 * 60 * 1_000;
+/// A look that is older says nothing of what another copy of the wallet did since.
+const CAUGHT_UP_WITHIN_MS: i64 = 10 * 60 * 1_000;
 
 /// How long people are told that the chain is another: whoever looks once a day hears of it.
 const BEGUN_ANEW_TOLD_FOR_MS: i64 = 24 * 3_600_000;
@@ -43,7 +43,7 @@ pub struct WatchStatus {
     /// How far a look has come that does not fit into one answer.
     pub catching_up: Option<CatchingUp>,
     /// What speaks against the clock.
-    pub clock_doubt: Option<ClockDoubt>,
+    pub clock_fault: Option<ClockFault>,
     /// The latest time of what waited in the database when the gateway started.
     pub stored_until: Option<Timestamp>,
 }
@@ -75,16 +75,16 @@ impl WatchStatus {
     /// What people should know of the clock.
     #[must_use]
     pub fn clock_warning(&self) -> Option<String> {
-        Some(match self.clock_doubt? {
-            ClockDoubt::MayBeAhead { by_ms } => format!(
+        Some(match self.clock_fault? {
+            ClockFault::MayBeAhead { by_ms } => format!(
                 "the best block is {} minutes old by this machine's clock, and none was young since the gateway started or the machine woke: if the clock is ahead, set it right; payments are not closed by it before the blocks are past their deadline, or a day after it",
                 by_ms / 60_000
             ),
-            ClockDoubt::IsAhead { by_ms } => format!(
+            ClockFault::IsAhead { by_ms } => format!(
                 "this machine's clock is {} minutes ahead of the servers that tell exchange rates: set it right; payments are closed by those servers' time meanwhile",
                 by_ms / 60_000
             ),
-            ClockDoubt::IsBehind { by_ms } => format!(
+            ClockFault::IsBehind { by_ms } => format!(
                 "this machine's clock is behind the times of blocks or servers by {} minutes or more: set it right, or payments are closed too late",
                 by_ms / 60_000
             ),
@@ -149,12 +149,10 @@ struct Inner {
     watched: Option<WatchedChain>,
     failed: Option<FailedLook>,
     warnings: VecDeque<StaffWarning>,
-    /// When the last whole look began that ended well, by the machine's clocks; `None` where none has since the start and the last
-    /// doubt: what the database says of looks is from before.
+    /// When the last whole look began that ended well, by the machine's clocks; `None` where none has since the start, or since
+    /// another backend was set: the database tells of looks from before.
     looked: Option<Moment>,
-    /// The looks since the last doubt have told of all that matters now.
-    is_all_told: bool,
-    clock_doubt: Option<ClockDoubt>,
+    clock_fault: Option<ClockFault>,
     /// The latest time of what waited in the database at the start.
     stored_until: Option<Timestamp>,
 }
@@ -191,7 +189,7 @@ impl LastLook {
     }
 
     /// Whether the chain is known as it was no longer ago than `within_ms` and not before `since`: by a look to the best block that
-    /// ended since the start, after which none has failed, with those before it having told of all that matters. The environment's
+    /// ended since the start, after which none has failed. The environment's
     /// clock and both of the machine's must say so, for after a sleep nothing is known of what happened meanwhile.
     pub(crate) fn is_fresh(&self, since: Timestamp, now: Timestamp, within_ms: i64) -> bool {
         let inner = self.lock();
@@ -199,7 +197,6 @@ impl LastLook {
             watched.looked_at >= since && now.ms().saturating_sub(watched.looked_at.ms()) <= within_ms
         };
         inner.failed.is_none()
-            && inner.is_all_told
             && self.catching_up.borrow().is_none()
             && inner.looked.is_some_and(|looked| looked.is_within(within_ms))
             && inner.watched.as_ref().is_some_and(is_recent)
@@ -218,7 +215,7 @@ impl LastLook {
             warnings: inner.warnings.iter().copied().collect(),
             has_looked: *self.has_looked.borrow(),
             catching_up: *self.catching_up.borrow(),
-            clock_doubt: inner.clock_doubt,
+            clock_fault: inner.clock_fault,
             stored_until: inner.stored_until,
         }
     }
@@ -249,38 +246,19 @@ impl LastLook {
         }
     }
 
-    /// How far the chain was watched, where another copy of the wallet has done nothing that is not known: the last look was made
-    /// since the start and not long ago, with those before it has told of all that matters, and none since has more to read than
-    /// one answer holds. `None` otherwise, whatever the database says.
+    /// How far the chain was watched, where the last look was made since the start and not long ago, and none since has more
+    /// to read than one answer holds. `None` otherwise, whatever the database says.
     #[must_use]
     pub(crate) fn caught_up(&self) -> Option<WatchedChain> {
         let inner = self.lock();
-        let is_caught_up = inner.is_all_told
-            && inner.looked.is_some_and(|looked| looked.is_within(DOUBTED_AFTER_MS))
+        let is_caught_up = inner.looked.is_some_and(|looked| looked.is_within(CAUGHT_UP_WITHIN_MS))
             && self.catching_up.borrow().is_none();
         inner.watched.clone().filter(|_| is_caught_up)
     }
 
-    /// When the last whole look began that ended well; `None` where none has since the start and the last doubt.
-    pub(crate) fn looked(&self) -> Option<Moment> {
-        self.lock().looked
-    }
-
-    /// Whether the looks since the last doubt have told of all that matters now.
-    #[must_use]
-    pub(crate) fn is_all_told(&self) -> bool {
-        self.lock().is_all_told
-    }
-
-    /// Notes that they have.
-    pub(crate) fn note_all_told(&self) {
-        self.lock().is_all_told = true;
-    }
-
-    /// Notes that what was told so far says nothing any more of what another copy of the wallet did.
-    pub(crate) fn doubt(&self) {
-        let mut inner = self.lock();
-        (inner.is_all_told, inner.looked) = (false, None);
+    /// Notes that another backend was set: what was told before is not its word.
+    pub(crate) fn forget_looked(&self) {
+        self.lock().looked = None;
     }
 
     /// Notes how a look ended that began at a moment, and logs each outage once.
@@ -317,10 +295,10 @@ impl LastLook {
     }
 
     /// Notes what speaks against the clock, and logs it once.
-    pub(crate) fn note_clock(&self, doubt: Option<ClockDoubt>) {
+    pub(crate) fn note_clock(&self, fault: Option<ClockFault>) {
         let mut inner = self.lock();
-        let is_new = inner.clock_doubt.is_none() && doubt.is_some();
-        inner.clock_doubt = doubt;
+        let is_new = inner.clock_fault.is_none() && fault.is_some();
+        inner.clock_fault = fault;
         drop(inner);
         if is_new && let Some(warning) = self.status().clock_warning() {
             tracing::warn!("{warning}");

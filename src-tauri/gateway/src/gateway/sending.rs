@@ -40,9 +40,7 @@ pub enum Cause {
     Restored,
     /// The same, and its look was stopped: it goes on once staff let it.
     Stopped,
-    /// Somebody else may have paid the payee: it concerns those to whom that happened, and no other.
-    Payee,
-    /// A block holds what pays the payee, or another copy of the wallet pays: the same.
+    /// Another copy of the wallet may pay it still: it concerns that payout, and no other.
     CopyPays,
     /// Anything else.
     Other,

@@ -19,15 +19,15 @@ pub enum StaffWarning {
     FailedPayoutWasSent { payout_id: Id },
     /// A payout was paid by two transactions, at least one of which was not made here.
     PayoutPaidTwice { payout_id: Id },
-    /// A payout is SENT by a transaction that was not made here and spends nothing of this wallet.
-    PayoutPaidByAnother { payout_id: Id },
+    /// A payout is SENT by a transaction of another copy of this wallet.
+    PayoutSentByCopy { payout_id: Id },
     /// Another copy of this wallet works.
     TwinWallet {
         /// Its transaction.
         txid: Txid,
     },
     /// The backend does not tell all of a script of a restored wallet: it holds too much.
-    NotAllTold {
+    TooLong {
         /// It is one of our change, and none for customers.
         is_change: bool,
         /// Its index.
@@ -41,11 +41,11 @@ impl StaffWarning {
         match self {
             Self::FailedPayoutWasSent { .. }
             | Self::PayoutPaidTwice { .. }
-            | Self::PayoutPaidByAnother { .. }
+            | Self::PayoutSentByCopy { .. }
             | Self::TwinWallet { .. }
             | Self::DoubleSpendAttempt { .. }
             | Self::DecidedAnomalyChanged { .. } => true,
-            Self::NotAllTold { .. } => false,
+            Self::TooLong { .. } => false,
         }
     }
 
@@ -77,15 +77,15 @@ impl std::fmt::Display for StaffWarning {
                 f,
                 "payout {payout_id} was paid twice, and at least one of the transactions was not made here: if another copy of this wallet made it, stop that, and ask the payee for one of the two"
             ),
-            Self::PayoutPaidByAnother { payout_id } => write!(
+            Self::PayoutSentByCopy { payout_id } => write!(
                 f,
-                "payout {payout_id} was paid, exactly its amount to its address, by a transaction that was not made here and spends no coin of this wallet: if that was for something else, ask for the payout anew; if another copy of this wallet works, stop it; where a transaction was made for it here that is in no block, its coins are locked until you give that up"
+                "payout {payout_id} was sent by another copy of this wallet: if that copy still runs, stop it; if it paid something else, ask for the payout anew"
             ),
             Self::TwinWallet { txid } => write!(
                 f,
                 "transaction {txid} spends or pays coins of this wallet, and nothing here knows of it: another copy of the wallet works; no payout is sent until you release them"
             ),
-            Self::NotAllTold { is_change, index } => write!(
+            Self::TooLong { is_change, index } => write!(
                 f,
                 "the Bitcoin backend does not tell all transactions of the restored wallet's {} of index {index}, for they are too many: coins at it may be missing until it tells them; a node of your own as backend tells all, and the wallet can then be restored once more",
                 if *is_change { "change" } else { "address" }

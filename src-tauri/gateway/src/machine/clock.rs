@@ -96,13 +96,6 @@ impl Moment {
         self.is_within_at(ms, read_machine())
     }
 
-    /// The moment so much earlier.
-    #[cfg(test)]
-    pub(crate) const fn before(self, ms: i64) -> Self {
-        let Self(Reading { wall_ms, boot_ms }) = self;
-        Self(Reading { wall_ms: wall_ms - ms, boot_ms: boot_ms - ms })
-    }
-
     fn is_within_at(self, ms: i64, now: Reading) -> bool {
         let Self(then) = self;
         [(then.wall_ms, now.wall_ms), (then.boot_ms, now.boot_ms)]

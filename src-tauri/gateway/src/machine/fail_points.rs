@@ -56,7 +56,7 @@ pub enum Point {
 pub use told::{checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after, pass, synchronous};
 
 #[cfg(not(feature = "fail-points"))]
-pub use untold::{checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after, pass, synchronous};
+pub use quiet::{checkpoint_pages, clock_steps_ms, commit_fails, ends, index_after, pass, synchronous};
 
 /// What is built into tests.
 #[cfg(feature = "fail-points")]
@@ -181,7 +181,7 @@ mod told {
 
 /// What is built into everything else.
 #[cfg(not(feature = "fail-points"))]
-mod untold {
+mod quiet {
     use super::Point;
 
     /// Does nothing.

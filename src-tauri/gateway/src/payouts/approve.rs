@@ -18,7 +18,6 @@ use crate::notifications::outbox::{self, Outbox, OutboxError};
 use crate::settings::Settings;
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
-use crate::watcher;
 
 /// Who approves a payout.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,11 +115,6 @@ pub(crate) async fn approve(gateway: &Arc<Gateway>, id: Id, approver: Approver) 
         may_approve(tx, &row, &settings, now)?;
         queue(&mut row, approver.name.clone(), now);
         tx.update_payout(&row)?;
-        if tx.has_twin(row.seq)? {
-            // Somebody else paid it: another copy of this wallet, where the same offer was approved, or a stranger.
-            watcher::settle_approved(outbox, row, tx.tip_height()?)?;
-            row = tx.payout(&id)?.ok_or(ApproveError::NoSuchPayout(id))?;
-        }
         if approver.is_person {
             tx.audit(now, &approver.name, "payouts approve", &id.to_string())?;
         }

@@ -69,14 +69,15 @@ impl Again {
     }
 }
 
-/// The transactions that should be in the mempool or a block and are in neither, each behind its unconfirmed ancestors: of
-/// our batches, and twins by which payouts are SENT.
+/// The transactions of our batches that should be in the mempool or a block and are in neither, each behind its unconfirmed
+/// ancestors. While the sender holds, those that no node took yet are left out.
 fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, StoreError> {
     let mut missing = BTreeMap::new();
     if reader.dangerous_restore()?.is_some() {
         // A restored copy sends nothing before it has looked: another may have replaced what is stored here.
         return Ok(missing);
     }
+    let is_held = reader.sender_hold()?.is_some();
     for batch_seq in reader.pending_batches()? {
         let versions = reader.versions(batch_seq)?;
         let is_mined = versions.iter().any(|version| version.position.is_in_block());
@@ -85,15 +86,10 @@ fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, Stor
         }
         if let Some(version) = to_broadcast(reader, &versions)?
             && version.position == Position::Absent
+            && (version.accepted_at.is_some() || !is_held)
             && let Some(package) = package(reader, &version.txid)?
         {
             missing.insert(version.txid, package);
-        }
-    }
-    // Nothing else pays what these do.
-    for txid in reader.absent_payers(reader.tip_height()?, Timestamp::from_ms(0))? {
-        if let Some(package) = package(reader, &txid)? {
-            missing.insert(txid, package);
         }
     }
     Ok(missing)

@@ -7,12 +7,11 @@ use bitcoin::{FeeRate, OutPoint, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
 
-use super::held_back::paid_by_another;
-use super::looking::NOT_ALL_TOLD;
+use super::held_back::{Payable, payable};
 use super::{QUEUE_MAX, SendError};
-use crate::chain::{Sees, TxPosition};
+use crate::chain::TxPosition;
 use crate::funds::{self, PayoutFeeRate};
-use crate::gateway::{Cannot, Cause, Gateway, KeysRefused, PAYEES_MAX};
+use crate::gateway::{Cannot, Cause, Gateway, KeysRefused};
 use crate::machine::fail_points::{self, Point};
 use crate::machine::secrets::{Purpose, Secret};
 use crate::notifications::outbox::{self, Outbox};
@@ -24,7 +23,9 @@ use crate::store::{StoreError, Tx};
 use crate::wallet::Wallet;
 use crate::wallet::spend::{self, Draft, FeeWanted, FreshChange, Means, Payee, Seed, SpendableCoin};
 use crate::watcher::batches;
-use crate::watcher::payers::Payers;
+use crate::watcher::twins::UnminedTwins;
+
+const NO_WALLET: &str = "the wallet is not set up";
 
 /// A transaction that was signed and checked, and is not stored yet.
 #[derive(Debug)]
@@ -35,10 +36,19 @@ pub(super) struct Signed {
     pub payouts: Vec<i64>,
 }
 
-/// Whether there is a transaction to store.
+/// A transaction that was chosen, and is not signed yet.
+pub(super) struct Chosen {
+    pub draft: Draft,
+    /// The numbers of the payouts that it pays, in the order of the draft's payees.
+    pub payouts: Vec<i64>,
+    pub fee: FeeWanted,
+    pub cap: FeeRate,
+}
+
+/// Whether there is a transaction to sign.
 pub(super) enum Prepared {
     /// There is.
-    Ready(Box<Signed>),
+    Ready(Box<Chosen>),
     /// Why not.
     Cannot(Cannot),
     /// Why nobody is given up for it.
@@ -57,9 +67,9 @@ pub(super) enum Built {
     Waits(Cannot),
 }
 
-/// Makes a transaction for as many of the waiting payouts as the coins allow. Blocks.
+/// Chooses coins for as many of the waiting payouts as they allow. Blocks.
 pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRate) -> Result<Prepared, SendError> {
-    let Some(wallet) = gateway.wallet.get() else { return Ok(cannot("the wallet is not set up")) };
+    let Some(wallet) = gateway.wallet.get() else { return Ok(cannot(NO_WALLET)) };
     if rate.is_above_cap() {
         return Ok(Prepared::Cannot(Cause::Fees.because(format!(
             "the network asks for {} sat/vB now, above the highest rate that is paid, {} (feeCapSatVb)",
@@ -68,22 +78,27 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
         ))));
     }
     fail_points::pass(Point::ChooseBefore);
-    let (waiting, waits, coins, tip_height, change_index) = gateway.store.read(|reader| {
+    let (waiting, waits, required, coins, tip_height, change_index) = gateway.store.read(|reader| {
         let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
-        let (mut waiting, mut waits, tip_height) = (Vec::new(), None, reader.tip_height()?);
-        let (payers, asks) = (Payers::of(reader), gateway.chain.sees() == Sees::Scripts);
-        for payout in reader.unsent_payouts(if asks { PAYEES_MAX } else { QUEUE_MAX })? {
-            let payee = if asks { reader.asked_payee(payout.seq)? } else { None };
-            match paid_by_another(&payers, &payout, tip_height)? {
-                Some(why) => waits = waits.or(Some(why)),
-                // It was approved since all others were asked about.
-                None if payee.is_some_and(|payee| !gateway.asked_again.has_told(&payee)) => {
-                    waits = waits.or(Some(Cause::Chain.because(NOT_ALL_TOLD)));
+        let (mut waiting, mut waits) = (Vec::new(), None);
+        let mut required: Vec<SpendableCoin> = Vec::new();
+        let (twins, tip_height) = (UnminedTwins::read(reader)?, reader.tip_height()?);
+        for payout in reader.unsent_payouts(QUEUE_MAX)? {
+            match payable(reader, &twins, &payout)? {
+                Payable::Waits(why) => waits = waits.or(Some(why)),
+                Payable::Spending(coins) => {
+                    waiting.push(payout);
+                    for coin in coins {
+                        if !required.iter().any(|it| it.outpoint == coin.outpoint) {
+                            required.push(coin);
+                        }
+                    }
                 }
-                None => waiting.push(payout),
             }
         }
-        Ok::<_, StoreError>((waiting, waits, funds::spendable(reader, settings)?, tip_height, change.1))
+        let mut coins = funds::spendable(reader, settings)?;
+        coins.retain(|coin| !required.iter().any(|it: &SpendableCoin| it.outpoint == coin.outpoint));
+        Ok::<_, StoreError>((waiting, waits, required, coins, tip_height, change.1))
     })?;
     // What waits is left alone.
     if let Some(why) = waits.filter(|_| waiting.is_empty()) {
@@ -97,7 +112,7 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     };
     let fee = FeeWanted::at(rate.estimate);
     let means = Means {
-        required: &[],
+        required: &required,
         optional: &coins,
         fee,
         change: &change,
@@ -110,10 +125,15 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     };
     fail_points::pass(Point::ChooseAfter);
     let payouts = places.iter().filter_map(|place| waiting.get(*place)).map(|payout| payout.seq).collect();
-    Ok(match sign(gateway, wallet, &draft, &fee, rate.cap) {
-        Ok(tx) => Prepared::Ready(Box::new(Signed { draft, tx, payouts })),
-        Err(cannot) => Prepared::Cannot(cannot),
-    })
+    Ok(Prepared::Ready(Box::new(Chosen { draft, payouts, fee, cap: rate.cap })))
+}
+
+/// Signs and checks a transaction that was chosen. Blocks.
+pub(super) fn sign_chosen(gateway: &Gateway, chosen: Chosen) -> Result<Signed, Cannot> {
+    let Chosen { draft, payouts, fee, cap } = chosen;
+    let wallet = gateway.wallet.get().ok_or_else(|| Cause::Other.because(NO_WALLET))?;
+    let tx = sign(gateway, wallet, &draft, &fee, cap)?;
+    Ok(Signed { draft, tx, payouts })
 }
 
 /// Reads the words, signs, wipes, and checks what was signed. Blocks.
@@ -200,29 +220,27 @@ pub(super) async fn store(gateway: &Arc<Gateway>, signed: Signed) -> Result<Buil
 }
 
 fn all_wait(tx: &Tx<'_>, payouts: &[i64]) -> Result<bool, StoreError> {
-    let (payers, tip_height) = (Payers::of(tx), tx.tip_height()?);
     for seq in payouts {
         let Some(row) = tx.payout_by_seq(*seq)? else { return Ok(false) };
-        let waits = row.state == PayoutState::Queued && row.batch_seq.is_none();
-        // Somebody may have paid it while the keys were read.
-        if !waits || paid_by_another(&payers, &row, tip_height)?.is_some() {
+        if row.state != PayoutState::Queued || row.batch_seq.is_some() {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// Whether the coins of a draft are where it saw them, unspent by strangers and no other batch's, and its change index is the
-/// next. What belongs to the batch itself is spent wherever it stands.
+/// Whether the coins of a draft are where it saw them, unspent but by a twin that no block holds, and no other batch's, and
+/// its change index is the next. What belongs to the batch itself is spent wherever it stands.
 pub(super) fn are_free(tx: &Tx<'_>, draft: &Draft, own_batch: Option<i64>) -> Result<bool, StoreError> {
-    let claimed = funds::claimed_elsewhere(tx)?;
     for coin in &draft.inputs {
         let Some(facts) = tx.coin_facts(&coin.outpoint)? else { return Ok(false) };
         let batch = tx.live_batch_of_input(&coin.outpoint)?;
         let is_free = match batch {
             None => {
-                let is_unspent = facts.spent_by.is_none() && facts.conflict_height.is_none();
-                is_unspent && is_where_seen(coin, &facts) && !claimed.contains(&coin.outpoint)
+                let is_twins =
+                    |spender: Txid| Ok::<_, StoreError>(facts.spent_height.is_none() && tx.is_twin(&spender)?);
+                let is_unspent = facts.spent_by.map_or(Ok(true), is_twins)? && facts.conflict_height.is_none();
+                is_unspent && is_where_seen(coin, &facts)
             }
             Some(batch) => own_batch == Some(batch),
         };

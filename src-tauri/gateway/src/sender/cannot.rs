@@ -10,13 +10,9 @@ pub(super) const fn told(cause: Cause) -> &'static str {
         Cause::Keyring => "it could not be sent in time: the keyring was locked or missing",
         Cause::Fees => "it could not be sent in time: the fees of the network were above the cap",
         Cause::Chain => "it could not be sent in time: the chain was not watched",
-        Cause::Hold
-        | Cause::Compared
-        | Cause::Restored
-        | Cause::Stopped
-        | Cause::Payee
-        | Cause::CopyPays
-        | Cause::Other => "it could not be sent in time: it could not be built",
+        Cause::Hold | Cause::Compared | Cause::Restored | Cause::Stopped | Cause::CopyPays | Cause::Other => {
+            "it could not be sent in time: it could not be built"
+        }
     }
 }
 

@@ -1,58 +1,83 @@
-//! What of ours must not be broadcast, or not be made: a transaction that would pay what somebody else, another copy of this wallet
-//! above all, pays already with other coins (interface, section 4, "Twin"). A block that holds it all the same is another matter.
+//! What of ours must not be broadcast, or not be made: a transaction that would pay what another copy of this wallet pays
+//! already with other coins (interface, section 4, "Twin"). A block that holds it all the same is another matter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bitcoin::{Transaction, Txid};
+use bitcoin::{OutPoint, Transaction, Txid};
+use tillgate_domain::batch::Position;
+use tillgate_domain::money::format_btc;
 
 use crate::chain::parents_first;
 use crate::funds::{self, Unconfirmed};
-use crate::gateway::{Cannot, Cause, PAYEES_MAX};
+use crate::gateway::{Cannot, Cause};
 use crate::store::payouts::PayoutRow;
+use crate::store::twins::TwinRow;
 use crate::store::{Reader, StoreError};
-use crate::watcher::payers::Payers;
+use crate::wallet::spend::SpendableCoin;
+use crate::watcher::twins::{self, UnminedTwins};
 
-/// Why nothing may be signed that pays a payout, because somebody else may have paid it; `None` where nobody has.
-///
-/// # Errors
-/// When the database cannot be read.
-pub(crate) fn paid_by_another(
-    payers: &Payers<'_>,
-    payout: &PayoutRow,
-    tip_height: u32,
-) -> Result<Option<Cannot>, StoreError> {
-    let Some(twin) = payers.paid_elsewhere(payout, tip_height)? else { return Ok(None) };
-    let txid = twin.txid;
-    let why = if twin.position.is_in_block() {
-        Cause::CopyPays.because(format!(
-            "its payee was paid exactly its amount in a block, by transaction {txid}, which was not made here: it is sent by that"
-        ))
-    } else if twin.moves_ours {
-        Cause::CopyPays.because(format!(
-            "another copy of this wallet is said to pay what waits, by transaction {txid}, which is in no block: it is waited until a \
-             block holds that, or it is gone"
-        ))
-    } else {
-        Cause::Payee.because(format!(
-            "somebody else pays its payee exactly its amount, by transaction {txid}, which is in no block: it is sent by that once a \
-             block holds it; where nothing shows that any more, it is paid from here after {}",
-            twin.awaited_until().iso_seconds()
-        ))
-    };
-    Ok(Some(why))
+/// What a payout waits for, or what its transaction must spend, because of twins that would pay it.
+pub(crate) enum Payable {
+    /// By a transaction that spends these coins, one of each twin, so that only one of both can be mined.
+    Spending(Vec<SpendableCoin>),
+    /// Not before a block decides about the twin.
+    Waits(Cannot),
 }
 
-/// The same of all that waits for a transaction: why there is none to make, for which the backend need not be asked about anything.
+/// Whether a payout can be paid although twins would pay it.
 ///
 /// # Errors
 /// When the database cannot be read.
-pub(super) fn all_paid_by_another(reader: &Reader<'_>) -> Result<Option<Cannot>, StoreError> {
-    let (mut waits, payers, tip_height) = (None, Payers::of(reader), reader.tip_height()?);
-    for payout in reader.unsent_payouts(PAYEES_MAX)? {
-        let Some(why) = paid_by_another(&payers, &payout, tip_height)? else { return Ok(None) };
-        waits.get_or_insert(why);
+pub(crate) fn payable(reader: &Reader<'_>, twins: &UnminedTwins, payout: &PayoutRow) -> Result<Payable, StoreError> {
+    let mut coins: Vec<SpendableCoin> = Vec::new();
+    for twin in twins.paying(payout) {
+        match coin_of(reader, twin)? {
+            Some(coin) if coins.iter().any(|other| other.outpoint == coin.outpoint) => {}
+            Some(coin) => coins.push(coin),
+            // Staff released the sender, and nothing here tells when such a twin is ruled out.
+            None if twin.position == Position::Absent && !spends_a_coin(reader, &twin.tx)? => {}
+            None => return Ok(Payable::Waits(waits_for(twin, payout))),
+        }
     }
-    Ok(waits)
+    Ok(Payable::Spending(coins))
+}
+
+/// The largest coin of a twin that a transaction of ours can spend in its place.
+fn coin_of(reader: &Reader<'_>, twin: &TwinRow) -> Result<Option<SpendableCoin>, StoreError> {
+    let mut largest: Option<SpendableCoin> = None;
+    for outpoint in twin.tx.input.iter().map(|input| input.previous_output) {
+        let Some(facts) = reader.coin_facts(&outpoint)? else { continue };
+        let is_left = facts.spent_height.is_none()
+            && facts.conflict_height.is_none()
+            && facts.position.is_in_block()
+            && facts.spent_by.is_none_or(|spender| spender == twin.txid)
+            && reader.live_batch_of_input(&outpoint)?.is_none();
+        if let Some(coin) = reader.coin_of_input(&outpoint)?.filter(|_| is_left)
+            && largest.as_ref().is_none_or(|largest| largest.amount_sats < coin.amount_sats)
+        {
+            largest = Some(funds::with_ancestors(reader, &coin)?);
+        }
+    }
+    Ok(largest)
+}
+
+fn spends_a_coin(reader: &Reader<'_>, tx: &Transaction) -> Result<bool, StoreError> {
+    for outpoint in tx.input.iter().map(|input| input.previous_output) {
+        if reader.has_coin(&outpoint)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Cannot {
+    Cause::CopyPays.because(format!(
+        "another copy of this wallet made transaction {} of {}, which pays {} BTC to {} and is in no block: the payout waits until a block holds that transaction or rules it out",
+        twin.txid,
+        twin.noticed_at.iso_seconds(),
+        format_btc(payout.amount_sats),
+        payout.address
+    ))
 }
 
 /// Whether a stored transaction must not be broadcast: it, or an unconfirmed ancestor without which no node takes it, pays a
@@ -85,11 +110,25 @@ fn rests_on_one(reader: &Reader<'_>, unconfirmed: &BTreeMap<Txid, Unconfirmed>) 
     Ok(false)
 }
 
-/// Whether what was not made here pays a payout of a batch, so that ours must not be broadcast ([`Payers::is_held_back_for`]).
+/// Whether another copy of the wallet pays a payout of a batch, so that ours must not be broadcast: in a block; or in a
+/// transaction that may be mined beside ours, where no node took ours yet.
 pub(super) fn is_paid_otherwise(reader: &Reader<'_>, batch_seq: i64) -> Result<bool, StoreError> {
-    let (payers, tip_height) = (Payers::of(reader), reader.tip_height()?);
+    let versions = reader.versions(batch_seq)?;
+    let was_taken =
+        versions.iter().any(|version| version.accepted_at.is_some() || version.position != Position::Absent);
+    let inputs: BTreeSet<OutPoint> = reader.inputs_of_batch(batch_seq)?.into_iter().collect();
+    let is_beside = |tx: &Transaction| !tx.input.iter().any(|input| inputs.contains(&input.previous_output));
+    let tip_height = reader.tip_height()?;
+    let unmined = if was_taken { None } else { Some(UnminedTwins::read(reader)?) };
     for payout in reader.payouts_of_batch(batch_seq)? {
-        if payers.is_held_back_for(&payout, tip_height)? {
+        for txid in reader.twins_of_payout(payout.seq)? {
+            let twin = reader.twin(&txid)?.ok_or(StoreError::BadValue("twins.txid"))?;
+            let may_be_mined = !twins::facts(reader, &twin)?.is_ruled_out(tip_height);
+            if twin.position.is_in_block() || (may_be_mined && is_beside(&twin.tx)) {
+                return Ok(true);
+            }
+        }
+        if unmined.as_ref().is_some_and(|twins| twins.paying(&payout).any(|twin| is_beside(&twin.tx))) {
             return Ok(true);
         }
     }

@@ -10,9 +10,9 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
-use super::build::{self, Signed};
+use super::build::{self, Chosen, Signed};
 use super::held_back::is_paid_otherwise;
-use super::looking::{Patience, Unseen};
+use super::looking::Unseen;
 use super::{NO_FEE_RATE, SendError, Sender};
 use crate::funds::{self, PayoutFeeRate};
 use crate::gateway::Gateway;
@@ -154,7 +154,6 @@ impl Sender {
             if payout.state != PayoutState::Queued || payout.batch_seq.is_some() {
                 return Err(ReplaceError::Stale);
             }
-            outbox.tx.note_for_else(payout.seq)?;
             // Shops read the reason, and not who it was.
             batches::fail(outbox, payout, "it was given up by staff", Some(actor.clone()))?;
             outbox.tx.audit(outbox.now, &actor, "payouts abandon", &id.to_string())?;
@@ -173,7 +172,7 @@ impl Sender {
         let mut again = self.again.lock().await;
         self.gateway.store.read(may_sign)?;
         // What another copy paid meanwhile is paid twice by a version of ours that leaves now.
-        match self.look_first(watcher, Timestamp::from_ms(0), Patience::OfStaff).await? {
+        match self.look_first(watcher, Timestamp::from_ms(0)).await {
             None => {}
             Some(Unseen::NotYet(why) | Unseen::Silent(why)) => return Err(ReplaceError::Unseen(why.details)),
         }
@@ -186,9 +185,9 @@ impl Sender {
                 .ok_or_else(|| ReplaceError::Cannot(NO_FEE_RATE.to_owned()))?,
             By::HigherFee { fee_rate: Some(_) } | By::GivingUp => funds::fee_rate(&gateway, &settings).await,
         };
-        let sign = move || sign(&gateway, &settings, rate, &target, by);
-        let signed = tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::BrokenOff)??;
-        self.check_view(Timestamp::from_ms(0)).map_err(|too_old| ReplaceError::Unseen(too_old.details))?;
+        let choose = move || choose(&gateway, &settings, rate, &target, by);
+        let chosen = tokio::task::spawn_blocking(choose).await.map_err(|_| SendError::BrokenOff)??;
+        let signed = self.sign_seen(chosen, watcher).await?;
         let (actor, act) = match by {
             By::HigherFee { .. } => (actor.to_owned(), "payouts bump"),
             By::GivingUp => (actor.to_owned(), "payouts abandon"),
@@ -221,6 +220,24 @@ impl Sender {
     }
 }
 
+impl Sender {
+    /// Signs what was chosen, once a look covered the coins that it spends.
+    async fn sign_seen(&self, chosen: Chosen, watcher: &Watcher) -> Result<Signed, ReplaceError> {
+        let since = Timestamp::from_ms(0);
+        match self.look_for(watcher, &chosen.draft, since).await? {
+            None => {}
+            Some(Unseen::NotYet(why) | Unseen::Silent(why)) => return Err(ReplaceError::Unseen(why.details)),
+        }
+        self.gateway.store.read(may_sign)?;
+        let gateway = Arc::clone(&self.gateway);
+        let sign = move || build::sign_chosen(&gateway, chosen);
+        let signed = tokio::task::spawn_blocking(sign).await.map_err(|_| SendError::BrokenOff)?;
+        let signed = signed.map_err(|cannot| ReplaceError::Cannot(cannot.details))?;
+        self.check_view(since).map_err(|too_old| ReplaceError::Unseen(too_old.details))?;
+        Ok(signed)
+    }
+}
+
 /// What a bump would pay.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BumpFee {
@@ -244,13 +261,13 @@ pub(crate) fn bump_fee(reader: &Reader<'_>, payout: &PayoutRow, wanted: FeeRate)
     Ok(BumpFee { now_sats: newest.fee_sats, fee_sats: fee.sats(newest.vsize), vsize: newest.vsize })
 }
 
-fn sign(
+fn choose(
     gateway: &Gateway,
     settings: &Settings,
     rate: PayoutFeeRate,
     target: &Target,
     by: By,
-) -> Result<Signed, ReplaceError> {
+) -> Result<Chosen, ReplaceError> {
     let wallet = gateway.wallet.get().ok_or_else(|| ReplaceError::Cannot("the wallet is not set up".to_owned()))?;
     let wanted = match by {
         By::HigherFee { fee_rate: Some(wanted) } => wanted,
@@ -289,8 +306,7 @@ fn sign(
     };
     let draft = draft.map_err(|error| ReplaceError::Cannot(error.to_string()))?;
     let cap = cap(&rate, by, &draft, &fee)?;
-    let tx = build::sign(gateway, wallet, &draft, &fee, cap).map_err(|cannot| ReplaceError::Cannot(cannot.details))?;
-    Ok(Signed { draft, tx, payouts })
+    Ok(Chosen { draft, payouts, fee, cap })
 }
 
 /// The highest rate that the replacement may pay. Above the setting only by a rate that staff gave.

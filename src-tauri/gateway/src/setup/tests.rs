@@ -117,7 +117,7 @@ async fn the_words_alone_bring_back_the_coins_and_addresses_go_on_beyond_all_tha
     // Released by people, it spends what was found.
     let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
     assert!(hold.cause == HoldCause::UntilCompared && hold.reason.contains("4 transactions"), "{}", hold.reason);
-    world.app.sender.release(BY, None).await.unwrap();
+    world.app.sender.release(BY, None, true).await.unwrap();
     let payout = world.approved_payout(1_500_000).await;
     world.mine(2).await;
     world.send().await;

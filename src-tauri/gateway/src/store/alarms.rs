@@ -19,8 +19,8 @@ pub enum AlarmKind {
     FailedPayoutWasSent,
     /// A payout was paid by two transactions.
     PayoutPaidTwice,
-    /// A payout is SENT by a transaction that was not made here and spends nothing of this wallet.
-    PayoutPaidByAnother,
+    /// A payout is SENT by a transaction of another copy of this wallet.
+    PayoutSentByCopy,
 }
 
 /// What happened to a payout, of which staff did not say that they know it.
@@ -37,7 +37,7 @@ pub struct Alarm {
 pub struct NotAnAlarmKind;
 
 impl AlarmKind {
-    const ALL: [Self; 3] = [Self::FailedPayoutWasSent, Self::PayoutPaidTwice, Self::PayoutPaidByAnother];
+    const ALL: [Self; 3] = [Self::FailedPayoutWasSent, Self::PayoutPaidTwice, Self::PayoutSentByCopy];
 
     /// Its name in the database.
     #[must_use]
@@ -45,7 +45,7 @@ impl AlarmKind {
         match self {
             Self::FailedPayoutWasSent => "FAILED_PAYOUT_WAS_SENT",
             Self::PayoutPaidTwice => "PAYOUT_PAID_TWICE",
-            Self::PayoutPaidByAnother => "PAYOUT_PAID_BY_ANOTHER",
+            Self::PayoutSentByCopy => "PAYOUT_SENT_BY_COPY",
         }
     }
 }
@@ -68,7 +68,7 @@ impl Reader<'_> {
     /// The alarms that nobody dismissed, the oldest first, 100 at most.
     pub fn alarms(&self) -> Result<Vec<Alarm>, StoreError> {
         let mut query = self.connection.prepare_cached(
-            "SELECT a.kind AS kind, p.id AS id, a.at AS at FROM alarms AS a INDEXED BY alarms_untold \
+            "SELECT a.kind AS kind, p.id AS id, a.at AS at FROM alarms AS a INDEXED BY alarms_open \
              JOIN payouts AS p ON p.seq = a.payout_seq WHERE a.dismissed_at IS NULL ORDER BY a.at LIMIT ?1",
         )?;
         query
@@ -85,12 +85,10 @@ impl Reader<'_> {
 
 impl Tx<'_> {
     /// Raises an alarm. That a payout is paid twice is seen at each look, and raised once; that one is sent which had FAILED, or by
-    /// somebody else, happens anew each time.
+    /// another copy, happens anew each time.
     pub fn raise_alarm(&self, kind: AlarmKind, payout_seq: i64, at: Timestamp) -> Result<(), StoreError> {
         let again = match kind {
-            AlarmKind::FailedPayoutWasSent | AlarmKind::PayoutPaidByAnother => {
-                "UPDATE SET at = ?3, dismissed_at = NULL"
-            }
+            AlarmKind::FailedPayoutWasSent | AlarmKind::PayoutSentByCopy => "UPDATE SET at = ?3, dismissed_at = NULL",
             AlarmKind::PayoutPaidTwice => "NOTHING",
         };
         self.connection

@@ -1,4 +1,4 @@
-//! Transactions of strangers that one of ours rests on: their raw bytes, as long as what rests on them is not settled.
+//! Transactions of others that one of ours rests on: their raw bytes, as long as what rests on them is not settled.
 
 use bitcoin::hashes::Hash as _;
 use bitcoin::{Transaction, Txid, consensus};
@@ -8,7 +8,7 @@ use tillgate_domain::time::Timestamp;
 use super::transactions::{IS_UNSETTLED, Source};
 use super::{Reader, StoreError, Tx, values};
 
-/// Bytes of all of them together: some 80 lines of the greatest length that nodes relay. Strangers decide how many there
+/// Bytes of all of them together: some 80 lines of the greatest length that nodes relay. Others decide how many there
 /// are, so that the database must not grow as they like; what is not kept can be broadcast again by others alone.
 const BYTES_MAX: i64 = 32 * 1_024 * 1_024;
 
@@ -39,7 +39,7 @@ impl Reader<'_> {
         query.query_and_then([], txid)?.collect()
     }
 
-    /// Transactions of strangers that batches spend which a block may still decide about, in blocks above this height: a
+    /// Transactions of others that batches spend which a block may still decide about, in blocks above this height: a
     /// reorganisation may take them out of the chain, and what was in it below them.
     pub fn shallow_inputs(&self, above: u32) -> Result<Vec<Txid>, StoreError> {
         let mut query = self.connection.prepare_cached(
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn strangers_fill_no_more_of_the_database_than_the_bound() {
+    async fn others_fill_no_more_of_the_database_than_the_bound() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
         let fill = |tx: &Tx<'_>| {

@@ -63,7 +63,7 @@ pub(crate) const CHOICE_MAX: u32 = 1_500;
 const COLUMNS: &str = "c.txid AS txid, c.vout AS vout, c.keychain AS keychain, c.derivation_index AS derivation_index, \
      c.amount_sats AS amount_sats, c.block_height AS block_height";
 
-/// Coins in a block that may be spent, by [`usable_from`]. What strangers pay to our change is theirs to take back for as
+/// Coins in a block that may be spent, by [`usable_from`]. What others pay to our change is theirs to take back for as
 /// long as a customer's coin.
 const USABLE: &str = "c.spent_by IS NULL AND c.block_height <= ?1 AND (c.block_height <= ?2 \
      OR (c.keychain = 1 AND EXISTS (SELECT 1 FROM versions AS v WHERE v.txid = c.txid))) \

@@ -40,6 +40,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0029_hold_of_restored.sql"),
     include_str!("migrations/0030_for_else.sql"),
     include_str!("migrations/0031_refusals.sql"),
+    include_str!("migrations/0032_twins_alone.sql"),
 ];
 
 /// "TILG": tells our files from other SQLite databases (`PRAGMA application_id`).

@@ -3,16 +3,13 @@
 use bitcoin::hashes::Hash as _;
 use bitcoin::{ScriptBuf, Txid};
 use rusqlite::{Row, params};
-use tillgate_domain::batch::decided_up_to;
 use tillgate_domain::id::Id;
 use tillgate_domain::money::{Currency, Rate};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
-use super::twins::{HAS_TWIN, SENT_BY_ANOTHER};
 use super::values::{self, Columns as _, InOrder, sats_column};
 use super::{Reader, StoreError, Tx};
-use crate::chain::AskedPayee;
 
 /// A payout with all that its record holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,25 +86,6 @@ const COLUMNS: &str = "p.seq, p.id, p.state, p.amount_sats, p.script, p.address,
 
 const FROM: &str = "FROM payouts AS p LEFT JOIN anomalies AS a ON a.seq = p.anomaly_seq";
 
-/// What a payout is to pay.
-#[derive(Debug, Clone)]
-pub struct Owed {
-    pub script: ScriptBuf,
-    pub amount_sats: u64,
-    pub asked: AskedFor,
-}
-
-/// When a payout was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AskedFor {
-    pub at: Timestamp,
-    /// No block up to this height holds what pays it; `None` where that was not noted.
-    pub above: Option<u32>,
-}
-
-/// Payees who are asked about in each look because what paid them is ruled out: few are.
-const RULED_OUT_MAX: u32 = 20;
-
 impl Reader<'_> {
     /// The payout of this id.
     pub fn payout(&self, id: &Id) -> Result<Option<PayoutRow>, StoreError> {
@@ -124,11 +102,10 @@ impl Reader<'_> {
         self.payouts_where("p.batch_seq = ?1 ORDER BY p.approved_at, p.seq", params![batch_seq])
     }
 
-    /// The first of the payouts that wait for a transaction, in the order of approval; last those that a transaction pays which was not
-    /// made here, however many a payee pays himself.
+    /// The first of the payouts that wait for a transaction, in the order of approval.
     pub fn unsent_payouts(&self, limit: u32) -> Result<Vec<PayoutRow>, StoreError> {
         self.payouts_where(
-            &format!("p.state = 'QUEUED' AND p.batch_seq IS NULL ORDER BY {HAS_TWIN}, p.approved_at, p.seq LIMIT ?1"),
+            "p.state = 'QUEUED' AND p.batch_seq IS NULL ORDER BY p.approved_at, p.seq LIMIT ?1",
             params![limit],
         )
     }
@@ -153,62 +130,6 @@ impl Reader<'_> {
              WHERE o.payout_seq = p.seq AND w.position <> 'absent') ORDER BY p.approved_at, p.seq LIMIT ?1",
             params![limit],
         )
-    }
-
-    /// What payouts are to pay that are offered or on their way, and what those were to pay that are SENT by a transaction which was not
-    /// made here and that no block holds for good: another may stand in its place.
-    pub fn owed(&self, tip_height: u32) -> Result<Vec<Owed>, StoreError> {
-        let mut query = self.connection.prepare_cached(&format!(
-            "SELECT script, amount_sats, created_at, asked_above FROM payouts WHERE state = 'NEW' \
-             UNION ALL SELECT script, amount_sats, created_at, asked_above FROM payouts WHERE state = 'QUEUED' \
-             UNION ALL SELECT p.script, p.amount_sats, p.created_at, p.asked_above FROM {SENT_BY_ANOTHER}"
-        ))?;
-        query
-            .query_and_then([decided_up_to(tip_height)], |row| {
-                Ok(Owed {
-                    script: ScriptBuf::from_bytes(row.get("script")?),
-                    amount_sats: values::sats(row, "amount_sats")?,
-                    asked: AskedFor { at: values::time(row, "created_at")?, above: row.get("asked_above")? },
-                })
-            })?
-            .collect()
-    }
-
-    /// What is to be read of the histories of those whom a payout was to pay that is SENT by a transaction which was not made here, and
-    /// that a block rules out: the one that did may pay them.
-    pub fn payees_of_ruled_out(&self, tip_height: u32) -> Result<Vec<AskedPayee>, StoreError> {
-        let mut query = self.connection.prepare_cached(&format!(
-            "SELECT p.script AS script, min(ifnull(p.asked_above, 0)) AS above FROM {SENT_BY_ANOTHER} \
-             AND w.position = 'absent' AND w.conflict_height > ?1 GROUP BY p.script \
-             ORDER BY max(p.seq) DESC LIMIT {RULED_OUT_MAX}"
-        ))?;
-        query.query_and_then([decided_up_to(tip_height)], asked_payee)?.collect()
-    }
-
-    /// What is to be read of the histories of those whom payouts on their way are to pay: of so many of which nothing is signed, and of
-    /// as many of which something is that no node took; of each those that [`Reader::unsent_payouts`] has first, in the order of approval.
-    pub fn asked_payees(&self, limit: u32) -> Result<Vec<AskedPayee>, StoreError> {
-        let some = |is_signed: u8| {
-            format!(
-                "SELECT * FROM (SELECT {is_signed} AS is_signed, script, asked_above, approved_at, seq FROM payouts AS p \
-                 WHERE state = 'QUEUED' AND (batch_seq IS NOT NULL) = {is_signed} ORDER BY {HAS_TWIN}, approved_at, seq LIMIT ?1)"
-            )
-        };
-        let mut query = self.connection.prepare_cached(&format!(
-            "SELECT script, min(ifnull(asked_above, 0)) AS above FROM ({} UNION ALL {}) \
-             GROUP BY script ORDER BY min(is_signed), min(approved_at), min(seq)",
-            some(0),
-            some(1)
-        ))?;
-        query.query_and_then([limit], asked_payee)?.collect()
-    }
-
-    /// What is to be read of the history of whom a payout is to pay.
-    pub fn asked_payee(&self, payout_seq: i64) -> Result<Option<AskedPayee>, StoreError> {
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT script, ifnull(asked_above, 0) AS above FROM payouts WHERE seq = ?1")?;
-        query.query_and_then([payout_seq], asked_payee)?.next().transpose()
     }
 
     /// When the one that waits longest for a transaction was approved.
@@ -240,12 +161,11 @@ impl Reader<'_> {
 }
 
 impl Tx<'_> {
-    /// Notes that the blocks above a height are not in the chain any more: those in their place may hold what pays any payout.
+    /// Notes that the blocks above a height are not in the chain any more: those in their place may hold a twin that pays
+    /// any payout.
     pub fn lower_asked_above(&self, height: u32) -> Result<(), StoreError> {
         self.connection
-            .prepare_cached(
-                "UPDATE payouts SET asked_above = ?1 WHERE state IN ('NEW', 'QUEUED', 'SENT', 'FAILED') AND asked_above > ?1",
-            )?
+            .prepare_cached("UPDATE payouts SET asked_above = ?1 WHERE asked_above > ?1")?
             .execute([height])?;
         Ok(())
     }
@@ -313,11 +233,6 @@ impl Tx<'_> {
         ])?;
         Ok(())
     }
-}
-
-fn asked_payee(row: &Row<'_>) -> Result<AskedPayee, StoreError> {
-    let script = ScriptBuf::from_bytes(row.get("script")?);
-    Ok(AskedPayee { script, above: values::number(row, "above")? })
 }
 
 fn read(row: &Row<'_>) -> Result<PayoutRow, StoreError> {

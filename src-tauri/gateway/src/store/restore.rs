@@ -240,8 +240,8 @@ impl Tx<'_> {
     /// gave itself, and what it skipped before, is skipped no second time.
     pub fn finish_restore(&self, at: Timestamp, skip: u32) -> Result<Restore, StoreError> {
         let last_skipped = |keychain| {
-            let strangers = self.highest_strange_index(keychain)?.map_or(0, |index| index.saturating_add(1));
-            Ok::<_, StoreError>(strangers.saturating_add(skip).checked_sub(1))
+            let others = self.highest_strange_index(keychain)?.map_or(0, |index| index.saturating_add(1));
+            Ok::<_, StoreError>(others.saturating_add(skip).checked_sub(1))
         };
         if let Some(last) = last_skipped(Keychain::External)? {
             self.skip_addresses_to(last)?;

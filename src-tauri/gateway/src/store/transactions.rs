@@ -180,7 +180,7 @@ mod tests {
     use crate::store::Store;
 
     /// One that spends what nobody here knows, with this as its witness.
-    fn spends_a_strangers_coin(witness: u8) -> Transaction {
+    fn spends_a_customers_coin(witness: u8) -> Transaction {
         let previous_output = OutPoint { txid: Txid::from_byte_array([7; 32]), vout: 0 };
         let witness = Witness::from_slice(&[vec![witness; 64]]);
         let input = TxIn { previous_output, sequence: Sequence::MAX, witness, ..TxIn::default() };
@@ -192,7 +192,7 @@ mod tests {
     async fn a_customers_witness_that_nobody_can_judge_gives_way_to_what_somebody_tells_who_was_asked_for_it() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
-        let (first, second) = (spends_a_strangers_coin(1), spends_a_strangers_coin(2));
+        let (first, second) = (spends_a_customers_coin(1), spends_a_customers_coin(2));
         let txid = first.compute_txid();
         assert_eq!(txid, second.compute_txid());
         let stored = move |tx: &Tx<'_>| {
@@ -213,7 +213,7 @@ mod tests {
     async fn a_witness_that_is_too_large_is_not_stored_and_the_one_that_is_told_later_is() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
-        let honest = spends_a_strangers_coin(1);
+        let honest = spends_a_customers_coin(1);
         let mut bloated = honest.clone();
         bloated.input[0].witness = Witness::from_slice(&[vec![0; 3_900_000]]);
         let txid = honest.compute_txid();
@@ -235,10 +235,10 @@ mod tests {
     async fn an_ancestor_that_is_kept_gives_way_to_the_same_as_a_later_server_tells_it() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("gateway.db")).unwrap();
-        let (first, second) = (spends_a_strangers_coin(1), spends_a_strangers_coin(2));
+        let (first, second) = (spends_a_customers_coin(1), spends_a_customers_coin(2));
         let kept = move |tx: &Tx<'_>| {
             let previous_output = OutPoint { txid: first.compute_txid(), vout: 0 };
-            let mut ours = spends_a_strangers_coin(3);
+            let mut ours = spends_a_customers_coin(3);
             ours.input.iter_mut().for_each(|input| input.previous_output = previous_output);
             let txid = ours.compute_txid();
             tx.store_transaction(&ours, &txid, Timestamp::from_ms(0))?;

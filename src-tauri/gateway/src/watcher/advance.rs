@@ -43,9 +43,9 @@ impl Context {
         let Look { at, tip_time, .. } = self.look;
         let deadline = payment.expires_at;
         let is_past = payment.closed_at.is_none() && at > deadline;
-        let is_doubted =
+        let is_distrusted =
             self.clock.is_some_and(|clock| is_past && !clock.may_close(payment.told_first(), at, tip_time));
-        Look { time_decides: self.look.time_decides && is_covered && !is_doubted, ..self.look }
+        Look { time_decides: self.look.time_decides && is_covered && !is_distrusted, ..self.look }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Strangers' transactions that ours rest on: a node that drops them all takes ours again behind them alone. So what of
+//! Others' transactions that ours rest on: a node that drops them all takes ours again behind them alone. So what of
 //! them is in no block, or in one that a reorganisation may still take off, is asked for once and kept until what rests on
 //! it is settled. They are asked for after the look, in no database transaction: what is not told holds up nothing, and is asked for
 //! again with the next block.
@@ -16,7 +16,6 @@ use super::WatchError;
 use super::asked::SETTLED_AFTER;
 use super::findings::Findings;
 use super::ours::FOLLOWED_FOR_MS;
-use super::witnesses::Witnesses;
 use crate::chain::{ChainDown, Fact, Recent, Tip, TxFacts, TxPosition};
 use crate::gateway::Gateway;
 use crate::store::{Reader, StoreError, Tx};
@@ -51,8 +50,8 @@ pub(super) struct Ancestors {
     waiting: BTreeSet<Txid>,
     /// What was asked for: the best block at that time where something was not told, else `None`.
     asked: BTreeMap<Txid, Option<BlockHash>>,
-    /// Whether what is stored of ours and of these is what was signed.
-    witnesses: Witnesses,
+    /// Which backend was asked last.
+    choice: Option<u64>,
     /// Nothing more is asked for before: a server that bears a few questions has as long for those of the looks.
     rests_until: Option<Instant>,
 }
@@ -76,7 +75,7 @@ struct Work {
 impl Ancestors {
     /// Whether there is something to ask for, whatever a look finds.
     pub(super) fn is_owed(&self) -> bool {
-        !self.has_begun || self.has_more || self.witnesses.is_owed()
+        !self.has_begun || self.has_more
     }
 
     /// Takes over which transactions a look found that may rest on others in the mempool.
@@ -93,7 +92,8 @@ impl Ancestors {
     pub(super) async fn keep(&mut self, gateway: &Arc<Gateway>, tip: &Tip) -> Result<(), WatchError> {
         let began = Instant::now();
         let rests = self.rests_until.is_some_and(|until| began < until);
-        if self.witnesses.mend(gateway, tip, rests).await? {
+        let choice = gateway.chain.choice();
+        if self.choice.replace(choice).is_some_and(|before| before != choice) {
             // Another server may tell other witnesses.
             self.asked.clear();
         }

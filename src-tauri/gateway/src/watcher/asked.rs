@@ -7,9 +7,8 @@ use bitcoin::ScriptBuf;
 use tillgate_domain::time::Timestamp;
 
 use crate::chain::hot::Urgency;
-use crate::chain::{AskedPayee, HotScripts, KnownScripts, Scripts, Sees};
-use crate::funds;
-use crate::gateway::{Again, Gateway, PAYEES_MAX};
+use crate::chain::{HotScripts, KnownScripts, Scripts};
+use crate::gateway::Gateway;
 use crate::store::keychains::Keychain;
 use crate::store::scripts::{RoundPart, RoundPlace, ScriptOf};
 use crate::store::{Reader, StoreError};
@@ -40,10 +39,6 @@ const CHANGE_BEHIND: u32 = 50;
 /// Next indices of our change, and those before, that show first what another copy of the wallet pays.
 const CHANGES: u32 = 20;
 
-/// Addresses that are given next, and coins, that are asked about once more before something is signed.
-const ADDRESSES_AGAIN: usize = 20;
-const COINS_AGAIN: usize = 50;
-
 /// What matters now is read again after so long: what is new is added as it is made.
 const HOT_READ_EVERY_MS: i64 = 60_000;
 
@@ -53,7 +48,6 @@ const HOT_READ_EVERY_MS_WHEN_MOVED: i64 = 10_000;
 /// What a look asks about.
 pub(super) struct Asked {
     must: Vec<ScriptBuf>,
-    payees: Vec<AskedPayee>,
     /// Those on which pending batches rest, of which some must be asked about; `None` where other ones are.
     rests: Option<Rests>,
     cold: Vec<ScriptBuf>,
@@ -111,7 +105,6 @@ impl Asked {
     pub(super) fn nothing() -> Self {
         Self {
             must: Vec::new(),
-            payees: Vec::new(),
             rests: Some(Rests::default()),
             cold: Vec::new(),
             places: Vec::new(),
@@ -137,30 +130,21 @@ impl Asked {
             let mut due = reader.payments_due_by_time(at, MUST_MAX)?;
             due.extend(reader.payments_due_by_height(reader.tip_height()?, MUST_MAX)?);
             let rests = rests(reader, wallet, settling.reads())?;
-            // A few, and somebody waits until they were told.
-            let (mut must, mut payees) = (Vec::new(), Vec::new());
-            for again in gateway.asked_again.next() {
-                match again {
-                    Again::Own(script) => must.push(script),
-                    Again::Payee(payee) => payees.push(payee),
-                }
-            }
-            payees.extend(reader.payees_of_ruled_out(reader.tip_height()?)?);
-            once_each(&mut payees);
+            // A few, and the sender waits for them.
+            let mut must = gateway.to_sign.scripts();
             for seq in due {
                 must.extend(reader.script_of_payment(seq)?);
             }
             must.extend(settling.to_ask(&rests));
             dedup(&mut must);
             let (cold, places) = cold(reader, wallet, &gateway.hot, place)?;
-            Ok(Self { must, payees, rests: Some(rests), cold, places, round_ended: round.has_ended })
+            Ok(Self { must, rests: Some(rests), cold, places, round_ended: round.has_ended })
         })
     }
 
     /// As the backend is asked.
     pub(super) fn scripts<'a>(&'a self, hot: &'a HotScripts, known: &'a dyn KnownScripts) -> Scripts<'a> {
-        let (must, payees, cold) = (&self.must, &self.payees, &self.cold);
-        Scripts { must, payees, hot, cold, round_ended: self.round_ended, known }
+        Scripts { must: &self.must, hot, cold: &self.cold, round_ended: self.round_ended, known }
     }
 
     /// The scripts on which pending batches rest; `None` where other ones are asked about.
@@ -215,30 +199,6 @@ fn next_changes(reader: &Reader<'_>) -> Result<Vec<ScriptOf>, StoreError> {
         indices.extend(behind..behind.saturating_add(CHANGES));
     }
     Ok(indices.into_iter().map(|index| ScriptOf::Wallet(Keychain::Internal, index)).collect())
-}
-
-/// What shows first that another copy of the wallet pays something: where its change goes, the coins that it spends, of which it
-/// takes the oldest first as this one does, what comes to the addresses that it gives, and whom it pays, for it may pay with coins
-/// of which nothing is known here. None where the backend sees all.
-pub(crate) fn to_ask_again(gateway: &Gateway) -> Result<Vec<Again>, StoreError> {
-    let wallet = gateway.wallet.get().map(AsRef::as_ref);
-    if gateway.chain.sees() == Sees::Everything {
-        return Ok(Vec::new());
-    }
-    let settings = gateway.settings.snapshot();
-    let mut ahead = wallet.map_or_else(Vec::new, |wallet| wallet.addresses.scripts_ahead());
-    ahead.truncate(ADDRESSES_AGAIN);
-    gateway.store.read(|reader| {
-        let mut coins = funds::spendable(reader, &settings)?;
-        coins.sort_unstable_by_key(|coin| (coin.height.is_none(), coin.height, coin.outpoint));
-        let mut of = next_changes(reader)?;
-        of.extend(coins.iter().take(COINS_AGAIN).map(|coin| ScriptOf::Wallet(coin.keychain, coin.index)));
-        let mut again = scripts(wallet, of);
-        again.append(&mut ahead);
-        dedup(&mut again);
-        let payees = reader.asked_payees(PAYEES_MAX)?.into_iter().map(Again::Payee);
-        Ok(again.into_iter().map(Again::Own).chain(payees).collect())
-    })
 }
 
 /// The scripts on which pending batches rest, as many as are to be read.
@@ -334,36 +294,7 @@ const fn next_part(place: RoundPlace) -> RoundPlace {
     RoundPlace { part, next: 0 }
 }
 
-/// One question for each script, about all that any of them asks: an answer to it is known by its script alone.
-fn once_each(payees: &mut Vec<AskedPayee>) {
-    let mut lowest: HashMap<ScriptBuf, u32> = HashMap::new();
-    for payee in &*payees {
-        let above = lowest.entry(payee.script.clone()).or_insert(payee.above);
-        *above = payee.above.min(*above);
-    }
-    payees.retain_mut(|payee| match lowest.remove(&payee.script) {
-        Some(above) => {
-            payee.above = above;
-            true
-        }
-        None => false,
-    });
-}
-
 fn dedup(scripts: &mut Vec<ScriptBuf>) {
     let mut seen = std::collections::HashSet::new();
     scripts.retain(|script| seen.insert(script.clone()));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_payee_of_several_is_asked_about_once_from_the_lowest_height_on() {
-        let of = |script: &[u8], above| AskedPayee { script: ScriptBuf::from_bytes(script.to_vec()), above };
-        let mut payees = vec![of(b"a", 300), of(b"b", 5), of(b"a", 200), of(b"a", 250)];
-        once_each(&mut payees);
-        assert_eq!(payees, [of(b"a", 200), of(b"b", 5)]);
-    }
 }

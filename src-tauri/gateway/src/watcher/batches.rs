@@ -8,8 +8,8 @@ use tillgate_domain::batch::{self, Version};
 use tillgate_domain::payout::PayoutState;
 
 use super::conflicts::{ANCESTORS_MAX, conflict_height};
-use super::payers::Payers;
 use super::twin_ledger::{self, sats};
+use super::twins;
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
@@ -22,7 +22,9 @@ use crate::store::{Reader, StoreError};
 
 const GIVEN_UP: &str = "it was given up, and the coins went back to the wallet";
 const RULED_OUT: &str = "another transaction spent its coins and has 6 confirmations: nothing was sent to the address";
-const RULED_OUT_OF_ANOTHER: &str = "another transaction spent the coins of the one, not made here, that had paid it, and has 6 confirmations: look at the address before it is paid again, for that one may have paid it too";
+
+/// Who approved an offer that another copy of the wallet sent.
+const BY_COPY: &str = "another copy of this wallet";
 
 /// What of payouts a look touched.
 #[derive(Debug, Default)]
@@ -36,18 +38,18 @@ pub(super) struct Touched {
 /// # Errors
 /// When it cannot be stored.
 pub(crate) fn settle(outbox: &Outbox<'_>, batch_seq: i64, tip_height: u32) -> Result<Vec<StaffWarning>, OutboxError> {
-    let payers = Payers::of(outbox.tx);
-    let warnings = settle_knowing(outbox, &payers, batch_seq, tip_height)?;
-    payers.take_changed().iter().try_for_each(|txid| twin_ledger::book(outbox, txid))?;
+    let mut twins = BTreeSet::new();
+    let warnings = settle_noting(outbox, batch_seq, tip_height, &mut twins)?;
+    twins.iter().try_for_each(|txid| twin_ledger::book(outbox, txid))?;
     Ok(warnings)
 }
 
-/// The same for one of several, of whose payers each is judged once, and is booked when all are settled.
-pub(super) fn settle_knowing(
+/// The same for one of several. Notes the twins that are to be booked when all are settled.
+pub(super) fn settle_noting(
     outbox: &Outbox<'_>,
-    payers: &Payers<'_>,
     batch_seq: i64,
     tip_height: u32,
+    to_book: &mut BTreeSet<Txid>,
 ) -> Result<Vec<StaffWarning>, OutboxError> {
     let tx = outbox.tx;
     let rows = tx.versions(batch_seq)?;
@@ -63,7 +65,7 @@ pub(super) fn settle_knowing(
             let version = rows.iter().find(|row| row.txid == txid && row.pays);
             version.map_or(0, |version| batch::fee_share_sats(version.fee_sats, count, index))
         };
-        let (state, warning) = settle_payout((outbox, payers), payout, &versions, share, reason, tip_height)?;
+        let (state, warning) = settle_payout((outbox, to_book), payout, &versions, share, reason, tip_height)?;
         warnings.extend(warning);
         // What failed has no claim on its coins any more, also where the conflict vanishes again: only a block changes that.
         is_wanted |= matches!(state, PayoutState::Queued | PayoutState::Sent);
@@ -80,17 +82,17 @@ pub(super) fn settle_knowing(
     Ok(warnings)
 }
 
-/// The same for a payout that is in no batch yet, and that a twin may have paid, which is booked when all are settled.
+/// The same for a payout in no batch that a twin paid.
 ///
 /// # Errors
 /// When it cannot be stored.
 pub(super) fn settle_alone(
     outbox: &Outbox<'_>,
-    payers: &Payers<'_>,
     payout: PayoutRow,
     tip_height: u32,
+    to_book: &mut BTreeSet<Txid>,
 ) -> Result<Option<StaffWarning>, OutboxError> {
-    Ok(settle_payout((outbox, payers), payout, &[], |_| 0, RULED_OUT, tip_height)?.1)
+    Ok(settle_payout((outbox, to_book), payout, &[], |_| 0, RULED_OUT, tip_height)?.1)
 }
 
 /// Makes a payout that has no stored transaction FAILED; `by` is who gave it up.
@@ -112,30 +114,43 @@ pub(crate) fn fail(
 
 /// Answers its state after it, and what staff should know.
 fn settle_payout(
-    (outbox, payers): (&Outbox<'_>, &Payers<'_>),
+    (outbox, to_book): (&Outbox<'_>, &mut BTreeSet<Txid>),
     mut row: PayoutRow,
     versions: &[Version],
     fee_share_sats: impl FnOnce(Txid) -> u64,
     reason: &str,
     tip_height: u32,
 ) -> Result<(PayoutState, Option<StaffWarning>), OutboxError> {
-    let twins = payers.to_settle_by(&row)?;
-    let settled = batch::settle(row.state, versions, &twins, tip_height);
+    let mut twins = twins_of(outbox.tx, &row)?;
+    let mut settled = batch::settle(row.state, versions, &twins, tip_height);
+    // The transaction that rules ours out may be a twin that pays the payout itself, or another twin did.
+    if settled.state == PayoutState::Failed
+        && row.state != settled.state
+        && let Some((txid, vout)) = outbox.tx.twin_that_pays(row.seq)?
+    {
+        outbox.tx.store_twin_output(&txid, vout, row.seq)?;
+        twins = twins_of(outbox.tx, &row)?;
+        settled = batch::settle(row.state, versions, &twins, tip_height);
+    }
     let before = row.clone();
     row.state = settled.state;
     row.txid = settled.txid.or(row.txid);
     let mut warning = None;
     if row.state == PayoutState::Sent
+        && before.state != PayoutState::Failed
         && (before.state != row.state || before.txid != row.txid)
-        && is_by_stranger(outbox.tx, row.txid)?
+        && twins.iter().any(|twin| Some(twin.txid) == row.txid)
     {
-        outbox.tx.raise_alarm(AlarmKind::PayoutPaidByAnother, row.seq, outbox.now)?;
-        warning = Some(StaffWarning::PayoutPaidByAnother { payout_id: row.id });
+        outbox.tx.raise_alarm(AlarmKind::PayoutSentByCopy, row.seq, outbox.now)?;
+        warning = Some(StaffWarning::PayoutSentByCopy { payout_id: row.id });
     }
     match (before.state, row.state) {
         (from, to) if from == to => {}
         (from, PayoutState::Sent) => {
             row.sent_at = Some(outbox.now);
+            // An offer that another copy of the wallet sent counts in the limit of the day on which that is found.
+            row.approved_at.get_or_insert(outbox.now);
+            row.approved_by.get_or_insert_with(|| BY_COPY.to_owned());
             (row.failure_reason, row.failed_at, row.given_up_by) = (None, None, None);
             if from == PayoutState::Failed {
                 outbox.tx.raise_alarm(AlarmKind::FailedPayoutWasSent, row.seq, outbox.now)?;
@@ -143,10 +158,9 @@ fn settle_payout(
             }
         }
         (_, PayoutState::Failed) => {
-            let reason = if is_by_stranger(outbox.tx, before.txid)? { RULED_OUT_OF_ANOTHER } else { reason };
             row.failure_reason = Some(reason.to_owned());
             row.failed_at = Some(outbox.now);
-            outbox.tx.withdraw_alarm(AlarmKind::PayoutPaidByAnother, row.seq)?;
+            outbox.tx.withdraw_alarm(AlarmKind::PayoutSentByCopy, row.seq)?;
         }
         _ => {}
     }
@@ -160,7 +174,7 @@ fn settle_payout(
     // The first value of `btcTxId` is not notified by itself.
     let is_notified = before.state != row.state || (before.txid.is_some() && before.txid != row.txid);
     if row != before {
-        payers.note_changed([before.txid, row.txid]);
+        to_book.extend([before.txid, row.txid].into_iter().flatten());
         save(outbox, row, is_notified)?;
     }
     Ok((settled.state, warning))
@@ -206,8 +220,12 @@ pub(crate) fn facts(reader: &Reader<'_>, row: &VersionRow) -> Result<Version, St
     })
 }
 
-/// Whether a transaction is a twin that moves nothing of this wallet.
-fn is_by_stranger(reader: &Reader<'_>, txid: Option<Txid>) -> Result<bool, StoreError> {
-    let twin = txid.map_or(Ok(None), |txid| reader.twin(&txid))?;
-    Ok(twin.is_some_and(|twin| !twin.moves_ours))
+/// The twins that paid a payout in a block, as the rules see them.
+fn twins_of(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Vec<Version>, StoreError> {
+    let mut facts = Vec::new();
+    for txid in reader.twins_of_payout(payout.seq)? {
+        let twin = reader.twin(&txid)?.ok_or(StoreError::BadValue("twins.txid"))?;
+        facts.push(twins::facts(reader, &twin)?);
+    }
+    Ok(facts)
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bitcoin::{OutPoint, Txid};
+use tillgate_domain::time::Timestamp;
 
 use super::batches::Touched;
 use super::ours::MISSING_BYTES_MAX;
-use super::payers::Payers;
 use super::settling::Due;
-use super::{batches, signed, twin_ledger, twins};
+use super::{batches, twin_ledger, twins};
 use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
@@ -18,7 +18,6 @@ use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
 use crate::store::ledger::LedgerKind;
-use crate::store::payouts::{AskedFor, PayoutRow};
 use crate::store::{Reader, StoreError};
 
 /// What one transaction does to our coins.
@@ -29,8 +28,6 @@ pub(super) struct Move {
     pub change: Vec<Coin>,
     /// Our coins that it spends.
     pub spends: Vec<OutPoint>,
-    /// When the first payout was asked for of each address and amount that it pays exactly.
-    pub pays: Vec<AskedFor>,
 }
 
 /// Takes over what a transaction pays to this wallet, but not to payments. All of a look is made before any of it is spent.
@@ -40,7 +37,7 @@ pub(super) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Opt
         return Ok(None);
     }
     tx.store_transaction(&facts.tx, txid, outbox.now)?;
-    let mut highest_new = None;
+    let (mut highest_new, mut came_sats) = (None, 0u64);
     for coin in &moved.change {
         let is_new = !tx.has_coin(&coin.outpoint)?;
         tx.store_coin(coin, &facts.position)?;
@@ -49,27 +46,25 @@ pub(super) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Opt
                 tx.skip_addresses_to(coin.index)?;
                 if is_new {
                     highest_new = highest_new.max(Some(coin.index));
+                    came_sats = came_sats.saturating_add(coin.amount_sats);
                 }
             }
             Keychain::Internal => tx.use_change_index(coin.index)?,
         }
     }
     match highest_new {
-        Some(index) => twins::notice_address(outbox, txid, index),
+        Some(index) => twins::notice_address(outbox, (txid, came_sats, seen_at(facts, outbox.now)), index),
         None => Ok(None),
     }
 }
 
-/// Whether what is said to wait is passed over until a block holds it: nobody signed it who may spend its coins; or it spends nothing of
-/// ours and pays an address that so much paid which is gone that more would fill the disk.
+/// Whether a transaction in the mempool is passed over until a block holds it: it spends nothing of ours and pays an address
+/// that so much paid which is gone that more would fill the disk.
 fn is_passed_over(reader: &Reader<'_>, txid: &Txid, moved: &Move) -> Result<bool, StoreError> {
-    if !matches!(moved.facts.position, TxPosition::Mempool { .. }) || reader.batch_of_version(txid)?.is_some() {
-        return Ok(false);
-    }
-    if signed::is_made_up(reader, txid, &moved.facts.tx)? {
-        return Ok(true);
-    }
-    if spends_ours(reader, moved)? {
+    if !matches!(moved.facts.position, TxPosition::Mempool { .. })
+        || reader.batch_of_version(txid)?.is_some()
+        || spends_ours(reader, moved)?
+    {
         return Ok(false);
     }
     for coin in &moved.change {
@@ -79,6 +74,15 @@ fn is_passed_over(reader: &Reader<'_>, txid: &Txid, moved: &Move) -> Result<bool
         }
     }
     Ok(false)
+}
+
+/// When a transaction was first seen, as far as the backend tells.
+const fn seen_at(facts: &TxFacts, now: Timestamp) -> Timestamp {
+    match facts.position {
+        TxPosition::Block { time, .. } => time,
+        TxPosition::Mempool { entered } => entered,
+        TxPosition::Absent => now,
+    }
 }
 
 /// Whether a transaction spends a coin of ours that is stored: what was passed over makes none.
@@ -104,7 +108,7 @@ pub(super) fn take(
         TxPosition::Mempool { .. } | TxPosition::Absent => None,
     };
     if is_passed_over(tx, txid, moved)? {
-        tracing::warn!(%txid, "a transaction is said to wait that nobody signed who may spend its coins, or of which too many are gone; it is passed over");
+        tracing::warn!(%txid, "a transaction in the mempool is passed over: too many that paid the same address are gone");
         return Ok(None);
     }
     if facts.position == TxPosition::Absent {
@@ -117,15 +121,11 @@ pub(super) fn take(
         touched.batches.insert(batch_seq);
         return Ok(None);
     }
-    let is_ours = spends_ours(tx, moved)? || twins::makes_its_own_change(tx, &moved.change)?;
-    let is_strangers = || -> Result<bool, StoreError> {
-        Ok(twins::pays(&moved.pays, &facts.position) && !twins::is_one_too_many(tx, facts)?)
-    };
-    if is_ours || tx.is_twin(txid)? || is_strangers()? {
+    if tx.is_twin(txid)? || spends_ours(tx, moved)? || twins::makes_its_own_change(tx, &moved.change)? {
         let pays_an_address = moved.change.iter().any(|coin| coin.keychain == Keychain::External);
-        return twins::take(outbox, txid, facts, (is_ours, pays_an_address), touched);
+        return twins::take(outbox, txid, facts, pays_an_address, touched);
     }
-    book_change_of_strangers(outbox, txid)?;
+    book_change_of_others(outbox, txid)?;
     Ok(None)
 }
 
@@ -140,7 +140,7 @@ pub(super) fn take_unknown(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touch
         tx.move_twin(txid, &TxPosition::Absent, None)?;
         touched.twins.insert(*txid);
     } else {
-        book_change_of_strangers(outbox, txid)?;
+        book_change_of_others(outbox, txid)?;
     }
     Ok(())
 }
@@ -168,22 +168,22 @@ pub(super) fn settle(
     }
     let (mut warnings, mut alone) = (Vec::new(), BTreeSet::new());
     for txid in &touched.twins {
-        for (payout_seq, batch_seq) in outbox.tx.approved_payouts_of_twin(txid)? {
+        twins::match_mined(outbox.tx, txid)?;
+        for (payout_seq, batch_seq) in outbox.tx.payouts_of_twin(txid)? {
             match batch_seq {
                 Some(batch_seq) => touched.batches.insert(batch_seq),
                 None => alone.insert(payout_seq),
             };
         }
     }
-    let payers = Payers::of(outbox.tx);
     for payout_seq in alone {
         if let Some(payout) = outbox.tx.payout_by_seq(payout_seq)? {
-            warnings.extend(batches::settle_alone(outbox, &payers, payout, tip_height)?);
+            warnings.extend(batches::settle_alone(outbox, payout, tip_height, &mut touched.twins)?);
         }
     }
     for batch_seq in touched.batches {
-        warnings.extend(batches::settle_knowing(outbox, &payers, batch_seq, tip_height)?);
-        // What a twin takes from us depends on whether the batch is reckoned whose coins it spends.
+        warnings.extend(batches::settle_noting(outbox, batch_seq, tip_height, &mut touched.twins)?);
+        // The cost of a twin depends on whether the batch is reckoned whose coins it spends.
         for outpoint in outbox.tx.inputs_of_batch(batch_seq)? {
             let spender = outbox.tx.coin_facts(&outpoint)?.and_then(|coin| coin.spent_by);
             if let Some(spender) = spender
@@ -193,26 +193,14 @@ pub(super) fn settle(
             }
         }
     }
-    // What a twin takes beyond the payouts that are SENT by it may be another now, however long ago a block decided it.
-    touched.twins.extend(payers.take_changed());
     for txid in &touched.twins {
         twin_ledger::book(outbox, txid)?;
     }
     Ok(warnings)
 }
 
-/// Settles an offer that was approved just now, and that somebody else had paid, with what the ledger holds of that.
-///
-/// # Errors
-/// When it cannot be stored.
-pub(crate) fn settle_approved(outbox: &Outbox<'_>, payout: PayoutRow, tip_height: u32) -> Result<(), OutboxError> {
-    let payers = Payers::of(outbox.tx);
-    batches::settle_alone(outbox, &payers, payout, tip_height)?;
-    Ok(payers.take_changed().iter().try_for_each(|txid| twin_ledger::book(outbox, txid))?)
-}
-
 /// Somebody paid our change, or an address that was given to no payment here: coins of no payment.
-fn book_change_of_strangers(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
+fn book_change_of_others(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
     for (outpoint, coin) in outbox.tx.change_coins(txid)? {
         let is_in_block = coin.position.is_in_block();
         let sats = if is_in_block { twin_ledger::sats(coin.amount_sats) } else { 0 };

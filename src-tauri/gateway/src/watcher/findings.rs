@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bitcoin::constants::genesis_block;
 use bitcoin::{FeeRate, Network, ScriptBuf, Txid};
-use tillgate_domain::checked_clock::{CheckedClock, ClockDoubt};
+use tillgate_domain::checked_clock::{CheckedClock, ClockFault};
 use tillgate_domain::payment::{Cause, Payment};
 use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
@@ -37,7 +37,7 @@ pub(super) struct Findings {
     /// The blocks up to this height were looked at.
     pub seen_height: u32,
     /// What the times of blocks say of the clock, and against it; `None` where blocks come only when somebody makes them.
-    pub clock: Option<(CheckedClock, Option<ClockDoubt>)>,
+    pub clock: Option<(CheckedClock, Option<ClockFault>)>,
     /// The view begins with the first block that is looked at.
     pub from_start: bool,
     /// The restored copy that has not looked yet, as it stood when this answer was asked for.
@@ -66,11 +66,9 @@ pub(super) struct Findings {
     pub place: Option<RoundPlace>,
     /// The scripts on which pending batches rest; `None` where other ones were asked about.
     pub rests: Option<Rests>,
-    /// About which scripts all is known, and which the server does not tell.
+    /// About which scripts all is known, and which the server refuses to tell.
     pub covered: Covered,
-    pub untold: HashSet<ScriptBuf>,
-    /// Which doubt all that matters was told of since; `None` where it was not.
-    pub all_told_since: Option<u64>,
+    pub refused: HashSet<ScriptBuf>,
 }
 
 /// Why a payment is computed afresh, and the transactions of it that moved.
@@ -116,7 +114,6 @@ pub(super) fn take(
     (round, settling): (Round, &Settling),
     clock: CheckedClock,
 ) -> Result<Findings, WatchError> {
-    let doubts = gateway.hot.doubts();
     let cursor = watched.and_then(|watched| watched.cursor.as_ref());
     let chain = identity(gateway, cursor)?;
     let (birth_height, restore) =
@@ -175,8 +172,8 @@ pub(super) fn take(
     let is_regular = chain.genesis != genesis_block(Network::Regtest).block_hash();
     let clock = is_regular.then(|| {
         let mut clock = clock;
-        let doubt = clock.look(at, view.tip.time, view.median_time, gateway.rates.servers_ahead_ms(at));
-        (clock, doubt)
+        let fault = clock.look(at, view.tip.time, view.median_time, gateway.rates.servers_ahead_ms(at));
+        (clock, fault)
     });
     if !view.more {
         let may_close =
@@ -195,8 +192,8 @@ pub(super) fn take(
         clock,
         from_start,
         restore,
-        passed_by: scan.as_ref().map_or_else(Vec::new, |scan| scan.passed_by(&view.untold)),
-        scan: scan.map(|scan| scan.asking(&view.covered, &view.untold)),
+        passed_by: scan.as_ref().map_or_else(Vec::new, |scan| scan.passed_by(&view.refused)),
+        scan: scan.map(|scan| scan.asking(&view.covered, &view.refused)),
         covers_all: !view.more && view.seen_height == view.tip.height && view.covered == Covered::Everything,
         more: view.more,
         fee_rate,
@@ -208,9 +205,8 @@ pub(super) fn take(
         // What a look that is cut off did not come to has its turn again.
         place: if view.more { None } else { asked.place_after(view.cold_taken) },
         rests: asked.rests().cloned(),
-        all_told_since: (view.all_told && !view.more).then_some(doubts),
         covered: view.covered,
-        untold: view.untold,
+        refused: view.refused,
     })
 }
 
@@ -313,15 +309,15 @@ impl Told {
             let txid = facts.tx.compute_txid();
             let found = ours.of(&facts, &txid)?;
             let facts = Arc::new(facts);
-            let moves_ours = found.moves_ours();
-            let Found { payments, change, spends, pays, .. } = found;
+            let moves_coins = found.moves_coins();
+            let Found { payments, change, spends, .. } = found;
             for (seq, (derivation_index, outputs)) in payments {
                 let incoming = IncomingTransaction { facts: Arc::clone(&facts), derivation_index, outputs };
                 let affected = self.payments.entry(seq).or_insert_with(|| AffectedPayment::by(Cause::Chain));
                 affected.incoming.insert(txid, incoming);
             }
-            if moves_ours {
-                self.moves.insert(txid, Move { facts, change, spends, pays });
+            if moves_coins {
+                self.moves.insert(txid, Move { facts, change, spends });
             }
         }
         self.states.append(&mut view.states);
@@ -369,7 +365,7 @@ fn add_due(
     let by_height = reader.payments_due_by_height(tip_height, DUE_MAX)?.into_iter().map(|seq| (seq, Cause::Chain));
     let by_time = reader.payments_due_by_time(at, DUE_MAX)?.into_iter().map(|seq| (seq, Cause::Time));
     for (seq, cause) in by_height.chain(by_time) {
-        // What nobody asked about, and what a clock would close that is in doubt, stays as it is: late, and not wrong.
+        // What nobody asked about, and what a clock would close that is distrusted, stays as it is: late, and not wrong.
         if payments.contains_key(&seq) || !is_covered(reader, seq, covered)? {
             continue;
         }

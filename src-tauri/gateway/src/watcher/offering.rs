@@ -1,4 +1,4 @@
-//! Offering transactions of ours to the network: where parents of them are missing, behind what is kept of strangers', too.
+//! Offering transactions of ours to the network: where parents of them are missing, behind what is kept of others', too.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(crate) enum BroadcastError {
 }
 
 /// Offers a package to the network, its last transaction behind the others; where parents of it are missing, behind what is
-/// kept of strangers', too. The answer is about the last, or about the first that was not taken. Blocks.
+/// kept of others', too. The answer is about the last, or about the first that was not taken. Blocks.
 ///
 /// # Errors
 /// When nobody answers, or the database cannot be read.

@@ -4,14 +4,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use bitcoin::{Amount, OutPoint, Script, ScriptBuf, Transaction, TxOut, Txid};
+use bitcoin::{Amount, OutPoint, Script, Transaction, Txid};
 
 use super::WatchError;
 use crate::chain::{KnownPosition, KnownScripts, TxFacts, TxPosition, WatchList};
 use crate::gateway::Gateway;
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
-use crate::store::payouts::AskedFor;
 use crate::store::{Reader, StoreError};
 
 /// How long what is gone is followed: well beyond the 14 days after which it is gone for good. Where it comes back later,
@@ -31,9 +30,7 @@ pub(super) struct Found {
     pub change: Vec<Coin>,
     /// Our coins that it spends.
     pub spends: Vec<OutPoint>,
-    /// When the first payout was asked for of each address and amount that it pays exactly.
-    pub pays: Vec<AskedFor>,
-    /// It was told before as a twin: it is followed, whatever became of what it pays.
+    /// It was told before as a twin, and is followed.
     pub is_twin: bool,
 }
 
@@ -41,9 +38,6 @@ pub(super) struct Found {
 pub(super) struct Ours<'a> {
     gateway: &'a Gateway,
     txids: Vec<Txid>,
-    /// When the first of the payouts was asked for that are to pay a script so many satoshis, and the lowest block above which one was: what is
-    /// young enough for any of them is for that. Whoever may ask for payouts makes thousands of one sum.
-    payees: HashMap<ScriptBuf, HashMap<u64, AskedFor>>,
     /// What was found in transactions that the backend asked about.
     found: RefCell<HashMap<Txid, Found>>,
     /// Coins made in this very look, which the database does not hold yet.
@@ -65,15 +59,10 @@ impl<'a> Ours<'a> {
     /// When those cannot be derived: the program is stopping.
     pub(super) fn new(gateway: &'a Gateway) -> Result<Self, WatchError> {
         wait_until_known_ahead(gateway)?;
-        let mut payees: HashMap<_, HashMap<_, AskedFor>> = HashMap::new();
-        for owed in gateway.store.read(|reader| reader.owed(reader.tip_height()?))? {
-            let first = payees.entry(owed.script).or_default().entry(owed.amount_sats).or_insert(owed.asked);
-            *first = AskedFor { at: first.at.min(owed.asked.at), above: first.above.min(owed.asked.above) };
-        }
         let (found, made) = (RefCell::default(), RefCell::default());
         let (is_anew, known_up_to) = (Cell::new(false), Cell::new(None));
         let (error, is_broken_off) = (Cell::new(None), Cell::new(false));
-        Ok(Self { gateway, txids: Vec::new(), payees, found, made, is_anew, known_up_to, error, is_broken_off })
+        Ok(Self { gateway, txids: Vec::new(), found, made, is_anew, known_up_to, error, is_broken_off })
     }
 
     /// Wants to be told of every transaction that we know, too.
@@ -102,7 +91,6 @@ impl<'a> Ours<'a> {
         let found = self.found.borrow_mut().remove(txid);
         let mut found = found.map_or_else(|| self.find(&facts.tx, txid), Ok)?;
         self.take_out_older(&mut found, facts, txid)?;
-        found.pays.iter_mut().for_each(|asked| asked.above = asked.above.map(|height| self.known(height)));
         Ok(found)
     }
 
@@ -144,7 +132,7 @@ impl<'a> Ours<'a> {
 
     fn find(&self, tx: &Transaction, txid: &Txid) -> Result<Found, StoreError> {
         self.gateway.store.read(|reader| {
-            let (mut found, mut payees) = (Found::default(), HashSet::new());
+            let mut found = Found::default();
             for (vout, output) in (0u32..).zip(&tx.output) {
                 // An output of nothing pays nothing.
                 if output.value == Amount::ZERO {
@@ -152,8 +140,6 @@ impl<'a> Ours<'a> {
                 }
                 let amount_sats = output.value.to_sat();
                 let outpoint = OutPoint { txid: *txid, vout };
-                // Many outputs may pay one sum.
-                found.pays.extend(self.owed(output).filter(|_| payees.insert(output)));
                 if let Some((seq, index)) = reader.payment_of_script(&output.script_pubkey)? {
                     found.payments.entry(seq).or_insert_with(|| (index, Vec::new())).1.push((vout, amount_sats));
                 } else if let Some((keychain, index)) = self.of_wallet(&output.script_pubkey) {
@@ -168,11 +154,6 @@ impl<'a> Ours<'a> {
             found.is_twin = reader.is_twin(txid)?;
             Ok(found)
         })
-    }
-
-    /// When the first payout was asked for that is to pay this.
-    fn owed(&self, output: &TxOut) -> Option<AskedFor> {
-        self.payees.get(&output.script_pubkey)?.get(&output.value.to_sat()).copied()
     }
 
     /// The lower of a height that the database tells, and of that up to which it speaks of these blocks.
@@ -251,12 +232,12 @@ impl KnownScripts for Ours<'_> {
 
 impl Found {
     fn is_empty(&self) -> bool {
-        self.payments.is_empty() && !self.moves_ours()
+        self.payments.is_empty() && !self.moves_coins()
     }
 
-    /// Whether it moves coins that are no payment's, or pays somebody in our stead.
-    pub(super) fn moves_ours(&self) -> bool {
-        !self.change.is_empty() || !self.spends.is_empty() || !self.pays.is_empty() || self.is_twin
+    /// Whether it moves coins that are no payment's.
+    pub(super) fn moves_coins(&self) -> bool {
+        !self.change.is_empty() || !self.spends.is_empty() || self.is_twin
     }
 }
 
@@ -289,10 +270,6 @@ impl WatchList for Ours<'_> {
         let since = self.gateway.clock.now().plus_ms(-FOLLOWED_FOR_MS);
         // A look that could not ask fails in any case.
         self.or_note(self.gateway.store.read(|reader| reader.is_followed(txid, since)))
-    }
-
-    fn stored(&self, txid: &Txid) -> Option<Transaction> {
-        self.or_note(self.gateway.store.read(|reader| reader.stored_transaction(txid)))
     }
 }
 

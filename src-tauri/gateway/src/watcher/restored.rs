@@ -81,12 +81,12 @@ impl Scan {
     }
 
     /// What came of it, under what the look covered. A server that may be asked a few questions in a look answers about the first
-    /// ones: the next look goes on behind them. What the server does not tell however often it is asked is gone by.
-    pub(super) fn asking(&self, covered: &Covered, untold: &HashSet<ScriptBuf>) -> Asking {
+    /// ones: the next look goes on behind them. What the server refuses to tell is gone by.
+    pub(super) fn asking(&self, covered: &Covered, refused: &HashSet<ScriptBuf>) -> Asking {
         let (addresses, change) = self.scripts.split_at(self.addresses);
         let behind = |scripts: &[ScriptBuf], first: u32, next: u32| {
             let open =
-                scripts.iter().zip(first..).find(|(script, _)| !covered.holds(script) && !untold.contains(*script));
+                scripts.iter().zip(first..).find(|(script, _)| !covered.holds(script) && !refused.contains(*script));
             open.map_or(next, |(_, index)| index)
         };
         let next = AskedIndices {
@@ -97,11 +97,11 @@ impl Scan {
     }
 
     /// The indices that are gone by although the server does not tell all of their scripts.
-    pub(super) fn passed_by(&self, untold: &HashSet<ScriptBuf>) -> Vec<(Keychain, u32)> {
+    pub(super) fn passed_by(&self, refused: &HashSet<ScriptBuf>) -> Vec<(Keychain, u32)> {
         let (addresses, change) = self.scripts.split_at(self.addresses);
         let of = |keychain, scripts: &[ScriptBuf], first: u32| {
-            let untold = scripts.iter().zip(first..).filter(|(script, _)| untold.contains(*script));
-            untold.map(|(_, index)| (keychain, index)).collect::<Vec<_>>()
+            let of_these = scripts.iter().zip(first..).filter(|(script, _)| refused.contains(*script));
+            of_these.map(|(_, index)| (keychain, index)).collect::<Vec<_>>()
         };
         let mut passed_by = of(Keychain::External, addresses, self.first.addresses);
         passed_by.extend(of(Keychain::Internal, change, self.first.change));

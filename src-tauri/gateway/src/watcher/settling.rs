@@ -36,7 +36,7 @@ pub(super) struct Told<'a> {
     /// What pending batches rest on; `None` where other scripts were asked about.
     pub rests: Option<&'a Rests>,
     pub covered: &'a Covered,
-    pub untold: &'a HashSet<ScriptBuf>,
+    pub refused: &'a HashSet<ScriptBuf>,
 }
 
 /// What was told since the best block came.
@@ -94,7 +94,7 @@ impl Settling {
         // A restored copy's look asks about other scripts.
         let Some(rests) = look.rests else { return (self.anew(), Due::Nothing) };
         next.tip = Some(look.tip.hash);
-        let told = |script: &&ScriptBuf| look.covered.holds(script) || look.untold.contains(*script);
+        let told = |script: &&ScriptBuf| look.covered.holds(script) || look.refused.contains(*script);
         next.told.extend(rests.scripts.iter().map(|(_, script)| script).filter(told).cloned());
         let due = if next.is_done { Due::Nothing } else { next.due(rests) };
         match &due {

@@ -7,24 +7,19 @@ use bitcoin::Txid;
 use tillgate_domain::time::Timestamp;
 
 use super::advance::Context;
+use super::asked::HotRead;
 use super::batches::Touched;
 use super::coins::{self, Move};
 use super::findings::{AffectedPayment, Findings};
 use super::restored::{self, Scanned};
 use super::settling::Due;
 use super::{LookPermit, WatchError, advance};
-use crate::chain::{Covered, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::notifications::outbox::{self, Outbox};
 use crate::store::chain::WatchedChain;
-use crate::store::coins::Coin;
-use crate::store::keychains::Keychain;
 
 /// Payments, or transactions that move our coins, in one commit: the writer is never held for long.
 pub(super) const PIECES_PER_COMMIT: usize = 200;
-
-/// Outputs in one commit of transactions that may pay payees in our stead: each is matched with a payout.
-const OUTPUTS_PER_COMMIT: usize = 1_000;
 
 /// What a look stores at one stroke.
 enum Piece {
@@ -53,30 +48,6 @@ impl Piece {
         let changes = moves.clone().into_iter().map(|(txid, moved)| Self::Change(txid, moved));
         let moves = moves.into_iter().map(|(txid, moved)| Self::Move(txid, moved));
         unknown.chain(payments).chain(changes).chain(moves).collect()
-    }
-
-    /// How many of the first make one commit: at least one.
-    fn fitting(pieces: &[Self]) -> usize {
-        let mut outputs = 0usize;
-        let is_fitting = |piece: &&Self| {
-            let before = outputs;
-            outputs = outputs.saturating_add(piece.outputs());
-            before == 0 || outputs <= OUTPUTS_PER_COMMIT
-        };
-        pieces.iter().take(PIECES_PER_COMMIT).take_while(is_fitting).count()
-    }
-
-    /// Whether it may pay what a payout is to pay.
-    fn pays_payees(&self) -> bool {
-        matches!(self, Self::Move(_, moved) if !moved.pays.is_empty())
-    }
-
-    /// How many outputs it may match with payouts.
-    fn outputs(&self) -> usize {
-        match self {
-            Self::Move(_, moved) if self.pays_payees() => moved.facts.tx.output.len(),
-            Self::Payment(..) | Self::Change(..) | Self::Move(..) | Self::Unknown(_) => 0,
-        }
     }
 
     /// Stores it; answers what staff are to be warned of, and when a payment is due next by it.
@@ -127,12 +98,11 @@ impl LookPermit<'_> {
             skip: self.gateway.settings.snapshot().restore_skip,
         };
         let (from_start, place, watched_at) = (findings.from_start, findings.place, watched.looked_at);
-        let finds_ahead = findings.scan.is_none() && self.finds_ahead(&findings)?;
         let (known_up_to, mut states) = (findings.known_up_to, findings.states);
         let mut pieces = Piece::in_order(findings.unknown, findings.payments, findings.moves);
         let mut is_due_at_once = false;
         loop {
-            let rest = pieces.split_off(Piece::fitting(&pieces));
+            let rest = pieces.split_off(pieces.len().min(PIECES_PER_COMMIT));
             let is_last = rest.is_empty();
             let (context, watched) = (context.clone(), watched.clone());
             // After all that they rest on.
@@ -140,7 +110,7 @@ impl LookPermit<'_> {
             let due = if is_last { due.clone() } else { Due::Nothing };
             let change = move |outbox: &Outbox<'_>| {
                 // Before what blocks hold is matched by it; done again it changes nothing.
-                if let Some(height) = known_up_to.filter(|_| is_last || pieces.iter().any(Piece::pays_payees)) {
+                if let Some(height) = known_up_to {
                     outbox.tx.lower_asked_above(height)?;
                 }
                 let (mut warnings, mut is_due_at_once, mut touched) = (Vec::new(), false, Touched::default());
@@ -167,82 +137,13 @@ impl LookPermit<'_> {
             is_due_at_once |= some_are_due;
             if is_last {
                 self.progress.stored_looked_at = Some(watched_at);
-                // What was asked first was told long ago; and what lies beyond a find was not known ahead.
-                if restored::follow(self.gateway)? || finds_ahead {
-                    self.doubt();
+                // The coins that were found matter now.
+                if restored::follow(self.gateway)? {
+                    self.progress.hot_read = HotRead::default();
                 }
                 return Ok(is_due_at_once);
             }
             pieces = rest;
         }
-    }
-
-    /// Whether another copy of the wallet is found by a coin at an index that this one did not give yet, before all was told that
-    /// mattered: then more matters than what was known ahead when it began to be asked about.
-    fn finds_ahead(&self, findings: &Findings) -> Result<bool, WatchError> {
-        let is_asked = matches!(findings.covered, Covered::Scripts(_));
-        if !is_asked || self.gateway.last_look.is_all_told() {
-            return Ok(false);
-        }
-        let next = |keychain| {
-            let known = self.gateway.store.read(|reader| reader.keychain(keychain))?;
-            Ok::<_, WatchError>(known.map_or(0, |(_, next_index)| next_index))
-        };
-        let (external, internal) = (next(Keychain::External)?, next(Keychain::Internal)?);
-        let is_ahead = |coin: &Coin| match coin.keychain {
-            Keychain::External => coin.index >= external,
-            Keychain::Internal => coin.index >= internal,
-        };
-        let mut there = findings.moves.values().filter(|moved| moved.facts.position != TxPosition::Absent);
-        Ok(there.any(|moved| moved.change.iter().any(is_ahead)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use bitcoin::absolute::LockTime;
-    use bitcoin::hashes::Hash as _;
-    use bitcoin::transaction::Version;
-    use bitcoin::{Amount, ScriptBuf, Transaction, TxOut};
-
-    use super::*;
-    use crate::chain::{Fact, TxFacts};
-    use crate::store::payouts::AskedFor;
-
-    /// What pays a payee so often; `None` for what is gone.
-    fn piece(times: Option<usize>) -> Piece {
-        let Some(times) = times else { return Piece::Unknown(Txid::all_zeros()) };
-        let output = TxOut { value: Amount::from_sat(10_000), script_pubkey: ScriptBuf::new() };
-        let tx = Transaction {
-            version: Version::TWO,
-            lock_time: LockTime::ZERO,
-            input: Vec::new(),
-            output: vec![output; times],
-        };
-        let facts = Arc::new(TxFacts {
-            tx,
-            position: TxPosition::Mempool { entered: Timestamp::from_ms(1) },
-            conflict_in_chain: Fact::No,
-            conflict_height: None,
-            conflict_in_mempool: Fact::No,
-            conflicts: Vec::new(),
-            unconfirmed_ancestors: Fact::No,
-            fee_rate: None,
-        });
-        let pays = vec![AskedFor { at: Timestamp::from_ms(1), above: None }];
-        let moved = Move { facts, change: Vec::new(), spends: Vec::new(), pays };
-        Piece::Move(Txid::all_zeros(), Arc::new(moved))
-    }
-
-    fn fitting(times: impl IntoIterator<Item = Option<usize>>) -> usize {
-        Piece::fitting(&times.into_iter().map(piece).collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn what_pays_payees_thousands_of_times_is_stored_a_few_at_a_time() {
-        assert_eq!(fitting([Some(200); 20]), 5);
-        assert_eq!(fitting([None, Some(2_900), Some(1), None]), 2, "one that is longer than all others comes alone");
-        assert_eq!(fitting([Some(1); 300]), PIECES_PER_COMMIT);
-        assert_eq!((fitting([None; 300]), fitting([])), (PIECES_PER_COMMIT, 0));
     }
 }

@@ -1,24 +1,28 @@
-//! What the ledger holds of twins ([`crate::store::twins`]): what each takes from this wallet beyond the payouts that are SENT by it.
+//! The rows of the ledger for twins ([`crate::store::twins`]): the cost of each beyond the payouts that are SENT by it.
 
 use bitcoin::{Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
 
-use super::signed;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::Outbox;
 use crate::store::ledger::LedgerKind;
 use crate::store::{Reader, StoreError};
 
-/// Brings the ledger's row of a twin up to date: what it takes from us beyond the payouts that were SENT by it. While a
-/// transaction of ours is reckoned as confirmed that spends one of its inputs, the twin is reckoned as nothing: only one of
-/// the two can be.
+/// Brings the ledger's row of a twin up to date: its cost beyond the payouts that were SENT by it. It is reckoned once a
+/// block holds it. While a transaction of ours is reckoned as confirmed that spends one of its inputs, the twin is reckoned
+/// as nothing: only one of the two can be.
 pub(super) fn book(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
     let tx = outbox.tx;
     let Some(twin) = tx.twin(txid)? else { return Ok(()) };
     let mut effect_sats = 0;
-    let counts = || signed::counts(signed::of_twin(tx, &twin)?, || tx.has_sent(txid));
-    if twin.position != Position::Absent && counts()? && !conflicts_with_reckoned(tx, &twin.tx)? {
+    let counts = match twin.position {
+        Position::Block { .. } => true,
+        // A reorganisation took its block.
+        Position::Mempool => tx.has_sent(txid)?,
+        Position::Absent => false,
+    };
+    if counts && !conflicts_with_reckoned(tx, &twin.tx)? {
         effect_sats += sats(tx.change_of_sats(txid)?);
         for input in &twin.tx.input {
             if let Some(coin) = tx.coin_facts(&input.previous_output)? {

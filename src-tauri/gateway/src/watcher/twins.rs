@@ -1,99 +1,76 @@
-//! What a look tells of twins ([`crate::store::twins`]). Where one moves what is ours, another copy of this wallet works, and the sender
-//! holds (interface, section 4, "Twin"); what a stranger's pays is held back alone.
+//! Twins ([`crate::store::twins`]): at their first sight the sender holds, and a block settles them (interface, section 4,
+//! "Twin"). In the mempool a twin settles nothing.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use bitcoin::{Script, Txid};
+use bitcoin::{Address, Script, Txid};
+use tillgate_domain::batch::{Position, Version};
+use tillgate_domain::money::format_btc;
+use tillgate_domain::time::Timestamp;
 
 use super::batches::Touched;
-use super::matching;
+use super::conflicts::{ANCESTORS_MAX, conflict_height};
 use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::notifications::outbox::{Outbox, OutboxError};
 use crate::store::coins::Coin;
 use crate::store::keychains::Keychain;
-use crate::store::payouts::AskedFor;
-use crate::store::{Reader, StoreError};
+use crate::store::payouts::PayoutRow;
+use crate::store::twins::TwinRow;
+use crate::store::{Reader, StoreError, Tx};
 
-/// Twins of strangers that wait, and that are followed for one sum to one address; and those of them that stand nowhere any more.
-const STRANGERS_MAX: usize = 20;
-const GONE_STRANGERS_MAX: usize = 500;
+/// Outputs of a transaction that a hold names: more would not be read.
+const OUTPUTS_NAMED: usize = 3;
 
-const HOLD_FOR_ADDRESS: &str =
-    "coins came to an address of this wallet that was not given here: another copy of the wallet works";
-const HOLD: &str = "a transaction that was not made here spends coins of this wallet: another copy of the wallet works";
-
-/// How old the time of a block may be that came after a moment: miners set it freely within two hours.
-const BLOCK_TIME_SLACK_MS: i64 = 2 * 3_600_000;
-
-/// Whether a stranger's transaction pays what one of these payouts is to pay: another copy of the wallet paid it with coins that this one
-/// does not know, or somebody in its stead. Not in a block from before it was asked for, by its height or by its time: one that is met late
-/// may be older than what was known when it was asked for.
-pub(super) fn pays(payouts: &[AskedFor], position: &TxPosition) -> bool {
-    payouts.iter().any(|asked| match position {
-        TxPosition::Block { height, time } => {
-            asked.above.is_none_or(|above| *height > above) && *time >= asked.at.plus_ms(-BLOCK_TIME_SLACK_MS)
-        }
-        TxPosition::Mempool { .. } => true,
-        TxPosition::Absent => false,
-    })
-}
-
-/// Whether what moves nothing of this wallet and is said to wait is one too many that pay their payee this sum, of however many payouts: a
-/// payee pays himself as often as he likes, whoever may ask for payouts asks for as many, and each transaction would be looked at with
-/// each block. The first ones have the payouts wait, and one more where an approved payout has no twin yet; one that a block holds counts,
-/// whichever it is. A copy that was just restored counts all that it finds.
-pub(super) fn is_one_too_many(reader: &Reader<'_>, facts: &TxFacts) -> Result<bool, StoreError> {
-    if matches!(facts.position, TxPosition::Block { .. }) || reader.dangerous_restore()?.is_some() {
-        return Ok(false);
-    }
-    let paid: BTreeSet<(&Script, u64)> =
-        facts.tx.output.iter().map(|output| (output.script_pubkey.as_script(), output.value.to_sat())).collect();
-    for paid in paid {
-        if !reader.has_payout_like(paid)? {
-            continue;
-        }
-        let (waiting, gone) = reader.count_strangers(paid, GONE_STRANGERS_MAX)?;
-        if gone < GONE_STRANGERS_MAX && (waiting < STRANGERS_MAX || reader.waits_without_twin(paid)?) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Takes over where such a transaction stands. At its first sight the sender holds, and each of its outputs that pays a
-/// payout's address exactly its amount pays one such payout; an offer is settled once it is approved here too. What moves nothing
-/// of ours (`is_ours`) holds back what it pays and nothing else: a payee could pay himself what he is to get as often as he likes.
-/// Where it shows only later that it does (the coins that it spends are found, or its change), the sender holds then.
+/// Takes over where a twin stands. At its first sight the sender holds.
 pub(super) fn take(
     outbox: &Outbox<'_>,
     txid: &Txid,
     facts: &TxFacts,
-    (is_ours, pays_an_address): (bool, bool),
+    pays_an_address: bool,
     touched: &mut Touched,
 ) -> Result<Option<StaffWarning>, OutboxError> {
     let tx = outbox.tx;
-    if tx.is_twin(txid)? {
-        // Who told it first may have told another witness.
-        tx.store_transaction(&facts.tx, txid, outbox.now)?;
-        tx.move_twin(txid, &facts.position, facts.conflict_height)?;
-        touched.twins.insert(*txid);
-        let is_found_out = is_ours && facts.position != TxPosition::Absent && tx.note_moves_ours(txid)?;
-        return if is_found_out { hold(outbox, txid, pays_an_address) } else { Ok(None) };
-    }
-    if facts.position == TxPosition::Absent {
+    let known = tx.is_twin(txid)?;
+    if !known && facts.position == TxPosition::Absent {
         return Ok(None);
     }
     tx.store_transaction(&facts.tx, txid, outbox.now)?;
-    tx.insert_twin(txid, &facts.position, is_ours, outbox.now)?;
     touched.twins.insert(*txid);
-    matching::store_outputs(tx, txid, facts, is_ours)?;
-    if is_ours || tx.dangerous_restore()?.is_some() { hold(outbox, txid, pays_an_address) } else { Ok(None) }
+    if known {
+        tx.move_twin(txid, &facts.position, facts.conflict_height)?;
+        return Ok(None);
+    }
+    tx.insert_twin(txid, &facts.position, outbox.now)?;
+    hold(outbox, txid, facts, pays_an_address)
 }
 
-/// Lets the sender hold. Whatever a copy that was just restored finds for the first time is told of at the end of its look; what pays an
+/// Matches the outputs of a twin with payouts once a block holds it: each with one whose address it pays exactly its amount,
+/// QUEUED ones first, then FAILED ones, then offers. A payout that a transaction of ours pays is matched with none.
+pub(super) fn match_mined(tx: &Tx<'_>, txid: &Txid) -> Result<(), StoreError> {
+    let Some(twin) = tx.twin(txid)?.filter(|twin| !twin.was_in_block) else { return Ok(()) };
+    let Position::Block { height } = twin.position else { return Ok(()) };
+    let mut outputs: BTreeMap<(&Script, u64), Vec<u32>> = BTreeMap::new();
+    for (vout, output) in (0u32..).zip(&twin.tx.output) {
+        outputs.entry((output.script_pubkey.as_script(), output.value.to_sat())).or_default().push(vout);
+    }
+    for (paid, vouts) in outputs {
+        let payouts = tx.payouts_to_match(paid, vouts.len(), height)?;
+        for (vout, payout_seq) in vouts.into_iter().zip(payouts) {
+            tx.store_twin_output(txid, vout, payout_seq)?;
+        }
+    }
+    tx.note_matched(txid)
+}
+
+/// Lets the sender hold. A copy that was just restored is told of all that it finds at the end of its look; what pays an
 /// address of ours was counted for that.
-fn hold(outbox: &Outbox<'_>, txid: &Txid, pays_an_address: bool) -> Result<Option<StaffWarning>, OutboxError> {
+fn hold(
+    outbox: &Outbox<'_>,
+    txid: &Txid,
+    facts: &TxFacts,
+    pays_an_address: bool,
+) -> Result<Option<StaffWarning>, OutboxError> {
     let tx = outbox.tx;
     if tx.dangerous_restore()?.is_some() {
         if !pays_an_address {
@@ -101,13 +78,42 @@ fn hold(outbox: &Outbox<'_>, txid: &Txid, pays_an_address: bool) -> Result<Optio
         }
         return Ok(None);
     }
-    tx.hold_sender(outbox.now, &format!("{HOLD} ({txid})"))?;
+    let reason = format!("another copy of this wallet works: it made {}", named(outbox, txid, facts)?);
+    tx.hold_sender(outbox.now, &reason)?;
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
+/// A transaction with its time, and the addresses and amounts that it pays beside this wallet.
+fn named(outbox: &Outbox<'_>, txid: &Txid, facts: &TxFacts) -> Result<String, StoreError> {
+    let network = outbox.gateway.network;
+    let at = match facts.position {
+        TxPosition::Block { time, .. } => time,
+        TxPosition::Mempool { entered } => entered,
+        TxPosition::Absent => outbox.now,
+    };
+    let mut paid = Vec::new();
+    for output in &facts.tx.output {
+        let is_ours = outbox.gateway.wallet.get().is_some_and(|wallet| {
+            let script = &output.script_pubkey;
+            wallet.change.index_of(script).is_some() || wallet.addresses.index_ahead(script).is_some()
+        });
+        if !is_ours && outbox.tx.payment_of_script(&output.script_pubkey)?.is_none() {
+            let address = Address::from_script(&output.script_pubkey, network);
+            let address = address.map_or_else(|_| "no address".to_owned(), |address| address.to_string());
+            paid.push(format!("{} BTC to {address}", format_btc(output.value.to_sat())));
+        }
+    }
+    let more = match paid.len().saturating_sub(OUTPUTS_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    paid.truncate(OUTPUTS_NAMED);
+    let paid = if paid.is_empty() { "this wallet alone".to_owned() } else { paid.join(", ") };
+    Ok(format!("transaction {txid} of {}, which pays {paid}{more}", at.iso_seconds()))
+}
+
 /// Whether a transaction that is not stored here makes change of this wallet that nobody else can know: none of ours ever used
-/// its script, and no block holds another that pays it, of which a stranger may have read it. Its inputs may be coins that only the
-/// other copy knows.
+/// its script, and no block holds another transaction that pays it. Its inputs may be coins that only the other copy knows.
 pub(super) fn makes_its_own_change(reader: &Reader<'_>, coins: &[Coin]) -> Result<bool, StoreError> {
     for coin in coins.iter().filter(|coin| coin.keychain == Keychain::Internal) {
         if !reader.is_change_index_of_ours(coin.index)?
@@ -122,7 +128,11 @@ pub(super) fn makes_its_own_change(reader: &Reader<'_>, coins: &[Coin]) -> Resul
 /// A customer paid addresses that were given to no payment here, `index` the highest: another copy of this wallet gave them, so
 /// the sender holds. Those below where a restored copy began to give are of the time before it, whose customers may still pay.
 /// To be called at the first sight of the transaction.
-pub(super) fn notice_address(outbox: &Outbox<'_>, txid: &Txid, index: u32) -> Result<Option<StaffWarning>, StoreError> {
+pub(super) fn notice_address(
+    outbox: &Outbox<'_>,
+    (txid, amount_sats, at): (&Txid, u64, Timestamp),
+    index: u32,
+) -> Result<Option<StaffWarning>, StoreError> {
     let tx = outbox.tx;
     if tx.count_unknown()? {
         return Ok(None);
@@ -131,24 +141,49 @@ pub(super) fn notice_address(outbox: &Outbox<'_>, txid: &Txid, index: u32) -> Re
         tracing::info!(%txid, index, "coins came to an address that was given before the wallet was restored");
         return Ok(None);
     }
-    tx.hold_sender(outbox.now, &format!("{HOLD_FOR_ADDRESS} ({txid})"))?;
+    let reason = format!(
+        "another copy of this wallet works: it gave a customer the address of index {index}, to which transaction {txid} of {} pays {} BTC",
+        at.iso_seconds(),
+        format_btc(amount_sats)
+    );
+    tx.hold_sender(outbox.now, &reason)?;
     Ok(Some(StaffWarning::TwinWallet { txid: *txid }))
 }
 
-#[cfg(test)]
-mod tests {
-    use tillgate_domain::time::Timestamp;
+/// A twin as the rules see it. What rules it out is told by the backend and by our own coins.
+pub(crate) fn facts(reader: &Reader<'_>, twin: &TwinRow) -> Result<Version, StoreError> {
+    let TwinRow { txid, position, .. } = *twin;
+    let of_coins = conflict_height(reader, &twin.tx, &txid, ANCESTORS_MAX)?;
+    let conflict_height = [twin.conflict_height, of_coins].into_iter().flatten().min();
+    Ok(Version { txid, pays: true, accepted: false, position, conflict_height })
+}
 
-    use super::*;
+/// The twins that may be mined still, of which no block ever settled anything.
+pub(crate) struct UnminedTwins(Vec<TwinRow>);
 
-    #[test]
-    fn no_block_pays_what_was_asked_for_above_it_however_young_it_is_and_whenever_it_is_read() {
-        let asked = |above| [AskedFor { at: Timestamp::from_ms(9_000_000), above }];
-        let block = |height, ms| TxPosition::Block { height, time: Timestamp::from_ms(ms) };
-        assert!(!pays(&asked(Some(100)), &block(100, 9_900_000)) && pays(&asked(Some(100)), &block(101, 9_900_000)));
-        assert!(!pays(&asked(Some(100)), &block(101, 1)));
-        assert!(!pays(&asked(None), &block(100, 1)) && pays(&asked(None), &block(100, 8_900_000)));
-        let waits = TxPosition::Mempool { entered: Timestamp::from_ms(1) };
-        assert!(pays(&asked(Some(100)), &waits) && !pays(&[], &waits) && !pays(&asked(None), &TxPosition::Absent));
+impl UnminedTwins {
+    pub(crate) fn read(reader: &Reader<'_>) -> Result<Self, StoreError> {
+        let tip_height = reader.tip_height()?;
+        let mut twins = Vec::new();
+        for twin in reader.unmined_twins(tip_height)? {
+            if !twin.was_in_block && !facts(reader, &twin)?.is_ruled_out(tip_height) {
+                twins.push(twin);
+            }
+        }
+        Ok(Self(twins))
+    }
+
+    /// Those that would pay a payout: its address exactly its amount.
+    pub(crate) fn paying<'a>(&'a self, payout: &'a PayoutRow) -> impl Iterator<Item = &'a TwinRow> {
+        let pays = move |twin: &&TwinRow| {
+            let mut outputs = twin.tx.output.iter();
+            outputs.any(|it| it.script_pubkey == payout.script && it.value.to_sat() == payout.amount_sats)
+        };
+        self.0.iter().filter(pays)
+    }
+
+    /// Those that the mempool shows.
+    pub(crate) fn in_mempool(&self) -> impl Iterator<Item = &TwinRow> {
+        self.0.iter().filter(|twin| twin.position == Position::Mempool)
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Shown<'a> {
     pub sandbox: &'a Sandbox,
     pub fault: Option<&'a CoreFault>,
     pub told: &'a Mutex<Told>,
-    /// Strangers' transactions that are in the mempool besides.
+    /// Others' transactions that are in the mempool besides.
     pub crowd: &'a HashMap<Txid, Transaction>,
 }
 

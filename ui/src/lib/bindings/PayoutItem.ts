@@ -94,7 +94,7 @@ sentTime: string | null,
  */
 btcTxId: string | null, 
 /**
- * Whether that was not made here: another copy of the wallet made it, or a stranger whose transaction pays the same.
+ * Whether that was not made here: another copy of the wallet made it, or somebody else whose transaction pays the same.
  */
 madeElsewhere: boolean, 
 /**

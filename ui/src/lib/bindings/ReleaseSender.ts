@@ -7,4 +7,8 @@ export type ReleaseSender = {
 /**
  * The reason that staff have read; refused where it holds for another one by now. Absent: whatever it holds for.
  */
-reason: string | null, };
+reason: string | null, 
+/**
+ * Although the mempool shows a transaction of another copy of the wallet.
+ */
+force: boolean, };

@@ -92,9 +92,9 @@ fn a_bumped_fee_stays_in_time() {
         let new = Receipt { amount_sats: paid, ..seen_at(2, 200, 200) }.against(1);
         assert_eq!(counted(&before, &[old.clone(), new], &look(200)), [0, shared]);
     }
-    let stranger = seen_at(2, 200, 200);
+    let other = seen_at(2, 200, 200);
     let spent = Receipt { conflict_in_mempool: true, ..old };
-    assert_eq!(counted(&before, &[spent, stranger], &look(200)), [0, 0], "another customer's coins share nothing");
+    assert_eq!(counted(&before, &[spent, other], &look(200)), [0, 0], "another customer's coins share nothing");
 }
 
 #[test]

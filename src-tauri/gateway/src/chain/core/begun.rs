@@ -34,8 +34,8 @@ pub(super) fn begin(
     if !goes_on(rpc, state, request.token, synced)? {
         return resume(rpc, network, state, request, synced);
     }
-    let fresh = std::mem::take(&mut state.fresh_strangers);
-    state.strangers.extend(fresh);
+    let fresh = std::mem::take(&mut state.fresh_others);
+    state.others.extend(fresh);
     link_on(rpc, network, state, synced)?;
     Ok(Begun { from_start: false, left_above: None })
 }
@@ -132,9 +132,9 @@ fn resume(
     };
     (token.whole_up_to, token.read_up_to, token.round_from) = (start.height, start.height, 0);
     let above = if fork.is_some() { start.height } else { u32::MAX };
-    let strangers = if request.token.is_some() { std::mem::take(&mut state.strangers) } else { Default::default() };
+    let others = if request.token.is_some() { std::mem::take(&mut state.others) } else { Default::default() };
     let headers = linked.last(start.height, headers::MEDIAN_REACHES.saturating_add(1)).to_vec();
-    *state = State { token: Some(token), before, headers, linked: Some(tip), strangers, ..State::default() };
+    *state = State { token: Some(token), before, headers, linked: Some(tip), others, ..State::default() };
     request.watch.unsettled(above).into_iter().for_each(|tx| state.track(tx));
     Ok(Begun { from_start: fork.is_none(), left_above })
 }

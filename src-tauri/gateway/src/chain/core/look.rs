@@ -61,7 +61,7 @@ pub(super) fn look(
     }
     let tip = tip(rpc, network, state, &synced)?;
     let unknown = unknown(state, request.watch, &txs, more);
-    let is_new = !txs.is_empty() || !state.fresh_strangers.is_empty() || from_start || more;
+    let is_new = !txs.is_empty() || !state.fresh_others.is_empty() || from_start || more;
     Ok(View {
         token: next_token(state, &synced, is_new, more)?,
         from_start,
@@ -72,9 +72,8 @@ pub(super) fn look(
         median_time: state.median_time().filter(|_| last == synced.tip),
         txs,
         unknown,
-        all_told: covered == Covered::Everything,
         covered,
-        untold: HashSet::new(),
+        refused: HashSet::new(),
         cold_taken: 0,
         states: Vec::new(),
     })

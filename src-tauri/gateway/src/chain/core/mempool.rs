@@ -93,8 +93,8 @@ fn list(rpc: &Rpc, state: &mut State, watch: &dyn WatchList, synced: &Synced) ->
         }
         know(state, watch, found);
     }
-    if state.strangers.len() > txids.len() {
-        state.strangers.retain(|txid| txids.contains(txid));
+    if state.others.len() > txids.len() {
+        state.others.retain(|txid| txids.contains(txid));
     }
     let more = new.len() > READ_MAX;
     Ok(Pool { txids, number: raw.mempool_sequence, more, is_fresh: true, listing: None })
@@ -152,7 +152,7 @@ fn know(state: &mut State, watch: &dyn WatchList, found: BTreeMap<Txid, Transact
         if watch.concerns(&tx) {
             state.track(tx);
         } else {
-            state.fresh_strangers.insert(tx.compute_txid());
+            state.fresh_others.insert(tx.compute_txid());
         }
     }
 }

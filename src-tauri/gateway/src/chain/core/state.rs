@@ -25,10 +25,10 @@ pub(super) struct State {
     /// The best block up to which headers were linked.
     pub linked: Option<BlockId>,
     /// Transactions of the mempool that were read and do not concern us.
-    pub strangers: HashSet<Txid>,
+    pub others: HashSet<Txid>,
     /// The same of the last answer alone: whether the database could be asked about them shows when the next one is asked
     /// for.
-    pub fresh_strangers: HashSet<Txid>,
+    pub fresh_others: HashSet<Txid>,
     /// Transactions of ours that no block holds.
     pub tracked: BTreeMap<Txid, Tracked>,
     /// Which transaction of which block spends an output that a tracked one spends, too.
@@ -82,12 +82,12 @@ pub(super) struct Seen {
 impl State {
     /// What is still true after a failure: which of the mempool's transactions are none of ours.
     pub(super) fn failed(self) -> Self {
-        Self { strangers: self.strangers, ..Self::default() }
+        Self { others: self.others, ..Self::default() }
     }
 
     /// Whether a transaction of the mempool was read already.
     pub(super) fn knows(&self, txid: &Txid) -> bool {
-        self.strangers.contains(txid) || self.fresh_strangers.contains(txid) || self.tracked.contains_key(txid)
+        self.others.contains(txid) || self.fresh_others.contains(txid) || self.tracked.contains_key(txid)
     }
 
     /// The block up to which was looked.

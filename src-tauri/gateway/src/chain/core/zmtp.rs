@@ -195,7 +195,7 @@ fn check_refusal(command: &[u8]) -> Result<(), Unheard> {
     }
 }
 
-/// A stranger's words, of which not all need be text.
+/// Somebody else's words, of which not all need be text.
 fn shown_bytes(words: &[u8]) -> String {
     shown(&String::from_utf8_lossy(words))
 }

@@ -22,7 +22,7 @@ impl Asker<'_> {
 
     /// Whether the server does not tell a transaction, though it is asked for it alone.
     pub(super) fn does_not_tell(&self, txid: &Txid) -> bool {
-        self.client.gets.lock().is_untold(txid, self.best_height())
+        self.client.gets.lock().is_put_off(txid, self.best_height())
     }
 
     /// Makes a call. A refusal is a reason not to go on.

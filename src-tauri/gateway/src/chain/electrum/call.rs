@@ -31,7 +31,7 @@ pub(super) enum Whose {
     /// The merchant's: without them nothing is known.
     Ours,
     /// Those that a payee or a customer chose. What is not told of them is unknown, and fails nothing: it says nothing of the server.
-    Strangers,
+    Others,
 }
 
 /// What a call subscribes to.

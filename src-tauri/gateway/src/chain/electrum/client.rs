@@ -94,7 +94,7 @@ struct Link {
     number: u64,
     /// Nothing has come of the connection yet.
     is_untried: bool,
-    /// The server hung up at what a stranger chose, and nobody looked again since.
+    /// The server hung up at what a customer chose, and nobody looked again since.
     is_excused: bool,
     failures: u32,
     /// When to try again, and why not before.
@@ -202,13 +202,7 @@ impl Client {
         }
     }
 
-    /// Another connection beside that of the looks, for questions at which the server may hang up: that it does is no failure, and nobody
-    /// hears what it notifies of.
-    pub(super) fn aside(&self) -> Result<Connection, ChainDown> {
-        self.connect(0, Bell::default())
-    }
-
-    /// The server hung up at what a stranger chose, which it is not asked again in the same way: no pause follows on that.
+    /// The server hung up at what a customer chose, which it is not asked again in the same way: no pause follows on that.
     pub(super) fn excuse(&self) {
         let mut link = self.link.lock();
         (link.is_untried, link.is_excused) = (false, true);

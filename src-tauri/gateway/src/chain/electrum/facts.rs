@@ -191,21 +191,21 @@ fn outputs_of_absent(look: &mut Look<'_>, absent: &[Txid]) -> Result<HashMap<Out
     if needed.is_empty() {
         return Ok(HashMap::new());
     }
-    let strangers = needed.keys().map(|outpoint| outpoint.txid).filter(|txid| !look.state.tracked.contains_key(txid));
-    let strangers: BTreeSet<Txid> = strangers.take(PARENTS_MAX).collect();
+    let others = needed.keys().map(|outpoint| outpoint.txid).filter(|txid| !look.state.tracked.contains_key(txid));
+    let others: BTreeSet<Txid> = others.take(PARENTS_MAX).collect();
     let of_parent = |parent: &Transaction, outpoint: &OutPoint| {
         Some(parent.output.get(usize::try_from(outpoint.vout).ok()?)?.script_pubkey.clone())
     };
-    let mut of_strangers: BTreeMap<OutPoint, ScriptBuf> = BTreeMap::new();
-    transactions::read_each(&look.asker, &strangers, |txid, tx| {
+    let mut of_others: BTreeMap<OutPoint, ScriptBuf> = BTreeMap::new();
+    transactions::read_each(&look.asker, &others, |txid, tx| {
         let (first, last) = (OutPoint { txid, vout: 0 }, OutPoint { txid, vout: u32::MAX });
         let named = needed.range(first..=last).map(|(outpoint, _)| *outpoint);
-        of_strangers.extend(named.filter_map(|outpoint| Some((outpoint, of_parent(&tx, &outpoint)?))));
+        of_others.extend(named.filter_map(|outpoint| Some((outpoint, of_parent(&tx, &outpoint)?))));
     })?;
     let mut scripts: BTreeMap<OutPoint, ScriptBuf> = BTreeMap::new();
     for (outpoint, by) in &needed {
         let own = look.state.tracked.get(&outpoint.txid).and_then(|tracked| of_parent(&tracked.tx, outpoint));
-        let Some(script) = of_strangers.remove(outpoint).or(own) else { continue };
+        let Some(script) = of_others.remove(outpoint).or(own) else { continue };
         for txid in by {
             if let Some(tracked) = look.state.tracked.get_mut(txid) {
                 tracked.scripts.insert(ScriptHash::of(&script));

@@ -3,7 +3,7 @@
 
 use bitcoin::Txid;
 
-use crate::chain::untold::Untold;
+use super::put_off::PutOff;
 
 /// So many at once where nothing is known: of usual sizes they are little.
 const AT_ONCE: usize = 50;
@@ -20,12 +20,12 @@ pub(super) struct Gets {
     /// The height of the best block when that was last changed.
     changed_at: u32,
     /// Transactions that the server does not tell, though it is asked for one alone.
-    untold: Untold<Txid>,
+    put_off: PutOff<Txid>,
 }
 
 impl Default for Gets {
     fn default() -> Self {
-        Self { at_once: AT_ONCE, changed_at: 0, untold: Untold::default() }
+        Self { at_once: AT_ONCE, changed_at: 0, put_off: PutOff::default() }
     }
 }
 
@@ -42,19 +42,19 @@ impl Gets {
     pub(super) fn note_break(&mut self, txids: &[Txid], height: u32) {
         match txids {
             // Once may be chance, and says nothing of many.
-            [_] => self.untold.note_break(txids, height),
+            [_] => self.put_off.note_break(txids, height),
             _ => (self.at_once, self.changed_at) = ((txids.len() / STEP).max(1), height),
         }
     }
 
     /// Whether the server is not to be asked for a transaction, for it did not tell it.
-    pub(super) fn is_untold(&self, txid: &Txid, height: u32) -> bool {
-        self.untold.holds(txid, height)
+    pub(super) fn is_put_off(&self, txid: &Txid, height: u32) -> bool {
+        self.put_off.holds(txid, height)
     }
 
     /// The server told a transaction.
     pub(super) fn note_told(&mut self, txid: &Txid) {
-        self.untold.forget(txid);
+        self.put_off.forget(txid);
     }
 }
 
@@ -75,12 +75,12 @@ mod tests {
         }
         assert_eq!(asked, [50, 12, 3, 1, 1]);
         assert!(
-            gets.is_untold(&txids[0], 100) && !gets.is_untold(&txids[0], 101),
+            gets.is_put_off(&txids[0], 100) && !gets.is_put_off(&txids[0], 101),
             "one that broke it off alone, twice"
         );
         let mut after_chance = Gets::default();
         after_chance.note_break(&txids[..1], 100);
-        assert!(after_chance.at_once(100) == 50 && !after_chance.is_untold(&txids[0], 100));
+        assert!(after_chance.at_once(100) == 50 && !after_chance.is_put_off(&txids[0], 100));
         assert_eq!([105, 106, 107, 112, 118, 124].map(|height| gets.at_once(height)), [1, 4, 4, 16, 50, 50]);
     }
 }

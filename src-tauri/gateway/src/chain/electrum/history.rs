@@ -57,7 +57,7 @@ fn satoshis<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D
     Ok(serde_json::from_str(text.get()).ok())
 }
 
-/// Subscribes to scripts, and answers the status of each; `None` where the server refuses one because of what it holds, of strangers'
+/// Subscribes to scripts, and answers the status of each; `None` where the server refuses one because of what it holds, of others'
 /// for whatever reason. Those that it did not come to are left out.
 pub(super) fn subscribe(
     asker: &Asker<'_>,
@@ -71,7 +71,7 @@ pub(super) fn subscribe(
             // The connection has read it already.
             Ok(_) => asker.connection.session.status(hash),
             Err(Refused::NotReached) => continue,
-            Err(refused) if refused.is_of_popularity() || whose == Whose::Strangers => None,
+            Err(refused) if refused.is_of_popularity() || whose == Whose::Others => None,
             Err(refused) => return Err(refused.down(call.method)),
         };
         found.insert(*hash, status);
@@ -79,7 +79,7 @@ pub(super) fn subscribe(
     Ok(found)
 }
 
-/// Reads the histories of scripts that are subscribed to; `None` where the server refuses one because of its length. Of strangers'
+/// Reads the histories of scripts that are subscribed to; `None` where the server refuses one because of its length. Of others'
 /// it is whatever the reason, and also where something happens to one again and again while it is read; those that it did not come to are
 /// left out.
 pub(super) fn read(
@@ -105,7 +105,7 @@ pub(super) fn read(
                     unreached.insert(*hash);
                     continue;
                 }
-                Err(refused) if refused.is_of_popularity() || whose == Whose::Strangers => {
+                Err(refused) if refused.is_of_popularity() || whose == Whose::Others => {
                     found.insert(*hash, None);
                     continue;
                 }
@@ -124,7 +124,7 @@ pub(super) fn read(
             return Ok(found);
         }
     }
-    if whose == Whose::Strangers {
+    if whose == Whose::Others {
         found.extend(open.into_iter().map(|hash| (hash, None)));
         return Ok(found);
     }

@@ -12,13 +12,12 @@ use super::facts;
 use super::headers::follow;
 use super::scripts::{FETCHED_AT_ONCE, Look};
 use super::state::{self, State, Watched};
-use super::suspects::Trials;
 use crate::chain::facts::parents_first;
 use crate::chain::headers::MEDIAN_REACHES;
 use crate::chain::refusals::tip_changed;
 use crate::chain::room::AnswerRoom;
 use crate::chain::token::Token;
-use crate::chain::{AskedPayee, ChainDown, Covered, LookRequest, ScriptState, Tip, TxFacts, View};
+use crate::chain::{ChainDown, Covered, LookRequest, ScriptState, Tip, TxFacts, View};
 
 /// Histories that are read for one answer.
 const HISTORIES_MAX: usize = 300;
@@ -43,7 +42,7 @@ pub(super) fn look(
     let last_known = known.as_ref().and_then(Token::last).map(|block| block.id);
     let fork = followed.fork;
     let left_above = known.as_ref().and_then(|known| known.left_above(fork));
-    let mut look = Look { asker, network, state, request, tip, trials: Trials::default() };
+    let mut look = Look { asker, network, state, request, tip };
     let is_resumed = !goes_on || fork != last_known;
     if is_resumed {
         look.resume(fork.map(|block| block.height), known.clone());
@@ -60,7 +59,7 @@ pub(super) fn look(
     look.state.forget_histories();
     let more = !look.state.pending.is_empty();
     let covered = look.covered(&cold);
-    let untold = look.untold();
+    let refused = look.refused();
     look.let_go(more)?;
     let recent = (tip.height.saturating_sub(MEDIAN_REACHES)..=tip.height).collect();
     look.state.lasting.headers.make_sure(&asker, network, &recent)?;
@@ -86,9 +85,7 @@ pub(super) fn look(
         txs: ordered(txs),
         unknown: Vec::new(),
         covered,
-        untold,
-        // Whatever matters is subscribed to, and has its turn in this look where its status is not the one that was told.
-        all_told: !more,
+        refused,
         cold_taken: cold.len(),
         states,
     })
@@ -124,9 +121,6 @@ impl Look<'_> {
         for script in scripts.must {
             self.watch(script);
         }
-        for payee in scripts.payees {
-            self.watch_payee(payee);
-        }
         for tracked in self.state.tracked.values_mut().filter(|tracked| tracked.told.is_none()) {
             for output in &tracked.tx.output {
                 let hash = ScriptHash::of(&output.script_pubkey);
@@ -159,17 +153,6 @@ impl Look<'_> {
         hash
     }
 
-    /// Asks for this look about a script that a payout is to pay. Of one that is ours all is told anyway.
-    fn watch_payee(&mut self, payee: &AskedPayee) {
-        let hash = ScriptHash::of(&payee.script);
-        let watched = self.state.stranger(&payee.script, self.tip.height);
-        if !watched.is_ours && watched.payee_above.is_none_or(|above| payee.above < above) {
-            // Where it was read for something else, or of what came later, nobody looked whether it pays this payout.
-            (watched.payee_above, watched.told) = (Some(payee.above), None);
-            self.state.pending.insert(hash);
-        }
-    }
-
     /// The scripts of the slow round that have their turn, unless more pressing ones wait.
     fn take_cold(&mut self) -> Vec<ScriptHash> {
         let is_busy = self.state.pending.len() > HISTORIES_MAX;
@@ -180,7 +163,7 @@ impl Look<'_> {
     /// Reads histories that changed, and tells what they hold. Answers which were read, too.
     fn read_histories(&mut self) -> Result<(Vec<ScriptHash>, Vec<TxFacts>), ChainDown> {
         let moving: BTreeSet<ScriptHash> = self.state.tracked.values().flat_map(|it| &it.scripts).copied().collect();
-        let awaited: BTreeSet<ScriptHash> = self.request.scripts.awaited().map(|it| ScriptHash::of(it)).collect();
+        let awaited: BTreeSet<ScriptHash> = self.request.scripts.must.iter().map(|it| ScriptHash::of(it)).collect();
         let session = &self.asker.connection.session;
         let is_changed = |hash: &ScriptHash| {
             self.state.scripts.get(hash).is_some_and(|watched| {
@@ -203,7 +186,7 @@ impl Look<'_> {
             let news = self.news(&fetched)?;
             let told = self.tell(news, &mut room)?;
             room.note(self.bytes_of_histories(&fetched));
-            self.note_untold(&told);
+            self.note_refused(&told);
             fetched.retain(|hash| !told.cut.contains(hash) && !told.overfull.contains(hash));
             processed.extend(fetched);
             txs.extend(told.txs);
@@ -237,7 +220,7 @@ impl Look<'_> {
     /// The scripts about which all is known: at least those that had to be asked about, as far as they were.
     fn covered(&self, cold: &[ScriptHash]) -> Covered {
         let session = &self.asker.connection.session;
-        let awaited = self.request.scripts.awaited().map(|script| ScriptHash::of(script));
+        let awaited = self.request.scripts.must.iter().map(|script| ScriptHash::of(script));
         let is_told = |hash: &ScriptHash| {
             let watched = self.state.scripts.get(hash)?;
             let is_told = !watched.is_refused && watched.told.is_some() && watched.told == session.status(hash);
@@ -249,10 +232,10 @@ impl Look<'_> {
     }
 
     /// Those that had to be asked about of which the server tells nothing.
-    fn untold(&self) -> HashSet<ScriptBuf> {
+    fn refused(&self) -> HashSet<ScriptBuf> {
         let is_refused =
             |script: &&ScriptBuf| self.state.scripts.get(&ScriptHash::of(script)).is_some_and(|it| it.is_refused);
-        self.request.scripts.awaited().filter(is_refused).cloned().collect()
+        self.request.scripts.must.iter().filter(is_refused).cloned().collect()
     }
 
     /// Lets go of the scripts that were asked about for this look alone.
@@ -271,11 +254,7 @@ impl Look<'_> {
                 watched.is_ours = false;
             }
         }
-        self.state.scripts.values_mut().for_each(|watched| watched.payee_above = None);
         let unneeded = self.state.drop_unneeded();
-        let Self { state, .. } = self;
-        let postponed = std::mem::take(&mut state.postponed);
-        state.pending.extend(postponed.into_iter().filter(|hash| state.scripts.contains_key(hash)));
         let unneeded: Vec<_> = unneeded.iter().filter(|hash| self.asker.connection.session.forget(hash)).collect();
         if self.asker.connection.version.is_at_least(&[1, 4, 2]) {
             let leave = |hash: &ScriptHash| call("blockchain.scripthash.unsubscribe", json!([hash.to_string()]));

@@ -16,9 +16,6 @@ use crate::chain::refusals::tip_changed;
 use crate::chain::room::{AnswerRoom, OF_SCRIPT_MAX, Room, is_relayed};
 use crate::chain::{ChainDown, KnownPosition, TxFacts, TxPosition};
 
-/// Transactions of a payee's history that are read, the latest: strangers may make as many as they like.
-const OF_PAYEE_MAX: usize = 400;
-
 /// What the database has of a script.
 type Known = BTreeMap<Txid, (Transaction, KnownPosition)>;
 
@@ -51,7 +48,7 @@ pub(super) struct Told {
 
 impl Look<'_> {
     /// Notes the scripts of which not all was told, and why not.
-    pub(super) fn note_untold(&mut self, told: &Told) {
+    pub(super) fn note_refused(&mut self, told: &Told) {
         for hash in &told.overfull {
             if let Some(watched) = self.state.scripts.get_mut(hash) {
                 tracing::warn!(script = %watched.script.to_hex_string(), "more waits in the Electrum server's mempool for a script than is taken, or more than it tells; what there is of it shows with the blocks");
@@ -71,10 +68,12 @@ impl Look<'_> {
         let mut news = News::default();
         for hash in processed {
             let Some(watched) = self.state.scripts.get(hash) else { continue };
-            let Some(above) = watched.read_above() else { continue };
+            if !watched.is_ours {
+                continue;
+            }
             let known = self.request.scripts.known.transactions(&watched.script);
             let known: Known = known.into_iter().map(|(tx, at)| (tx.compute_txid(), (tx, at))).collect();
-            self.take_entries((hash, above), &known, &mut news)?;
+            self.take_entries(hash, &known, &mut news)?;
             self.take_missing(hash, known)?;
         }
         // One script's history may be a moment older than another's.
@@ -82,24 +81,18 @@ impl Look<'_> {
         Ok(news)
     }
 
-    /// Takes over what a script's history has in the mempool and above a height.
-    fn take_entries(&self, (hash, above): (&ScriptHash, u32), known: &Known, news: &mut News) -> Result<(), ChainDown> {
+    /// Takes over what a script's history has in the mempool and in blocks.
+    fn take_entries(&self, hash: &ScriptHash, known: &Known, news: &mut News) -> Result<(), ChainDown> {
         let state = &*self.state;
         let Some(watched) = state.scripts.get(hash) else { return Ok(()) };
         let Some(history) = &watched.history else { return Ok(()) };
-        let mut entries: Vec<&Entry> =
-            history.entries.iter().filter(|entry| entry.block().is_none_or(|height| height > above)).collect();
-        if !watched.is_ours && entries.len() > OF_PAYEE_MAX {
-            tracing::warn!(script = %watched.script.to_hex_string(), "a payee was paid more often since the payout was asked for than is looked through; the latest are");
-            entries.drain(..entries.len().saturating_sub(OF_PAYEE_MAX));
-        }
         let is_new = |txid: &Txid| !known.contains_key(txid) && !state.tracked.contains_key(txid);
         let is_overfull = is_overfull(state, hash, &history.entries, is_new);
         if is_overfull {
             news.overfull.insert(*hash);
         }
         let begun = state.begun.get(hash);
-        for entry in &entries {
+        for entry in &history.entries {
             let before = known.get(&entry.txid);
             match entry.block() {
                 // A block has come that the look did not begin with.
@@ -124,7 +117,7 @@ impl Look<'_> {
                 None => {}
             }
         }
-        for entry in &entries {
+        for entry in &history.entries {
             news.scripts.entry(entry.txid).or_default().insert(*hash);
             if let Some(tracked) = state.tracked.get(&entry.txid) {
                 news.txs.insert(entry.txid, tracked.tx.clone());

@@ -8,8 +8,8 @@ use bitcoin::{Transaction, Txid};
 use super::asker::Asker;
 use super::call::{self, ScriptHash, Whose, typed};
 use super::history::Entry;
+use super::put_off::PutOff;
 use super::transactions;
-use crate::chain::untold::Untold;
 use crate::chain::{ChainDown, Recent};
 
 /// Histories that are asked for at once.
@@ -19,12 +19,12 @@ const BATCH: usize = 35;
 const OUTPUTS_MAX: usize = 2;
 
 /// What the server has of these transactions in its mempool and in blocks above a height. Scripts of which it told nothing lately are
-/// `untold`.
+/// put off.
 pub(super) fn recent(
     asker: &Asker<'_>,
     txids: &[Txid],
     above: u32,
-    untold: &mut Untold<ScriptHash>,
+    put_off: &mut PutOff<ScriptHash>,
 ) -> Result<Recent, ChainDown> {
     let asked: BTreeSet<Txid> = txids.iter().copied().collect();
     let mut found = BTreeMap::new();
@@ -32,7 +32,7 @@ pub(super) fn recent(
         found.insert(txid, tx);
     })?;
     let unknown = asked.into_iter().filter(|txid| !found.contains_key(txid)).collect();
-    let heights = heights(asker, &found, untold)?;
+    let heights = heights(asker, &found, put_off)?;
     let mut recent = Recent { unknown, ..Recent::default() };
     while let Some((txid, tx)) = found.pop_first() {
         match heights.get(&txid) {
@@ -53,7 +53,7 @@ pub(super) fn recent(
 fn heights(
     asker: &Asker<'_>,
     txs: &BTreeMap<Txid, Transaction>,
-    untold: &mut Untold<ScriptHash>,
+    put_off: &mut PutOff<ScriptHash>,
 ) -> Result<BTreeMap<Txid, i64>, ChainDown> {
     let now = asker.best_height();
     let payable = |tx: &Transaction| {
@@ -61,21 +61,21 @@ fn heights(
         scripts.take(OUTPUTS_MAX).map(|script| ScriptHash::of(script)).collect::<Vec<_>>()
     };
     let hashes: BTreeSet<ScriptHash> = txs.values().flat_map(payable).collect();
-    let hashes: Vec<ScriptHash> = hashes.into_iter().filter(|hash| !untold.holds(hash, now)).collect();
+    let hashes: Vec<ScriptHash> = hashes.into_iter().filter(|hash| !put_off.holds(hash, now)).collect();
     let mut heights = BTreeMap::new();
     for batch in hashes.chunks(BATCH) {
-        let calls: Vec<_> = batch.iter().map(|hash| call::history(*hash, Whose::Strangers)).collect();
+        let calls: Vec<_> = batch.iter().map(|hash| call::history(*hash, Whose::Others)).collect();
         let answers = asker.tries(&calls);
         if answers.is_err() {
-            untold.note_break(batch, now);
+            put_off.note_break(batch, now);
         }
         for (answer, (hash, call)) in answers?.into_iter().zip(batch.iter().zip(&calls)) {
             // Whatever it refuses, another script may tell.
             let Ok(answer) = answer else {
-                untold.note(hash, now);
+                put_off.note(hash, now);
                 continue;
             };
-            untold.forget(hash);
+            put_off.forget(hash);
             let entries: Vec<Entry> = typed(call.method, &answer)?;
             let ours = entries.into_iter().filter(|entry| txs.contains_key(&entry.txid));
             heights.extend(ours.map(|entry| (entry.txid, entry.height)));

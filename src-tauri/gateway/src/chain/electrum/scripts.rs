@@ -9,7 +9,6 @@ use super::call::{ScriptHash, Whose};
 use super::history::{self, History};
 use super::session::ToldTip;
 use super::state::State;
-use super::suspects::{Trial, Trials};
 use crate::chain::{ChainDown, LookRequest};
 
 /// Hot scripts that are asked about in each look although the server should notify of them.
@@ -28,7 +27,6 @@ pub(super) struct Look<'a> {
     pub state: &'a mut State,
     pub request: &'a LookRequest<'a>,
     pub tip: ToldTip,
-    pub trials: Trials,
 }
 
 impl Look<'_> {
@@ -37,7 +35,7 @@ impl Look<'_> {
     pub(super) fn subscribe(&mut self) -> Result<(), ChainDown> {
         let session = &self.asker.connection.session;
         let state = &mut *self.state;
-        let awaited = self.request.scripts.awaited().map(|it| ScriptHash::of(it));
+        let awaited = self.request.scripts.must.iter().map(|it| ScriptHash::of(it));
         let mut asked: BTreeSet<ScriptHash> = awaited.filter(|hash| !state.asked.contains(hash)).collect();
         state.asked.extend(&asked);
         let unheard = |hash: &ScriptHash| session.status(hash).is_none();
@@ -64,49 +62,30 @@ impl Look<'_> {
     fn subscribe_to(&mut self, hashes: &[ScriptHash]) -> Result<(), ChainDown> {
         for (whose, hashes) in self.at_once(hashes) {
             let asked = history::subscribe(&self.asker, &hashes, whose);
-            let untold = self.noting_a_break(asked, &hashes, whose)?.into_iter().filter(|(_, status)| status.is_none());
-            untold.for_each(|(hash, _)| self.refuse(hash));
+            let refused =
+                self.noting_a_break(asked, &hashes, whose)?.into_iter().filter(|(_, status)| status.is_none());
+            refused.for_each(|(hash, _)| self.refuse(hash));
         }
         Ok(())
     }
 
-    /// What is asked about at once of these scripts: the merchant's, then the strangers', and each of those by itself at which the server may
-    /// have broken off and did not when it was tried.
-    fn at_once(&mut self, hashes: &[ScriptHash]) -> Vec<(Whose, Vec<ScriptHash>)> {
+    /// What is asked about at once of these scripts: the merchant's, then those of others.
+    fn at_once(&self, hashes: &[ScriptHash]) -> Vec<(Whose, Vec<ScriptHash>)> {
         let is_ours = |hash: &&ScriptHash| self.state.scripts.get(hash).is_some_and(|watched| watched.is_ours);
-        let (ours, strangers): (_, Vec<ScriptHash>) = hashes.iter().partition(is_ours);
-        let is_suspect = |hash: &ScriptHash| self.state.lasting.untold.is_suspect(hash);
-        let (suspects, others): (Vec<ScriptHash>, _) = strangers.into_iter().partition(is_suspect);
-        let tried = self.tried(suspects).into_iter().map(|hash| (Whose::Strangers, vec![hash]));
-        let all = [(Whose::Ours, ours), (Whose::Strangers, others)].into_iter().chain(tried);
+        let (ours, others): (Vec<ScriptHash>, Vec<ScriptHash>) = hashes.iter().partition(is_ours);
+        let all = [(Whose::Ours, ours), (Whose::Others, others)].into_iter();
         all.filter(|(_, hashes)| !hashes.is_empty()).collect()
     }
 
-    /// Tries scripts that are suspect, and answers which may be asked about in this look, each by itself: the server may have broken off at
-    /// their sum. Of the rest nothing is told in it.
-    fn tried(&mut self, suspects: Vec<ScriptHash>) -> Vec<ScriptHash> {
-        let mut alone = Vec::new();
-        for hash in suspects {
-            match self.trials.of(self.asker.client, hash) {
-                Trial::Untold => self.refuse(hash),
-                Trial::NotTried => {
-                    self.state.postponed.insert(hash);
-                }
-                Trial::Told | Trial::NoWay => alone.push(hash),
-            }
-        }
-        alone
-    }
-
-    /// A server that breaks off when it is asked about what a stranger chose must not do so in each look.
+    /// A server that breaks off when it is asked about what a customer chose must not do so in each look.
     fn noting_a_break<T>(
         &mut self,
         asked: Result<T, ChainDown>,
         hashes: &[ScriptHash],
         whose: Whose,
     ) -> Result<T, ChainDown> {
-        if whose == Whose::Strangers && asked.is_err() {
-            self.state.lasting.untold.note_break(hashes, self.tip.height);
+        if whose == Whose::Others && asked.is_err() {
+            self.state.lasting.put_off.note_break(hashes, self.tip.height);
             self.asker.client.excuse();
         }
         asked
@@ -117,7 +96,7 @@ impl Look<'_> {
         let Some(watched) = self.state.scripts.get_mut(&hash) else { return };
         watched.is_refused = true;
         if !watched.is_ours {
-            self.state.lasting.untold.note(&hash, self.tip.height);
+            self.state.lasting.put_off.note(&hash, self.tip.height);
         }
     }
 
@@ -139,7 +118,7 @@ impl Look<'_> {
                 Some(history) => {
                     watched.told = Some(history.status);
                     watched.history = Some(history);
-                    self.state.lasting.untold.forget(&hash);
+                    self.state.lasting.put_off.forget(&hash);
                     told.push(hash);
                 }
                 None => {
@@ -156,7 +135,7 @@ impl Look<'_> {
         let mut unread = BTreeSet::new();
         for script in scripts {
             let hash = ScriptHash::of(script);
-            let watched = self.state.stranger(script, self.tip.height);
+            let watched = self.state.of_other(script, self.tip.height);
             if watched.history.is_none() && !watched.is_refused {
                 unread.insert(hash);
             }

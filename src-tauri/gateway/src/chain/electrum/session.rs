@@ -1,5 +1,5 @@
 //! One connection to a server: calls that go out side by side and are answered in any order, and notifications in between,
-//! read by a task of its own. Lines and their sum are bounded; whatever makes no sense ends the connection. That a stranger chose a script of
+//! read by a task of its own. Lines and their sum are bounded; whatever makes no sense ends the connection. That somebody else chose a script of
 //! which there is too much to tell does not.
 
 use std::collections::{HashMap, HashSet};
@@ -70,7 +70,7 @@ struct Shared {
 #[derive(Default)]
 struct Noted {
     pending: HashMap<u64, Pending>,
-    /// Calls about what strangers chose whose answers nobody waits for any more. They may still come.
+    /// Calls about what others chose whose answers nobody waits for any more. They may still come.
     unawaited: HashSet<u64>,
     tip: Option<ToldTip>,
     statuses: HashMap<ScriptHash, Status>,
@@ -163,15 +163,16 @@ impl Session {
     pub(super) fn end_if_it_is_held_up(&self) {
         if self.is_held_up() {
             let host = &self.shared.host;
-            self.shared.close(&format!("the server at {host} is still at what it was asked about a stranger's script"));
+            self.shared
+                .close(&format!("the server at {host} is still at what it was asked about somebody else's script"));
         }
     }
 
-    /// Makes calls side by side. The answers are in their order. Where all of them are about what strangers chose, those that are not
+    /// Makes calls side by side. The answers are in their order. Where all of them are about what others chose, those that are not
     /// answered in time are refused: the first is too slow, the next were not reached, and nothing is as long as the server is at it.
     pub(super) async fn ask(&self, calls: &[Call]) -> Result<Vec<Result<Answer, Refused>>, ChainDown> {
-        let are_of_strangers = calls.iter().all(|call| call.whose == Whose::Strangers);
-        if are_of_strangers && self.is_held_up() {
+        let are_of_others = calls.iter().all(|call| call.whose == Whose::Others);
+        if are_of_others && self.is_held_up() {
             return Ok(calls.iter().map(|_| Err(Refused::NotReached)).collect());
         }
         let now = Instant::now();
@@ -184,7 +185,7 @@ impl Session {
             match timeout_at(until, answer).await {
                 Ok(Ok(answer)) => answers.push(answer),
                 Ok(Err(_)) => return Err(ChainDown(self.closed().unwrap_or_default())),
-                Err(_) if are_of_strangers && self.awaits_no_more(id) => {
+                Err(_) if are_of_others && self.awaits_no_more(id) => {
                     answers.push(Err(if is_first { Refused::TooSlow } else { Refused::NotReached }));
                     is_first = false;
                 }

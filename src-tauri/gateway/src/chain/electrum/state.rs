@@ -7,11 +7,11 @@ use bitcoin::{OutPoint, ScriptBuf, Transaction, Txid};
 use super::call::{ScriptHash, Status};
 use super::headers::Headers;
 use super::history::{Entry, History};
+use super::put_off::PutOff;
 use crate::chain::facts::Facts;
 use crate::chain::hot::HotMark;
 use crate::chain::proof::is_provable;
 use crate::chain::token::{BlockId, Token, answer_number};
-use crate::chain::untold::Untold;
 
 /// Transactions that were proved to be in a block, and outputs that others spend, that are remembered.
 const PROVED_MAX: usize = 50_000;
@@ -39,8 +39,6 @@ pub(super) struct State {
     pub scripts: BTreeMap<ScriptHash, Watched>,
     /// Scripts of which something may have changed since it was told.
     pub pending: BTreeSet<ScriptHash>,
-    /// Scripts about which nothing was asked in the look that is under way. The next one begins with them.
-    pub postponed: BTreeSet<ScriptHash>,
     /// What was told of scripts whose histories did not fit into one answer: transactions of blocks, with their heights.
     pub begun: BTreeMap<ScriptHash, BTreeMap<Txid, u32>>,
     /// Transactions of ours that no block holds.
@@ -60,8 +58,8 @@ pub(super) struct Lasting {
     pub headers: Headers,
     /// In which block a transaction was proved to be.
     pub proved: HashMap<Txid, BlockId>,
-    /// Scripts of strangers about which nothing is asked for a while.
-    pub untold: Untold<ScriptHash>,
+    /// Scripts of others about which nothing is asked for a while.
+    pub put_off: PutOff<ScriptHash>,
     /// What transactions that are not ours spend.
     pub others: HashMap<Txid, Vec<OutPoint>>,
     /// How many outputs those are.
@@ -71,10 +69,8 @@ pub(super) struct Lasting {
 /// A script that is asked about.
 pub(super) struct Watched {
     pub script: ScriptBuf,
-    /// It is hot, must be asked about, or has its turn; else it is asked about for a payout or a tracked transaction alone.
+    /// It is hot, must be asked about, or has its turn; else it is asked about for a tracked transaction alone.
     pub is_ours: bool,
-    /// It is a payee's, of whose history what blocks above this height and the mempool hold may pay a payout.
-    pub payee_above: Option<u32>,
     /// The status of the history of which all was told; `None` where none was.
     pub told: Option<Status>,
     /// The server does not tell of it: it holds too much.
@@ -95,12 +91,7 @@ pub(super) struct Tracked {
 impl Watched {
     /// One that is asked about and not ours, unless it is said to be.
     pub(super) const fn new(script: ScriptBuf) -> Self {
-        Self { script, is_ours: false, payee_above: None, told: None, is_refused: false, history: None }
-    }
-
-    /// Above which height its history may hold something of ours; `None` where it is a stranger's.
-    pub(super) const fn read_above(&self) -> Option<u32> {
-        if self.is_ours { Some(0) } else { self.payee_above }
+        Self { script, is_ours: false, told: None, is_refused: false, history: None }
     }
 }
 
@@ -115,17 +106,17 @@ impl State {
     /// What a server does not tell at one block it may tell at the next.
     pub(super) fn try_refused_again(&mut self, height: u32) {
         for (hash, watched) in self.scripts.iter_mut().filter(|(_, watched)| watched.is_refused) {
-            if watched.is_ours || !self.lasting.untold.holds(hash, height) {
+            if watched.is_ours || !self.lasting.put_off.holds(hash, height) {
                 watched.is_refused = false;
                 self.pending.insert(*hash);
             }
         }
     }
 
-    /// A script, as a stranger's where it is not known to be ours; that of which nothing was told lately is not asked about.
-    pub(super) fn stranger(&mut self, script: &ScriptBuf, height: u32) -> &mut Watched {
+    /// A script, as another's where it is not known to be ours. One of which nothing was told lately is not asked about.
+    pub(super) fn of_other(&mut self, script: &ScriptBuf, height: u32) -> &mut Watched {
         let hash = ScriptHash::of(script);
-        let is_refused = self.lasting.untold.holds(&hash, height);
+        let is_refused = self.lasting.put_off.holds(&hash, height);
         self.scripts.entry(hash).or_insert_with(|| Watched { is_refused, ..Watched::new(script.clone()) })
     }
 

@@ -43,7 +43,7 @@ pub(super) fn read_each(
 /// for fewer, and in the end for none that it does not tell alone.
 fn read_batch(asker: &Asker<'_>, batch: &[Txid], taken: &mut impl FnMut(Txid, Transaction)) -> Result<(), ChainDown> {
     let (height, gets) = (asker.best_height(), &asker.client.gets);
-    let wanted: Vec<Txid> = batch.iter().filter(|txid| !gets.lock().is_untold(txid, height)).copied().collect();
+    let wanted: Vec<Txid> = batch.iter().filter(|txid| !gets.lock().is_put_off(txid, height)).copied().collect();
     let at_once = gets.lock().at_once(height);
     for some in wanted.chunks(at_once) {
         let read = read_at_once(asker, some, taken);

@@ -137,7 +137,7 @@ async fn a_payment_that_dropped_out_with_what_it_rests_on_is_broadcast_again_beh
         assert!(line.is_kept(world), "blocks may be taken off");
         world.mine(6).await;
         if world.gateway.chain.sees() == Sees::Scripts {
-            // A server that tells nothing of what strangers spend leaves it open, for a month.
+            // A server that tells nothing of what others spend leaves it open, for a month.
             for _ in 0..2 {
                 world.pass_ms(16 * DAY_MS).await;
             }

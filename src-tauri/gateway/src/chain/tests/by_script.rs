@@ -32,34 +32,6 @@ pub struct ByScript {
     pub asks: AtomicUsize,
     /// How many it asked about in the last look.
     pub asked: AtomicUsize,
-    since_doubt: Mutex<SinceDoubt>,
-}
-
-/// What became of the last doubt.
-#[derive(Default)]
-struct SinceDoubt {
-    /// The last that was heard.
-    heard: Option<u64>,
-    /// What was hot then, and was not told since.
-    open: HashSet<ScriptBuf>,
-    /// All that was told since.
-    told: HashSet<ScriptBuf>,
-}
-
-impl SinceDoubt {
-    /// Begins anew with a doubt.
-    fn hear(&mut self, doubts: u64, hot: &[ScriptBuf]) {
-        if self.heard != Some(doubts) {
-            *self = Self { heard: Some(doubts), open: hot.iter().cloned().collect(), told: HashSet::new() };
-        }
-    }
-
-    fn note_told(&mut self, scripts: &[&ScriptBuf]) {
-        for script in scripts {
-            self.open.remove(*script);
-            self.told.insert((*script).clone());
-        }
-    }
 }
 
 #[derive(Default)]
@@ -72,8 +44,8 @@ impl ByScript {
     /// Shows the chain of `sandbox`, of which `chain` is the backend.
     pub fn new(chain: Arc<dyn Chain>, sandbox: Arc<Sandbox>) -> Self {
         let (asks, asked) = (AtomicUsize::new(usize::MAX), AtomicUsize::new(0));
-        let (hot, followed, since_doubt) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { chain, sandbox, hot, followed, asks, asked, since_doubt }
+        let (hot, followed) = (Mutex::default(), Mutex::default());
+        Self { chain, sandbox, hot, followed, asks, asked }
     }
 
     /// What is hot now, read by what changed.
@@ -140,32 +112,13 @@ impl Bent for ByScript {
         self.chain.tip()?;
         let (histories, tip) = Histories::read(&self.sandbox);
         let scripts = request.scripts;
-        let mut hot = self.hot(scripts.hot);
-        let hot_count = hot.len();
-        let mut since_doubt = self.since_doubt.lock();
-        since_doubt.hear(scripts.hot.doubts(), &hot);
+        let hot = self.hot(scripts.hot);
         let asks = self.asks.load(Ordering::SeqCst);
-        // What was doubted has its turn first, then what was never told; last of these, where not all is asked about, what there is
-        // something to tell of.
-        let is_late = |script: &ScriptBuf| asks < hot_count && !histories.of(script).is_empty();
-        hot.sort_by_cached_key(|script| {
-            let (is_open, is_told) = (since_doubt.open.contains(script), since_doubt.told.contains(script));
-            (!is_open, is_told, (is_open || !is_told) && is_late(script))
-        });
         let first: Vec<_> = scripts.must.iter().chain(&hot).take(asks).collect();
         let cold: Vec<_> = scripts.cold.iter().take(asks - first.len()).collect();
         self.asked.store(first.len() + cold.len(), Ordering::SeqCst);
         let (mut told, mut states) = (BTreeMap::new(), Vec::new());
-        let mut covered: HashSet<ScriptBuf> = first.iter().chain(&cold).map(|script| (**script).clone()).collect();
-        for payee in scripts.payees {
-            let of_payee = histories.of(&payee.script).into_iter().filter(|(_, facts)| match facts.position {
-                TxPosition::Block { height, .. } => height > payee.above,
-                TxPosition::Mempool { .. } => true,
-                TxPosition::Absent => false,
-            });
-            told.extend(of_payee.map(|(txid, facts)| (*txid, facts.clone())));
-            covered.insert(payee.script.clone());
-        }
+        let covered: HashSet<ScriptBuf> = first.iter().chain(&cold).map(|script| (**script).clone()).collect();
         for script in first.iter().chain(&cold) {
             let history = histories.of(script);
             let state = state(&history);
@@ -194,8 +147,6 @@ impl Bent for ByScript {
         let mut txs = parents_first(told, |facts| &facts.tx);
         txs.retain(|facts| request.watch.concerns(&facts.tx));
         let from_start = request.token.is_none();
-        since_doubt.note_told(&first);
-        let all_told = !hot.iter().any(|script| since_doubt.open.contains(script));
         Ok(View {
             token: vec![1],
             from_start,
@@ -207,8 +158,7 @@ impl Bent for ByScript {
             txs,
             unknown: Vec::new(),
             covered: Covered::Scripts(covered),
-            untold: HashSet::new(),
-            all_told,
+            refused: HashSet::new(),
             cold_taken: cold.len(),
             states,
         })

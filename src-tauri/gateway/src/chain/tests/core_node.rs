@@ -35,10 +35,6 @@ impl WatchList for Watched {
     fn unsettled(&self, _: u32) -> Vec<Transaction> {
         self.unsettled.borrow().clone()
     }
-
-    fn stored(&self, _: &Txid) -> Option<Transaction> {
-        None
-    }
 }
 
 fn ask(chain: &dyn Chain, token: Option<&[u8]>, birth_height: Option<u32>, watch: &Watched) -> View {

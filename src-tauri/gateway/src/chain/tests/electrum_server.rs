@@ -16,9 +16,7 @@ use super::stage::{AT_LEISURE, Backend, Stage};
 use crate::chain::bell::Bell;
 use crate::chain::electrum::{BadServer, ElectrumChain, ElectrumOptions, Fingerprint};
 use crate::chain::hot::Urgency;
-use crate::chain::{
-    AskedPayee, Chain, ChainDown, HotScripts, Identity, LookRequest, Scripts, View, WatchList, no_scripts,
-};
+use crate::chain::{Chain, ChainDown, HotScripts, Identity, LookRequest, Scripts, View, WatchList, no_scripts};
 use crate::machine::outgoing::Proxy;
 use crate::testing::World;
 
@@ -234,10 +232,6 @@ impl WatchList for All {
     fn unsettled(&self, _: u32) -> Vec<Transaction> {
         Vec::new()
     }
-
-    fn stored(&self, _: &Txid) -> Option<Transaction> {
-        None
-    }
 }
 
 pub fn script(number: u32) -> ScriptBuf {
@@ -319,40 +313,6 @@ async fn a_look_in_several_answers_asks_about_each_script_once() {
     }
     let asked = server.asked("blockchain.scripthash.subscribe");
     assert!(answers > 1 && (700..720).contains(&asked), "{answers} answers, {asked} questions");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn of_a_payee_nothing_is_read_from_before_the_payout_and_nothing_is_remembered() {
-    let stage = Stage::unlooked(Backend::Electrum).await;
-    let (world, server) = (stage.world(), stage.electrum());
-    let pay = |parts: u32| {
-        let amount_sats = 10_000 * u64::from(parts);
-        let pay =
-            tillgate_sandbox::Pay { script: script(2), amount_sats, parts, fee_rate_sat_vb: None, confirmations: 0 };
-        world.sandbox().pay(pay, world.now_ms()).unwrap();
-    };
-    pay(50);
-    world.sandbox().mine(1, false, world.now_ms()).unwrap();
-    let above = world.sandbox().tip().unwrap().height;
-    pay(1);
-    world.sandbox().mine(1, false, world.now_ms()).unwrap();
-    pay(1);
-    let payees = [AskedPayee { script: script(2), above }];
-    let mut token: Option<Vec<u8>> = None;
-    // The first look reads the reward of the block that it begins with. What a block holds is read again each time somebody asks,
-    // which is before each signature alone.
-    for (told, read) in [(0, 1), (2, 2), (1, 1)] {
-        let before = server.asked("blockchain.transaction.get");
-        let payees = if token.is_none() { &[] } else { payees.as_slice() };
-        let scripts = Scripts { payees, ..no_scripts() };
-        let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
-        let view: View = tokio::task::block_in_place(|| world.gateway.chain.look(&request)).unwrap();
-        assert_eq!(view.covered.holds(&script(2)), !payees.is_empty());
-        assert!(view.states.is_empty() && !view.more);
-        assert_eq!(view.txs.len(), told);
-        assert_eq!(server.asked("blockchain.transaction.get") - before, read);
-        token = Some(view.token);
-    }
 }
 
 /// Run it with `--release -- --ignored --nocapture`.

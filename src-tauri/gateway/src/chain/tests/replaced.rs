@@ -154,8 +154,8 @@ async fn what_is_replaced_by_ever_new_large_ones_fills_no_disk_and_whichever_a_b
     let payer = Payer::with_coin(world, Kind::Segwit).await;
     let customer = Payer::with_coin(world, Kind::Legacy).await;
     let payment = world.payment().await;
-    let stranger = ScriptBuf::new_p2wpkh(&bitcoin::WPubkeyHash::from_byte_array([7; 20]));
-    let mut outputs = vec![(&stranger, 330); 3_000];
+    let other = ScriptBuf::new_p2wpkh(&bitcoin::WPubkeyHash::from_byte_array([7; 20]));
+    let mut outputs = vec![(&other, 330); 3_000];
     outputs.push((&payment.script, payment.payment.amount_sats));
     let all: Vec<Transaction> = (1..=60).map(|number| payer.pays(&outputs, 50 * number, SIGNALS)).collect();
     for tx in &all {

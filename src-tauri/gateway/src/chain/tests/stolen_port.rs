@@ -84,7 +84,7 @@ async fn a_node_that_denies_what_its_chain_holds_has_no_payment_judged_by_what_c
     goes_on(&stage, &payment).await;
 }
 
-/// Has the database know two blocks of a stranger's up to a height, as an older release wrote them, with the work that they named.
+/// Has the database know two blocks of somebody else's up to a height, as an older release wrote them, with the work that they named.
 async fn misled(world: &World, up_to: u32) {
     let known = watched(world);
     let cursor = known.cursor.clone().unwrap();
@@ -102,7 +102,7 @@ async fn misled(world: &World, up_to: u32) {
 }
 
 #[tokio::test]
-async fn a_gateway_that_an_older_release_had_take_a_strangers_word_for_work_goes_on_by_itself() {
+async fn a_gateway_that_an_older_release_had_take_anybodys_word_for_work_goes_on_by_itself() {
     let stage = Stage::new(Backend::Core).await;
     let payment = stage.world().payment().await;
     misled(stage.world(), watched(stage.world()).tip.height).await;

@@ -73,6 +73,9 @@ pub(in crate::cli) enum Payouts {
         /// What `tillgate status` told it holds for: refused where it holds for something else by now.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
+        /// Although the mempool shows a transaction of another copy of the wallet.
+        #[arg(long)]
+        force: bool,
     },
     /// Ask a keyring that was locked at once, not after a minute. JSON: as of release.
     Retry,
@@ -173,7 +176,7 @@ impl Payouts {
             Self::Approve { id } => ApprovePayout { payout_id: id }.into(),
             Self::Bump { id, fee_rate } => BumpPayout { payout_id: id, fee_rate }.into(),
             Self::Abandon { id, all } => AbandonPayout { payout_id: id, all }.into(),
-            Self::Release { reason } => ReleaseSender { reason }.into(),
+            Self::Release { reason, force } => ReleaseSender { reason, force }.into(),
             Self::Dismiss { id } => DismissAlarm { payout_id: id }.into(),
             Self::Retry => RetrySender {}.into(),
         }

@@ -126,8 +126,11 @@ fn a_line_about_payouts_means_its_command() {
         ("payouts bump ab --fee-rate 12", BumpPayout { payout_id: id(), fee_rate: Some(12) }.into()),
         ("payouts abandon ab", AbandonPayout { payout_id: id(), all: false }.into()),
         ("payouts abandon ab --all", AbandonPayout { payout_id: id(), all: true }.into()),
-        ("payouts release", ReleaseSender { reason: None }.into()),
-        ("payouts release --reason twins", ReleaseSender { reason: Some("twins".to_owned()) }.into()),
+        ("payouts release", ReleaseSender { reason: None, force: false }.into()),
+        (
+            "payouts release --reason twins --force",
+            ReleaseSender { reason: Some("twins".to_owned()), force: true }.into(),
+        ),
         (
             "payouts list --status NEW --limit 3",
             ListPayouts { limit: 3, offset: 0, states: vec![PayoutState::New.into()], search: None }.into(),

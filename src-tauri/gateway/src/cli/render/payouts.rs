@@ -164,7 +164,7 @@ fn refund_instead(alike: &AnomalyAlike) -> String {
     ))
 }
 
-/// Why a payout waits, with what can be done about it, as it is given from here. The rest of an answer is left as it is: strangers
+/// Why a payout waits, with what can be done about it, as it is given from here. The rest of an answer is left as it is: others
 /// may have written it.
 fn waits_for(item: &PayoutItem) -> Option<String> {
     super::waits_for(item.waits_for.as_deref(), item.wait_cause).map(|why| as_given(&why))

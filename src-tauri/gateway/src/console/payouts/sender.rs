@@ -13,6 +13,9 @@ pub struct ReleaseSender {
     /// The reason that staff have read; refused where it holds for another one by now. Absent: whatever it holds for.
     #[serde(default)]
     pub reason: Option<String>,
+    /// Although the mempool shows a transaction of another copy of the wallet.
+    #[serde(default)]
+    pub force: bool,
 }
 
 /// Lets the secret store be asked for the wallet's words at once.
@@ -38,7 +41,7 @@ impl Ask for ReleaseSender {
     type Answer = SenderView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<SenderView, CommandError> {
-        let released = by.app.sender.release(by.actor, self.reason).await?;
+        let released = by.app.sender.release(by.actor, self.reason, self.force).await?;
         view(by, released).await
     }
 }

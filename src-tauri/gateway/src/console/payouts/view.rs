@@ -77,7 +77,7 @@ pub struct PayoutItem {
     pub sent_time: Option<String>,
     /// The transaction that pays it.
     pub btc_tx_id: Option<String>,
-    /// Whether that was not made here: another copy of the wallet made it, or a stranger whose transaction pays the same.
+    /// Whether that was not made here: another copy of the wallet made it, or somebody else whose transaction pays the same.
     #[serde(default)]
     pub made_elsewhere: bool,
     /// The confirmations of that.

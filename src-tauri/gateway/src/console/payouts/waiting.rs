@@ -28,8 +28,6 @@ pub(in crate::console) struct Waiting {
     pub why: Why,
     /// What payouts could be made of now, where that is too little.
     spendable_sats: u64,
-    /// That some coins are left to another copy of the wallet, where they are too few.
-    left: Option<String>,
     settings: Arc<Settings>,
     now: Timestamp,
 }
@@ -52,12 +50,9 @@ pub(super) struct Standing {
     pub is_being_given_up: bool,
     /// What is signed for it must not be broadcast.
     pub is_held_back: bool,
-    /// Why nothing is signed for it: what somebody else paid it with.
-    pub paid_by_another: Option<Cannot>,
+    /// Why nothing is signed for it: another copy of the wallet may pay it.
+    pub copy_pays: Option<Cannot>,
 }
-
-/// Transactions of another copy of the wallet that are named to which coins are left: mostly there is one.
-const CLAIMS_NAMED: usize = 3;
 
 const GIVEN_UP: &str = "it is being given up: it fails once the transaction in its place has 6 confirmations, or is sent all \
      the same";
@@ -65,8 +60,8 @@ const GIVEN_UP: &str = "it is being given up: it fails once the transaction in i
 const NO_NODE: &str =
     "its transaction is signed and stored, and no node has taken it yet: it is broadcast again with each block";
 
-const OTHER_COPY: &str = "a transaction that was not made here pays a payout of its transaction, or of one on which that rests, so it is not \
-     broadcast: not at all where another copy of this wallet made it or a block holds it, and for a day at most where neither is so";
+const OTHER_COPY: &str = "another copy of this wallet pays a payout of its transaction, or of one on which that rests, so it is not \
+     broadcast";
 
 impl WaitCause {
     /// What can be done about it at the command line; goes on from the reason.
@@ -81,11 +76,8 @@ impl WaitCause {
             Self::RestoreStopped => Some("`tillgate wallet restore --continue` lets it go on"),
             Self::Keyring => Some("`tillgate payouts retry` has it asked at once"),
             Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
-            Self::OtherCopy => Some(
-                "where a copy of this wallet made that, or a block holds it, give this one up with `tillgate payouts abandon --all`, and ask anew for what is not paid",
-            ),
-            Self::Payee => {
-                Some("if that was for something else, give it up with `tillgate payouts abandon`, and ask for it anew")
+            Self::OtherCopy => {
+                Some("`tillgate payouts abandon --all` gives it up; then ask anew for the payouts that are not paid")
             }
             Self::Turn
             | Self::Restored
@@ -117,35 +109,28 @@ impl Waiting {
                 Some(hold) => Cause::from(hold.cause).because(hold.reason),
                 None => cannot,
             },
-            Cause::Coins
-            | Cause::Keyring
-            | Cause::Fees
-            | Cause::Chain
-            | Cause::Payee
-            | Cause::CopyPays
-            | Cause::Other => cannot,
+            Cause::Coins | Cause::Keyring | Cause::Fees | Cause::Chain | Cause::CopyPays | Cause::Other => cannot,
         };
         let cause = cannot.cause.into();
         let settings = gateway.settings.snapshot();
         let now = gateway.clock.now();
         if cannot.cause != Cause::Coins {
             let why = Why { cause, reason: cannot.details };
-            return Ok(Some(Self { why, spendable_sats: 0, left: None, settings, now }));
+            return Ok(Some(Self { why, spendable_sats: 0, settings, now }));
         }
         let fee_rate = funds::fee_rate_known(gateway, &settings);
         let address_type = funds::address_type(gateway, &settings);
         let spendable_sats = funds::spendable_sats(reader, &settings, fee_rate, address_type)?;
         let needed_sats = reader.waiting_payouts_sats()?;
         let reason = too_few(spendable_sats, needed_sats, "the approved payouts that wait need");
-        let left = left_to_another_copy(reader)?;
-        let why = Why { cause, reason: and(reason.unwrap_or(cannot.details), left.as_deref()) };
-        Ok(Some(Self { why, spendable_sats, left, settings, now }))
+        let why = Why { cause, reason: reason.unwrap_or(cannot.details) };
+        Ok(Some(Self { why, spendable_sats, settings, now }))
     }
 
     /// Why this approved payout waits; `None` where the sender's reason is another one's.
     fn concerns(&self, row: &PayoutRow) -> Option<Why> {
         let Why { cause, reason } = &self.why;
-        if matches!(cause, WaitCause::Payee | WaitCause::CopyPays) {
+        if *cause == WaitCause::CopyPays {
             return None;
         }
         let reason = if *cause == WaitCause::Coins {
@@ -153,7 +138,6 @@ impl Waiting {
             // Their sum may be there, in too many coins for a transaction: once it was due, the attempt says so.
             let was_due = row.approved_at.is_some_and(|at| sender::due_at(at, &self.settings, self.now) <= self.now);
             too_few(self.spendable_sats, needed_sats, "this payout needs")
-                .map(|reason| and(reason, self.left.as_deref()))
                 .or_else(|| was_due.then(|| reason.clone()))?
         } else {
             reason.clone()
@@ -181,11 +165,6 @@ impl Queue {
         if standing.is_being_given_up {
             return why(WaitCause::GivenUp, GIVEN_UP);
         }
-        if row.state == PayoutState::New {
-            return standing
-                .paid_by_another
-                .map(|Cannot { cause, details }| Why { cause: cause.into(), reason: details });
-        }
         if row.state != PayoutState::Queued {
             return None;
         }
@@ -198,7 +177,7 @@ impl Queue {
         if let Some(hold) = &self.hold {
             return why(Cause::from(hold.cause).into(), &format!("the sender holds: {}", hold.reason));
         }
-        if let Some(Cannot { cause, details }) = standing.paid_by_another {
+        if let Some(Cannot { cause, details }) = standing.copy_pays {
             return Some(Why { cause: cause.into(), reason: details });
         }
         if let Some(why) = self.waiting.as_ref().and_then(|waiting| waiting.concerns(row)) {
@@ -219,32 +198,6 @@ fn too_few(spendable_sats: u64, needed_sats: u64, who_needs: &str) -> Option<Str
         let (spendable, needed) = (format_btc(spendable_sats), format_btc(needed_sats));
         format!("the coins that can be spent now come to {spendable} BTC, and {who_needs} {needed} BTC with the fee")
     })
-}
-
-/// That coins are left to transactions of another copy of the wallet, by which payouts are SENT; `None` where none are.
-fn left_to_another_copy(reader: &Reader<'_>) -> Result<Option<String>, StoreError> {
-    let (claims, sats) = funds::left_elsewhere(reader)?;
-    let Some(until) = claims.iter().map(|claim| claim.until).max() else { return Ok(None) };
-    let txids: Vec<_> = claims.iter().take(CLAIMS_NAMED).map(|claim| claim.txid.to_string()).collect();
-    let others = match claims.len().saturating_sub(CLAIMS_NAMED) {
-        0 => String::new(),
-        others => format!(" and {others} more"),
-    };
-    Ok(Some(format!(
-        "besides, {} BTC are left, until {} at the latest, to what another copy of this wallet sent payouts by and no node has any more: it \
-         is broadcast again with each block, and other coins can be spent meanwhile ({}{others})",
-        format_btc(sats),
-        until.iso_seconds(),
-        txids.join(", ")
-    )))
-}
-
-/// A reason, with what else is to be said.
-fn and(reason: String, besides: Option<&str>) -> String {
-    match besides {
-        Some(besides) => format!("{reason}; {besides}"),
-        None => reason,
-    }
 }
 
 #[cfg(test)]

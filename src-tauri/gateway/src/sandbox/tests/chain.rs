@@ -290,10 +290,6 @@ impl WatchList for Everything {
     fn unsettled(&self, _: u32) -> Vec<Transaction> {
         Vec::new()
     }
-
-    fn stored(&self, _: &Txid) -> Option<Transaction> {
-        None
-    }
 }
 
 #[tokio::test]

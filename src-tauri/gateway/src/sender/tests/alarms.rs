@@ -38,8 +38,8 @@ async fn dismisses(world: &World, id: &Id) {
 async fn that_a_failed_payout_was_sent_all_the_same_is_told_after_a_restart_until_staff_dismiss_it() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
-    let stranger = world.payment().await;
-    let payee = Payee { script: stranger.script.clone(), amount_sats: 400_000 };
+    let other = world.payment().await;
+    let payee = Payee { script: other.script.clone(), amount_sats: 400_000 };
     let twin = twin_spending(&world, &[payee], &[], 3).unwrap();
     world.send().await;
     let batch = world.payout(&payout).batch_seq.unwrap();
@@ -48,7 +48,7 @@ async fn that_a_failed_payout_was_sent_all_the_same_is_told_after_a_restart_unti
     world.look_and_pass().await;
     world.mine_and_pass(5).await;
     assert_eq!(world.payout_state(&payout), PayoutState::Failed);
-    world.app.sender.release("cli:ann", None).await.unwrap();
+    world.app.sender.release("cli:ann", None, true).await.unwrap();
     world.sandbox().reorg(6, true, world.now_ms()).unwrap();
     world.sandbox().mine_transactions(&[ours], world.now_ms()).unwrap();
     world.look_and_pass().await;
@@ -57,7 +57,7 @@ async fn that_a_failed_payout_was_sent_all_the_same_is_told_after_a_restart_unti
     let world = world.reopen().await;
     let stored = world.gateway.store.read(|reader| reader.alarms()).unwrap();
     assert_eq!(stored.len(), 1, "{stored:?}");
-    world.app.sender.release("cli:ann", None).await.unwrap();
+    world.app.sender.release("cli:ann", None, true).await.unwrap();
     let (alarms, is_well) = told(&world).await;
     assert!(alarms.len() == 1 && alarms[0].contains("had FAILED, and was sent all the same"), "{alarms:?}");
     assert!(alarms[0].contains(&payout.to_string()) && !is_well);
@@ -66,12 +66,12 @@ async fn that_a_failed_payout_was_sent_all_the_same_is_told_after_a_restart_unti
 
 #[tokio::test]
 async fn an_alarm_is_raised_once_however_often_it_is_seen_and_again_where_it_happens_again() {
-    use crate::store::alarms::AlarmKind::{FailedPayoutWasSent, PayoutPaidByAnother, PayoutPaidTwice};
+    use crate::store::alarms::AlarmKind::{FailedPayoutWasSent, PayoutPaidTwice, PayoutSentByCopy};
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;
     let seq = world.payout(&payout).seq;
     let now = world.gateway.clock.now();
-    for (kind, again) in [(PayoutPaidTwice, 0), (FailedPayoutWasSent, 1), (PayoutPaidByAnother, 1)] {
+    for (kind, again) in [(PayoutPaidTwice, 0), (FailedPayoutWasSent, 1), (PayoutSentByCopy, 1)] {
         let raise = move |tx: &crate::store::Tx<'_>| tx.raise_alarm(kind, seq, now);
         world.gateway.store.write(raise).await.unwrap();
         world.gateway.store.write(raise).await.unwrap();

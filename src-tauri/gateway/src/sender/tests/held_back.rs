@@ -5,7 +5,7 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::BroadcastFault;
 
-use super::support::{add_coins, world_with_coins};
+use super::support::world_with_coins;
 use super::twins::twin_spending;
 use crate::console::payouts::ShowPayout;
 use crate::console::states::WaitCause;
@@ -42,7 +42,7 @@ async fn no_payout_of_a_transaction_is_bumped_once_another_copy_paid_one_of_them
     world.sandbox().mine_transactions(&[twin], world.now_ms()).unwrap();
     world.broadcasts(BroadcastFault::Ok);
     world.look_and_pass().await;
-    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
+    assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
     for payout in [paid, other] {
         let bumped = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await;
         assert!(matches!(bumped, Err(ReplaceError::State(_, why)) if why.contains("give this one up")), "{bumped:?}");
@@ -58,66 +58,43 @@ async fn no_payout_of_a_transaction_is_bumped_once_another_copy_paid_one_of_them
 }
 
 #[tokio::test]
-async fn what_rests_on_a_payout_that_another_copy_paid_is_not_sent_with_it_and_both_can_be_given_up() {
-    let world = world_with_coins(1).await;
-    world.broadcasts(BroadcastFault::Forget);
-    let paid = world.approved_payout(300_000).await;
-    world.send().await;
-    let child = world.approved_payout(200_000).await;
-    world.send().await;
-    assert_eq!(world.payout_state(&child), PayoutState::Sent, "answered as taken, on the change of the first");
-    world.broadcasts(BroadcastFault::Ok);
-    world.broadcasts(BroadcastFault::Reject);
-    add_coins(&world, 1).await;
-    let twin = twin_paying(&world, &paid);
-    world.sandbox().mine_transactions(&[twin], world.now_ms()).unwrap();
-    world.look().await;
-    world.broadcasts(BroadcastFault::Ok);
-    mine_one_by_one(&world, 2).await;
-    assert_eq!((world.outputs_of(&paid), world.outputs_of(&child)), (1, 0));
-    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
-    let alone = world.app.sender.abandon(paid, false, "cli:ann", &world.app.watcher).await;
-    assert!(matches!(alone, Err(ReplaceError::Shared(ids)) if ids == [paid, child]));
-    world.app.sender.abandon(paid, true, "cli:ann", &world.app.watcher).await.unwrap().unwrap();
-    mine_one_by_one(&world, 8).await;
-    assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Sent, 1));
-    assert_eq!((world.payout_state(&child), world.outputs_of(&child)), (PayoutState::Failed, 0));
-    check_balance(&world);
-}
-
-#[tokio::test]
-async fn what_another_copy_paid_is_not_paid_by_us_when_its_transaction_drops_out_but_offered_again() {
+async fn what_no_node_took_waits_for_the_end_of_a_twin_that_would_pay_the_same_with_other_coins() {
     let world = world_with_coins(2).await;
     let paid = world.approved_payout(300_000).await;
     world.broadcasts(BroadcastFault::Reject);
     world.send().await;
-    let ours = world.txid_of(&paid);
-    let twin = twin_paying(&world, &paid);
-    world.sandbox().broadcast(&twin, world.now_ms()).unwrap_err();
     world.broadcasts(BroadcastFault::Ok);
+    let twin = twin_paying(&world, &paid);
     world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
-    world.look().await;
+    world.look_and_pass().await;
     world.sandbox().evict(twin.compute_txid(), world.now_ms()).unwrap();
     world.look_and_pass().await;
-    assert_eq!(world.txid_of(&paid), twin.compute_txid());
-    assert!(!world.sandbox().is_known(ours).unwrap(), "ours was offered");
+    assert!(world.app.sender.release("cli:ann", None, false).await.unwrap());
     mine_one_by_one(&world, 2).await;
-    assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Sent, 1));
-    assert_eq!(world.txid_of(&paid), twin.compute_txid());
+    assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Queued, 0));
+    world.sandbox().mine_transactions(std::slice::from_ref(&twin), world.now_ms()).unwrap();
+    mine_one_by_one(&world, 2).await;
+    assert_eq!((world.payout_state(&paid), world.txid_of(&paid)), (PayoutState::Sent, twin.compute_txid()));
+    assert_eq!(world.outputs_of(&paid), 1);
     world.check_ledger();
 }
 
 #[tokio::test]
-async fn a_payout_that_only_another_copy_sent_is_offered_again_when_that_drops_out() {
-    let world = world_with_coins(1).await;
-    let paid = world.approved_payout(300_000).await;
-    let twin = twin_paying(&world, &paid);
-    world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
-    world.look().await;
-    world.sandbox().evict(twin.compute_txid(), world.now_ms()).unwrap();
-    world.look_and_pass().await;
-    assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Sent, 0));
+async fn while_the_sender_holds_what_no_node_took_is_not_broadcast_and_what_one_took_is() {
+    let world = world_with_coins(3).await;
+    let taken = world.approved_payout(900_000).await;
+    world.broadcasts(BroadcastFault::Forget);
+    world.send().await;
+    let waits = world.approved_payout(800_000).await;
+    world.broadcasts(BroadcastFault::Reject);
+    world.send().await;
+    assert_eq!((world.payout_state(&taken), world.payout_state(&waits)), (PayoutState::Sent, PayoutState::Queued));
+    let now = world.gateway.clock.now();
+    world.gateway.store.write(move |tx| tx.hold_sender(now, "a twin")).await.unwrap();
+    world.broadcasts(BroadcastFault::Ok);
     mine_one_by_one(&world, 2).await;
-    assert_eq!((world.payout_state(&paid), world.outputs_of(&paid)), (PayoutState::Sent, 1));
-    check_balance(&world);
+    assert_eq!((world.outputs_of(&taken), world.outputs_of(&waits)), (1, 0));
+    assert!(world.app.sender.release("cli:ann", None, false).await.unwrap());
+    mine_one_by_one(&world, 2).await;
+    assert_eq!(world.outputs_of(&waits), 1);
 }

@@ -44,7 +44,7 @@ async fn a_refund_that_was_made_after_the_backup_is_not_made_again_unless_staff_
     let told = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap().reason;
     // That, and what the first customer paid too much.
     assert!(told.contains("2 anomalies are open here"), "{told}");
-    assert!(world.app.sender.release("cli:ann", Some(told)).await.unwrap());
+    assert!(world.app.sender.release("cli:ann", Some(told), true).await.unwrap());
     world.gateway.refresh_rates().await.unwrap();
     let refused = refund(&world.gateway, to_customer(anomaly, false)).await.unwrap_err();
     assert!(matches!(refused, RefundError::PaidBefore { txid: by, amount_sats: 50_000 } if by == txid), "{refused:?}");

@@ -19,12 +19,12 @@ fn held(world: &World) -> Option<Hold> {
 async fn a_hold_that_came_after_staff_read_of_the_first_is_not_released_with_it() {
     let world = world_with_coins(1).await;
     let read = hold(&world, "a first twin").await;
-    assert!(world.app.sender.release("cli:bea", None).await.unwrap());
+    assert!(world.app.sender.release("cli:bea", None, true).await.unwrap());
     let second = hold(&world, "a second twin").await;
-    let refused = world.app.sender.release("cli:ann", Some(read.reason)).await;
+    let refused = world.app.sender.release("cli:ann", Some(read.reason), true).await;
     assert!(matches!(refused, Err(ReleaseError::Another(_))), "{refused:?}");
     assert_eq!(held(&world), Some(second.clone()));
-    assert!(world.app.sender.release("cli:ann", Some(second.reason)).await.unwrap());
+    assert!(world.app.sender.release("cli:ann", Some(second.reason), true).await.unwrap());
     assert_eq!(held(&world), None);
 }
 
@@ -36,10 +36,10 @@ async fn a_second_reason_is_told_beside_the_first_and_is_not_released_unread() {
     world.advance_clock_ms(1_000);
     let both = hold(&world, "a second twin").await;
     assert_eq!((both.reason.as_str(), both.since), ("a first twin; a second twin", read.since));
-    let refused = world.app.sender.release("cli:ann", Some(read.reason)).await;
+    let refused = world.app.sender.release("cli:ann", Some(read.reason), true).await;
     assert!(matches!(refused, Err(ReleaseError::Another(_))), "{refused:?}");
-    assert!(world.app.sender.release("cli:ann", None).await.unwrap(), "as it is now");
-    assert!(!world.app.sender.release("cli:ann", Some(both.reason)).await.unwrap(), "it holds no more");
+    assert!(world.app.sender.release("cli:ann", None, true).await.unwrap(), "as it is now");
+    assert!(!world.app.sender.release("cli:ann", Some(both.reason), true).await.unwrap(), "it holds no more");
 }
 
 #[tokio::test]

@@ -83,7 +83,7 @@ async fn before_it_has_looked_a_restored_copy_gives_no_address_and_sends_nothing
     let wallet = world.gateway.wallet.get().unwrap();
     assert!(matches!(wallet.addresses.give(), Err(WalletError::NotReady(NotReady::NotLooked))));
     assert_eq!(world.gateway.ready_wallet().err(), Some(NotReady::NotLooked));
-    let refused = world.app.sender.release("cli:ann", None).await;
+    let refused = world.app.sender.release("cli:ann", None, true).await;
     assert!(matches!(refused, Err(ReleaseError::NotLooked(_))), "{refused:?}");
     chain_is_down(&world, false);
     let refused = world.app.sender.bump(stored, None, "cli:ann", &world.app.watcher).await.unwrap_err();
@@ -124,7 +124,7 @@ async fn what_another_copy_did_meanwhile_is_found_before_anything_is_given_or_se
     let told = reason(&world);
     assert!(!told.contains("address"), "a customer of the time before is no other copy: {told}");
     world.check_ledger();
-    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
+    assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
     customer_pays_coin(&world).await;
     let next = world.approved_payout(100_000).await;
     world.send().await;
@@ -144,7 +144,7 @@ async fn what_anybody_sends_to_change_that_the_chain_shows_is_no_other_copys_and
     assert_eq!(world.outputs_of(&paid), 1);
     let world = restored(put_beside(world, copy)).await;
     world.look().await;
-    assert!(world.app.sender.release("cli:ann", None).await.unwrap());
+    assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
     let change = |index| world.gateway.wallet.get().unwrap().change.script(index).unwrap();
     let used = world.gateway.store.read(|reader| reader.highest_strange_index(Keychain::Internal)).unwrap().unwrap();
     for _ in 0..2 {
@@ -201,7 +201,7 @@ async fn a_payout_that_was_given_up_after_the_backup_is_not_sent_before_staff_ha
     assert_eq!((world.outputs_of(&given_up), world.outputs_of(&wanted)), (0, 0), "nobody has read of them");
     assert_eq!(world.payout_state(&wanted), PayoutState::Queued, "it timed out");
     world.app.sender.abandon(given_up, false, "cli:ann", &world.app.watcher).await.unwrap();
-    assert!(world.app.sender.release("cli:ann", Some(told)).await.unwrap());
+    assert!(world.app.sender.release("cli:ann", Some(told), true).await.unwrap());
     world.send().await;
     assert_eq!((world.payout_state(&given_up), world.payout_state(&wanted)), (PayoutState::Failed, PayoutState::Sent));
     assert_eq!((world.outputs_of(&given_up), world.outputs_of(&wanted)), (0, 1));
@@ -262,7 +262,7 @@ async fn a_stopped_look_goes_on_only_when_it_is_let_and_a_restart_changes_nothin
     let hold = world.gateway.store.read(|reader| reader.sender_hold()).unwrap().unwrap();
     assert_eq!(hold.cause, HoldCause::Stopped);
     assert!(hold.reason.contains("stopped") && !hold.reason.contains("by itself"), "{}", hold.reason);
-    let refused = world.app.sender.release("cli:ann", None).await;
+    let refused = world.app.sender.release("cli:ann", None, true).await;
     assert!(matches!(refused, Err(ReleaseError::NotLooked(_))), "{refused:?}");
     assert!(world.gateway.store.write(|tx| tx.stop_restore(false)).await.unwrap());
     assert_eq!(held_for(&world), Some(HoldCause::Restored));

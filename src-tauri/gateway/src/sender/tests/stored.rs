@@ -9,7 +9,7 @@ async fn prepared(world: &World) -> build::Signed {
     let settings = world.gateway.settings.snapshot();
     let rate = funds::fee_rate_now(&world.gateway, &settings).await.unwrap();
     match build::prepare(&world.gateway, &settings, rate).unwrap() {
-        Prepared::Ready(signed) => *signed,
+        Prepared::Ready(chosen) => build::sign_chosen(&world.gateway, *chosen).unwrap(),
         Prepared::Cannot(cannot) | Prepared::NotNow(cannot) => panic!("{cannot:?}"),
     }
 }

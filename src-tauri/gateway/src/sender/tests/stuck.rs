@@ -82,7 +82,7 @@ async fn a_payout_whose_coin_a_block_spent_elsewhere_is_told_at_once_and_offers_
     assert_eq!(world.payout_state(&payout), PayoutState::Sent);
     world.sandbox().mine_transactions(std::slice::from_ref(&double_spend), world.now_ms()).unwrap();
     world.look_and_pass().await;
-    world.app.sender.release("cli:ann", None).await.unwrap();
+    world.app.sender.release("cli:ann", None, true).await.unwrap();
     let sentence = told(&world, &payout).await.expect("a payout that cannot arrive is told");
     assert!(sentence.contains("block") && sentence.contains("never"), "{sentence}");
     let view = shown(&world, &payout).await;

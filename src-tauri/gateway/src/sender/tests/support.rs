@@ -1,6 +1,6 @@
 //! A gateway with a wallet and coins in it.
 
-use bitcoin::{Transaction, Txid, Witness};
+use bitcoin::{Transaction, Txid};
 use tillgate_domain::id::Id;
 use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
@@ -40,21 +40,6 @@ pub async fn stage_with_coins(backend: Backend) -> Stage {
     stage
 }
 
-/// A stranger pays a payee exactly the payout's amount.
-pub fn paid_by_another(world: &World, payout: &Id) -> Txid {
-    let row = world.payout(payout);
-    world.sandbox().send(row.script, row.amount_sats, world.now_ms()).unwrap()
-}
-
-/// Leaves a transaction no signature that holds.
-pub fn break_witness(tx: &mut Transaction) {
-    for input in &mut tx.input {
-        let mut items = input.witness.to_vec();
-        items[0][20] ^= 1;
-        input.witness = Witness::from_slice(&items);
-    }
-}
-
 /// The other copy's transaction alone pays a payout.
 pub fn check_paid_by_the_other_alone(world: &World, payout: &Id, twin: &Transaction) {
     assert_eq!((world.payout_state(payout), world.txid_of(payout)), (PayoutState::Sent, twin.compute_txid()));
@@ -83,6 +68,15 @@ impl World {
 
     /// Staff ask for a payout anew, to the same address, and approve it.
     pub async fn asked_anew(&self, row: &PayoutRow) -> Id {
+        self.asked_for(row, true).await
+    }
+
+    /// The same, which nobody approves.
+    pub async fn offered_payout_to(&self, row: &PayoutRow) -> Id {
+        self.asked_for(row, false).await
+    }
+
+    async fn asked_for(&self, row: &PayoutRow, approve: bool) -> Id {
         let anew = RequestPayout {
             address: row.address.clone(),
             btc_amount: Some(format_btc(row.amount_sats)),
@@ -90,7 +84,7 @@ impl World {
             currency: "USD".to_owned(),
             comment: None,
             notification_url: None,
-            approve: true,
+            approve,
         };
         ask(&self.app, anew, &Actor::command_line()).await.unwrap().item.payout_id.parse().unwrap()
     }

@@ -80,5 +80,5 @@ async fn an_address_that_the_server_does_not_tell_holds_up_no_restore_and_is_tol
     let brought = brought(&stage, &words).await;
     assert_eq!((brought.next_address, stage.world().chain_balance()), (42 + 1_000, coins));
     let warnings = stage.world().gateway.last_look.status().warnings;
-    assert!(warnings.contains(&StaffWarning::NotAllTold { is_change: false, index: 20 }), "{warnings:?}");
+    assert!(warnings.contains(&StaffWarning::TooLong { is_change: false, index: 20 }), "{warnings:?}");
 }

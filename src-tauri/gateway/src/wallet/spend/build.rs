@@ -90,7 +90,7 @@ struct Taken<'a> {
 
 impl Taken<'_> {
     /// How many of those at the head of `left` fit without a gap, and why not one more. Whoever fits with more fits with
-    /// fewer: so half of the doubt is settled by each try.
+    /// fewer: so half of the range is settled by each try.
     fn longest_run(&self, left: &[usize], first_trial: usize) -> (usize, Option<DraftError>) {
         let (mut fits, mut too_many, mut refusal) = (0, left.len() + 1, None);
         let mut trial = first_trial.min(left.len());

@@ -10,10 +10,10 @@ use crate::console::payouts::waiting::{Queue, Standing, Why};
 use crate::console::sums::FiatView;
 use crate::gateway::{Cannot, Gateway};
 use crate::records::Snapshot;
-use crate::sender::{is_held_back, paid_by_another};
+use crate::sender::{Payable, is_held_back, payable};
 use crate::store::payouts::PayoutRow;
 use crate::store::{Reader, StoreError};
-use crate::watcher::payers::Payers;
+use crate::watcher::twins::UnminedTwins;
 
 /// What is needed to show payouts, of one moment.
 pub(in crate::console) struct Shown<'a> {
@@ -21,7 +21,7 @@ pub(in crate::console) struct Shown<'a> {
     snapshot: Snapshot<'a>,
     pub(super) tip_height: u32,
     queue: Queue,
-    payers: Payers<'a>,
+    twins: UnminedTwins,
 }
 
 impl<'a> Shown<'a> {
@@ -35,7 +35,7 @@ impl<'a> Shown<'a> {
             snapshot: Snapshot::new(reader, gateway.installation, pages_base),
             tip_height: reader.tip_height()?,
             queue: Queue::of(gateway, reader)?,
-            payers: Payers::of(reader),
+            twins: UnminedTwins::read(reader)?,
         })
     }
 
@@ -46,7 +46,7 @@ impl<'a> Shown<'a> {
         let standing = Standing {
             is_being_given_up: being_given_up,
             is_held_back: self.is_held_back(row)?,
-            paid_by_another: self.paid_by_another(row)?,
+            copy_pays: self.copy_pays(row)?,
         };
         let (wait_cause, waits_for) =
             self.queue.why(row, standing).map(|Why { cause, reason }| (cause, reason)).unzip();
@@ -111,13 +111,15 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Why nothing is signed for a payout that somebody else may have paid, or would be for an offer.
-    fn paid_by_another(&self, row: &PayoutRow) -> Result<Option<Cannot>, StoreError> {
-        let may_wait = matches!(row.state, payout::PayoutState::New | payout::PayoutState::Queued);
-        if !may_wait || row.batch_seq.is_some() {
+    /// Why nothing is signed for a payout that another copy of the wallet may pay.
+    fn copy_pays(&self, row: &PayoutRow) -> Result<Option<Cannot>, StoreError> {
+        if row.state != payout::PayoutState::Queued || row.batch_seq.is_some() {
             return Ok(None);
         }
-        paid_by_another(&self.payers, row, self.tip_height)
+        match payable(self.snapshot.reader, &self.twins, row)? {
+            Payable::Waits(why) => Ok(Some(why)),
+            Payable::Spending(_) => Ok(None),
+        }
     }
 
     /// Whether the newest transaction of a payout gives it up, and neither has won.

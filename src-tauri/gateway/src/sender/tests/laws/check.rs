@@ -92,7 +92,7 @@ impl History {
             .filter(|version| Some(version.batch_seq) == row.batch_seq && payers.contains(&version.txid))
             .collect();
         let by_twins = payers.iter().filter(|txid| self.twins.contains_key(*txid)).count();
-        assert_eq!(payers.len(), own.len() + by_twins, "a stranger's transaction pays {}", known.id);
+        assert_eq!(payers.len(), own.len() + by_twins, "somebody else's transaction pays {}", known.id);
         assert!(own.len() <= 1, "{} was paid twice", known.id);
         assert!(known.is_approved || payers.is_empty(), "{} was never approved", known.id);
         if row.state == Failed && known.state != Failed {
@@ -179,7 +179,7 @@ impl History {
             self.check(true).await;
             self.pass().await;
             self.check(false).await;
-            self.world().app.sender.release("cli:ann", None).await.unwrap();
+            self.world().app.sender.release("cli:ann", None, true).await.unwrap();
             self.staff_give_up_what_a_twin_paid().await;
             self.mine(1, Mined::Mempool);
             self.look().await;

@@ -167,7 +167,7 @@ impl History {
             }
             Step::Bump { which, fee_rate } => self.bump(*which, *fee_rate).await,
             Step::Abandon { which, all } => self.abandon(*which, *all).await,
-            Step::Release => drop(self.world().app.sender.release("cli:ann", None).await.unwrap()),
+            Step::Release => drop(self.world().app.sender.release("cli:ann", None, true).await.unwrap()),
             Step::ClockMoves { seconds } => self.clock_moves(*seconds).await,
             Step::Restart => self.restart().await,
             Step::Twin { pays, shares, fee_rate, mined } => self.twin(*pays, *shares, *fee_rate, *mined),
@@ -280,7 +280,7 @@ impl History {
             fee_rate_sat_vb: Some(None),
             ..FaultsPatch::default()
         });
-        self.world().app.sender.release("cli:ann", None).await.unwrap();
+        self.world().app.sender.release("cli:ann", None, true).await.unwrap();
     }
 
     pub async fn clock_moves(&self, seconds: u32) {

@@ -1,5 +1,5 @@
-//! What strangers chose and of which a server told nothing: it is too long for it, or for whoever asks. Asking again with each look would
-//! cost each as much, and tell as little.
+//! Scripts and transactions that customers chose and of which a server told nothing, because they are too long for it. Asking
+//! again with each look would cost as much, and tell as little.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +11,9 @@ const SUBJECTS_MAX: usize = 20_000;
 
 /// Until when nothing is asked about what.
 #[derive(Debug)]
-pub(super) struct Untold<K> {
+pub(super) struct PutOff<K> {
     resting: BTreeMap<K, Rest>,
-    suspects: BTreeSet<K>,
+    broken_once: BTreeSet<K>,
 }
 
 #[derive(Debug)]
@@ -22,13 +22,13 @@ struct Rest {
     span: u32,
 }
 
-impl<K> Default for Untold<K> {
+impl<K> Default for PutOff<K> {
     fn default() -> Self {
-        Self { resting: BTreeMap::new(), suspects: BTreeSet::new() }
+        Self { resting: BTreeMap::new(), broken_once: BTreeSet::new() }
     }
 }
 
-impl<K: Ord + Clone> Untold<K> {
+impl<K: Ord + Clone> PutOff<K> {
     /// Whether nothing is to be asked about a subject while the best block has this height.
     pub(super) fn holds(&self, subject: &K, height: u32) -> bool {
         self.resting.get(subject).is_some_and(|rest| height < rest.until)
@@ -46,30 +46,25 @@ impl<K: Ord + Clone> Untold<K> {
         self.resting.insert(subject.clone(), Rest { until: height.saturating_add(span), span });
     }
 
-    /// The server broke off when it was asked about these. Once may be chance; of what it does so twice before it told all of it, it tells
-    /// nothing.
+    /// The server broke off when it was asked about these. Once may be chance; a subject at which it
+    /// broke off twice is put off.
     pub(super) fn note_break(&mut self, subjects: &[K], height: u32) {
         for subject in subjects {
-            if self.suspects.contains(subject) {
+            if self.broken_once.contains(subject) {
                 self.note(subject, height);
                 continue;
             }
-            if self.suspects.len() >= SUBJECTS_MAX {
-                self.suspects.pop_first();
+            if self.broken_once.len() >= SUBJECTS_MAX {
+                self.broken_once.pop_first();
             }
-            self.suspects.insert(subject.clone());
+            self.broken_once.insert(subject.clone());
         }
-    }
-
-    /// Whether the server broke off at a subject, or at one that it was asked about with it.
-    pub(super) fn is_suspect(&self, subject: &K) -> bool {
-        self.suspects.contains(subject)
     }
 
     /// All was told of a subject.
     pub(super) fn forget(&mut self, subject: &K) {
         self.resting.remove(subject);
-        self.suspects.remove(subject);
+        self.broken_once.remove(subject);
     }
 }
 
@@ -79,19 +74,19 @@ mod tests {
 
     #[test]
     fn a_script_is_asked_about_with_the_next_block_and_then_ever_more_rarely() {
-        let (mut untold, script) = (Untold::default(), 1);
-        assert!(!untold.holds(&script, 100));
+        let (mut put_off, script) = (PutOff::default(), 1);
+        assert!(!put_off.holds(&script, 100));
         let mut asked = Vec::new();
         for height in 100..1_000 {
-            if !untold.holds(&script, height) {
+            if !put_off.holds(&script, height) {
                 asked.push(height);
                 // However often in a block.
-                (0..3).for_each(|_| untold.note(&script, height));
+                (0..3).for_each(|_| put_off.note(&script, height));
             }
         }
         assert_eq!(asked[..9], [100, 101, 103, 107, 115, 131, 163, 227, 355]);
         assert!(asked.windows(2).all(|two| two[1] - two[0] <= SPAN_MAX));
-        untold.forget(&script);
-        assert!(!untold.holds(&script, 1_000));
+        put_off.forget(&script);
+        assert!(!put_off.holds(&script, 1_000));
     }
 }

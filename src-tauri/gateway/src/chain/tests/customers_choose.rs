@@ -1,0 +1,161 @@
+//! Scripts and transactions that customers choose: that there is too much to tell of them, or that the server hangs up at them,
+//! holds up nothing else.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use bitcoin::{ScriptBuf, Sequence, Transaction, Txid};
+use tillgate_domain::payment::PaymentState::{Confirmed, New, Unconfirmed};
+use tillgate_nodes::ElectrumFault;
+use tillgate_sandbox::Pay;
+
+use super::electrum_server::{All, script};
+use super::payer::{Kind, Payer};
+use super::stage::{Backend, Stage};
+use crate::chain::{ChainDown, LookRequest, Recent, Scripts, View, no_scripts};
+use crate::store::payments::PaymentRow;
+use crate::testing::World;
+
+/// As many transactions as make a history a longer line than any that is taken.
+const VERY_MANY: u32 = 110_000;
+
+const SIGNALS: Sequence = Sequence::ENABLE_RBF_NO_LOCKTIME;
+
+const HISTORIES: &str = "blockchain.scripthash.get_history";
+
+/// The outcome of a look that asks about these scripts, if it does not fail.
+fn looked_for(
+    world: &World,
+    token: &mut Option<Vec<u8>>,
+    others: &[ScriptBuf],
+    ours: &ScriptBuf,
+) -> Result<View, ChainDown> {
+    let must = [others, std::slice::from_ref(ours)].concat();
+    let scripts = Scripts { must: &must, ..no_scripts() };
+    let request = LookRequest { token: token.as_deref(), birth_height: None, watch: &All, scripts };
+    let view = tokio::task::block_in_place(|| world.gateway.chain.look(&request))?;
+    assert!(!view.more);
+    *token = Some(view.token.clone());
+    Ok(view)
+}
+
+/// Somebody pays a script; answers the transaction.
+fn pay(world: &World, script: &ScriptBuf) -> Txid {
+    let pay = Pay { script: script.clone(), amount_sats: 10_000, parts: 1, fee_rate_sat_vb: None, confirmations: 0 };
+    world.sandbox().pay(pay, world.now_ms()).unwrap()[0]
+}
+
+/// What pays a payment, and what gives the coin back to the payer instead.
+async fn replaced(world: &World, payment: &PaymentRow) -> (Payer, Transaction, Transaction) {
+    let payer = Payer::with_coin(world, Kind::Segwit).await;
+    let pays = payer.pays(&[(&payment.script, payment.payment.amount_sats)], 1, SIGNALS);
+    let replaces = payer.pays(&[], 2, SIGNALS);
+    (payer, pays, replaces)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_customer_who_pays_by_transactions_at_whose_sum_an_electrum_server_hangs_up_holds_up_no_look() {
+    let stage = Stage::unlooked(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let ours = script(20);
+    let mut token = None;
+    looked_for(world, &mut token, &[], &ours).unwrap();
+    server.misbehave(ElectrumFault::HangsUpAboveTxs(1));
+    for _ in 0..2 {
+        let paid: Vec<Txid> = (0..30).map(|_| pay(world, &ours)).collect();
+        let view = looked_for(world, &mut token, &[], &ours).unwrap();
+        let told: HashSet<Txid> = view.txs.iter().map(|facts| facts.tx.compute_txid()).collect();
+        assert!(view.covered.holds(&ours) && paid.iter().all(|txid| told.contains(txid)));
+        world.sandbox().mine(1, false, world.now_ms()).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_an_electrum_server_does_not_tell_even_alone_makes_late_whom_it_pays_and_nobody_else() {
+    let stage = Stage::unlooked(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let (ours, other) = (script(20), script(1));
+    let mut token = None;
+    looked_for(world, &mut token, &[], &ours).unwrap();
+    let (silent, paid) = (pay(world, &ours), pay(world, &other));
+    server.misbehave(ElectrumFault::HangsUpAtTx(silent));
+    let told = |view: &View, txid: &Txid| view.txs.iter().any(|facts| facts.tx.compute_txid() == *txid);
+    // Once may be chance: only a second time shows which it is.
+    looked_for(world, &mut token, std::slice::from_ref(&other), &ours).unwrap_err();
+    let view = looked_for(world, &mut token, std::slice::from_ref(&other), &ours).unwrap();
+    assert!(told(&view, &paid) && view.covered.holds(&other));
+    assert!(!told(&view, &silent) && !view.covered.holds(&ours), "nothing is judged of it");
+    for _ in 0..3 {
+        world.sandbox().mine(1, true, world.now_ms()).unwrap();
+        looked_for(world, &mut token, &[], &ours).unwrap();
+    }
+    server.misbehave(None);
+    for _ in 0..5 {
+        world.sandbox().mine(1, true, world.now_ms()).unwrap();
+        let view = looked_for(world, &mut token, &[], &ours).unwrap();
+        if told(&view, &silent) {
+            return;
+        }
+    }
+    panic!("it is told with a later block");
+}
+
+#[tokio::test]
+async fn a_customer_who_replaces_a_payment_from_where_an_electrum_server_hangs_up_holds_up_no_other() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let (payment, other) = (world.payment().await, world.payment().await);
+    let (payer, pays, replaces) = replaced(world, &payment).await;
+    let from = pays.output.last().unwrap().script_pubkey.clone();
+    stage.electrum().misbehave(ElectrumFault::HangsUpAt(vec![from]));
+    world.hears(&pays).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    world.sandbox().broadcast(&replaces, world.now_ms()).unwrap();
+    world.look().await;
+    // The server does not tell what spends the coin, so nobody knows that the customer took it back: the payment counts on, and is
+    // broadcast again.
+    assert_eq!(world.state(&payment), Unconfirmed);
+    world.pay(&other, other.payment.amount_sats).await;
+    assert_eq!(world.state(&other), Unconfirmed);
+    // That this was refused because the coin is spent counts as a conflict in the mempool (interface, section 2), so that the payment
+    // is gone for the next look, whomever that is made for.
+    assert_eq!(world.state(&payment), New);
+    world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 3, SIGNALS)).await;
+    assert_eq!(world.state(&payment), Unconfirmed, "what replaces it in turn pays it once more");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_customer_whose_coin_comes_with_a_gift_to_an_address_that_very_many_have_paid_breaks_no_connection() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let gift = script(1);
+    let txid = pay(world, &gift);
+    server.misbehave(ElectrumFault::LongHistory(gift, VERY_MANY));
+    let chain = Arc::clone(&world.gateway.chain);
+    let recent = || -> Recent { tokio::task::block_in_place(|| chain.recent(&[txid], 0)).unwrap() };
+    let before = (server.connections(), server.asked(HISTORIES));
+    recent();
+    let asked = server.asked(HISTORIES) - before.1;
+    recent();
+    assert_eq!(server.asked(HISTORIES) - before.1, 2 * asked - 1, "what was too long is asked for once");
+    assert_eq!(server.connections(), before.0, "the connection holds");
+    world.look().await;
+}
+
+#[tokio::test]
+async fn what_spends_a_customers_coin_again_in_64_bytes_holds_up_no_other_payment() {
+    let stage = Stage::new(Backend::Electrum).await;
+    let world = stage.world();
+    let payment = world.payment().await;
+    let payer = Payer::with_coin(world, Kind::Segwit).await;
+    world.hears(&payer.pays(&[(&payment.script, payment.payment.amount_sats)], 1, SIGNALS)).await;
+    assert_eq!(world.state(&payment), Unconfirmed);
+    let burning = payer.burns();
+    assert_eq!(burning.base_size(), 64);
+    world.finds_mined(&[burning]).await;
+    let other = world.payment().await;
+    world.pay(&other, other.payment.amount_sats).await;
+    world.mine(2).await;
+    assert_eq!(world.state(&other), Confirmed);
+    assert_eq!(world.state(&payment), Unconfirmed, "of the one nothing is known, and nothing concluded");
+}

@@ -1,0 +1,61 @@
+//! Another copy of the wallet goes on so many addresses further that this one gave none of them.
+
+use bitcoin::hashes::Hash as _;
+use bitcoin::{FeeRate, OutPoint, ScriptBuf, Transaction, WPubkeyHash};
+
+use super::support::stage_with_coins;
+use crate::chain::tests::stage::Backend;
+use crate::machine::secrets::Purpose;
+use crate::store::keychains::Keychain;
+use crate::testing::World;
+use crate::wallet::spend::{self, FeeWanted, FreshChange, Means, Payee, SpendableCoin};
+
+/// Addresses by which the other copy goes on further: fewer than are known ahead.
+const FURTHER: u32 = 150;
+
+/// Pays all of a coin to somebody, without change.
+fn pays_without_change(world: &World, (outpoint, index): (OutPoint, u32), amount_sats: u64) -> Transaction {
+    let wallet = world.gateway.wallet.get().unwrap();
+    let (keychain, height) = (Keychain::External, Some(1));
+    let coin = SpendableCoin { outpoint, amount_sats, keychain, index, height, ancestors: 0, ancestors_vsize: 0 };
+    let means = Means {
+        required: &[coin],
+        optional: &[],
+        fee: FeeWanted::at(FeeRate::from_sat_per_vb_u32(3)),
+        change: &FreshChange { script: wallet.change.script(0).unwrap(), index: 0 },
+        address_type: wallet.keychains.address_type(),
+        tip_height: 1,
+    };
+    let somebody = ScriptBuf::new_p2wpkh(&WPubkeyHash::hash(b"somebody"));
+    let payee = Payee { script: somebody, amount_sats: amount_sats - 500 };
+    let draft = spend::choose(&[payee], &means, [7; 32]).unwrap();
+    assert!(draft.change.is_none());
+    let words = world.gateway.secrets.get(Purpose::WalletMnemonic).unwrap().unwrap();
+    spend::sign(&draft, &words, &wallet.keychains).unwrap()
+}
+
+fn held_for(world: &World) -> Option<String> {
+    world.gateway.store.read(|reader| reader.sender_hold()).unwrap().map(|hold| hold.reason)
+}
+
+#[tokio::test]
+async fn a_copy_that_goes_on_further_and_pays_from_there_without_change_is_noticed() {
+    for backend in [Backend::Sandbox, Backend::Core] {
+        let stage = stage_with_coins(backend).await;
+        let world = stage.world();
+        let wallet = world.gateway.wallet.get().unwrap();
+        let next = world.gateway.store.read(|reader| reader.keychain(Keychain::External)).unwrap().unwrap().1;
+        let index = next + FURTHER;
+        let script = wallet.addresses.script(index).unwrap();
+        world.sandbox().send(script.clone(), 500_000, world.now_ms()).unwrap();
+        world.mine(2).await;
+        assert!(held_for(world).is_some(), "{backend:?}: it was paid");
+        assert!(world.app.sender.release("cli:ann", None, true).await.unwrap());
+        let coin = world.sandbox().outputs_to(&script).unwrap()[0].outpoint;
+        let twin = pays_without_change(world, (coin, index), 500_000);
+        world.sandbox().broadcast(&twin, world.now_ms()).unwrap();
+        world.look().await;
+        let reason = held_for(world).expect("it paid");
+        assert!(reason.contains(&twin.compute_txid().to_string()), "{backend:?}: {reason}");
+    }
+}

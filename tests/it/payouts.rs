@@ -169,8 +169,10 @@ async fn what_cannot_be_sent_for_a_day_fails_uses_nothing_of_the_limit_and_is_to
     assert_eq!(record["balanceShort"], true, "{record}");
     scene.faults(json!({ "chainDown": true })).await;
     scene.advance_clock(24 * 3_600).await;
+    expect(&scene, &id, "QUEUED").await;
+    scene.faults(json!({ "chainDown": false })).await;
     let failed = expect(&scene, &id, "FAILED").await;
-    assert!(text(&failed["failureReason"]).contains("chain"), "{failed}");
+    assert!(text(&failed["failureReason"]).contains("not enough coins"), "{failed}");
     scene.shop.hears_of(&id, "the payout", |record| record["status"] == "FAILED").await;
     assert!(scene.outputs_to(ADDRESSES[2]).await.is_empty());
 }

@@ -1,6 +1,7 @@
-//! Sending approved payouts, each exactly once (interface, section 4). One pass after another: lapsed offers expire, what
-//! is missing is broadcast again, what is due is built, signed, checked, stored and only then broadcast, and what is overdue is given up. No network and no secret store is asked inside a transaction; after a crash the stored
-//! transaction goes out again, never a new one.
+//! Sending approved payouts, each exactly once (interface, section 4). Passes run one after another: lapsed offers
+//! expire; stored transactions that are missing are broadcast again; due payouts are built, signed, checked, stored and
+//! only then broadcast; overdue payouts are given up. No network and no secret store is asked inside a transaction.
+//! After a crash the stored transaction goes out again, never a new one.
 
 mod again;
 mod broadcast;
@@ -39,7 +40,6 @@ pub(crate) use stuck::{Stuck, StuckCause, stuck, stuck_of};
 
 use again::Again;
 use cannot::told;
-use looking::Unseen;
 
 /// Time between passes: how late a deadline is noticed. An idle pass reads three indexes.
 const PASS_EVERY: Duration = Duration::from_secs(1);
@@ -50,12 +50,12 @@ const ASK_KEYS_EVERY_MS: i64 = 60_000;
 /// Payouts that are looked at for one transaction; more could not share it.
 const QUEUE_MAX: u32 = 5_000;
 
-/// A view of the chain that is no older is gone by: what another copy of the wallet sends within that time is found too late by
-/// any look.
+/// The oldest view of the chain that is used. Any look finds too late what another copy of the wallet sends within that
+/// time.
 const LOOKED_WITHIN_MS: i64 = 10_000;
 
-/// Nothing is signed at a rate of another time.
-const NO_FEE_RATE: &str = "the backend names no fee rate";
+/// The backend was asked for a fee rate and did not answer.
+const NO_FEE_RATE: &str = "the Bitcoin backend did not say what fee the network asks for";
 
 /// Why a pass was not finished. The next makes up for it.
 #[derive(Debug, thiserror::Error)]
@@ -80,8 +80,8 @@ pub(crate) enum ReleaseError {
     /// It holds until a restored copy of the wallet has looked.
     #[error("the sender cannot be released: {0}")]
     NotLooked(String),
-    /// It holds for something else than whoever releases it has read.
-    #[error("the sender holds for another reason by now: {0}; read it, then release that")]
+    /// It holds for another reason than staff have read.
+    #[error("the sender now holds for another reason: {0}; read it, then release the sender again")]
     Another(String),
     /// The mempool shows a transaction of another copy of the wallet.
     #[error(
@@ -100,20 +100,20 @@ pub struct Sender {
     again: Mutex<Again>,
 }
 
-/// What an attempt to build came to.
+/// The outcome of an attempt to build.
 enum Attempt {
     /// Nothing is due.
     NotDue,
     /// A transaction was stored; others may be due.
     Stored,
-    /// Nothing could be built, for this reason.
+    /// Nothing could be built, for this reason. Overdue payouts are given up.
     Cannot(Cannot),
-    /// Why it waits: nobody is given up for it.
+    /// There was no attempt, for this reason: no payout is given up.
     Waits(Cannot),
 }
 
-/// When what was approved at a time is due at `now`, together with what is approved meanwhile. An approval of a time that has not come
-/// was given before the start, by a clock that was ahead: it has waited for a restart, and waits no more.
+/// The time at which an approval is due, with those that come meanwhile. An approval of a time that has not come was
+/// given before the start, by a clock that was ahead: it is due at once.
 pub(crate) fn due_at(approved_at: Timestamp, settings: &Settings, now: Timestamp) -> Timestamp {
     if approved_at > now {
         return Timestamp::from_ms(0);
@@ -144,7 +144,7 @@ impl Sender {
         }
     }
 
-    /// One pass. Where something is due it looks at the chain first, unless a look since then is young enough.
+    /// One pass. It looks at the chain before it signs, unless the last look is young enough.
     ///
     /// # Errors
     /// When the database fails.
@@ -173,8 +173,8 @@ impl Sender {
         Ok(())
     }
 
-    /// Lets a sender that holds go on, on behalf of staff who have read this reason, or for whatever reason where they name
-    /// none. Answers whether it held. While the mempool shows a twin it is refused, unless they `force` it.
+    /// Lets a sender that holds go on, on behalf of staff who have read this reason; without a reason, in any case.
+    /// Answers whether it held. While the mempool shows a twin it is refused, unless they `force` it.
     ///
     /// # Errors
     /// When it holds for another reason, and when it cannot be stored.
@@ -225,7 +225,7 @@ impl Sender {
     /// Builds transactions until nothing more is due, and answers why what is left waits.
     async fn send_due(&self, watcher: &Watcher, again: &mut Again) -> Result<Option<Cannot>, SendError> {
         loop {
-            // What becomes overdue while an attempt is made has the next one.
+            // A payout that becomes overdue during an attempt has the next one.
             let began_at = self.gateway.follow_clock().await?;
             let cannot = match self.attempt(watcher, again).await? {
                 Attempt::NotDue => return Ok(None),
@@ -248,10 +248,8 @@ impl Sender {
         if gateway.clock.now() < due_at {
             return Ok(Attempt::NotDue);
         }
-        match self.look_first(watcher, due_at).await {
-            None => {}
-            Some(Unseen::NotYet(why)) => return Ok(Attempt::Waits(why)),
-            Some(Unseen::Silent(why)) => return Ok(Attempt::Cannot(why)),
+        if let Some(unseen) = self.look_first(watcher, due_at).await {
+            return Ok(Attempt::Waits(unseen.why()));
         }
         if let Some(hold) = self.hold()? {
             return Ok(Attempt::Waits(Cause::from(hold.cause).because(hold.reason)));
@@ -264,7 +262,7 @@ impl Sender {
             }
             // The next pass finds out what changed meanwhile.
             build::Built::Stale => {
-                Ok(Attempt::Waits(Cause::Other.because("what it was to be made of changed meanwhile")))
+                Ok(Attempt::Waits(Cause::Other.because("its coins changed while it was signed; it is made again")))
             }
             build::Built::Cannot(cannot) => Ok(Attempt::Cannot(cannot)),
             build::Built::Waits(cannot) => Ok(Attempt::Waits(cannot)),
@@ -292,7 +290,7 @@ impl Sender {
             return Ok(build::Built::Waits(Cause::Keyring.because(refused.reason)));
         }
         let Some(rate) = funds::fee_rate_now(&gateway, &settings).await else {
-            return Ok(build::Built::Cannot(Cause::Chain.because(NO_FEE_RATE)));
+            return Ok(build::Built::Waits(Cause::Chain.because(NO_FEE_RATE)));
         };
         let prepare = move || build::prepare(&gateway, &settings, rate);
         let prepared = tokio::task::spawn_blocking(prepare).await.map_err(|_| SendError::BrokenOff)??;
@@ -301,10 +299,8 @@ impl Sender {
             build::Prepared::Cannot(cannot) => return Ok(build::Built::Cannot(cannot)),
             build::Prepared::NotNow(why) => return Ok(build::Built::Waits(why)),
         };
-        match self.look_for(watcher, &chosen.draft, due_at).await? {
-            None => {}
-            Some(Unseen::NotYet(why)) => return Ok(build::Built::Waits(why)),
-            Some(Unseen::Silent(why)) => return Ok(build::Built::Cannot(why)),
+        if let Some(unseen) = self.look_for(watcher, &chosen.draft, due_at).await? {
+            return Ok(build::Built::Waits(unseen.why()));
         }
         if let Some(hold) = self.hold()? {
             return Ok(build::Built::Waits(Cause::from(hold.cause).because(hold.reason)));
@@ -320,7 +316,7 @@ impl Sender {
         }
     }
 
-    /// Gives up what had waited too long when an attempt began that failed.
+    /// Gives up the payouts that had waited too long when a failed attempt began.
     async fn give_up_overdue(&self, cannot: &Cannot, began_at: Timestamp) -> Result<(), SendError> {
         let timeout_ms = i64::from(self.gateway.settings.snapshot().queue_timeout_hours) * 3_600_000;
         let until = began_at.plus_ms(-timeout_ms);

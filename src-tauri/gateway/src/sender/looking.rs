@@ -10,16 +10,14 @@ use crate::store::keychains::Keychain;
 use crate::wallet::spend::Draft;
 use crate::watcher::{WatchError, Watcher};
 
-/// A transaction that was made by an older view is not stored. Longer than slow backends and keyrings take; the machine may have
-/// slept.
+/// A transaction of an older view is not stored: the machine may have slept. Slow backends and keyrings take less.
 const STORED_WITHIN_MS: i64 = 60_000;
 
 /// Nothing is stored that was made by an old view.
-const LOOKED_TOO_LONG_AGO: &str =
-    "the chain was last looked at too long ago when the transaction was signed; it is looked at again, and made anew";
+const LOOKED_TOO_LONG_AGO: &str = "signing took so long that the chain may have changed; the transaction is made again";
 
 /// A server that a look does not finish with is asked again by the next pass.
-const NOT_COVERED: &str = "the backend has not told yet of all coins that would be spent: it is asked again";
+const NOT_COVERED: &str = "the Bitcoin backend has not told of all coins yet; it is asked again";
 
 /// Why nothing may be signed.
 #[derive(Debug)]
@@ -28,6 +26,15 @@ pub(super) enum Unseen {
     NotYet(Cannot),
     /// The chain is not watched.
     Silent(Cannot),
+}
+
+impl Unseen {
+    /// For people.
+    pub(super) fn why(self) -> Cannot {
+        match self {
+            Self::NotYet(why) | Self::Silent(why) => why,
+        }
+    }
 }
 
 impl Sender {
@@ -59,7 +66,7 @@ impl Sender {
             .read(|reader| reader.keychain(Keychain::Internal))?
             .ok_or(StoreError::BadValue("keychains"))?;
         scripts.extend(of(Keychain::Internal, next_change));
-        // A backend that is shown every transaction goes by what it was told until a moment ago, and names no scripts then.
+        // A backend that sees every transaction covers all scripts, and names none.
         let sees_all = gateway.chain.sees() == Sees::Everything;
         let is_covered = || {
             gateway.last_look.is_fresh(since, gateway.clock.now(), LOOKED_WITHIN_MS)
@@ -71,7 +78,7 @@ impl Sender {
         gateway.to_sign.ask(scripts.clone());
         let unseen = look(watcher).await;
         let unseen = unseen.or_else(|| (!is_covered()).then(|| Unseen::NotYet(Cause::Chain.because(NOT_COVERED))));
-        // What is not told yet is asked about until it is.
+        // Scripts that were not told yet are asked about until they are.
         if !matches!(unseen, Some(Unseen::NotYet(_))) {
             gateway.to_sign.ask(Vec::new());
         }
@@ -94,7 +101,7 @@ impl Sender {
 async fn look(watcher: &Watcher) -> Option<Unseen> {
     match watcher.look_soon().await {
         Ok(()) => None,
-        // What another copy paid meanwhile may be in the blocks that are left.
+        // The blocks that are left may hold a payment of another copy.
         Err(WatchError::Behind(catching_up)) => Some(Unseen::NotYet(Cause::Chain.because(catching_up.to_string()))),
         Err(error) => {
             let why = format!("the chain is not watched: {error}");

@@ -98,13 +98,13 @@ async fn nothing_is_signed_while_the_backend_names_no_fee_rate_but_by_a_rate_of_
     world.sandbox().set_faults(chain_down(true)).unwrap();
     world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Queued);
-    assert!(world.gateway.sending.waits_for().unwrap().details.contains("no fee rate"));
+    assert!(world.gateway.sending.waits_for().unwrap().details.contains("what fee"));
     world.sandbox().set_faults(chain_down(false)).unwrap();
     world.look_and_pass().await;
     let sent = world.txid_of(&payout);
     world.sandbox().set_faults(chain_down(true)).unwrap();
     let refused = world.app.sender.bump(payout, None, "cli:ann", &world.app.watcher).await;
-    assert!(matches!(&refused, Err(ReplaceError::Cannot(why)) if why.contains("no fee rate")), "{refused:?}");
+    assert!(matches!(&refused, Err(ReplaceError::Cannot(why)) if why.contains("what fee")), "{refused:?}");
     assert_eq!(world.txid_of(&payout), sent);
     world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await.unwrap();
 }

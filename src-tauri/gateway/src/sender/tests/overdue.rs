@@ -1,13 +1,15 @@
-//! What has waited too long fails by an attempt that was made too late, and by nothing else.
+//! A payout that waited too long fails by an attempt that began too late, and by nothing else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bitcoin::FeeRate;
 use tillgate_domain::payout::PayoutState;
+use tillgate_sandbox::FaultsPatch;
 
 use super::support::world_with_coins;
 use crate::chain::{Chain, ChainDown};
+use crate::testing::World;
 use crate::testing::bent::Bent;
 
 const HOUR_MS: i64 = 3_600_000;
@@ -72,4 +74,40 @@ async fn a_payout_that_was_approved_by_a_clock_that_was_ahead_is_sent_at_once_af
     world.pass_sender().await;
     assert_eq!(world.payout_state(&payout), PayoutState::Sent);
     world.check_ledger();
+}
+
+impl World {
+    fn chain_is_down(&self, down: bool) {
+        self.sandbox().set_faults(FaultsPatch { chain_down: Some(down), ..FaultsPatch::default() }).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_silent_chain_fails_no_payout_however_long_it_waits() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    let too_large = world.approved_payout(50_000_000).await;
+    world.chain_is_down(true);
+    world.advance_clock_ms(25 * HOUR_MS);
+    world.pass_sender().await;
+    assert!(world.gateway.sending.waits_for().unwrap().details.contains("chain is not watched"));
+    assert_eq!(world.payout_state(&payout), PayoutState::Queued);
+    world.chain_is_down(false);
+    world.pass_sender().await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent, "the first attempt comes in time");
+    assert_eq!(world.payout_state(&too_large), PayoutState::Failed, "an attempt was made, and failed");
+}
+
+#[tokio::test]
+async fn a_backend_that_names_no_fee_rate_fails_no_payout() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    world.pass_ms(25 * HOUR_MS).await;
+    world.chain_is_down(true);
+    world.pass_sender().await;
+    assert!(world.gateway.sending.waits_for().unwrap().details.contains("what fee"));
+    assert_eq!(world.payout_state(&payout), PayoutState::Queued);
+    world.chain_is_down(false);
+    world.look_and_pass().await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent);
 }

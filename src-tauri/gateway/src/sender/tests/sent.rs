@@ -156,21 +156,6 @@ async fn a_later_batch_may_spend_the_change_of_one_that_is_not_mined_yet() {
 }
 
 #[tokio::test]
-async fn while_the_chain_is_silent_nothing_is_built_and_what_waits_too_long_fails() {
-    let world = world_with_coins(1).await;
-    let payout = world.approved_payout(300_000).await;
-    let silent = |chain_down| tillgate_sandbox::FaultsPatch { chain_down: Some(chain_down), ..Default::default() };
-    world.sandbox().set_faults(silent(true)).unwrap();
-    world.advance_clock_ms(31_000);
-    world.pass_sender().await;
-    assert_eq!(world.payout_state(&payout), PayoutState::Queued);
-    assert!(world.gateway.sending.waits_for().unwrap().details.contains("chain"));
-    world.advance_clock_ms(24 * 3_600_000);
-    world.pass_sender().await;
-    assert_eq!(world.payout_state(&payout), PayoutState::Failed);
-}
-
-#[tokio::test]
 async fn a_payout_of_coins_that_the_customer_took_back_fails_once_that_has_six_confirmations() {
     let world = world_with_coins(1).await;
     let payout = world.approved_payout(300_000).await;

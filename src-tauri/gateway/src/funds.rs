@@ -1,4 +1,4 @@
-//! What payouts can be made of: the coins that may be spent now, and the rate of the fee. Reads; writes nothing.
+//! The coins that payouts may spend now, and the rate of their fee. Reads; writes nothing.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::store::coins::{CHOICE_MAX, CoinFacts, UnspentCoin};
 use crate::store::{Reader, StoreError};
 use crate::wallet::spend::{self, Paid, SpendableCoin};
 
-/// A transaction that is not ours (a customer's that a reorganisation returned, another copy's of this wallet): its fee is
-/// not known, and reckoned as enough.
+/// A transaction that is not ours (a customer's that a reorganisation returned, another copy's of this wallet): its fee
+/// is not known, and reckoned as enough.
 const FEE_OF_OTHERS: u64 = 1 << 40;
 
 /// The rate that payouts pay now.
@@ -42,8 +42,7 @@ impl PayoutFeeRate {
     }
 }
 
-/// What offers and estimates reckon with: the rate as the backend estimates it; while it is silent by its last estimate,
-/// before any by the floor.
+/// The rate of offers and estimates: the backend's estimate; while it is silent its last one, and before any the floor.
 pub(crate) async fn fee_rate(gateway: &Gateway, settings: &Settings) -> PayoutFeeRate {
     PayoutFeeRate::of(gateway.fee_rate_estimate().await.unwrap_or(FeeRate::ZERO), settings)
 }
@@ -53,12 +52,14 @@ pub(crate) fn fee_rate_known(gateway: &Gateway, settings: &Settings) -> PayoutFe
     PayoutFeeRate::of(gateway.fee_rate_known().unwrap_or(FeeRate::ZERO), settings)
 }
 
-/// What is signed pays: the rate as the backend estimates it now; `None` while it is silent.
+/// The rate of a transaction that is signed now, by an estimate that is a minute old at most; `None` while the backend
+/// is silent.
 pub(crate) async fn fee_rate_now(gateway: &Gateway, settings: &Settings) -> Option<PayoutFeeRate> {
     Some(PayoutFeeRate::of(gateway.fee_rate_now().await?, settings))
 }
 
-/// The coins that a payout could be made of now, the oldest first. Of very many, those that a transaction may choose among.
+/// The coins that a payout could be made of now, the oldest first. Of very many, those that a transaction may choose
+/// among.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -94,7 +95,8 @@ fn may_never_be_mined(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreErr
     Ok(false)
 }
 
-/// What all coins come to that payouts could be made of at a rate: those that are not worth spending there do not count.
+/// The worth of all coins that payouts could be made of at a rate, in satoshis. Coins that are not worth spending at
+/// that rate do not count.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -105,16 +107,18 @@ pub(crate) fn spendable_sats(
     address_type: AddressType,
 ) -> Result<u64, StoreError> {
     let (tip_height, confirmations) = (reader.tip_height()?, settings.spend_confirmations);
-    let choice = reader.unspent_coins(tip_height, confirmations)?;
-    let least_sats = spend::least_worth_spending(fee_rate.capped(), address_type);
-    let (worth, small): (Vec<&UnspentCoin>, Vec<&UnspentCoin>) =
-        choice.iter().partition(|coin| coin.amount_sats >= least_sats);
-    let sum = |coins: &[&UnspentCoin]| coins.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
+    let coins = spendable(reader, settings)?;
+    let worth = coins.iter().filter(|coin| spend::is_worth_spending(coin, fee_rate.capped(), address_type));
+    let (count, worth_sats) =
+        worth.fold((0usize, 0u64), |(count, sum), coin| (count + 1, sum.saturating_add(coin.amount_sats)));
     // The choice holds the largest of all: where not all of these are worth spending, none that is left out is.
-    if worth.len() < CHOICE_MAX as usize {
-        return Ok(sum(&worth));
+    if count < CHOICE_MAX as usize {
+        return Ok(worth_sats);
     }
-    Ok(reader.unspent_sats(tip_height, confirmations)?.saturating_sub(sum(&small)))
+    let choice = reader.unspent_coins(tip_height, confirmations)?;
+    let choice_sats = choice.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
+    let left_out_sats = reader.unspent_sats(tip_height, confirmations)?.saturating_sub(choice_sats);
+    Ok(worth_sats.saturating_add(left_out_sats))
 }
 
 /// The kind of all our addresses.
@@ -132,9 +136,13 @@ pub(crate) fn with_ancestors(reader: &Reader<'_>, coin: &UnspentCoin) -> Result<
         Some(_) => BTreeMap::new(),
         None => unconfirmed(reader, &outpoint.txid)?,
     };
-    let ancestors_vsize = ancestors.values().map(|ancestor| ancestor.paid.vsize).sum();
+    let (mut ancestors_vsize, mut ancestors_fee_sats) = (0u64, 0u64);
+    for Unconfirmed { paid, .. } in ancestors.values() {
+        ancestors_vsize = ancestors_vsize.saturating_add(paid.vsize);
+        ancestors_fee_sats = ancestors_fee_sats.saturating_add(paid.fee_sats);
+    }
     let ancestors = u32::try_from(ancestors.len()).unwrap_or(u32::MAX);
-    Ok(SpendableCoin { outpoint, amount_sats, keychain, index, height, ancestors, ancestors_vsize })
+    Ok(SpendableCoin { outpoint, amount_sats, keychain, index, height, ancestors, ancestors_vsize, ancestors_fee_sats })
 }
 
 /// A transaction that is in no block yet.

@@ -113,6 +113,8 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
   RESTORE_STOPPED: "It goes on once you let the look go on, on the page “Wallet”.",
   KEYRING: "Tillgate asks by itself, too.",
   COINS: "It goes on by itself once enough have come.",
+  BLOCK: "It goes on by itself with the next block.",
+  SMALL_COINS: "Give it up, and make smaller payouts instead.",
   FEES: "It goes on by itself once the network asks for less, or once you allow a higher rate (the setting feeCapSatVb).",
   CHAIN: "It goes on by itself once the Bitcoin network is seen again.",
   NODE: "It goes on by itself. A higher fee may help.",
@@ -124,7 +126,7 @@ export const WAIT_REMEDIES: Record<WaitCause, string> = {
 
 /** Whether what keeps the sender from sending concerns single payouts, each of which says it itself, and no others. */
 export function isSaidByPayouts(cause: WaitCause | null): boolean {
-  return cause === "COINS" || cause === "COPY_PAYS";
+  return cause === "COINS" || cause === "BLOCK" || cause === "SMALL_COINS" || cause === "COPY_PAYS";
 }
 
 /** What shows the chain, by its kind. */

@@ -100,6 +100,10 @@ names! {
         Keyring = "KEYRING",
         /// Coins: it concerns those that wait for them, and no other.
         Coins = "COINS",
+        /// A block that holds earlier payouts: it concerns those that spend their change, and no other.
+        Block = "BLOCK",
+        /// Fewer or larger coins: it concerns payouts that are too large for one transaction, and no other.
+        SmallCoins = "SMALL_COINS",
         /// A lower fee rate of the network: it concerns all.
         Fees = "FEES",
         /// A look at the chain, or a backend that answers: it concerns all.
@@ -313,6 +317,8 @@ impl From<Cause> for WaitCause {
     fn from(cause: Cause) -> Self {
         match cause {
             Cause::Coins => Self::Coins,
+            Cause::Block => Self::Block,
+            Cause::SmallCoins => Self::SmallCoins,
             Cause::Keyring => Self::Keyring,
             Cause::Fees => Self::Fees,
             Cause::Chain => Self::Chain,

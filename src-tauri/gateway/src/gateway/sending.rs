@@ -5,7 +5,7 @@ use tillgate_domain::time::Timestamp;
 
 use crate::store::sender_hold::HoldCause;
 
-/// What is remembered between two passes of the sender.
+/// The sender's memory between two passes.
 #[derive(Default)]
 pub struct Sending {
     inner: Mutex<Inner>,
@@ -14,23 +14,27 @@ pub struct Sending {
 /// Why nothing could be built for approved payouts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cannot {
-    /// What kind of thing is in the way.
+    /// The kind of obstacle.
     pub cause: Cause,
     /// In full, for people, without the remedy, which each shell names in its own words; it may name balances, paths and what a
     /// backend said.
     pub details: String,
 }
 
-/// What keeps approved payouts from being sent.
+/// An obstacle that keeps approved payouts from being sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// The coins are too few: it concerns those that wait for them, and no other.
     Coins,
+    /// The coins rest on earlier payouts that no block holds yet: it concerns those that wait for them, and no other.
+    Block,
+    /// One transaction cannot spend the coins that are needed: it concerns payouts that are too large, and no other.
+    SmallCoins,
     /// The secret store refused the wallet's words, or has another wallet's: staff may have it asked again.
     Keyring,
     /// The network asks for more than the cap.
     Fees,
-    /// The chain is not watched, or its backend silent.
+    /// The chain is not watched, or its backend is silent: no payout fails for it.
     Chain,
     /// The sender holds, until staff release it.
     Hold,

@@ -89,8 +89,7 @@ impl Purse {
         let fee = spend::fee_for_one(payee, &self.coins, fee_rate.capped(), address_type);
         let network_fee_sats = fee.fee_sats;
         let needed_sats = payee.amount_sats.saturating_add(network_fee_sats).saturating_add(self.waiting_sats);
-        let least_sats = spend::least_worth_spending(fee_rate.capped(), address_type);
-        let worth = self.coins.iter().filter(|coin| coin.amount_sats >= least_sats);
+        let worth = self.coins.iter().filter(|coin| spend::is_worth_spending(coin, fee_rate.capped(), address_type));
         let choice_sats = worth.fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
         let balance_short = !fee.is_payable || (choice_sats < needed_sats && spendable_sats()? < needed_sats);
         Ok(Funding { network_fee_sats, balance_short })

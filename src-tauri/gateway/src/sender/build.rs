@@ -1,5 +1,5 @@
-//! From what waits to a stored transaction: coins are chosen, the words read, the transaction signed and checked; then one
-//! commit, which checks again that nothing changed meanwhile.
+//! From waiting payouts to a stored transaction: coins are chosen, the words read, the transaction signed and checked.
+//! One commit then checks again that nothing changed meanwhile.
 
 use std::sync::Arc;
 
@@ -51,19 +51,19 @@ pub(super) enum Prepared {
     Ready(Box<Chosen>),
     /// Why not.
     Cannot(Cannot),
-    /// Why nobody is given up for it.
+    /// Why not now: no payout is given up for it.
     NotNow(Cannot),
 }
 
-/// What an attempt came to.
+/// The outcome of an attempt.
 pub(super) enum Built {
     /// This transaction was stored.
     Stored(Txid),
-    /// What it rested on changed meanwhile; nothing was stored.
+    /// Its coins or payouts changed meanwhile; nothing was stored.
     Stale,
     /// Why nothing could be built.
     Cannot(Cannot),
-    /// Why it waits: nobody is given up for it.
+    /// Why it waits: no payout is given up for it.
     Waits(Cannot),
 }
 
@@ -72,7 +72,7 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     let Some(wallet) = gateway.wallet.get() else { return Ok(cannot(NO_WALLET)) };
     if rate.is_above_cap() {
         return Ok(Prepared::Cannot(Cause::Fees.because(format!(
-            "the network asks for {} sat/vB now, above the highest rate that is paid, {} (feeCapSatVb)",
+            "the network asks for {} sat/vB now; payouts pay {} at most (feeCapSatVb)",
             rate.estimate.to_sat_per_vb_ceil(),
             rate.cap.to_sat_per_vb_ceil()
         ))));
@@ -100,7 +100,7 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
         coins.retain(|coin| !required.iter().any(|it: &SpendableCoin| it.outpoint == coin.outpoint));
         Ok::<_, StoreError>((waiting, waits, required, coins, tip_height, change.1))
     })?;
-    // What waits is left alone.
+    // Payouts that wait for a twin are left alone.
     if let Some(why) = waits.filter(|_| waiting.is_empty()) {
         return Ok(Prepared::NotNow(why));
     }
@@ -110,11 +110,10 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
         Ok(change) => change,
         Err(reason) => return Ok(Prepared::Cannot(Cause::Other.because(reason))),
     };
-    let fee = FeeWanted::at(rate.estimate);
     let means = Means {
         required: &required,
         optional: &coins,
-        fee,
+        fee: FeeWanted::at(rate.estimate),
         change: &change,
         address_type: wallet.keychains.address_type(),
         tip_height,
@@ -125,6 +124,7 @@ pub(super) fn prepare(gateway: &Gateway, settings: &Settings, rate: PayoutFeeRat
     };
     fail_points::pass(Point::ChooseAfter);
     let payouts = places.iter().filter_map(|place| waiting.get(*place)).map(|payout| payout.seq).collect();
+    let fee = means.fee_spending(&draft.inputs);
     Ok(Prepared::Ready(Box::new(Chosen { draft, payouts, fee, cap: rate.cap })))
 }
 
@@ -229,8 +229,9 @@ fn all_wait(tx: &Tx<'_>, payouts: &[i64]) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Whether the coins of a draft are where it saw them, unspent but by a twin that no block holds, and no other batch's, and
-/// its change index is the next. What belongs to the batch itself is spent wherever it stands.
+/// Whether a draft can be stored: its change index is the next, and each coin is free. A coin is free where it stands
+/// in its block still, no other batch has it, and at most a twin that no block holds spends it. The batch's own coins
+/// are always free.
 pub(super) fn are_free(tx: &Tx<'_>, draft: &Draft, own_batch: Option<i64>) -> Result<bool, StoreError> {
     for coin in &draft.inputs {
         let Some(facts) = tx.coin_facts(&coin.outpoint)? else { return Ok(false) };
@@ -261,8 +262,8 @@ fn is_where_seen(coin: &SpendableCoin, facts: &CoinFacts) -> bool {
     }
 }
 
-/// Stores a signed transaction as the next version of a batch, with its change, and settles the batch. `by` is who has it made
-/// in place of another.
+/// Stores a signed transaction as the next version of a batch, with its change, and settles the batch. `by` is who has
+/// it made in place of another.
 pub(super) fn store_version(
     outbox: &Outbox<'_>,
     batch_seq: i64,

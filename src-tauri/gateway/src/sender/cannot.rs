@@ -1,25 +1,32 @@
-//! Why nothing could be built: by its cause alone for records, which shops read.
+//! The reason of a payout that could not be built. A record, which shops read, tells the cause alone.
 
 use crate::gateway::{Cannot, Cause};
 use crate::wallet::spend::DraftError;
 
-/// What a record says of a payout that waited too long for this cause.
+/// The `failureReason` of a payout that waited too long. A chain that is not watched fails none.
 pub(super) const fn told(cause: Cause) -> &'static str {
     match cause {
         Cause::Coins => "it could not be sent in time: there were not enough coins",
+        Cause::Block => "it could not be sent in time: earlier payouts waited for a block",
+        Cause::SmallCoins => "it could not be sent in time: it needs more coins than one transaction can spend",
         Cause::Keyring => "it could not be sent in time: the keyring was locked or missing",
         Cause::Fees => "it could not be sent in time: the fees of the network were above the cap",
-        Cause::Chain => "it could not be sent in time: the chain was not watched",
-        Cause::Hold | Cause::Compared | Cause::Restored | Cause::Stopped | Cause::CopyPays | Cause::Other => {
-            "it could not be sent in time: it could not be built"
-        }
+        Cause::Chain
+        | Cause::Hold
+        | Cause::Compared
+        | Cause::Restored
+        | Cause::Stopped
+        | Cause::CopyPays
+        | Cause::Other => "it could not be sent in time: its transaction could not be made",
     }
 }
 
 impl From<DraftError> for Cannot {
     fn from(error: DraftError) -> Self {
         let cause = match &error {
-            DraftError::NotEnough { .. } | DraftError::TooHeavy => Cause::Coins,
+            DraftError::NotEnough { .. } => Cause::Coins,
+            DraftError::WaitsForBlock => Cause::Block,
+            DraftError::TooHeavy => Cause::SmallCoins,
             DraftError::Payee(_) | DraftError::Twice(_) | DraftError::FeeRate(_) => Cause::Other,
         };
         cause.because(error.to_string())

@@ -2,6 +2,7 @@
 
 mod alarms;
 mod behind;
+mod chained;
 mod copies;
 mod covered;
 mod fees;

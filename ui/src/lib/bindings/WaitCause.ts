@@ -3,4 +3,4 @@
 /**
  * What an approved payout waits for.
  */
-export type WaitCause = "TURN" | "GATEWAY" | "HOLD" | "HOLD_RESTORED" | "RESTORED" | "RESTORE_STOPPED" | "KEYRING" | "COINS" | "FEES" | "CHAIN" | "NODE" | "OTHER_COPY" | "COPY_PAYS" | "GIVEN_UP" | "OTHER";
+export type WaitCause = "TURN" | "GATEWAY" | "HOLD" | "HOLD_RESTORED" | "RESTORED" | "RESTORE_STOPPED" | "KEYRING" | "COINS" | "BLOCK" | "SMALL_COINS" | "FEES" | "CHAIN" | "NODE" | "OTHER_COPY" | "COPY_PAYS" | "GIVEN_UP" | "OTHER";

@@ -1,4 +1,4 @@
-//! Why approved payouts wait. What can be done about it is each shell's own to say: a window has no command line.
+//! Why approved payouts wait. Each shell tells the remedy in its own words: a window has no command line.
 
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ pub(in crate::console) struct Why {
     pub reason: String,
 }
 
-/// Why approved payouts wait, where it is not for their turn alone.
+/// Why approved payouts wait, apart from their turn.
 pub(in crate::console) struct Waiting {
     /// Why the sender does not send.
     pub why: Why,
-    /// What payouts could be made of now, where that is too little.
+    /// The worth of the coins that payouts could be made of now, where that is too little.
     spendable_sats: u64,
     settings: Arc<Settings>,
     now: Timestamp,
@@ -44,24 +44,21 @@ pub(super) struct Queue {
     has_several: bool,
 }
 
-/// What else is known of a payout that is asked why it waits.
+/// Facts of one payout that tell why it waits.
 pub(super) struct Standing {
     /// Its newest transaction gives it up, and neither has won.
     pub is_being_given_up: bool,
-    /// What is signed for it must not be broadcast.
+    /// Its signed transaction must not be broadcast.
     pub is_held_back: bool,
     /// Why nothing is signed for it: another copy of the wallet may pay it.
     pub copy_pays: Option<Cannot>,
 }
 
-const GIVEN_UP: &str = "it is being given up: it fails once the transaction in its place has 6 confirmations, or is sent all \
-     the same";
+const GIVEN_UP: &str = "it is being given up: after 6 blocks, in about an hour, it has failed or was sent all the same";
 
-const NO_NODE: &str =
-    "its transaction is signed and stored, and no node has taken it yet: it is broadcast again with each block";
+const NO_NODE: &str = "it is signed, and no node has taken it yet: it is broadcast again with each block";
 
-const OTHER_COPY: &str = "another copy of this wallet pays a payout of its transaction, or of one on which that rests, so it is not \
-     broadcast";
+const OTHER_COPY: &str = "it is not broadcast, because another copy of this wallet pays it, or a payout that shares or precedes its transaction";
 
 impl WaitCause {
     /// What can be done about it at the command line; goes on from the reason.
@@ -76,13 +73,15 @@ impl WaitCause {
             Self::RestoreStopped => Some("`tillgate wallet restore --continue` lets it go on"),
             Self::Keyring => Some("`tillgate payouts retry` has it asked at once"),
             Self::Fees => Some("wait, or raise the cap with `tillgate settings set feeCapSatVb`"),
+            Self::Chain => Some("`tillgate doctor` checks the backend"),
+            Self::SmallCoins => Some("`tillgate payouts abandon` gives it up; then ask for smaller payouts"),
             Self::OtherCopy => {
                 Some("`tillgate payouts abandon --all` gives it up; then ask anew for the payouts that are not paid")
             }
             Self::Turn
             | Self::Restored
             | Self::Coins
-            | Self::Chain
+            | Self::Block
             | Self::Node
             | Self::CopyPays
             | Self::GivenUp
@@ -104,12 +103,19 @@ impl Waiting {
     pub(in crate::console) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Option<Self>, StoreError> {
         let Some(cannot) = gateway.sending.waits_for() else { return Ok(None) };
         let cannot = match cannot.cause {
-            // What the sender last met may be another hold by now.
+            // The sender may hold for another reason by now.
             Cause::Hold | Cause::Compared | Cause::Restored | Cause::Stopped => match reader.sender_hold()? {
                 Some(hold) => Cause::from(hold.cause).because(hold.reason),
                 None => cannot,
             },
-            Cause::Coins | Cause::Keyring | Cause::Fees | Cause::Chain | Cause::CopyPays | Cause::Other => cannot,
+            Cause::Coins
+            | Cause::Block
+            | Cause::SmallCoins
+            | Cause::Keyring
+            | Cause::Fees
+            | Cause::Chain
+            | Cause::CopyPays
+            | Cause::Other => cannot,
         };
         let cause = cannot.cause.into();
         let settings = gateway.settings.snapshot();
@@ -130,19 +136,31 @@ impl Waiting {
     /// Why this approved payout waits; `None` where the sender's reason is another one's.
     fn concerns(&self, row: &PayoutRow) -> Option<Why> {
         let Why { cause, reason } = &self.why;
-        if *cause == WaitCause::CopyPays {
-            return None;
-        }
-        let reason = if *cause == WaitCause::Coins {
-            let needed_sats = row.amount_sats.saturating_add(row.network_fee_sats);
-            // Their sum may be there, in too many coins for a transaction: once it was due, the attempt says so.
-            let was_due = row.approved_at.is_some_and(|at| sender::due_at(at, &self.settings, self.now) <= self.now);
-            too_few(self.spendable_sats, needed_sats, "this payout needs")
-                .or_else(|| was_due.then(|| reason.clone()))?
-        } else {
-            reason.clone()
+        // The sender told the reason of the first payout that was due; one that was not may be another matter.
+        let was_due = || row.approved_at.is_some_and(|at| sender::due_at(at, &self.settings, self.now) <= self.now);
+        let reason = match cause {
+            WaitCause::CopyPays => None,
+            WaitCause::Coins => {
+                let needed_sats = row.amount_sats.saturating_add(row.network_fee_sats);
+                let too_few = too_few(self.spendable_sats, needed_sats, "this payout needs");
+                too_few.or_else(|| was_due().then(|| reason.clone()))
+            }
+            WaitCause::Block | WaitCause::SmallCoins => was_due().then(|| reason.clone()),
+            WaitCause::Turn
+            | WaitCause::Gateway
+            | WaitCause::Hold
+            | WaitCause::HoldRestored
+            | WaitCause::Restored
+            | WaitCause::RestoreStopped
+            | WaitCause::Keyring
+            | WaitCause::Fees
+            | WaitCause::Chain
+            | WaitCause::Node
+            | WaitCause::OtherCopy
+            | WaitCause::GivenUp
+            | WaitCause::Other => Some(reason.clone()),
         };
-        Some(Why { cause: *cause, reason })
+        reason.map(|reason| Why { cause: *cause, reason })
     }
 }
 
@@ -192,7 +210,7 @@ impl Queue {
     }
 }
 
-/// That these coins do not suffice, in BTC; `None` where they do.
+/// A sentence that these coins do not suffice, in BTC; `None` where they do.
 fn too_few(spendable_sats: u64, needed_sats: u64, who_needs: &str) -> Option<String> {
     (spendable_sats < needed_sats).then(|| {
         let (spendable, needed) = (format_btc(spendable_sats), format_btc(needed_sats));

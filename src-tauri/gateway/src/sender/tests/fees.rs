@@ -1,18 +1,20 @@
-//! The fee that an offer names against the fee that is paid. `TILLGATE_FEE_CASES` says how many transactions are sent.
+//! The fee that an offer names, and the fee that is paid. `TILLGATE_FEE_CASES` is the number of transactions.
 
+use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::FaultsPatch;
 
 use super::support::{add_coins, world_with_coins};
 use crate::funds;
 use crate::sender::ReplaceError;
+use crate::store::batches::VersionRow;
 use crate::testing::World;
 use crate::wallet::spend::{self, Payee};
 
 const CASES: u64 = 25;
 
-/// Payouts that share a transaction share its frame and its change, and pay about half. Only where they need small coins
-/// that none of them needs alone they pay more.
+/// Payouts that share a transaction share its frame and its change, and pay about half. Only where they need small
+/// coins that none of them needs alone they pay more.
 const SHARED_ABOVE_PER_MILLE: i64 = 200;
 
 /// Numbers that a seed makes again (SplitMix64).
@@ -119,4 +121,37 @@ async fn a_bump_at_an_estimate_above_the_cap_is_refused_with_the_rate_that_is_ne
     world.sandbox().set_faults(faults).unwrap();
     let refused = world.app.sender.bump(payout, None, "cli:ann", &world.app.watcher).await;
     assert!(matches!(refused, Err(ReplaceError::AboveCap { needed: 600.., .. })), "{refused:?}");
+}
+
+fn first_version(world: &World, payout: &Id) -> VersionRow {
+    world.gateway.store.read(|reader| reader.version(&world.txid_of(payout))).unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn a_payout_on_a_stuck_one_lifts_both_to_the_wanted_rate() {
+    // The second rate is the cap.
+    for rate in [100, 200] {
+        let world = world_with_coins(1).await;
+        let stuck = world.approved_payout(300_000).await;
+        world.send().await;
+        let faults = FaultsPatch { fee_rate_sat_vb: Some(Some(rate)), ..FaultsPatch::default() };
+        world.sandbox().set_faults(faults).unwrap();
+        world.look().await;
+        let next = world.approved_payout(200_000).await;
+        let row = world.payout(&next);
+        let offered = offered_fee(&world, &Payee { script: row.script, amount_sats: row.amount_sats }).await;
+        world.send().await;
+        assert_eq!(world.payout_state(&next), PayoutState::Sent, "{:?}", world.gateway.sending.waits_for());
+        let (below, above) = (first_version(&world, &stuck), first_version(&world, &next));
+        let (fee_sats, vsize) = (below.fee_sats + above.fee_sats, below.vsize + above.vsize);
+        assert!(fee_sats >= rate * vsize && fee_sats <= rate * (vsize + 2), "{fee_sats} for {vsize} vB at {rate}");
+        assert_eq!(above.fee_sats, offered, "the offer names the fee of both");
+        world.sandbox().mine_above(1, rate * 1_000 - 500, world.now_ms()).unwrap();
+        world.look().await;
+        for payout in [&stuck, &next] {
+            assert!(first_version(&world, payout).position.is_in_block(), "{rate}");
+        }
+        world.check_ledger();
+        world.check_balance();
+    }
 }

@@ -17,7 +17,16 @@ const FURTHER: u32 = 150;
 fn pays_without_change(world: &World, (outpoint, index): (OutPoint, u32), amount_sats: u64) -> Transaction {
     let wallet = world.gateway.wallet.get().unwrap();
     let (keychain, height) = (Keychain::External, Some(1));
-    let coin = SpendableCoin { outpoint, amount_sats, keychain, index, height, ancestors: 0, ancestors_vsize: 0 };
+    let coin = SpendableCoin {
+        outpoint,
+        amount_sats,
+        keychain,
+        index,
+        height,
+        ancestors: 0,
+        ancestors_vsize: 0,
+        ancestors_fee_sats: 0,
+    };
     let means = Means {
         required: &[coin],
         optional: &[],

@@ -262,6 +262,7 @@ async fn a_line_of_twins_seen_at_once_leaves_only_its_last_change_to_spend_howev
             height: Some(1),
             ancestors: 0,
             ancestors_vsize: 0,
+            ancestors_fee_sats: 0,
         }];
         line.push(tx);
     }

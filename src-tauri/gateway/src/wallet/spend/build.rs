@@ -49,7 +49,8 @@ pub(crate) fn choose_most(payees: &[Payee], means: &Means<'_>, seed: Seed) -> Re
         let (fits, refusal) = taken.longest_run(&left, first_trial);
         taken.places.extend(left.drain(..fits));
         let (Some(refusal), Some(stopped_by)) = (refusal, left.first().copied()) else { break };
-        let is_full = matches!(refusal, DraftError::TooHeavy) && taken.fits_alone(stopped_by);
+        let is_limit = matches!(refusal, DraftError::TooHeavy | DraftError::WaitsForBlock);
+        let is_full = is_limit && taken.fits_alone(stopped_by);
         first_refusal = first_refusal.or(Some(refusal));
         if is_full {
             break;
@@ -89,8 +90,8 @@ struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    /// How many of those at the head of `left` fit without a gap, and why not one more. Whoever fits with more fits with
-    /// fewer: so half of the range is settled by each try.
+    /// How many of those at the head of `left` fit without a gap, and why not one more. Whoever fits with more fits
+    /// with fewer: so half of the range is settled by each try.
     fn longest_run(&self, left: &[usize], first_trial: usize) -> (usize, Option<DraftError>) {
         let (mut fits, mut too_many, mut refusal) = (0, left.len() + 1, None);
         let mut trial = first_trial.min(left.len());
@@ -154,13 +155,14 @@ pub(super) fn divide(
     let in_sats = inputs.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
     let change = &means.change.script;
     let vsize = shape.spending(inputs.len()).and_to(change).vsize();
-    let fee_sats = means.fee.sats(vsize);
+    let fee = means.fee_spending(inputs);
+    let fee_sats = fee.sats(vsize);
     let change_sats = in_sats.checked_sub(pay_sats.saturating_add(fee_sats));
     if let Some(change_sats) = change_sats.filter(|sats| *sats >= change.minimal_non_dust().to_sat()) {
         return Ok(Division { fee_sats, change_sats: Some(change_sats), vsize });
     }
     let vsize = shape.spending(inputs.len()).vsize();
-    let needed_sats = pay_sats.saturating_add(means.fee.sats(vsize));
+    let needed_sats = pay_sats.saturating_add(fee.sats(vsize));
     match in_sats.checked_sub(pay_sats) {
         // Without an output there is no transaction.
         Some(fee_sats) if in_sats >= needed_sats && shape.has_outputs() => {

@@ -35,8 +35,12 @@ impl FeeWanted {
 
     /// The same, and besides what its unconfirmed ancestors lack together to pay this rate themselves.
     pub(crate) fn lifting(self, ancestors: Paid) -> Self {
-        let lacking_sats = self.by_rate(ancestors.vsize).saturating_sub(ancestors.fee_sats);
-        Self { for_ancestors_sats: lacking_sats, ..self }
+        Self { for_ancestors_sats: self.lacking(ancestors), ..self }
+    }
+
+    /// The satoshis that transactions lack together to pay this rate.
+    pub(super) fn lacking(&self, ancestors: Paid) -> u64 {
+        self.by_rate(ancestors.vsize).saturating_sub(ancestors.fee_sats)
     }
 
     /// The same, but enough to replace any of these: more than the highest fee, at more than the highest rate. Whatever

@@ -14,27 +14,29 @@ use bitcoin::secp256k1::rand::SeedableRng as _;
 use bitcoin::secp256k1::rand::rngs::StdRng;
 use bitcoin::{Amount, BlockHash, FeeRate, OutPoint, ScriptBuf, TxIn, TxOut, Weight};
 
-use super::fee::{MAX_RATE, RELAY_RATE, sats};
+use super::fee::{FeeWanted, MAX_RATE};
 use super::size::{Shape, input_wu, output_wu};
 use super::{DraftError, MAX_ANCESTORS, MAX_VSIZE_WITH_ANCESTORS, Means, SpendableCoin};
 use crate::settings::AddressType;
 
-/// A coin of so many times what it costs to spend it is spent in its turn, the oldest first: a tenth of it at most goes to
-/// the fee. So the wallet gathers its small coins while that is cheap, and no payout pays for it where that is dear.
+/// A coin worth so many times its cost is spent in its turn, the oldest first: a tenth of it at most goes to the fee.
+/// So the wallet gathers its small coins while fees are low, and no payout pays for that while they are high.
 const THRIFTY_TIMES: u64 = 10;
 
-/// A coin of less than so many times what it costs to spend it is not spent at all: the inputs of a transaction never cost
-/// more than half of what they bring, whoever planted small coins here. It can be spent once the rate has fallen.
+/// A coin worth less than so many times its cost is not spent: the inputs of a transaction cost at most half of their
+/// worth, even where somebody planted small coins. It can be spent once the rate has fallen.
 const WORTH_TIMES: u64 = 2;
 
-/// The least that a coin must be worth to be spent at a rate.
-pub(crate) fn least_worth_spending(fee_rate: FeeRate, address_type: AddressType) -> u64 {
-    WORTH_TIMES.saturating_mul(cost_sats(fee_rate.max(RELAY_RATE), address_type))
+/// Whether a coin is spent at a rate, its unconfirmed ancestors lifted to that rate.
+pub(crate) fn is_worth_spending(coin: &SpendableCoin, fee_rate: FeeRate, address_type: AddressType) -> bool {
+    let fee = FeeWanted::at(fee_rate);
+    let cost_sats = input_sats(&fee, address_type).saturating_add(fee.lacking(coin.ancestors_paid()));
+    coin.amount_sats >= WORTH_TIMES.saturating_mul(cost_sats)
 }
 
-/// What it costs to spend a coin.
-fn cost_sats(fee_rate: FeeRate, address_type: AddressType) -> u64 {
-    sats(fee_rate, input_wu(address_type).div_ceil(4))
+/// The fee of one input in satoshis.
+fn input_sats(fee: &FeeWanted, address_type: AddressType) -> u64 {
+    fee.by_rate(input_wu(address_type).div_ceil(4))
 }
 
 /// Whether something may be left for us.
@@ -54,8 +56,8 @@ pub(super) struct Coins<'a> {
     /// All that are worth spending: the largest first, which takes the fewest inputs.
     all: Orders<'a>,
     has_small: bool,
-    /// The worth of all of them.
-    pub available_sats: u64,
+    /// The worth of all of them in satoshis, less the cost of lifting their unconfirmed ancestors.
+    available_sats: u64,
 }
 
 /// The same coins in each order in which they are tried: the oldest first, our own unconfirmed change last; the largest
@@ -80,10 +82,11 @@ impl<'a> Coins<'a> {
         if let Some(twice) = means.required.iter().find(|coin| !required.insert(coin.outpoint)) {
             return Err(DraftError::Twice(twice.outpoint));
         }
-        let own_rate = means.fee.own_rate();
-        let least_sats = least_worth_spending(own_rate, means.address_type);
-        let thrifty_sats = cost_sats(own_rate, means.address_type).saturating_mul(THRIFTY_TIMES);
-        let worth = |coin: &&SpendableCoin| coin.amount_sats >= least_sats && !required.contains(&coin.outpoint);
+        let input_sats = input_sats(&means.fee, means.address_type);
+        let is_worth = |coin: &SpendableCoin, times: u64| {
+            coin.amount_sats >= times.saturating_mul(input_sats.saturating_add(means.lacking_sats(coin)))
+        };
+        let worth = |coin: &&SpendableCoin| is_worth(coin, WORTH_TIMES) && !required.contains(&coin.outpoint);
         // A replacement must not bring ancestors in that the replaced did not have (BIP125).
         let replaces = means.fee.replaced_sats.is_some();
         let allowed = |coin: &&SpendableCoin| !replaces || coin.height.is_some();
@@ -91,17 +94,43 @@ impl<'a> Coins<'a> {
         oldest.sort_unstable_by_key(|coin| (coin.height.is_none(), coin.height, coin.ancestors, coin.outpoint));
         oldest.dedup_by_key(|coin| coin.outpoint);
         let all = means.required.iter().chain(oldest.iter().copied());
-        let available_sats = all.fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
-        let thrifty: Vec<_> = oldest.iter().filter(|coin| coin.amount_sats >= thrifty_sats).copied().collect();
+        let available_sats = all.fold(0u64, |sum, coin| sum.saturating_add(brings_sats(means, coin)));
+        let thrifty: Vec<_> = oldest.iter().filter(|coin| is_worth(coin, THRIFTY_TIMES)).copied().collect();
         let has_small = thrifty.len() < oldest.len();
         let mut all = orders(oldest);
         all.rotate_left(1);
         Ok(Self { means, thrifty: orders(thrifty), all, has_small, available_sats })
     }
 
-    /// The coins for a transaction that pays `pay_sats` to the outputs of `shape`; required ones first. What they are
-    /// worth covers that and the fee, and with [`Rest::All`] a change that is no dust.
+    /// The coins for a transaction that pays `pay_sats` to the outputs of `shape`; required ones first. Their worth
+    /// covers that and the fee, and with [`Rest::All`] a change that is no dust.
     pub(super) fn select(&self, shape: Shape, pay_sats: u64, rest: Rest) -> Result<Vec<SpendableCoin>, DraftError> {
+        self.select_now(shape, pay_sats, rest).map_err(|refusal| {
+            if self.would_suffice_once_mined(shape, pay_sats, rest) { DraftError::WaitsForBlock } else { refusal }
+        })
+    }
+
+    /// Whether a block that holds all unconfirmed ancestors would make the payment possible.
+    fn would_suffice_once_mined(&self, shape: Shape, pay_sats: u64, rest: Rest) -> bool {
+        let Means { required, optional, fee, tip_height, .. } = *self.means;
+        let has_unconfirmed = optional.iter().any(|coin| coin.height.is_none());
+        if !has_unconfirmed || fee.replaced_sats.is_some() {
+            return false;
+        }
+        let mined = |coin: &SpendableCoin| SpendableCoin {
+            height: coin.height.or(Some(tip_height)),
+            ancestors: 0,
+            ancestors_vsize: 0,
+            ancestors_fee_sats: 0,
+            ..*coin
+        };
+        let required: Vec<_> = required.iter().map(mined).collect();
+        let optional: Vec<_> = optional.iter().map(mined).collect();
+        let means = Means { required: &required, optional: &optional, ..*self.means };
+        Coins::of(&means).is_ok_and(|coins| coins.select_now(shape, pay_sats, rest).is_ok())
+    }
+
+    fn select_now(&self, shape: Shape, pay_sats: u64, rest: Rest) -> Result<Vec<SpendableCoin>, DraftError> {
         let change = &self.means.change.script;
         let with_change = (shape.and_to(change), pay_sats.saturating_add(change.minimal_non_dust().to_sat()));
         let wanted = match rest {
@@ -136,7 +165,7 @@ impl<'a> Coins<'a> {
     pub(super) fn most_sats(&self, shape: Shape) -> u64 {
         let most = |order| {
             let within = self.within_limits(order, self.load(shape)?);
-            let sum = within.iter().fold(0u64, |sum, coin| sum.saturating_add(coin.amount_sats));
+            let sum = within.iter().fold(0u64, |sum, coin| sum.saturating_add(brings_sats(self.means, coin)));
             sum.checked_sub(self.needed_sats(shape, within.len(), 0))
         };
         self.all.iter().filter_map(|order| most(order)).max().unwrap_or(0)
@@ -164,7 +193,7 @@ impl<'a> Coins<'a> {
         chosen.selected.iter().map(|utxo| coins.get(&utxo.outpoint()).map(|coin| **coin)).collect()
     }
 
-    /// For BDK's selection, which sorts by height: each coin's rank stands in for it.
+    /// The coins as BDK's selection takes them. It sorts by height: each coin's rank stands in for that.
     fn weighted(&self, coins: &[&SpendableCoin]) -> Vec<WeightedUtxo> {
         let bare = TxIn::default().segwit_weight();
         let satisfaction_weight = Weight::from_wu(input_wu(self.means.address_type)) - bare;
@@ -174,7 +203,10 @@ impl<'a> Coins<'a> {
             let utxo = LocalOutput {
                 outpoint: coin.outpoint,
                 // The script plays no part in a selection.
-                txout: TxOut { value: Amount::from_sat(coin.amount_sats), script_pubkey: ScriptBuf::new() },
+                txout: TxOut {
+                    value: Amount::from_sat(brings_sats(self.means, coin)),
+                    script_pubkey: ScriptBuf::new(),
+                },
                 keychain: KeychainKind::External,
                 is_spent: false,
                 derivation_index: coin.index,
@@ -185,7 +217,8 @@ impl<'a> Coins<'a> {
         (0u32..).zip(coins).map(weigh).collect()
     }
 
-    /// What so many coins must be worth, as BDK's selection reckons: it rounds up the fee of the inputs alone.
+    /// The worth in satoshis that so many coins need, as BDK's selection reckons: it rounds up the fee of the inputs
+    /// alone.
     fn needed_sats(&self, shape: Shape, inputs: usize, target_sats: u64) -> u64 {
         let inputs_wu = Weight::from_wu(input_wu(self.means.address_type) * inputs as u64);
         let by_inputs = self.means.fee.own_rate().fee_wu(inputs_wu).map_or(u64::MAX, Amount::to_sat);
@@ -229,6 +262,11 @@ impl<'a> Coins<'a> {
         };
         order.iter().filter(fits).copied().collect()
     }
+}
+
+/// The worth of a coin in satoshis, less the cost of lifting its unconfirmed ancestors.
+fn brings_sats(means: &Means<'_>, coin: &SpendableCoin) -> u64 {
+    coin.amount_sats.saturating_sub(means.lacking_sats(coin))
 }
 
 fn orders<'a>(oldest: Vec<&'a SpendableCoin>) -> Orders<'a> {

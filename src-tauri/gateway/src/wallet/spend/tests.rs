@@ -72,10 +72,20 @@ impl Purse {
         purse
     }
 
+    /// The same, whose unconfirmed change rests on transactions that pay up to 20 sat/vB.
+    fn with_poor_ancestors(mut self) -> Self {
+        for coin in &mut self.coins {
+            coin.ancestors_fee_sats = coin.ancestors_vsize * self.rng.gen_range(1..20);
+        }
+        self
+    }
+
+    /// A coin; the unconfirmed ancestors of our change pay any rate.
     fn coin(&mut self, amount_sats: u64, height: Option<u32>) -> SpendableCoin {
         let ancestors = if height.is_some() { 0 } else { self.rng.gen_range(1..=6) };
         let keychain =
             if height.is_none() || self.rng.gen_ratio(1, 4) { Keychain::Internal } else { Keychain::External };
+        let ancestors_vsize = u64::from(ancestors) * self.rng.gen_range(110..4_000);
         SpendableCoin {
             outpoint: OutPoint { txid: Txid::from_byte_array(self.rng.r#gen()), vout: self.rng.gen_range(0..1_000) },
             amount_sats,
@@ -83,7 +93,8 @@ impl Purse {
             index: self.rng.gen_range(0..=1_000_000),
             height,
             ancestors,
-            ancestors_vsize: u64::from(ancestors) * self.rng.gen_range(110..4_000),
+            ancestors_vsize,
+            ancestors_fee_sats: ancestors_vsize * 100_000,
         }
     }
 

@@ -43,7 +43,7 @@ async fn a_payout_is_being_given_up_until_one_of_its_transactions_has_won() {
     world.app.sender.abandon(id, false, "cli:ada", &world.app.watcher).await.unwrap();
     let given_up = view(&world, &id);
     assert!(given_up.item.being_given_up);
-    assert!(given_up.item.waits_for.unwrap().contains("or is sent all the same"));
+    assert!(given_up.item.waits_for.unwrap().contains("or was sent all the same"));
     let step = given_up.history.iter().find(|step| step.step == PayoutStep::Sent).unwrap();
     assert_eq!(step.btc_tx_id, paid_by, "the transaction that sent it, not the one that gives it up");
     world.mine(1).await;
@@ -155,10 +155,10 @@ async fn coins_that_are_not_worth_their_inputs_are_neither_spendable_nor_enough_
 }
 
 #[tokio::test]
-async fn a_payout_whose_sum_is_there_in_too_many_coins_is_told_the_senders_own_reason_once_it_was_due() {
+async fn a_due_payout_that_needs_too_many_coins_is_told_so() {
     let world = with_coin().await;
     let id = world.approved_payout(20_000).await;
-    let too_heavy = Cause::Coins.because(DraftError::TooHeavy.to_string());
+    let too_heavy = Cause::SmallCoins.because(DraftError::TooHeavy.to_string());
     world.gateway.sending.set_waits_for(Some(too_heavy.clone()));
     assert_ne!(view(&world, &id).item.waits_for, Some(too_heavy.details.clone()), "it is not its turn yet");
     world.pass_ms(31_000).await;

@@ -148,11 +148,39 @@ fn no_transaction_has_more_than_ten_unconfirmed_ancestors() {
         assert_eq!(spent(&choose(&payees, &purse.at(RATE), [0; 32]).unwrap()), these(&expected), "{amount_sats}");
     }
     let payees = one(&mut purse, 650_000);
-    assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(DraftError::TooHeavy));
-    // What must be spent counts too.
+    assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(DraftError::WaitsForBlock));
+    // Required coins count too.
     let means = Means { required: &[six, five], ..purse.at(RATE) };
     let payees = [Payee { amount_sats: 1_000, ..payees[0].clone() }];
-    assert_eq!(choose(&payees, &means, [0; 32]), Err(DraftError::TooHeavy));
+    assert_eq!(choose(&payees, &means, [0; 32]), Err(DraftError::WaitsForBlock));
+}
+
+#[test]
+fn a_payout_on_unconfirmed_change_lifts_its_ancestors() {
+    let mut purse = Purse::empty(17, AddressType::Bip84);
+    let change =
+        SpendableCoin { ancestors: 2, ancestors_vsize: 300, ancestors_fee_sats: 600, ..purse.coin(500_000, None) };
+    purse.coins.push(change);
+    let payees = one(&mut purse, 100_000);
+    let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
+    assert_eq!(draft.fee_sats, 10 * draft.vsize + 10 * 300 - 600);
+    purse.signed(&draft, &purse.at(RATE).fee_spending(&draft.inputs));
+    // A confirmed coin needs no lifting, so it goes first.
+    let confirmed = purse.add(500_000, Some(1));
+    let draft = choose(&payees, &purse.at(RATE), [0; 32]).unwrap();
+    assert_eq!((spent(&draft), draft.fee_sats), (these(&[confirmed]), 10 * draft.vsize));
+}
+
+#[test]
+fn change_whose_lifting_takes_more_than_half_waits_for_a_block() {
+    let mut purse = Purse::empty(18, AddressType::Bip84);
+    let change =
+        SpendableCoin { ancestors: 1, ancestors_vsize: 4_000, ancestors_fee_sats: 4_000, ..purse.coin(70_000, None) };
+    purse.coins.push(change);
+    let payees = one(&mut purse, 10_000);
+    assert_eq!(choose(&payees, &purse.at(RATE), [0; 32]), Err(DraftError::WaitsForBlock));
+    purse.coins[0].amount_sats = 80_000;
+    assert!(choose(&payees, &purse.at(RATE), [0; 32]).is_ok());
 }
 
 #[test]

@@ -7,7 +7,7 @@ fn an_offers_fee_is_what_is_paid_to_the_satoshi() {
         case += 1;
         let address_type = if case % 2 == 0 { AddressType::Bip84 } else { AddressType::Bip86 };
         let coins = 1 + usize::try_from(case % 60).unwrap();
-        let mut purse = Purse::with(case, address_type, coins, 1_000_000);
+        let mut purse = Purse::with(case, address_type, coins, 1_000_000).with_poor_ancestors();
         let payee = purse.payee(sum_sats(&purse.coins));
         let rate = FeeRate::from_sat_per_kwu(purse.rng.gen_range(250..75_000));
         let estimate_sats = fee_for_one(&payee, &purse.coins, rate, address_type).fee_sats;
@@ -15,8 +15,9 @@ fn an_offers_fee_is_what_is_paid_to_the_satoshi() {
         purse.coins.reverse();
         let seed = purse.seed();
         let payees = [payee];
-        let Ok(draft) = choose(&payees, &purse.at(rate), seed) else { continue };
-        let tx = purse.signed(&draft, &FeeWanted::at(rate));
+        let means = purse.at(rate);
+        let Ok(draft) = choose(&payees, &means, seed) else { continue };
+        let tx = purse.signed(&draft, &means.fee_spending(&draft.inputs));
         let out_sats: u64 = tx.output.iter().map(|output| output.value.to_sat()).sum();
         worst_sats = worst_sats.max((sum_sats(&draft.inputs) - out_sats).abs_diff(estimate_sats));
         cases += 1;
@@ -39,7 +40,8 @@ fn where_the_coins_do_not_suffice_the_fee_is_that_of_one_input_and_a_change() {
 fn everything_can_be_paid_and_not_more() {
     for seed in 0..300 {
         let address_type = if seed % 2 == 0 { AddressType::Bip84 } else { AddressType::Bip86 };
-        let mut purse = Purse::with(seed, address_type, 1 + usize::try_from(seed % 40).unwrap(), 100_000);
+        let coins = 1 + usize::try_from(seed % 40).unwrap();
+        let mut purse = Purse::with(seed, address_type, coins, 100_000).with_poor_ancestors();
         let rate = FeeRate::from_sat_per_kwu(purse.rng.gen_range(250..30_000));
         let script = purse.script();
         let most_sats = most(&script, &purse.coins, rate, address_type);
@@ -49,7 +51,7 @@ fn everything_can_be_paid_and_not_more() {
         };
         if most_sats > 0 {
             let draft = pay(most_sats).unwrap();
-            purse.signed(&draft, &FeeWanted::at(rate));
+            purse.signed(&draft, &purse.at(rate).fee_spending(&draft.inputs));
             // A change must not go to the fee here: it would be worth more than the most.
             assert_eq!(draft.change, None);
         }

@@ -55,6 +55,7 @@ fn change_coin(draft: &Draft, tx: &Transaction, paid: Paid) -> SpendableCoin {
         height: None,
         ancestors: 1,
         ancestors_vsize: paid.vsize,
+        ancestors_fee_sats: paid.fee_sats,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The fee rate that the backend named last, for what is reckoned while it is silent.
+//! The backend's estimate of the fee rate: asked for, and remembered while the backend is silent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,25 +11,29 @@ use tokio::time::{Instant, timeout};
 
 use super::Gateway;
 use crate::chain::ChainDown;
+use crate::machine::clock::Moment;
 
-/// A payout is meant to be confirmed within so many blocks (interface, section 4), and whoever is accepted without confirmation
-/// must pay for one within as many.
+/// Payouts are meant to be confirmed within so many blocks (interface, section 4). A payment that is accepted without
+/// confirmation must pay for one within as many.
 pub(crate) const SOON_BLOCKS: u16 = 6;
 
-/// A backend that takes longer than this is taken for silent.
-const ASKED_FOR: Duration = Duration::from_secs(2);
+/// Offers and estimates, which a shop waits for, take a backend for silent after this time.
+const OFFERS_WAIT: Duration = Duration::from_secs(2);
 
-/// So long one answer serves all offers and estimates, and so long a silent backend is not waited for again: an estimate of
-/// the next blocks does not change faster.
-const SERVES: Duration = Duration::from_secs(5);
+/// One answer serves all offers and estimates for this time, and a silent backend is not asked again within it: an
+/// estimate of the next blocks does not change faster.
+const SERVES_OFFERS: Duration = Duration::from_secs(5);
 
-/// What the backend says of fees.
+/// The greatest age of an estimate that a signed transaction pays (interface, section 4, "Queue").
+const SERVES_SIGNING: Duration = Duration::from_secs(60);
+
+/// The answers of the backend.
 #[derive(Default)]
 pub(crate) struct FeeRates {
     last: Arc<Lock<Option<Answer>>>,
-    /// Since when it is silent; `None` from an answer on.
+    /// The time since which it is silent; `None` from an answer on.
     silent_since: Arc<Lock<Option<Instant>>>,
-    /// Held while the backend is asked, so that however many ask, one thread waits for it.
+    /// Held while the backend is asked: one thread waits for it, for all who ask.
     asking: Arc<Mutex<()>>,
 }
 
@@ -38,20 +42,23 @@ pub(crate) struct FeeRates {
 struct Answer {
     rate: FeeRate,
     at: Instant,
+    /// The same by clocks that count a machine's sleep.
+    moment: Moment,
 }
 
 impl Gateway {
     /// The backend's estimate for 6 blocks, a few seconds old at most; the last one known while it is silent, and none
     /// before any.
     pub(crate) async fn fee_rate_estimate(&self) -> Option<FeeRate> {
-        // The sandbox answers at once, and its faults count at once.
-        let serves = if self.sandbox.is_some() { Duration::ZERO } else { SERVES };
-        self.ask_fee_rate(serves).await.or_else(|| self.fee_rates.last_known())
+        let (serves, ask) = self.fee_rate_question(SERVES_OFFERS);
+        self.fee_rates.ask_briefly(serves, ask).await.or_else(|| self.fee_rates.last_known())
     }
 
-    /// The backend's estimate for 6 blocks as it answers now; `None` while it is silent.
+    /// The backend's estimate for 6 blocks, a minute old at most; `None` while it is silent. As a look, it waits for as
+    /// long as the backend may take for an answer.
     pub(crate) async fn fee_rate_now(&self) -> Option<FeeRate> {
-        self.ask_fee_rate(Duration::ZERO).await
+        let (serves, ask) = self.fee_rate_question(SERVES_SIGNING);
+        self.fee_rates.ask(serves, ask).await
     }
 
     /// The last estimate for 6 blocks, however old; nobody is asked.
@@ -59,62 +66,76 @@ impl Gateway {
         self.fee_rates.last_known()
     }
 
-    async fn ask_fee_rate(&self, serves: Duration) -> Option<FeeRate> {
+    /// The greatest age of an answer that serves, and the question.
+    fn fee_rate_question(
+        &self,
+        serves: Duration,
+    ) -> (Duration, impl FnOnce() -> Result<FeeRate, ChainDown> + Send + use<>) {
+        // The sandbox answers at once, and its faults count at once.
+        let serves = if self.sandbox.is_some() { Duration::ZERO } else { serves };
         let chain = Arc::clone(&self.chain);
         let last = self.fee_rates.last_known();
-        // Where the backend has no estimate (yet), the one before it holds, and before any the floor of the settings.
-        let ask = move || Ok(chain.fee_rate(SOON_BLOCKS)?.or(last).unwrap_or(FeeRate::ZERO));
-        self.fee_rates.ask(serves, ask).await
+        // A backend without an estimate leaves the last one in force, and before any the floor of the settings.
+        (serves, move || Ok(chain.fee_rate(SOON_BLOCKS)?.or(last).unwrap_or(FeeRate::ZERO)))
     }
 }
 
 impl FeeRates {
-    /// Asks, unless there is an answer that still serves, or another's comes meanwhile.
-    async fn ask(
+    /// The same as [`Self::ask`], for two seconds at most, and not at all while the backend is known to be silent.
+    async fn ask_briefly(
         &self,
         serves: Duration,
         ask: impl FnOnce() -> Result<FeeRate, ChainDown> + Send + 'static,
     ) -> Option<FeeRate> {
         let now = Instant::now();
-        let since = now.checked_sub(serves).unwrap_or(now);
-        if let Some(rate) = self.answered_after(since) {
-            return Some(rate);
-        }
-        if !serves.is_zero() && self.is_known_silent(since) {
+        if !serves.is_zero() && self.serving(serves, now).is_none() && self.is_known_silent(serves, now) {
             return None;
         }
-        let asked = async {
-            let asking = Arc::clone(&self.asking).lock_owned().await;
-            if let Some(rate) = self.answered_after(since) {
-                return Some(rate);
-            }
-            let (last, silent_since) = (Arc::clone(&self.last), Arc::clone(&self.silent_since));
-            let asked = tokio::task::spawn_blocking(move || {
-                let _asking = asking;
-                // The watcher tells of a silent chain.
-                let rate = ask().inspect_err(|error| tracing::debug!(%error, "the backend names no fee rate")).ok()?;
-                *last.lock() = Some(Answer { rate, at: Instant::now() });
-                *silent_since.lock() = None;
-                Some(rate)
-            });
-            let failed = |error: &JoinError| tracing::error!(%error, "the backend could not be asked for a fee rate");
-            asked.await.inspect_err(failed).ok().flatten()
-        };
-        let rate = timeout(ASKED_FOR, asked).await.ok().flatten();
+        let rate = timeout(OFFERS_WAIT, self.ask(serves, ask)).await.ok().flatten();
         if rate.is_none() {
             *self.silent_since.lock() = Some(Instant::now());
         }
         rate
     }
 
-    /// Whether the backend did not answer after `since`, or never did before, and is still waited for.
-    fn is_known_silent(&self, since: Instant) -> bool {
-        let silent_since = *self.silent_since.lock();
-        silent_since.is_some_and(|at| at > since || self.asking.try_lock().is_err())
+    /// Asks, unless an answer still serves or comes meanwhile. Answers `None` where the backend does not.
+    async fn ask(
+        &self,
+        serves: Duration,
+        ask: impl FnOnce() -> Result<FeeRate, ChainDown> + Send + 'static,
+    ) -> Option<FeeRate> {
+        let began = Instant::now();
+        if let Some(rate) = self.serving(serves, began) {
+            return Some(rate);
+        }
+        let asking = Arc::clone(&self.asking).lock_owned().await;
+        if let Some(rate) = self.serving(serves, began) {
+            return Some(rate);
+        }
+        let (last, silent_since) = (Arc::clone(&self.last), Arc::clone(&self.silent_since));
+        let asked = tokio::task::spawn_blocking(move || {
+            let _asking = asking;
+            // The watcher tells of a silent chain.
+            let rate = ask().inspect_err(|error| tracing::debug!(%error, "the backend names no fee rate")).ok()?;
+            *last.lock() = Some(Answer { rate, at: Instant::now(), moment: Moment::now() });
+            *silent_since.lock() = None;
+            Some(rate)
+        });
+        let failed = |error: &JoinError| tracing::error!(%error, "the backend could not be asked for a fee rate");
+        asked.await.inspect_err(failed).ok().flatten()
     }
 
-    fn answered_after(&self, since: Instant) -> Option<FeeRate> {
-        (*self.last.lock()).filter(|answer| answer.at > since).map(|answer| answer.rate)
+    /// Whether the backend was silent within this time before `now`, or has been waited for since then.
+    fn is_known_silent(&self, within: Duration, now: Instant) -> bool {
+        let silent_since = *self.silent_since.lock();
+        silent_since.is_some_and(|at| now.duration_since(at) < within || self.asking.try_lock().is_err())
+    }
+
+    /// The last answer, if it came after `began` or is not older than `serves`.
+    fn serving(&self, serves: Duration, began: Instant) -> Option<FeeRate> {
+        let Answer { rate, at, moment } = (*self.last.lock())?;
+        let serves_ms = i64::try_from(serves.as_millis()).unwrap_or(i64::MAX);
+        (at > began || (serves_ms > 0 && moment.is_within(serves_ms))).then_some(rate)
     }
 
     fn last_known(&self) -> Option<FeeRate> {
@@ -136,21 +157,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_answer_serves_every_offer_for_seconds_and_who_signs_asks_anew() {
+    async fn an_answer_serves_offers_and_signing_until_it_is_too_old() {
         let rates = FeeRates::default();
-        assert_eq!(rates.ask(SERVES, || Ok(sat_vb(3))).await, Some(sat_vb(3)));
-        assert_eq!(rates.ask(SERVES, || panic!("it is asked again")).await, Some(sat_vb(3)));
-        assert_eq!(rates.ask(Duration::ZERO, || Ok(sat_vb(4))).await, Some(sat_vb(4)));
-        assert_eq!(rates.ask(SERVES, || panic!("it is asked again")).await, Some(sat_vb(4)));
+        for serves in [SERVES_OFFERS, SERVES_SIGNING] {
+            assert_eq!(rates.ask(Duration::ZERO, || Ok(sat_vb(3))).await, Some(sat_vb(3)));
+            assert_eq!(rates.ask(serves, || panic!("it is asked again")).await, Some(sat_vb(3)));
+            assert_eq!(rates.ask(Duration::ZERO, || Ok(sat_vb(4))).await, Some(sat_vb(4)));
+        }
     }
 
     #[tokio::test]
-    async fn a_silent_backend_is_waited_for_once_and_then_serves_nobody_until_it_answers() {
+    async fn a_silent_backend_is_waited_for_once_until_it_answers() {
         let rates = FeeRates::default();
         let (answer, answered) = mpsc::channel();
         let slow = move || answered.recv().map_err(|_| ChainDown("it hung up".to_owned()));
-        assert_eq!(rates.ask(SERVES, slow).await, None, "two seconds are over");
-        // Nobody else waits, and nobody asks beside the one who still does.
+        assert_eq!(rates.ask_briefly(SERVES_OFFERS, slow).await, None, "two seconds are over");
+        // No other offer waits, and none asks beside the question that is open.
         let asked = Arc::new(AtomicBool::new(false));
         for _ in 0..10 {
             let asked = Arc::clone(&asked);
@@ -158,20 +180,36 @@ mod tests {
                 asked.store(true, Ordering::SeqCst);
                 Ok(sat_vb(1))
             };
-            let answer = pin!(rates.ask(SERVES, ask)).poll(&mut Context::from_waker(Waker::noop()));
+            let answer = pin!(rates.ask_briefly(SERVES_OFFERS, ask)).poll(&mut Context::from_waker(Waker::noop()));
             assert_eq!(answer, Poll::Ready(None));
         }
         assert!(!asked.load(Ordering::SeqCst));
         answer.send(sat_vb(7)).unwrap();
         assert_eq!(rates.ask(Duration::ZERO, || Ok(sat_vb(7))).await, Some(sat_vb(7)));
-        assert_eq!(rates.ask(SERVES, || panic!("it is asked again")).await, Some(sat_vb(7)));
+        assert_eq!(rates.ask_briefly(SERVES_OFFERS, || panic!("it is asked again")).await, Some(sat_vb(7)));
     }
 
     #[tokio::test]
-    async fn a_backend_that_refuses_is_not_asked_again_for_each_offer() {
+    async fn a_signature_waits_for_a_backend_longer_than_an_offer() {
         let rates = FeeRates::default();
-        assert_eq!(rates.ask(SERVES, || Err(ChainDown("no".to_owned()))).await, None);
-        assert_eq!(rates.ask(SERVES, || Ok(sat_vb(1))).await, None, "it was asked a moment ago");
-        assert_eq!(rates.ask(Duration::ZERO, || Ok(sat_vb(2))).await, Some(sat_vb(2)), "who signs asks");
+        let (answer, answered) = mpsc::channel();
+        let slow = move || answered.recv().map_err(|_| ChainDown("it hung up".to_owned()));
+        let mut signing = pin!(rates.ask(SERVES_SIGNING, slow));
+        assert_eq!(signing.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
+        assert_eq!(
+            rates.ask_briefly(SERVES_OFFERS, || panic!("it is asked twice")).await,
+            None,
+            "two seconds are over"
+        );
+        answer.send(sat_vb(7)).unwrap();
+        assert_eq!(signing.await, Some(sat_vb(7)));
+    }
+
+    #[tokio::test]
+    async fn a_backend_that_refuses_is_asked_again_for_a_signature_alone() {
+        let rates = FeeRates::default();
+        assert_eq!(rates.ask_briefly(SERVES_OFFERS, || Err(ChainDown("no".to_owned()))).await, None);
+        assert_eq!(rates.ask_briefly(SERVES_OFFERS, || Ok(sat_vb(1))).await, None, "it was asked a moment ago");
+        assert_eq!(rates.ask(SERVES_SIGNING, || Ok(sat_vb(2))).await, Some(sat_vb(2)));
     }
 }

@@ -1,14 +1,22 @@
 //! The fee that an offer names, and the fee that is paid. `TILLGATE_FEE_CASES` is the number of transactions.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+
+use bitcoin::FeeRate;
+use parking_lot::Mutex;
 use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 use tillgate_sandbox::FaultsPatch;
 
 use super::support::{add_coins, world_with_coins};
+use crate::chain::{Chain, ChainDown};
 use crate::funds;
 use crate::sender::ReplaceError;
 use crate::store::batches::VersionRow;
 use crate::testing::World;
+use crate::testing::bent::Bent;
 use crate::wallet::spend::{self, Payee};
 
 const CASES: u64 = 25;
@@ -154,4 +162,46 @@ async fn a_payout_on_a_stuck_one_lifts_both_to_the_wanted_rate() {
         world.check_ledger();
         world.check_balance();
     }
+}
+
+/// The sandbox's chain, whose backend names a fee rate once the test lets it.
+struct SlowFees {
+    chain: Arc<dyn Chain>,
+    is_asked: Arc<AtomicBool>,
+    answers: Mutex<Receiver<()>>,
+}
+
+impl Bent for SlowFees {
+    fn chain(&self) -> &dyn Chain {
+        self.chain.as_ref()
+    }
+
+    fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
+        self.is_asked.store(true, Ordering::SeqCst);
+        // The test has ended where nobody lets it.
+        let _ = self.answers.lock().recv();
+        self.chain.fee_rate(blocks)
+    }
+}
+
+#[tokio::test]
+async fn a_payout_waits_for_a_fee_rate_longer_than_an_offer_does() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    world.pass_ms(31_000).await;
+    let (answer, answers) = channel();
+    let is_asked = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&is_asked);
+    let world = world.with_chain(|chain| Arc::new(SlowFees { chain, is_asked, answers: Mutex::new(answers) }));
+    let offer_gives_up = async {
+        while !asked.load(Ordering::SeqCst) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(world.gateway.fee_rate_estimate().await, None, "an offer waits for two seconds");
+        // The pass has its turn, and waits on.
+        tokio::task::yield_now().await;
+        answer.send(()).unwrap();
+    };
+    tokio::join!(world.pass_sender(), offer_gives_up);
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent);
 }

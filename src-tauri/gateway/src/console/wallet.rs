@@ -74,7 +74,8 @@ pub struct WalletInfoView {
     pub balance: BtcView,
     /// What payouts could use now: coins that are worth spending at the present rate of fees.
     pub spendable: BtcView,
-    /// Inputs of our own transactions that no block holds yet.
+    /// Coins that went into our own transactions that no block holds yet, each once. The change of these transactions may be
+    /// in `spendable` already.
     pub locked: BtcView,
     /// Coins of customers that no block holds yet.
     pub pending: BtcView,

@@ -82,7 +82,8 @@ const UNCONFIRMED_CHANGE: &str = "batches AS b JOIN versions AS v ON v.batch_seq
 /// What the wallet holds, in satoshis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CoinSums {
-    /// Inputs of our stored transactions of which none is in a block.
+    /// Inputs of our stored transactions that are in no block. Change of such a transaction is left out, because its own
+    /// inputs count already.
     pub locked_sats: u64,
     /// Customers' coins that are in no block yet.
     pub pending_sats: u64,
@@ -201,7 +202,8 @@ impl Reader<'_> {
         let mut query = self.connection.prepare_cached(
             "SELECT (SELECT ifnull(sum(c.amount_sats), 0) FROM batches AS b JOIN batch_inputs AS i ON i.batch_seq = b.seq \
              JOIN coins AS c ON c.txid = i.txid AND c.vout = i.vout WHERE b.pending = 1 AND i.live = 1 AND NOT EXISTS \
-             (SELECT 1 FROM versions AS v WHERE v.batch_seq = b.seq AND v.position = 'block')) AS locked, \
+             (SELECT 1 FROM versions AS v WHERE v.batch_seq = b.seq AND v.position = 'block') AND NOT \
+             (c.block_height IS NULL AND EXISTS (SELECT 1 FROM versions AS v WHERE v.txid = c.txid))) AS locked, \
              (SELECT ifnull(sum(amount_sats), 0) FROM coins WHERE keychain = 0 AND position = 'mempool' \
              AND spent_by IS NULL) AS pending",
         )?;

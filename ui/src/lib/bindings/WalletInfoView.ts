@@ -15,7 +15,8 @@ balance: BtcView,
  */
 spendable: BtcView, 
 /**
- * Inputs of our own transactions that no block holds yet.
+ * Coins that went into our own transactions that no block holds yet, each once. The change of these transactions may be
+ * in `spendable` already.
  */
 locked: BtcView, 
 /**

@@ -27,7 +27,13 @@ pub(super) fn wallet(view: &WalletInfoView) -> String {
     fields(&[
         ("balance", format!("{} BTC", view.balance.shown)),
         ("spendable", format!("{} BTC", view.spendable.shown)),
-        ("locked", format!("{} BTC in transactions of ours that no block holds yet", view.locked.shown)),
+        (
+            "locked",
+            format!(
+                "{} BTC that payouts without a block spend; their change may be spendable already",
+                view.locked.shown
+            ),
+        ),
         ("pending", format!("{} BTC of customers that no block holds yet", view.pending.shown)),
         ("addresses", view.address_type.clone()),
         ("network", view.network.clone()),

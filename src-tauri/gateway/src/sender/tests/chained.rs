@@ -4,6 +4,8 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
 use super::support::world_with_coins;
+use crate::console::wallet::{WalletInfo, WalletInfoView};
+use crate::console::{Actor, ask};
 use crate::gateway::Cause;
 use crate::testing::World;
 use crate::wallet::spend::MAX_ANCESTORS;
@@ -19,6 +21,30 @@ async fn sent_in_a_row(world: &World, count: u32) -> Vec<Id> {
         payouts.push(payout);
     }
     payouts
+}
+
+async fn sums(world: &World) -> WalletInfoView {
+    ask(&world.app, WalletInfo {}, &Actor::command_line()).await.unwrap()
+}
+
+#[tokio::test]
+async fn three_chained_payouts_lock_their_coin_once() {
+    let world = world_with_coins(1).await;
+    let payouts = sent_in_a_row(&world, 3).await;
+    let paid: i64 = payouts
+        .iter()
+        .map(|payout| {
+            let row = world.payout(payout);
+            i64::try_from(row.amount_sats).unwrap() - row.booked_fee_sats
+        })
+        .sum();
+    let on_the_way = sums(&world).await;
+    assert_eq!(on_the_way.locked.sats, 1_000_000);
+    assert_eq!(on_the_way.spendable.sats, 1_000_000 - paid, "the change of the last one");
+    assert_eq!(on_the_way.balance.sats, on_the_way.spendable.sats);
+    world.mine(1).await;
+    let mined = sums(&world).await;
+    assert_eq!((mined.locked.sats, mined.spendable.sats), (0, 1_000_000 - paid));
 }
 
 #[tokio::test]

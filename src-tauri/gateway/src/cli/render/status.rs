@@ -49,8 +49,7 @@ pub(super) fn status(view: &StatusView) -> String {
         ("open reversals", view.open_reversals.to_string()),
         ("balance", format!("{} BTC", view.balance.shown)),
         ("shops' offers", offers(view)),
-        ("payouts to send", view.payouts_queued.to_string()),
-        ("payouts wait for", waits_for(view.sender_waits_for.as_deref(), view.sender_wait_cause).unwrap_or_else(none)),
+        ("payouts to send", payouts_to_send(view)),
         ("sender", sender(view)),
         ("waiting notifications", view.waiting_notifications.to_string()),
         ("failing notifications", failing),
@@ -105,6 +104,21 @@ fn offers(view: &StatusView) -> String {
     match view.offers_waiting {
         0 => "0".to_owned(),
         waiting => format!("{waiting}: `tillgate payouts list --status NEW`"),
+    }
+}
+
+/// How many approved payouts are not sent, and why.
+fn payouts_to_send(view: &StatusView) -> String {
+    let queued = view.payouts_queued;
+    if queued == 0 {
+        return "0".to_owned();
+    }
+    if view.sender_hold.is_some() || !view.serving {
+        return format!("{queued}: see the line sender");
+    }
+    match waits_for(view.sender_waits_for.as_deref(), view.sender_wait_cause) {
+        Some(why) => format!("{queued}: {why}"),
+        None => format!("{queued}: each is sent in its turn, or once a node takes its transaction"),
     }
 }
 

@@ -149,9 +149,27 @@ fn the_status_tells_of_reversals_and_of_what_shops_do_not_hear() {
     assert!(line(&text, "kraken").ends_with("2026-01-12T12:06:02Z  18 s  answers"), "{text}");
     assert!(line(&text, "mempool").ends_with("FAILS: the server answered 502"), "{text}");
     assert!(line(&text, "shops' offers").contains("3: `tillgate payouts list"), "{text}");
-    let waits_for = line(&text, "payouts wait for");
-    assert!(waits_for.contains("300 sat/vB; wait, or raise the cap with `tillgate settings set"), "{text}");
+    let to_send = line(&text, "payouts to send");
+    assert!(to_send.contains("1: the network asks for 300 sat/vB; wait, or raise the cap with `tillgate"), "{text}");
     assert!(line(&text, "balance").ends_with("0.50000000 BTC"), "{text}");
+}
+
+#[test]
+fn the_status_says_why_each_payout_waits_and_else_nothing() {
+    let told = |told: Value| {
+        let text = status_with(told);
+        assert!(!text.contains("wait for"), "{text}");
+        line(&text, "payouts to send").trim_end().to_owned()
+    };
+    assert!(told(json!({})).ends_with(" 0"));
+    assert!(
+        told(json!({"payoutsQueued": 2}))
+            .ends_with("2: each is sent in its turn, or once a node takes its transaction")
+    );
+    assert!(told(json!({"payoutsQueued": 2, "serving": false})).ends_with("2: see the line sender"));
+    let held =
+        json!({"payoutsQueued": 2, "senderHold": "a copy", "senderWaitsFor": "a copy", "senderWaitCause": "HOLD"});
+    assert!(told(held).ends_with("2: see the line sender"));
 }
 
 #[test]

@@ -63,6 +63,7 @@ impl Ask for Doctor {
     type Answer = DoctorView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<DoctorView, CommandError> {
+        StuckPayouts::learn_wanted_rate(by.gateway()).await;
         Ok(examine(by.gateway()).await)
     }
 }

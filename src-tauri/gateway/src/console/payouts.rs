@@ -129,6 +129,7 @@ impl Ask for ShowPayout {
     type Answer = PayoutView;
 
     async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
+        StuckPayouts::learn_wanted_rate(by.gateway()).await;
         show(by, id("payoutId", &self.payout_id)?).await
     }
 }

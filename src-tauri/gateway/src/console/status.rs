@@ -200,6 +200,7 @@ impl Ask for Status {
 
     async fn answer(self, by: &Asker<'_>) -> Result<StatusView, CommandError> {
         let trouble = by.app.notifier.keys.trouble();
+        StuckPayouts::learn_wanted_rate(by.gateway()).await;
         by.read(move |gateway, reader| status(gateway, reader, trouble)).await
     }
 }

@@ -1,4 +1,4 @@
-//! Payouts that do not arrive: told from what is stored, so that each ends with its cause and none is lost by a restart.
+//! Payouts that do not arrive. They are computed from stored facts: each ends with its cause, and a restart loses none.
 
 use tillgate_domain::batch::Position;
 use tillgate_domain::payout::PayoutState;
@@ -19,7 +19,8 @@ const HOUR_MS: i64 = 3_600_000;
 pub(crate) enum StuckCause {
     /// It was sent so many hours ago, and no block holds its transaction.
     Unconfirmed { hours: u64 },
-    /// The backend refused its transaction with these words; without words, because another transaction spends its coins.
+    /// The backend refused its transaction with these words; without words, because another transaction spends its
+    /// coins.
     Refused { words: Option<String> },
     /// The block of this height holds another transaction that spends its coins.
     RuledOut { height: u32 },
@@ -67,7 +68,8 @@ pub(crate) fn stuck_of(
     }
 }
 
-/// The height of the block that holds another transaction in place of all these versions: no replacement can be mined either.
+/// The height of the block that holds another transaction in place of all these versions: no replacement can be mined
+/// either.
 ///
 /// # Errors
 /// When the database cannot be read.

@@ -27,7 +27,7 @@ reason: StuckReason,
  */
 feeRate: string, 
 /**
- * The rate that would be paid now; absent where the backend has named none since the start.
+ * The rate that a transaction would pay now; absent where the backend has named none since the start.
  */
 feeRateWanted: string | null, 
 /**

@@ -1,4 +1,6 @@
-//! Payouts that do not arrive, as people are told of them. The remedy is each shell's own to name.
+//! Payouts that do not arrive, as people are told of them. Each shell names the remedy in its own words.
+
+use std::sync::Arc;
 
 use bitcoin::FeeRate;
 use serde::{Deserialize, Serialize};
@@ -36,7 +38,7 @@ pub struct StuckItem {
     pub reason: StuckReason,
     /// The fee rate that its transaction pays, in satoshis for a virtual byte, cut to 2 decimals.
     pub fee_rate: String,
-    /// The rate that would be paid now; absent where the backend has named none since the start.
+    /// The rate that a transaction would pay now; absent where the backend has named none since the start.
     pub fee_rate_wanted: Option<String>,
     /// Whether a higher fee is possible now.
     pub can_bump: bool,
@@ -54,6 +56,18 @@ pub(in crate::console) struct StuckPayouts {
 }
 
 impl StuckPayouts {
+    /// Asks the backend for its fee rate where a payout is stuck, so that the wanted rate can be told. The reading that
+    /// follows tells of a database that fails.
+    pub(in crate::console) async fn learn_wanted_rate(gateway: &Arc<Gateway>) {
+        let reading = Arc::clone(gateway);
+        let read = move || reading.store.read(|reader| Self::of(&reading, reader));
+        if let Ok(Ok(stuck)) = tokio::task::spawn_blocking(read).await
+            && stuck.count > 0
+        {
+            gateway.fee_rate_estimate().await;
+        }
+    }
+
     pub(in crate::console) fn of(gateway: &Gateway, reader: &Reader<'_>) -> Result<Self, StoreError> {
         let stuck = sender::stuck(reader, &gateway.settings.snapshot(), gateway.clock.now())?;
         let named = stuck.iter().take(NAMED_MAX).map(|stuck| StuckItem::of(gateway, reader, stuck));

@@ -50,7 +50,7 @@ async fn a_payout_that_no_block_takes_for_six_hours_is_told_until_one_does() {
     let view = shown(&world, &payout).await;
     assert_eq!(view["stuck"]["message"], sentence, "the payout's own page says the same");
     let world = world.reopen().await;
-    assert!(told(&world, &payout).await.is_some(), "a restart forgets nothing");
+    assert_eq!(told(&world, &payout).await, Some(sentence), "a restart forgets nothing");
     world.mine_and_pass(1).await;
     assert_eq!(told(&world, &payout).await, None, "it ends with its cause");
 }
@@ -70,6 +70,26 @@ async fn a_refused_payout_is_told_with_the_backends_words_until_it_is_taken() {
     assert_eq!(told(&world, &payout).await, None, "it ends with its cause");
     world.mine_and_pass(1).await;
     assert_eq!(told(&world, &payout).await, None);
+}
+
+#[tokio::test]
+async fn a_payout_refused_after_an_eviction_is_told_until_it_is_taken() {
+    let world = world_with_coins(1).await;
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    world.look().await;
+    world.sandbox().evict(world.txid_of(&payout), world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent);
+    let sentence = told(&world, &payout).await.expect("a refusal is told");
+    let address = world.payout(&payout).address;
+    for part in [&payout.to_string(), "0.00300000 BTC", &address, "refused", "It pays 2.0", "2.00 sat/vB is wanted"] {
+        assert!(sentence.contains(part), "{part}: {sentence}");
+    }
+    let view = shown(&world, &payout).await;
+    assert_eq!((&view["stuck"]["canBump"], &view["stuck"]["message"]), (&Value::Bool(true), &Value::from(sentence)));
+    world.mine_and_pass(1).await;
+    assert_eq!(told(&world, &payout).await, None, "it ends with its cause");
 }
 
 #[tokio::test]

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bitcoin::{OutPoint, Transaction, Txid};
+use bitcoin::{OutPoint, Transaction, Txid, Weight};
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::payout::PayoutState::{Failed, Queued, Sent};
 
 use super::history::{History, Known};
 use super::steps::Mined;
+use crate::funds;
 use crate::notifications::outbox::{self, OutboxError};
 use crate::store::StoreError;
 use crate::store::batches::VersionRow;
@@ -60,6 +61,23 @@ impl History {
             let is_stored = versions.iter().any(|version| version.txid == *txid);
             assert!(!spends_ours || is_stored || self.twins.contains_key(txid), "{txid} was never stored");
         }
+    }
+
+    /// Each transaction that a pass stored pays the wanted rate together with its unconfirmed ancestors. Answers how many
+    /// of them have such ancestors.
+    pub fn new_packages_pay_the_wanted_rate(&self, before: &BTreeSet<Txid>) -> u64 {
+        let gateway = &self.world().gateway;
+        let mut on_change = 0;
+        for version in self.versions().iter().filter(|version| !before.contains(&version.txid)) {
+            let wanted = gateway.chain.fee_rate(6).unwrap().unwrap();
+            let package = gateway.store.read(|reader| funds::unconfirmed(reader, &version.txid)).unwrap();
+            let vsize = package.values().map(|one| one.paid.vsize).sum();
+            let paid_sats: u64 = package.values().map(|one| one.paid.fee_sats).sum();
+            let wanted_sats = wanted.fee_wu(Weight::from_vb(vsize).unwrap()).unwrap().to_sat();
+            assert!(paid_sats >= wanted_sats, "{} pays {paid_sats} of {wanted_sats} for {vsize} vB", version.txid);
+            on_change += u64::from(package.len() > 1);
+        }
+        on_change
     }
 
     fn is_ours(&self, outpoint: &OutPoint) -> bool {

@@ -86,6 +86,8 @@ pub struct History {
     pub looked_from: Cell<i64>,
     /// Bumps that succeeded.
     bumps: Cell<u64>,
+    /// Batches that spend the change of another that was in no block.
+    on_change: Cell<u64>,
 }
 
 impl History {
@@ -105,6 +107,7 @@ impl History {
             is_chain_down: false,
             looked_from: Cell::new(0),
             bumps: Cell::new(0),
+            on_change: Cell::new(0),
         };
         history.check(true).await;
         history
@@ -114,8 +117,8 @@ impl History {
         self.world.as_ref().expect("it is only gone while it starts again")
     }
 
-    /// How much of what happened, to see that the laws were put to the test.
-    pub fn happened(&self) -> [(&'static str, u64); 6] {
+    /// Counts of events, to see that the laws were put to the test.
+    pub fn happened(&self) -> [(&'static str, u64); 7] {
         let count = |is: &dyn Fn(&Known) -> bool| self.payouts.iter().filter(|payout| is(payout)).count() as u64;
         let seen = self.twins.keys().filter(|txid| self.chain.tx(txid).is_some()).count() as u64;
         [
@@ -124,6 +127,7 @@ impl History {
             ("failed before", count(&|it| it.state == PayoutState::Failed && it.batch_seq.is_none())),
             ("given up", count(&|payout| payout.is_given_up)),
             ("bumps", self.bumps.get()),
+            ("batches on unconfirmed change", self.on_change.get()),
             ("twins", seen),
         ]
     }
@@ -189,7 +193,10 @@ impl History {
 
     pub async fn pass(&self) {
         let world = self.world();
+        let before: BTreeSet<Txid> = self.versions().iter().map(|version| version.txid).collect();
         world.pass_sender().await;
+        let on_change = self.new_packages_pay_the_wanted_rate(&before);
+        self.on_change.set(self.on_change.get() + on_change);
         let waits_for = world.gateway.sending.waits_for();
         let is_sound = |cannot: &Cannot| !cannot.details.contains("did not pass its check");
         assert!(waits_for.as_ref().is_none_or(is_sound), "{waits_for:?}");

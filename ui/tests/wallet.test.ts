@@ -65,7 +65,7 @@ describe("the wallet", () => {
     for (const untrue of [/Nothing came yet/, /finds all your money/, /finds\s+everything/, /were given/]) {
       expect(screen.queryByText(untrue)).toBeNull();
     }
-    expect(screen.getByText(/Their change is in Spendable already/)).toBeTruthy();
+    expect(screen.getByText(/The change may be in Spendable already/)).toBeTruthy();
   });
 
   test("without one leads to where it is made", async () => {

@@ -18,6 +18,7 @@ use super::super::twins::twin_spending;
 use super::chain::ChainSeen;
 use super::runtime;
 use super::steps::{Mined, Step};
+use crate::funds;
 use crate::gateway::Cannot;
 use crate::machine::entropy::{Entropy, NoEntropy};
 use crate::sender::held_back::is_paid_otherwise;
@@ -27,6 +28,9 @@ use crate::store::batches::VersionRow;
 use crate::store::payouts::PayoutRow;
 use crate::testing::World;
 use crate::wallet::spend::Payee;
+
+/// Satoshis that a payout of nearly all coins leaves for the next, with the fees of both.
+const LEFT_SATS: u64 = 300_000;
 
 /// The files of a gateway with a wallet and two coins, to be copied for each history.
 pub struct Template(TempDir);
@@ -145,12 +149,8 @@ impl History {
                 has_looked = true;
             }
             Step::Pass => self.pass().await,
-            Step::Send => {
-                self.clock_moves(31).await;
-                self.look().await;
-                self.check(true).await;
-                self.pass().await;
-            }
+            Step::Send => self.send().await,
+            Step::SendOnChange { sats, fee_rate } => self.send_on_change(*sats, *fee_rate).await,
             Step::Mine { count, what } => self.mine(*count, *what),
             Step::MineVersion { which } => self.mine_version(*which),
             Step::Evict { which } => self.evict(*which),
@@ -200,6 +200,27 @@ impl History {
         let waits_for = world.gateway.sending.waits_for();
         let is_sound = |cannot: &Cannot| !cannot.details.contains("did not pass its check");
         assert!(waits_for.as_ref().is_none_or(is_sound), "{waits_for:?}");
+    }
+
+    async fn send(&mut self) {
+        self.clock_moves(31).await;
+        self.look().await;
+        self.check(true).await;
+        self.pass().await;
+    }
+
+    async fn send_on_change(&mut self, sats: u64, fee_rate_sat_vb: u64) {
+        let gateway = &self.world().gateway;
+        let settings = gateway.settings.snapshot();
+        let coins = gateway.store.read(|reader| funds::spendable(reader, &settings)).unwrap();
+        let spendable_sats: u64 = coins.iter().map(|coin| coin.amount_sats).sum();
+        let Some(most_sats) = spendable_sats.checked_sub(LEFT_SATS).filter(|most| *most > LEFT_SATS) else { return };
+        self.ask(most_sats, true).await;
+        self.send().await;
+        self.check(false).await;
+        self.faults(FaultsPatch { fee_rate_sat_vb: Some(Some(fee_rate_sat_vb)), ..FaultsPatch::default() });
+        self.ask(sats, true).await;
+        self.send().await;
     }
 
     pub async fn pay(&mut self, sats: u64, confirmations: u32) {

@@ -27,6 +27,11 @@ pub enum Step {
     Pass,
     /// Half a minute later.
     Send,
+    /// A payout takes nearly all coins; the next one has its change alone, at another fee rate.
+    SendOnChange {
+        sats: u64,
+        fee_rate: u64,
+    },
     Mine {
         count: u32,
         what: Mined,
@@ -91,6 +96,8 @@ pub fn step() -> impl Strategy<Value = Step> {
         5 => Just(Step::Look),
         4 => Just(Step::Pass),
         10 => Just(Step::Send),
+        4 => (20_000u64..100_000, prop::sample::select(vec![1, 20, 120]))
+            .prop_map(|(sats, fee_rate)| Step::SendOnChange { sats, fee_rate }),
         7 => (1u32..4, mined).prop_map(|(count, what)| Step::Mine { count, what }),
         4 => any::<usize>().prop_map(|which| Step::MineVersion { which }),
         4 => any::<usize>().prop_map(|which| Step::Evict { which }),

@@ -11,7 +11,7 @@ mod tests {
     use super::count;
 
     #[test]
-    fn one_alone_is_singular() {
+    fn the_count_one_is_singular() {
         for (number, said) in [(0, "0 lines"), (1, "1 line"), (2, "2 lines"), (21, "21 lines")] {
             assert_eq!(count(number, "line", "lines"), said);
         }

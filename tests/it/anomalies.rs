@@ -1,5 +1,5 @@
-//! Coins that do not fit: every kind of anomaly, when it is raised, how it follows the chain, what the shop
-//! hears, what staff decides.
+//! Coins that do not fit: every kind of anomaly, when it is raised, how it follows the chain, its notifications, and
+//! the decisions of staff.
 
 use serde_json::{Value, json};
 
@@ -149,7 +149,7 @@ async fn staff_accepts_the_coins_of_an_anomaly_and_dismisses_another() {
     program.json(&["anomalies", "dismiss", &id_of(&anomaly), "--reason", "given back in cash"]);
     s.expect_anomalies(&dismissed, &[("LATE_PAYMENT", "DISMISSED")]).await;
     s.shop.hears_of(&id_of(&anomaly), "the dismissal", |record| record["resolution"] == "DISMISSED").await;
-    // What people decided the system leaves alone, whatever the chain does.
+    // The system leaves decided anomalies alone, even if the chain changes.
     s.double_spend_by_reorg(2).await;
     s.expect_anomalies(&dismissed, &[("LATE_PAYMENT", "DISMISSED")]).await;
 }

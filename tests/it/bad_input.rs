@@ -1,5 +1,5 @@
-//! What a shop, an attacker or a mistake may send, and the refusal that each gets. Every refusal is a JSON
-//! array that names the wrong field, and none leaves a payment behind.
+//! Bad requests by a shop, an attacker or by mistake, and their refusals. Every refusal is a JSON array that names the
+//! wrong field, and leaves no payment behind.
 
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
@@ -11,7 +11,7 @@ use crate::harness::{Answer, Scene, Shop};
 
 const NEW: &str = "/v2/payments/new";
 
-/// A request for a payment with these bytes as its body.
+/// A request for a payment with these bytes as body.
 async fn post_bytes(client: &Client, body: impl Into<Body>) -> Answer {
     let request = client.request(Method::POST, NEW).header(CONTENT_TYPE, "application/json");
     client.send(request.body(body.into()).unwrap()).await
@@ -172,7 +172,7 @@ async fn amounts_that_are_no_price_are_refused() {
     let mut yen = with(&s.shop, "amount", json!("1.5"));
     yen["currency"] = json!("JPY");
     assert_eq!(fields(&s.post(NEW, &yen).await), ["amount"]);
-    // Below the dust limit of the address, and above all coins there can be.
+    // Below the dust limit of the address, and above all Bitcoin.
     for amount in ["0.01", "9999999999999"] {
         assert_eq!(fields(&s.post(NEW, &with(&s.shop, "amount", json!(amount))).await), ["amount"], "{amount}");
     }

@@ -1,5 +1,5 @@
-//! The sandbox bent on purpose: broadcasts that are lost or not answered, miners with a price, and what the chain itself
-//! says that an address was paid.
+//! Faults of the sandbox: lost or unanswered broadcasts, and miners with a minimum price. Also the chain's own list of
+//! an address's payments.
 
 use axum::http::Method;
 use serde_json::json;
@@ -13,7 +13,7 @@ async fn what_was_lost_or_not_answered_when_it_was_broadcast_is_sent_again() {
     let bill = s.bill("10.00").await;
     let txid = s.pay(&bill.id).await;
     s.evict(&txid).await;
-    // After each block the gateway broadcasts what is missing.
+    // After each block the gateway broadcasts missing transactions.
     s.faults(json!({ "broadcast": "forget" })).await;
     s.mine_empty(1).await;
     assert_eq!(s.sandbox().await["mempool"], json!([]), "answered as taken, and lost");

@@ -1,4 +1,4 @@
-//! What the command line does where there are two environments and none is named.
+//! The command line with two environments, when a command names none.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::harness::{Program, wait_for};
 
-/// A data directory whose production has a wallet, as commands see it; gives production's folder.
+/// A data directory whose production has a wallet, by the mark that commands check. Returns production's folder.
 fn live(program: &Program) -> PathBuf {
     let folder = program.data_dir().join("production");
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).unwrap();
@@ -19,7 +19,7 @@ fn live(program: &Program) -> PathBuf {
     folder
 }
 
-/// Makes the folder of production. It cannot be opened again without the secrets file: there is no keyring.
+/// Makes production's folder. Without a keyring it cannot be opened again except with the secrets file.
 fn make_production(program: &Program) {
     let mut command = program.command(&["settings", "set", "batchSeconds", "9", "--environment", "production"]);
     command.env("TILLGATE_SECRETS_FILE", program.data_dir().with_file_name("secrets"));
@@ -35,7 +35,7 @@ async fn production_that_cannot_be_served_leaves_test_alone_and_says_why() {
     let mut ready = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut ready).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&ready).unwrap()["environment"], "test", "{ready}");
-    // It is tried again and again, and test serves meanwhile.
+    // Production is tried again and again while test is served.
     let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
     let mut failures = log.by_ref().map(Result::unwrap).filter(|line| line.contains("not served"));
     for _ in 0..2 {
@@ -85,7 +85,7 @@ fn a_command_that_names_no_environment_says_which_it_was_where_there_are_two() {
     assert_eq!(told.stderr, b"tillgate: this was test (--environment names another)\n");
     assert_eq!(program.output(&["keys", "list", "--environment", "test"]).stderr, b"", "it was named");
 
-    // Production has a wallet from now on: the line is about production, and its remedies name it.
+    // Production has a wallet from now on, so the line is about production, and its remedies name it.
     live(&program);
     let refusal = program.refusal(&["keys", "list"]);
     assert!(refusal.contains("keyring") && refusal.contains("(this was production"), "{refusal}");

@@ -1,4 +1,4 @@
-//! The command line, as a person or a script uses it: beside a gateway that runs, and without one.
+//! The command line, as a person or a script uses it, with and without a running gateway.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::client::text;
 use crate::harness::{Program, Scene, Tillgate};
 
-/// What a command that must succeed prints for people.
+/// The output for people of a command that must succeed.
 fn shown(program: &Program, args: &[&str]) -> String {
     let output = program.output(args);
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -86,7 +86,7 @@ fn a_mistyped_data_directory_is_named_and_no_new_store_is_made() {
     assert_eq!((&found["ok"], &found["checks"][0]["name"]), (&json!(false), &json!("folder")));
     assert!(!program.data_dir().exists());
 
-    // A setting may be chosen before the first start, and then the folder is told.
+    // A setting may be chosen before the first start; the command then names the folder.
     let set = program.output(&["settings", "set", "merchantName", "Till", "--json"]);
     let said = String::from_utf8(set.stderr).unwrap();
     assert!(set.status.success() && said.contains(&program.env_dir().display().to_string()), "{said}");
@@ -268,7 +268,7 @@ fn the_backends_password_is_read_from_the_standard_input_and_shown_to_nobody() {
     assert!(listed.contains("backendPassword"));
 }
 
-/// What the file that stands in for the keyring holds.
+/// The content of the file that replaces the keyring.
 fn kept(program: &Program) -> String {
     std::fs::read_to_string(program.env_dir().join("secrets.json")).unwrap_or_default()
 }

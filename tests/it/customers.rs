@@ -1,5 +1,5 @@
-//! Customers who pay in their own ways: bumped fees, evicted and reorganised transactions, several at once,
-//! and the merchant's rules for how much and how deep is enough.
+//! Customers who pay in unusual ways: bumped fees, evicted and reorganised transactions, several transactions at once.
+//! Also the merchant's rules for the sum and the confirmations that suffice.
 
 use serde_json::json;
 
@@ -48,7 +48,7 @@ async fn an_evicted_transaction_goes_on_counting_and_is_broadcast_again() {
     let txid = s.pay(&bill.id).await;
     s.evict(&txid).await;
     s.expect(&bill, "UNCONFIRMED").await;
-    // Refused until the next block, after which the gateway's own broadcast brings it back.
+    // It is refused until the next block; afterwards the gateway's own broadcast brings it back.
     s.mine_empty(1).await;
     let back = async || s.sandbox().await["mempool"].as_array()?.contains(&json!(txid)).then_some(());
     crate::harness::wait_for("the transaction in the mempool again", back).await;
@@ -191,7 +191,7 @@ async fn coins_that_came_in_time_while_the_chain_was_silent_over_the_deadline_co
     s.faults(json!({ "chainDown": true })).await;
     s.advance_clock(20 * 60).await;
     s.pay(&early.id).await;
-    // 80 minutes after the creation: past the deadline, within the hour of grace.
+    // 80 minutes after the creation: past the deadline, but within the hour of grace.
     s.advance_clock(60 * 60).await;
     s.pay(&graced.id).await;
     s.expect(&early, "NEW").await;

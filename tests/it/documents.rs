@@ -1,4 +1,4 @@
-//! The pages in `docs/` say what the program does.
+//! The pages in `docs/` agree with the program.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +19,7 @@ async fn the_first_payment_of_the_readme_ends_confirmed_and_its_payout_sent_each
     }
 }
 
-/// Runs the lines of the page against this gateway; gives what they print on stdout and on stderr.
+/// Runs the page's commands against this gateway; returns their stdout and stderr.
 fn first_payment(gateway: &Tillgate) -> (String, String) {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     let blocks = readme.split("```bash\n").skip(1).take(2);
@@ -50,7 +50,7 @@ fn each_example_of_the_readme_and_the_documents_names_its_environment() {
     assert!(unnamed.is_empty(), "{unnamed:#?}");
 }
 
-/// What the page on the interface gives shops to check notifications with, run on a notification as it arrived.
+/// Runs the interface page's sample for verifying notifications on a real notification.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_sample_that_verifies_notifications_takes_genuine_ones_alone() {
     let s = Scene::open().await;
@@ -132,7 +132,7 @@ fn the_page_on_operation_lists_every_call_that_a_node_must_allow_and_no_other() 
     let files = fs::read_dir(chain.join("core")).unwrap().map(|entry| entry.unwrap().path());
     for file in files.chain([chain.join("core.rs")]).filter(|path| path.is_file()) {
         let source = fs::read_to_string(file).unwrap();
-        // Calls of tests are behind the code.
+        // The tests come after the code, and their calls do not count.
         let code = source.split("mod tests {").next().unwrap();
         let calls = code.split("call(\"").skip(1).filter_map(|rest| rest.split('"').next());
         called.extend(calls.map(str::to_owned));

@@ -1,6 +1,6 @@
-//! A machine that fails the gateway: no room on the disk, a disk that cannot be written, a database that is
-//! locked, damaged or from the future, a port that is taken, no keyring. Each is said clearly, nothing is lost,
-//! and what can go on by itself does.
+//! Failures of the machine: a full disk, a disk that cannot be written, a database that is locked, damaged or newer.
+//! Also a port that is taken, and a missing keyring. Each is reported clearly, no data is lost, and the gateway
+//! recovers by itself if it can.
 
 use std::fs;
 use std::io::Write as _;
@@ -17,7 +17,7 @@ use crate::harness::client::payment_request;
 use crate::harness::program::serve;
 use crate::harness::{Program, Scene, Tillgate, wait_for};
 
-/// A data directory that was used once and holds one key and one payment.
+/// A used data directory with one key and one payment.
 async fn used_program() -> Program {
     let mut gateway = Tillgate::start().await;
     gateway.client.new_payment("10.00", "http://127.0.0.1:1").await;
@@ -25,7 +25,7 @@ async fn used_program() -> Program {
     gateway.into_program()
 }
 
-/// `serve` that must not come up; gives the line that says why.
+/// `serve` that must fail to start; returns its reason.
 fn refusal_to_serve(program: &Program) -> String {
     let line = program.refusal(&["serve", "--listen", "127.0.0.1:0"]);
     assert!(line.lines().filter(|line| !line.trim().is_empty()).count() <= 3, "not a clear line: {line}");
@@ -117,8 +117,8 @@ async fn while_another_process_locks_the_database_nothing_is_taken_and_then_it_g
     s.bill("10.00").await;
 }
 
-/// Runs `serve` in a mount namespace of its own, after `prepare` changed the mounts there. An ordinary user
-/// becomes root of a user namespace for it.
+/// Runs `serve` in a mount namespace of its own, after `prepare` changed the mounts there. For this an ordinary user
+/// becomes root of a user namespace.
 fn serve_in_namespace(program: &Program, prepare: &str, data_dir: &Path) -> Command {
     let mut command = Command::new("unshare");
     command.arg("--mount");
@@ -188,7 +188,7 @@ async fn a_log_that_cannot_be_written_keeps_no_payment_away() {
     program.isolate(&mut command);
     let (mut child, api) = serve(command);
     let client = crate::harness::client::Client::new(&api, key);
-    // Each time the writer logs that it could not store anything.
+    // Each failed write is logged by the writer.
     let locker = Connection::open(program.database()).unwrap();
     locker.execute_batch("BEGIN IMMEDIATE").unwrap();
     let request = payment_request("10.00", "http://127.0.0.1:1");

@@ -1,11 +1,11 @@
-//! The payment page as a customer reads it, and as proxies pass it on.
+//! The payment page as a customer reads it and as proxies forward it.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 
 use crate::harness::Scene;
 
-/// The sentence without which a customer pays twice.
+/// The sentence that keeps a customer from paying twice.
 const NOT_AGAIN: &str = "Please contact the shop; do not pay again.";
 
 async fn page(s: &Scene, id: &str) -> String {
@@ -103,7 +103,7 @@ async fn events_are_not_held_back_by_a_proxy_and_never_silent_for_ten_seconds() 
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
         stream.set_read_timeout(Some(std::time::Duration::from_secs(9))).unwrap();
         let mut heard: Vec<String> = Vec::new();
-        // The first event, and then something that the page's script can hear although nothing happens.
+        // The first event, and then a sign of life that the page's script can hear.
         for line in BufReader::new(stream).lines() {
             heard.push(line.expect("silent for nine seconds"));
             if heard.iter().filter(|line| line.starts_with("event:")).count() == 2 {

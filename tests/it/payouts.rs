@@ -1,4 +1,4 @@
-//! Payouts as a shop's program, the merchant's staff and the network live them.
+//! Payouts from the view of a shop's program, the merchant's staff and the network.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::harness::client::{payment_request, text};
 use crate::harness::sandbox::{btc, sats};
 use crate::harness::signature::webhook_signature_is_by;
 
-/// Addresses of somebody else, none used by another test of this file's scenes.
+/// Others' addresses, which no other test of this file uses.
 const ADDRESSES: [&str; 4] = [
     "bcrt1qqyqszqgpqyqszqgpqyqszqgpqyqszqgpvxat9t",
     "bcrt1qqgpqyqszqgpqyqszqgpqyqszqgpqyqszazmwwa",
@@ -64,7 +64,7 @@ async fn an_offer_is_approved_and_sent_and_the_shop_hears_it_signed() {
     let hmac_key = text(&scene.gateway.program().json(&["hmac-key", "rotate"])["key"]);
     fund(&scene, 2).await;
 
-    // The shop asks, and reads exact amounts.
+    // The shop requests a payout, and reads exact amounts.
     let offer = scene.post("/v2/payouts", &request(&scene, ADDRESSES[0], 300_000)).await.ok();
     let id = text(&offer["payoutId"]);
     assert_eq!(
@@ -75,7 +75,7 @@ async fn an_offer_is_approved_and_sent_and_the_shop_hears_it_signed() {
     assert!(sats(&offer["networkFeeBtc"]) > 0 && offer["exchangeRate"].is_number(), "{offer}");
     assert!(offer.get("balanceShort").is_none() && offer.get("btcTxId").is_none(), "{offer}");
 
-    // It is approved, and waits half a minute for others that may share its transaction.
+    // It is approved, and waits half a minute for others to share its transaction.
     let approval = json!({ "payoutId": id });
     let queued = scene.post("/v2/payouts/approve", &approval).await.ok();
     assert_eq!((&queued["status"], &queued["approvedBy"]), (&json!("QUEUED"), &json!("shop")));
@@ -84,7 +84,7 @@ async fn an_offer_is_approved_and_sent_and_the_shop_hears_it_signed() {
     scene.advance_clock(30).await;
     let sent = expect(&scene, &id, "SENT").await;
     assert_eq!(scene.sandbox().await["mempool"], json!([sent["btcTxId"]]));
-    // The offer named the fee that a transaction for it alone pays.
+    // The offer's fee is that of a transaction for this payout alone.
     let limit = scene.get("/v2/payouts/limit").await.ok();
     assert_eq!(sats(&limit["used"]), 300_000);
 
@@ -132,7 +132,7 @@ async fn whatever_the_network_answers_and_however_the_program_ends_a_payout_arri
         scene.mine(1).await;
         expect(&scene, &id, "SENT").await;
         check_paid_once(&scene, ADDRESSES[0], 300_000).await;
-        // Taken out of the chain and evicted, it comes back.
+        // Removed from the chain and evicted, it comes back.
         scene.reorg(3).await;
         let txid = text(&payout(&scene, &id).await["btcTxId"]);
         scene.evict(&txid).await;

@@ -1,4 +1,4 @@
-//! Exchange rates as a shop and the merchant's staff see them.
+//! Exchange rates from the view of a shop and the merchant's staff.
 
 use serde_json::{Value, json};
 

@@ -9,13 +9,13 @@ use crate::harness::Program;
 
 const ZOO: &str = "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong";
 
-/// Runs a command at a terminal of its own, types each text once the one before it shows up, and gives all that the terminal
-/// showed, the exit status and how the terminal is left included.
+/// Runs a command at a terminal of its own, and types each text once the text before it appears. Returns all that the
+/// terminal showed, with the exit status and the final state of the terminal.
 fn shown(program: &Program, args: &[&str], typed: &[(&str, &str)]) -> String {
     shown_with(program, &[], args, typed)
 }
 
-/// The same with these variables.
+/// The same with these environment variables.
 fn shown_with(program: &Program, variables: &[(&str, &str)], args: &[&str], typed: &[(&str, &str)]) -> String {
     let asked = program.command(args);
     let words = asked.get_args().map(|arg| format!("'{}'", arg.to_str().unwrap())).collect::<Vec<_>>().join(" ");
@@ -42,13 +42,13 @@ fn shown_with(program: &Program, variables: &[(&str, &str)], args: &[&str], type
     all
 }
 
-/// Whether the terminal shows what is typed, as `stty -a` tells it.
+/// Whether the terminal echoes typed text, by the output of `stty -a`.
 fn shows_what_is_typed(terminal: &str) -> bool {
     let tokens: Vec<&str> = terminal.split_whitespace().collect();
     tokens.contains(&"echo") && tokens.contains(&"isig")
 }
 
-/// The same where a signal ends the command as soon as its question shows up.
+/// The same, but a signal ends the command as soon as its question appears.
 fn shown_when_ended_by(program: &Program, args: &[&str], question: &str, signal: Signal) -> String {
     let asked = program.command(args);
     let words = asked.get_args().map(|arg| format!("'{}'", arg.to_str().unwrap())).collect::<Vec<_>>().join(" ");
@@ -77,7 +77,7 @@ fn shown_when_ended_by(program: &Program, args: &[&str], question: &str, signal:
     all
 }
 
-/// Whether whoever started the tests had a signal ignored, as `nohup` does: the program ignores it then, too.
+/// Whether the parent of the tests made them ignore a signal, as `nohup` does; the program then ignores it too.
 fn is_ignored(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
@@ -124,13 +124,13 @@ fn words_that_are_pasted_in_several_lines_are_all_read() {
 #[test]
 fn twenty_four_words_that_are_pasted_in_two_lines_are_all_read_though_each_line_is_a_wallets_words() {
     let program = Program::new();
-    // The second line has no end when the first is read.
+    // The second line is not complete when the first is read.
     let pasted = format!("{ZOO}\nabandon abandon abandon abandon abandon abandon ");
     let typed =
         [("in their order", pasted.as_str()), ("12 words so far", "abandon abandon abandon abandon abandon about\n")];
     let all = shown(&program, &["wallet", "restore"], &typed);
     assert!(!all.contains("zoo") && !all.contains("abandon"), "{all}");
-    // These 24 are no wallet's: one of twelve was not taken for it.
+    // These 24 words fail the checksum, so the first 12 were not taken for a wallet's words.
     assert!(all.contains("checksum") && all.contains("status 1"), "{all}");
     assert!(!program.data_dir().exists(), "something was made");
 }

@@ -1,5 +1,5 @@
-//! Every row of the transition table, as the customer, the chain, the clock and the staff cause it, with what
-//! the shop hears of it.
+//! Every row of the transition table, caused by the customer, the chain, the clock and the staff, with its
+//! notifications.
 
 use serde_json::json;
 
@@ -163,7 +163,7 @@ async fn expired_becomes_confirmed_when_coins_that_were_gone_are_back() {
     let taken_back = s.take_back(&txid).await;
     s.pass_deadline().await;
     s.expect(&bill, "EXPIRED").await;
-    // What took their place is dropped: the coins count again, and the gateway broadcasts them.
+    // The replacement is dropped: the coins count again, and the gateway broadcasts them.
     s.evict(&taken_back).await;
     s.expect(&bill, "EXPIRED").await;
     s.mine(1).await;

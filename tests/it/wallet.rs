@@ -1,5 +1,5 @@
-//! The wallet at the command line: made, restored from its words, verified; before the first start, beside a gateway that
-//! runs, and cut short at each point.
+//! The wallet on the command line: made, restored from its words, verified. The tests do so before the first start,
+//! with a running gateway, and with interruptions at each point.
 
 use std::io::{Read, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -13,7 +13,7 @@ use crate::harness::{Program, Scene, Tillgate};
 
 const ZOO: &str = "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong";
 
-/// Runs a command that reads words, and gives its exit status, what it printed and its line on stderr.
+/// Runs a command that reads words; returns its exit status, its output and its line on stderr.
 fn with_words(program: &Program, args: &[&str], words: &str) -> (Option<i32>, String, String) {
     let output = program.output_of(program.command(args), &format!("{words}\n"));
     let read = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -99,7 +99,7 @@ fn words_that_are_none_are_refused_by_their_place_and_nothing_is_made_for_them()
     assert!(!program.data_dir().exists());
 }
 
-/// Reads until the text ends with this, and gives what came before.
+/// Reads until the text ends with `end`, and returns the part before.
 fn until(stream: &mut impl Read, end: &str) -> String {
     let (mut text, mut byte) = (String::new(), [0]);
     while !text.ends_with(end) {
@@ -138,7 +138,7 @@ fn a_person_is_shown_the_words_once_and_the_wallet_is_made_when_two_were_told_ba
     assert!(verifies(&program, &words.join(" ")));
 }
 
-/// Whether there is a wallet. A command that holds the data directory is waited for.
+/// Whether there is a wallet. Waits for a command that holds the data directory.
 fn is_there(program: &Program) -> bool {
     program.output(&["wallet", "descriptor", "--json"]).status.success()
 }
@@ -231,7 +231,7 @@ fn a_restored_wallet_that_has_nobody_to_ask_says_that_a_backend_is_to_be_set_and
         assert!(told.contains(&remedy) && told.contains("before a Bitcoin backend is set"), "{told}");
         assert!(!told.contains("were asked about"), "nobody knows yet whether addresses will be: {told}");
     }
-    // So that what is copied from there changes nothing of another environment.
+    // The remedy names the environment, so that a copied command does not change another one.
     let doctor = program.output_of(Production::command(&program, &["doctor"]), "");
     let told = String::from_utf8(doctor.stdout).unwrap();
     let chain = told.lines().find(|line| line.contains("no Bitcoin backend is set")).unwrap();
@@ -313,7 +313,7 @@ fn a_date_is_refused_before_the_words_where_no_backend_is_set_and_nothing_is_lef
     assert!(refused.contains("set backendUrl first") && !refused.contains("made the data directory"), "{refused}");
     assert!(restore("yesterday", &[]).contains("the height of a block, or a date"));
     assert!(!program.data_dir().exists() && !secrets.exists());
-    // Nobody listens at port 1: that is known only once there is a gateway to ask it.
+    // Port 1 has no listener, but the program learns that only after a gateway asks it.
     let backend = [("TILLGATE_BACKEND_URL", "http://127.0.0.1:1"), ("TILLGATE_BACKEND_USER", "ada")];
     let refused = restore("2024-05-31", &backend);
     assert!(refused.contains("name a height"), "{refused}");

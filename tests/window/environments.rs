@@ -93,7 +93,7 @@ fn a_database_that_cannot_be_opened_is_told_in_its_own_part_and_tried_again() {
     });
 }
 
-/// `tillgate serve` of whatever there is to serve, and the lines that it prints and logs.
+/// `tillgate serve` of all existing environments, with the lines that it prints and logs.
 struct Serve {
     child: Child,
     ready: mpsc::Receiver<String>,
@@ -159,7 +159,7 @@ fn what_ends_in_one_is_begun_again_and_the_other_never_hears_of_it() {
     inside("environments::what_ends_in_one_is_begun_again_and_the_other_never_hears_of_it", async || {
         let data = tempfile::tempdir().unwrap();
         production(data.path(), &[("wallet.made", "")]);
-        // A thread that test alone has: production has no wallet whose addresses could be derived.
+        // This thread exists in test only: production has no wallet whose addresses could be derived.
         let serve = Serve::start(data.path(), &[("TILLGATE_END_THREAD", "addresses")]);
         let failures = serve.log.iter().filter(|line| line.contains("not served")).take(3).collect::<Vec<_>>();
         for line in &failures {

@@ -57,7 +57,7 @@ async fn traced(prepare: impl FnOnce(&mut Command)) -> Findings {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_leaves_before_the_log_that_holds_it_is_synced() {
+async fn answers_and_notifications_follow_the_sync_of_their_log() {
     let findings = traced(|_| {}).await;
     assert!(
         findings.answers >= PAYMENTS && findings.notifications >= 2 * PAYMENTS && findings.syncs > 0,

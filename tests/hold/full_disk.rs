@@ -76,7 +76,7 @@ async fn nothing_is_stored(site: &Site) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_disk_that_is_full_while_a_payout_is_due_and_a_deadline_passes_delays_both_and_doubles_neither() {
+async fn a_full_disk_delays_payouts_and_deadlines_and_doubles_neither() {
     let mut site = Site::prepare().await;
     let injected = TempDir::new().unwrap();
     let faults = |command: &mut Command| {

@@ -119,7 +119,7 @@ pub fn with_injected_faults(site: &mut Site) -> TempDir {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn commits_that_fail_under_load_are_answered_as_such_and_lose_nothing() {
+async fn failing_commits_under_load_are_reported_and_lose_nothing() {
     let mut site = Site::prepare().await;
     let injected = with_injected_faults(&mut site);
     let folder = check::folder(&site);
@@ -142,7 +142,7 @@ async fn commits_that_fail_under_load_are_answered_as_such_and_lose_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_another_process_locks_until_payments_are_refused_loses_nothing() {
+async fn a_database_locked_by_another_process_loses_nothing() {
     let mut site = Site::prepare().await;
     site.start();
     let folder = check::folder(&site);
@@ -238,7 +238,7 @@ async fn a_clock_that_jumps_an_hour_ahead_and_back_undoes_nothing() {
 const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_faketime_sets_an_hour_ahead_and_back_undoes_nothing() {
+async fn a_clock_faketime_sets_ahead_and_back_undoes_nothing() {
     if !Path::new(FAKETIME).exists() {
         println!("skipped: {FAKETIME} is not there (the Debian package faketime)");
         return;
@@ -344,7 +344,7 @@ async fn take_late(State(shop): State<LateShop>, headers: HeaderMap, body: Bytes
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_shop_that_answers_after_the_time_out_hears_again_and_delays_nobody() {
+async fn a_shop_that_answers_too_late_is_retried_and_delays_no_other() {
     let mut site = Site::prepare().await;
     site.start();
     let late = LateShop::default();

@@ -37,7 +37,7 @@ fn check_of(doctor: &Value, name: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_machine_that_slept_over_a_deadline_wakes_to_all_that_is_due() {
+async fn a_machine_that_slept_over_a_deadline_does_all_due_work() {
     let mut site = Site::prepare().await;
     let injected = with_injected_faults(&mut site);
     step_clocks(injected.path(), 0, 0);
@@ -74,7 +74,7 @@ async fn a_machine_that_slept_over_a_deadline_wakes_to_all_that_is_due() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_network_that_was_gone_for_a_day_takes_its_chain_its_rates_and_its_shop_and_no_payment() {
+async fn a_day_without_network_loses_no_payment() {
     let mut site = Site::prepare().await;
     site.start();
     let (mined, seen_late, paid_late, never) =
@@ -139,7 +139,7 @@ async fn a_network_that_was_gone_for_a_day_takes_its_chain_its_rates_and_its_sho
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_is_set_by_a_day_and_back_expires_nothing_at_once_and_undoes_nothing_ever() {
+async fn a_clock_set_a_day_ahead_and_back_undoes_no_decision() {
     let mut site = Site::prepare().await;
     let injected = with_injected_faults(&mut site);
     let waiting = bill(&site).await;

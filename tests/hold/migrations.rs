@@ -79,7 +79,7 @@ fn check_all_there(payments: &Value, wallet: &Value) {
 }
 
 #[test]
-fn ended_at_each_step_of_an_update_the_next_start_goes_on_and_the_copy_stays() {
+fn an_update_ended_at_any_step_goes_on_and_keeps_the_copy() {
     let first = first_program();
     let (payments, wallet) = (["payments", "list", "--json"], ["wallet", "info", "--json"]);
     for point in ["commit.before", "commit.after"] {
@@ -157,7 +157,7 @@ fn on_a_full_disk(first: &Program, room_kib: u64) -> OnAFullDisk {
 }
 
 #[test]
-fn a_disk_that_is_full_when_an_update_begins_or_on_its_way_is_named_and_costs_nothing() {
+fn a_full_disk_during_an_update_is_named_and_loses_nothing() {
     if !Command::new("unshare").args(namespace()).arg("true").status().is_ok_and(|status| status.success()) {
         println!("skipped: this machine permits no mount of a small disk");
         return;

@@ -252,7 +252,7 @@ fn repeat_until_done(program: &Program, point: &str, args: &[&str]) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_first_start_that_ends_at_any_commit_is_made_up_for_by_the_next() {
+async fn a_first_start_ended_at_any_commit_is_completed_by_the_next() {
     for point in ["commit.before", "commit.after"] {
         let program = Program::new();
         repeat_until_done(&program, point, &["settings", "set", "tolerancePerMille", "0"]);

@@ -60,7 +60,7 @@ async fn approved(scene: &Scene, sats: u64) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_made_beside_a_running_gateway_brings_all_back_on_a_bare_machine() {
+async fn a_backup_of_a_running_gateway_restores_all_elsewhere() {
     let mut scene = Scene::open_with(&[("merchantName", "Café"), ("restoreSkip", "20")]).await;
     let hmac_key = text(&scene.gateway.program().json(&["hmac-key", "rotate"])["key"]);
     let bill = scene.confirmed_bill().await;
@@ -108,7 +108,7 @@ fn told(program: &Program, variables: &[(&str, &str)], args: &[&str]) -> String 
 }
 
 #[test]
-fn a_secrets_file_and_a_backup_have_a_passphrase_each_or_it_is_told_that_one_opens_both() {
+fn a_passphrase_shared_by_secrets_and_backups_is_reported() {
     let (program, bare, other) = (Program::new(), Program::new(), Program::new());
     let secrets = beside(&program, "secrets");
     let (file, shared) = (beside(&program, "own.backup"), beside(&program, "shared.backup"));
@@ -136,7 +136,7 @@ fn a_secrets_file_and_a_backup_have_a_passphrase_each_or_it_is_told_that_one_ope
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_old_backup_beside_the_living_chain_sends_nothing_twice_and_gives_no_address_again() {
+async fn an_old_backup_doubles_no_payout_and_no_address() {
     const SKIP: &str = "25";
     let mut scene = Scene::open_with(&[("restoreSkip", SKIP), ("batchSeconds", "0")]).await;
     for _ in 0..3 {
@@ -208,7 +208,7 @@ async fn an_old_backup_beside_the_living_chain_sends_nothing_twice_and_gives_no_
 }
 
 #[test]
-fn a_backup_and_a_restore_say_what_they_need_and_never_ask_a_script() {
+fn backups_and_restores_never_prompt_a_script() {
     let program = Program::new();
     let file = beside(&program, "till.backup");
     let name = file.to_str().unwrap();
@@ -246,7 +246,7 @@ fn a_backup_and_a_restore_say_what_they_need_and_never_ask_a_script() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_restore_that_is_killed_at_any_step_leaves_nothing_that_the_same_command_does_not_complete() {
+async fn a_killed_restore_is_completed_by_the_same_command() {
     let scene = Scene::open().await;
     scene.confirmed_bill().await;
     let file = beside(scene.gateway.program(), "till.backup");
@@ -277,7 +277,7 @@ async fn a_restore_that_is_killed_at_any_step_leaves_nothing_that_the_same_comma
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_that_is_killed_leaves_no_file_or_a_whole_one_and_the_next_start_tidies_up() {
+async fn a_killed_backup_leaves_no_file_or_a_whole_one() {
     for (point, is_there) in [("backup.before:1", false), ("backup.after:1", true)] {
         let program = Program::new();
         program.make();
@@ -303,7 +303,7 @@ async fn a_backup_that_is_killed_leaves_no_file_or_a_whole_one_and_the_next_star
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_running_gateway_makes_its_nightly_backup_once_it_may_and_says_how_they_stand() {
+async fn a_running_gateway_makes_and_reports_nightly_backups() {
     let scene = Scene::open().await;
     let program = scene.gateway.program();
     let folder = beside(program, "backups");
@@ -327,7 +327,7 @@ async fn a_running_gateway_makes_its_nightly_backup_once_it_may_and_says_how_the
 }
 
 #[test]
-fn a_passphrase_of_backups_that_is_empty_or_unreadable_is_refused_and_no_other_taken() {
+fn an_empty_or_unreadable_backup_passphrase_is_refused() {
     use std::os::unix::ffi::OsStrExt as _;
 
     let program = Program::new();
@@ -354,7 +354,7 @@ fn a_passphrase_of_backups_that_is_empty_or_unreadable_is_refused_and_no_other_t
 }
 
 #[test]
-fn a_passphrase_that_was_exported_for_the_secrets_file_is_named_where_it_is_tried() {
+fn the_exported_passphrase_is_named_when_it_is_tried() {
     let (program, bare) = (Program::new(), Program::new());
     let secrets = beside(&program, "secrets");
     let (of_file, of_backup) = ("TILLGATE_PASSPHRASE", "TILLGATE_BACKUP_PASSPHRASE");
@@ -393,7 +393,7 @@ fn a_passphrase_that_was_exported_for_the_secrets_file_is_named_where_it_is_trie
 }
 
 #[test]
-fn a_backup_that_is_not_there_is_told_before_anybody_types_its_passphrase() {
+fn a_missing_backup_is_reported_before_its_passphrase_is_asked() {
     let program = Program::new();
     program.make();
     for args in [&["wallet", "verify-backup", "none.backup"][..], &["restore", "none.backup"]] {

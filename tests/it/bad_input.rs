@@ -228,7 +228,7 @@ async fn urls_that_are_not_plain_http_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn texts_that_are_too_long_or_hold_control_characters_are_refused() {
+async fn long_texts_and_control_characters_are_refused() {
     let s = Scene::open().await;
     for (field, value) in [
         ("message", "x".repeat(10_000)),
@@ -248,7 +248,7 @@ async fn texts_that_are_too_long_or_hold_control_characters_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_answer_lists_all_field_errors_and_unknown_fields_are_none() {
+async fn an_answer_lists_all_field_errors_and_ignores_unknown_fields() {
     let s = Scene::open().await;
     let mut found = fields(&s.post(NEW, &json!({})).await);
     found.sort();

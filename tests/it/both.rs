@@ -27,7 +27,7 @@ fn make_production(program: &Program) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn production_that_cannot_be_served_leaves_test_alone_and_says_why() {
+async fn unservable_production_says_why_and_leaves_test_alone() {
     let program = Program::new();
     live(&program);
     let mut command = program.command(&["serve", "--listen", "127.0.0.1:0"]);
@@ -50,7 +50,7 @@ async fn production_that_cannot_be_served_leaves_test_alone_and_says_why() {
 }
 
 #[test]
-fn where_neither_can_be_served_the_program_ends_with_both_reasons() {
+fn without_a_servable_environment_both_reasons_are_printed() {
     let program = Program::new();
     program.make();
     live(&program);
@@ -75,7 +75,7 @@ fn an_address_for_two_gateways_is_wrong_usage() {
 }
 
 #[test]
-fn a_command_that_names_no_environment_says_which_it_was_where_there_are_two() {
+fn an_unnamed_environment_is_printed_if_there_are_two() {
     let program = Program::new();
     program.make();
     assert_eq!(program.output(&["keys", "list"]).stderr, b"", "there is only one");
@@ -97,7 +97,7 @@ fn a_command_that_names_no_environment_says_which_it_was_where_there_are_two() {
 }
 
 #[test]
-fn once_both_environments_live_a_change_that_names_none_is_refused_and_names_both() {
+fn with_both_environments_a_change_must_name_one() {
     let program = Program::new();
     program.make();
     make_production(&program);

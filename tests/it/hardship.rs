@@ -61,7 +61,7 @@ async fn a_database_of_a_newer_program_is_refused_and_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_a_newer_program_left_when_it_was_killed_is_refused_and_keeps_what_its_log_holds() {
+async fn a_killed_newer_programs_database_is_refused_and_left_whole() {
     let mut gateway = Tillgate::start().await;
     let paid = gateway.client.new_payment("10.00", "http://127.0.0.1:1").await;
     gateway.kill();
@@ -105,7 +105,7 @@ async fn a_damaged_database_is_refused_and_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_another_process_locks_the_database_nothing_is_taken_and_then_it_goes_on() {
+async fn a_locked_database_refuses_payments_until_it_is_released() {
     let s = Scene::open().await;
     let locker = Connection::open(s.gateway.program().database()).unwrap();
     locker.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -133,7 +133,7 @@ fn serve_in_namespace(program: &Program, prepare: &str, data_dir: &Path) -> Comm
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_that_holds_the_log_too_takes_no_payment_and_loses_none_and_then_it_goes_on() {
+async fn a_full_disk_refuses_payments_and_loses_none() {
     let program = used_program().await;
     let key = program.create_key("disk", &["--permissions", "full"]);
     let small = TempDir::new().unwrap();
@@ -230,7 +230,7 @@ async fn a_disk_that_cannot_be_written_is_said_at_the_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_keyring_production_refuses_and_the_sandbox_says_that_it_keeps_a_file() {
+async fn without_a_keyring_production_refuses_and_test_keeps_a_file() {
     let program = Program::new();
     let output = program.output(&["serve", "--environment", "production", "--listen", "127.0.0.1:0"]);
     let line = String::from_utf8_lossy(&output.stderr);

@@ -128,7 +128,7 @@ impl Drop for Asking {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_answers_at_a_nodes_port_takes_little_memory_whatever_it_sends() {
+async fn a_foreign_answer_at_a_nodes_port_takes_little_memory() {
     let (port, answered) = listen(as_a_node);
     let gateway = Asking::start("core", &format!("http://127.0.0.1:{port}"));
     wait_for("two answers", async || (answered.load(Ordering::SeqCst) > 1).then_some(())).await;
@@ -136,7 +136,7 @@ async fn what_answers_at_a_nodes_port_takes_little_memory_whatever_it_sends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_of_an_electrum_server_takes_little_memory_however_it_is_written() {
+async fn an_electrum_servers_refusal_takes_little_memory() {
     let (port, answered) = listen(as_an_electrum_server);
     let gateway = Asking::start("electrum", &format!("tcp://127.0.0.1:{port}"));
     wait_for("three answers", async || (answered.load(Ordering::SeqCst) > 2).then_some(())).await;

@@ -235,7 +235,7 @@ fn circle(imports: &BTreeMap<&Name, BTreeSet<Name>>) -> Option<Vec<String>> {
 }
 
 #[test]
-fn no_file_imports_itself_by_way_of_others() {
+fn imports_have_no_cycles() {
     for (folder, root_file) in CRATES {
         let modules = Modules::of_crate(folder, root_file);
         let imports = modules.imports();

@@ -112,7 +112,7 @@ async fn make_fat_payments(s: &Scene) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_lists_of_many_keys_that_nobody_reads_take_little_memory() {
+async fn a_thousand_unread_lists_take_little_memory() {
     raise_own_limit();
     let s = Scene::open().await;
     make_fat_payments(&s).await;
@@ -195,7 +195,7 @@ async fn a_value_that_only_a_library_knows_is_an_ordinary_object() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_of_another_site_changes_nothing_by_credentials_that_a_browser_keeps() {
+async fn another_sites_page_cannot_use_a_browsers_credentials() {
     let s = Scene::open().await;
     let bill = s.confirmed_bill().await;
     let resend = format!("/v2/payments/notify/{}", bill.id);
@@ -216,7 +216,7 @@ async fn a_page_of_another_site_changes_nothing_by_credentials_that_a_browser_ke
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_refusal_lists_is_bounded() {
+async fn the_list_in_a_refusal_is_bounded() {
     let s = Scene::open().await;
     let many = "status=x&".repeat(6_000);
     let answer = s.get(&format!("{LIST}?{many}")).await;
@@ -240,7 +240,7 @@ async fn what_a_refusal_lists_is_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_peer_that_follows_payments_leaves_room_for_others() {
+async fn a_peer_that_follows_payments_leaves_room_for_others() {
     raise_own_limit();
     let s = Scene::open().await;
     let mut held = Vec::new();

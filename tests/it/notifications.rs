@@ -15,7 +15,7 @@ fn deliveries(s: &Scene) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_notification_is_sent_again_on_schedule_under_the_same_id() {
+async fn a_refused_notification_is_retried_under_the_same_id() {
     let s = Scene::open().await;
     s.gateway.program().json(&["hmac-key", "rotate"]);
     let bill = s.bill("10.00").await;
@@ -43,7 +43,7 @@ async fn a_refused_notification_is_sent_again_on_schedule_under_the_same_id() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_newer_notification_goes_out_at_once_after_the_older_was_attempted() {
+async fn a_newer_notification_follows_the_older_ones_attempt_at_once() {
     let s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.shop.behave(Behaviour::Status(503));
@@ -141,7 +141,7 @@ async fn a_resend_tells_the_present_record_under_a_new_id() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rotated_key_signs_at_once_and_the_old_one_beside_it_for_a_day() {
+async fn a_rotated_key_signs_at_once_beside_the_old_for_a_day() {
     let s = Scene::open().await;
     let rotate = || text(&s.gateway.program().json(&["hmac-key", "rotate"])["key"]);
     let bill = s.bill("10.00").await;

@@ -36,7 +36,7 @@ async fn goes_on(s: &Scene, before: &crate::harness::scene::Bill) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chain_begun_anew_is_watched_from_its_first_block_and_said_so() {
+async fn a_new_chain_is_reported_and_watched_from_its_first_block() {
     let mut s = Scene::open().await;
     let before = s.confirmed_bill().await;
     s.mine(50).await;
@@ -50,7 +50,7 @@ async fn a_chain_begun_anew_is_watched_from_its_first_block_and_said_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_older_copy_of_the_chain_is_watched_from_its_first_block_and_said_so() {
+async fn an_older_chain_is_reported_and_watched_from_its_first_block() {
     let mut s = Scene::open().await;
     assert!(s.gateway.stop().await.success());
     let file = chain_file(s.gateway.program());

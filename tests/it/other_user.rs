@@ -69,7 +69,7 @@ fn a_prepared_socket_shows_no_forged_secret() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_of_another_user_is_not_believed_whatever_its_files_say() {
+async fn a_gateway_of_another_user_is_never_believed() {
     if !is_root() {
         return;
     }

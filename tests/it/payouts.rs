@@ -98,7 +98,7 @@ async fn an_offer_is_approved_and_sent_and_the_shop_hears_it_signed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn payouts_that_are_approved_together_share_a_transaction_and_are_found_by_it() {
+async fn payouts_approved_together_share_and_are_found_by_their_txid() {
     let scene = Scene::open().await;
     fund(&scene, 2).await;
     let first = approved(&scene, ADDRESSES[0], 300_000).await;
@@ -117,7 +117,7 @@ async fn payouts_that_are_approved_together_share_a_transaction_and_are_found_by
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_the_network_answers_and_however_the_program_ends_a_payout_arrives_once() {
+async fn a_payout_arrives_once_despite_network_faults_and_kills() {
     for fault in ["reject", "timeout", "forget"] {
         let mut scene = Scene::open().await;
         fund(&scene, 2).await;
@@ -144,7 +144,7 @@ async fn whatever_the_network_answers_and_however_the_program_ends_a_payout_arri
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_payout_waits_for_locked_keys_and_high_fees_and_goes_on_by_itself() {
+async fn a_payout_waits_for_keys_and_fees_and_goes_on_by_itself() {
     let scene = Scene::open().await;
     fund(&scene, 2).await;
     scene.faults(json!({ "keysLocked": true })).await;
@@ -162,7 +162,7 @@ async fn a_payout_waits_for_locked_keys_and_high_fees_and_goes_on_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_sent_for_a_day_fails_uses_nothing_of_the_limit_and_is_told() {
+async fn an_unsendable_payout_fails_after_a_day_and_frees_its_limit() {
     let scene = Scene::open().await;
     let id = approved(&scene, ADDRESSES[2], 50_000_000).await;
     let record = payout(&scene, &id).await;
@@ -192,7 +192,7 @@ async fn the_limit_of_a_day_begins_anew_at_midnight_in_utc() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_of_the_shops_own_payments_is_no_address_to_pay_out_to() {
+async fn a_payout_to_a_payments_own_address_is_refused() {
     let scene = Scene::open().await;
     let payment = scene.post("/v2/payments/new", &payment_request("10.00", scene.shop.url())).await.ok();
     let refused = scene.post("/v2/payouts", &request(&scene, &text(&payment["address"]), 100_000)).await;

@@ -80,7 +80,7 @@ async fn late(s: &Scene) -> (Bill, String) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_shop_asks_for_is_approved_by_staff_sent_and_stands_in_the_statement() {
+async fn a_shops_payout_is_approved_sent_and_listed_in_the_statement() {
     let s = with_coins(&[("batchSeconds", "0")]).await;
     assert_eq!(balance(&s), 50_000_000);
     let id = offer(&s, 1, 10_000_000).await;
@@ -198,7 +198,7 @@ async fn an_anomaly_is_refunded_by_an_offer_or_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refund_below_the_payout_minimum_is_sent_and_one_below_dust_is_refused() {
+async fn a_refund_is_bound_by_dust_and_not_by_the_payout_minimum() {
     let s = Scene::open_with(&[("batchSeconds", "0")]).await;
     let bill = s.confirmed_bill().await;
     s.send_to(&bill.address, 3_000).await;
@@ -219,7 +219,7 @@ async fn a_refund_below_the_payout_minimum_is_sent_and_one_below_dust_is_refused
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn payouts_are_bumped_and_given_up_and_every_refusal_is_one_clear_line() {
+async fn bumps_and_abandons_work_and_refusals_are_one_clear_line() {
     let s = with_coins(&[]).await;
     let (alone, first, second) =
         (offer(&s, 1, 100_000).await, offer(&s, 2, 100_000).await, offer(&s, 3, 100_000).await);
@@ -322,7 +322,7 @@ async fn a_locked_keyring_is_named_and_asked_again_when_staff_say_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_approved_without_a_gateway_is_sent_by_its_next_start() {
+async fn a_payout_approved_without_a_gateway_is_sent_at_its_start() {
     let mut s = with_coins(&[("batchSeconds", "0")]).await;
     let id = offer(&s, 1, 100_000).await;
     assert!(s.gateway.stop().await.success());

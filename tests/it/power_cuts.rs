@@ -37,7 +37,7 @@ async fn create_until_the_end(client: Client, shop_url: String, acknowledged: Ar
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_while_creating_no_acknowledged_payment_is_lost_and_no_address_given_twice() {
+async fn a_kill_while_creating_loses_and_doubles_nothing() {
     let mut s = Scene::open().await;
     let acknowledged = Arc::new(Mutex::new(HashMap::new()));
     for round in 1..=3 {
@@ -78,7 +78,7 @@ async fn killed_before_the_look_a_transaction_is_seen_after_the_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_once_a_transaction_is_seen_the_shop_hears_of_it_after_the_start() {
+async fn a_kill_after_a_sighting_still_notifies_the_shop() {
     let mut s = Scene::open().await;
     let bill = s.bill("10.00").await;
     s.shop.behave(Behaviour::Hang);

@@ -99,7 +99,7 @@ async fn it_says_when_it_is_ready_and_stops_cleanly_on_both_signals() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_secret_ever_reaches_the_log() {
+async fn secrets_never_reach_the_log() {
     let program = Program::new();
     let log = program.data_dir().with_file_name("log");
     let key = program.create_key("shop", &["--permissions", "full"]);

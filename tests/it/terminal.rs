@@ -85,7 +85,7 @@ fn is_ignored(signal: Signal) -> bool {
 }
 
 #[test]
-fn a_terminal_shows_again_what_is_typed_after_a_signal_ended_the_question() {
+fn a_terminal_echoes_again_after_a_signal_ended_the_question() {
     let program = Program::new();
     for (signal, status) in [(Signal::TERM, "status 143"), (Signal::HUP, "status 129"), (Signal::QUIT, "status 131")] {
         if is_ignored(signal) {
@@ -122,7 +122,7 @@ fn words_that_are_pasted_in_several_lines_are_all_read() {
 }
 
 #[test]
-fn twenty_four_words_that_are_pasted_in_two_lines_are_all_read_though_each_line_is_a_wallets_words() {
+fn twenty_four_words_pasted_in_two_lines_are_all_read() {
     let program = Program::new();
     // The second line is not complete when the first is read.
     let pasted = format!("{ZOO}\nabandon abandon abandon abandon abandon abandon ");
@@ -154,7 +154,7 @@ fn a_password_of_the_backend_is_asked_for_and_not_shown() {
 }
 
 #[test]
-fn who_sits_at_a_terminal_is_asked_for_the_passphrase_of_backups_whatever_is_exported_for_the_secrets_file() {
+fn a_terminal_asks_for_the_backup_passphrase_despite_an_export() {
     let program = Program::new();
     program.make();
     let typed = [("New passphrase", "correct horse\n"), ("once more", "correct horse\n")];
@@ -174,7 +174,7 @@ fn the_words_that_are_told_back_are_not_shown() {
 }
 
 #[test]
-fn a_terminal_shows_again_what_is_typed_after_a_question_was_broken_off() {
+fn a_terminal_echoes_again_after_an_interrupted_question() {
     let program = Program::new();
     let words = shown(&program, &["wallet", "restore"], &[("in their order", "zoo zoo\u{3}")]);
     let passphrase = shown(&program, &["backup", "--set-passphrase"], &[("New passphrase", "correct\u{3}")]);

@@ -32,8 +32,8 @@ fn in_production(data: &std::path::Path, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn words_are_shown_and_asked_back_and_a_server_that_is_not_there_is_told_with_what_to_do() {
-    let name = "golive::words_are_shown_and_asked_back_and_a_server_that_is_not_there_is_told_with_what_to_do";
+fn words_are_asked_back_and_an_absent_server_gets_a_remedy() {
+    let name = "golive::words_are_asked_back_and_an_absent_server_gets_a_remedy";
     inside(name, async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;

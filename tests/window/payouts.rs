@@ -76,8 +76,8 @@ fn payouts_are_given_up_before_and_after_they_were_signed() {
 }
 
 #[test]
-fn a_shops_offer_is_told_once_by_the_desktop_and_stays_in_the_title_until_it_is_approved() {
-    let name = "payouts::a_shops_offer_is_told_once_by_the_desktop_and_stays_in_the_title_until_it_is_approved";
+fn a_shops_offer_is_notified_once_and_shown_until_approved() {
+    let name = "payouts::a_shops_offer_is_notified_once_and_shown_until_approved";
     inside(name, async || {
         let (heard, notes) = mpsc::channel();
         let _desktop = tokio::task::spawn_blocking(|| Desktop::serve(heard)).await.unwrap();

@@ -18,8 +18,8 @@ use crate::session::inside;
 const ANSWER_MAX: usize = 1024 * 1024;
 
 #[test]
-fn a_key_a_payment_and_its_customer_end_confirmed_and_quitting_stops_cleanly() {
-    inside("stories::a_key_a_payment_and_its_customer_end_confirmed_and_quitting_stops_cleanly", async || {
+fn a_first_payment_is_confirmed_and_quitting_stops_cleanly() {
+    inside("stories::a_first_payment_is_confirmed_and_quitting_stops_cleanly", async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
         app.sees("Test environment").await;
@@ -45,8 +45,8 @@ fn a_key_a_payment_and_its_customer_end_confirmed_and_quitting_stops_cleanly() {
 }
 
 #[test]
-fn the_window_takes_little_memory_because_it_draws_without_a_graphics_card() {
-    let name = "stories::the_window_takes_little_memory_because_it_draws_without_a_graphics_card";
+fn the_window_draws_without_a_graphics_card_in_little_memory() {
+    let name = "stories::the_window_draws_without_a_graphics_card_in_little_memory";
     inside(name, async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
@@ -59,8 +59,8 @@ fn the_window_takes_little_memory_because_it_draws_without_a_graphics_card() {
 }
 
 #[test]
-fn a_reversed_payment_is_red_on_every_screen_and_in_the_list_of_windows_until_it_is_dismissed() {
-    let name = "stories::a_reversed_payment_is_red_on_every_screen_and_in_the_list_of_windows_until_it_is_dismissed";
+fn a_reversed_payment_is_red_everywhere_until_it_is_dismissed() {
+    let name = "stories::a_reversed_payment_is_red_everywhere_until_it_is_dismissed";
     inside(name, async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
@@ -117,8 +117,8 @@ fn a_data_directory_in_use_is_told_and_taken_once_it_is_free() {
 }
 
 #[test]
-fn a_closed_window_leaves_the_gateway_running_and_a_second_start_shows_it_again() {
-    inside("stories::a_closed_window_leaves_the_gateway_running_and_a_second_start_shows_it_again", async || {
+fn a_closed_window_returns_at_a_second_start() {
+    inside("stories::a_closed_window_returns_at_a_second_start", async || {
         let data = tempfile::tempdir().unwrap();
         let app = App::start(data.path()).await;
         app.sees("No payments yet").await;

@@ -239,7 +239,7 @@ async fn an_unacceptable_stored_value_leaves_the_default() {
 }
 
 #[tokio::test]
-async fn esplora_is_refused_with_what_to_choose_in_its_place_and_what_was_stored_asks_nobody() {
+async fn esplora_is_refused_with_a_remedy_and_never_asked() {
     let (_folder, store) = store();
     let settings = live(&store);
     let why = settings.set(&store, "backend", "esplora", ACT).await.unwrap_err().to_string();

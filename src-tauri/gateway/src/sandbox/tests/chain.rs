@@ -116,7 +116,7 @@ async fn the_older_flag_and_the_word_tell_the_same() {
 }
 
 #[tokio::test]
-async fn each_fault_answers_a_broadcast_of_the_gateway_in_its_own_way_and_none_the_customers() {
+async fn broadcast_faults_affect_the_gateway_and_not_the_customer() {
     let world = World::new().await;
     let parent = spend(coin(&world, 50_000).await, 500);
     let child = spend(output(&parent), 500);

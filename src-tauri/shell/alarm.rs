@@ -1,5 +1,5 @@
-//! Alerts people who do not look at the panel: of reversed payments until they are decided, and of shops' payout
-//! requests until they are approved or lapse. Failing nightly backups are reported until one succeeds.
+//! Alerts people who do not look at the panel. Reversed payments are shown until they are decided, and shops' payout
+//! requests until they are approved or lapse. Failing nightly backups are shown until one succeeds.
 //!
 //! The tray and lists of windows show all of them. A desktop notification comes once for each offer and once for each
 //! payout that a shop's program approved itself. For backups it comes each time that they begin to fail.
@@ -20,7 +20,7 @@ use crate::{desktop, standing};
 /// A burst of commits leads to one reading.
 const READ_AT_MOST_EVERY: Duration = Duration::from_secs(1);
 
-/// Most offers that are notified one by one; of more at once only the number is notified.
+/// Most offers that are notified one by one; if there are more at once, only their number is notified.
 const TOLD_EACH: usize = 3;
 
 /// Number of the newest offers that are searched for new ones.

@@ -118,7 +118,7 @@ impl Gateways {
             }
         };
         if any.runtime.block_on(async { tokio::time::timeout(STOP_WITHIN, all).await }).is_err() {
-            // No data is lost: answered calls are on disk, and the rest is found at the next start.
+            // Data is not lost: answered calls are on disk, and the rest is found at the next start.
             tracing::warn!("a gateway did not stop in time; ending all the same");
         }
     }

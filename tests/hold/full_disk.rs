@@ -1,5 +1,5 @@
-//! The disk is full while a payout is due and a deadline passes. No unstored transaction is sent, due work waits, and
-//! it happens once when there is room again.
+//! The disk is full while a payout is due and a deadline passes. Unstored transactions are not sent, due work waits,
+//! and it happens once when there is room again.
 
 use std::fs;
 use std::io::Write as _;

@@ -1,5 +1,5 @@
-//! Injected faults under load: of the disk, the database, the machine's clock, the chain and a shop. No data is lost or
-//! doubled, refusals name the reason, and the gateway recovers by itself when the fault ends.
+//! Injected faults under load: of the disk, the database, the machine's clock, the chain and a shop. Data is neither
+//! lost nor doubled. Refusals name the reason, and the gateway recovers by itself when the fault ends.
 
 use std::fs;
 use std::path::Path;

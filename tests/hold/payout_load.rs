@@ -42,7 +42,7 @@ pub struct Asked {
     numbers: Arc<AtomicU64>,
 }
 
-/// The gateway does not answer any more.
+/// The gateway no longer answers.
 pub struct Gone;
 
 /// The clients of one gateway.

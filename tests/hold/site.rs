@@ -1,4 +1,4 @@
-//! A gateway that may end at any moment, the shop that it notifies, and the folder that outlives both.
+//! A gateway that may end at any moment, its shop, and the folder that outlives both.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, ExitStatus, Stdio};

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 const ID_BYTES: usize = 20;
 const ID_TEXT: usize = 40;
 
-/// One line: a system call that began, that ended, or that did both without interruption.
+/// One line: the begin of a system call, its end, or both.
 #[derive(Debug, PartialEq, Eq)]
 struct Event {
     thread: u32,

@@ -382,7 +382,7 @@ fn the_exported_passphrase_is_named_when_it_is_tried() {
     assert!(said.contains("in TILLGATE_PASSPHRASE was tried"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
 
-    // A backup made with the stored key is verified with that key, whatever is exported for the secrets file.
+    // A backup made with the stored key is verified with that key, regardless of the one exported for the secrets file.
     assert!(run(&program, false, &["settings", "set", "backupFolder", stored.to_str().unwrap()]).0);
     assert!(run(&program, true, &["backup", "--set-passphrase"]).0);
     assert!(run(&program, false, &["backup"]).0);

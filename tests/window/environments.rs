@@ -1,5 +1,5 @@
-//! Both environments in one program: the window that switches between them, and `tillgate serve`. Production needs a keyring,
-//! which the sessions of these tests have.
+//! Both environments in one program: the window that switches between them, and `tillgate serve`. Production needs a
+//! keyring, which the sessions of these tests have.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};

@@ -14,7 +14,7 @@ use crate::servers::{Kind, Server, Traffic};
 /// Numbers of payments closed days ago.
 const OLD: [u32; 3] = [100, 10_000, 100_000];
 
-/// Number of open payments besides.
+/// Number of open payments in addition.
 const OPEN: u32 = 100;
 
 /// Number of looks; the median is reported.

@@ -33,7 +33,7 @@ pub struct Look {
     pub tip_time: Timestamp,
     /// Whether the backend shows a mempool; without one a payment closes by block time.
     pub has_mempool: bool,
-    /// Whether time alone may change states; what is due stays due otherwise. False if the look missed coins that came
+    /// Whether time alone may change states; otherwise due changes wait. False if the look missed coins that came
     /// to the address before it started, or if its clock may be wrong.
     pub time_decides: bool,
     /// With this look staff accepts the coins that came ([`may_accept`] said yes). If nothing is left to accept,
@@ -157,7 +157,7 @@ pub enum AcceptRefusal {
     /// A refund of its coins is under way.
     #[error("a refund of this payment's coins is under way")]
     Refunding,
-    /// Nothing is there to accept.
+    /// There are no coins to accept.
     #[error("no coins came that could be accepted")]
     NoCoins,
 }

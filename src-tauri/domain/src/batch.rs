@@ -82,7 +82,7 @@ impl Version {
         self.position.confirmations(tip_height)
     }
 
-    /// Whether it can never be mined any more: a conflict has [`FINAL_CONFIRMATIONS`].
+    /// Whether it can no longer be mined, because a conflict has [`FINAL_CONFIRMATIONS`].
     #[must_use]
     pub fn is_ruled_out(&self, tip_height: u32) -> bool {
         self.position == Position::Absent
@@ -119,7 +119,7 @@ pub fn settle(state: PayoutState, versions: &[Version], twins: &[Version], tip_h
     Settled { state, txid }
 }
 
-/// Whether no paying transaction of a batch can be mined any more; its inputs are then free again.
+/// Whether the paying transactions of a batch can no longer be mined; its inputs are then free again.
 #[must_use]
 pub fn is_ruled_out(versions: &[Version], tip_height: u32) -> bool {
     versions.iter().any(|version| version.pays)

@@ -13,7 +13,7 @@ const YOUNG_MS: i64 = 40 * 60_000;
 const AHEAD_OF_CLOCK_MS: i64 = 3_600_000;
 
 /// If the last look is longer ago than this, by failed looks, sleep or a step of the clock, the clock must be confirmed
-/// anew.
+/// again.
 const CONFIRMED_ANEW_AFTER_MS: i64 = 10 * 60_000;
 
 /// The longest that old blocks can keep a payment open after its deadline, if no server contradicts the clock.

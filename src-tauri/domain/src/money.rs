@@ -50,7 +50,7 @@ fn decimals(most: u8) -> String {
 /// Reads an amount of Bitcoin into satoshis; exact, never rounded; more than 0, at most 21,000,000 BTC.
 ///
 /// # Errors
-/// Says what is wrong with the text.
+/// The fault of the text.
 pub fn parse_btc(text: &str) -> Result<u64, AmountError> {
     let sats = Number::parse(text)?.scaled(BTC_DECIMALS)?.unsigned_abs();
     if sats > MAX_SATS { Err(AmountError::TooLarge) } else { Ok(sats) }

@@ -28,7 +28,7 @@ pub enum SubjectKind {
     Payout,
 }
 
-/// A text that is no subject kind.
+/// A text that is not a subject kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a notification tells of a payment, an anomaly or a payout")]
 pub struct NotASubjectKind;
@@ -87,7 +87,7 @@ pub const TRANSITIONS: &[(NotificationState, NotificationState)] = {
     ]
 };
 
-/// A text that is no state of a notification.
+/// A text that is not a state of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a notification is WAITING, DELIVERED, SUPERSEDED or GIVEN_UP")]
 pub struct NotANotificationState;

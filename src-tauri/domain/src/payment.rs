@@ -20,7 +20,7 @@ pub const LIFETIME_MS: i64 = 30 * 60 * 1_000;
 /// The state of a payment. [`crate::advance`] has the rules that lead from one to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PaymentState {
-    /// No coins count yet.
+    /// Coins do not count yet.
     New,
     /// Coins count, but too few.
     Underpaid,
@@ -63,7 +63,7 @@ pub const TRANSITIONS: &[(PaymentState, PaymentState)] = {
     ]
 };
 
-/// A text that is no payment state.
+/// A text that is not a payment state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a payment's status is NEW, UNDERPAID, UNCONFIRMED, CONFIRMED, EXPIRED or INVALID")]
 pub struct NotAPaymentState;

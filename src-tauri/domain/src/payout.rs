@@ -12,7 +12,7 @@ use std::str::FromStr;
 pub enum PayoutState {
     /// An offer: it waits for approval, and nothing was sent.
     New,
-    /// The approval did not come in time; nothing is ever sent.
+    /// The approval did not come in time; it is never sent.
     Expired,
     /// Approved; it is sent without further action.
     Queued,
@@ -39,7 +39,7 @@ pub const TRANSITIONS: &[(PayoutState, PayoutState)] = {
     ]
 };
 
-/// A text that is no payout state.
+/// A text that is not a payout state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a payout's status is NEW, EXPIRED, QUEUED, SENT or FAILED")]
 pub struct NotAPayoutState;

@@ -25,7 +25,7 @@ pub struct Policy {
     pub confirmations: u32,
     /// With `confirmations` 0: quiet time that a transaction and its conflicts need, in milliseconds.
     pub zero_conf_quiet_ms: i64,
-    /// How much less than the amount is enough, per mille of the amount, rounded down (0 to 100).
+    /// The permitted shortfall, per mille of the amount, rounded down (0 to 100).
     pub tolerance_per_mille: u16,
     /// The effect of a single overpaying transaction.
     pub overpayment: OverpaymentRule,
@@ -106,7 +106,7 @@ impl OverpaymentRule {
     }
 }
 
-/// A text that is no rule for overpayments.
+/// A text that is not a rule for overpayments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be confirm or invalidate")]
 pub struct NotAnOverpaymentRule;

@@ -171,7 +171,7 @@ pub enum NoRate {
 /// The quotes for one currency, judged at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
-    /// The rate, or why there is none.
+    /// The rate, or the reason why it is missing.
     pub rate: Result<Decimal, NoRate>,
     /// Each quote with its verdict.
     pub quotes: Vec<(Quote, Verdict)>,

@@ -20,7 +20,7 @@ pub enum RestoreState {
 /// Addresses that an earlier restored copy may have given since its restore.
 const GIVEN_SINCE: u32 = 500;
 
-/// Every change of the state of one restore. A restore that is begun anew replaces the one before, whatever its state.
+/// Every change of the state of one restore. A new restore replaces the one before, in any state.
 pub const TRANSITIONS: &[(RestoreState, RestoreState)] = {
     use RestoreState::{Awaited, Looked, Scanning, Stopped};
     &[
@@ -34,7 +34,7 @@ pub const TRANSITIONS: &[(RestoreState, RestoreState)] = {
     ]
 };
 
-/// A text that is no state of a restored copy.
+/// A text that is not a state of a restored copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a restored copy is AWAITED, SCANNING, STOPPED or LOOKED")]
 pub struct NotARestoreState;

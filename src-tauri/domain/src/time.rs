@@ -1,4 +1,4 @@
-//! Moments of an environment's clock, in whole milliseconds since 1970 UTC. No clock is read here.
+//! Moments of an environment's clock, in whole milliseconds since 1970 UTC. This module reads no clock.
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat};
 

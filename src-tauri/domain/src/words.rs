@@ -1,6 +1,6 @@
-//! How numbers are said to people.
+//! Numbers in texts for people.
 
-/// A number with the word for what it counts: `1 payment`, `2 payments`.
+/// A number with the noun it counts: `1 payment`, `2 payments`.
 #[must_use]
 pub fn count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })

@@ -28,7 +28,7 @@ pub(crate) use sources::sources;
 /// The merchant's settings about exchange rates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateRules {
-    /// How many sources must have a fresh quote.
+    /// Least number of sources with a fresh quote.
     pub min_fresh_sources: usize,
     /// The currencies to ask for.
     pub currencies: Vec<Currency>,

@@ -24,7 +24,7 @@ pub(crate) use draft::{DraftError, confirm, discard, draft};
 pub(crate) use restore::{Birthday, RestoreRequest, Restored, go_on, restore, stop};
 pub(crate) use words::{Fit, fit, secrets_fit};
 
-/// Why no wallet was made or restored; each is a sentence with the remedy. No data was changed.
+/// Why no wallet was made or restored; each is a sentence with the remedy. All data stays as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// There is a wallet already.

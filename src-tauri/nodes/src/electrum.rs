@@ -56,7 +56,7 @@ impl ElectrumNode {
         Self::listen(sandbox, clock, None)
     }
 
-    /// The same over TLS, with a certificate of its own making.
+    /// The same over TLS, with a self-signed certificate.
     ///
     /// # Errors
     /// There is no free port, or the certificate cannot be made.

@@ -41,7 +41,7 @@ pub(crate) enum Manner {
 pub(crate) struct Answer {
     /// Status such as `200 OK`.
     pub status: &'static str,
-    /// Headers besides the length.
+    /// Headers, without the length.
     pub headers: Vec<(&'static str, String)>,
     pub body: Vec<u8>,
 }

@@ -20,7 +20,7 @@ pub(crate) fn tip(conn: &Connection) -> Result<Tip, SandboxError> {
     Ok(statement.query_row([], tip_row)?)
 }
 
-/// Height of the initial chain; no reorganisation reaches below it.
+/// Height of the initial chain; reorganisations never reach below it.
 pub(crate) fn initial_height(conn: &Connection) -> Result<u32, SandboxError> {
     Ok(conn.prepare_cached("SELECT initial_height FROM meta")?.query_row([], |row| row.get(0))?)
 }

@@ -38,7 +38,7 @@ pub enum SandboxError {
     /// The operating system gave no random bytes for the customer's seed.
     #[error("the operating system gave no random bytes")]
     Entropy,
-    /// A block's time would leave what consensus allows.
+    /// A block's time would leave the range that consensus allows.
     #[error(
         "the next block's time would have to be {needed_s} s, too far from the clock's {clock_s} s: move the sandbox's clock forward"
     )]

@@ -1,4 +1,4 @@
-//! The chain as a node: it takes transactions, and tells what it holds.
+//! The chain as a node: it accepts transactions, and answers questions about its content.
 
 use bitcoin::{Block, BlockHash, Script, Transaction, Txid};
 use rusqlite::TransactionBehavior;

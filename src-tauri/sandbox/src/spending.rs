@@ -30,7 +30,7 @@ const MAX_INPUTS: u32 = 1_000;
 /// A coin is a giant if it is this many times larger than the sum to pay. It is spent only if a few small coins do not
 /// suffice, because its change is locked until the next block.
 const GIANT_FACTOR: u64 = 20;
-/// No coin of up to one bitcoin counts as a giant.
+/// Coins up to this sum, one bitcoin, are never giants.
 const GIANT_FROM_SATS: u64 = 100_000_000;
 /// Most small coins that are spent to spare a giant.
 const FEW_INPUTS: u32 = 8;

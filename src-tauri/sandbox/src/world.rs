@@ -123,7 +123,7 @@ impl Sandbox {
     /// sandbox, but must be valid by consensus against the tip. Conflicting transactions in the mempool are dropped.
     ///
     /// # Errors
-    /// [`SandboxError::InvalidBlock`] names the broken rule; no block was mined.
+    /// [`SandboxError::InvalidBlock`] names the broken rule; the chain stays as it was.
     pub fn mine_transactions(&self, txs: &[Transaction], now_ms: i64) -> Result<BlockHash, SandboxError> {
         write(&mut self.lock(), |conn| given_block::mine(conn, &self.customer, txs, now_ms))
     }

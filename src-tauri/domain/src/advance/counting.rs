@@ -25,7 +25,7 @@ pub(super) struct Evaluated<'a> {
     pub eligible_sats: u64,
     /// The part that counts, in satoshis; until this look has decided, the part that counted before.
     pub counted_sats: u64,
-    /// Neither chain nor mempool can take it any more.
+    /// The chain and the mempool can no longer accept it.
     pub gone: bool,
     /// Not gone, but a conflicting receipt stands: two receipts never count for the same inputs.
     pub displaced: bool,

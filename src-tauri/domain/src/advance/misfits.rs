@@ -18,10 +18,10 @@ const NOTHING_COUNTS: &str = "Nothing counts towards the payment any more.";
 const NOT_UNDERPAID: &str = "The payment is not underpaid any more.";
 const CONFIRMED_AGAIN: &str = "The payment is confirmed again.";
 
-/// The kinds that exist once for each payment and follow what counts.
+/// The kinds that exist once for each payment and follow the counted coins.
 const FOLLOWING: [AnomalyKind; 2] = [AnomalyKind::Overpayment, AnomalyKind::Underpayment];
 
-/// A payment before and after a look, and what the look found.
+/// A payment before and after a look, and the findings of the look.
 struct Scene<'a> {
     before: &'a Payment,
     after: &'a Payment,

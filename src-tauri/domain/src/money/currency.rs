@@ -106,7 +106,7 @@ impl Currency {
     /// Reads an amount into minor units; exact, never rounded.
     ///
     /// # Errors
-    /// Says what is wrong with the text.
+    /// The fault of the text.
     pub fn parse_minor(&self, text: &str) -> Result<i64, AmountError> {
         Number::parse(text)?.scaled(self.minor_units)
     }
@@ -126,7 +126,7 @@ impl Currency {
     /// Reads a sum of no particular currency into thousandths of a unit; exact, never rounded.
     ///
     /// # Errors
-    /// Says what is wrong with the text.
+    /// The fault of the text.
     pub fn parse_thousandths(text: &str) -> Result<i64, AmountError> {
         Number::parse(text)?.scaled(THOUSANDTHS_DECIMALS)
     }

@@ -1,4 +1,4 @@
-//! Exchange rates, and every rounding between Bitcoin and fiat. No rounding favours the payer.
+//! Exchange rates, and every rounding between Bitcoin and fiat. Rounding never favours the payer.
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
@@ -29,7 +29,7 @@ impl Rate {
     /// Reads a rate such as `65000.00` (the grammar of a JSON number), then rounds as [`Rate::new`].
     ///
     /// # Errors
-    /// Says what is wrong with the text.
+    /// The fault of the text.
     pub fn parse(text: &str) -> Result<Self, AmountError> {
         let rate = Number::parse(text)?.decimal()?;
         Self::new(rate).ok_or(if rate < Decimal::ONE { AmountError::NotPositive } else { AmountError::TooLarge })

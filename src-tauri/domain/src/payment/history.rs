@@ -16,7 +16,7 @@ pub enum Cause {
     Staff,
 }
 
-/// A text that is no cause of a change.
+/// A text that is not a cause of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a payment's change is caused by chain, time or staff")]
 pub struct NotACause;

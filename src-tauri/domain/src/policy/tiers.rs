@@ -23,7 +23,7 @@ pub struct ConfirmationTiers {
     highest: u32,
 }
 
-/// Why a text is no `confirmationTiers`.
+/// Why a text is not a valid `confirmationTiers`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TiersError {
     /// A part is not `bound:confirmations`.

@@ -5,8 +5,8 @@ use rust_decimal::Decimal;
 /// Most digits before the point: a Bitcoin costs some 10^9 of the smallest currency unit in use.
 const WHOLE_DIGITS_MAX: usize = 13;
 
-/// Most digits after the point; more carry no meaning. The total number of digits is limited by what a decimal holds
-/// exactly.
+/// Most digits after the point; more carry no meaning. A [`Decimal`] limits the total number of digits, so that it
+/// holds them exactly.
 const DECIMALS_MAX: usize = 20;
 
 /// A market whose best bid and ask are further apart gives no price.
@@ -18,7 +18,7 @@ pub enum NotAPrice {
     /// Not digits, with or without a fraction.
     #[error("is not a plain decimal number")]
     NotPlain,
-    /// Below 1, or above what any currency needs.
+    /// Below 1, or above the range of any currency.
     #[error("is no price that one Bitcoin could have")]
     Absurd,
 }
@@ -27,7 +27,7 @@ pub enum NotAPrice {
 /// rounded; from 1 to 9,999,999,999,999.
 ///
 /// # Errors
-/// Says what is wrong with the text.
+/// The fault of the text.
 pub fn parse_price(text: &str) -> Result<Decimal, NotAPrice> {
     let (whole, fraction) = match text.split_once('.') {
         Some((whole, fraction)) if is_digits(fraction) => (whole, fraction),

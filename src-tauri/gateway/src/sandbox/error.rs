@@ -10,7 +10,7 @@ use crate::watcher::WatchError;
 /// Why a call was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// No such path, or this environment is not the sandbox.
+    /// The path does not exist, or this environment is not the sandbox.
     #[error("there is no such path")]
     NoSuchPath,
     /// The path accepts another method.

@@ -24,7 +24,7 @@ pub struct LiveSettings {
 
 impl LiveSettings {
     /// Reads the stored values and applies the overrides. If the table refuses a stored value (of an older program),
-    /// this is reported, and the default holds until the setting is set anew.
+    /// this is reported, and the default holds until the setting is set again.
     ///
     /// # Errors
     /// An override is unknown or out of bounds, or the database cannot be read.

@@ -31,6 +31,6 @@ pub(crate) fn fit(gateway: &Gateway, words: &Secret) -> Result<Fit, WalletError>
 /// The secret store refuses them.
 pub(crate) fn secrets_fit(gateway: &Gateway) -> Result<Option<Fit>, SecretError> {
     let Some(words) = gateway.secrets.get(Purpose::WalletMnemonic)? else { return Ok(None) };
-    // A text that is no list of words counts as other words: it was changed by another program.
+    // A text that is not a list of words counts as other words: it was changed by another program.
     Ok(Some(fit(gateway, &words).unwrap_or(Fit::Other)))
 }

@@ -1,4 +1,4 @@
-//! Every call does what it says.
+//! The effect of every call.
 
 use std::collections::BTreeMap;
 

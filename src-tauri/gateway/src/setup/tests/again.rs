@@ -1,4 +1,4 @@
-//! An existing wallet is looked for anew: no index is skipped without need, and no coin that can be known is missed.
+//! A second restore of an existing wallet skips an index only if needed, and finds all coins that can be known.
 
 use tillgate_domain::payment::PaymentState;
 

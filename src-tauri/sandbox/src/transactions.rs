@@ -238,7 +238,7 @@ pub(crate) fn mark_evicted(conn: &Connection, id: i64) -> Result<(), SandboxErro
     refresh_customer_coins(conn, id)
 }
 
-/// Updates the first block in which the customer may spend this transaction's outputs and inputs.
+/// Updates the first block in which the customer may spend this transaction's outputs and those it spends.
 fn refresh_customer_coins(conn: &Connection, id: i64) -> Result<(), SandboxError> {
     const FRESH: &str = "UPDATE outputs SET spendable_from = (
             SELECT t.block_height + CASE WHEN t.fee_sats IS NULL THEN ?2 ELSE 1 END FROM transactions t

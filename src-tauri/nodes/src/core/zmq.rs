@@ -22,7 +22,7 @@ const FLOOD: u64 = 2_000;
 /// The lead of another node's mempool numbers.
 const OTHERS: u64 = 1_000;
 
-/// The publisher's count of the first message to a subscriber; a real subscriber is rarely the first.
+/// The publisher's count of the first message to a subscriber; it need not be 0.
 const FIRST_COUNT: u32 = 77;
 
 /// The chain and mempool as published so far, and the subscribers.

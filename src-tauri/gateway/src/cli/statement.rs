@@ -1,4 +1,4 @@
-//! The statement, written a page at a time as it is read: a ledger grows for years.
+//! The statement, written a page at a time as it is read, because a ledger grows for years.
 
 use super::args::Form;
 use super::asked::Asked;
@@ -6,13 +6,13 @@ use super::render::{movements, totals};
 use super::{Failure, csv, json, tell};
 use crate::console::statement::{PAGE_MAX, Statement, StatementTotals, StatementView};
 
-/// The statement as far as it was written.
+/// The statement as far as it is written.
 #[derive(Debug)]
 struct Sheet<'a> {
     form: Form,
     currency: &'a str,
     totals: StatementTotals,
-    /// Of the columns of the text so far; none before the first page.
+    /// Widths of the text's columns so far; empty before the first page.
     widths: Vec<usize>,
     is_begun: bool,
     has_rows: bool,
@@ -39,7 +39,7 @@ impl<'a> Sheet<'a> {
         Self { form, currency, totals, widths: Vec::new(), is_begun: false, has_rows: false }
     }
 
-    /// What is written of the next page.
+    /// The text of the next page.
     fn page(&mut self, page: &StatementView) -> String {
         self.totals.add(page);
         let mut text = String::new();
@@ -66,7 +66,7 @@ impl<'a> Sheet<'a> {
         text
     }
 
-    /// What is written behind the last page.
+    /// The text after the last page.
     fn end(&self) -> String {
         match self.form {
             Form::Csv => String::new(),

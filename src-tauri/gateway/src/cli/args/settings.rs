@@ -48,7 +48,7 @@ pub(in crate::cli) enum Settings {
 }
 
 impl Settings {
-    /// What the line asks.
+    /// The command for these arguments.
     pub(super) fn command(self) -> Command {
         match self {
             Self::List => ListSettings {}.into(),

@@ -1,4 +1,4 @@
-//! What is printed of views.
+//! The printed text of views.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::console::payments::{ListPayments, ShowPayment};
 use crate::console::settings::{GetSetting, ListSettings, SetSetting};
 use crate::console::status::Status;
 
-/// A sum as a view has it, for programs and for people.
+/// A sum in a view, for programs and for people.
 fn sum(text: &str, shown: &str) -> Value {
     json!({"sats": 0, "minor": 0, "text": text, "shown": shown, "currency": "USD"})
 }
@@ -77,7 +77,7 @@ fn sums_are_for_people_and_a_surplus_is_no_negative_remainder() {
     assert!(line(&text, "remaining").contains("0.10000000 BTC") && !text.contains("overpaid"), "{text}");
 }
 
-/// What a status tells that is of another subject: the gateway serves, and its sandbox was looked at.
+/// A status whose other parts are plain: the gateway serves, and its sandbox was looked at.
 fn status_view() -> Value {
     json!({"environment": "test", "version": "1", "serving": true, "api": null, "pages": null,
         "clock": "2026-01-12T12:06:20.000Z", "backend": {"kind": "sandbox", "servers": [], "zmq": null},
@@ -88,7 +88,7 @@ fn status_view() -> Value {
         "senderWaitCause": null, "senderHold": null, "balance": sum("0.00000000", "0.00000000")})
 }
 
-/// The status as text, with these in the place of what it tells else.
+/// The status as text, with these members replaced.
 fn status_with(told: Value) -> String {
     let mut view = status_view();
     view.as_object_mut().unwrap().extend(told.as_object().unwrap().clone());

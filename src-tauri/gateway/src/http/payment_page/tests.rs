@@ -7,7 +7,7 @@ use super::*;
 use crate::http::Limits;
 use crate::testing::{HALF_AN_HOUR_MS, World};
 
-/// The interface allows no more, without the logo.
+/// The interface's bound for a page without the logo.
 const PAGE_MAX_BYTES: usize = 60_000;
 
 fn view(world: &World, payment: &PaymentRow) -> View {

@@ -1,4 +1,4 @@
-//! What a request that is as it must be is answered.
+//! Answers to valid requests.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Several shops with a key each, one of which is stolen: what it may see, name and use up.
+//! Several shops with a key each; one key is stolen. The tests show what the thief may see, name and use up.
 
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -132,7 +132,7 @@ async fn a_key_bound_to_hosts_names_no_other() {
     both["anomalyNotificationUrl"] = "https://evil.test/".into();
     assert_eq!(ask(&shop, &bound, None, &both).await.fields(), ["notificationUrl", "anomalyNotificationUrl"]);
     ask(&shop, &bound, None, &order_with("notificationUrl", "https://hooks.shop.test:8443/a")).await.ok();
-    // Where the customer goes after paying is no notification.
+    // A redirect of the customer is no notification, so its host is not bound.
     ask(&shop, &bound, None, &order_with("redirectUrls", json!({ "confirmed": "https://elsewhere.test/" }))).await.ok();
 }
 
@@ -199,7 +199,7 @@ async fn a_key_has_only_so_many_open_payments_and_no_other_key_is_concerned() {
     assert_eq!(ask(&shop, &greedy, None, &order_with("amount", "0")).await.fields(), ["amount"]);
     assert_eq!(ask(&shop, &greedy, Some("first"), &order()).await.body, first.body, "it was answered before");
     ask(&shop, &shop.authorization, None, &order()).await.ok();
-    // What is no longer open makes room.
+    // A closed payment makes room for a new one.
     shop.world.pass_ms(31 * 60_000).await;
     let made = async {
         while ask(&shop, &greedy, None, &order()).await.status != 200 {

@@ -38,7 +38,7 @@ async fn a_failure_frees_the_key() {
 async fn the_first_answer_is_given_even_when_nothing_new_could_be_made() {
     let shop = Shop::open().await;
     let first = ask_once(&shop, "k", NEW, &order()).await;
-    // Nobody looks at the chain any more: new payments are refused.
+    // The chain was not looked at for too long, so new payments are refused.
     shop.world.advance_clock_ms(11 * 60_000);
     assert_eq!(shop.ask(&order()).await.codes(503), ["CHAIN_NOT_READY"]);
     assert_eq!(ask_once(&shop, "k", NEW, &order()).await.body, first.body);

@@ -1,4 +1,4 @@
-//! What shops are told of exchange rates.
+//! Exchange rates over HTTP.
 
 use std::collections::BTreeMap;
 

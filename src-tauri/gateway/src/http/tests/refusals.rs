@@ -1,4 +1,4 @@
-//! What a request that is not as it must be is answered.
+//! Answers to invalid requests.
 
 use axum::body::Body;
 use axum::http::Method;
@@ -81,7 +81,7 @@ async fn bodies_are_bounded_typed_and_strict() {
     let shop = Shop::open().await;
     let large = order_with("more", "x".repeat(65 * 1_024)).to_string();
     assert_eq!(shop.post(NEW, large.clone()).await.codes(413), ["BODY_TOO_LARGE"]);
-    // Without a length told beforehand.
+    // A body without a length told beforehand.
     let chunks =
         large.into_bytes().chunks(1_000).map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec())).collect::<Vec<_>>();
     let streamed = Body::from_stream(tokio_stream::iter(chunks));

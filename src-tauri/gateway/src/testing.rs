@@ -41,10 +41,10 @@ use crate::watcher::Watcher;
 /// Half an hour, the time that a customer has.
 pub const HALF_AN_HOUR_MS: i64 = 30 * 60_000;
 
-/// Where the tests' payments are notified. Nobody listens there: the rows stay in the outbox.
+/// The URL for notifications of the tests' payments. It has no server, so that the rows stay in the outbox.
 pub const SHOP: &str = "http://shop.test/notify";
 
-/// Where the tests' anomalies are notified.
+/// The URL for notifications of the tests' anomalies.
 pub const SHOP_ANOMALIES: &str = "http://shop.test/anomalies";
 
 /// A gateway and the folder that it lives in.

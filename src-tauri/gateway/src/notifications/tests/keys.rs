@@ -9,7 +9,7 @@ use hmac::{Hmac, Mac as _};
 use super::support::{Merchant, Request, Scene, id};
 use crate::machine::secrets::{Purpose, SecretStore as _};
 
-/// As a shop's verification library does it.
+/// Computes the signature as a shop's verification library does.
 fn webhook_signature(text: &str, request: &Request) -> String {
     let key = BASE64.decode(text.strip_prefix("whsec_").unwrap()).unwrap();
     assert_eq!(key.len(), 32);

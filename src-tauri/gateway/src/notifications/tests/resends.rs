@@ -1,4 +1,4 @@
-//! What a record's notifications are when they are asked for again and again.
+//! The notifications of a record that is resent again and again.
 
 use crate::access::sees::Sees;
 use crate::notifications::resend::resend_payment;
@@ -22,7 +22,7 @@ async fn resends_that_wait_are_one_and_each_change_is_told_all_the_same() {
         assert_eq!(world.notified(&id)[1], serde_json::from_str::<serde_json::Value>(&record).unwrap());
     }
 
-    // What a change told is never replaced, nor anything before it: the order stays.
+    // A notification of a change is never replaced, and no notification before it either: the order stays.
     world.mine(1).await;
     assert_eq!(told(), ["UNCONFIRMED", "UNCONFIRMED", "CONFIRMED"]);
     let before = world.notified(&id);

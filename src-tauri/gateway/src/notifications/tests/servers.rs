@@ -1,4 +1,4 @@
-//! What is sent, and how each kind of server is met.
+//! Sent requests, and the treatment of each kind of server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -104,8 +104,8 @@ async fn endless_bytes_are_cut_off_and_the_status_code_counts() {
     assert_eq!(attempt.notification_state, NotificationState::Delivered);
     assert_eq!(attempt.answer, Some(vec![b'x'; 1_024]));
     ended.notified().await;
-    // What the kernel's buffers hold comes on top of the 64 KiB; without the cut it would be all
-    // that loopback carries in the time.
+    // The kernel's buffers take some bytes beyond the 64 KiB. Without the cut it would be all that loopback carries in
+    // the time.
     assert!(written.load(Ordering::SeqCst) < 16 * 1_024 * 1_024, "{}", written.load(Ordering::SeqCst));
 }
 
@@ -119,7 +119,7 @@ async fn a_server_that_says_continue_for_ever_is_cut_off_after_256_kib() {
         async move {
             let go_on = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(100);
             while stream.write_all(&go_on).await.is_ok() {
-                // A gateway that bounds nothing has read so much by then.
+                // A gateway without a bound has read this many bytes by then.
                 if written.fetch_add(go_on.len(), Ordering::SeqCst) > 64 * 1_024 * 1_024 {
                     break;
                 }
@@ -132,7 +132,7 @@ async fn a_server_that_says_continue_for_ever_is_cut_off_after_256_kib() {
     says(&attempt, "256 KiB");
     assert_eq!(attempt.status_code, None);
     ended.notified().await;
-    // What the kernel's buffers hold comes on top.
+    // The kernel's buffers take some bytes beyond the limit.
     assert!(written.load(Ordering::SeqCst) < 16 * 1_024 * 1_024, "{}", written.load(Ordering::SeqCst));
 }
 

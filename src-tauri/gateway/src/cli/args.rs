@@ -85,7 +85,7 @@ pub(super) struct CommonArgs {
     pub backup_passphrase_fd: Option<i32>,
 }
 
-/// The same, once it is decided which environment is meant.
+/// The same arguments for one chosen environment.
 #[derive(Debug, Clone)]
 pub(super) struct Common {
     pub environment: Environment,
@@ -93,7 +93,7 @@ pub(super) struct Common {
     pub secrets_file: Option<PathBuf>,
     pub passphrase_fd: Option<i32>,
     pub backup_passphrase_fd: Option<i32>,
-    /// Whether nothing may be asked of a person.
+    /// Whether the command must not ask a person.
     pub json: bool,
     /// The passphrase given for this environment's secrets, kept because a descriptor can be read only once.
     pub passphrase: OnceLock<Secret>,

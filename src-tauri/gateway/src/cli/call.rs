@@ -112,14 +112,14 @@ mod tests {
     use crate::sender::ReplaceError;
 
     #[test]
-    fn a_bump_that_comes_too_early_after_a_start_names_its_remedy_at_the_command_line_alone() {
+    fn only_the_command_line_names_the_remedy_of_an_early_bump() {
         let error = CommandError::from(ReplaceError::Unseen("the backend is being asked".to_owned()));
         assert!(!error.to_string().contains("tillgate"), "the window has no commands: {error}");
         assert!(remedy(&error).is_some_and(|remedy| remedy.contains("`tillgate serve`")));
     }
 
     #[test]
-    fn how_a_refund_is_made_that_another_copy_may_have_made_is_said_at_the_command_line_alone() {
+    fn only_the_command_line_says_how_to_refund_again() {
         let txid = bitcoin::Txid::from_byte_array([7; 32]);
         let error = CommandError::from(RefundError::PaidBefore { txid, amount_sats: 1 });
         assert!(!error.to_string().contains("--"), "the window has a box for it: {error}");

@@ -180,7 +180,7 @@ mod unix {
         }
 
         #[test]
-        fn between_two_lines_of_one_question_the_terminal_shows_nothing_and_what_is_left_is_thrown_away() {
+        fn the_echo_stays_off_between_lines_and_the_rest_is_dropped() {
             use std::process::{Command, Stdio};
 
             if std::env::var_os(AT_A_TERMINAL).is_some() {

@@ -58,7 +58,7 @@ mod tests {
     use crate::settings::{SETTINGS, Settings};
 
     #[test]
-    fn the_largest_image_fits_into_the_setting_and_one_byte_more_is_told_the_bound() {
+    fn the_largest_image_fits_and_one_byte_more_names_the_bound() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("logo.svg");
         let image = |bytes: usize| format!("{:<bytes$}", "<svg/>");

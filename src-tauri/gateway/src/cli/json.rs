@@ -128,7 +128,7 @@ mod tests {
     use crate::console::settings::GetSetting;
 
     #[test]
-    fn what_has_no_form_of_its_own_is_printed_as_it_was_answered() {
+    fn an_answer_without_its_own_form_is_printed_as_received() {
         let view = serde_json::json!({"name": "batchSeconds", "value": "30"});
         let asked = GetSetting { name: "batchSeconds".to_owned() };
         assert_eq!(document(&asked.into(), view.clone()).unwrap(), view.to_string());

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn labels_in_pages_are_the_same_as_in_one_and_each_thing_has_one() {
+    async fn labels_in_pages_equal_one_page_without_repeats() {
         let world = World::new().await;
         world.make_wallet().await;
         assert_eq!(all(&world, 1).await, Vec::<String>::new());

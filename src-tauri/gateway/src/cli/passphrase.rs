@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_passphrase_that_is_given_is_used_or_refused_and_never_passed_over() {
+    fn a_given_passphrase_is_used_or_refused_never_ignored() {
         let read = |given: &[u8]| {
             let read = usable("here", Zeroizing::new(given.to_vec()));
             read.map(|passphrase| passphrase.reveal().to_owned()).map_err(|Failure(why)| why)
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_types_a_passphrase_for_a_backup_that_cannot_be_made() {
+    fn an_impossible_backup_is_refused_before_its_passphrase() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("till.backup");
         assert!(check_free(Some(&file)).is_ok() && check_free(None).is_ok());

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_statement_in_pages_is_the_document_that_it_is_in_one_and_holds_the_rows_of_its_start() {
+    async fn a_statement_in_pages_equals_one_page_with_its_first_rows() {
         let world = World::new().await;
         for rows in [0, 211] {
             add_rows(&world, rows).await;
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_balance_is_known_without_adding_up_the_ledger_and_is_its_sum() {
+    async fn the_stored_balance_is_the_sum_of_the_ledger() {
         let world = World::new().await;
         add_rows(&world, 211).await;
         let sums = |reader: &crate::store::Reader<'_>| {

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_in_pages_has_one_heading_and_columns_that_do_not_jump() {
+    fn a_table_in_pages_has_one_heading_and_steady_columns() {
         let mut widths = Vec::new();
         let mut page = |id: &str| {
             let mut table = Table::new(&[("id", Align::Left), ("amount", Align::Right)]);

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn twelve_words_are_all_of_a_program_where_they_are_a_wallets_and_no_more_lies_ready() {
+    fn a_programs_twelve_words_end_if_valid_and_no_input_is_ready() {
         let of_lines = |typed: &str| count_of(words_of_program(BufReader::new(LineByLine(typed.lines()))));
         assert_eq!(of_lines(VALID), 12, "a pipe that stays open is no wait");
         let halves = format!("{}\n{}", "zoo ".repeat(12), "zoo ".repeat(12));

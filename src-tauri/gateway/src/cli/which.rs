@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_is_told_where_it_was_not_named_and_there_is_another() {
+    fn an_unnamed_environment_is_told_if_there_is_another() {
         let folder = tempfile::tempdir().unwrap();
         let at = |more: &str| line(&format!("serve --data-dir {}{more}", folder.path().display())).0;
         let is_told = |more: &str| of_reading(&at(more)).unwrap().is_told;
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_good_for_one_environment_is_refused_for_two() {
+    fn an_argument_for_one_environment_is_refused_for_two() {
         let refused = |more: &str, variables: &[&str]| {
             let (common, serve) = line(&format!("serve{more}"));
             let variables: Vec<String> = variables.iter().map(|&name| name.to_owned()).collect();

@@ -1,4 +1,4 @@
-//! The commands of backups. Their passphrases are no arguments: who reads the list of processes would see them.
+//! The commands of backups. Passphrases are no arguments, because other users can list the machine's processes.
 
 use std::path::{Path, PathBuf};
 

@@ -72,7 +72,7 @@ async fn anomalies_of_one_payment_cost_as_much_as_there_are() {
 }
 
 #[tokio::test]
-async fn a_look_at_one_more_coin_writes_no_row_of_those_that_came_before() {
+async fn a_look_at_one_more_coin_rewrites_no_earlier_row() {
     let world = World::new().await;
     let (few, many) = (with_late_coins(&world, 1).await, with_late_coins(&world, 40).await);
     let mut written = Vec::new();

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn who_owes_a_body_gives_way_the_oldest_first_whether_signed_in_or_not() {
+    fn a_client_that_owes_a_body_gives_way_even_if_signed_in() {
         let held = connections(3, 3);
         let (idle, first, second) =
             (permit(&held, "192.0.2.1"), permit(&held, "192.0.2.2"), permit(&held, "192.0.2.3"));

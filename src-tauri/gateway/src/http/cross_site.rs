@@ -37,7 +37,7 @@ mod tests {
     use crate::machine::environment::Environment;
 
     #[test]
-    fn whoever_a_browser_names_as_another_site_changes_nothing() {
+    fn a_request_from_another_sites_page_is_refused() {
         let allowed_hosts = vec!["till.example".to_owned()];
         let settings = Settings { allowed_hosts, ..Settings::defaults(Environment::Test) };
         for (method, path, name, value, forged) in [

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_internal_failure_tells_a_reference_number_and_nothing_else() {
+    async fn an_internal_failure_tells_only_a_reference_number() {
         let (status, one) = answered(StoreError::Corrupt("page 7 of till.db".to_owned()).into()).await;
         let (_, other) = answered(StoreError::BadValue("payments.state").into()).await;
         assert_eq!(status, 500);
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_could_not_be_stored_is_503() {
+    async fn a_failed_write_is_503() {
         for error in [StoreError::DiskFull, StoreError::ReadOnly, StoreError::Locked, StoreError::Closed] {
             let (status, body) = answered(error.into()).await;
             assert_eq!(status, 503);

@@ -151,7 +151,7 @@ mod tests {
     use crate::testing::{SHOP, World};
 
     #[tokio::test]
-    async fn a_key_has_a_third_of_the_permits_to_read_lists_and_others_of_its_own_for_records() {
+    async fn a_key_has_a_third_of_list_permits_and_its_own_for_records() {
         let permits = ReadPermits::default();
         let mut held = Vec::new();
         for _ in 0..8 {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_may_be_long_is_read_under_a_permit_and_a_record_with_few_transactions_at_once() {
+    async fn long_reads_need_a_permit_and_short_records_need_none() {
         let world = World::new().await;
         let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));
         let key = make_api_key(&world).await;
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_key_that_has_its_payouts_reckoned_already_waits_with_estimates_and_offers() {
+    async fn a_key_with_running_coin_choices_waits_for_further_ones() {
         let world = World::new().await;
         world.make_wallet().await;
         let http = Http::new(Arc::clone(&world.app), Limits::with_descriptors(1_024));

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_handler_that_panics_answers_500_with_a_number_under_which_the_log_has_it() {
+    async fn a_panicking_handler_answers_500_with_a_logged_number() {
         async fn broken() -> Response {
             panic!("the handler is broken")
         }

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_self_signed_certificate_is_made_once_and_its_key_is_private() {
+    fn a_self_signed_certificate_is_made_once_with_a_private_key() {
         let folder = tempfile::tempdir().unwrap();
         // Remains of an interrupted start, readable by everybody.
         let key = folder.path().join("tls-key.pem");

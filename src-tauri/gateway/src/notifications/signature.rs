@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn for_a_day_the_replaced_key_signs_too_but_never_in_the_older_form() {
+    fn a_replaced_key_signs_for_a_day_but_not_in_the_older_form() {
         let keys = SigningKeys { current: key(2), replaced: vec![key(1)] };
         let alone = |n| SigningKeys { current: key(n), replaced: Vec::new() }.sign("id", 5, BODY, NOW);
         let both = keys.sign("id", 5, BODY, NOW.plus_ms(OVERLAP_MS - 1));

@@ -130,7 +130,7 @@ async fn a_payment_whose_client_hung_up_counts_among_the_open_ones() {
 }
 
 #[tokio::test]
-async fn an_address_that_was_taken_just_before_the_wallet_was_restored_is_given_to_nobody() {
+async fn an_address_taken_just_before_a_restore_is_not_given() {
     let world = World::new().await;
     world.make_wallet().await;
     let gateway = &world.gateway;

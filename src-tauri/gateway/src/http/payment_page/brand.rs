@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_colour_is_none() {
+    fn an_invalid_colour_is_none() {
         for text in ["", "red", "#fff", "1d6f42", "#1d6f4", "#1d6f42;}", "#zzzzzz"] {
             assert_eq!(Color::parse(text), None, "{text}");
         }

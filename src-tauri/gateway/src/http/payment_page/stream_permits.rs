@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_the_most_gives_up_permits_until_all_have_the_same() {
+    fn the_largest_holder_gives_up_permits_until_all_are_equal() {
         let permits = Arc::new(StreamPermits::default());
         let held: Vec<_> = (0..STREAMS_MAX).map(|n| permits.take(id(n), network(1)).unwrap()).collect();
         assert!(permits.take(id(STREAMS_MAX), network(1)).is_none(), "there is nobody who has more");

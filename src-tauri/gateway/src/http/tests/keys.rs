@@ -56,7 +56,7 @@ async fn one_keys_idempotency_key_is_no_others() {
 }
 
 #[tokio::test]
-async fn a_key_for_its_own_sees_and_resends_what_it_made_and_nothing_else() {
+async fn an_own_key_sees_and_resends_only_its_own_records() {
     let shop = Shop::open().await;
     let own = make(&shop, "own", true, &[]).await;
     let mut ids = Vec::new();
@@ -185,7 +185,7 @@ async fn resends_count_as_requests_too() {
 }
 
 #[tokio::test]
-async fn a_key_has_only_so_many_open_payments_and_no_other_key_is_concerned() {
+async fn the_bound_on_open_payments_concerns_one_key_alone() {
     let shop = Shop::open().await;
     let greedy = make_key(&shop.world.gateway.keys, "greedy", "shop", false).await;
     set(&shop, "keyOpenPayments", "3").await;
@@ -210,7 +210,7 @@ async fn a_key_has_only_so_many_open_payments_and_no_other_key_is_concerned() {
 }
 
 #[tokio::test]
-async fn what_a_key_made_before_there_was_a_bound_counts() {
+async fn payments_made_before_the_bound_was_set_count() {
     let shop = Shop::open().await;
     shop.ask(&order()).await.ok();
     set(&shop, "keyOpenPayments", "1").await;
@@ -218,7 +218,7 @@ async fn what_a_key_made_before_there_was_a_bound_counts() {
 }
 
 #[tokio::test]
-async fn on_a_disk_that_is_nearly_full_nothing_new_is_made_and_all_else_goes_on() {
+async fn a_nearly_full_disk_refuses_new_records_and_serves_the_rest() {
     let shop = Shop::open().await;
     let made = shop.ask(&order()).await.ok();
     let once = ask(&shop, &shop.authorization, Some("k"), &order()).await;

@@ -43,7 +43,7 @@ async fn a_self_signed_certificate_serves_whoever_pins_it() {
 }
 
 #[tokio::test]
-async fn a_request_under_way_ends_before_the_stop_and_no_new_connection_is_taken() {
+async fn a_stop_ends_running_requests_and_takes_no_new_connection() {
     let shop = Shop::open().await;
     let mut stream = TcpStream::connect(&shop.authority).await.unwrap();
     let body = super::shop::order().to_string();

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_starts_no_more_than_it_leaves_to_others_and_all_together_sixty_four() {
+    fn a_key_leaves_half_the_room_to_others_and_all_get_sixty_four() {
         let mut under_way = UnderWay::default();
         assert_eq!([1, 2, 3, 4, 5, 6, 7, 8].map(|key_id| starts(&mut under_way, key_id)), [32, 16, 8, 4, 2, 1, 1, 0]);
         assert_eq!(under_way.count(), 64);
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_gets_no_more_than_it_leaves_to_the_other_hosts_of_its_key() {
+    fn a_host_gets_at_most_the_room_left_for_its_keys_other_hosts() {
         let mut under_way = UnderWay::default();
         let mut started = 0;
         while under_way.has_room_at_host(1, "http://dead.example:1") {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_stored_waits_twice_as_long_each_time() {
+    fn an_attempt_not_stored_waits_twice_as_long_each_time() {
         let (mut under_way, now, one) = (UnderWay::default(), Instant::now(), attempt(0, DEAD, 1).subject);
         for seconds in [10, 20, 40, 80] {
             under_way.not_stored(&one, now);

@@ -5,7 +5,7 @@ use crate::notifications::resend::resend_payment;
 use crate::testing::World;
 
 #[tokio::test]
-async fn resends_that_wait_are_one_and_each_change_is_told_all_the_same() {
+async fn waiting_resends_merge_and_each_change_is_still_told() {
     let world = World::new().await;
     let payment = world.payment().await;
     let id = payment.payment.id;

@@ -27,7 +27,7 @@ fn says(attempt: &DeliveryRow, words: &str) {
 }
 
 #[tokio::test]
-async fn the_stored_bytes_go_out_with_the_right_headers_and_no_signature_where_there_is_no_key() {
+async fn without_a_key_the_stored_bytes_go_out_unsigned() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     let attempt = only_attempt(&scene, &shop.url).await;
     let request = &shop.requests()[0];
@@ -53,7 +53,7 @@ async fn any_2xx_is_success() {
 }
 
 #[tokio::test]
-async fn an_error_answer_is_a_failure_of_which_code_and_text_are_stored() {
+async fn an_error_answer_is_a_failure_stored_with_code_and_text() {
     let (scene, shop) = (Scene::new().await, Merchant::open().await);
     shop.will_answer([500]);
     let attempt = only_attempt(&scene, &shop.url).await;
@@ -110,7 +110,7 @@ async fn endless_bytes_are_cut_off_and_the_status_code_counts() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_continue_for_ever_is_cut_off_after_256_kib() {
+async fn endless_continue_answers_are_cut_off_after_256_kib() {
     let scene = Scene::patient().await;
     let (written, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
     let (written_there, ended_there) = (written.clone(), ended.clone());
@@ -137,7 +137,7 @@ async fn a_server_that_says_continue_for_ever_is_cut_off_after_256_kib() {
 }
 
 #[tokio::test]
-async fn each_attempt_over_one_connection_may_read_as_much_as_the_first() {
+async fn each_attempt_over_a_connection_has_its_own_read_limit() {
     let (scene, connections) = (Scene::patient().await, Arc::new(AtomicUsize::new(0)));
     let counted = connections.clone();
     let url = raw_server(move |mut stream| {

@@ -15,13 +15,13 @@ use crate::gateway::Served;
 use crate::machine::data_dir::{self, DataDirError};
 use crate::settings::Override;
 
-/// How long to wait for a command that holds the data directory for a moment.
+/// Time to wait for a command that holds the data directory for a moment.
 const WAIT_FOR_COMMAND: Duration = Duration::from_secs(3);
 
-/// How often to try meanwhile.
+/// Time between two tries.
 const TRY_EVERY: Duration = Duration::from_millis(50);
 
-/// The line that says that it serves; whoever started the program waits for it.
+/// The line that says that the program serves; the parent process waits for it.
 #[derive(Serialize)]
 struct Ready<'a> {
     event: &'a str,
@@ -50,7 +50,7 @@ pub(super) fn print_ready(app: &Arc<App>, served: &Served) {
     }
 }
 
-/// Opens the gateway, one of so many in this process, and serves until `shutdown`.
+/// Opens the gateway, one of `gateways` in this process, and serves until `shutdown`.
 pub(super) async fn until_stopped(
     mut options: Options,
     serve: ServeArgs,
@@ -80,7 +80,7 @@ pub(super) async fn until_stopped(
     Ok(())
 }
 
-/// A gateway that runs is told from a command that holds the lock for a moment by its socket.
+/// The socket tells a running gateway from a command that holds the lock for a moment.
 async fn open(options: Options) -> Result<Arc<App>, OpenError> {
     let base = data_dir::base(options.data_dir.as_deref())?;
     let socket = data_dir::socket(&data_dir::env_dir(&base, options.environment));
@@ -127,7 +127,7 @@ pub(super) fn on_signal() -> std::io::Result<CancellationToken> {
     }
     #[cfg(not(unix))]
     tokio::spawn(async move {
-        // Where Ctrl-C cannot be caught the system ends the program, which is safe at any moment.
+        // If Ctrl-C cannot be caught, the system ends the program, which is safe at any moment.
         if tokio::signal::ctrl_c().await.is_ok() {
             tracing::info!("stopping");
             cancel.cancel();

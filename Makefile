@@ -1,10 +1,11 @@
 # The commands of this project are `make run`, `make test` and `make bench`; all they do stands in scripts/.
 
-.PHONY: help run test consensus bench package lint fmt clean
+.PHONY: help run test audit consensus bench package lint fmt clean
 
 help:
 	@echo 'make run      build Tillgate and start it on the built-in sandbox (ARGS="..." are passed on)'
 	@echo 'make test     everything that CI runs'
+	@echo 'make audit    look for crates with known faults (asks the network for the list of them)'
 	@echo 'make consensus  let Bitcoin Core’s consensus engine judge the sandbox (minutes to build: cmake and boost)'
 	@echo 'make bench    measure the release build and write docs/benchmarks.md (ARGS="--only spine" measures a part)'
 	@echo 'make package  build the Debian package (scripts/package-check.sh tries it on a clean Debian)'
@@ -17,6 +18,9 @@ run:
 
 test:
 	@scripts/test.sh
+
+audit:
+	@scripts/audit.sh
 
 consensus:
 	@scripts/consensus.sh

@@ -62,6 +62,20 @@ async fn a_doctor_finds_a_sound_gateway_well_and_names_what_is_not() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stdout).contains("chmod"), "it says what to do");
 
+    fs::set_permissions(program.database(), fs::Permissions::from_mode(0o600)).unwrap();
+    let unit = program.data_dir().with_file_name(".config").join("tillgate");
+    fs::create_dir_all(&unit).unwrap();
+    for name in ["serve.env", "passphrase"] {
+        let file = unit.join(name);
+        fs::write(&file, "TILLGATE_PASSPHRASE=open to all").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        let output = program.output(&["doctor"]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.code() == Some(1) && said.contains(name), "{name}: {said}");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(program.output(&["doctor"]).status.code(), Some(0), "{name}");
+    }
+
     assert!(gateway.stop().await.success());
     let database = Connection::open(gateway.program().database()).unwrap();
     database.pragma_update(None, "user_version", 9_999).unwrap();

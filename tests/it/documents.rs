@@ -139,3 +139,40 @@ fn the_operation_page_lists_exactly_the_calls_of_a_node() {
     }
     assert_eq!(listed.split(',').collect::<Vec<_>>(), called.iter().collect::<Vec<_>>());
 }
+
+/// A name of a test that is wrong proves nothing.
+#[test]
+fn each_test_that_the_threat_model_names_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/threat-model.md")).unwrap();
+    let mut search = Command::new("grep");
+    search.args(["-rhE", r"^ *(pub )?(async )?fn |^ *(it|test)\(", "src-tauri", "tests", "ui/src", "ui/tests"]);
+    search.args(["--include=*.rs", "--include=*.ts"]).current_dir(root);
+    let sources = String::from_utf8(search.output().unwrap().stdout).unwrap();
+    let named = page.split('`').skip(1).step_by(2).filter(|name| name.matches(['_', ' ']).count() >= 4);
+    let missing = named.filter(|name| {
+        let begun = name.trim_end_matches('…');
+        !sources.contains(&format!("fn {begun}")) && !sources.contains(&format!("\"{begun}"))
+    });
+    assert_eq!(missing.collect::<Vec<_>>(), Vec::<&str>::new());
+}
+
+#[test]
+fn the_unit_gives_a_passphrase_as_a_credential_and_dumps_no_core() {
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/tillgate.service");
+    let text = fs::read_to_string(&unit).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    for line in ["LoadCredential=passphrase:%E/tillgate/passphrase", "SetCredential=passphrase:\\n", "LimitCORE=0"] {
+        assert!(lines.contains(&line), "the unit lacks {line}");
+    }
+}
+
+#[test]
+fn an_audit_without_a_network_says_so_and_fails_nothing() {
+    let mut audit = Command::new("make");
+    audit.arg("audit").current_dir(env!("CARGO_MANIFEST_DIR"));
+    let output =
+        audit.env("HTTPS_PROXY", "http://127.0.0.1:1").env("https_proxy", "http://127.0.0.1:1").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("no crate was audited"), "{said}");
+}

@@ -18,6 +18,7 @@ mod harness;
 mod hostile_backend;
 mod idempotency;
 mod imports;
+mod memory;
 mod network;
 mod notifications;
 mod other_chain;

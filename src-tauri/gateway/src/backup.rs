@@ -1,6 +1,6 @@
 //! Backups: one file, sealed with a passphrase, with all that makes this environment's gateway again on a bare machine: the
 //! database, the secrets, on the sandbox its chain. Makes them, while the gateway runs and each night; checks them; restores
-//! them. What lies in the clear meanwhile never leaves the environment's own folder.
+//! them. Copies in the clear never leave the environment's own folder.
 
 mod contents;
 mod examine;
@@ -48,7 +48,7 @@ pub(crate) enum BackupError {
     /// It was made with another passphrase than the stored one.
     #[error("the backup was made with another passphrase than the one that is stored: give it")]
     OtherKey,
-    /// What was stored is unreadable.
+    /// The stored key is unreadable.
     #[error("the stored key of backups is unreadable: set it anew with `tillgate backup --set-passphrase`")]
     BadStoredKey,
     /// The memory-hard function failed.
@@ -117,7 +117,7 @@ pub(crate) enum BackupError {
     /// Something else is there.
     #[error("{} is no folder: name one", .0.display())]
     NotAFolder(PathBuf),
-    /// It is not the one that was named, as the folder below which a disk is mounted is where that is not in.
+    /// The mark file is missing; the disk is probably not mounted.
     #[error(
         "{} is not the folder that was named, or its disk is not in: the file {mark} that Tillgate put there is missing. Put the disk in; if it is the right folder all the same, name it again: `tillgate settings set backupFolder \"{}\"`", .folder.display(), .folder.display()
     )]
@@ -176,7 +176,7 @@ pub(crate) enum BackupError {
 }
 
 impl BackupError {
-    /// What a sealed stream refused is told as it is.
+    /// The refusal of a sealed stream, as it is, or the failure to read.
     fn reading(error: io::Error) -> Self {
         match error.downcast::<Self>() {
             Ok(refused) => refused,
@@ -192,7 +192,7 @@ impl BackupError {
         }
     }
 
-    /// What the mark is called for want of which a folder was not the one that was named.
+    /// The name of the mark that a folder lacks.
     fn missing_mark(&self) -> Option<String> {
         if let Self::OtherFolder { mark, .. } = self { Some(mark.clone()) } else { None }
     }

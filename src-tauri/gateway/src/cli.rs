@@ -69,7 +69,7 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return explain(error),
     };
-    keep_files_private();
+    keep_private();
     match run(arguments) {
         Ok(code) => code,
         Err(_) if READ_ENOUGH.load(Ordering::Relaxed) => ExitCode::from(BY_CLOSED_PIPE),
@@ -88,10 +88,21 @@ fn explain(error: clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// Makes every new file private, so that only this user reads the files that a library creates in the data directory.
-fn keep_files_private() {
+/// Keeps files and memory from others: secrets pass through both. A crash leaves no core dump, and on Linux no other program of
+/// this user reads the memory.
+fn keep_private() {
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    #[cfg(target_os = "linux")]
+    let kept = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    #[cfg(all(unix, not(target_os = "linux")))]
+    let kept = rustix::process::setrlimit(
+        rustix::process::Resource::Core,
+        rustix::process::Rlimit { current: Some(0), maximum: Some(0) },
+    );
+    // The log has not begun yet, and a gateway that cannot be closed to debuggers serves all the same.
+    #[cfg(unix)]
+    let _ = kept;
 }
 
 fn run(arguments: Tillgate) -> Result<ExitCode, Failure> {
@@ -116,7 +127,7 @@ fn run(arguments: Tillgate) -> Result<ExitCode, Failure> {
 
 fn serve_all(common: &CommonArgs, serve: ServeArgs) -> Result<ExitCode, Failure> {
     match which::to_serve(common).as_slice() {
-        &[environment] => on_runtime(serve::run(&common.of(environment), serve))?,
+        &[environment] => on_runtime(serve::run(common.of(environment), serve))?,
         several => {
             if let Err(code) = for_all(common, &serve) {
                 return Ok(code);

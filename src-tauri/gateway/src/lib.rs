@@ -7,6 +7,10 @@
 // Nothing is public but what is named here: so the compiler finds what nobody calls.
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
+use std::alloc::System;
+
+use zeroizing_alloc::ZeroAlloc;
+
 mod access;
 mod anomalies;
 mod app;
@@ -37,6 +41,10 @@ mod store;
 mod testing;
 mod wallet;
 mod watcher;
+
+/// Memory is wiped when it is freed, so that no library leaves a copy of a secret behind.
+#[global_allocator]
+static WIPES_FREED_MEMORY: ZeroAlloc<System> = ZeroAlloc(System);
 
 pub use app::App;
 pub use cli::{Hosted, NotServing, main};

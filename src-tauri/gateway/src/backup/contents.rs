@@ -1,4 +1,4 @@
-//! What is inside a sealed file: a list of what there is, the secrets, then the databases, one behind the other.
+//! The content of a sealed file: a list of it, the secrets, then the databases, one behind the other.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -21,7 +21,7 @@ const SECRETS_MAX: u32 = 1_024 * 1_024;
 /// Bytes that are copied at once.
 const COPY_BYTES: usize = 64 * 1_024;
 
-/// What there is.
+/// The list of the content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Manifest {
@@ -33,7 +33,7 @@ pub(super) struct Manifest {
     pub made_at_ms: i64,
     /// The program that made it.
     pub program: String,
-    /// What follows the secrets, in this order.
+    /// The files that follow the secrets, in this order.
     pub files: Vec<Part>,
 }
 

@@ -1,4 +1,4 @@
-//! What a sealed file holds: opened with its key, read through, unpacked, and looked at before anything rests on it.
+//! Opens a sealed file with its key, reads it through, unpacks it, and judges it before anything rests on it.
 
 use std::fs::File;
 use std::io::BufReader;

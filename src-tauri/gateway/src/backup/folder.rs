@@ -19,8 +19,8 @@ use crate::store::backups::FolderRow;
 /// A disk that takes longer is taken for one that does not answer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
-/// Puts a mark into a folder, or finds that which it has; refuses one to which no backup could be written now. The mark is to be
-/// stored with the setting that names the folder: where one was stored alone, the next night would write into whatever stands there.
+/// Puts a mark into a folder, or finds its mark; refuses a folder to which no backup could be written now. The caller stores the
+/// mark together with the setting that names the folder, or the next night would write into any folder of that name.
 ///
 /// # Errors
 /// Why not, with the remedy.
@@ -38,12 +38,12 @@ pub(crate) async fn mark_folder(gateway: &Gateway, folder: PathBuf) -> Result<Fo
     looked_at(&gateway.backups.folder_looks, folder, ANSWERED_WITHIN, look).await?.row()
 }
 
-/// By which mark the folder was known so far.
+/// The mark by which the folder was known so far.
 pub(super) fn known_mark(gateway: &Gateway, folder: &Path) -> Result<Option<Mark>, BackupError> {
     Ok(gateway.store.read(|reader| Mark::known(reader, folder))?)
 }
 
-/// What `look` says of a folder, unless its disk is silent.
+/// The answer of `look` about a folder, unless its disk is silent.
 async fn looked_at<T: Send + 'static>(
     looks: &Arc<Semaphore>,
     folder: PathBuf,

@@ -1,6 +1,6 @@
 //! Making a backup. The databases are copied into the environment's own folder, judged there, sealed into a new file beside the
-//! wanted one, and read back; only then the file has its name. What is cut short at any point leaves no file of that name, and
-//! what it leaves else the next one removes.
+//! wanted one, and read back; only then the file has its name. A backup that is cut short leaves no file of that name, and the
+//! next one removes its remains.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -33,10 +33,10 @@ use crate::store::copy::{copy_database, damage_of_copy};
 /// Room that is left on the disk of the backup: headers, tags, the folder itself.
 const MARGIN_BYTES: u64 = 10_000_000;
 
-/// How long a backup waits for another one: a gigabyte takes some ten seconds.
+/// The longest wait for another backup: a gigabyte takes some ten seconds.
 const TURN_WITHIN: Duration = Duration::from_secs(60);
 
-/// Where a backup goes.
+/// The place of a new backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     /// To this file, which is not there yet.
@@ -45,7 +45,7 @@ pub(crate) enum Place {
     Folder,
 }
 
-/// Where the key of a backup comes from.
+/// The source of a backup's key.
 pub(crate) enum KeySource {
     /// A passphrase that somebody gave.
     Passphrase(Secret),
@@ -62,13 +62,13 @@ pub(crate) struct Made {
     pub made_at: Timestamp,
 }
 
-/// What one backup is made with.
+/// All that one backup is made with.
 pub(super) struct Job {
     pub(super) gateway: Arc<Gateway>,
     pub(super) path: PathBuf,
     pub(super) key: KeySource,
     pub(super) file_id: FileId,
-    /// By what the folder must be known again; of the folder of nightly backups alone.
+    /// The mark that the folder of nightly backups must have; `None` for any other folder.
     pub(super) mark: Option<Mark>,
 }
 
@@ -99,7 +99,7 @@ pub(crate) async fn make(
     let mut file_id = [0; FILE_ID_BYTES];
     gateway.entropy.fill(&mut file_id)?;
     note_begun(gateway, &path, file_id, is_nightly, actor).await?;
-    // Whoever waits no longer, because the gateway stops, lets nobody work on.
+    // When the gateway stops and this wait ends, the work ends too.
     let stop = CancellationToken::new();
     let _stops = stop.clone().drop_guard();
     let job = Job { gateway: Arc::clone(gateway), path, key, file_id, mark };
@@ -155,7 +155,7 @@ pub(super) async fn turn(gateway: &Gateway) -> Result<MutexGuard<'_, ()>, Backup
     turn.map_err(|_| BackupError::Busy)
 }
 
-/// Where no key was ever set there is nothing to fail: the first backup is begun as soon as one is.
+/// Refuses before the backup is noted if no key was ever set: a missing key is no failed backup.
 fn check_key(gateway: &Gateway, key: &KeySource) -> Result<(), BackupError> {
     match key {
         KeySource::Passphrase(_) => Ok(()),
@@ -271,7 +271,7 @@ impl Job {
             }),
             Some(_) | None => Ok(()),
         };
-        // What is kept free for payments stays free for them.
+        // The room that is kept free for payments stays free.
         refuse(gateway.data_dir.path(), needed.saturating_add(FREE_BYTES_MIN), gateway.disk.free_bytes())?;
         refuse(folder, needed.saturating_add(MARGIN_BYTES), Disk::of(folder).free_bytes())?;
         Ok(needed)

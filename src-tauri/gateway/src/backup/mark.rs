@@ -1,6 +1,6 @@
-//! The mark of the folder of nightly backups: a small file that is put there when the folder is named. Where the disk of the folder
-//! is not in, a folder of its name is often there all the same, empty, on the very disk that the backups are to outlive: it has
-//! no mark, and takes none of them.
+//! The mark of the folder of nightly backups: a small file that is put there when the folder is named. While the folder's disk is
+//! not mounted, an empty folder of the same name is often there, on the very disk that the backups are to outlive. It has no
+//! mark, and takes no backup.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -11,11 +11,11 @@ use crate::machine::entropy::{Entropy, NoEntropy};
 use crate::store::backups::FolderRow;
 use crate::store::{Reader, StoreError};
 
-/// Bytes of chance in a mark's name: two installations may share a folder, and a folder that was named by mistake once must
-/// not be taken for the one that was named since.
+/// Random bytes in a mark's name. Two installations may share a folder, and a folder that was named once by mistake must not be
+/// taken for the present one.
 const ID_BYTES: usize = 8;
 
-/// What whoever finds the file should know.
+/// The explanation for people who find the file.
 const TEXT: &str = "By this file Tillgate knows the folder to which it writes its nightly backups: where it is missing, none is \
 written here. Keep it, and copy it with the backups if you move them.\n";
 

@@ -17,7 +17,7 @@ use crate::machine::clock::{local_offset_ms, machine_now};
 use crate::store::backups::{BackupRow, BackupState};
 use crate::store::{Reader, StoreError};
 
-/// How often the machine's clock and the settings are looked at.
+/// Interval at which the machine's clock and the settings are looked at.
 const ASK_EVERY: Duration = Duration::from_secs(60);
 
 /// Who acts, for the audit.
@@ -26,7 +26,7 @@ const ACTOR: &str = "nightly";
 /// A night that passed without a backup is worth a word after this.
 const LATE_AFTER_MS: i64 = 36 * 3_600_000;
 
-/// What is wrong with nightly backups.
+/// A fault of nightly backups.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Trouble {
     /// A folder was named, and nothing to seal them with.
@@ -67,7 +67,7 @@ pub(crate) async fn run(gateway: Arc<Gateway>, shutdown: CancellationToken) {
     }
 }
 
-/// Makes a backup if one is due at this moment of the machine's clock. What fails is stored, and shown by [`trouble`].
+/// Makes a backup if one is due at this moment of the machine's clock. A failure is stored, and told by [`trouble`].
 pub(super) async fn once(gateway: &Arc<Gateway>, now: Timestamp) {
     if gateway.settings.snapshot().backup_folder.is_none() {
         return;
@@ -97,7 +97,7 @@ pub(crate) fn due_at(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> 
     Ok(Some(next_at(before(reader)?, now, local_offset_ms(now)).max(now)))
 }
 
-/// What staff should know of the nightly backups; `None` while all is well.
+/// The fault of nightly backups that staff should know; `None` while all is well.
 pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) -> Result<Option<Trouble>, StoreError> {
     let Some(folder) = gateway.settings.snapshot().backup_folder.clone() else { return Ok(None) };
     if reader.backup_passphrase_set_at()?.is_none() {
@@ -112,7 +112,7 @@ pub(crate) fn trouble(gateway: &Gateway, reader: &Reader<'_>, now: Timestamp) ->
         && good.as_ref().is_none_or(|good| good.seq < failed.seq)
     {
         let why = failed.failure.unwrap_or_default();
-        // Where the folder was named again since, or another one, it is nothing of this one any more.
+        // The failure belongs to a former folder, or to this one before it was named again.
         let mark = Mark::known(reader, Path::new(&folder))?;
         let is_other_folder =
             failed.missing_mark.is_some_and(|missing| mark.is_some_and(|mark| mark.is_called(&missing)));

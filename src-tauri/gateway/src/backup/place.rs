@@ -1,5 +1,4 @@
-//! Files and folders of backups: where one may go, what it is called, how it gets its name, and the folder in which what lies in
-//! the clear is held meanwhile.
+//! Files and folders of backups: their places, their names, and the folder that holds copies in the clear meanwhile.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -16,7 +15,7 @@ use crate::machine::environment::Environment;
 /// Backups of one day in the folder, one every nine seconds; more would be a mistake.
 const OF_ONE_DAY_MAX: u32 = 9_999;
 
-/// What the names of folders for copies in the clear begin with.
+/// Prefix of the folders for copies in the clear.
 const SCRATCH: &str = "backing-up-";
 
 /// A private folder that is gone with this value.
@@ -90,14 +89,14 @@ pub(super) async fn on_disk<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or(Err(BackupError::Panicked))
 }
 
-/// `tillgate-test-2026-11-22.backup`, with `-2` and so on where there is or was one of that day. Whoever wrote a name down finds that
-/// backup under it or none: it is never given to another one, though the first was removed since.
+/// `tillgate-test-2026-11-22.backup`, with `-2` and so on for further ones of that day. A name is never given twice, even after
+/// its file was removed: a name that a person wrote down leads to that backup or to none.
 fn free_name(folder: &Path, environment: Environment, date: Timestamp, given: &[String]) -> PathBuf {
     let iso = date.iso_seconds();
     let day = iso.split('T').next().unwrap_or_default();
     let first = format!("tillgate-{environment}-{day}");
     let numbers = |path: &Path| number_of(path, &first);
-    // The newest of them stays until a newer one is good: where the database was restored since, the folder knows its number.
+    // The newest file stays until a newer one is good. So the folder knows its number even if the database was restored since.
     let there = fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| numbers(&entry.path())).max();
     let known = given.iter().filter_map(|path| numbers(Path::new(path))).max();
     let next = there.max(known).map_or(1, |highest| highest.saturating_add(1)).min(OF_ONE_DAY_MAX);
@@ -105,7 +104,7 @@ fn free_name(folder: &Path, environment: Environment, date: Timestamp, given: &[
         1 => folder.join(format!("{first}.backup")),
         number => folder.join(format!("{first}-{number}.backup")),
     };
-    // Where a folder does not list what is in it, each name is tried; where all are taken the last one is refused.
+    // If the folder cannot be listed, each name is tried. If all are taken, the last one is refused later.
     let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
     (next..=OF_ONE_DAY_MAX).map(name).find(is_free).unwrap_or_else(|| name(OF_ONE_DAY_MAX))
 }
@@ -134,7 +133,7 @@ pub(super) fn folder_of(path: &Path) -> Result<&Path, BackupError> {
     if found(folder)?.is_dir() { Ok(folder) } else { Err(BackupError::NotAFile(path.to_owned())) }
 }
 
-/// What there is under the name of a folder.
+/// The file or folder under this name.
 pub(super) fn found(folder: &Path) -> Result<fs::Metadata, BackupError> {
     fs::metadata(folder).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => BackupError::NoSuchFolder(folder.to_owned()),

@@ -1,9 +1,9 @@
 //! Restoring a backup where there is none of this environment. The file is read through before anything is made; then all is
-//! laid out and judged in a folder beside the place that it will have, and moved there at once: whatever kills a restore leaves
-//! nothing of the environment, and the same command again makes up for it.
+//! laid out and judged in a folder beside its later place, and moved there at once. A restore that is killed leaves nothing of the
+//! environment, and the same command makes up for it.
 //!
-//! What is restored has an installation id of its own, so that it shares no entry of a keyring with the one that was saved; and
-//! it gives no address and signs nothing before it has looked through the chain (`store/restore.rs`).
+//! The restored environment has an installation id of its own, so that it shares no entry of a keyring with the saved one. It
+//! gives no address and signs nothing before it has looked through the chain (`store/restore.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ use crate::store::{StoreError, Tx};
 /// Keeps the new installation's id from one attempt to the next, so that no entry is left in a keyring that nobody looks for.
 const INSTALLATION: &str = "installation";
 
-/// What to restore, and where.
+/// The backup to restore, and its place.
 pub(crate) struct Restore {
     /// The backup.
     pub file: PathBuf,
@@ -37,7 +37,7 @@ pub(crate) struct Restore {
     /// The folder that holds the environments' folders.
     pub base: PathBuf,
     pub environment: Environment,
-    /// Where the secrets are to lie.
+    /// The place for the secrets.
     pub secrets: SecretsLocation,
     /// Who acts, for the audit.
     pub actor: String,
@@ -54,11 +54,11 @@ pub(crate) struct Restored {
     pub has_wallet: bool,
 }
 
-/// What lies ready in the folder beside the place that it will have, but for the secrets.
+/// An environment that lies ready beside its later place, without its secrets.
 struct LaidOut {
     restored: Restored,
     kept: Secrets,
-    /// Of which its secrets are.
+    /// The coins that the secrets open.
     coins: Coins,
     installation: Id,
 }
@@ -91,8 +91,8 @@ pub(crate) fn restore(restore: &Restore) -> Result<Restored, BackupError> {
         Ok(Restored { env_dir, ..restored })
     });
     if restored.is_err() && path.exists() {
-        // A failed attempt leaves nothing in the clear. The lock is held until it is gone. Where secrets may lie in a keyring the
-        // id by which they are found stays, for the next attempt.
+        // A failed attempt leaves nothing in the clear. The lock is held until it is gone. If secrets may lie in a keyring, their
+        // id stays for the next attempt.
         if keeps_secrets {
             let _ = remove_but_installation(&path);
         } else {
@@ -185,7 +185,7 @@ fn remove_copies_of_migrations(folder: &Path) -> Result<(), BackupError> {
     Ok(())
 }
 
-/// Says in the database that it is a copy: another installation, which wrote none of the backups, and which has not looked.
+/// Makes the database another installation's: it wrote none of the backups, and has not looked through the chain.
 fn make_it_a_copy(
     restore: &Restore,
     manifest: &Manifest,

@@ -10,7 +10,7 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 /// The time of day.
 const AT_HOUR: i64 = 3;
 
-/// What is known of the nightly backups before.
+/// The earlier nightly backups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Before {
     /// When the last good one was begun.
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(next_at(failed, at("2026-01-13T03:30:00Z"), 0), at("2026-01-13T04:00:00Z"));
         let first_failed = Before { good_at: None, ..failed };
         assert_eq!(next_at(first_failed, at("2026-01-13T03:30:00Z"), 0), at("2026-01-13T04:00:00Z"));
-        // Whoever asked for it by day need not wait for the night either.
+        // A backup that was asked for by day does not wait for the night either.
         let by_day = Before { failed_at: Some(at("2026-01-12T12:00:00Z")), ..good("2026-01-12T11:00:00Z") };
         assert_eq!(next_at(by_day, at("2026-01-12T12:10:00Z"), 0), at("2026-01-12T13:00:00Z"));
         let mended = Before { failed_at: Some(at("2026-01-13T03:00:00Z")), ..good("2026-01-13T04:00:00Z") };

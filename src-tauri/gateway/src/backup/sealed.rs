@@ -24,13 +24,13 @@ const CIPHER: &str = "chacha20poly1305-stream-64k";
 /// Content bytes of each chunk but the last, which may have fewer.
 const CHUNK_BYTES: usize = 64 * 1_024;
 
-/// What sealing adds to a chunk.
+/// Bytes that sealing adds to a chunk.
 const TAG_BYTES: usize = 16;
 
 /// A longer first line is none of ours.
 const LINE_MAX: u64 = 1_024;
 
-/// What tells one file from all others, however often the passphrase is the same.
+/// Bytes of the random id that gives each file a key of its own, though the passphrase is the same.
 pub(crate) const FILE_ID_BYTES: usize = 32;
 
 /// A file's id.
@@ -156,7 +156,7 @@ impl<R: BufRead> Closed<R> {
     }
 }
 
-/// What a line of any form begins with.
+/// The part of the line that every form has.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Version {

@@ -46,7 +46,7 @@ async fn nightly_world() -> (World, TempDir) {
     (world, folder)
 }
 
-/// What lies in a folder, but for the mark by which Tillgate knows it.
+/// The files in a folder, without its mark.
 fn names(folder: &Path) -> Vec<String> {
     let is_mark = |name: &String| name.strip_prefix(".tillgate-").is_some_and(|id| !id.contains('.'));
     let all = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -66,7 +66,7 @@ fn trouble_of(world: &World, now: Timestamp) -> String {
     gateway.store.read(|reader| trouble(gateway, reader, now)).unwrap().map(|told| told.to_string()).unwrap_or_default()
 }
 
-/// What a failed backup may leave nowhere.
+/// Remains that a failed backup must not leave.
 fn nothing_is_left(world: &World, folder: &Path) {
     assert_eq!(names(folder), Vec::<String>::new());
     let left = names(world.gateway.data_dir.path());

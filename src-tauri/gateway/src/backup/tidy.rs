@@ -1,4 +1,4 @@
-//! What is removed: old nightly backups once a newer one is good, and what a backup that was cut short left behind.
+//! Removes old nightly backups once a newer one is good, and the remains of a backup that was cut short.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use super::{BackupError, examine, place};
 use crate::gateway::Gateway;
 use crate::machine::environment::Environment;
 
-/// Removes the oldest of the nightly backups beyond those that are kept: files that we wrote, as their ids show, and that have
-/// the name that we gave them.
+/// Removes the oldest nightly backups beyond those that are kept. Only files with an id and a name that this installation gave
+/// them are removed.
 pub(super) async fn remove_old(gateway: &Arc<Gateway>) -> Result<(), BackupError> {
     let keep = usize::try_from(gateway.settings.snapshot().backup_keep).unwrap_or(usize::MAX);
     let rows = gateway.store.read(|reader| reader.nightly_backups())?;
@@ -29,11 +29,11 @@ fn is_gone(path: &Path, environment: Environment, file_id: &FileId) -> bool {
         tracing::warn!(file = %path.display(), %error, "an old backup could not be removed");
         return false;
     }
-    // What was moved away or replaced meanwhile is not ours to remove; a folder that is not there just now may come back.
+    // A file that was moved or replaced is not ours to remove; a folder that is away may come back.
     is_ours || path.parent().is_some_and(Path::is_dir)
 }
 
-/// Finds out what became of backups that a crash cut short, and removes what it left in the clear. The caller has the turn.
+/// Settles backups that a crash cut short, and removes their copies in the clear. The caller has the turn.
 pub(super) async fn settle_cut_short(gateway: &Arc<Gateway>) -> Result<(), BackupError> {
     place::remove_scratches(gateway.data_dir.path())?;
     for row in gateway.store.read(|reader| reader.backups_being_written())? {

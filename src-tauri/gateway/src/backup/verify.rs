@@ -25,13 +25,13 @@ pub(crate) struct Verified {
     pub program: String,
 }
 
-/// What a backup is opened with.
+/// The key that a backup is opened with.
 pub(crate) enum Tried {
     /// A passphrase that somebody gave for it.
     Passphrase(Secret),
     /// The key that lies with the secrets.
     Stored,
-    /// The key that lies with the secrets where it is the backup's, else a passphrase that may be meant for something else.
+    /// The key that lies with the secrets if it fits, else a passphrase that may be meant for something else.
     StoredFirst(Secret),
 }
 

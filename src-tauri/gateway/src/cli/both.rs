@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use super::args::{CommonArgs, ServeArgs};
-use super::{Failure, LEFTOVERS_WITHIN, serve};
+use super::{Failure, LEFTOVERS_WITHIN, options, serve};
 use crate::app::App;
 use crate::gateway::Served;
 use crate::machine::environment::Environment;
@@ -91,8 +91,8 @@ async fn keep_serving(
             serve::print_ready(app, served);
             let _ = serves.send((environment, Told::Serves));
         };
-        // A task of its own turns a panic into a reason why this environment is not served.
-        let work = async move { serve::until_stopped(&common, args, gateways, ready, stopped).await };
+        // A task of its own: a panic in it is one more reason why this environment is not served.
+        let work = async move { serve::until_stopped(options(&common)?, args, gateways, ready, stopped).await };
         let began = tokio::time::Instant::now();
         let why = match tokio::spawn(work).await {
             Ok(Ok(())) => return,

@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::args::{CommonArgs, ServeArgs};
-use super::{Failure, both, call, for_all, log, serve, which};
+use super::{Failure, both, call, for_all, log, options, serve, which};
 use crate::app::App;
 use crate::console::StatusView;
 use crate::machine::data_dir;
@@ -35,12 +35,12 @@ pub enum NotServing {
 }
 
 impl Hosted {
-    /// Reads the program's arguments, starts its log, and makes new files private to their owner.
+    /// Reads the program's arguments, starts its log, and keeps its files and memory private.
     ///
     /// # Errors The exit code, after help was shown or wrong usage explained.
     pub fn parse() -> Result<Self, ExitCode> {
         let hosted = <Self as Parser>::try_parse().map_err(super::explain)?;
-        super::keep_files_private();
+        super::keep_private();
         log::start(hosted.common.log_format, "info");
         if hosted.environments().len() > 1 {
             for_all(&hosted.common, &hosted.serve)?;
@@ -85,10 +85,15 @@ impl Hosted {
         ready: impl FnOnce(&Arc<App>),
         shutdown: CancellationToken,
     ) -> Result<(), NotServing> {
-        let (common, gateways) = (self.common.of(environment), self.environments().len());
-        let served = serve::until_stopped(&common, self.serve.clone(), gateways, |app, _| ready(app), shutdown).await;
+        let gateways = self.environments().len();
+        let served = match options(&self.common.of(environment)) {
+            Ok(options) => {
+                serve::until_stopped(options, self.serve.clone(), gateways, |app, _| ready(app), shutdown).await
+            }
+            Err(failure) => Err(failure),
+        };
         let Err(Failure(why)) = served else { return Ok(()) };
-        Err(match call::running(&common).await {
+        Err(match call::running(&self.common.of(environment)).await {
             Some(StatusView { api: Some(api), .. }) => NotServing::Elsewhere(format!(
                 "Another Tillgate serves this data directory, at {api}. Use its own window, or the command line. \
                  To work in this window, stop it and choose “Try again”. ({why})"

@@ -12,6 +12,7 @@ use super::args::Common;
 use super::hidden;
 use crate::console::Command;
 use crate::console::backups::Passphrase;
+use crate::machine::private_file;
 use crate::machine::secrets::Secret;
 
 /// The ways for a script to give the secrets file's passphrase, which backups share if they have none of their own.
@@ -23,9 +24,28 @@ const HOW_OF_BACKUP: &str = "in TILLGATE_BACKUP_PASSPHRASE or TILLGATE_PASSPHRAS
 /// The longest passphrase, in bytes.
 const PASSPHRASE_MAX: usize = 4_096;
 
+/// The name of the credential by which systemd gives the passphrase to the unit, without a variable that others inherit.
+const CREDENTIAL: &str = "passphrase";
+
 /// The passphrase of `--secrets-file`.
 pub(super) fn of_secrets_file(common: &Common) -> Result<Secret, Failure> {
-    of_gateway(common)?.ok_or_else(|| Failure(format!("--secrets-file needs its passphrase {HOW}")))
+    let given = match of_gateway(common)? {
+        None => of_unit(std::env::var_os("CREDENTIALS_DIRECTORY").as_deref().map(Path::new))?,
+        given => given,
+    };
+    given.ok_or_else(|| Failure(format!("--secrets-file needs its passphrase {HOW}")))
+}
+
+/// The unit's credential; `None` where there is none, or the blank one that stands in for it.
+fn of_unit(credentials: Option<&Path>) -> Result<Option<Secret>, Failure> {
+    let Some(file) = credentials.map(|folder| folder.join(CREDENTIAL)) else { return Ok(None) };
+    let failed = |error| Failure(format!("the passphrase cannot be read from {}: {error}", file.display()));
+    match private_file::read(&file).map_err(failed)? {
+        Some(text) if !text.trim().is_empty() => {
+            usable(&file.display().to_string(), Zeroizing::new(text.as_bytes().to_vec())).map(Some)
+        }
+        Some(_) | None => Ok(None),
+    }
 }
 
 /// The variable of the secrets file's passphrase. Scripts export it for good, and may mean it for backups too.
@@ -261,7 +281,18 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_backup_is_refused_before_its_passphrase() {
+    fn a_unit_gives_its_passphrase_as_a_credential() {
+        let folder = tempfile::tempdir().unwrap();
+        let given = || of_unit(Some(folder.path())).map(|given| given.map(|passphrase| passphrase.reveal().to_owned()));
+        assert!(of_unit(None).unwrap().is_none() && given().unwrap().is_none());
+        std::fs::write(folder.path().join("passphrase"), "\n").unwrap();
+        assert!(given().unwrap().is_none(), "the blank one stands in for a file that is missing");
+        std::fs::write(folder.path().join("passphrase"), "correct horse\n").unwrap();
+        assert_eq!(given().unwrap().as_deref(), Some("correct horse"));
+    }
+
+    #[test]
+    fn nobody_types_a_passphrase_for_a_backup_that_cannot_be_made() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("till.backup");
         assert!(check_free(Some(&file)).is_ok() && check_free(None).is_ok());

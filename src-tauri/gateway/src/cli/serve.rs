@@ -31,10 +31,13 @@ struct Ready<'a> {
 }
 
 /// The program `tillgate serve`: says when it is ready, ends by SIGTERM or Ctrl-C.
-pub(super) async fn run(common: &Common, serve: ServeArgs) -> Result<(), Failure> {
-    // Comes before the gateway is opened, so that no signal finds it half open.
+pub(super) async fn run(common: Common, serve: ServeArgs) -> Result<(), Failure> {
+    // Before anything is opened, so that no signal finds it half open.
     let shutdown = on_signal()?;
-    until_stopped(common, serve, 1, print_ready, shutdown).await
+    let options = options(&common)?;
+    // It holds a passphrase, which only the start needs.
+    drop(common);
+    until_stopped(options, serve, 1, print_ready, shutdown).await
 }
 
 /// Prints the line that says that this gateway serves.
@@ -49,13 +52,12 @@ pub(super) fn print_ready(app: &Arc<App>, served: &Served) {
 
 /// Opens the gateway, one of `gateways` in this process, and serves until `shutdown`.
 pub(super) async fn until_stopped(
-    common: &Common,
+    mut options: Options,
     serve: ServeArgs,
     gateways: usize,
     ready: impl FnOnce(&Arc<App>, &Served),
     shutdown: CancellationToken,
 ) -> Result<(), Failure> {
-    let mut options = options(common)?;
     if let Some(value) = serve.public_url.clone() {
         options.overrides.insert("publicUrl".to_owned(), Override { value, by: "--public-url".to_owned() });
     }

@@ -1,6 +1,9 @@
-//! The control socket, by which the command line talks to a running gateway. Each message is one JSON object on a
-//! line: a [`Command`] in, `{"ok": view}` or `{"error": CommandError}` out. Only the owner can open the socket's file.
-//! Both sides ask the kernel for the user at the other end, and accept only the user that runs this program.
+//! The control socket, by which the command line talks to a running gateway. A connection carries one line of JSON each way:
+//! a [`Command`] in, `{"ok": view}` or `{"error": CommandError}` out. Then it ends, and its buffers are wiped with it, for a
+//! line may hold the words of a wallet.
+//!
+//! The socket's file is its owner's alone. Both sides ask the kernel who is at the other end, and hear or believe only the
+//! user as whom the program runs.
 
 use std::io;
 use std::path::Path;
@@ -11,6 +14,7 @@ use serde_json::Value;
 use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
 };
+use zeroize::Zeroizing;
 
 use super::command::Command;
 use super::error::CommandError;
@@ -154,7 +158,7 @@ mod listener {
                 }
                 let (app, shutdown, actor) = (Arc::clone(&app), shutdown.clone(), self.actor.clone());
                 callers.spawn(async move {
-                    if let Err(error) = answer_all(stream, &app, &actor, &shutdown).await {
+                    if let Err(error) = answer_one(stream, &app, &actor, &shutdown).await {
                         tracing::debug!(%error, "a caller of the control socket went away");
                     }
                     drop(turn);
@@ -177,36 +181,36 @@ mod listener {
         stream.peer_cred().is_ok_and(|peer| peer.uid() == user)
     }
 
-    async fn answer_all(
+    async fn answer_one(
         stream: UnixStream,
         app: &Arc<App>,
         actor: &Actor,
         shutdown: &CancellationToken,
     ) -> io::Result<()> {
         let mut stream = BufReader::new(stream);
-        loop {
-            let line = tokio::select! {
-                () = shutdown.cancelled() => return Ok(()),
-                line = tokio::time::timeout(REQUEST_TIMEOUT, read_line(&mut stream, REQUEST_MAX)) => line??,
-            };
-            let Some(line) = line else { return Ok(()) };
-            let answer = match serde_json::from_slice::<Value>(&line).and_then(serde_json::from_value::<Command>) {
-                Ok(command) => match dispatch(app, command, actor).await {
-                    Ok(view) => Answer::Ok(view),
-                    Err(error) => Answer::Error(error),
-                },
-                Err(error) => {
-                    Answer::Error(CommandError::of(VALIDATION_FAILED, &format_args!("this is no command: {error}")))
-                }
-            };
-            write_line(&mut stream, &answer).await?;
-        }
+        let line = tokio::select! {
+            () = shutdown.cancelled() => return Ok(()),
+            line = tokio::time::timeout(REQUEST_TIMEOUT, read_line(&mut stream, REQUEST_MAX)) => line??,
+        };
+        let Some(line) = line else { return Ok(()) };
+        let command = serde_json::from_slice::<Value>(&line).and_then(serde_json::from_value::<Command>);
+        drop(line);
+        let answer = match command {
+            Ok(command) => match dispatch(app, command, actor).await {
+                Ok(view) => Answer::Ok(view),
+                Err(error) => Answer::Error(error),
+            },
+            Err(error) => {
+                Answer::Error(CommandError::of(VALIDATION_FAILED, &format_args!("this is no command: {error}")))
+            }
+        };
+        write_line(&mut stream, &answer).await
     }
 }
 
 /// One line without its end, `None` at the end of the stream.
-async fn read_line(stream: &mut (impl AsyncBufRead + Unpin), longest: u64) -> io::Result<Option<Vec<u8>>> {
-    let mut line = Vec::new();
+async fn read_line(stream: &mut (impl AsyncBufRead + Unpin), longest: u64) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+    let mut line = Zeroizing::new(Vec::new());
     stream.take(longest).read_until(b'\n', &mut line).await?;
     match line.pop() {
         Some(b'\n') => Ok(Some(line)),
@@ -219,7 +223,7 @@ async fn read_line(stream: &mut (impl AsyncBufRead + Unpin), longest: u64) -> io
 }
 
 async fn write_line(stream: &mut (impl AsyncWrite + Unpin), line: &impl Serialize) -> io::Result<()> {
-    let mut bytes = serde_json::to_vec(line)?;
+    let mut bytes = Zeroizing::new(serde_json::to_vec(line)?);
     bytes.push(b'\n');
     stream.write_all(&bytes).await?;
     stream.flush().await

@@ -1,4 +1,4 @@
-//! What a gateway listens on: addresses, certificates, and the sentence for people where it cannot.
+//! The addresses and certificates that a gateway listens with, and the sentence for people if it cannot listen.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,7 +14,7 @@ use crate::http::{ListenRefused, Surface, base_url, may_listen};
 /// Ports that are tried where any free one will do: it has to be free on both loopback addresses.
 const FREE_PORT_TRIES: u32 = 16;
 
-/// Where to listen, and how.
+/// The addresses to listen on, and how.
 #[derive(Debug, Clone)]
 pub(crate) struct Listen {
     /// The API's address; port 0 picks a free one.
@@ -57,10 +57,10 @@ pub(crate) enum ListenError {
     InUse {
         /// The address.
         address: SocketAddr,
-        /// Where the port is chosen.
+        /// The flag that chooses the port.
         flag: &'static str,
     },
-    /// Another program has the port on the other loopback address.
+    /// Another program has the port on the loopback address of the other family.
     #[error(
         "{address} is in use by another program, which would answer those who call http://localhost:{port} instead of \
          this gateway: stop that one, or choose another port with {flag}", port = address.port()
@@ -68,7 +68,7 @@ pub(crate) enum ListenError {
     OtherLoopbackInUse {
         /// The address.
         address: SocketAddr,
-        /// Where the port is chosen.
+        /// The flag that chooses the port.
         flag: &'static str,
     },
     /// The system refuses.
@@ -76,7 +76,7 @@ pub(crate) enum ListenError {
     Io {
         /// The address.
         address: SocketAddr,
-        /// Where the address is chosen.
+        /// The flag that chooses the address.
         flag: &'static str,
         /// Why.
         source: io::Error,
@@ -138,8 +138,8 @@ fn acceptor(gateway: &Gateway, listen: &Listen) -> Result<Option<TlsAcceptor>, T
     }
 }
 
-/// Opens an address, and answers it as it came out (no port 0). `localhost` is both loopback addresses: who listens on
-/// one of them listens on the other too, lest another user of the machine takes it and is called in our place.
+/// Opens an address, and answers it as it came out (no port 0). `localhost` means both loopback addresses. So a gateway that has
+/// one of them takes the other too, lest another user of the machine does and is called in its place.
 async fn bind(address: SocketAddr, flag: &'static str) -> Result<(Vec<TcpListener>, SocketAddr), ListenError> {
     let mut tries = FREE_PORT_TRIES;
     loop {
@@ -147,7 +147,7 @@ async fn bind(address: SocketAddr, flag: &'static str) -> Result<(Vec<TcpListene
             io::ErrorKind::AddrInUse => ListenError::InUse { address, flag },
             _ => ListenError::Io { address, flag, source },
         })?;
-        let Some(twin) = other_loopback(at) else { return Ok((vec![listener], at)) };
+        let Some(twin) = other_loopback(at, is_v6_only(&listener)) else { return Ok((vec![listener], at)) };
         tries -= 1;
         return match bind_one(twin).await {
             Ok((other, _)) => Ok((vec![listener, other], at)),
@@ -168,17 +168,27 @@ async fn bind_one(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> 
     Ok((listener, at))
 }
 
-/// What `localhost` means beside this address, where it is one of the two.
-fn other_loopback(address: SocketAddr) -> Option<SocketAddr> {
+/// The loopback address that a listener at `address` leaves to others, where it has the other one.
+fn other_loopback(address: SocketAddr, is_v6_only: bool) -> Option<SocketAddr> {
     let (v4, v6) = (IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST));
-    let twin = if address.ip() == v4 {
-        v6
-    } else if address.ip() == v6 {
-        v4
-    } else {
-        return None;
+    let twin = match address.ip() {
+        IpAddr::V4(Ipv4Addr::LOCALHOST | Ipv4Addr::UNSPECIFIED) => v6,
+        IpAddr::V6(Ipv6Addr::LOCALHOST) => v4,
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) if is_v6_only => v4,
+        IpAddr::V4(_) | IpAddr::V6(_) => return None,
     };
     Some(SocketAddr::new(twin, address.port()))
+}
+
+/// Whether a listener on `[::]` leaves IPv4 to others: the system's own default decides.
+fn is_v6_only(listener: &TcpListener) -> bool {
+    #[cfg(unix)]
+    return rustix::net::sockopt::ipv6_v6only(listener).unwrap_or(false);
+    #[cfg(not(unix))]
+    {
+        let _ = listener;
+        true
+    }
 }
 
 /// Whether the machine has no such address: nobody can listen on it then.

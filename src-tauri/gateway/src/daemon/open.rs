@@ -31,7 +31,7 @@ use crate::store::{Installation, Store, StoreError};
 use crate::wallet::{Drafts, Wallet, WalletError};
 use crate::watcher::Watcher;
 
-/// What a gateway is opened with.
+/// The choices that a gateway is opened with.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Which environment.
@@ -72,7 +72,7 @@ pub enum OpenError {
         "this data directory was used with the chain {known}, and the setting network names {chosen}: set it back, or name another --data-dir"
     )]
     OtherChain {
-        /// What the settings name.
+        /// The network that the settings name.
         chosen: &'static str,
         /// The sandbox, or the first block of the network.
         known: String,
@@ -82,7 +82,7 @@ pub enum OpenError {
     Override {
         /// The flag or variable.
         by: String,
-        /// What is wrong with its value.
+        /// The fault in its value.
         error: SettingError,
     },
     /// The stored settings cannot be read.
@@ -103,7 +103,7 @@ pub enum OpenError {
     /// The system gives no random numbers.
     #[error(transparent)]
     Entropy(#[from] NoEntropy),
-    /// What sends notifications cannot be made.
+    /// The client that sends notifications cannot be made.
     #[error(transparent)]
     Notifier(#[from] NoClient),
     /// A blocking step ended unexpectedly.
@@ -155,7 +155,7 @@ pub async fn open(options: Options) -> Result<Arc<App>, OpenError> {
 /// # Errors
 /// Why not, with the remedy.
 pub(super) async fn open_gateway(options: Options) -> Result<Gateway, OpenError> {
-    // Whoever came first has chosen; there is one provider in the program.
+    // The first call chooses the one provider of the program; later calls fail, and change nothing.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let (data_dir, store) = {
@@ -238,7 +238,7 @@ async fn backend(
     let offset_ms = Arc::new(AtomicI64::new(backend.clock_offset_ms()));
     let runs: Arc<dyn Clock> = Arc::new(SystemClock::start_with_offset(Arc::clone(&offset_ms)));
     if let (Some(sandbox), Some(watched)) = (backend.sandbox(), last_look.watched()) {
-        // A sandbox begun anew, or an older copy, knows nothing of the jumps that its clock made: what waits for a time
+        // A new or older sandbox file knows nothing of the jumps that its clock made. Without them, all that waits for a time
         // would wait that long again.
         let behind_ms = watched.looked_at.ms().saturating_sub(runs.now().ms());
         if let Ok(seconds @ 1..) = u64::try_from(behind_ms).map(|ms| ms.div_ceil(1_000)) {

@@ -21,21 +21,21 @@ use crate::machine::{clock, descriptors};
 use crate::notifications::outbox::{self, OutboxError};
 use crate::payouts;
 
-/// How long the loops may take to end. Well below the five seconds in which the program must stop: what a slow
-/// machine takes to close the databases comes on top.
+/// The time that the loops have to end: well below the five seconds in which the program must stop, because closing the
+/// databases comes on top.
 const STOP_WITHIN: Duration = Duration::from_secs(3);
 
-/// How long the first look may keep a gateway from being ready: what was missed for a month takes longer, and whoever asks
-/// about a payment need not wait for it.
+/// The longest wait for the first look before the gateway says that it is ready. A look after a month of absence takes longer,
+/// and questions about payments need not wait for it.
 const FIRST_LOOK_WITHIN: Duration = Duration::from_secs(1);
 
-/// How often to see whether there is a wallet now, where no change was told of.
+/// Interval between two looks for a wallet, in case no change was told.
 const LOOK_FOR_WALLET_EVERY: Duration = Duration::from_secs(5);
 
 /// Why a gateway does not run (any more).
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RunError {
-    /// What the first start makes could not be made.
+    /// The first start could not make all that it makes.
     #[error(transparent)]
     Open(#[from] OpenError),
     /// It cannot listen.
@@ -121,7 +121,7 @@ pub(crate) async fn run(
     }
 }
 
-/// What runs beside each other as long as the gateway does.
+/// The tasks that run as long as the gateway does.
 #[derive(Default)]
 struct Parts {
     running: JoinSet<()>,
@@ -155,8 +155,8 @@ impl Parts {
     }
 }
 
-/// Lets go of what waits for times by a clock that was ahead before the start. What fails is no reason not to start: the next start
-/// does it, and approving an offer that this clock made is refused all the same.
+/// Lets go of offers and times that a clock which was ahead made before the start. An error does not stop the start: the next
+/// start tries again, and such an offer cannot be approved meanwhile.
 pub(crate) async fn leave_another_clock(gateway: &Arc<Gateway>) {
     let lapse = || outbox::commit(gateway, None, payouts::expire_of_clock_ahead);
     let left = async {
@@ -193,8 +193,8 @@ async fn send(app: Arc<App>, shutdown: CancellationToken) {
     app.sender.run(&app.watcher, shutdown).await;
 }
 
-/// Whether anybody can be asked to pay. Where nobody can, nothing is priced, and no source of rates is asked: a desktop
-/// that was never taken live tells nobody that it is there.
+/// Whether payments can be made. Otherwise no source of rates is asked: a desktop that was never taken live tells nobody that
+/// it is there.
 fn takes_payments(gateway: &Gateway) -> bool {
     gateway.environment == Environment::Test || gateway.wallet.get().is_some()
 }

@@ -212,6 +212,32 @@ async fn localhost_is_ours_on_both_loopbacks_or_the_start_is_refused() {
     running.await.unwrap().unwrap();
 }
 
+/// A gateway for all addresses takes `localhost` of the other family too, or does not start.
+#[tokio::test]
+async fn an_address_for_all_has_both_loopbacks_or_does_not_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = open(folder.path()).await;
+    let for_all = |port| SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
+    let listen = |api| Listen { api, tls: Tls::SelfSigned, ..on_loopback() };
+    let taken = std::net::TcpListener::bind("[::1]:0").unwrap();
+    let taken_at = taken.local_addr().unwrap();
+    let refused = run_and_stop(Arc::clone(&app), listen(for_all(taken_at.port()))).await;
+    let sentence = refused.map(|_| ()).unwrap_err().to_string();
+    assert!(sentence.contains(&taken_at.to_string()) && sentence.contains("localhost"), "{sentence}");
+    for address in [for_all(0), "[::]:0".parse().unwrap()] {
+        let listening = super::listen::Listening::open(&app.gateway, listen(address)).await.unwrap();
+        let port = listening.listeners[0].0.local_addr().unwrap().port();
+        for loopback in ["127.0.0.1", "[::1]"] {
+            let other = std::net::TcpListener::bind(format!("{loopback}:{port}")).map(|_| ());
+            assert_eq!(
+                other.unwrap_err().kind(),
+                std::io::ErrorKind::AddrInUse,
+                "{address} leaves {loopback} to others"
+            );
+        }
+    }
+}
+
 #[tokio::test]
 async fn production_names_what_it_needs() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Where an environment's files lie, for their owner alone, and the lock by which one process alone uses them.
+//! The folder of an environment's files, closed to other users, and the lock that gives it to one process at a time.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -13,7 +13,7 @@ pub(crate) const DATABASE: &str = "tillgate.db";
 /// The sandbox's chain, by its name in both.
 pub(crate) const SANDBOX: &str = "sandbox.db";
 
-/// What is locked as long as a process uses the folder.
+/// The file that a process locks as long as it uses the folder.
 pub(crate) const LOCK: &str = "lock";
 
 /// The folder of one environment, locked as long as this value lives.
@@ -73,7 +73,7 @@ pub enum DataDirError {
     },
 }
 
-/// What to do where there is no data directory.
+/// The choice for a data directory that is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhereNone {
     /// Make it: for what begins with an empty one.
@@ -95,7 +95,7 @@ impl DataDir {
         }
         let base_is_new = make_private(base)?;
         let is_new = create_private(&path)?;
-        // Nobody else can put anything there from now on; what was put there before is looked at.
+        // From now on no other user can put anything there; the files that are there already are checked.
         trust::is_ours(&path)?;
         trust::holds_ours_alone(&path)?;
         let lock = Some(lock(&path)?);
@@ -104,8 +104,8 @@ impl DataDir {
         Ok(Self { path, held: lock, made: MadeFolders { environment: is_new && is_unused, base: base_is_new } })
     }
 
-    /// Takes the folder in which an environment is restored, beside the place that it will have: a new one, or the one that a
-    /// restore which was cut short left behind.
+    /// Takes the folder in which an environment is restored, beside its later place. It may be new, or left by a restore that
+    /// was cut short.
     ///
     /// # Errors
     /// When another process restores just now, another user may have prepared the folder, or it cannot be created.
@@ -142,7 +142,7 @@ impl DataDir {
         // An empty folder makes room, any other does not.
         std::fs::rename(&self.path, &settled).map_err(failed("moving what was restored to", &settled))?;
         if cfg!(windows) {
-            // Whoever has it already opens what is whole.
+            // Another process that has the lock already opens a whole environment.
             self.held = lock(&settled).ok();
         }
         sync_folder(base).map_err(failed("writing the folder", base))?;
@@ -155,7 +155,7 @@ impl DataDir {
         &self.path
     }
 
-    /// What was made for it.
+    /// The folders that were made for it.
     pub(crate) const fn made(&self) -> MadeFolders {
         self.made
     }
@@ -172,7 +172,7 @@ impl DataDir {
         self.path.join(SANDBOX)
     }
 
-    /// Where the command line reaches a running gateway.
+    /// The socket by which the command line reaches a running gateway.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         socket(&self.path)
@@ -194,6 +194,12 @@ pub(crate) fn base(named: Option<&Path>) -> Result<PathBuf, DataDirError> {
             .map(|dirs| dirs.data_local_dir().to_owned())
             .ok_or(DataDirError::NoHome),
     }
+}
+
+/// The files that the unit of systemd reads at each start, and that may hold a passphrase.
+pub(crate) fn unit_files() -> Vec<PathBuf> {
+    let dirs = directories::ProjectDirs::from("", "", "tillgate");
+    dirs.map(|dirs| ["serve.env", "passphrase"].map(|name| dirs.config_dir().join(name)).to_vec()).unwrap_or_default()
 }
 
 /// Whether there is a data directory of the environment below `base`.
@@ -218,12 +224,12 @@ pub(crate) fn env_dir(base: &Path, environment: Environment) -> PathBuf {
     base.join(environment.as_str())
 }
 
-/// Where an environment lies until all of it is restored.
+/// The folder of an environment until all of it is restored.
 fn restoring_dir(base: &Path, environment: Environment) -> PathBuf {
     base.join(format!("{environment}.restoring"))
 }
 
-/// What was moved is durable once its folder is.
+/// Makes a move in this folder durable.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     File::open(folder)?.sync_all()?;

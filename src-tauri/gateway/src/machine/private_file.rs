@@ -6,8 +6,8 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
-/// The file's text; `None` where there is no file. What is no file is refused: a pipe into which nobody writes would be read for
-/// ever.
+/// The file's text; `None` if there is no file. A pipe or device is refused: a pipe without a writer would be waited for without
+/// end.
 pub(crate) fn read(file: &Path) -> io::Result<Option<Zeroizing<String>>> {
     match check_regular(file).and_then(|()| fs::read_to_string(file)) {
         Ok(text) => Ok(Some(Zeroizing::new(text))),
@@ -30,7 +30,7 @@ pub(crate) fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = file.as_os_str().to_owned();
     name.push(".new");
     let beside = Path::new(&name);
-    // One that a crash left may have another mode; the mode is given at creation alone.
+    // A file that a crash left may have another mode: a mode is given at creation only.
     match fs::remove_file(beside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

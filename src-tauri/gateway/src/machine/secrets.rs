@@ -1,4 +1,4 @@
-//! Where secrets lie: the OS keyring, or the file that stands in for it. Never the database, and never a log.
+//! Stores of secrets: the OS keyring, or a file that stands in for it. A secret is never in the database and never in a log.
 
 mod encrypted_file;
 mod keyring;
@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 pub use location::SecretsLocation;
 pub(crate) use location::{Coins, check_for_new, open};
 
-/// What a secret is for; part of its entry's name.
+/// The purpose of a secret; part of its entry's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// The BIP39 mnemonic.
@@ -21,15 +21,15 @@ pub enum Purpose {
     HmacKeys,
     /// The password with which the gateway signs in at the Bitcoin backend.
     BackendPassword,
-    /// The same, where the settings say that it lies there: two take turns, so that a new one never stands in for the one
-    /// in effect before the settings beside it are stored.
+    /// A second entry for that password. The two take turns, and the settings name the one in effect. So a new password is
+    /// never used before the settings that belong to it are stored.
     SecondBackendPassword,
-    /// The key that seals backups which are made while nobody is there to give a passphrase.
+    /// The key of nightly backups, which are made without a person to type a passphrase.
     BackupKey,
 }
 
 impl Purpose {
-    /// All that there are: what a backup takes along.
+    /// All purposes: a backup holds the secret of each.
     pub(crate) const ALL: [Self; 5] =
         [Self::WalletMnemonic, Self::HmacKeys, Self::BackendPassword, Self::SecondBackendPassword, Self::BackupKey];
 
@@ -75,7 +75,7 @@ impl fmt::Debug for Secret {
 #[error("{0}")]
 pub struct SecretError(pub String);
 
-/// Where the secrets of one installation and environment lie. Calls block.
+/// The secrets of one installation and environment. Calls block.
 pub trait SecretStore: Send + Sync {
     /// The secret, if there is one.
     ///
@@ -89,6 +89,6 @@ pub trait SecretStore: Send + Sync {
     /// When the store is locked or missing.
     fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError>;
 
-    /// What it is, for `doctor` and the log ("the OS keyring", "a file").
+    /// Its name for `doctor` and the log ("the OS keyring", "a file").
     fn describe(&self) -> String;
 }

@@ -5,7 +5,7 @@ use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What was found that another user may have prepared.
+/// A thing that another user may have prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum Untrusted {
     /// It may lead anywhere.
@@ -18,7 +18,7 @@ pub enum Untrusted {
         "{path} is one file under several names (hard links), and what Tillgate writes would change the others: copy it, remove this name, and put the copy in its place"
     )]
     SeveralNames { path: PathBuf },
-    /// Whoever owns it can put anything in it.
+    /// Its owner can put anything in it.
     #[error(
         "{path} belongs to another user (uid {uid}), who could forge what stands there: run Tillgate as that user, or name a --data-dir of your own"
     )]
@@ -27,7 +27,7 @@ pub enum Untrusted {
         /// Whose it is.
         uid: u32,
     },
-    /// Whoever may write in it can put another folder in the place of ours.
+    /// Any user who may write in it can put another folder in the place of ours.
     #[error("everybody may write in {path}: close it with chmod o-w {path}, or name another --data-dir")]
     OpenToAll { path: PathBuf },
     /// Its owner cannot be told.

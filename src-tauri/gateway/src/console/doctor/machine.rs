@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Finding;
 use crate::gateway::Gateway;
 use crate::machine::clock::machine_now;
+use crate::machine::data_dir;
 use crate::machine::disk::Disk;
 use crate::machine::environment::Environment;
 
@@ -60,12 +61,14 @@ pub(super) fn permissions(folder: &Path) -> Finding {
             // The file is gone since the folder was listed: SQLite's own files come and go.
             Err(_) => false,
         };
-        match files.iter().find(|path| is_open(path)) {
-            Some(path) => {
-                Err(format!("{} can be used by others: chmod -R go-rwx {}", path.display(), folder.display()))
-            }
-            None => Ok("the data directory is its owner's alone".to_owned()),
+        if let Some(path) = files.iter().find(|path| is_open(path)) {
+            return Err(format!("{} can be used by others: chmod -R go-rwx {}", path.display(), folder.display()));
         }
+        if let Some(path) = data_dir::unit_files().iter().find(|path| is_open(path)) {
+            let path = path.display();
+            return Err(format!("{path} can be used by others, and may hold a passphrase: chmod go-rwx {path}"));
+        }
+        Ok("the data directory is its owner's alone".to_owned())
     }
     #[cfg(not(unix))]
     {

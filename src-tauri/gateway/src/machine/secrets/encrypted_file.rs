@@ -1,8 +1,8 @@
 //! A file encrypted with a passphrase: where secrets lie on servers without a keyring.
 //!
-//! Argon2id makes the key of the passphrase, XChaCha20-Poly1305 seals all secrets together. The
-//! parameters stand in the file, and are sealed with it together with whose secrets they are: a
-//! file of another installation or environment, or with weakened parameters, does not open.
+//! Argon2id makes the key of the passphrase, XChaCha20-Poly1305 seals all secrets together. The parameters stand in the file
+//! and are authenticated with it, as the installation and environment are. So the file of another installation does not open,
+//! nor one whose parameters were weakened. Only the key stays in memory: the file is opened for each use of a secret.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use chacha20poly1305::aead::{Aead as _, Payload};
 use chacha20poly1305::{KeyInit as _, XChaCha20Poly1305};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tillgate_domain::id::Id;
 use zeroize::{Zeroize, Zeroizing};
@@ -29,7 +29,7 @@ const MEMORY_KIB: u32 = 64 * 1_024;
 const PASSES: u32 = 3;
 const LANES: u32 = 4;
 
-/// More than this no file of ours asks for; it would only stop the machine.
+/// Bounds of what a file may ask for, far above Tillgate's own: more would only stop the machine.
 const MEMORY_KIB_MAX: u32 = 1_024 * 1_024;
 const PASSES_MAX: u32 = 100;
 
@@ -42,10 +42,11 @@ pub(super) struct EncryptedFile {
     file: PathBuf,
     header: Header,
     key: Zeroizing<[u8; KEY_BYTES]>,
-    secrets: Mutex<Secrets>,
+    /// Held over reading, changing and writing the file.
+    changing: Mutex<()>,
 }
 
-/// What stands in the file in the clear, and is sealed with the secrets.
+/// The part of the file that is in the clear, and authenticated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Header {
@@ -70,7 +71,7 @@ struct Sealed {
 }
 
 /// Secrets by the name of their purpose, wiped when dropped.
-#[derive(Default, Clone, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Secrets(BTreeMap<String, String>);
 
@@ -91,9 +92,8 @@ impl EncryptedFile {
         if passphrase.reveal().is_empty() {
             return Err(SecretError("the passphrase of the secrets file is empty: set TILLGATE_PASSPHRASE".to_owned()));
         }
-        let text = private_file::read(file).map_err(|error| failed(file, "cannot be read", &error))?;
-        match text {
-            Some(text) => Self::unseal(file, &text, passphrase, installation, environment),
+        match read(file)? {
+            Some(sealed) => Self::unseal(file, sealed, passphrase, installation, environment),
             None => Self::create(file, passphrase, installation, environment),
         }
     }
@@ -116,22 +116,20 @@ impl EncryptedFile {
             cipher: "xchacha20poly1305".to_owned(),
         };
         let key = header.key(file, passphrase)?;
-        let made = Self { file: file.to_owned(), header, key, secrets: Mutex::default() };
+        let made = Self { file: file.to_owned(), header, key, changing: Mutex::default() };
         // At once, so that a file that cannot be written is found at the start.
-        made.write(&made.secrets())?;
+        made.write(&Secrets::default())?;
         Ok(made)
     }
 
     fn unseal(
         file: &Path,
-        text: &str,
+        sealed: Sealed,
         passphrase: &Secret,
         installation: &Id,
         environment: Environment,
     ) -> Result<Self, SecretError> {
-        let sealed: Sealed =
-            serde_json::from_str(text).map_err(|_| wrong(file, "is not a file of Tillgate's secrets, or damaged"))?;
-        let header = sealed.header;
+        let header = &sealed.header;
         if header.tillgate_secrets != VERSION || header.kdf != "argon2id" || header.cipher != "xchacha20poly1305" {
             return Err(wrong(file, "has a form that this program does not know: install the newer Tillgate again"));
         }
@@ -139,14 +137,29 @@ impl EncryptedFile {
             return Err(wrong(file, "holds the secrets of another installation or environment: name the right file"));
         }
         let key = header.key(file, passphrase)?;
+        let opened = Self { file: file.to_owned(), header: sealed.header.clone(), key, changing: Mutex::default() };
+        opened.opened(&sealed)?;
+        Ok(opened)
+    }
+
+    /// The secrets as the file holds them now.
+    fn secrets(&self) -> Result<Secrets, SecretError> {
+        let sealed = read(&self.file)?.ok_or_else(|| wrong(&self.file, "is missing: restore it"))?;
+        if sealed.header != self.header {
+            return Err(wrong(&self.file, "was replaced by another one: put the former back, or start Tillgate again"));
+        }
+        self.opened(&sealed)
+    }
+
+    fn opened(&self, sealed: &Sealed) -> Result<Secrets, SecretError> {
+        let file = &self.file;
         let nonce: [u8; NONCE_BYTES] = decoded(&sealed.nonce).ok_or_else(|| wrong(file, "is damaged"))?;
         let bytes = BASE64.decode(&sealed.sealed).map_err(|_| wrong(file, "is damaged"))?;
-        let payload = Payload { msg: &bytes, aad: &header.bytes(file)? };
-        let opened = cipher(&key)
+        let payload = Payload { msg: &bytes, aad: &self.header.bytes(file)? };
+        let opened = cipher(&self.key)
             .decrypt(&nonce.into(), payload)
             .map_err(|_| wrong(file, "does not open: the passphrase is wrong, or the file was changed"))?;
-        let secrets = serde_json::from_slice(&Zeroizing::new(opened)).map_err(|_| wrong(file, "is damaged"))?;
-        Ok(Self { file: file.to_owned(), header, key, secrets: Mutex::new(secrets) })
+        serde_json::from_slice(&Zeroizing::new(opened)).map_err(|_| wrong(file, "is damaged"))
     }
 
     fn write(&self, secrets: &Secrets) -> Result<(), SecretError> {
@@ -164,26 +177,20 @@ impl EncryptedFile {
             serde_json::to_vec_pretty(&sealed).map_err(|error| failed(&self.file, "cannot be written", &error))?;
         private_file::replace(&self.file, &json).map_err(|error| failed(&self.file, "cannot be written", &error))
     }
-
-    fn secrets(&self) -> MutexGuard<'_, Secrets> {
-        self.secrets.lock()
-    }
 }
 
 impl SecretStore for EncryptedFile {
     fn get(&self, purpose: Purpose) -> Result<Option<Secret>, SecretError> {
-        Ok(self.secrets().0.get(purpose.as_str()).cloned().map(Secret::new))
+        Ok(self.secrets()?.0.remove(purpose.as_str()).map(Secret::new))
     }
 
     fn set(&self, purpose: Purpose, secret: &Secret) -> Result<(), SecretError> {
-        let mut secrets = self.secrets();
-        let mut changed = secrets.clone();
-        if let Some(mut old) = changed.0.insert(purpose.as_str().to_owned(), secret.reveal().to_owned()) {
+        let _one_at_a_time = self.changing.lock();
+        let mut secrets = self.secrets()?;
+        if let Some(mut old) = secrets.0.insert(purpose.as_str().to_owned(), secret.reveal().to_owned()) {
             old.zeroize();
         }
-        self.write(&changed)?;
-        *secrets = changed;
-        Ok(())
+        self.write(&secrets)
     }
 
     fn describe(&self) -> String {
@@ -192,7 +199,7 @@ impl SecretStore for EncryptedFile {
 }
 
 impl Header {
-    /// The bytes that are sealed with the secrets: the order of fields is the struct's.
+    /// The bytes that are authenticated with the secrets, in the order of the struct's fields.
     fn bytes(&self, file: &Path) -> Result<Vec<u8>, SecretError> {
         serde_json::to_vec(self).map_err(|error| failed(file, "cannot be written", &error))
     }
@@ -210,6 +217,13 @@ impl Header {
             .map_err(|error| failed(file, "cannot be opened with this passphrase", &error))?;
         Ok(key)
     }
+}
+
+/// The file; `None` where there is none.
+fn read(file: &Path) -> Result<Option<Sealed>, SecretError> {
+    let text = private_file::read(file).map_err(|error| failed(file, "cannot be read", &error))?;
+    let sealed = |text: Zeroizing<String>| serde_json::from_str(&text);
+    text.map(sealed).transpose().map_err(|_| wrong(file, "is not a file of Tillgate's secrets, or damaged"))
 }
 
 fn cipher(key: &[u8; KEY_BYTES]) -> XChaCha20Poly1305 {

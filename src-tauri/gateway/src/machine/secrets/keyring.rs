@@ -16,7 +16,7 @@ use tillgate_domain::id::Id;
 use super::{Purpose, Secret, SecretError, SecretStore};
 use crate::machine::environment::Environment;
 
-/// What the entries show people who look into their keyring.
+/// The name of the entries for people who look into their keyring.
 const SERVICE: &str = "Tillgate";
 
 /// The entry that shows whether the keyring takes, gives and removes secrets.
@@ -121,15 +121,14 @@ fn store() -> keyring_core::Result<Arc<impl CredentialStoreApi>> {
     windows_native_keyring_store::Store::new()
 }
 
-/// What to do about a keyring that cannot be reached.
+/// The remedy for a keyring that cannot be reached.
 const START: &str = if cfg!(target_os = "linux") {
     "start one in this session (GNOME Keyring or KWallet, over D-Bus)"
 } else {
     "sign in to this computer as the user who runs Tillgate"
 };
 
-/// What went wrong and what to do. Never shows a secret: of the errors that carry one only the kind
-/// is told.
+/// The failure and its remedy. It never shows a secret: of an error that carries one, only the kind is told.
 fn sentence(error: &Error) -> SecretError {
     SecretError(match error {
         Error::PlatformFailure(detail) => format!("the OS keyring cannot be reached ({detail}): {START}"),

@@ -1,8 +1,7 @@
-//! Where an environment's secrets lie.
+//! The place of an environment's secrets.
 //!
-//! Where the first secret went, a marker in the environment's folder remembers: from then on they are
-//! looked for there and nowhere else. A keyring that is missing for a while must not look like an
-//! installation without secrets, or a second wallet would be made.
+//! A marker in the environment's folder records the place of the first secret. Later ones are looked for there alone: a keyring
+//! that is missing for a while must not look like an installation without secrets, or a second wallet would be made.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +21,7 @@ const MARKER: &str = "secrets.place";
 /// The sandbox's file in the environment's folder.
 const PLAIN_FILE: &str = "secrets.json";
 
-/// Where the people who run the gateway want its secrets.
+/// The place that the gateway is told to keep secrets in.
 #[derive(Debug, Clone)]
 pub enum SecretsLocation {
     /// In the OS keyring; the sandbox falls back to a file in its folder.
@@ -50,7 +49,7 @@ pub(crate) enum Coins {
     Production,
 }
 
-/// Where the secrets of an installation lie.
+/// The place of an installation's secrets, as the marker records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Location {
     Keyring,
@@ -161,8 +160,8 @@ pub(crate) fn open(
     Ok(Arc::new(Marked { store, location, takes_no_words, folder: folder.to_owned() }))
 }
 
-/// Whether a new installation of this environment could keep its secrets there, for which `trial` is an id that is nobody's. To
-/// be asked before anything of it is made: what is refused leaves nothing then. It may block as [`open`] does.
+/// Checks, before a new installation is made, that it could keep its secrets there: a refusal then leaves nothing behind.
+/// `trial` is an unused installation id. It may block as [`open`] does.
 ///
 /// # Errors
 /// As [`open`], with the remedy.
@@ -224,7 +223,7 @@ fn keyring_or_fallback(
         (Some(Location::EncryptedFile), _) => Err(lies_elsewhere(Location::EncryptedFile)),
         (Some(Location::PlainFile), Coins::Sandbox) => Ok(Location::PlainFile),
         (Some(Location::PlainFile), Coins::Test) => {
-            // What lies there can be read nowhere else.
+            // Its secrets can be read nowhere else.
             tracing::warn!("the secrets of this installation lie in a plain file, which is for the sandbox alone");
             Ok(Location::PlainFile)
         }
@@ -234,8 +233,7 @@ fn keyring_or_fallback(
                 let sentence = format!("the secrets of this installation lie in the OS keyring. {error}");
                 match coins {
                     Coins::Production => return Err(SecretError(sentence)),
-                    // Payments need no secret. What does will fail with the same sentence, and
-                    // works once the keyring does.
+                    // Payments need no secret. Payouts fail with the same sentence until the keyring works.
                     Coins::Sandbox | Coins::Test => tracing::error!("{sentence}"),
                 }
             }

@@ -17,6 +17,7 @@ pub(crate) mod payer;
 mod reaching;
 mod real;
 mod replaced;
+mod restarted;
 mod rewards;
 mod scripts;
 mod set_meanwhile;

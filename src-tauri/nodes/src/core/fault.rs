@@ -47,6 +47,14 @@ pub enum CoreFault {
     BrokenLink,
     /// Blocks below this height are not there any more.
     Pruned(u32),
+    /// The number of its mempool's next change stays this one.
+    Numbered(u64),
+    /// It builds its index of spenders, and refuses to say who spends what its mempool does not, unless it is asked about that alone.
+    BuildsSpenders,
+    /// It knows no options of `gettxspendingprevout`.
+    KnowsNoOptions,
+    /// It refuses to say who spends anything.
+    RefusesSpenders,
     /// Of a batch the last reply is missing.
     ShortBatches,
     /// More work is said to be behind the best block than was ever done, and none behind the others; blocks below this height are

@@ -19,6 +19,8 @@ pub enum ElectrumFault {
     EndlessLine,
     /// Notifications of what nobody subscribed to, without an end.
     Flood,
+    /// The same between honest answers.
+    FloodsBetween,
     /// Something else answers.
     NotJson,
     /// Every result has another type than it should.

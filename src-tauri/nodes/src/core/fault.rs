@@ -19,6 +19,8 @@ pub enum CoreFault {
     Closed,
     /// Each answer goes on without an end.
     Flood,
+    /// Each answer is said to come, without an end.
+    Continues,
     /// Nobody may sign in.
     SignInRefused,
     /// There are more requests than it works on.

@@ -2,6 +2,7 @@
 
 mod bump;
 mod estimate;
+mod fee_rate;
 mod sender;
 mod steps;
 mod stuck;

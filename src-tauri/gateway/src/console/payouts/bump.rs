@@ -4,7 +4,8 @@ use bitcoin::FeeRate;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::view::{PayoutView, VersionItem, rate_shown};
+use super::fee_rate::rate_shown;
+use super::view::{PayoutView, VersionItem};
 use super::{FEE_RATES, show};
 use crate::console::ask::{Ask, Asker, id};
 use crate::console::btc::BtcView;

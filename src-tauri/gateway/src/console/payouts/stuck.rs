@@ -6,7 +6,7 @@ use tillgate_domain::batch::FINAL_CONFIRMATIONS;
 use tillgate_domain::words::count;
 use ts_rs::TS;
 
-use super::view::rate_shown;
+use super::fee_rate::rate_shown;
 use crate::console::btc::BtcView;
 use crate::console::states::StuckReason;
 use crate::funds;

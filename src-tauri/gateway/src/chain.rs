@@ -164,11 +164,12 @@ pub enum Sees {
 }
 
 /// The scripts that a look asks about, for a backend that [`Sees::Scripts`]. All pay us: payments' addresses, our change, the
-/// addresses that are given next. Some of `cold` and `must` may be hot too.
+/// addresses that are given next. Some of `cold` and `must` may be hot too. A transaction is told with each of them whose history
+/// newly shows it, even if it was told before: a coin that it spends may be known only now.
 #[derive(Clone, Copy)]
 pub struct Scripts<'a> {
-    /// Asked about before all others: something is decided by this look, because its time has come. What of it was not asked
-    /// about stays as it is. The longest due first, a thousand at most.
+    /// Asked about before all others: this look decides something of them, or it is their turn. What was not asked about stays as it is.
+    /// The longest due first, some thousand at most.
     pub must: &'a [ScriptBuf],
     /// What matters now: asked about at full pace. A look without [`View::more`] has asked about each of them since the
     /// connection began.

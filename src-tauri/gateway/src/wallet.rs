@@ -82,7 +82,7 @@ impl Wallet {
         skip: u32,
     ) -> Result<Self, WalletError> {
         let (descriptors, network) = (keychains.descriptors(), keychains.network());
-        let addresses = AddressPool::start(&descriptors.external, network, next_address, skipped)?;
+        let addresses = AddressPool::start(&descriptors.external, network, next_address, skipped, skip)?;
         let change = ChangeScripts::derive(&descriptors.internal, network, next_change, skip)?;
         Ok(Self { addresses, change, keychains })
     }

@@ -7,6 +7,7 @@
 
 mod accept;
 mod advance;
+mod ahead;
 mod ancestors;
 mod asked;
 pub(crate) mod batches;
@@ -359,7 +360,7 @@ impl LookPermit<'_> {
         let affects_us = findings.affects_us();
         let watched = self.watched(&findings, at);
         let mut is_due_at_once = false;
-        let (place, tip) = (findings.place, findings.tip);
+        let (place, turn, tip) = (findings.place, findings.turn, findings.tip);
         let (covered, refused) = (findings.covered.clone(), findings.refused.clone());
         let (settling, due) = self.progress.settling.after(&Told {
             tip: findings.tip,
@@ -391,7 +392,7 @@ impl LookPermit<'_> {
         (self.progress.watched, self.progress.settling) = (Some(watched), settling);
         self.gateway.to_sign.note(covered, refused);
         if let Some(place) = place {
-            self.progress.round.go_on(place);
+            self.progress.round.go_on(place, turn);
         }
         if affects_us || is_new_tip || self.progress.missing.is_owed() {
             self.progress.missing.broadcast(self.gateway, is_new_tip).await?;

@@ -205,6 +205,7 @@ impl Shared {
                 Some(CoreFault::Dripping(between)) => Manner::Dripping(*between),
                 Some(CoreFault::CutOff) => Manner::CutOff,
                 Some(CoreFault::Flood) => Manner::Endless,
+                Some(CoreFault::Continues) => Manner::Continues,
                 Some(CoreFault::Closed) => return,
                 Some(CoreFault::Silent) => {
                     while !stop.within(Duration::from_millis(50)) {}

@@ -34,6 +34,8 @@ pub(crate) enum Manner {
     CutOff,
     /// Endless, as long as the client reads.
     Endless,
+    /// Before it comes it is said to come, without an end.
+    Continues,
 }
 
 /// A server's answer.
@@ -137,6 +139,13 @@ pub(crate) fn write(stream: &mut impl Write, stop: &Stop, answer: &Answer, manne
             let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000));
             while !stop.within(Duration::ZERO) {
                 all(stream, chunk.as_bytes())?;
+            }
+            return Err(ErrorKind::ConnectionAborted.into());
+        }
+        Manner::Continues => {
+            let head = format!("HTTP/1.1 100 Continue\r\nX-Filler: {}\r\n\r\n", "x".repeat(0xf000));
+            while !stop.within(Duration::ZERO) {
+                all(stream, head.as_bytes())?;
             }
             return Err(ErrorKind::ConnectionAborted.into());
         }

@@ -183,7 +183,7 @@ export const BACKENDS: readonly BackendWords[] = [
     kind: "electrum",
     name: "Electrum server",
     learns:
-      "Its owner learns every address of yours, what each was paid and when, and, unless you ask through Tor, where you are. It can keep a payment from you; it cannot take coins or make up a confirmed payment.",
+      "Its owner learns every address of yours, what each was paid and when, and, unless you ask through Tor, where you are. It can keep a payment from you. It cannot take coins, and to make up a confirmed payment it must mine the blocks: about 3 BTC for each.",
     example: "ssl://electrum.example:50002",
     where: "Address of the server",
   },

@@ -100,6 +100,7 @@ export const PAYOUT_WORDS: Record<PayoutState, string> = {
 export const STUCK_WORDS: Record<StuckReason, string> = {
   UNCONFIRMED: "Stuck: no block takes it",
   REFUSED: "Stuck: it was refused",
+  UNSEEN: "Stuck: no mempool shows it",
   RULED_OUT: "It can never arrive",
 };
 

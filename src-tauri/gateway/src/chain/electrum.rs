@@ -7,6 +7,7 @@
 //!
 //! By the protocol's description (spesmilo/electrum-protocol, docs/), versions 1.4 to 1.6.
 
+mod allowance;
 mod asker;
 mod broadcast;
 mod call;

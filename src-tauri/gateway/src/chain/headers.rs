@@ -1,5 +1,8 @@
-//! The rules that headers of blocks are held against, whichever server tells them: work was done for each, so much as for every
-//! one of its height and later, it follows on the one before it, and its difficulty is one that may be.
+//! The rules for headers of blocks, the same for every server. Work was done for each header, and no less than its height asks for. It
+//! follows on the header before it. Its difficulty is the one that the blocks before it ask for.
+//!
+//! On the main network and on signet the difficulty is computed. On testnet4 a block may be found with little work after a pause. Its
+//! coins are worth nothing, so that its difficulty is not checked. On regtest the difficulty never changes.
 
 use bitcoin::block::Header;
 use bitcoin::consensus::Params;
@@ -15,9 +18,10 @@ const RETARGET_EVERY: u32 = 2_016;
 pub(super) const MEDIAN_REACHES: u32 = 10;
 const MEDIAN_OF: usize = MEDIAN_REACHES as usize + 1;
 
-/// From these heights on no block of the main network was found with less work than this, by far: whoever makes up a chain must
-/// do as much. Below the last of them nothing is ours: no output had a witness.
-const MAIN_FLOORS: [(u32, u32); 2] = [(600_000, 0x1720_0000), (481_824, 0x1802_0000)];
+/// From these heights on each block of the main network took more work than this, by far. A made-up chain must take as much. Each release
+/// raises the first: the latest height in ten thousands, with 40 % of its difficulty, so that no fall of the price refuses the real chain.
+/// Below the last of them no output had a witness, so that none is ours.
+const MAIN_FLOORS: [(u32, u32); 3] = [(870_000, 0x1705_0000), (600_000, 0x1720_0000), (481_824, 0x1802_0000)];
 
 /// From this height on the rewards of the old test network say how high they stand.
 const TESTNET_HEIGHTS_FROM: u32 = 21_111;
@@ -26,7 +30,7 @@ const TESTNET_HEIGHTS_FROM: u32 = 21_111;
 /// next: none is off by more.
 pub(super) const AHEAD_S: u32 = 7_200;
 
-/// What is left besides where a block is looked for that was surely there before a moment.
+/// A margin where a block is looked for that was surely there before a moment.
 const BEFORE_MS: i64 = 24 * 3_600_000;
 
 /// The lowest block of a network that may hold anything of ours.
@@ -35,7 +39,7 @@ pub(super) fn lowest(network: Network) -> u32 {
     floors.map(|(from, _)| *from).min().unwrap_or(0)
 }
 
-/// What is wrong with a header.
+/// A fault of a header.
 pub(super) type Wrong = &'static str;
 
 /// The time of a header.
@@ -62,24 +66,60 @@ pub(super) fn check_height(network: Network, height: u32, reward: Option<&Transa
     if is_older || reward.and_then(height_of_reward) == Some(height) { Ok(()) } else { Err("it has another height") }
 }
 
-/// Whether a header follows on the one `before` it, and may.
-pub(super) fn check_next(network: Network, height: u32, before: &Header, header: &Header) -> Result<(), Wrong> {
+/// Whether a header follows on the one `before` it. Its difficulty is vouched for by the blocks that are known to build on it.
+pub(super) fn check_linked(network: Network, height: u32, before: &Header, header: &Header) -> Result<(), Wrong> {
     if header.prev_blockhash != before.block_hash() {
         return Err("it does not follow on the block before it");
     }
     check_work(network, header)?;
-    check_floor(network, height, header)?;
-    check_difficulty(network, height, before.bits, header.bits)
+    check_floor(network, height, header)
 }
 
-/// Whether the difficulty may be this after the one of the block before.
-pub(super) fn check_difficulty(
+/// Whether a header follows on the one `before` it, and has the difficulty that it must have. `first` is the header of the block at
+/// [`period_before`], where there is one.
+pub(super) fn check_next(
     network: Network,
     height: u32,
-    before: CompactTarget,
-    bits: CompactTarget,
+    (first, before): (Option<&Header>, &Header),
+    header: &Header,
 ) -> Result<(), Wrong> {
-    if may_follow(network, height, before, bits) { Ok(()) } else { Err("its difficulty is not the one that must be") }
+    check_linked(network, height, before, header)?;
+    let params = Params::new(network);
+    if params.allow_min_difficulty_blocks && !params.no_pow_retargeting {
+        return Ok(());
+    }
+    let wanted = match (period_before(network, height), first) {
+        (None, _) => before.bits,
+        (Some(_), Some(first)) => next_bits(&params, first.time, before),
+        (Some(_), None) => return Err("the blocks before it are not known"),
+    };
+    if header.bits == wanted { Ok(()) } else { Err("its difficulty is not the one that must be") }
+}
+
+/// The height of the first block of the period that ends before this height; `None` where none does, and the difficulty stays.
+pub(super) fn period_before(network: Network, height: u32) -> Option<u32> {
+    let ends = has_periods(network) && height.is_multiple_of(RETARGET_EVERY);
+    height.checked_sub(RETARGET_EVERY).filter(|_| ends)
+}
+
+/// The first block of the period of this height. Headers that are linked from there on show the difficulty of all above.
+pub(super) fn linked_from(network: Network, height: u32) -> u32 {
+    if has_periods(network) { height - height % RETARGET_EVERY } else { height }
+}
+
+/// Whether the difficulty follows from the times of the blocks.
+const fn has_periods(network: Network) -> bool {
+    match network {
+        Network::Bitcoin | Network::Signet => true,
+        Network::Testnet | Network::Testnet4 | Network::Regtest => false,
+    }
+}
+
+/// The difficulty behind a period whose first block has this time and whose last is `last`.
+fn next_bits(params: &Params, first_time: u32, last: &Header) -> CompactTarget {
+    // Times may go back: that is as short as a period can be.
+    let timespan = last.time.saturating_sub(first_time);
+    CompactTarget::from_next_work_required(last.bits, timespan.into(), params)
 }
 
 /// The middle one of the times of the last eleven blocks; `None` of fewer.
@@ -109,7 +149,7 @@ pub(super) fn height_before<E>(
     Ok(before)
 }
 
-/// Where no floor is, on the main network, nothing is ours: a chain that ends there, or is asked for there, is made up.
+/// A chain of the main network that ends below all floors, or is asked for there, is made up: nothing there is ours.
 fn check_floor(network: Network, height: u32, header: &Header) -> Result<(), Wrong> {
     let is_enough = network != Network::Bitcoin || floor(height).is_some_and(|floor| header.target() <= floor);
     if is_enough { Ok(()) } else { Err("too little work was done for it") }
@@ -118,19 +158,6 @@ fn check_floor(network: Network, height: u32, header: &Header) -> Result<(), Wro
 fn floor(height: u32) -> Option<Target> {
     let floor = MAIN_FLOORS.iter().find(|(from, _)| height >= *from);
     floor.map(|(_, bits)| Target::from_compact(CompactTarget::from_consensus(*bits)))
-}
-
-/// Networks where a block may be found without much work after a pause are let off.
-fn may_follow(network: Network, height: u32, before: CompactTarget, bits: CompactTarget) -> bool {
-    let params = Params::new(network);
-    if params.allow_min_difficulty_blocks && !params.no_pow_retargeting {
-        return true;
-    }
-    if params.no_pow_retargeting || !height.is_multiple_of(RETARGET_EVERY) {
-        return before == bits;
-    }
-    let (before, now) = (Target::from_compact(before), Target::from_compact(bits));
-    now <= before.max_transition_threshold(&params) && now >= before.min_transition_threshold()
 }
 
 #[cfg(test)]
@@ -159,20 +186,62 @@ mod tests {
         header
     }
 
+    /// A header of which only these matter.
+    fn timed(time: u32, told: u32) -> Header {
+        Header { time, bits: bits(told), ..genesis_block(Network::Bitcoin).header }
+    }
+
     #[test]
-    fn the_difficulty_changes_by_four_at_most_and_every_two_weeks_alone() {
-        let (before, twice, eightfold) = (bits(0x1b04_04cb), bits(0x1b08_0996), bits(0x1b20_2658));
-        for (network, height, next, may) in [
-            (Network::Bitcoin, 2_017, before, true),
-            (Network::Bitcoin, 2_017, twice, false),
-            (Network::Bitcoin, 2_016, twice, true),
-            (Network::Bitcoin, 2_016, eightfold, false),
-            (Network::Testnet4, 2_017, eightfold, true),
-            (Network::Regtest, 2_016, twice, false),
-            (Network::Signet, 2_017, twice, false),
+    fn the_difficulty_behind_a_period_is_that_of_bitcoin_core() {
+        // Bitcoin Core's own cases (pow_tests.cpp): blocks 32,255 and 2,015, and the steepest rise and fall.
+        for (first, last, before, next) in [
+            (1_261_130_161, 1_262_152_739, 0x1d00_ffff, 0x1d00_d86a),
+            (1_231_006_505, 1_233_061_996, 0x1d00_ffff, 0x1d00_ffff),
+            (1_279_008_237, 1_279_297_671, 0x1c05_a3f4, 0x1c01_68fd),
+            (1_263_163_443, 1_269_211_443, 0x1c38_7f6f, 0x1d00_e1fd),
+            // Times that go back are as short as a period can be.
+            (1_279_297_671, 1_279_008_237, 0x1c05_a3f4, 0x1c01_68fd),
         ] {
-            assert_eq!(may_follow(network, height, before, next), may, "{network} {height}");
+            let params = Params::new(Network::Bitcoin);
+            assert_eq!(next_bits(&params, first, &timed(last, before)), bits(next), "{before:x}");
         }
+    }
+
+    #[test]
+    fn the_difficulty_stays_within_a_period_and_is_computed_behind_it() {
+        for (network, height, period, from) in [
+            (Network::Bitcoin, 2_017, None, 2_016),
+            (Network::Bitcoin, 4_032, Some(2_016), 4_032),
+            (Network::Bitcoin, 0, None, 0),
+            (Network::Signet, 4_032, Some(2_016), 4_032),
+            (Network::Signet, 4_031, None, 2_016),
+            (Network::Testnet4, 4_032, None, 4_032),
+            (Network::Regtest, 4_033, None, 4_033),
+        ] {
+            let found = (period_before(network, height), linked_from(network, height));
+            assert_eq!(found, (period, from), "{network} {height}");
+        }
+    }
+
+    #[test]
+    fn a_fall_of_the_difficulty_that_no_times_explain_is_refused() {
+        let network = Network::Signet;
+        let first = genesis_block(network).header;
+        let easy = Params::new(network).max_attainable_target.to_compact_lossy();
+        // A period of one week, behind which the difficulty doubles.
+        let last = Header { bits: easy, time: first.time + 604_800, ..first };
+        let next = |told: CompactTarget| Header { prev_blockhash: last.block_hash(), bits: told, ..last };
+        let judged = |told, first: Option<&Header>| {
+            let mut header = next(told);
+            while header.validate_pow(header.target()).is_err() {
+                header.nonce = header.nonce.wrapping_add(1);
+            }
+            check_next(network, 2_016, (first, &last), &header)
+        };
+        assert_eq!(judged(easy, Some(&first)), Err("its difficulty is not the one that must be"));
+        assert_eq!(judged(easy, None), Err("the blocks before it are not known"));
+        let slow = Header { time: last.time - 1_209_600, ..first };
+        assert_eq!(judged(easy, Some(&slow)), Ok(()), "two weeks change nothing");
     }
 
     #[test]
@@ -180,6 +249,9 @@ mod tests {
         // The difficulties of blocks 900,000 and 500,000 as they were, and that of the first block.
         for (height, told, is_enough) in [
             (900_000, 0x1702_3a04, true),
+            // A difficulty of 8.8e12, which sufficed once.
+            (900_000, 0x1720_0000, false),
+            (700_000, 0x1720_0000, true),
             (900_000, 0x1800_9645, false),
             (900_000, 0x1d00_ffff, false),
             (500_000, 0x1800_9645, true),
@@ -202,17 +274,20 @@ mod tests {
     fn a_header_follows_on_the_one_that_it_names_with_work_and_the_same_difficulty() {
         let first = genesis_block(Network::Regtest).header;
         let second = next(&first, |header| header.time += 1);
-        assert_eq!(check_next(Network::Regtest, 1, &first, &second), Ok(()));
+        assert_eq!(check_next(Network::Regtest, 1, (None, &first), &second), Ok(()));
         let elsewhere = next(&first, |header| header.prev_blockhash = BlockHash::all_zeros());
         assert_eq!(
-            check_next(Network::Regtest, 1, &first, &elsewhere),
+            check_next(Network::Regtest, 1, (None, &first), &elsewhere),
             Err("it does not follow on the block before it")
         );
         let harder = next(&first, |header| header.bits = bits(0x207f_fffe));
-        assert_eq!(check_next(Network::Regtest, 1, &first, &harder), Err("its difficulty is not the one that must be"));
+        assert_eq!(
+            check_next(Network::Regtest, 1, (None, &first), &harder),
+            Err("its difficulty is not the one that must be")
+        );
         let lazy = (0..).map(|nonce| Header { nonce, ..second });
         let lazy = lazy.into_iter().find(|header| header.validate_pow(header.target()).is_err()).unwrap();
-        assert_eq!(check_next(Network::Regtest, 1, &first, &lazy), Err("no work was done for it"));
+        assert_eq!(check_next(Network::Regtest, 1, (None, &first), &lazy), Err("no work was done for it"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Every backend over the same kind of chain: later is allowed, other is not.
 
+mod ahead;
 mod alike;
 mod ancestors;
 pub(crate) mod by_script;
@@ -17,6 +18,7 @@ pub(crate) mod payer;
 mod reaching;
 mod real;
 mod replaced;
+mod restarted;
 mod rewards;
 mod scripts;
 mod set_meanwhile;

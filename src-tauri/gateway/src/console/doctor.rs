@@ -178,6 +178,10 @@ fn chain(gateway: &Gateway) -> Finding {
     if gateway.chosen.is_some() {
         reaches_back(gateway, gateway.chain.as_ref())?;
     }
+    // The status says the same.
+    if let Some(error) = status.error {
+        return Err(error);
+    }
     let now = gateway.clock.now();
     if let Some(begun_anew) = status.begun_anew(now) {
         return Err(begun_anew);
@@ -186,8 +190,7 @@ fn chain(gateway: &Gateway) -> Finding {
         return Err(format!("{catching_up}: payments are made again once it has caught up"));
     }
     if gateway.served.get().is_some() && gateway.last_look.watched_lately(now).is_err() {
-        let why = status.error.unwrap_or_else(|| "the log says more".to_owned());
-        return Err(format!("the chain has not been watched for 10 minutes: {why}"));
+        return Err("the chain has not been watched for 10 minutes: the log says more".to_owned());
     }
     if let Some(trouble) = gateway.chain.trouble_once_tried() {
         return Err(trouble);

@@ -137,6 +137,8 @@ names! {
         Unconfirmed = "UNCONFIRMED",
         /// The backend refused its transaction, which is offered again.
         Refused = "REFUSED",
+        /// The backend took its transaction, and its mempool does not show it.
+        Unseen = "UNSEEN",
         /// A block holds another transaction that spends its coins.
         RuledOut = "RULED_OUT",
     }

@@ -41,10 +41,14 @@ pub(crate) fn connector(tls: ClientConfig, proxy: Option<Proxy>) -> Outgoing {
     over(tls, Connector::new(proxy, BYTES_MAX))
 }
 
-/// The same without a bound on what is read, for answers that are large: whoever reads them bounds them. A server that cannot
-/// be reached within that time is given up.
-pub(crate) fn unbounded_connector(tls: ClientConfig, proxy: Option<Proxy>, reached_within: Duration) -> Outgoing {
-    over(tls, Connector::unbounded(proxy, reached_within))
+/// The same for answers that are large: so many bytes are read of each. A server that cannot be reached within that time is given up.
+pub(crate) fn connector_for_large(
+    tls: ClientConfig,
+    proxy: Option<Proxy>,
+    bytes_max: usize,
+    reached_within: Duration,
+) -> Outgoing {
+    over(tls, Connector::new(proxy, bytes_max).reaching_within(reached_within))
 }
 
 fn over(tls: ClientConfig, connector: Connector) -> Outgoing {

@@ -14,6 +14,10 @@ use crate::watcher::batches;
 /// Milliseconds of an hour.
 const HOUR_MS: i64 = 3_600_000;
 
+/// A transaction that a backend took is in its mempool after so long. A node with `-privatebroadcast` shows it once another node sends it
+/// back.
+const SEEN_WITHIN_MS: i64 = 10 * 60_000;
+
 /// Why a payout does not arrive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StuckCause {
@@ -22,6 +26,8 @@ pub(crate) enum StuckCause {
     /// The backend refused its transaction with these words; without words, because another transaction spends its
     /// coins.
     Refused { words: Option<String> },
+    /// The backend took its transaction at this time, and the last look does not find it in the mempool.
+    Unseen { taken_at: Timestamp },
     /// The block of this height holds another transaction that spends its coins.
     RuledOut { height: u32 },
 }
@@ -40,11 +46,11 @@ pub(crate) struct Stuck {
 /// # Errors
 /// When the database cannot be read.
 pub(crate) fn stuck(reader: &Reader<'_>, settings: &Settings, now: Timestamp) -> Result<Vec<Stuck>, StoreError> {
-    let mut stuck = Vec::new();
+    let (mut stuck, looked_at) = (Vec::new(), looked_at(reader)?);
     for batch_seq in reader.pending_batches()? {
         let versions = reader.versions(batch_seq)?;
         for payout in reader.payouts_of_batch(batch_seq)? {
-            stuck.extend(judge(reader, payout, &versions, settings, now)?);
+            stuck.extend(judge(reader, payout, &versions, settings, (now, looked_at))?);
         }
     }
     Ok(stuck)
@@ -62,7 +68,7 @@ pub(crate) fn stuck_of(
 ) -> Result<Option<Stuck>, StoreError> {
     match payout.batch_seq {
         Some(batch_seq) if is_on_its_way(payout) => {
-            judge(reader, payout.clone(), &reader.versions(batch_seq)?, settings, now)
+            judge(reader, payout.clone(), &reader.versions(batch_seq)?, settings, (now, looked_at(reader)?))
         }
         Some(_) | None => Ok(None),
     }
@@ -90,7 +96,7 @@ fn judge(
     payout: PayoutRow,
     versions: &[VersionRow],
     settings: &Settings,
-    now: Timestamp,
+    (now, looked_at): (Timestamp, Option<Timestamp>),
 ) -> Result<Option<Stuck>, StoreError> {
     let is_in_block = versions.iter().any(|version| version.position.is_in_block());
     if is_in_block || !is_on_its_way(&payout) || is_by_another(&payout, versions) {
@@ -99,11 +105,12 @@ fn judge(
     let Some(offered) = to_broadcast(reader, versions)?.cloned() else { return Ok(None) };
     let refusal = offered.refusal.as_ref().filter(|_| offered.position == Position::Absent);
     let hours = hours_since_sent(&payout, now).filter(|hours| *hours >= u64::from(settings.stuck_after_hours));
-    let cause = match (ruled_out_at(reader, versions)?, refusal, hours) {
-        (Some(height), _, _) => StuckCause::RuledOut { height },
-        (None, Some(refusal), _) => StuckCause::Refused { words: refusal.words.clone() },
-        (None, None, Some(hours)) => StuckCause::Unconfirmed { hours },
-        (None, None, None) => return Ok(None),
+    let cause = match (ruled_out_at(reader, versions)?, refusal, unseen_since(&offered, looked_at), hours) {
+        (Some(height), ..) => StuckCause::RuledOut { height },
+        (None, Some(refusal), ..) => StuckCause::Refused { words: refusal.words.clone() },
+        (None, None, Some(taken_at), _) => StuckCause::Unseen { taken_at },
+        (None, None, None, Some(hours)) => StuckCause::Unconfirmed { hours },
+        (None, None, None, None) => return Ok(None),
     };
     Ok(Some(Stuck { payout, cause, offered }))
 }
@@ -124,4 +131,15 @@ fn is_by_another(payout: &PayoutRow, versions: &[VersionRow]) -> bool {
 fn hours_since_sent(payout: &PayoutRow, now: Timestamp) -> Option<u64> {
     let sent_at = payout.sent_at.filter(|_| payout.state == PayoutState::Sent)?;
     u64::try_from(now.ms().saturating_sub(sent_at.ms()) / HOUR_MS).ok()
+}
+
+/// When a backend took a transaction first that the last look did not find though it began long after that.
+fn unseen_since(version: &VersionRow, looked_at: Option<Timestamp>) -> Option<Timestamp> {
+    let taken_at = version.accepted_at.filter(|_| version.position == Position::Absent)?;
+    looked_at.filter(|looked_at| *looked_at >= taken_at.plus_ms(SEEN_WITHIN_MS)).map(|_| taken_at)
+}
+
+/// When the last look that is stored began.
+fn looked_at(reader: &Reader<'_>) -> Result<Option<Timestamp>, StoreError> {
+    Ok(reader.watched_chain()?.map(|watched| watched.looked_at))
 }

@@ -4,6 +4,7 @@
 mod again;
 mod backends;
 mod looks;
+mod order;
 
 use std::sync::Arc;
 

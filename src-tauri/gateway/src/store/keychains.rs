@@ -20,6 +20,14 @@ pub enum Keychain {
 }
 
 impl Keychain {
+    /// The wallet's other keychain.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::External => Self::Internal,
+            Self::Internal => Self::External,
+        }
+    }
+
     pub(super) const fn column(self) -> i64 {
         match self {
             Self::External => 0,

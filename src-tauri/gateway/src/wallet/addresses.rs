@@ -20,9 +20,9 @@ use crate::machine::threads::{Thread, Threads};
 /// Addresses derived ahead: a burst of five thousand payments, and half as many again.
 const AHEAD: usize = 8_192;
 
-/// So many are known beyond those that were given before a look asks about any: another copy of the wallet gives the same
-/// ones in the same order, and among so many one at least is paid. A restored wallet knows more.
-pub(super) const KNOWN_AHEAD: u32 = 200;
+/// Addresses that are known before a look, beyond those that were given and those that a restored copy skips. Another copy of the wallet
+/// gives the same ones in the same order, and among so many one at least is paid. A restored wallet may know more.
+const KNOWN_AHEAD: u32 = 200;
 
 /// While so many are left, the pool is filled up only when nobody asks: the processor is for the payments then.
 const ENOUGH: usize = AHEAD / 4;
@@ -87,7 +87,7 @@ struct Ahead {
 impl AddressPool {
     /// Reads a public descriptor and starts to derive from `next_index`, the first that was never given. `skipped` are ranges
     /// of indices before it, both ends included, that another copy of the wallet gave: they may be very many, and are known
-    /// only when [`Self::wait_until_known_ahead`] has returned.
+    /// only when [`Self::wait_until_known_ahead`] has returned. A copy that is restored from a backup of this one passes over `skip`.
     ///
     /// # Errors
     /// When it is no ranged public descriptor, or the thread cannot be started.
@@ -96,11 +96,13 @@ impl AddressPool {
         network: Network,
         next_index: u32,
         skipped: Vec<(u32, u32)>,
+        skip: u32,
     ) -> Result<Self, WalletError> {
         let keychain = KeychainAddresses::of(descriptor, network)?;
         let first = keychain.derive(next_index)?;
         let dust_limit_sats = first.script.minimal_non_dust().to_sat();
-        let mut ahead = Ahead { known_ahead: KNOWN_AHEAD as usize, ..Ahead::default() };
+        let known_ahead = usize::try_from(skip.saturating_add(KNOWN_AHEAD)).unwrap_or(usize::MAX);
+        let mut ahead = Ahead { known_ahead, ..Ahead::default() };
         ahead.push(first);
         let ahead = Mutex::new(Ahead { filling: true, is_skipped_left: !skipped.is_empty(), ..ahead });
         let (wanted, derived, withheld) = (Condvar::new(), Condvar::new(), AtomicBool::new(false));
@@ -161,12 +163,12 @@ impl AddressPool {
     /// Lets looks know so many beyond the highest that was given or seen in use.
     pub(super) fn know_ahead(&self, count: u32) {
         let mut ahead = self.shared.lock();
-        ahead.known_ahead = usize::try_from(count.max(KNOWN_AHEAD)).unwrap_or(usize::MAX);
+        ahead.known_ahead = ahead.known_ahead.max(usize::try_from(count).unwrap_or(usize::MAX));
         ahead.filling = true;
         self.shared.wanted.notify_one();
     }
 
-    /// The scripts that are given next, `KNOWN_AHEAD` of them however many more a restored wallet knows.
+    /// The scripts that are given next, `KNOWN_AHEAD` of them however many more are known.
     #[must_use]
     pub fn scripts_ahead(&self) -> Vec<ScriptBuf> {
         let ahead = self.shared.lock();

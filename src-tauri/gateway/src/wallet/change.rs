@@ -10,9 +10,9 @@ use parking_lot::RwLock;
 use super::WalletError;
 use super::keychain::KeychainAddresses;
 
-/// Scripts known beyond those that were given, or beyond where a copy goes on that is restored from a backup of this one. One
-/// that was restored here knows more.
-const AHEAD: u32 = 20;
+/// Scripts that are known beyond those that were given and those that a restored copy skips. A wallet that was restored here may know
+/// more.
+const AHEAD: u32 = 200;
 
 /// The internal keychain's scripts, with their derivation indices.
 pub struct ChangeScripts {

@@ -1,5 +1,5 @@
-//! Which scripts a look asks about, for a backend that is shown no whole blocks: what is due now, what matters now, and the
-//! next ones of a round over all others that never ends. Reads; writes nothing.
+//! The scripts that a look asks about, for a backend that is shown no whole blocks: those that are due, those that matter now, and the
+//! next of a round over all others that never ends. Reads; writes nothing.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,6 +15,7 @@ use crate::store::{Reader, StoreError};
 use crate::wallet::Wallet;
 
 use super::WatchError;
+use super::ahead::{NEAR, Turn};
 use super::ours::wait_until_known_ahead;
 use super::settling::{Rests, Settling};
 
@@ -36,7 +37,7 @@ const RECENT_MS: i64 = 24 * 3_600_000;
 /// Indices of our change that matter though they were given.
 const CHANGE_BEHIND: u32 = 50;
 
-/// Next indices of our change, and those before, that show first what another copy of the wallet pays.
+/// Indices of our change around the next one, and behind skipped ones: they show first that another copy of the wallet pays.
 const CHANGES: u32 = 20;
 
 /// What matters now is read again after so long: what is new is added as it is made.
@@ -55,6 +56,8 @@ pub(super) struct Asked {
     places: Vec<RoundPlace>,
     /// It came to its end with the last look.
     round_ended: bool,
+    /// Whose turn is next of the scripts far ahead.
+    turn: Turn,
 }
 
 /// The round over all scripts that do not matter now.
@@ -64,6 +67,8 @@ pub(super) struct Round {
     place: Option<RoundPlace>,
     /// It came to its end with the last look, so that each script was asked about since it began.
     has_ended: bool,
+    /// Whose turn is next of the scripts far ahead, which have a round of their own.
+    turn: Turn,
 }
 
 /// When what matters now was last read.
@@ -94,9 +99,9 @@ impl HotRead {
 
 impl Round {
     /// Notes where it stands behind a look that asked about it.
-    pub(super) fn go_on(&mut self, place: RoundPlace) {
+    pub(super) fn go_on(&mut self, place: RoundPlace, turn: Turn) {
         let went_on = self.place.is_some_and(|before| before != RoundPlace::START);
-        *self = Self { place: Some(place), has_ended: went_on && place == RoundPlace::START };
+        *self = Self { place: Some(place), has_ended: went_on && place == RoundPlace::START, turn };
     }
 }
 
@@ -109,6 +114,7 @@ impl Asked {
             cold: Vec::new(),
             places: Vec::new(),
             round_ended: false,
+            turn: Turn::default(),
         }
     }
 
@@ -136,9 +142,15 @@ impl Asked {
                 must.extend(reader.script_of_payment(seq)?);
             }
             must.extend(settling.to_ask(&rests));
+            let skip = gateway.settings.snapshot().restore_skip;
+            let (ahead, turn) = match wallet {
+                Some(wallet) => round.turn.take(reader, wallet, skip, at)?,
+                None => (Vec::new(), round.turn),
+            };
+            must.extend(ahead);
             dedup(&mut must);
             let (cold, places) = cold(reader, wallet, &gateway.hot, place)?;
-            Ok(Self { must, rests: Some(rests), cold, places, round_ended: round.has_ended })
+            Ok(Self { must, rests: Some(rests), cold, places, round_ended: round.has_ended, turn })
         })
     }
 
@@ -150,6 +162,11 @@ impl Asked {
     /// The scripts on which pending batches rest; `None` where other ones are asked about.
     pub(super) const fn rests(&self) -> Option<&Rests> {
         self.rests.as_ref()
+    }
+
+    /// Whose turn is next of the scripts far ahead.
+    pub(super) const fn turn(&self) -> Turn {
+        self.turn
     }
 
     /// Where the round stands when so many of its scripts were taken.
@@ -185,13 +202,13 @@ pub(super) fn read_hot(gateway: &Gateway, now: Timestamp) -> Result<(), WatchErr
 /// restored one finds itself by them.
 fn scripts_ahead(wallet: &Wallet, next_change: u32) -> Vec<ScriptBuf> {
     let mut ahead = wallet.addresses.scripts_ahead();
-    let change = next_change.saturating_sub(CHANGE_BEHIND)..next_change.saturating_add(CHANGES);
+    let change = next_change.saturating_sub(CHANGE_BEHIND)..next_change.saturating_add(NEAR);
     ahead.extend(wallet.change.known_within(&change));
     ahead
 }
 
-/// Where the change goes of another copy of the wallet that pays something now: to the next indices, to those that this copy
-/// gave lately, or to those behind which it skipped some.
+/// Indices to which another copy of the wallet sends its change now: the next ones, those that this copy gave lately, and those behind
+/// skipped ones.
 fn next_changes(reader: &Reader<'_>) -> Result<Vec<ScriptOf>, StoreError> {
     let next = reader.keychain(Keychain::Internal)?.map_or(0, |(_, next)| next);
     let mut indices: BTreeSet<u32> = (next.saturating_sub(CHANGES)..next.saturating_add(CHANGES)).collect();

@@ -20,11 +20,11 @@ use crate::store::keychains::Keychain;
 use crate::store::ledger::LedgerKind;
 use crate::store::{Reader, StoreError};
 
-/// What one transaction does to our coins.
+/// The effect of one transaction on our coins.
 #[derive(Debug)]
 pub(super) struct Move {
     pub facts: Arc<TxFacts>,
-    /// What else it pays to this wallet: our change, and addresses that were given to no payment here.
+    /// Its other outputs that pay this wallet: our change, and addresses that were given to no payment here.
     pub change: Vec<Coin>,
     /// Our coins that it spends.
     pub spends: Vec<OutPoint>,
@@ -58,8 +58,8 @@ pub(super) fn make(outbox: &Outbox<'_>, txid: &Txid, moved: &Move) -> Result<Opt
     }
 }
 
-/// Whether a transaction in the mempool is passed over until a block holds it: it spends nothing of ours and pays an address
-/// that so much paid which is gone that more would fill the disk.
+/// Whether a transaction in the mempool is passed over until a block holds it. It spends nothing of ours, and pays an address of which so
+/// many transactions are gone that more would fill the disk.
 fn is_passed_over(reader: &Reader<'_>, txid: &Txid, moved: &Move) -> Result<bool, StoreError> {
     if !matches!(moved.facts.position, TxPosition::Mempool { .. })
         || reader.batch_of_version(txid)?.is_some()
@@ -85,7 +85,7 @@ const fn seen_at(facts: &TxFacts, now: Timestamp) -> Timestamp {
     }
 }
 
-/// Whether a transaction spends a coin of ours that is stored: what was passed over makes none.
+/// Whether a transaction spends a coin of ours that is stored. A transaction that was passed over makes none.
 fn spends_ours(reader: &Reader<'_>, moved: &Move) -> Result<bool, StoreError> {
     for outpoint in &moved.spends {
         if reader.has_coin(outpoint)? {
@@ -122,10 +122,12 @@ pub(super) fn take(
         return Ok(None);
     }
     if tx.is_twin(txid)? || spends_ours(tx, moved)? || twins::makes_its_own_change(tx, &moved.change)? {
+        // It was booked as a stranger's before it was known what it spends.
+        book_change(outbox, txid, false)?;
         let pays_an_address = moved.change.iter().any(|coin| coin.keychain == Keychain::External);
         return twins::take(outbox, txid, facts, pays_an_address, touched);
     }
-    book_change_of_others(outbox, txid)?;
+    book_change(outbox, txid, true)?;
     Ok(None)
 }
 
@@ -140,7 +142,7 @@ pub(super) fn take_unknown(outbox: &Outbox<'_>, txid: &Txid, touched: &mut Touch
         tx.move_twin(txid, &TxPosition::Absent, None)?;
         touched.twins.insert(*txid);
     } else {
-        book_change_of_others(outbox, txid)?;
+        book_change(outbox, txid, true)?;
     }
     Ok(())
 }
@@ -199,11 +201,10 @@ pub(super) fn settle(
     Ok(warnings)
 }
 
-/// Somebody paid our change, or an address that was given to no payment here: coins of no payment.
-fn book_change_of_others(outbox: &Outbox<'_>, txid: &Txid) -> Result<(), StoreError> {
+/// Somebody paid our change, or an address that was given to no payment here: coins of no payment, where it is a stranger's transaction.
+fn book_change(outbox: &Outbox<'_>, txid: &Txid, is_strangers: bool) -> Result<(), StoreError> {
     for (outpoint, coin) in outbox.tx.change_coins(txid)? {
-        let is_in_block = coin.position.is_in_block();
-        let sats = if is_in_block { twin_ledger::sats(coin.amount_sats) } else { 0 };
+        let sats = if is_strangers && coin.position.is_in_block() { twin_ledger::sats(coin.amount_sats) } else { 0 };
         if sats != coin.booked_sats {
             let about = About { txid: Some(*txid), ..About::default() };
             ledger::book(outbox, LedgerKind::Other, sats - coin.booked_sats, about)?;

@@ -11,6 +11,7 @@ use tillgate_domain::restore::RestoreState;
 use tillgate_domain::time::Timestamp;
 
 use super::WatchError;
+use super::ahead::Turn;
 use super::asked::{Asked, Round, SETTLED_AFTER};
 use super::coins::Move;
 use super::ours::{Found, Ours};
@@ -64,6 +65,8 @@ pub(super) struct Findings {
     pub states: Vec<ScriptState>,
     /// How far the round over all scripts has come.
     pub place: Option<RoundPlace>,
+    /// Whose turn is next of the scripts far ahead.
+    pub turn: Turn,
     /// The scripts on which pending batches rest; `None` where other ones were asked about.
     pub rests: Option<Rests>,
     /// About which scripts all is known, and which the server refuses to tell.
@@ -204,6 +207,7 @@ pub(super) fn take(
         states,
         // What a look that is cut off did not come to has its turn again.
         place: if view.more { None } else { asked.place_after(view.cold_taken) },
+        turn: asked.turn(),
         rests: asked.rests().cloned(),
         covered: view.covered,
         refused: view.refused,

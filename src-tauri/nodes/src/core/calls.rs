@@ -220,6 +220,13 @@ fn btc(sats: u64) -> Result<Value, Refusal> {
 }
 
 fn spending(shown: &Shown<'_>, params: &[Value]) -> Answer {
+    let options = at(params, 1);
+    if shown.fault == Some(&CoreFault::RefusesSpenders)
+        || (shown.fault == Some(&CoreFault::KnowsNoOptions) && !options.is_null())
+    {
+        return Err(Refusal::new(-1, "gettxspendingprevout [{\"txid\":\"hex\",\"vout\":n},...]"));
+    }
+    let needs_index = shown.fault == Some(&CoreFault::BuildsSpenders) && options["mempool_only"] != json!(true);
     let none = Vec::new();
     let mut answers = Vec::new();
     for asked in at(params, 0).as_array().unwrap_or(&none) {
@@ -233,6 +240,9 @@ fn spending(shown: &Shown<'_>, params: &[Value]) -> Answer {
             Some(CoreFault::OlderTip(_)) => None,
             _ => shown.sandbox.spender_in_mempool(outpoint)?,
         };
+        if spender.is_none() && needs_index {
+            return Err(Refusal::new(-1, "Mempool lacks a relevant spend, and txospenderindex is unavailable."));
+        }
         if let (Some(spender), Some(fields)) = (spender, told.as_object_mut()) {
             fields.insert("spendingtxid".to_owned(), json!(spender));
         }

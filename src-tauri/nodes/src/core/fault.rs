@@ -19,7 +19,9 @@ pub enum CoreFault {
     Closed,
     /// Each answer is endless.
     Flood,
-    /// Every sign-in is refused.
+    /// Each answer is said to come, without an end.
+    Continues,
+    /// Nobody may sign in.
     SignInRefused,
     /// It has too many requests in work.
     QueueFull,
@@ -47,7 +49,15 @@ pub enum CoreFault {
     BrokenLink,
     /// Blocks below this height are pruned.
     Pruned(u32),
-    /// The last reply of each batch is missing.
+    /// The number of its mempool's next change stays this one.
+    Numbered(u64),
+    /// It builds its index of spenders, and refuses to say who spends what its mempool does not, unless it is asked about that alone.
+    BuildsSpenders,
+    /// It knows no options of `gettxspendingprevout`.
+    KnowsNoOptions,
+    /// It refuses to say who spends anything.
+    RefusesSpenders,
+    /// Of a batch the last reply is missing.
     ShortBatches,
     /// It claims more work behind the best block than was ever done, and none behind the others. Blocks below this
     /// height are said to be pruned.

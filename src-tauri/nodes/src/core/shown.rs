@@ -89,6 +89,7 @@ impl Shown<'_> {
         told.follow(self.sandbox)?;
         match self.fault {
             Some(CoreFault::OlderTip(_)) => Ok((Vec::new(), told.next)),
+            Some(CoreFault::Numbered(number)) => Ok((told.mempool.clone(), *number)),
             _ => Ok((told.mempool.iter().chain(self.crowd.keys()).copied().collect(), told.next)),
         }
     }

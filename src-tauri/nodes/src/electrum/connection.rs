@@ -127,8 +127,7 @@ impl Connection {
                 return None;
             }
             Some(ElectrumFault::Flood) => {
-                let note = json!({ "jsonrpc": "2.0", "method": "blockchain.scripthash.subscribe", "params": ["00".repeat(32), "11".repeat(32)] });
-                let notes = format!("{note}\n").repeat(1_000);
+                let notes = thousand_notices();
                 while !stop.within(Duration::ZERO) {
                     self.write(notes.as_bytes())?;
                 }
@@ -262,6 +261,9 @@ impl Connection {
     /// Sends the changes of all subscriptions.
     fn notify(&mut self, stop: &Stop) -> Option<()> {
         let shared = Arc::clone(&self.shared);
+        if shared.lock().fault == Some(ElectrumFault::FloodsBetween) {
+            self.write(thousand_notices().as_bytes())?;
+        }
         let mut inner = shared.lock();
         inner.refresh();
         if stop.within(Duration::ZERO) {
@@ -302,6 +304,13 @@ impl Connection {
         self.shared.lock().counted.traffic(u64::try_from(bytes.len()).unwrap_or(0));
         Some(())
     }
+}
+
+/// Of a script to which nobody subscribed.
+fn thousand_notices() -> String {
+    let params = ["00".repeat(32), "11".repeat(32)];
+    let note = json!({ "jsonrpc": "2.0", "method": "blockchain.scripthash.subscribe", "params": params });
+    format!("{note}\n").repeat(1_000)
 }
 
 fn shown<'a>(inner: &'a Inner, version: &'a str, now_ms: i64) -> Shown<'a> {

@@ -19,7 +19,9 @@ pub enum ElectrumFault {
     EndlessLine,
     /// Endless notifications without a subscription.
     Flood,
-    /// Another program answers, not in JSON.
+    /// The same between honest answers.
+    FloodsBetween,
+    /// Something else answers.
     NotJson,
     /// Every result has another type than it should.
     WrongTypes,

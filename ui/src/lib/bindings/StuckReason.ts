@@ -3,4 +3,4 @@
 /**
  * Why a payout does not arrive.
  */
-export type StuckReason = "UNCONFIRMED" | "REFUSED" | "RULED_OUT";
+export type StuckReason = "UNCONFIRMED" | "REFUSED" | "UNSEEN" | "RULED_OUT";

@@ -124,11 +124,17 @@ pub(super) fn pruned(height: u32) -> ChainDown {
 }
 
 /// Reads a block and checks that it is the one, that it follows on the one `before` it and stands at its height, that work was done
-/// for it, and that its transactions are those that the work was done for.
-pub(super) fn block(rpc: &Rpc, network: Network, id: BlockId, before: &Header) -> Result<Block, ChainDown> {
+/// for it, so much as must be, and that its transactions are those that the work was done for. `first` begins the period that ends
+/// before it ([`headers::period_before`]).
+pub(super) fn block(
+    rpc: &Rpc,
+    network: Network,
+    id: BlockId,
+    (first, before): (Option<&Header>, &Header),
+) -> Result<Block, ChainDown> {
     let block = read_block(rpc, id)?;
     let at = || BlockId { height: id.height.saturating_sub(1), hash: before.block_hash() };
-    headers::check_next(network, id.height, before, &block.header).map_err(|why| unlinked(rpc, at(), why))?;
+    headers::check_next(network, id.height, (first, before), &block.header).map_err(|why| unlinked(rpc, at(), why))?;
     if !block.check_witness_commitment() {
         return Err(forged(id.height, ITS_TRANSACTIONS));
     }

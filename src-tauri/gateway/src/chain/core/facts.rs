@@ -28,6 +28,8 @@ const NOT_FOUND: i64 = -5;
 struct Outputs {
     /// Which transaction of the mempool spends an output.
     spenders: HashMap<OutPoint, Txid>,
+    /// Outputs of which the node does not say what spends them in the mempool.
+    untold: HashSet<OutPoint>,
     /// Outputs of the chain that no transaction of the chain spends.
     unspent: HashSet<OutPoint>,
 }
@@ -40,7 +42,7 @@ pub(super) fn changed(
     synced: &Synced,
     watch: &dyn WatchList,
 ) -> Result<Vec<TxFacts>, ChainDown> {
-    let moment = Moment { number: pool.number, tip: synced.tip, is_listed: pool.is_fresh };
+    let moment = Moment { number: pool.number, digest: pool.digest(), tip: synced.tip, is_listed: pool.is_fresh };
     if state.looked_at.is_some_and(|before| before.shows_what(&moment))
         && state.tracked.values().all(|tracked| tracked.told.is_some())
     {
@@ -71,7 +73,8 @@ pub(super) fn changed(
         }
     }
     forget_what_is_ruled_out(state, synced.tip.height);
-    state.looked_at = Some(moment);
+    // What left in between was taken out of the pool.
+    state.looked_at = Some(Moment { digest: pool.digest(), ..moment });
     Ok(parents_first(told, |facts| &facts.tx))
 }
 
@@ -151,9 +154,12 @@ fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &Pool) -> Result<Output
     let needed: Vec<OutPoint> = needed.into_iter().collect();
     let mut outputs = Outputs::default();
     for batch in needed.chunks(BATCH) {
-        let asked: Vec<_> = batch.iter().map(|it| json!({ "txid": it.txid, "vout": it.vout })).collect();
-        let spending: Vec<Spending> = rpc.ask(call("gettxspendingprevout", json!([asked])))?;
-        outputs.spenders.extend(spending.iter().filter_map(|it| Some((it.outpoint(), it.spendingtxid?))));
+        match spending_in_mempool(rpc, batch)? {
+            Some(spending) => {
+                outputs.spenders.extend(spending.iter().filter_map(|it| Some((it.outpoint(), it.spendingtxid?))));
+            }
+            None => outputs.untold.extend(batch),
+        }
         let calls: Vec<_> = batch.iter().map(|it| call("gettxout", json!([it.txid, it.vout, false]))).collect();
         for (reply, outpoint) in rpc.batch(&calls)?.into_iter().zip(batch) {
             if !reply.map_err(|refused| refused.down("gettxout"))?.is_null() {
@@ -162,6 +168,18 @@ fn outputs_of_absent(rpc: &Rpc, state: &mut State, pool: &Pool) -> Result<Output
         }
     }
     Ok(outputs)
+}
+
+/// The mempool's word on these outputs; `None` where the node refuses. A node that builds an index of all spenders refuses, unless it is
+/// asked about its mempool alone. Older nodes refuse that option, and have no index.
+fn spending_in_mempool(rpc: &Rpc, outpoints: &[OutPoint]) -> Result<Option<Vec<Spending>>, ChainDown> {
+    let asked: Vec<_> = outpoints.iter().map(|it| json!({ "txid": it.txid, "vout": it.vout })).collect();
+    for params in [json!([asked, { "mempool_only": true }]), json!([asked])] {
+        if let Ok(told) = rpc.try_ask(call("gettxspendingprevout", params))? {
+            return typed("gettxspendingprevout", &told).map(Some);
+        }
+    }
+    Ok(None)
 }
 
 /// An absent transaction may rest on others of ours that are absent, too.
@@ -194,7 +212,7 @@ fn of_missing(tracked: &Tracked, spent: &HashMap<OutPoint, (u32, Txid)>, outputs
         Output {
             in_chain: spent.get(outpoint).copied(),
             in_mempool: outputs.spenders.get(outpoint).copied().into_iter().collect(),
-            is_known: is_unspent || pool.txids.contains(&outpoint.txid),
+            is_known: (is_unspent || pool.txids.contains(&outpoint.txid)) && !outputs.untold.contains(outpoint),
             is_unspent,
         }
     })

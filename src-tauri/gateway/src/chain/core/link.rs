@@ -25,8 +25,9 @@ pub(super) struct Linked {
     headers: Vec<Header>,
 }
 
-/// Links a node's headers from a height up to its best block.
+/// Links a node's headers from a height up to its best block, or from further below, so that the difficulty of each can be checked.
 pub(super) fn link(rpc: &Rpc, network: Network, from: u32, tip: BlockId) -> Result<Linked, ChainDown> {
+    let from = rules::linked_from(network, from);
     if tip.height.saturating_sub(from) > LINKED_MAX {
         return Err(forged(tip.height, "no chain is so long"));
     }
@@ -53,7 +54,10 @@ impl Linked {
     fn push(&mut self, network: Network, header: Header) -> Result<(), Wrong> {
         let height = self.next_height();
         match self.headers.last() {
-            Some(before) => rules::check_next(network, height, before, &header)?,
+            Some(before) => {
+                let first = rules::period_before(network, height).and_then(|first| self.at(first));
+                rules::check_next(network, height, (first, before), &header)?;
+            }
             None => rules::check_alone(network, height, &header)?,
         }
         self.headers.push(header);
@@ -75,9 +79,12 @@ impl Linked {
         self.range(end.saturating_sub(count), end)
     }
 
+    pub(super) fn at(&self, height: u32) -> Option<&Header> {
+        self.range(height, height.saturating_add(1)).first()
+    }
+
     pub(super) fn id(&self, height: u32) -> Option<BlockId> {
-        let header = self.range(height, height.saturating_add(1)).first()?;
-        Some(BlockId { height, hash: header.block_hash() })
+        Some(BlockId { height, hash: self.at(height)?.block_hash() })
     }
 
     /// The work that was done for the blocks above one height up to another.

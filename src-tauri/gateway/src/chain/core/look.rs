@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use bitcoin::block::Header;
 use bitcoin::{Network, OutPoint, Transaction, Txid};
 use serde_json::json;
 use tillgate_domain::time::Timestamp;
@@ -9,6 +10,7 @@ use tillgate_domain::time::Timestamp;
 use super::begun::{self, Begun};
 use super::blocks::{self, Synced};
 use super::facts;
+use super::link::link;
 use super::mempool;
 use super::notices::Notices;
 use super::rpc::{Rpc, call};
@@ -98,7 +100,9 @@ fn read_blocks(
     let hashes = blocks::hashes(rpc, heights.clone())?;
     for (height, hash) in heights.zip(hashes) {
         let id = BlockId { height, hash: hash.ok_or_else(tip_changed)? };
-        let block = blocks::block(rpc, network, id, &before)?;
+        let last = BlockId { height: height.saturating_sub(1), hash: before.block_hash() };
+        let first = first_of_period(rpc, network, last)?;
+        let block = blocks::block(rpc, network, id, (first.as_ref(), &before))?;
         before = block.header;
         let time = headers::time(&before);
         state.note_header(before);
@@ -114,6 +118,12 @@ fn read_blocks(
         }
     }
     Ok(txs)
+}
+
+/// The header of the first block of the period of which this is the last one; `None` of any other block.
+fn first_of_period(rpc: &Rpc, network: Network, last: BlockId) -> Result<Option<Header>, ChainDown> {
+    let Some(from) = headers::period_before(network, last.height.saturating_add(1)) else { return Ok(None) };
+    Ok(link(rpc, network, from, last)?.at(from).copied())
 }
 
 /// Every output that one of our unconfirmed transactions needs, with who of them is to spend it.

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use bitcoin::hashes::Hash as _;
 use bitcoin::{BlockHash, Txid};
 use tokio::time::Instant;
 
@@ -33,6 +34,14 @@ impl Pool {
     /// What the next look may go by; `None` where it must ask for the whole list.
     pub(super) fn kept(self) -> Option<Self> {
         (self.listing.is_some() && !self.more).then_some(self)
+    }
+
+    /// A digest of the transactions that it holds, in whatever order: all their ids by exclusive or.
+    pub(super) fn digest(&self) -> [u8; 32] {
+        self.txids.iter().fold([0; 32], |mut digest, txid| {
+            digest.iter_mut().zip(txid.as_byte_array()).for_each(|(sum, byte)| *sum ^= byte);
+            digest
+        })
     }
 
     /// Whether it holds other transactions than a list of the same moment.

@@ -21,13 +21,16 @@ use super::sign_in::SignIn;
 use super::{BadNode, CoreOptions};
 use crate::chain::ChainDown;
 use crate::chain::shown::shown;
-use crate::machine::outgoing::{self, Outgoing};
+use crate::machine::outgoing::{self, Budget, Outgoing, TooMuch};
 
 /// The time to reach a node.
 const REACHED_WITHIN: Duration = Duration::from_secs(5);
 
 /// Bytes of an answer at most: a block of the largest size in hexadecimal is 8 MB, the ids of a full mempool some 20 MB.
 const ANSWER_MAX: usize = 48 * 1_024 * 1_024;
+
+/// Bytes of any kind that are read for one answer: whatever comes before it and around it is bounded, too.
+const READ_MAX: usize = 64 * 1_024 * 1_024;
 
 /// Bytes of a refusal at most: a code and a sentence.
 const REFUSAL_MAX: usize = 64 * 1_024;
@@ -139,7 +142,7 @@ impl Rpc {
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_FOR)
-            .build(outgoing::unbounded_connector(tls, proxy, REACHED_WITHIN));
+            .build(outgoing::connector_for_large(tls, proxy, READ_MAX, REACHED_WITHIN));
         Ok(Self { client, uri, host, sign_in, runtime, answered_within })
     }
 
@@ -221,6 +224,7 @@ impl Rpc {
     }
 
     async fn whole(&self, response: Response<Incoming>) -> Result<Bytes, ChainDown> {
+        let budget = response.extensions().get::<Budget>().cloned();
         let mut body = response.into_body();
         let mut read = Vec::new();
         while let Some(frame) = body.frame().await {
@@ -231,6 +235,9 @@ impl Rpc {
                 return Err(ChainDown(format!("the node at {} sent an answer of more than 48 MiB", self.host)));
             }
             read.extend_from_slice(chunk);
+        }
+        if let Some(budget) = budget {
+            budget.refill();
         }
         Ok(Bytes::from(read))
     }
@@ -256,6 +263,9 @@ impl Rpc {
         let mut deepest: &dyn std::error::Error = error;
         while let Some(source) = deepest.source() {
             deepest = source;
+            if let Some(too_much) = source.downcast_ref().and_then(TooMuch::behind) {
+                return ChainDown(format!("the node at {} does not come to an answer: {too_much}", self.host));
+            }
         }
         ChainDown(format!(
             "no connection to the node at {} ({deepest}): start the node, or set backendUrl to where it answers",

@@ -46,8 +46,10 @@ pub(super) struct State {
 /// A moment of the node that was looked at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
-    /// The mempool's number.
+    /// The mempool's number. A node that was restarted counts anew.
     pub number: u64,
+    /// The mempool's digest.
+    pub digest: [u8; 32],
     pub tip: BlockId,
     /// By a list of the node's. Otherwise the number was told, and another moment may have it.
     pub is_listed: bool,
@@ -56,7 +58,8 @@ pub(super) struct Moment {
 impl Moment {
     /// Whether nothing is to be seen in `now` that was not seen in this one. A list is believed before what was told.
     pub(super) fn shows_what(&self, now: &Self) -> bool {
-        (self.number, self.tip) == (now.number, now.tip) && (self.is_listed || !now.is_listed)
+        let is_same = (self.number, self.digest, self.tip) == (now.number, now.digest, now.tip);
+        is_same && (self.is_listed || !now.is_listed)
     }
 }
 

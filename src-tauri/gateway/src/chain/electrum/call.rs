@@ -89,6 +89,19 @@ pub(super) const fn call(method: &'static str, params: Value) -> Call {
 /// The call whose answer may be of any length.
 const HISTORY: &str = "blockchain.scripthash.get_history";
 
+/// Bytes of an answer at most: with a transaction that fills a block, in hexadecimal, and some. A refusal may repeat what was sent.
+const WITH_TRANSACTION: usize = 9 * 1_024 * 1_024;
+
+/// The same of a history. One with as many transactions as are taken at most is shorter: what is longer would be refused for their number
+/// once it was read.
+const WITH_HISTORY: usize = 5 * 256 * 1_024;
+
+/// The same of 2,016 headers in hexadecimal.
+const WITH_HEADERS: usize = 512 * 1_024;
+
+/// Bytes of every other line at most.
+pub(super) const SHORT: usize = 64 * 1_024;
+
 /// Asks for a script's history.
 pub(super) fn history(hash: ScriptHash, whose: Whose) -> Call {
     Call { whose, ..call(HISTORY, json!([hash.to_string()])) }
@@ -109,6 +122,17 @@ impl Call {
     /// Whether an answer that is too long refuses it, and nothing else.
     pub(super) fn may_be_long(&self) -> bool {
         self.method == HISTORY
+    }
+
+    /// Bytes that its answer may have.
+    pub(super) fn answer_max(&self) -> usize {
+        match self.method {
+            HISTORY => WITH_HISTORY,
+            "blockchain.block.headers" => WITH_HEADERS,
+            method if method.starts_with("blockchain.transaction.get_") => SHORT,
+            method if method.starts_with("blockchain.transaction.") => WITH_TRANSACTION,
+            _ => SHORT,
+        }
     }
 }
 

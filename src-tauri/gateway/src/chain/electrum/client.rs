@@ -17,6 +17,7 @@ use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
 
 use super::BadServer;
+use super::allowance::Allowance;
 use super::call::{Answer, Call, Refused, call, subscribe_tip, typed};
 use super::certificate::{Fingerprint, Seen, tls};
 use super::gets::Gets;
@@ -76,6 +77,8 @@ pub(super) struct Client {
     link: Mutex<Link>,
     /// How it is asked for transactions.
     pub gets: Mutex<Gets>,
+    /// What it may send of notices.
+    notices: Arc<Mutex<Allowance>>,
 }
 
 /// A connection over which everything was agreed on.
@@ -156,6 +159,7 @@ impl Client {
             to_pin: Mutex::default(),
             link: Mutex::default(),
             gets: Mutex::default(),
+            notices: Arc::default(),
         })
     }
 
@@ -239,7 +243,13 @@ impl Client {
         let reached = self.runtime.block_on(async { timeout(within, self.reach()).await });
         let stream =
             reached.map_err(|_| ChainDown(format!("the server at {} did not answer in time", self.name())))??;
-        let session = Session::over(stream, self.name(), self.options.answered_within, bell, &self.runtime);
+        let session = Session::over(
+            stream,
+            self.name(),
+            self.options.answered_within,
+            (bell, Arc::clone(&self.notices)),
+            &self.runtime,
+        );
         let (version, software) = self.agree(&session)?;
         let connection = Connection { session, version, software, number };
         self.check_network(&connection)?;

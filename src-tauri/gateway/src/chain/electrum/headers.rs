@@ -1,5 +1,5 @@
-//! The chain of headers: what a server tells of its best block is believed as far as work was done for it, and where it
-//! builds on what was known before.
+//! The chain of headers. A server's best block is believed as far as work was done for it, and where it builds on blocks that were known
+//! before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -102,8 +102,9 @@ fn begin(
     start: u32,
 ) -> Result<Followed, ChainDown> {
     headers.0.clear();
+    let start = rules::linked_from(network, start);
     let first = *fetch(asker, start, 1)?.first().ok_or_else(tip_changed)?;
-    check(network, None, start, &first)?;
+    check(network, start, &first)?;
     let id = BlockId { height: start, hash: first.block_hash() };
     check_height(known, id)?;
     prove_height(asker, start, &first)?;
@@ -139,7 +140,7 @@ fn extend(
     (followed, tip): (&mut Followed, ToldTip),
 ) -> Result<(), ChainDown> {
     let mut last = followed.token.last().ok_or_else(tip_changed)?.id;
-    let mut before = match headers.0.get(&last.height).filter(|header| header.block_hash() == last.hash) {
+    let before = match headers.0.get(&last.height).filter(|header| header.block_hash() == last.hash) {
         Some(header) => *header,
         None if last == tip.id() => tip.header,
         None => *fetch(asker, last.height, 1)?
@@ -148,6 +149,8 @@ fn extend(
             .ok_or_else(tip_changed)?,
     };
     headers.0.insert(last.height, before);
+    headers.know_period(asker, network, last.height, tip.height)?;
+    let mut before = before;
     for _ in 0..REQUESTS_MAX {
         if last.height >= tip.height {
             break;
@@ -159,7 +162,9 @@ fn extend(
             return Err(tip_changed());
         }
         for (height, header) in (start..).zip(told) {
-            check(network, Some(&before), height, &header)?;
+            let first = rules::period_before(network, height).and_then(|first| headers.0.get(&first));
+            let checked = rules::check_next(network, height, (first, &before), &header);
+            checked.map_err(|why| forged(height, why))?;
             last = BlockId { height, hash: header.block_hash() };
             check_height(known, last)?;
             if known.is_some_and(|known| followed.token.rejoin(known, last)) {
@@ -214,13 +219,9 @@ fn fetch(asker: &Asker<'_>, start: u32, count: u32) -> Result<Vec<Header>, Chain
     Err(ChainDown("the server answers more headers than it was asked for".to_owned()))
 }
 
-/// Whether a header follows on the one before it; where that is not known, whether it may be believed alone.
-fn check(network: Network, before: Option<&Header>, height: u32, header: &Header) -> Result<(), ChainDown> {
-    let checked = match before {
-        Some(before) => rules::check_next(network, height, before, header),
-        None => rules::check_alone(network, height, header),
-    };
-    checked.map_err(|why| forged(height, why))
+/// Whether a header may be believed of which no other is known.
+fn check(network: Network, height: u32, header: &Header) -> Result<(), ChainDown> {
+    rules::check_alone(network, height, header).map_err(|why| forged(height, why))
 }
 
 /// A block has one height for good: the blocks below it are part of it. Told higher, it would have more blocks above it than there
@@ -234,7 +235,7 @@ fn check_height(known: Option<&Token>, told: BlockId) -> Result<(), ChainDown> {
 
 /// Whether a best block that was told may be believed, as far as it shows by itself.
 pub(super) fn check_told(network: Network, tip: &ToldTip) -> Result<(), ChainDown> {
-    check(network, None, tip.height, &tip.header)
+    check(network, tip.height, &tip.header)
 }
 
 pub(super) fn forged(height: u32, why: &str) -> ChainDown {
@@ -290,9 +291,13 @@ impl Headers {
                 if last.is_none() || u32::try_from(told.len()) != Ok(above_at - start) {
                     return Err(forged(start, "the blocks above it do not build on it"));
                 }
-                let mut before = None;
+                let mut before: Option<Header> = None;
                 for (height, header) in (start..).zip(told) {
-                    check(network, before.as_ref(), height, &header)?;
+                    let checked = match &before {
+                        Some(before) => rules::check_linked(network, height, before, &header),
+                        None => rules::check_alone(network, height, &header),
+                    };
+                    checked.map_err(|why| forged(height, why))?;
                     if height == start || heights.contains(&height) {
                         self.0.insert(height, header);
                     }
@@ -301,6 +306,17 @@ impl Headers {
             }
         }
         Ok(())
+    }
+
+    /// Has the header of the first block of the period that ends first above one height and up to another: the difficulty behind it
+    /// follows from that. Periods that begin above are linked from their first block on.
+    fn know_period(&mut self, asker: &Asker<'_>, network: Network, above: u32, up_to: u32) -> Result<(), ChainDown> {
+        let first = rules::linked_from(network, above);
+        let ends = (above..=up_to).skip(1).find_map(|height| rules::period_before(network, height));
+        match ends {
+            Some(_) => self.make_sure(asker, network, &BTreeSet::from([first])),
+            None => Ok(()),
+        }
     }
 
     /// The median time of the best block and the ten before it, where they are known.
@@ -326,8 +342,8 @@ mod tests {
     fn a_chain_of_the_main_network_that_ends_where_a_laptop_could_go_on_is_not_begun() {
         let [first, second] = first_two();
         for refused in [
-            check(Network::Bitcoin, None, 0, &first),
-            check(Network::Bitcoin, Some(&first), 1, &second),
+            check(Network::Bitcoin, 0, &first),
+            rules::check_linked(Network::Bitcoin, 1, &first, &second).map_err(|why| forged(1, why)),
             check_told(Network::Bitcoin, &ToldTip { height: 1, header: second }),
             check_told(Network::Bitcoin, &ToldTip { height: 900_000, header: second }),
         ] {

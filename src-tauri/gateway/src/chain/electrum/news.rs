@@ -1,4 +1,4 @@
-//! What histories say that the database does not have: read as far as there is room for it, made sure of, and told.
+//! News of histories: transactions that the database does not have are read as far as there is room, made sure of, and told.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -215,7 +215,13 @@ impl Look<'_> {
             let txid = tx.compute_txid();
             let Some(height) = news.mined.get(&txid) else {
                 let scripts = news.scripts.remove(&txid).unwrap_or_default();
-                self.state.track(tx).scripts.extend(scripts);
+                let tracked = self.state.track(tx);
+                if !scripts.is_subset(&tracked.told_with) {
+                    // The coin that it spends of a script may be known only now.
+                    tracked.told = None;
+                }
+                tracked.scripts.extend(&scripts);
+                tracked.told_with.extend(scripts);
                 continue;
             };
             let Some(header) = self.state.lasting.headers.at(*height) else { continue };

@@ -19,23 +19,17 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::call::{Answer, Call, Refused, ScriptHash, Status, Subject, Whose, status};
+use super::allowance::Allowance;
+use super::call::{Answer, Call, Refused, SHORT, ScriptHash, Status, Subject, Whose, status};
 use super::lines::{Line, Lines};
 use crate::chain::ChainDown;
 use crate::chain::bell::Bell;
 use crate::chain::shown::shown;
 
-/// Bytes of a line at most: a transaction that fills a block, in hexadecimal, and some.
-const LINE_MAX: usize = 9 * 1_024 * 1_024;
-
-/// The same while histories alone are awaited. One with as many transactions as are taken at most is shorter: what is longer would be
-/// refused for their number once it was read.
-const HISTORY_MAX: usize = 5 * 256 * 1_024;
-
 /// Answers that come too late and are waited for no more, at most.
 const UNAWAITED_MAX: usize = 1_000;
 
-/// Bytes that are read between one set of calls and the next at most.
+/// Bytes that are read at a time at most, but for notices.
 const BYTES_MAX: usize = 48 * 1_024 * 1_024;
 
 /// A stream of bytes, secure or not.
@@ -58,12 +52,13 @@ pub(super) struct ToldTip {
     pub header: Header,
 }
 
-/// What the reading task and the asking threads share.
+/// Shared by the reading task and the asking threads.
 struct Shared {
     host: String,
     noted: Mutex<Noted>,
-    /// Bytes that may still be read before the next calls.
+    /// Bytes of answers that may still be read before the next calls.
     budget: AtomicUsize,
+    notices: Arc<Mutex<Allowance>>,
     bell: Bell,
 }
 
@@ -83,13 +78,14 @@ struct Noted {
 struct Pending {
     subject: Subject,
     may_be_long: bool,
+    answer_max: usize,
     answer: oneshot::Sender<Result<Answer, Refused>>,
 }
 
 /// A call's number, and what its answer comes by.
 type Waiting = (u64, oneshot::Receiver<Result<Answer, Refused>>);
 
-/// What a line says.
+/// The fields of a line.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(default)]
@@ -111,16 +107,16 @@ struct TipNote {
 }
 
 impl Session {
-    /// Speaks over `stream`; `bell` is rung for every notification.
+    /// Speaks over `stream`. `bell` is rung for every notice that says something new; `notices` bounds them.
     pub(super) fn over(
         stream: Box<dyn Stream>,
         host: String,
         answered_within: Duration,
-        bell: Bell,
+        (bell, notices): (Bell, Arc<Mutex<Allowance>>),
         runtime: &Handle,
     ) -> Self {
         let budget = AtomicUsize::new(BYTES_MAX);
-        let shared = Arc::new(Shared { host, noted: Mutex::default(), budget, bell });
+        let shared = Arc::new(Shared { host, noted: Mutex::default(), budget, notices, bell });
         let (reader, writer) = tokio::io::split(stream);
         let reading = runtime.spawn(read(reader, Arc::clone(&shared)));
         let writer = tokio::sync::Mutex::new(writer);
@@ -212,7 +208,7 @@ impl Session {
 
     /// Sends calls, and answers what their answers come by.
     async fn send(&self, calls: &[Call]) -> Result<Vec<Waiting>, ChainDown> {
-        self.shared.budget.store(BYTES_MAX, Ordering::Relaxed);
+        self.shared.may_be_answered(calls);
         let (mut lines, mut waiting) = (String::new(), Vec::with_capacity(calls.len()));
         {
             let mut noted = self.shared.noted.lock();
@@ -225,7 +221,12 @@ impl Session {
                 lines.push_str(&line.to_string());
                 lines.push('\n');
                 let (answer, waits) = oneshot::channel();
-                let pending = Pending { subject: call.subject, may_be_long: call.may_be_long(), answer };
+                let pending = Pending {
+                    subject: call.subject,
+                    may_be_long: call.may_be_long(),
+                    answer_max: call.answer_max(),
+                    answer,
+                };
                 noted.pending.insert(id, pending);
                 waiting.push((id, waits));
             }
@@ -261,7 +262,7 @@ async fn read(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
         };
         // What is passed over takes no room.
         if !lines.is_skipping() && !shared.may_read(count) {
-            break shared.sent("more than 48 MiB at a time");
+            break shared.sent("more than it was asked for");
         }
         let taken = lines.feed(chunk.get(..count).unwrap_or_default(), |line| match line {
             Line::Whole(line) => shared.take(line),
@@ -272,12 +273,13 @@ async fn read(mut stream: ReadHalf<Box<dyn Stream>>, shared: Arc<Shared>) {
         if let Err(why) = taken {
             break why;
         }
-        if lines.is_longer_than(shared.line_max()) {
+        let line_max = shared.line_max();
+        if lines.is_longer_than(line_max) {
             if lines.is_skipping() {
                 break shared.sent("a line of more than 512 MiB");
             }
             if !shared.may_skip() {
-                break shared.sent("a line of more than 9 MiB");
+                break shared.sent(&format!("a line of more than {} KiB, which answers nothing", line_max / 1_024));
             }
             shared.give_back(lines.skip());
         }
@@ -298,11 +300,18 @@ impl Shared {
         self.budget.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Bytes that a line may have just now.
+    /// Bytes that a line may have just now: no more than the longest answer that is awaited.
     fn line_max(&self) -> usize {
         let noted = self.noted.lock();
-        let are_histories = !noted.pending.is_empty() && noted.pending.values().all(|pending| pending.may_be_long);
-        if are_histories { HISTORY_MAX } else { LINE_MAX }
+        noted.pending.values().map(|pending| pending.answer_max).fold(SHORT, usize::max)
+    }
+
+    /// So many more bytes may be read as the answers to these calls have.
+    fn may_be_answered(&self, calls: &[Call]) {
+        let more = calls.iter().map(Call::answer_max).fold(0, usize::saturating_add);
+        let add = |left: usize| Some(left.saturating_add(more).min(BYTES_MAX));
+        // It never fails.
+        let _ = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
     }
 
     /// Whether what is too long may be the answer to a call that bears it.
@@ -344,6 +353,10 @@ impl Shared {
         let message: Message<'_> = serde_json::from_slice(line).map_err(|error| nonsense(&error.to_string()))?;
         let Some(id) = message.id else {
             let (method, params) = (message.method.unwrap_or_default(), message.params.map_or("null", RawValue::get));
+            if !self.notices.lock().take(line.len(), Instant::now()) {
+                return Err(self.sent("more notices than 256 KiB a second"));
+            }
+            self.give_back(line.len().saturating_add(1));
             return self.note(&method, params).ok_or_else(|| nonsense("a notification that is none"));
         };
         let mut noted = self.noted.lock();
@@ -367,10 +380,10 @@ impl Shared {
     /// Takes a notification; one of what nobody subscribed to is passed over.
     fn note(&self, method: &str, params: &str) -> Option<()> {
         let mut noted = self.noted.lock();
-        match method {
+        let is_new = match method {
             "blockchain.headers.subscribe" => {
                 let (note,): (&RawValue,) = serde_json::from_str(params).ok()?;
-                noted.news(Subject::Tip, note.get())?;
+                noted.news(Subject::Tip, note.get())?
             }
             "blockchain.scripthash.subscribe" => {
                 let (hash, status): (String, Option<&RawValue>) = serde_json::from_str(params).ok()?;
@@ -378,32 +391,37 @@ impl Shared {
                 if !noted.statuses.contains_key(&hash) {
                     return Some(());
                 }
-                noted.news(Subject::Script(hash), status.map_or("null", RawValue::get))?;
+                noted.news(Subject::Script(hash), status.map_or("null", RawValue::get))?
             }
-            _ => return Some(()),
-        }
+            _ => false,
+        };
         drop(noted);
-        self.bell.ring();
+        if is_new {
+            self.bell.ring();
+        }
         Some(())
     }
 }
 
 impl Noted {
-    fn news(&mut self, subject: Subject, text: &str) -> Option<()> {
-        match subject {
-            Subject::None => {}
+    /// Takes what was told of a subject, and answers whether it is new; `None` where it makes no sense.
+    fn news(&mut self, subject: Subject, text: &str) -> Option<bool> {
+        Some(match subject {
+            Subject::None => false,
             Subject::Tip => {
                 let TipNote { height, hex } = serde_json::from_str(text).ok()?;
-                self.tip = Some(ToldTip { height, header: deserialize_hex(&hex).ok()? });
+                let tip = ToldTip { height, header: deserialize_hex(&hex).ok()? };
+                self.tip.replace(tip) != Some(tip)
             }
             Subject::Script(hash) => {
                 let text: Option<String> = serde_json::from_str(text).ok()?;
                 let status = status(text.as_deref())?;
-                if self.statuses.insert(hash, status) != Some(status) {
+                let is_new = self.statuses.insert(hash, status) != Some(status);
+                if is_new {
                     self.changed.insert(hash);
                 }
+                is_new
             }
-        }
-        Some(())
+        })
     }
 }

@@ -84,6 +84,8 @@ pub(super) struct Tracked {
     pub tx: Transaction,
     /// Scripts whose histories tell where it stands, and what else spends its inputs.
     pub scripts: BTreeSet<ScriptHash>,
+    /// Scripts of ours with whose histories it was told.
+    pub told_with: BTreeSet<ScriptHash>,
     /// What was last told of it.
     pub told: Option<Facts>,
 }
@@ -141,7 +143,12 @@ impl State {
     /// Follows a transaction from now on.
     pub(super) fn track(&mut self, tx: Transaction) -> &mut Tracked {
         let txid = tx.compute_txid();
-        self.tracked.entry(txid).or_insert_with(|| Tracked { tx, scripts: BTreeSet::new(), told: None })
+        self.tracked.entry(txid).or_insert_with(|| Tracked {
+            tx,
+            scripts: BTreeSet::new(),
+            told_with: BTreeSet::new(),
+            told: None,
+        })
     }
 
     /// The entry for a transaction in a script's history; `None` where the history is not known.

@@ -19,8 +19,8 @@ fn faults() -> Vec<(ElectrumFault, &'static str)> {
         (ElectrumFault::Silent, TOO_LATE),
         (ElectrumFault::CutOff, "hung up in the middle of an answer"),
         (ElectrumFault::Closed, "hung up"),
-        (ElectrumFault::EndlessLine, "a line of more than 9 MiB"),
-        (ElectrumFault::Flood, "more than 48 MiB at a time"),
+        (ElectrumFault::EndlessLine, "a line of more than 64 KiB"),
+        (ElectrumFault::Flood, "more notices than 256 KiB a second"),
         (ElectrumFault::NotJson, "does not speak the Electrum protocol"),
         (ElectrumFault::WrongTypes, "makes no sense"),
         (ElectrumFault::WrongIds, "an answer to what was not asked"),
@@ -49,6 +49,35 @@ async fn whatever_a_server_does_nothing_is_judged_by_it_and_the_next_look_makes_
         let end = async |stage: &Stage| stage.electrum().misbehave(None);
         judges_nothing(Backend::Electrum, &what, words, begin, end).await;
     }
+}
+
+#[tokio::test]
+async fn a_server_of_endless_notices_is_cut_off_and_late() {
+    const MIB: u64 = 1_024 * 1_024;
+    let stage = Stage::new(Backend::Electrum).await;
+    let (world, server) = (stage.world(), stage.electrum());
+    let payment = world.payment().await;
+    world.look().await;
+    let before = server.bytes();
+    server.misbehave(ElectrumFault::FloodsBetween);
+    let sentence = loop {
+        if let Err(error) = world.app.watcher.look().await {
+            break error.to_string();
+        }
+        assert!(server.bytes() - before < 40 * MIB, "it goes on");
+    };
+    assert!(sentence.contains("more notices than 256 KiB a second"), "{sentence}");
+    // A new connection allows no more.
+    for _ in 0..50 {
+        world.app.watcher.look().await.unwrap_err();
+    }
+    assert!(server.bytes() - before < 40 * MIB, "{}", server.bytes() - before);
+    world.customer_pays(&payment, payment.payment.amount_sats);
+    assert_eq!(world.state(&payment), New);
+    server.misbehave(None);
+    stage.wait(AT_LEISURE);
+    world.look().await;
+    assert_eq!(world.state(&payment), Unconfirmed);
 }
 
 #[tokio::test]

@@ -51,9 +51,11 @@ async fn whatever_a_node_does_nothing_is_judged_by_it_and_the_next_look_makes_up
 async fn an_answer_without_an_end_is_cut_off() {
     let stage = Stage::new(Backend::Core).await;
     let world = stage.world();
-    stage.node().misbehave(CoreFault::Flood);
-    let sentence = world.app.watcher.look().await.unwrap_err().to_string();
-    assert!(sentence.contains("more than 48 MiB"), "{sentence}");
+    for (fault, bound) in [(CoreFault::Flood, "more than 48 MiB"), (CoreFault::Continues, "more than 65536 KiB")] {
+        stage.node().misbehave(fault);
+        let sentence = world.app.watcher.look().await.unwrap_err().to_string();
+        assert!(sentence.contains(bound), "{sentence}");
+    }
     stage.node().misbehave(None);
     world.look().await;
 }

@@ -97,6 +97,7 @@ impl StuckItem {
             reason: match cause {
                 StuckCause::Unconfirmed { .. } => StuckReason::Unconfirmed,
                 StuckCause::Refused { .. } => StuckReason::Refused,
+                StuckCause::Unseen { .. } => StuckReason::Unseen,
                 StuckCause::RuledOut { .. } => StuckReason::RuledOut,
             },
             can_bump: may_bump(reader, payout).is_ok(),
@@ -144,6 +145,11 @@ fn message(stuck: &Stuck, fee_rate: &str, wanted: Option<&str>) -> String {
         StuckCause::Refused { words: None } => format!(
             "the Bitcoin backend refused the transaction of {payout}, because another transaction spends its coins. It is offered \
              again after each block. {pays}"
+        ),
+        StuckCause::Unseen { taken_at } => format!(
+            "the Bitcoin backend took the transaction of {payout} at {}, and its mempool does not show it. It is offered again after \
+             each block. A node with -privatebroadcast shows it once another node sends it back. {pays}",
+            taken_at.iso_seconds()
         ),
         StuckCause::RuledOut { height } => format!(
             "{payout} can never arrive: block {height} holds another transaction that spends its coins. The payout fails once \

@@ -129,6 +129,30 @@ async fn a_doctor_names_a_node_that_is_not_synchronised_or_has_pruned_what_is_ne
 }
 
 #[tokio::test]
+async fn doctor_and_status_tell_the_same_of_a_failed_look() {
+    use tillgate_nodes::CoreFault;
+
+    let folder = tempfile::tempdir().unwrap();
+    let (sandbox, node) = start_node(folder.path());
+    sandbox.mine(30, false, machine_now().ms()).unwrap();
+    let app = super::super::open(on_regtest(folder.path())).await.unwrap();
+    set(&app, "backendUrl", &node.url()).await.unwrap();
+    set(&app, "backendCookieFile", node.cookie_file().to_str().unwrap()).await.unwrap();
+    app.watcher.look().await.unwrap();
+    node.misbehave(CoreFault::Pruned(sandbox.tip().unwrap().height));
+    // Nothing is remembered of the last look: some blocks are read again.
+    set(&app, "backendUrl", &node.url()).await.unwrap();
+    app.watcher.look().await.unwrap_err();
+    let status = dispatch(&app, Status {}.into(), &Actor::command_line()).await.unwrap();
+    let error = status["chainError"].as_str().unwrap().to_owned();
+    assert!(error.contains("has pruned block"), "{error}");
+    assert_eq!(chain_check(&app).await, (false, error));
+    node.misbehave(None);
+    app.watcher.look().await.unwrap();
+    assert!(chain_check(&app).await.0, "it ends with its cause");
+}
+
+#[tokio::test]
 async fn a_wallet_stays_on_the_chain_that_it_was_made_for() {
     let folder = tempfile::tempdir().unwrap();
     let (_sandbox, node) = start_node(folder.path());

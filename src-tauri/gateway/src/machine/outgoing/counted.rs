@@ -82,11 +82,10 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    /// One over whose connections as much is read as there comes.
-    pub(super) fn unbounded(proxy: Option<Proxy>, reached_within: Duration) -> Self {
-        let mut connector = Self::new(proxy, usize::MAX);
-        connector.http.set_connect_timeout(Some(reached_within));
-        connector
+    /// The same, which gives up a server that cannot be reached within that time.
+    pub(super) fn reaching_within(mut self, reached_within: Duration) -> Self {
+        self.http.set_connect_timeout(Some(reached_within));
+        self
     }
 
     pub(super) fn new(proxy: Option<Proxy>, bytes_max: usize) -> Self {

@@ -113,3 +113,26 @@ async fn a_payout_whose_coin_a_block_spent_elsewhere_is_told_at_once_and_offers_
     assert_eq!(world.payout_state(&payout), PayoutState::Failed);
     assert_eq!(told(&world, &payout).await, None, "it ends with its cause");
 }
+
+#[tokio::test]
+async fn a_taken_payout_that_no_mempool_shows_is_told_until_one_does() {
+    let world = world_with_coins(1).await;
+    world.broadcasts(BroadcastFault::Forget);
+    let payout = world.approved_payout(300_000).await;
+    world.send().await;
+    assert_eq!(world.payout_state(&payout), PayoutState::Sent);
+    world.pass_ms(9 * 60_000).await;
+    assert_eq!(told(&world, &payout).await, None, "not before its time");
+    // Nobody looks: nobody knows what the mempool shows.
+    world.advance_clock_ms(120_000);
+    assert_eq!(told(&world, &payout).await, None);
+    world.look().await;
+    let sentence = told(&world, &payout).await.expect("a payout that no mempool shows is told");
+    assert!(sentence.contains("its mempool does not show it") && sentence.contains("0.00300000 BTC"), "{sentence}");
+    let world = world.reopen().await;
+    assert!(told(&world, &payout).await.is_some(), "a restart forgets nothing");
+    world.broadcasts(BroadcastFault::Ok);
+    world.look_and_pass().await;
+    world.look().await;
+    assert_eq!(told(&world, &payout).await, None, "it ends with its cause");
+}

@@ -23,7 +23,7 @@ fn skipping(address_type: AddressType, next_index: u32, skipped: Vec<(u32, u32)>
         AddressType::Bip84 => wallet(|keychain| Bip84(master, keychain)),
         AddressType::Bip86 => wallet(|keychain| Bip86(master, keychain)),
     };
-    (AddressPool::start(&descriptors.external, NETWORK, next_index, skipped).unwrap(), wallet)
+    (AddressPool::start(&descriptors.external, NETWORK, next_index, skipped, 0).unwrap(), wallet)
 }
 
 fn wallet<T: DescriptorTemplate + Clone + Send + 'static>(template: impl Fn(KeychainKind) -> T) -> Wallet {

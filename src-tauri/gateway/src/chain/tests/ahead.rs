@@ -1,0 +1,46 @@
+//! Another copy of the wallet gives addresses, and makes change, beyond all that this one gave.
+
+use super::stage::{Backend, Stage};
+use crate::store::keychains::Keychain;
+
+/// Indices that are known ahead: as many as a restored copy skips by default, and 200.
+const KNOWN: u32 = 1_200;
+
+/// How long a look through all of them takes at most.
+const ROUND_MS: i64 = 600_000;
+
+/// Between two looks of a test: some addresses have their turn in each.
+const EVERY_MS: i64 = 10_000;
+
+/// Somebody pays the script at this index, and looks follow for so long. Answers whether the sender holds then.
+async fn is_noticed(backend: Backend, keychain: Keychain, index: u32, within_ms: i64) -> bool {
+    let stage = Stage::new(backend).await;
+    let world = stage.world();
+    world.make_wallet().await;
+    world.pass_ms(61_000).await;
+    let script = world.gateway.wallet.get().unwrap().keychains.script(keychain, index).unwrap();
+    world.sandbox().send(script, 500_000, world.now_ms()).unwrap();
+    world.mine(1).await;
+    for _ in 0..within_ms / EVERY_MS {
+        world.pass_ms(EVERY_MS).await;
+    }
+    world.gateway.store.read(|reader| reader.sender_hold()).unwrap().is_some()
+}
+
+#[tokio::test]
+async fn a_copy_just_ahead_is_noticed_at_once() {
+    for backend in [Backend::Sandbox, Backend::Core, Backend::Electrum] {
+        for keychain in [Keychain::External, Keychain::Internal] {
+            assert!(is_noticed(backend, keychain, 199, 0).await, "{backend:?} {keychain:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_copy_far_ahead_is_noticed_within_ten_minutes() {
+    for (backend, within_ms) in [(Backend::Sandbox, 0), (Backend::Core, 0), (Backend::Electrum, ROUND_MS)] {
+        for keychain in [Keychain::External, Keychain::Internal] {
+            assert!(is_noticed(backend, keychain, KNOWN - 1, within_ms).await, "{backend:?} {keychain:?}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Scripts of the wallet far ahead, which another copy of it may use: too many to be heard of by themselves, so that each has its turn
+//! within ten minutes. Reads; writes nothing.
+
+use bitcoin::ScriptBuf;
+use tillgate_domain::time::Timestamp;
+
+use crate::store::keychains::Keychain;
+use crate::store::{Reader, StoreError};
+use crate::wallet::Wallet;
+
+/// Next indices of each keychain that are asked about at full pace.
+pub(super) const NEAR: u32 = 200;
+
+/// Each script has its turn within this: less than ten minutes, for a look may fail.
+const ROUND_MS: u64 = 8 * 60_000;
+
+/// Scripts that have their turn in one look at most. Of very many ahead a round takes longer.
+const AT_ONCE: u64 = 100;
+
+/// Whose turn is next.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    keychain: Keychain,
+    index: u32,
+    /// When some last had their turn; `None` before the first look.
+    at: Option<Timestamp>,
+}
+
+impl Default for Turn {
+    fn default() -> Self {
+        Self { keychain: Keychain::External, index: 0, at: None }
+    }
+}
+
+impl Turn {
+    /// The scripts whose turn it is at `now`, of as many on each keychain as the setting `restoreSkip` says, and whose turn is next then.
+    pub(super) fn take(
+        self,
+        reader: &Reader<'_>,
+        wallet: &Wallet,
+        skip: u32,
+        now: Timestamp,
+    ) -> Result<(Vec<ScriptBuf>, Self), StoreError> {
+        let passed_ms = self.at.map_or(0, |at| u64::try_from(now.ms().saturating_sub(at.ms())).unwrap_or(0));
+        let count = (u64::from(skip).saturating_mul(2).saturating_mul(passed_ms) / ROUND_MS).min(AT_ONCE);
+        // A clock that was set back begins anew.
+        if count == 0 && self.at.is_some_and(|at| at <= now) {
+            return Ok((Vec::new(), self));
+        }
+        let (mut scripts, mut turn) = (Vec::new(), Self { at: Some(now), ..self });
+        for _ in 0..count {
+            let next = reader.keychain(turn.keychain)?.map_or(0, |(_, next)| next);
+            let near = next.saturating_add(NEAR);
+            let index = turn.index.max(near);
+            if index >= near.saturating_add(skip) {
+                turn = Self { keychain: turn.keychain.other(), index: 0, ..turn };
+                continue;
+            }
+            // A keychain that has no more ends there.
+            scripts.extend(wallet.keychains.script(turn.keychain, index).ok());
+            turn.index = index.saturating_add(1);
+        }
+        Ok((scripts, turn))
+    }
+}

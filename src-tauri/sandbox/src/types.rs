@@ -217,6 +217,8 @@ pub struct MempoolEntry {
     pub entered_ms: i64,
     /// What it pays for itself, in satoshis.
     pub fee_sats: u64,
+    /// What it and all that rests on it in the mempool pay, in satoshis.
+    pub fees_with_descendants_sats: u64,
     /// Its own size in vB.
     pub vsize: u64,
     /// The transactions of the mempool that it rests on, parents before children.

@@ -19,7 +19,7 @@ const HOUR_MS: i64 = 3_600_000;
 pub(crate) enum StuckCause {
     /// It was sent so many hours ago, and no block holds its transaction.
     Unconfirmed { hours: u64 },
-    /// The backend refused its transaction with these words; without words, because another transaction spends its coins.
+    /// The backend refused its transaction with these words; without words, because a block holds another that spends its coins.
     Refused { words: Option<String> },
     /// The block of this height holds another transaction that spends its coins.
     RuledOut { height: u32 },

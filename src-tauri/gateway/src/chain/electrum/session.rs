@@ -23,7 +23,7 @@ use super::call::{Answer, Call, Refused, ScriptHash, Status, Subject, Whose, sta
 use super::lines::{Line, Lines};
 use crate::chain::ChainDown;
 use crate::chain::bell::Bell;
-use crate::chain::shown::shown;
+use crate::chain::shown::quoted;
 
 /// Bytes of a line at most: a transaction that fills a block, in hexadecimal, and some.
 const LINE_MAX: usize = 9 * 1_024 * 1_024;
@@ -339,8 +339,9 @@ impl Shared {
 
     /// Takes one line; `Err` says why it is none.
     fn take(&self, line: &[u8]) -> Result<(), String> {
-        let nonsense =
-            |what: &str| format!("what answers at {} does not speak the Electrum protocol: {}", self.host, shown(what));
+        let nonsense = |what: &str| {
+            format!("what answers at {} does not speak the Electrum protocol: {}", self.host, quoted(what))
+        };
         let message: Message<'_> = serde_json::from_slice(line).map_err(|error| nonsense(&error.to_string()))?;
         let Some(id) = message.id else {
             let (method, params) = (message.method.unwrap_or_default(), message.params.map_or("null", RawValue::get));

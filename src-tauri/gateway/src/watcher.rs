@@ -21,6 +21,7 @@ mod settling;
 mod storing;
 #[cfg(test)]
 mod tests;
+mod touched;
 mod twin_ledger;
 pub(crate) mod twins;
 

@@ -27,13 +27,6 @@ const RULED_OUT: &str = "another transaction spent its coins and has 6 confirmat
 /// Who approved an offer that another copy of the wallet sent.
 const BY_COPY: &str = "another copy of this wallet";
 
-/// What of payouts a look touched.
-#[derive(Debug, Default)]
-pub(super) struct Touched {
-    pub batches: BTreeSet<i64>,
-    pub twins: BTreeSet<Txid>,
-}
-
 /// Computes afresh what became of a batch and its payouts, under a tip of this height. Answers what staff should know.
 ///
 /// # Errors

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use bitcoin::{OutPoint, Txid};
 use tillgate_domain::time::Timestamp;
 
-use super::batches::Touched;
 use super::ours::MISSING_BYTES_MAX;
 use super::settling::Due;
+use super::touched::Touched;
 use super::{batches, twin_ledger, twins};
 use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;

@@ -8,11 +8,11 @@ use tillgate_domain::time::Timestamp;
 
 use super::advance::Context;
 use super::asked::HotRead;
-use super::batches::Touched;
 use super::coins::{self, Move};
 use super::findings::{AffectedPayment, Findings};
 use super::restored::{self, Scanned};
 use super::settling::Due;
+use super::touched::Touched;
 use super::{LookPermit, WatchError, advance};
 use crate::gateway::StaffWarning;
 use crate::notifications::outbox::{self, Outbox};

@@ -8,8 +8,8 @@ use tillgate_domain::batch::{Position, Version};
 use tillgate_domain::money::format_btc;
 use tillgate_domain::time::Timestamp;
 
-use super::batches::Touched;
 use super::conflicts::{ANCESTORS_MAX, conflict_height};
+use super::touched::Touched;
 use crate::chain::{TxFacts, TxPosition};
 use crate::gateway::StaffWarning;
 use crate::notifications::outbox::{Outbox, OutboxError};

@@ -14,6 +14,7 @@ use crate::console::btc::BtcView;
 use crate::console::certificates::CertificateView;
 use crate::console::deliveries::DeliveryItem;
 use crate::console::payouts::estimate::{AnomalyAlike, PaidBefore};
+use crate::console::payouts::fee_rate::rate_shown;
 use crate::console::payouts::steps::{self, StepItem};
 use crate::console::payouts::stuck::StuckItem;
 use crate::console::states::{PayoutState, TransactionPosition, WaitCause};
@@ -287,12 +288,6 @@ impl Possible {
     fn not(why: &impl ToString) -> Self {
         Self { possible: false, why_not: Some(why.to_string()) }
     }
-}
-
-/// A fee's rate in satoshis for a virtual byte, cut to 2 decimals.
-pub(super) fn rate_shown(fee_sats: u64, vsize: u64) -> String {
-    let hundredths = fee_sats.saturating_mul(100) / vsize.max(1);
-    format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
 /// What people should know of a fee before they pay it.

@@ -300,7 +300,8 @@ export function bumpEstimate(over: Partial<BumpEstimateView> = {}): BumpEstimate
     cap: 200,
     aboveCap: false,
     needed: 4,
-    aboveAmount: false,
+    pays: btc(1000000, "0.01000000"),
+    abovePays: false,
     ...over,
   };
 }

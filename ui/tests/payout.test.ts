@@ -249,9 +249,10 @@ describe("a payout's transaction", () => {
   test("a higher fee names its sum before it is paid, for the estimate and for a rate of one's own", async () => {
     host.reply("showPayout", sent());
     host.reply("estimateBump", bumpEstimate());
-    host.reply("bumpPayout", { ...sent(), replacement: version({ feeRate: "12.00" }), isLeast: false });
+    const replacement = version({ feeRate: "12.00" });
+    host.reply("bumpPayout", { ...sent(), replacement, isLeast: false, refusal: null });
     const dialog = await asks(/^Pay a higher fee/);
-    await waitFor(() => expect(dialog.textContent).toContain("about 0.00000564 BTC (0.37 USD), 4.00 sat/vB"));
+    await waitFor(() => expect(dialog.textContent).toContain("0.00000564 BTC (0.37 USD), 4.00 sat/vB"));
     host.reply(
       "estimateBump",
       bumpEstimate({ fee: { sats: 1692, text: "0.00001692", shown: "0.00001692" }, feeRate: "12.00" }),
@@ -261,15 +262,31 @@ describe("a payout's transaction", () => {
     await fireEvent.click(
       await within(dialog).findByRole("button", { name: "Pay 0.00001692 BTC as the fee" }),
     );
-    await waitFor(() => expect(host.askedFor("bumpPayout")).toMatchObject([{ feeRate: 12 }]));
+    await waitFor(() =>
+      expect(host.askedFor("bumpPayout")).toMatchObject([{ feeRate: 12, force: false, feeAtMostSats: 1692 }]),
+    );
+  });
+
+  test("a refused replacement is told with the backend's words", async () => {
+    const message = `the Bitcoin backend refused it: "insufficient fee". It names a fee of 0.00050000 BTC`;
+    const replacement = version({ accepted: false });
+    const refusal = { message, feeNamed: null };
+    host.reply("showPayout", sent());
+    host.reply("estimateBump", bumpEstimate());
+    host.reply("bumpPayout", { ...sent(), replacement, isLeast: false, refusal });
+    const dialog = await asks(/^Pay a higher fee/);
+    await fireEvent.click(await within(dialog).findByRole("button", { name: /as the fee$/ }));
+    expect((await screen.findByText(/insufficient fee/)).textContent).toContain("offered again");
+    expect(screen.queryByText(/The fee is raised/)).toBeNull();
   });
 
   test("a fee above the cap or the amount is red, and paid only after a second yes", async () => {
     host.reply("showPayout", sent());
-    host.reply("estimateBump", bumpEstimate({ aboveCap: true, aboveAmount: true, needed: 250 }));
+    host.reply("estimateBump", bumpEstimate({ aboveCap: true, abovePays: true, needed: 250 }));
+    host.reply("bumpPayout", { ...sent(), replacement: version(), isLeast: false, refusal: null });
     const dialog = await asks(/^Pay a higher fee/);
     const said = (await within(dialog).findByRole("alert")).textContent;
-    expect(said).toContain("more than the 0.01000000 BTC that are paid");
+    expect(said).toContain("more than the 0.01000000 BTC that the transaction pays out");
     expect(said).toContain("above the highest rate that you set, 200 sat/vB");
     expect(dialog.textContent).toContain("choose a rate of your own, 250 sat/vB");
     await fireEvent.click(within(dialog).getByRole("radio", { name: /A rate of your own/ }));
@@ -279,6 +296,8 @@ describe("a payout's transaction", () => {
     expect(pay.disabled).toBe(true);
     await fireEvent.click(yes);
     expect(pay.disabled).toBe(false);
+    await fireEvent.click(pay);
+    await waitFor(() => expect(host.askedFor("bumpPayout")).toMatchObject([{ feeRate: 250, force: true }]));
   });
 
   test("one that the gateway refuses by then is told with the choice that this dialog has", async () => {
@@ -342,11 +361,13 @@ describe("giving a payout up", () => {
 
   test("before anything was signed fails at once, and says so", async () => {
     host.reply("showPayout", payout({ state: "QUEUED", canAbandon: possible }));
-    host.reply("abandonPayout", payout({ state: "FAILED" }));
+    host.reply("abandonPayout", { ...payout({ state: "FAILED" }), replacement: null, refusal: null });
     const dialog = await asks(/^Give it up/);
     expect(dialog.textContent).toContain("it fails at once, nothing is sent");
     await fireEvent.click(within(dialog).getByRole("button", { name: "Give it up" }));
-    await waitFor(() => expect(host.askedFor("abandonPayout")).toMatchObject([{ all: false }]));
+    await waitFor(() =>
+      expect(host.askedFor("abandonPayout")).toMatchObject([{ all: false, feeAtMostSats: 0 }]),
+    );
   });
 
   test("afterwards names every payout that shares the transaction, and both ends it may take", async () => {
@@ -356,16 +377,23 @@ describe("giving a payout up", () => {
       address: "bcrt1qother0000000000000000000000000000000000",
       amount: { sats: 5000, text: "0.00005000", shown: "0.00005000" },
     };
-    host.reply("showPayout", sent({ sharesWith: [other] }));
-    host.reply("abandonPayout", sent());
+    const own = sent();
+    const fee = { sats: 410, text: "0.00000410", shown: "0.00000410" };
+    host.reply("showPayout", own);
+    host.reply("estimateAbandon", { fee, worth: null, payouts: [own, other] });
+    host.reply("abandonPayout", { ...own, replacement: version({ pays: false }), refusal: null });
     const dialog = await asks(/^Give it up/);
-    expect(within(dialog).getByRole("heading").textContent).toBe("Give up 2 payouts?");
+    const heading = within(dialog).getByRole("heading");
+    await waitFor(() => expect(heading.textContent).toBe("Give up 2 payouts?"));
+    expect(dialog.textContent).toContain("a fee of 0.00000410 BTC");
     expect(dialog.textContent).toContain("0.00005000 BTC");
     expect(dialog.textContent).toContain("0.01000000 BTC");
     expect(dialog.textContent).toContain("failed once it has 6 confirmations");
     expect(dialog.textContent).toContain("sent all the same");
-    await fireEvent.click(within(dialog).getByRole("button", { name: "Give up all 2" }));
-    await waitFor(() => expect(host.askedFor("abandonPayout")).toMatchObject([{ all: true }]));
+    await fireEvent.click(within(dialog).getByRole("button", { name: /^Give up all 2 for a fee of/ }));
+    await waitFor(() =>
+      expect(host.askedFor("abandonPayout")).toMatchObject([{ all: true, feeAtMostSats: 410 }]),
+    );
   });
 
   test("concerns no payout that joined after the dialog had opened", async () => {

@@ -52,9 +52,8 @@ pub struct Version {
 pub struct Settled {
     /// Its state.
     pub state: PayoutState,
-    /// The transaction that its record names: the confirmed one that pays it, else a twin that left its block, else our
-    /// newest.
-    /// A twin is named only while it may still be mined and ours is not in the mempool.
+    /// The transaction that its record names: the confirmed one that pays it; else one of another copy that a block held,
+    /// as long as that may be mined and ours is not in the mempool; else our newest that a node took; else our first.
     pub txid: Option<Txid>,
 }
 
@@ -106,8 +105,9 @@ pub fn settle(state: PayoutState, versions: &[Version], twins: &[Version], tip_h
     let is_ours_in_mempool = paying().any(|version| version.position == Position::Mempool);
     // A reorganisation removed the twin's block; the twin may be mined again until a conflict rules it out.
     let left_a_block = twins.iter().rfind(|twin| !is_ours_in_mempool && !twin.is_ruled_out(tip_height));
-    let newest = paying().next_back().or_else(|| twins.last());
-    let txid = confirmed.or(left_a_block).or(newest).map(|payer| payer.txid);
+    let newest_taken = paying().rfind(|version| version.was_taken());
+    let ours = newest_taken.or_else(|| paying().next()).or_else(|| twins.last());
+    let txid = confirmed.or(left_a_block).or(ours).map(|payer| payer.txid);
     let all_ruled_out = payers().next().is_some() && payers().all(|payer| payer.is_ruled_out(tip_height));
     let state = match state {
         _ if confirmed.is_some() => PayoutState::Sent,
@@ -205,7 +205,17 @@ mod tests {
     }
 
     #[test]
-    fn a_mined_twin_sends_the_payout_under_the_twins_id() {
+    fn a_record_names_the_newest_transaction_that_a_node_took() {
+        let named = |versions: &[Version]| settle(PayoutState::Sent, versions, &[], TIP).txid;
+        let taken = |number| Version { accepted: true, ..version(number, Position::Absent) };
+        let stored = |number| version(number, Position::Absent);
+        assert_eq!(named(&[taken(1), stored(2)]), Some(txid(1)));
+        assert_eq!(named(&[taken(1), taken(2), stored(3)]), Some(txid(2)));
+        assert_eq!(named(&[stored(1), stored(2)]), Some(txid(1)), "no node took any");
+    }
+
+    #[test]
+    fn what_another_copy_of_the_wallet_paid_in_a_block_is_sent_under_its_id() {
         let mined = version(9, Position::Block { height: 95 });
         let sent = Settled { state: PayoutState::Sent, txid: Some(txid(9)) };
         for before in PayoutState::ALL {

@@ -35,11 +35,13 @@ use bitcoin::{BlockHash, FeeRate, Script, ScriptBuf, Transaction, Txid};
 use tillgate_domain::time::Timestamp;
 use tokio::sync::Notify;
 
+pub(crate) use core::broadcast::fee_named;
 pub(crate) use facts::{missing_ancestors, parents_first};
 pub(crate) use hot::HotScripts;
 pub(crate) use proof::height_of_reward;
 pub(crate) use recent::Recent;
 pub(crate) use room::is_relayed;
+pub(crate) use shown::quoted;
 pub(crate) use signed::{has_good_witness, spent_outputs};
 
 /// Blocks that are looked at below the wallet's birth, or below the best block where it has none: the chain that was there may
@@ -296,8 +298,8 @@ pub enum Broadcast {
     Accepted,
     /// It was in the mempool or in a block already.
     AlreadyKnown,
-    /// Another transaction in the mempool spends its inputs, and it does not replace that one.
-    Conflict,
+    /// Another transaction in the mempool spends its inputs, and it does not replace that one. With the server's words.
+    Conflict(String),
     /// Its inputs are nowhere to be found, which says nothing of whether they will be.
     InputsMissing,
     /// A transaction in the chain spends its inputs.
@@ -344,6 +346,10 @@ pub trait Chain: Send + Sync {
     /// What there is of these transactions, whoever they pay, in the mempool and in blocks above a height. A backend that tells
     /// of no others' transactions says so of each.
     fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown>;
+
+    /// What one of these transactions pays in satoshis, together with all that rests on it in the mempool: the highest sum. `None`
+    /// where the backend does not tell, or the mempool has none of them.
+    fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown>;
 
     /// The estimated fee rate for a confirmation within so many blocks, no lower than what the server says that it relays;
     /// `None` where there is no estimate, and no such word.

@@ -21,6 +21,8 @@ mod render;
 mod restore;
 mod serve;
 mod statement;
+#[cfg(test)]
+mod strangers;
 mod table;
 mod wallet;
 mod which;

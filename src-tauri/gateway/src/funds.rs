@@ -74,12 +74,28 @@ pub(crate) fn spendable(reader: &Reader<'_>, settings: &Settings) -> Result<Vec<
     Ok(spendable)
 }
 
-/// Whether a transaction of ours, or an unconfirmed ancestor of it, has a payout that another copy of this wallet pays too, for which it
-/// may be held back for good, or an input that another transaction spends: what rests on it may never be mined.
+/// Whether a transaction of ours that pays, or an unconfirmed ancestor of it, is being given up.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(crate) fn is_given_up(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
+    for ancestor in unconfirmed(reader, txid)?.keys() {
+        if let Some(version) = reader.version(ancestor)?
+            && version.pays
+            && reader.is_given_up(version.batch_seq)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a transaction of ours, or an unconfirmed ancestor of it, may never be mined, and with it whatever rests on it: it is being
+/// given up, another copy of this wallet pays one of its payouts, or another transaction spends one of its inputs.
 fn may_never_be_mined(reader: &Reader<'_>, txid: &Txid) -> Result<bool, StoreError> {
     for ancestor in unconfirmed(reader, txid)?.keys() {
         let Some(batch_seq) = reader.batch_of_version(ancestor)? else { continue };
-        if reader.is_paid_by_twin(batch_seq)? {
+        if reader.is_given_up(batch_seq)? || reader.is_paid_by_twin(batch_seq)? {
             return Ok(true);
         }
         for outpoint in reader.inputs_of_batch(batch_seq)? {

@@ -35,7 +35,7 @@ use crate::watcher::twins::UnminedTwins;
 use crate::watcher::{Watcher, batches};
 
 pub(crate) use held_back::{Payable, is_held_back, payable};
-pub(crate) use replace::{BumpFee, ReplaceError, bump_fee, may_abandon, may_bump};
+pub(crate) use replace::{Agreed, ReplaceError, ReplacementFee, abandon_fee, bump_fee, may_abandon, may_bump};
 pub(crate) use stuck::{Stuck, StuckCause, stuck, stuck_of};
 
 use again::Again;

@@ -40,7 +40,13 @@ impl Sandbox {
                 .into_iter()
                 .map(|id| Ok(transactions::tx_by_id(conn, id)?.txid))
                 .collect::<Result<_, SandboxError>>()?;
-            Ok(Some(MempoolEntry { entered_ms, fee_sats: row.fee_sats.unwrap_or(0), vsize: row.vsize(), ancestors }))
+            Ok(Some(MempoolEntry {
+                entered_ms,
+                fee_sats: row.fee_sats.unwrap_or(0),
+                fees_with_descendants_sats: mempool::fees_with_descendants_sats(conn, row.id)?,
+                vsize: row.vsize(),
+                ancestors,
+            }))
         })
     }
 

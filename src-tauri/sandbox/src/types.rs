@@ -218,6 +218,8 @@ pub struct MempoolEntry {
     pub entered_ms: i64,
     /// Its own fee, in satoshis.
     pub fee_sats: u64,
+    /// What it and all that rests on it in the mempool pay, in satoshis.
+    pub fees_with_descendants_sats: u64,
     /// Its own size in vB.
     pub vsize: u64,
     /// Its unconfirmed ancestors, parents before children.

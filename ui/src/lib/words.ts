@@ -7,6 +7,7 @@ import type { PaymentItem } from "./bindings/PaymentItem";
 import type { PaymentState } from "./bindings/PaymentState";
 import type { PayoutItem } from "./bindings/PayoutItem";
 import type { PayoutState } from "./bindings/PayoutState";
+import type { RefusalView } from "./bindings/RefusalView";
 import type { Resolution } from "./bindings/Resolution";
 import type { StatusView } from "./bindings/StatusView";
 import type { StuckReason } from "./bindings/StuckReason";
@@ -151,7 +152,13 @@ export function payoutOf(payout: Pick<PayoutItem, "amount" | "comment">): string
   return payout.comment ? `${sum} (“${plain(payout.comment)}”)` : sum;
 }
 
-/** The time until a payout approved now is sent, from the setting `batchSeconds`. */
+/** That no node has taken a transaction in place of another yet, and why. */
+export function untaken(refusal: RefusalView | null): string {
+  const why = refusal ? refusal.message : "no node has taken the new transaction yet";
+  return `${capital(why)}. It is offered again after each block, and the former one stays until then.`;
+}
+
+/** When what is approved now is sent, by the setting `batchSeconds`. */
 export function sentWithin(batchSeconds: string | undefined): string {
   const seconds = Number(batchSeconds ?? NaN);
   if (Number.isNaN(seconds)) return "soon";

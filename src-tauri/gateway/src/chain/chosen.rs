@@ -199,6 +199,10 @@ impl Chain for Chosen {
         self.chain()?.recent(txids, above)
     }
 
+    fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
+        self.chain()?.fees_with_descendants(txids)
+    }
+
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
         self.chain()?.fee_rate(blocks)
     }

@@ -33,7 +33,7 @@ use tillgate_domain::time::Timestamp;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
-use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, headers, refusals};
+use super::{Broadcast, Chain, ChainDown, Identity, LookRequest, Recent, Sees, Tip, View, headers, refusals, shown};
 use crate::machine::outgoing::Proxy;
 
 pub(crate) use notices::{NoticesOptions, NoticesPace};
@@ -130,7 +130,7 @@ impl Chain for CoreChain {
 
     fn software(&self) -> Result<Option<String>, ChainDown> {
         let network: NetworkInfo = self.rpc.ask(call("getnetworkinfo", json!([])))?;
-        Ok(Some(network.subversion))
+        Ok(Some(shown::shown(&network.subversion)))
     }
 
     fn certificate_to_pin(&self) -> Option<String> {
@@ -162,6 +162,10 @@ impl Chain for CoreChain {
 
     fn recent(&self, txids: &[Txid], above: u32) -> Result<Recent, ChainDown> {
         recent::recent(&self.rpc, txids, above)
+    }
+
+    fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
+        fees::with_descendants(&self.rpc, txids)
     }
 
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {

@@ -163,6 +163,11 @@ impl Chain for ElectrumChain {
         told
     }
 
+    fn fees_with_descendants(&self, _txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
+        // The protocol has no call for it.
+        Ok(None)
+    }
+
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
         let connection = self.client.connection()?;
         fees::fee_rate(&Asker { client: &self.client, connection: &connection }, blocks)

@@ -157,6 +157,16 @@ impl Chain for SandboxChain {
         Ok(recent)
     }
 
+    fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
+        self.suffer_faults()?;
+        let mut highest = None;
+        for txid in txids {
+            let entry = self.sandbox.mempool_entry(*txid).map_err(down)?;
+            highest = highest.max(entry.map(|entry| entry.fees_with_descendants_sats));
+        }
+        Ok(highest)
+    }
+
     fn fee_rate(&self, _blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
         Ok(Some(fee_rate(self.suffer_faults()?.fee_estimate_sat_vb())))
     }
@@ -232,7 +242,9 @@ fn refused(refusal: BroadcastRefusal) -> Result<Broadcast, ChainDown> {
     match refusal {
         BroadcastRefusal::MissingInputs(_) => Ok(Broadcast::InputsMissing),
         BroadcastRefusal::InputSpent { .. } => Ok(Broadcast::InputsSpent),
-        BroadcastRefusal::Conflict(_) | BroadcastRefusal::ReplacementFeeTooLow { .. } => Ok(Broadcast::Conflict),
+        BroadcastRefusal::Conflict(_) | BroadcastRefusal::ReplacementFeeTooLow { .. } => {
+            Ok(Broadcast::Conflict(refusal.to_string()))
+        }
         BroadcastRefusal::Storage(error) => Err(down(*error)),
         BroadcastRefusal::Unanswered => Err(ChainDown(refusal.to_string())),
         refusal => Ok(Broadcast::Refused(refusal.to_string())),

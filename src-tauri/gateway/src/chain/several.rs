@@ -176,6 +176,10 @@ impl Chain for Several {
         Ok(self.ask(|chain| chain.recent(txids, above))?.1)
     }
 
+    fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
+        Ok(self.ask(|chain| chain.fees_with_descendants(txids))?.1)
+    }
+
     fn fee_rate(&self, blocks: u16) -> Result<Option<FeeRate>, ChainDown> {
         Ok(self.ask(|chain| chain.fee_rate(blocks))?.1)
     }
@@ -307,6 +311,10 @@ mod tests {
 
         fn recent(&self, txids: &[Txid], _above: u32) -> Result<Recent, ChainDown> {
             Ok(Recent::unknown(txids))
+        }
+
+        fn fees_with_descendants(&self, _: &[Txid]) -> Result<Option<u64>, ChainDown> {
+            Ok(None)
         }
 
         fn fee_rate(&self, _: u16) -> Result<Option<FeeRate>, ChainDown> {

@@ -1,12 +1,27 @@
-//! What others wrote, in logs and on screens.
+//! A stranger's words, in logs and on screens.
 
 /// More of it helps nobody.
 const SHOWN_MAX: usize = 200;
 
-/// Somebody else's words, as far as they are fit for a log and a screen.
+/// A stranger's words as one short line. It ends no quotation and holds no command of ours: its quotation marks and backticks
+/// become apostrophes.
 pub(super) fn shown(words: &str) -> String {
-    let words = words.chars().map(|c| if c.is_whitespace() { ' ' } else { c });
-    words.filter(|c| !c.is_control()).take(SHOWN_MAX).collect()
+    let mut words = words.chars().filter(|c| c.is_whitespace() || !c.is_control()).map(|c| match c {
+        '"' | '`' => '\'',
+        c if c.is_whitespace() => ' ',
+        c => c,
+    });
+    let mut line: String = words.by_ref().take(SHOWN_MAX).collect();
+    if words.next().is_some() {
+        line.pop();
+        line.push('…');
+    }
+    line
+}
+
+/// The same between quotation marks.
+pub(crate) fn quoted(words: &str) -> String {
+    format!("\"{}\"", shown(words))
 }
 
 #[cfg(test)]
@@ -16,6 +31,15 @@ mod tests {
     #[test]
     fn others_words_are_one_short_line_that_moves_no_cursor() {
         assert_eq!(shown("no\tsuch\r\nthing\u{1b}[2J\u{7}"), "no such  thing[2J");
-        assert_eq!(shown(&"ü".repeat(1_000)).chars().count(), SHOWN_MAX);
+        assert_eq!(shown(&"ü".repeat(SHOWN_MAX)), "ü".repeat(SHOWN_MAX));
+        let long = shown(&"ü".repeat(1_000));
+        assert!(long.chars().count() == SHOWN_MAX && long.ends_with("ü…"), "{long}");
+    }
+
+    #[test]
+    fn a_strangers_words_hold_no_command_of_ours() {
+        let words = "busy\"; `tillgate payouts release` lets it go on";
+        assert_eq!(quoted(words), "\"busy'; 'tillgate payouts release' lets it go on\"");
+        assert_eq!(quoted(&shown(words)), quoted(words));
     }
 }

@@ -1,5 +1,6 @@
 //! Runs one command and prints its answer.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -60,6 +61,10 @@ async fn ask(gateway: &mut Asked<'_>, command: &Command, form: Form) -> Result<E
         Command::VerifyWords(_) => view["fits"] != Value::Bool(true),
         _ => false,
     };
+    if let (Form::Json, Some(refusal)) = (form, view["refusal"]["message"].as_str()) {
+        // The record on stdout does not tell it.
+        let _ = writeln!(std::io::stderr(), "tillgate: {refusal}; it is offered again after each block");
+    }
     let text = match form {
         Form::Json => json::document(command, view)? + "\n",
         // Only the statement has a CSV form.
@@ -83,6 +88,7 @@ fn refused(common: &Common, error: &CommandError) -> Failure {
 fn remedy(error: &CommandError) -> Option<&'static str> {
     Some(match error.error_type.as_str() {
         "PAYOUT_SHARES_TRANSACTION" => "say --all if you want that",
+        "FEE_ABOVE_PAYOUT" => "say --force if you want that",
         "FEE_ABOVE_CAP" => "give it as --fee-rate if you want that",
         "REFUND_PAID_BEFORE" => "say --again if you want that",
         "SENDER_HOLDS" => "`tillgate payouts release` lets it go on",

@@ -20,7 +20,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         Command::RequestPayout(asked) => read(asked, view)?.item.record,
         Command::ApprovePayout(asked) => read(asked, view)?.item.record,
         Command::BumpPayout(asked) => read(asked, view)?.payout.item.record,
-        Command::AbandonPayout(asked) => read(asked, view)?.item.record,
+        Command::AbandonPayout(asked) => read(asked, view)?.payout.item.record,
         Command::RefundAnomaly(asked) => read(asked, view)?.item.record,
         Command::ShowLimits(asked) => read(asked, view)?.record,
         Command::SetLimits(asked) => read(asked, view)?.record,
@@ -34,6 +34,7 @@ pub(super) fn document(command: &Command, view: Value) -> Result<String, serde_j
         | Command::ShowAnomaly(_)
         | Command::DismissAnomaly(_)
         | Command::EstimatePayout(_)
+        | Command::EstimateAbandon(_)
         | Command::EstimateBump(_)
         | Command::DismissAlarm(_)
         | Command::ReleaseSender(_)

@@ -6,16 +6,16 @@ use std::sync::OnceLock;
 use crate::console::Command;
 use crate::machine::environment::Environment;
 
-/// What says which gateway is meant, and how its secrets are had.
+/// Options that name the gateway and the way to its secrets.
 const NAMED: [&str; 3] = ["--data-dir", "--environment", "--secrets-file"];
 
-/// How a command begins that is told in a sentence.
+/// The beginning of a command in a sentence.
 const TOLD: &str = "`tillgate ";
 
 /// The environment of a line that named none, where there is another.
 static MEANT: OnceLock<Environment> = OnceLock::new();
 
-/// Remedies name this environment from now on, although the line did not.
+/// Makes remedies name this environment, although the line did not.
 pub(super) fn name(environment: Environment) {
     // One line means one environment.
     let _ = MEANT.set(environment);
@@ -43,9 +43,9 @@ pub(super) fn as_given(text: &str) -> String {
     text.replace(TOLD, &format!("{TOLD}{}{meant}", named(std::env::args_os())))
 }
 
-/// What a line names, to go on from the program's name; what is given by the environment holds for the next line anyway.
+/// The options of a line that go on from the program's name. Environment variables hold for the next line anyway.
 fn named(line: impl Iterator<Item = OsString>) -> String {
-    // What is no text can be told to nobody.
+    // A word that is no text cannot be shown.
     let mut line = line.skip(1).map(|word| word.into_string().unwrap_or_default());
     let mut named = String::new();
     while let Some(word) = line.next() {

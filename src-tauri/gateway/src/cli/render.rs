@@ -21,7 +21,9 @@ use self::keys::{keys, new_hmac_key, new_key, revoked_key};
 use self::money::{descriptors, limits, restore, restored, wallet};
 pub(super) use self::money::{movements, totals};
 use self::payments::{payment, payments};
-use self::payouts::{bump_estimate, bumped, dismissed, estimate, payout, payouts, released, retried};
+use self::payouts::{
+    abandon_estimate, abandoned, bump_estimate, bumped, dismissed, estimate, payout, payouts, released, retried,
+};
 use self::settings::{setting, settings, value};
 use self::status::{doctor, servers, status};
 use crate::console::Command;
@@ -50,7 +52,8 @@ pub(super) fn render(command: &Command, view: Value) -> Result<String, serde_jso
         Command::ApprovePayout(asked) => payout(&read(asked, view)?),
         Command::BumpPayout(asked) => bumped(&read(asked, view)?),
         Command::EstimateBump(asked) => bump_estimate(&read(asked, view)?),
-        Command::AbandonPayout(asked) => payout(&read(asked, view)?),
+        Command::AbandonPayout(asked) => abandoned(&read(asked, view)?),
+        Command::EstimateAbandon(asked) => abandon_estimate(&read(asked, view)?),
         Command::DismissAlarm(asked) => dismissed(&read(asked, view)?),
         Command::ReleaseSender(asked) => released(&read(asked, view)?),
         Command::RetrySender(asked) => retried(&read(asked, view)?),

@@ -60,6 +60,7 @@ pub(super) const fn only_shows(command: &Command) -> bool {
             | Command::ListPayouts(_)
             | Command::ShowPayout(_)
             | Command::EstimatePayout(_)
+            | Command::EstimateAbandon(_)
             | Command::EstimateBump(_)
             | Command::ShowLimits(_)
             | Command::WalletInfo(_)

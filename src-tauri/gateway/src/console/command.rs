@@ -19,8 +19,8 @@ use super::keys::{CreateKey, ListKeys, RevokeKey, RotateHmacKey};
 use super::limits::{SetLimits, ShowLimits};
 use super::payments::{AcceptPayment, CreatePayment, ListPayments, ShowPayment};
 use super::payouts::{
-    AbandonPayout, ApprovePayout, BumpPayout, EstimateBump, EstimatePayout, ListPayouts, ReleaseSender, RequestPayout,
-    RetrySender, ShowPayout,
+    AbandonPayout, ApprovePayout, BumpPayout, EstimateAbandon, EstimateBump, EstimatePayout, ListPayouts,
+    ReleaseSender, RequestPayout, RetrySender, ShowPayout,
 };
 use super::sandbox::Sandbox;
 use super::settings::{ChangeSettings, GetSetting, ListSettings, SetSetting, UnsetSetting};
@@ -90,6 +90,7 @@ commands! {
     bump_payout: BumpPayout,
     estimate_bump: EstimateBump,
     abandon_payout: AbandonPayout,
+    estimate_abandon: EstimateAbandon,
     dismiss_alarm: DismissAlarm,
     release_sender: ReleaseSender,
     retry_sender: RetrySender,

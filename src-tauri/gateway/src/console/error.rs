@@ -247,6 +247,8 @@ impl From<ReplaceError> for CommandError {
             ReplaceError::State(..) => Self::of("PAYOUT_NOT_REPLACEABLE", &error),
             ReplaceError::Shared(_) => Self::of("PAYOUT_SHARES_TRANSACTION", &error),
             ReplaceError::AboveCap { .. } => Self::of("FEE_ABOVE_CAP", &error),
+            ReplaceError::AbovePayout { .. } => Self::of("FEE_ABOVE_PAYOUT", &error),
+            ReplaceError::AboveAgreed { .. } => Self::of("FEE_CHANGED", &error),
             ReplaceError::NotLooked(_) => Self::of("WALLET_NOT_READY", &error),
             ReplaceError::Held(_) => Self::of("SENDER_HOLDS", &error),
             ReplaceError::Unseen(_) => Self::of("OTHER_COPY_UNSEEN", &error),

@@ -1,8 +1,9 @@
 //! Payouts: listed, shown, asked for by a person, approved, bumped, abandoned.
 
+mod abandon;
 mod bump;
 mod estimate;
-mod fee_rate;
+mod replaced;
 mod sender;
 mod steps;
 mod stuck;
@@ -28,15 +29,17 @@ use crate::payouts::{self, Approver, Draft, OfferRequest, Offered, Permit, Reque
 use crate::store::notify_hosts::NotifyHosts;
 use crate::store::payout_lists::PayoutFilter;
 use crate::store::{Reader, StoreError};
+pub(crate) use abandon::{AbandonEstimateView, AbandonPayout, AbandonedView, EstimateAbandon};
 pub(crate) use bump::{BumpEstimateView, BumpPayout, BumpedView, EstimateBump};
 pub(crate) use estimate::{AnomalyAlike, EstimatePayout, EstimateView, PaidBefore};
+pub(crate) use replaced::RefusalView;
 pub(crate) use sender::{ReleaseSender, RetrySender, SenderView};
 pub(crate) use stuck::StuckItem;
 pub(super) use stuck::StuckPayouts;
 pub use view::PayoutItem;
-pub(crate) use view::PayoutView;
 use view::Shown;
 pub(super) use view::queued;
+pub(crate) use view::{PayoutView, VersionItem};
 pub(super) use waiting::Waiting;
 
 /// The fee rates that a person may ask for, in satoshis for a virtual byte.
@@ -102,18 +105,6 @@ pub struct ApprovePayout {
     pub payout_id: String,
 }
 
-/// Gives a payout up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[ts(export)]
-#[serde(rename_all = "camelCase")]
-pub struct AbandonPayout {
-    /// The payout's id.
-    pub payout_id: String,
-    /// Whether those that share its transaction may be given up with it.
-    #[serde(default)]
-    pub all: bool,
-}
-
 impl Ask for ListPayouts {
     type Answer = Page<PayoutItem>;
 
@@ -168,16 +159,6 @@ impl Ask for ApprovePayout {
         let payout_id = id("payoutId", &self.payout_id)?;
         let approver = Approver { name: by.actor.to_owned(), sees: Sees::Everything, is_person: true };
         payouts::approve(by.gateway(), payout_id, approver).await?;
-        show(by, payout_id).await
-    }
-}
-
-impl Ask for AbandonPayout {
-    type Answer = PayoutView;
-
-    async fn answer(self, by: &Asker<'_>) -> Result<PayoutView, CommandError> {
-        let payout_id = id("payoutId", &self.payout_id)?;
-        by.app.sender.abandon(payout_id, self.all, by.actor, &by.app.watcher).await?;
         show(by, payout_id).await
     }
 }

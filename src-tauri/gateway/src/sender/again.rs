@@ -1,5 +1,4 @@
-//! Broadcasting stored transactions again, until they are in a block: at the start, at the next look that misses one, and
-//! after each block.
+//! Broadcasts stored transactions again until they are in a block: at the start, when a look misses one, and after each block.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,13 +7,13 @@ use bitcoin::{BlockHash, Transaction, Txid};
 use tillgate_domain::batch::Position;
 use tillgate_domain::time::Timestamp;
 
-use super::held_back::{is_paid_otherwise, package};
+use super::held_back::package;
 use super::{SendError, broadcast};
 use crate::gateway::Gateway;
 use crate::store::batches::VersionRow;
 use crate::store::{Reader, StoreError};
 
-/// What was broadcast since the last block. A restart forgets it, so that all that is missing is broadcast.
+/// The broadcasts since the last block. A restart forgets them, so that everything missing is broadcast.
 #[derive(Debug, Default)]
 pub(super) struct Again {
     tip: Option<BlockHash>,
@@ -31,15 +30,15 @@ struct Tried {
 }
 
 impl Again {
-    /// Broadcasts every stored transaction that the last look missed, and that is due again. Before one has come to the best block
-    /// since the start, nobody knows what another copy of the wallet put in its place.
+    /// Broadcasts every stored transaction that the last look missed and that is due again. Before a look has come to the best
+    /// block, another copy of the wallet may have replaced it unseen.
     pub(super) async fn broadcast_missing(&mut self, gateway: &Arc<Gateway>) -> Result<(), SendError> {
         let Some(watched) = gateway.last_look.caught_up() else { return Ok(()) };
         let is_new_tip = self.tip != Some(watched.tip.hash);
         let reading = Arc::clone(gateway);
         let missing = tokio::task::spawn_blocking(move || reading.store.read(missing));
         let missing: BTreeMap<Txid, Vec<Transaction>> = missing.await.map_err(|_| SendError::BrokenOff)??;
-        // What was seen is missed anew should it drop out.
+        // A transaction that was seen counts as missed anew should it drop out.
         self.tried.retain(|txid, _| missing.contains_key(txid));
         for (txid, package) in missing {
             let before = self.tried.get(&txid);
@@ -53,7 +52,7 @@ impl Again {
                 broadcast::broadcast(gateway, txid, package).await?;
             }
         }
-        // After a failure in between, what is left has its turn in the next pass.
+        // After a failure in between, the next pass broadcasts the rest.
         self.tip = Some(watched.tip.hash);
         Ok(())
     }
@@ -95,14 +94,17 @@ fn missing(reader: &Reader<'_>) -> Result<BTreeMap<Txid, Vec<Transaction>>, Stor
     Ok(missing)
 }
 
-/// The version of a batch that the network should take: the one on which another batch rests, unless that is held back, else
+/// The version of a batch that the network should take: one that gives it up first, then one on which another batch rests, then
 /// the newest.
 pub(super) fn to_broadcast<'a>(
     reader: &Reader<'_>,
     versions: &'a [VersionRow],
 ) -> Result<Option<&'a VersionRow>, StoreError> {
+    if let Some(gives_up) = versions.iter().rfind(|version| !version.pays) {
+        return Ok(Some(gives_up));
+    }
     for version in versions {
-        if !reader.live_batches_on(&version.txid)?.is_empty() && !is_paid_otherwise(reader, version.batch_seq)? {
+        if !reader.live_batches_on(&version.txid)?.is_empty() {
             return Ok(Some(version));
         }
     }

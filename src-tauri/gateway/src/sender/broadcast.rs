@@ -12,8 +12,8 @@ use crate::store::Tx;
 use crate::store::batches::Refusal;
 use crate::watcher::{batches, offering};
 
-/// Broadcasts the last of `package` behind its unconfirmed ancestors. Taken, or there already: its payouts are SENT. Any other
-/// answer, or none, changes nothing: it is broadcast again.
+/// Broadcasts the last of `package` behind its unconfirmed ancestors. Its payouts are SENT once a node has it. Any other
+/// answer, or none, changes no state: it is broadcast again.
 pub(super) async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<Transaction>) -> Result<(), SendError> {
     let asking = Arc::clone(gateway);
     let answer = tokio::task::spawn_blocking(move || offering::offer(&asking, &package));
@@ -22,12 +22,12 @@ pub(super) async fn broadcast(gateway: &Arc<Gateway>, txid: Txid, package: Vec<T
             tracing::info!(%txid, "a transaction that sends payouts was taken");
             accept(gateway, txid).await?;
         }
-        Ok(Broadcast::Conflict | Broadcast::InputsSpent) => {
+        Ok(Broadcast::InputsSpent) => {
             tracing::warn!(%txid, "a transaction that sends payouts was refused: another one spends its coins");
             refuse(gateway, txid, None).await?;
         }
         Ok(Broadcast::InputsMissing) => tracing::warn!(%txid, "inputs of a transaction that sends payouts are missing"),
-        Ok(Broadcast::Refused(why)) => {
+        Ok(Broadcast::Conflict(why) | Broadcast::Refused(why)) => {
             tracing::warn!(%txid, why, "a transaction that sends payouts was refused");
             refuse(gateway, txid, Some(why)).await?;
         }

@@ -1,5 +1,5 @@
-//! What of ours must not be broadcast, or not be made: a transaction that would pay what another copy of this wallet pays
-//! already with other coins (interface, section 4, "Twin"). A block that holds it all the same is another matter.
+//! Transactions of ours that must not be broadcast or made (interface, section 4, "Twin"): another copy of this wallet pays the
+//! same payout with other coins. A block may hold such a transaction all the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::store::{Reader, StoreError};
 use crate::wallet::spend::SpendableCoin;
 use crate::watcher::twins::{self, UnminedTwins};
 
-/// What a payout waits for, or what its transaction must spend, because of twins that would pay it.
+/// Twins that would pay a payout, as they bear on its transaction.
 pub(crate) enum Payable {
     /// By a transaction that spends these coins, one of each twin, so that only one of both can be mined.
     Spending(Vec<SpendableCoin>),
@@ -80,8 +80,8 @@ fn waits_for(twin: &TwinRow, payout: &PayoutRow) -> Cannot {
     ))
 }
 
-/// Whether a stored transaction must not be broadcast: it, or an unconfirmed ancestor without which no node takes it, pays a
-/// payout that is paid otherwise.
+/// Whether a stored transaction, or an unconfirmed ancestor of it, pays a payout that is paid otherwise. It must not be
+/// broadcast then.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -92,7 +92,7 @@ pub(crate) fn is_held_back(reader: &Reader<'_>, txid: &Txid) -> Result<bool, Sto
 /// A stored transaction behind its unconfirmed ancestors, parents first; `None` where it must not be broadcast.
 pub(super) fn package(reader: &Reader<'_>, txid: &Txid) -> Result<Option<Vec<Transaction>>, StoreError> {
     let unconfirmed = funds::unconfirmed(reader, txid)?;
-    if rests_on_one(reader, &unconfirmed)? {
+    if rests_on_one(reader, &unconfirmed)? || funds::is_given_up(reader, txid)? {
         return Ok(None);
     }
     Ok(Some(parents_first(unconfirmed, |one| &one.tx).into_iter().map(|one| one.tx).collect()))

@@ -1,31 +1,26 @@
 //! Replacing a stored transaction, on behalf of staff: by one with a higher fee, or by one that gives its payouts up and
 //! pays ourselves. The new version spends all inputs of every version before it, so that any two conflict.
 
+mod fee;
 mod target;
 
 use std::sync::Arc;
 
 use bitcoin::{FeeRate, Txid};
 use tillgate_domain::id::Id;
+use tillgate_domain::money::format_btc;
 use tillgate_domain::payout::PayoutState;
 use tillgate_domain::time::Timestamp;
 
 use super::build::{self, Chosen, Signed};
-use super::held_back::is_paid_otherwise;
 use super::looking::Unseen;
 use super::{NO_FEE_RATE, SendError, Sender};
-use crate::funds::{self, PayoutFeeRate};
-use crate::gateway::Gateway;
 use crate::notifications::outbox::{self, Outbox, OutboxError};
-use crate::settings::Settings;
-use crate::store::batches::VersionRow;
-use crate::store::keychains::Keychain;
-use crate::store::payouts::PayoutRow;
 use crate::store::sender_hold::{Hold, HoldCause};
 use crate::store::{Reader, StoreError};
-use crate::wallet::spend::{self, FeeWanted, Means, Paid, Payee};
 use crate::watcher::{Watcher, batches};
-use target::{Target, abandon_target, bump_target, is_a_parent, is_any_held_back, is_in_block, may_sign};
+pub(crate) use fee::{ReplacementFee, abandon_fee, bump_fee};
+use target::{Target, abandon_target, bump_target, may_sign};
 pub(crate) use target::{may_abandon, may_bump};
 
 /// Why nothing was replaced, without the remedy, which each shell names in its own words.
@@ -37,8 +32,8 @@ pub(crate) enum ReplaceError {
     /// The payout's state does not allow it.
     #[error("the payout is {0}: {1}")]
     State(PayoutState, &'static str),
-    /// Several payouts share the transaction.
-    #[error("{} payouts share the transaction, and all would be given up: {}", .0.len(), list(.0))]
+    /// Giving it up concerns several payouts.
+    #[error("{} payouts share the transaction or rest on it, and all would be given up: {}", .0.len(), list(.0))]
     Shared(Vec<Id>),
     /// The fee that is needed is above the cap.
     #[error(
@@ -49,6 +44,22 @@ pub(crate) enum ReplaceError {
         needed: u64,
         /// In sat/vB.
         cap: u64,
+    },
+    /// The fee is higher than the sum that the transaction pays out.
+    #[error("the fee would be {} BTC, more than the {} BTC that the transaction pays out", format_btc(*.fee_sats), format_btc(*.pays_sats))]
+    AbovePayout {
+        /// The fee.
+        fee_sats: u64,
+        /// The sum of the payouts.
+        pays_sats: u64,
+    },
+    /// The fee is higher than staff agreed to.
+    #[error("the fee is {} BTC by now, more than the {} BTC before: look at it again", format_btc(*.fee_sats), format_btc(*.agreed_sats))]
+    AboveAgreed {
+        /// The fee.
+        fee_sats: u64,
+        /// The fee that they agreed to.
+        agreed_sats: u64,
     },
     /// The sender holds.
     #[error("the sender holds: {0}")]
@@ -95,7 +106,55 @@ impl From<OutboxError> for ReplaceError {
 #[derive(Clone, Copy)]
 enum By {
     HigherFee { fee_rate: Option<FeeRate> },
-    GivingUp,
+    GivingUp { all: bool },
+}
+
+/// How far staff agreed to pay.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Agreed {
+    /// Also a fee above the sum that the transaction pays out.
+    pub is_forced: bool,
+    /// The highest fee, where they were shown one.
+    pub fee_sats: Option<u64>,
+}
+
+impl By {
+    /// The transaction that is to be replaced; `None` where nothing is stored yet.
+    fn target(self, reader: &Reader<'_>, id: Id) -> Result<Option<Target>, ReplaceError> {
+        let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
+        match self {
+            Self::HigherFee { .. } => bump_target(reader, &payout).map(Some),
+            Self::GivingUp { all } => abandon_target(reader, &payout, all),
+        }
+    }
+
+    /// Whether the replacement pays the payouts, and may spend further coins for its fee.
+    const fn pays(self) -> bool {
+        matches!(self, Self::HigherFee { .. })
+    }
+
+    /// The act's name in the audit.
+    const fn act(self) -> &'static str {
+        match self {
+            Self::HigherFee { .. } => "payouts bump",
+            Self::GivingUp { .. } => "payouts abandon",
+        }
+    }
+}
+
+impl Agreed {
+    fn check(self, fee: &ReplacementFee, by: By) -> Result<(), ReplaceError> {
+        let ReplacementFee { fee_sats, pays_sats, .. } = *fee;
+        if let Some(agreed_sats) = self.fee_sats.filter(|agreed_sats| *agreed_sats < fee_sats) {
+            return Err(ReplaceError::AboveAgreed { fee_sats, agreed_sats });
+        }
+        match by {
+            By::HigherFee { .. } if fee_sats > pays_sats && !self.is_forced => {
+                Err(ReplaceError::AbovePayout { fee_sats, pays_sats })
+            }
+            By::HigherFee { .. } | By::GivingUp { .. } => Ok(()),
+        }
+    }
 }
 
 impl Sender {
@@ -105,44 +164,36 @@ impl Sender {
     ///
     /// # Errors
     /// Why not; nothing was changed then.
-    pub(crate) async fn bump(
+    pub(crate) async fn bump_agreed(
         &self,
         id: Id,
         fee_rate_sat_vb: Option<u32>,
-        actor: &str,
-        watcher: &Watcher,
+        agreed: Agreed,
+        (actor, watcher): (&str, &Watcher),
     ) -> Result<Txid, ReplaceError> {
         let fee_rate = fee_rate_sat_vb.map(FeeRate::from_sat_per_vb_u32);
-        let target = self.gateway.store.read(|reader| {
-            let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
-            bump_target(reader, &payout)
-        })?;
-        self.replace(id, target, By::HigherFee { fee_rate }, (actor, watcher)).await
+        self.replace(id, By::HigherFee { fee_rate }, agreed, (actor, watcher)).await
     }
 
     /// Gives a payout up. One without a stored transaction is FAILED at once; else a transaction is stored that pays
-    /// ourselves in place of it, which is answered, and its payouts are FAILED once that has six confirmations.
+    /// ourselves in place of it, which is answered. Its payouts are FAILED once that has six confirmations, and those that rest
+    /// on it with them.
     ///
     /// # Errors
     /// Why not; nothing was changed then.
-    pub(crate) async fn abandon(
+    pub(crate) async fn abandon_agreed(
         &self,
         id: Id,
         all: bool,
-        actor: &str,
-        watcher: &Watcher,
+        agreed: Agreed,
+        (actor, watcher): (&str, &Watcher),
     ) -> Result<Option<Txid>, ReplaceError> {
-        let target = self.gateway.store.read(|reader| {
-            let payout = reader.payout(&id)?.ok_or(ReplaceError::NoSuchPayout(id))?;
-            abandon_target(reader, &payout, all)
-        })?;
-        match target {
-            Some(target) => self.replace(id, target, By::GivingUp, (actor, watcher)).await.map(Some),
-            None => {
-                self.give_up_unsent(id, actor).await?;
-                Ok(None)
-            }
+        let by = By::GivingUp { all };
+        if self.gateway.store.read(|reader| by.target(reader, id))?.is_some() {
+            return self.replace(id, by, agreed, (actor, watcher)).await.map(Some);
         }
+        self.give_up_unsent(id, actor).await?;
+        Ok(None)
     }
 
     async fn give_up_unsent(&self, id: Id, actor: &str) -> Result<(), ReplaceError> {
@@ -165,50 +216,37 @@ impl Sender {
     async fn replace(
         &self,
         id: Id,
-        target: Target,
         by: By,
+        agreed: Agreed,
         (actor, watcher): (&str, &Watcher),
     ) -> Result<Txid, ReplaceError> {
         let mut again = self.again.lock().await;
+        let find = |reader: &Reader<'_>| by.target(reader, id)?.ok_or(ReplaceError::Stale);
+        self.gateway.store.read(find)?;
         self.gateway.store.read(may_sign)?;
-        // What another copy paid meanwhile is paid twice by a version of ours that leaves now.
+        // A payout that another copy paid meanwhile would be paid twice by our new version.
         match self.look_first(watcher, Timestamp::from_ms(0)).await {
             None => {}
             Some(Unseen::NotYet(why) | Unseen::Silent(why)) => return Err(ReplaceError::Unseen(why.details)),
         }
-        let gateway = Arc::clone(&self.gateway);
-        let settings = gateway.settings.snapshot();
-        let (batch_seq, count) = (target.batch_seq, target.versions.len());
-        let rate = match by {
-            By::HigherFee { fee_rate: None } => funds::fee_rate_now(&gateway, &settings)
-                .await
-                .ok_or_else(|| ReplaceError::Cannot(NO_FEE_RATE.to_owned()))?,
-            By::HigherFee { fee_rate: Some(_) } | By::GivingUp => funds::fee_rate(&gateway, &settings).await,
-        };
-        let choose = move || choose(&gateway, &settings, rate, &target, by);
-        let chosen = tokio::task::spawn_blocking(choose).await.map_err(|_| SendError::BrokenOff)??;
-        let signed = self.sign_seen(chosen, watcher).await?;
-        let (actor, act) = match by {
-            By::HigherFee { .. } => (actor.to_owned(), "payouts bump"),
-            By::GivingUp => (actor.to_owned(), "payouts abandon"),
-        };
+        let rate = fee::rate(&self.gateway, by).await?;
+        let target = self.gateway.store.read(find)?;
+        let (replacement, target) = fee::choose(&self.gateway, target, by, rate).await?;
+        fee::check_cap(&replacement, &rate, by)?;
+        agreed.check(&replacement.fee, by)?;
+        let signed = self.sign_seen(replacement.chosen, watcher).await?;
+        let actor = actor.to_owned();
         let store = move |outbox: &Outbox<'_>| {
             let tx = outbox.tx;
             if let Some(hold) = tx.sender_hold()? {
                 return Err(hold.into());
             }
-            let versions = tx.versions(batch_seq)?;
-            let is_same = versions.len() == count && !versions.iter().any(is_in_block);
-            let may_take_its_place = match by {
-                By::HigherFee { .. } => !is_a_parent(tx, &versions)? && !is_any_held_back(tx, &versions)?,
-                By::GivingUp => !is_a_parent(tx, &versions)? || is_paid_otherwise(tx, batch_seq)?,
-            };
-            if !is_same || !build::are_free(tx, &signed.draft, Some(batch_seq))? || !may_take_its_place {
+            let is_as_chosen = by.target(tx, id)?.is_some_and(|now| now.is_as(&target));
+            if !is_as_chosen || !build::are_free(tx, &signed.draft, Some(target.batch_seq))? {
                 return Err(ReplaceError::Stale);
             }
-            let pays = matches!(by, By::HigherFee { .. });
-            let txid = build::store_version(outbox, batch_seq, &signed, pays, Some(actor.clone()))?;
-            tx.audit(outbox.now, &actor, act, &id.to_string())?;
+            let txid = build::store_version(outbox, target.batch_seq, &signed, by.pays(), Some(actor.clone()))?;
+            tx.audit(outbox.now, &actor, by.act(), &id.to_string())?;
             Ok(txid)
         };
         let txid = outbox::commit(&self.gateway, None, store).await?;
@@ -218,9 +256,7 @@ impl Sender {
         }
         Ok(txid)
     }
-}
 
-impl Sender {
     /// Signs what was chosen, once a look covered the coins that it spends.
     async fn sign_seen(&self, chosen: Chosen, watcher: &Watcher) -> Result<Signed, ReplaceError> {
         let since = Timestamp::from_ms(0);
@@ -236,111 +272,6 @@ impl Sender {
         self.check_view(since).map_err(|too_old| ReplaceError::Unseen(too_old.details))?;
         Ok(signed)
     }
-}
-
-/// What a bump would pay.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct BumpFee {
-    /// What the transaction pays that would be replaced.
-    pub now_sats: u64,
-    pub fee_sats: u64,
-    /// The size that it is reckoned for.
-    pub vsize: u64,
-}
-
-/// What a bump of a payout would pay at the rate that is wanted, where the replacement is as large as what it replaces. An
-/// input that has to be added for the fee makes it larger, and dearer, than this.
-///
-/// # Errors
-/// Why it may not be bumped.
-pub(crate) fn bump_fee(reader: &Reader<'_>, payout: &PayoutRow, wanted: FeeRate) -> Result<BumpFee, ReplaceError> {
-    let target = bump_target(reader, payout)?;
-    may_sign(reader)?;
-    let newest = target.versions.last().ok_or(ReplaceError::Stale)?;
-    let fee = fee_wanted(reader, &target, wanted)?;
-    Ok(BumpFee { now_sats: newest.fee_sats, fee_sats: fee.sats(newest.vsize), vsize: newest.vsize })
-}
-
-fn choose(
-    gateway: &Gateway,
-    settings: &Settings,
-    rate: PayoutFeeRate,
-    target: &Target,
-    by: By,
-) -> Result<Chosen, ReplaceError> {
-    let wallet = gateway.wallet.get().ok_or_else(|| ReplaceError::Cannot("the wallet is not set up".to_owned()))?;
-    let wanted = match by {
-        By::HigherFee { fee_rate: Some(wanted) } => wanted,
-        By::HigherFee { fee_rate: None } => rate.estimate,
-        By::GivingUp => rate.capped(),
-    };
-    let (required, optional, tip_height, change_index, fee) = gateway.store.read(|reader| {
-        let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
-        let required = build::inputs_of(reader, target.batch_seq)?;
-        let mut optional = funds::spendable(reader, settings)?;
-        optional.retain(|coin| coin.height.is_some());
-        let fee = fee_wanted(reader, target, wanted)?;
-        Ok::<_, StoreError>((required, optional, reader.tip_height()?, change.1, fee))
-    })?;
-    let change = build::fresh_change(wallet, change_index).map_err(ReplaceError::Cannot)?;
-    let means = Means {
-        required: &required,
-        optional: match by {
-            By::HigherFee { .. } => &optional,
-            By::GivingUp => &[],
-        },
-        fee,
-        change: &change,
-        address_type: wallet.keychains.address_type(),
-        tip_height,
-    };
-    let seed = build::seed(gateway)?;
-    let (draft, payouts) = match by {
-        By::HigherFee { .. } => {
-            let payee = |row: &PayoutRow| Payee { script: row.script.clone(), amount_sats: row.amount_sats };
-            let payees: Vec<Payee> = target.payouts.iter().map(payee).collect();
-            let payouts = target.payouts.iter().map(|row| row.seq).collect();
-            (spend::choose(&payees, &means, seed), payouts)
-        }
-        By::GivingUp => (spend::to_ourselves(&means, seed), Vec::new()),
-    };
-    let draft = draft.map_err(|error| ReplaceError::Cannot(error.to_string()))?;
-    let cap = cap(&rate, by, &draft, &fee)?;
-    Ok(Chosen { draft, payouts, fee, cap })
-}
-
-/// The highest rate that the replacement may pay. Above the setting only by a rate that staff gave.
-fn cap(rate: &PayoutFeeRate, by: By, draft: &spend::Draft, fee: &FeeWanted) -> Result<FeeRate, ReplaceError> {
-    // What it pays for its ancestors brings the package to the rate, and not itself above it.
-    let own_fee_sats = draft.fee_sats.saturating_sub(fee.for_ancestors_sats);
-    let needed = own_fee_sats.div_ceil(draft.vsize.max(1));
-    match by {
-        By::HigherFee { fee_rate: Some(given) } => Ok(rate.cap.max(given)),
-        By::HigherFee { fee_rate: None } if needed > rate.cap.to_sat_per_vb_ceil() => {
-            Err(ReplaceError::AboveCap { needed, cap: rate.cap.to_sat_per_vb_ceil() })
-        }
-        By::HigherFee { fee_rate: None } | By::GivingUp => Ok(rate.cap),
-    }
-}
-
-/// The fee of a replacement: at the rate that is wanted, with what its ancestors lack, and enough to replace every version.
-fn fee_wanted(reader: &Reader<'_>, target: &Target, wanted: FeeRate) -> Result<FeeWanted, StoreError> {
-    let paid = |version: &VersionRow| Paid { fee_sats: version.fee_sats, vsize: version.vsize };
-    let replaced: Vec<Paid> = target.versions.iter().map(paid).collect();
-    Ok(FeeWanted::at(wanted).lifting(ancestors(reader, target)?).replacing(&replaced))
-}
-
-/// What the unconfirmed ancestors of a batch pay together.
-fn ancestors(reader: &Reader<'_>, target: &Target) -> Result<Paid, StoreError> {
-    let mut sum = Paid { fee_sats: 0, vsize: 0 };
-    let Some(newest) = target.versions.last() else { return Ok(sum) };
-    for (txid, ancestor) in funds::unconfirmed(reader, &newest.txid)? {
-        if txid != newest.txid {
-            sum.fee_sats = sum.fee_sats.saturating_add(ancestor.paid.fee_sats);
-            sum.vsize = sum.vsize.saturating_add(ancestor.paid.vsize);
-        }
-    }
-    Ok(sum)
 }
 
 fn list(ids: &[Id]) -> String {

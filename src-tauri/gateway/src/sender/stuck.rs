@@ -23,8 +23,7 @@ const SEEN_WITHIN_MS: i64 = 10 * 60_000;
 pub(crate) enum StuckCause {
     /// It was sent so many hours ago, and no block holds its transaction.
     Unconfirmed { hours: u64 },
-    /// The backend refused its transaction with these words; without words, because another transaction spends its
-    /// coins.
+    /// The backend refused its transaction with these words; without words, because a block holds another that spends its coins.
     Refused { words: Option<String> },
     /// The backend took its transaction at this time, and the last look does not find it in the mempool.
     Unseen { taken_at: Timestamp },

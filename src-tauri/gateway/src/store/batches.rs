@@ -37,7 +37,7 @@ pub struct VersionRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     pub at: Timestamp,
-    /// The backend's words; `None` where another transaction spends the same coins.
+    /// The backend's words; `None` where a block holds another transaction that spends the same coins.
     pub words: Option<String>,
 }
 
@@ -107,6 +107,14 @@ impl Reader<'_> {
     pub fn batch_of_version(&self, txid: &Txid) -> Result<Option<i64>, StoreError> {
         let mut query = self.connection.prepare_cached("SELECT batch_seq FROM versions WHERE txid = ?1")?;
         Ok(query.query_row([txid.as_byte_array()], |row| row.get(0)).optional()?)
+    }
+
+    /// Whether a batch has a transaction that gives it up.
+    pub fn is_given_up(&self, batch_seq: i64) -> Result<bool, StoreError> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM versions WHERE batch_seq = ?1 AND pays = 0)")?;
+        Ok(query.query_row([batch_seq], |row| row.get(0))?)
     }
 
     /// The batches of which each block may decide something, the oldest first.

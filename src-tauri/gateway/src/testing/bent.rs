@@ -92,6 +92,10 @@ impl<T: Bent> Chain for T {
         Bent::fee_rate(self, blocks)
     }
 
+    fn fees_with_descendants(&self, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
+        self.chain().fees_with_descendants(txids)
+    }
+
     fn has_mempool(&self) -> bool {
         self.chain().has_mempool()
     }

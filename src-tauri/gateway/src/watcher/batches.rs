@@ -10,6 +10,7 @@ use tillgate_domain::payout::PayoutState;
 use super::conflicts::{ANCESTORS_MAX, conflict_height};
 use super::twin_ledger::{self, sats};
 use super::twins;
+use crate::funds;
 use crate::gateway::StaffWarning;
 use crate::ledger::{self, About};
 use crate::notifications::outbox::{Outbox, OutboxError};
@@ -49,7 +50,7 @@ pub(super) fn settle_noting(
     let mut batch = tx.batch(batch_seq)?.ok_or(StoreError::BadValue("batches.seq"))?;
     let versions = rows.iter().map(|row| facts(tx, row)).collect::<Result<Vec<_>, _>>()?;
     let gave_up = rows.iter().find(|row| !row.pays && row.position.is_in_block());
-    let reason = if gave_up.is_some() { GIVEN_UP } else { RULED_OUT };
+    let reason = if gave_up.is_some() || is_given_up_with(tx, &rows)? { GIVEN_UP } else { RULED_OUT };
     let (mut warnings, mut is_wanted) = (Vec::new(), false);
     let payouts = tx.payouts_of_batch(batch_seq)?;
     let count = payouts.len() as u64;
@@ -200,6 +201,11 @@ fn save(outbox: &Outbox<'_>, mut row: PayoutRow, is_notified: bool) -> Result<()
         outbox.queue_payout(&row)?;
     }
     Ok(())
+}
+
+/// Whether a transaction on which a batch rests is being given up.
+fn is_given_up_with(reader: &Reader<'_>, rows: &[VersionRow]) -> Result<bool, StoreError> {
+    rows.first().map_or(Ok(false), |row| funds::is_given_up(reader, &row.txid))
 }
 
 /// Where a version stands, and what rules it out.

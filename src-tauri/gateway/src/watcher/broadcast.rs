@@ -74,10 +74,12 @@ fn offer_missing(gateway: &Gateway, txid: &Txid, package: &[Transaction]) -> boo
     match &answer {
         Broadcast::Accepted => tracing::info!(%txid, "broadcast a missing transaction again"),
         Broadcast::AlreadyKnown => tracing::debug!(%txid, "a missing transaction is back already"),
-        Broadcast::Conflict => tracing::warn!(%txid, "another in the mempool spends a missing transaction's inputs"),
+        Broadcast::Conflict(why) => {
+            tracing::warn!(%txid, why, "another in the mempool spends a missing transaction's inputs");
+        }
         Broadcast::InputsSpent => tracing::warn!(%txid, "a missing transaction's inputs are spent"),
         Broadcast::InputsMissing => tracing::warn!(%txid, "a missing transaction's inputs are missing"),
         Broadcast::Refused(why) => tracing::warn!(%txid, why, "a missing transaction was refused"),
     }
-    matches!(answer, Broadcast::Conflict | Broadcast::InputsSpent)
+    matches!(answer, Broadcast::Conflict(_) | Broadcast::InputsSpent)
 }

@@ -53,7 +53,7 @@ pub(crate) fn offer(gateway: &Gateway, package: &[Transaction]) -> Result<Broadc
                 tracing::info!(%txid, why, "what a transaction of ours rests on was refused");
                 is_refused = true;
             }
-            ruled_out @ (Broadcast::Conflict | Broadcast::InputsSpent) => is_ruled_out = Some(ruled_out),
+            ruled_out @ (Broadcast::Conflict(_) | Broadcast::InputsSpent) => is_ruled_out = Some(ruled_out),
         }
     }
     // Those that pay too little alone are taken together, by servers that can do that.

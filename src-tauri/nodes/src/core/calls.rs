@@ -33,6 +33,11 @@ pub(super) fn answer(method: &str, params: &[Value], shown: &Shown<'_>, now_ms: 
     if let Some(CoreFault::Warmup) = shown.fault {
         return Err(Refusal::new(-28, "Verifying blocks…"));
     }
+    if let Some(CoreFault::Refuses { calls, words }) = shown.fault
+        && method.starts_with(calls)
+    {
+        return Err(Refusal::new(-26, *words));
+    }
     match method {
         "getblockchaininfo" => blockchain_info(shown),
         "getbestblockhash" => {
@@ -208,7 +213,7 @@ fn entry(shown: &Shown<'_>, txid: Txid) -> Result<(MempoolEntry, Value), Refusal
         "vsize": entry.vsize,
         "time": entry.entered_ms.div_euclid(1_000),
         "ancestorcount": entry.ancestors.len().saturating_add(1),
-        "fees": { "base": base, "modified": base },
+        "fees": { "base": base, "modified": base, "descendant": btc(entry.fees_with_descendants_sats)? },
     });
     Ok((entry, told))
 }
@@ -297,8 +302,8 @@ pub(crate) fn refused(refusal: BroadcastRefusal) -> Refusal {
             Refusal::new(-25, "bad-txns-inputs-missingorspent")
         }
         BroadcastRefusal::ImmatureCoinbase { .. } => Refusal::new(-26, "bad-txns-premature-spend-of-coinbase"),
-        BroadcastRefusal::ReplacementFeeTooLow { .. } => {
-            Refusal::new(-26, "insufficient fee, rejecting replacement, less fees than conflicting txs")
+        BroadcastRefusal::ReplacementFeeTooLow { fee_sats, min_sats } => {
+            Refusal::new(-26, fee_too_low(fee_sats, min_sats))
         }
         BroadcastRefusal::Conflict(_) => Refusal::new(-26, "bad-txns-spends-conflicting-tx"),
         BroadcastRefusal::Policy(why) => Refusal::new(-26, format!("min relay fee not met, {why}")),
@@ -315,7 +320,14 @@ pub(crate) fn refused(refusal: BroadcastRefusal) -> Refusal {
     }
 }
 
-/// Not a code of Core's: the sandbox accepted a broadcast and was told not to answer.
+/// Core's words for a replacement that pays too little.
+pub(crate) fn fee_too_low(fee_sats: u64, min_sats: u64) -> String {
+    let btc = |sats: u64| format!("{}.{:08}", sats / 100_000_000, sats % 100_000_000);
+    let (pays, asked) = (btc(fee_sats), btc(min_sats));
+    format!("insufficient fee, rejecting replacement, less fees than conflicting txs; {pays} < {asked}")
+}
+
+/// No code of Core's: the sandbox took a broadcast and was told to be silent about it.
 pub(crate) const UNANSWERED: i32 = 1;
 
 fn estimate(shown: &Shown<'_>) -> Answer {

@@ -29,7 +29,14 @@ pub enum CoreFault {
     NotJson,
     /// Every result has another type than it should.
     WrongTypes,
-    /// It has just started and answers no calls yet.
+    /// Calls whose names begin so are refused with these words.
+    Refuses {
+        /// The beginning of their names; empty for all calls.
+        calls: &'static str,
+        /// The words.
+        words: &'static str,
+    },
+    /// It has just started, and answers no call.
     Warmup,
     /// It is loading its mempool.
     MempoolLoading,

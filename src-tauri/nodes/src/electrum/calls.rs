@@ -10,6 +10,7 @@ use super::fault::ElectrumFault;
 use super::index::{Entry, Index, script_hash as script_hash_of, status};
 use super::invented;
 use crate::bent::{self, merkle_branch};
+use crate::core::calls::fee_too_low;
 
 /// The versions that the server can speak.
 pub(super) const VERSIONS: [&str; 3] = ["1.4", "1.4.2", "1.6"];
@@ -347,9 +348,7 @@ fn words(refusal: &BroadcastRefusal) -> String {
             "bad-txns-inputs-missingorspent".to_owned()
         }
         BroadcastRefusal::ImmatureCoinbase { .. } => "bad-txns-premature-spend-of-coinbase".to_owned(),
-        BroadcastRefusal::ReplacementFeeTooLow { .. } => {
-            "insufficient fee, rejecting replacement, less fees than conflicting txs".to_owned()
-        }
+        BroadcastRefusal::ReplacementFeeTooLow { fee_sats, min_sats } => fee_too_low(*fee_sats, *min_sats),
         BroadcastRefusal::Conflict(_) => "bad-txns-spends-conflicting-tx".to_owned(),
         BroadcastRefusal::Policy(why) => format!("min relay fee not met, {why}"),
         BroadcastRefusal::Locked(_) => "non-final".to_owned(),

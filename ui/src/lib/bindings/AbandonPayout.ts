@@ -9,6 +9,10 @@ export type AbandonPayout = {
  */
 payoutId: string, 
 /**
- * Whether those that share its transaction may be given up with it.
+ * Whether those that share its transaction, or rest on it, may be given up with it.
  */
-all: boolean, };
+all: boolean, 
+/**
+ * The highest fee that a person agreed to, in satoshis; absent where none was shown.
+ */
+feeAtMostSats: number | null, };

@@ -3,7 +3,7 @@ import type { BtcView } from "./BtcView";
 import type { FiatView } from "./FiatView";
 
 /**
- * What a higher fee would come to, where the replacement is as large as what it replaces.
+ * The cost of a higher fee, with the coins as they are.
  */
 export type BumpEstimateView = { 
 /**
@@ -23,7 +23,7 @@ worth: FiatView | null,
  */
 feeRate: string, 
 /**
- * Whether that is more than the rate that was given, because nodes take no less.
+ * Whether that is above the given rate, because nodes take no less.
  */
 isLeast: boolean, 
 /**
@@ -35,10 +35,14 @@ cap: number,
  */
 aboveCap: boolean, 
 /**
- * In whole satoshis for a virtual byte, rounded up: what has to be given where it is above the cap.
+ * In whole satoshis for a virtual byte, rounded up: the rate to give where it is above the cap.
  */
 needed: number, 
 /**
- * Whether the fee is higher than the payout's amount.
+ * The sum that the transaction pays out.
  */
-aboveAmount: boolean, };
+pays: BtcView, 
+/**
+ * Whether the fee is higher than that: it then has to be forced.
+ */
+abovePays: boolean, };

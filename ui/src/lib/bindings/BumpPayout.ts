@@ -11,4 +11,12 @@ payoutId: string,
 /**
  * In whole satoshis for a virtual byte; absent for the estimate.
  */
-feeRate: number | null, };
+feeRate: number | null, 
+/**
+ * Whether it may pay a fee above the sum that the transaction pays out.
+ */
+force: boolean, 
+/**
+ * The highest fee that a person agreed to, in satoshis; absent where none was shown.
+ */
+feeAtMostSats: number | null, };

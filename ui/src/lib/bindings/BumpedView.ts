@@ -7,6 +7,7 @@ import type { FiatView } from "./FiatView";
 import type { PaidBefore } from "./PaidBefore";
 import type { PayoutState } from "./PayoutState";
 import type { Possible } from "./Possible";
+import type { RefusalView } from "./RefusalView";
 import type { SharingItem } from "./SharingItem";
 import type { StepItem } from "./StepItem";
 import type { StuckItem } from "./StuckItem";
@@ -25,6 +26,10 @@ replacement: VersionItem,
  * Whether it pays more than the rate that was given, because nodes take no less.
  */
 isLeast: boolean, 
+/**
+ * The backend's refusal of that transaction.
+ */
+refusal: RefusalView | null, 
 /**
  * What the rate was made of; absent where it was not stored.
  */

@@ -3,18 +3,19 @@
 use bitcoin::Transaction;
 use bitcoin::consensus::encode::serialize_hex;
 use serde_json::json;
+use tillgate_domain::money::parse_btc;
 
 use super::rpc::{Refused, Rpc, call};
 use crate::chain::{Broadcast, ChainDown};
 
-/// A transaction of which the inputs are unknown or spent, or which pays too much (`RPC_TRANSACTION_ERROR`).
+/// A transaction whose inputs are unknown or spent, or that pays too much (`RPC_TRANSACTION_ERROR`).
 const ERROR: i64 = -25;
 /// One that the rules of the mempool refuse (`RPC_TRANSACTION_REJECTED`).
 const REJECTED: i64 = -26;
 /// One that is in a block (`RPC_TRANSACTION_ALREADY_IN_UTXO_SET`).
 const IN_UTXO_SET: i64 = -27;
 
-/// What stands in refusals because another transaction of the mempool spends the same inputs and is not replaced.
+/// Words of a refusal because another transaction of the mempool spends the same inputs and is not replaced.
 pub(in crate::chain) const OF_CONFLICTS: &[&str] = &[
     "txn-mempool-conflict",
     "bad-txns-spends-conflicting-tx",
@@ -25,11 +26,11 @@ pub(in crate::chain) const OF_CONFLICTS: &[&str] = &[
     "replacement-failed",
 ];
 
-/// What stands in refusals because it is there already.
+/// Words of a refusal because the node has the transaction already.
 pub(in crate::chain) const OF_KNOWN: &[&str] =
     &["txn-already-in-mempool", "txn-already-known", "txn-same-nonwitness-data-in-mempool"];
 
-/// What stands in refusals because an input is unknown or spent, of which a node does not say which.
+/// Words of a refusal for an input that is unknown or spent; a node does not say which.
 pub(in crate::chain) const OF_INPUTS: &[&str] =
     &["missing or spent", "missingorspent", "missing inputs", "missing-inputs"];
 
@@ -37,20 +38,20 @@ pub(in crate::chain) const OF_INPUTS: &[&str] =
 pub(super) fn broadcast(rpc: &Rpc, package: &[Transaction]) -> Result<Broadcast, ChainDown> {
     let mut answer = Broadcast::AlreadyKnown;
     for tx in package {
-        // What fees may be paid is judged by whoever signs, and not by the node.
+        // The signer judges how high a fee may be, and not the node.
         answer = match rpc.try_ask(call("sendrawtransaction", json!([serialize_hex(tx), 0])))? {
             Ok(_) => Broadcast::Accepted,
             Err(refused) => meaning(refused)?,
         };
         match answer {
             Broadcast::Accepted | Broadcast::AlreadyKnown => {}
-            Broadcast::Conflict | Broadcast::InputsMissing | Broadcast::InputsSpent | Broadcast::Refused(_) => break,
+            Broadcast::Conflict(_) | Broadcast::InputsMissing | Broadcast::InputsSpent | Broadcast::Refused(_) => break,
         }
     }
     Ok(answer)
 }
 
-/// What a refusal says of a transaction; one that is none says nothing.
+/// The meaning of a refusal for a transaction. An error that is no refusal means nothing for it.
 pub(in crate::chain) fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
     let says = |words: &[&str]| {
         let message = refused.message.to_ascii_lowercase();
@@ -59,12 +60,25 @@ pub(in crate::chain) fn meaning(refused: Refused) -> Result<Broadcast, ChainDown
     Ok(match refused.code {
         IN_UTXO_SET => Broadcast::AlreadyKnown,
         REJECTED | ERROR if says(OF_KNOWN) => Broadcast::AlreadyKnown,
-        REJECTED if says(OF_CONFLICTS) => Broadcast::Conflict,
+        REJECTED if says(OF_CONFLICTS) => Broadcast::Conflict(refused.message),
         REJECTED | ERROR if says(OF_INPUTS) => Broadcast::InputsMissing,
         // -22: it cannot be read. Whatever else stands below is about this transaction too.
         REJECTED | ERROR | -22 => Broadcast::Refused(refused.message),
         _ => return Err(refused.down("sendrawtransaction")),
     })
+}
+
+/// The fee in satoshis that a node's refusal asks for; `None` where it names none.
+pub(crate) fn fee_named(words: &str) -> Option<u64> {
+    let asked = |marker: &str| {
+        let (_, sums) = words.split_once(marker)?;
+        let (_, asked) = sums.split_once(" < ")?;
+        let end = asked.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(asked.len());
+        Some(asked[..end].trim_end_matches('.'))
+    };
+    asked("less fees than conflicting txs; ")
+        .and_then(|btc| parse_btc(btc).ok())
+        .or_else(|| asked("fee not met, ").and_then(|sats| sats.parse().ok()))
 }
 
 #[cfg(test)]
@@ -75,12 +89,14 @@ mod tests {
     fn the_nodes_own_words_mean_what_they_say() {
         let of = |code, message: &str| meaning(Refused { code, message: message.to_owned() });
         let refused = |why: &str| Ok(Broadcast::Refused(why.to_owned()));
+        let conflict = |why: &str| Ok(Broadcast::Conflict(why.to_owned()));
+        let too_little = "insufficient fee, rejecting replacement 00ff; new feerate 0.1 <= old";
         for (code, message, meant) in [
             (-25, "bad-txns-inputs-missingorspent", Ok(Broadcast::InputsMissing)),
             (-25, "Missing inputs", Ok(Broadcast::InputsMissing)),
             (-25, "Inputs missing or spent", Ok(Broadcast::InputsMissing)),
-            (-26, "txn-mempool-conflict", Ok(Broadcast::Conflict)),
-            (-26, "insufficient fee, rejecting replacement 00ff; new feerate 0.1 <= old", Ok(Broadcast::Conflict)),
+            (-26, "txn-mempool-conflict", conflict("txn-mempool-conflict")),
+            (-26, too_little, conflict(too_little)),
             (-26, "txn-already-in-mempool", Ok(Broadcast::AlreadyKnown)),
             (-27, "Transaction already in block chain", Ok(Broadcast::AlreadyKnown)),
             (-27, "Transaction outputs already in utxo set", Ok(Broadcast::AlreadyKnown)),
@@ -91,5 +107,21 @@ mod tests {
             assert_eq!(of(code, message), meant, "{message}");
         }
         assert!(of(-32_601, "Method not found").is_err(), "a node without the call says nothing of a transaction");
+    }
+
+    #[test]
+    fn the_fee_that_a_refusal_names_is_read() {
+        let rejected = "insufficient fee, rejecting replacement 00ff";
+        for (words, named) in [
+            (format!("{rejected}, less fees than conflicting txs; 0.000004 < 0.0005"), Some(50_000)),
+            (format!("{rejected}, less fees than conflicting txs; 0.000004 < 0.0005."), Some(50_000)),
+            ("mempool min fee not met, 141 < 1410".to_owned(), Some(1_410)),
+            (format!("{rejected}, not enough additional fees to relay; 0.00 < 0.0000011"), None),
+            (format!("{rejected}; new feerate 0.00001 BTC/kvB <= old feerate 0.00002 BTC/kvB"), None),
+            ("less fees than conflicting txs; 1 < `rm`".to_owned(), None),
+            ("non-final".to_owned(), None),
+        ] {
+            assert_eq!(fee_named(&words), named, "{words}");
+        }
     }
 }

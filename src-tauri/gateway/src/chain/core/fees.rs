@@ -1,14 +1,17 @@
-//! The fee rate that a node names.
+//! The fee rate that a node names, and the fees of its mempool.
 
-use bitcoin::FeeRate;
+use bitcoin::{FeeRate, Txid};
 use serde_json::json;
 
-use super::read::{self, Estimate, MempoolInfo};
-use super::rpc::{Rpc, Told, call, typed};
+use super::read::{self, Entry, Estimate, MempoolInfo};
+use super::rpc::{Refused, Rpc, Told, call, typed};
 use crate::chain::ChainDown;
 
 /// Core estimates for so many blocks at most.
 const BLOCKS_MAX: u16 = 1_008;
+
+/// The code of a transaction that the mempool does not have.
+const NOT_FOUND: i64 = -5;
 
 /// The estimate for a confirmation within so many blocks, and not below what enters this node's mempool; that where there
 /// is no estimate.
@@ -28,6 +31,22 @@ pub(super) fn fee_rate(rpc: &Rpc, blocks: u16) -> Result<FeeRate, ChainDown> {
         estimate.and_then(Result::ok).map(|told| typed::<Estimate>("estimatesmartfee", &told)).transpose()?;
     let estimate = estimate.and_then(|estimate| estimate.feerate).and_then(|rate| read::sats(&rate)).unwrap_or(0);
     Ok(of_sat_kvb(estimate.max(mempool_min).max(relay_min)))
+}
+
+/// What one of these transactions pays together with all that rests on it in the mempool, in satoshis: the highest sum; `None`
+/// where the mempool has none of them.
+pub(super) fn with_descendants(rpc: &Rpc, txids: &[Txid]) -> Result<Option<u64>, ChainDown> {
+    const ENTRY: &str = "getmempoolentry";
+    let calls: Vec<_> = txids.iter().map(|txid| call(ENTRY, json!([txid]))).collect();
+    let mut highest = None;
+    for reply in rpc.batch(&calls)? {
+        match reply {
+            Ok(entry) => highest = highest.max(read::sats(&typed::<Entry>(ENTRY, &entry)?.fees.descendant)),
+            Err(Refused { code: NOT_FOUND, .. }) => {}
+            Err(refused) => return Err(refused.down(ENTRY)),
+        }
+    }
+    Ok(highest)
 }
 
 /// From satoshis for 1,000 vB, which are 4,000 weight units; rounded up, so that what pays it is not below.

@@ -61,6 +61,8 @@ pub(super) struct Entry {
 pub(super) struct Fees {
     /// Its own.
     pub base: Number,
+    /// With those of all that rests on it in the mempool.
+    pub descendant: Number,
 }
 
 /// One item of `gettxspendingprevout`.

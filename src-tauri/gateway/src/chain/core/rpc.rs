@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use super::sign_in::SignIn;
 use super::{BadNode, CoreOptions};
 use crate::chain::ChainDown;
-use crate::chain::shown::shown;
+use crate::chain::shown::{quoted, shown};
 use crate::machine::outgoing::{self, Budget, Outgoing, TooMuch};
 
 /// The time to reach a node.
@@ -106,7 +106,7 @@ pub(super) const fn call(method: &'static str, params: Value) -> Call {
 impl Refused {
     /// As the reason for which the chain cannot be looked at.
     pub(super) fn down(&self, method: &str) -> ChainDown {
-        ChainDown(format!("the node refuses {method}: {} (code {})", self.message, self.code))
+        ChainDown(format!("the node refuses {method}: {} (code {})", quoted(&self.message), self.code))
     }
 }
 
@@ -124,7 +124,7 @@ impl Told {
 /// Reads a result.
 pub(super) fn typed<T: DeserializeOwned>(method: &str, told: &Told) -> Result<T, ChainDown> {
     serde_json::from_slice(&told.0).map_err(|error| {
-        ChainDown(format!("what the node answers to {method} makes no sense: {}", shown(&error.to_string())))
+        ChainDown(format!("what the node answers to {method} makes no sense: {}", quoted(&error.to_string())))
     })
 }
 
@@ -218,7 +218,7 @@ impl Rpc {
             status => Err(ChainDown(format!(
                 "the node at {} answered {status}: {}",
                 self.host,
-                shown(&String::from_utf8_lossy(&body))
+                quoted(&String::from_utf8_lossy(&body))
             ))),
         }
     }
@@ -253,7 +253,7 @@ impl Rpc {
         }
         match serde_json::from_str(error.get()).map_err(|error| self.nonsense(&error.to_string()))? {
             ReplyError { code: IN_WARMUP, message } => {
-                Err(ChainDown(format!("the node is still starting ({})", shown(&message))))
+                Err(ChainDown(format!("the node is still starting ({})", quoted(&message))))
             }
             ReplyError { code, message } => Ok(Err(Refused { code, message: shown(&message) })),
         }
@@ -274,7 +274,7 @@ impl Rpc {
     }
 
     fn nonsense(&self, what: &str) -> ChainDown {
-        ChainDown(format!("what answers at {} is no Bitcoin Core: {}", self.host, shown(what)))
+        ChainDown(format!("what answers at {} is no Bitcoin Core: {}", self.host, quoted(what)))
     }
 }
 

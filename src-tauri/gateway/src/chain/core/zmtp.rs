@@ -43,7 +43,7 @@ pub(super) enum Unheard {
     Mechanism(String),
     #[error("it is a socket of the kind {0:?}, and no publisher")]
     NoPublisher(String),
-    #[error("it refuses: {0}")]
+    #[error("it refuses: \"{0}\"")]
     Refused(String),
     #[error("it sent a frame of {0} bytes")]
     TooLong(u64),
@@ -254,7 +254,7 @@ mod tests {
             (&[&greeting()[..], b"\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\x03REP"], "REP"),
             (&[&greeting()[..], b"\x04\x06\x05READY"], "makes no sense"),
             (&[&greeting()[..], b"\x04\x19\x05READY\x0bSocket-Type\x00\x00\x00\xffPUB"], "makes no sense"),
-            (&[&greeting()[..], b"\x04\x0c\x05ERROR\x05go on"], "it refuses: go on"),
+            (&[&greeting()[..], b"\x04\x0c\x05ERROR\x05go on"], "it refuses: \"go on\""),
             (&[&greeting()[..], READY, huge], "a frame of 18446744073709551615 bytes"),
             (&[&greeting()[..], b"\x06\x00\x00\x00\x00\x00\x01\x00\x00"], "a frame of 65536 bytes"),
             (&[&greeting()[..], READY, b"\x80\x00"], "makes no sense"),

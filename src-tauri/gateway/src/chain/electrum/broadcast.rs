@@ -66,13 +66,13 @@ pub(super) fn broadcast(asker: &Asker<'_>, package: &[Transaction]) -> Result<Br
         };
         match answer {
             Broadcast::Accepted | Broadcast::AlreadyKnown => {}
-            Broadcast::Conflict | Broadcast::InputsMissing | Broadcast::InputsSpent | Broadcast::Refused(_) => break,
+            Broadcast::Conflict(_) | Broadcast::InputsMissing | Broadcast::InputsSpent | Broadcast::Refused(_) => break,
         }
     }
     Ok(answer)
 }
 
-/// Whether a package was taken. Why not shows when its transactions are offered one by one.
+/// Whether a package was taken. The reason for a refusal shows when its transactions are offered one by one.
 fn is_taken_together(asker: &Asker<'_>, package: &[Transaction]) -> Result<bool, ChainDown> {
     let raw: Vec<Value> = package.iter().map(|tx| json!(serialize_hex(tx))).collect();
     let offered = [call("blockchain.transaction.broadcast_package", json!([raw]))];
@@ -82,8 +82,8 @@ fn is_taken_together(asker: &Asker<'_>, package: &[Transaction]) -> Result<bool,
     }
 }
 
-/// What a refusal says of a transaction; that a server is in trouble says nothing. Whatever else it answers is the node's word on
-/// the transaction: electrs passes on the text alone, with a code of its own.
+/// The meaning of a refusal for a transaction. A server in trouble says nothing about it. Any other answer is the node's word:
+/// electrs passes on the text alone, with a code of its own.
 fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
     let Refused::Said { code, message } = &refused else {
         return Err(refused.down(BROADCAST));
@@ -93,7 +93,7 @@ fn meaning(refused: Refused) -> Result<Broadcast, ChainDown> {
     Ok(if says(OF_MINED) || says(OF_KNOWN) {
         Broadcast::AlreadyKnown
     } else if says(OF_CONFLICTS) {
-        Broadcast::Conflict
+        Broadcast::Conflict(shown(message))
     } else if says(OF_INPUTS) {
         Broadcast::InputsMissing
     } else if OF_SERVERS.contains(code) || says(OF_TROUBLE) {
@@ -111,11 +111,12 @@ mod tests {
     fn refusals_mean_what_the_node_behind_the_server_says() {
         let of = |code, message: &str| meaning(Refused::Said { code, message: message.to_owned() });
         let x = "the transaction was rejected by network rules.  ";
+        let too_little = "insufficient fee, rejecting replacement 00ff";
         let electrs = "sendrawtransaction RPC error -26: ";
         for (code, message, meant) in [
             (1, format!("{x}bad-txns-inputs-missingorspent"), Broadcast::InputsMissing),
-            (1, format!("{x}txn-mempool-conflict"), Broadcast::Conflict),
-            (1, format!("{x}insufficient fee, rejecting replacement 00ff"), Broadcast::Conflict),
+            (1, format!("{x}txn-mempool-conflict"), Broadcast::Conflict(format!("{x}txn-mempool-conflict"))),
+            (1, format!("{x}{too_little}"), Broadcast::Conflict(format!("{x}{too_little}"))),
             (
                 2,
                 "sendrawtransaction RPC error -27: Transaction already in block chain".to_owned(),

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::chain::ChainDown;
-use crate::chain::shown::shown;
+use crate::chain::shown::{quoted, shown};
 
 /// One call.
 #[derive(Debug, Clone)]
@@ -140,7 +140,7 @@ impl Call {
 pub(super) fn typed<T: DeserializeOwned>(method: &str, answer: &Answer) -> Result<T, ChainDown> {
     let text = answer.as_ref().map_or("null", |answer| answer.get());
     serde_json::from_str(text).map_err(|error| {
-        ChainDown(format!("what the server answers to {method} makes no sense: {}", shown(&error.to_string())))
+        ChainDown(format!("what the server answers to {method} makes no sense: {}", quoted(&error.to_string())))
     })
 }
 
@@ -166,7 +166,7 @@ impl Refused {
     /// As the reason for which the chain cannot be looked at.
     pub(super) fn down(&self, method: &str) -> ChainDown {
         ChainDown(match self {
-            Self::Said { code, message } => format!("the server refuses {method}: {message} (code {code})"),
+            Self::Said { code, .. } => format!("the server refuses {method}: {} (code {code})", self.why()),
             Self::TooLong | Self::TooSlow | Self::NotReached => {
                 format!("the server has no answer to {method}: {}", self.why())
             }
@@ -174,11 +174,11 @@ impl Refused {
     }
 
     /// What there is to say of it.
-    pub(super) fn why(&self) -> &str {
+    pub(super) fn why(&self) -> String {
         match self {
-            Self::Said { message, .. } => message,
-            Self::TooLong => "it is too long",
-            Self::TooSlow | Self::NotReached => "it did not come in time",
+            Self::Said { message, .. } => quoted(message),
+            Self::TooLong => "it is too long".to_owned(),
+            Self::TooSlow | Self::NotReached => "it did not come in time".to_owned(),
         }
     }
 

@@ -23,7 +23,7 @@ use super::certificate::{Fingerprint, Seen, tls};
 use super::gets::Gets;
 use super::session::{Session, Stream};
 use crate::chain::bell::Bell;
-use crate::chain::shown::shown;
+use crate::chain::shown::{quoted, shown};
 use crate::chain::{ChainDown, Identity, refusals};
 use crate::machine::outgoing::{Proxy, connect};
 
@@ -290,7 +290,7 @@ impl Client {
                 "the certificate of the server at {name} {}. If it is your server, and its certificate has this SHA-256, pin it: `tillgate settings set backendCertificate {found}`",
                 refused_as(error)
             ),
-            None => format!("no secure connection to the server at {name}: {}", shown(&error.to_string())),
+            None => format!("no secure connection to the server at {name}: {}", quoted(&error.to_string())),
         })
     }
 
@@ -301,20 +301,19 @@ impl Client {
         let none = |why: &str| {
             let [from, to] = VERSIONS;
             ChainDown(format!(
-                "the server at {} speaks no version of the protocol from {from} to {to}: {}",
+                "the server at {} speaks no version of the protocol from {from} to {to}: {why}",
                 self.name(),
-                shown(why)
             ))
         };
         let mut answers = self.runtime.block_on(session.ask(&hello))?;
-        let answer = answers.pop().ok_or_else(|| none("no answer"))?.map_err(|refused| none(refused.why()))?;
+        let answer = answers.pop().ok_or_else(|| none("no answer"))?.map_err(|refused| none(&refused.why()))?;
         let (software, agreed): (String, String) = typed("server.version", &answer)?;
         let range = VERSIONS.map(Version::read);
         let version = Version::read(&agreed).filter(|version| match &range {
             [Some(from), Some(to)] => (from..=to).contains(&version),
             _ => false,
         });
-        Ok((version.ok_or_else(|| none(&agreed))?, shown(&software)))
+        Ok((version.ok_or_else(|| none(&quoted(&agreed)))?, shown(&software)))
     }
 
     /// Refuses a server of another network before anything of it is used: its first block must be this network's.

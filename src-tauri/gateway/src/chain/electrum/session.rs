@@ -24,7 +24,7 @@ use super::call::{Answer, Call, Refused, SHORT, ScriptHash, Status, Subject, Who
 use super::lines::{Line, Lines};
 use crate::chain::ChainDown;
 use crate::chain::bell::Bell;
-use crate::chain::shown::shown;
+use crate::chain::shown::quoted;
 
 /// Answers that come too late and are waited for no more, at most.
 const UNAWAITED_MAX: usize = 1_000;
@@ -348,8 +348,9 @@ impl Shared {
 
     /// Takes one line; `Err` says why it is none.
     fn take(&self, line: &[u8]) -> Result<(), String> {
-        let nonsense =
-            |what: &str| format!("what answers at {} does not speak the Electrum protocol: {}", self.host, shown(what));
+        let nonsense = |what: &str| {
+            format!("what answers at {} does not speak the Electrum protocol: {}", self.host, quoted(what))
+        };
         let message: Message<'_> = serde_json::from_slice(line).map_err(|error| nonsense(&error.to_string()))?;
         let Some(id) = message.id else {
             let (method, params) = (message.method.unwrap_or_default(), message.params.map_or("null", RawValue::get));

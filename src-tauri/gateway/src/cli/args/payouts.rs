@@ -39,23 +39,26 @@ pub(in crate::cli) enum Payouts {
     },
     /// Replace its transaction by one with a higher fee; payouts that share it stay in it. JSON: the payout record.
     ///
-    /// It pays the estimate, and at least what nodes ask of a replacement (BIP125). Where a later transaction spends its
-    /// change, that one is replaced, and pulls it along. Above feeCapSatVb only with --fee-rate.
+    /// It pays the estimate, and at least the fee that nodes ask of a replacement (BIP125). Where a later transaction spends its
+    /// change, that one is replaced, and pulls it along. A rate above feeCapSatVb needs --fee-rate.
     Bump {
         /// Its id.
         id: String,
         /// In satoshis for a virtual byte.
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000), value_name = "1-10000")]
         fee_rate: Option<u32>,
+        /// Also where the fee is above the sum that the transaction pays out.
+        #[arg(long)]
+        force: bool,
     },
     /// Give it up. JSON: the payout record.
     ///
     /// While nothing is signed it is FAILED at once. Else a transaction takes its place that pays ourselves, and it is FAILED
-    /// once that has six confirmations; if the former one is confirmed instead, it is SENT.
+    /// once that has 6 confirmations. If the former one is confirmed instead, it is SENT.
     Abandon {
         /// Its id.
         id: String,
-        /// Give up all payouts that share its transaction.
+        /// Give up all payouts that share its transaction or rest on it.
         #[arg(long)]
         all: bool,
     },
@@ -174,8 +177,10 @@ impl Payouts {
             }
             .into(),
             Self::Approve { id } => ApprovePayout { payout_id: id }.into(),
-            Self::Bump { id, fee_rate } => BumpPayout { payout_id: id, fee_rate }.into(),
-            Self::Abandon { id, all } => AbandonPayout { payout_id: id, all }.into(),
+            Self::Bump { id, fee_rate, force } => {
+                BumpPayout { payout_id: id, fee_rate, force, fee_at_most_sats: None }.into()
+            }
+            Self::Abandon { id, all } => AbandonPayout { payout_id: id, all, fee_at_most_sats: None }.into(),
             Self::Release { reason, force } => ReleaseSender { reason, force }.into(),
             Self::Dismiss { id } => DismissAlarm { payout_id: id }.into(),
             Self::Retry => RetrySender {}.into(),

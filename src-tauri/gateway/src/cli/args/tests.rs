@@ -122,10 +122,16 @@ fn a_line_about_payouts_means_its_command() {
     let id = || "ab".to_owned();
     for (line, command) in [
         ("payouts approve ab", ApprovePayout { payout_id: id() }.into()),
-        ("payouts bump ab", BumpPayout { payout_id: id(), fee_rate: None }.into()),
-        ("payouts bump ab --fee-rate 12", BumpPayout { payout_id: id(), fee_rate: Some(12) }.into()),
-        ("payouts abandon ab", AbandonPayout { payout_id: id(), all: false }.into()),
-        ("payouts abandon ab --all", AbandonPayout { payout_id: id(), all: true }.into()),
+        (
+            "payouts bump ab",
+            BumpPayout { payout_id: id(), fee_rate: None, force: false, fee_at_most_sats: None }.into(),
+        ),
+        (
+            "payouts bump ab --fee-rate 12 --force",
+            BumpPayout { payout_id: id(), fee_rate: Some(12), force: true, fee_at_most_sats: None }.into(),
+        ),
+        ("payouts abandon ab", AbandonPayout { payout_id: id(), all: false, fee_at_most_sats: None }.into()),
+        ("payouts abandon ab --all", AbandonPayout { payout_id: id(), all: true, fee_at_most_sats: None }.into()),
         ("payouts release", ReleaseSender { reason: None, force: false }.into()),
         (
             "payouts release --reason twins --force",

@@ -10,7 +10,8 @@ use crate::cli::table::{Table, fields};
 use crate::console::alarms::AlarmsView;
 use crate::console::btc::BtcView;
 use crate::console::payouts::{
-    AnomalyAlike, BumpEstimateView, BumpedView, EstimateView, PaidBefore, PayoutItem, PayoutView, SenderView,
+    AbandonEstimateView, AbandonedView, AnomalyAlike, BumpEstimateView, BumpedView, EstimateView, PaidBefore,
+    PayoutItem, PayoutView, RefusalView, SenderView, VersionItem,
 };
 
 /// By whom a payout was paid that nothing of ours paid, and what to do.
@@ -86,15 +87,36 @@ pub(super) fn payout(view: &PayoutView) -> String {
 }
 
 pub(super) fn bumped(view: &BumpedView) -> String {
-    let BumpedView { payout: shown, replacement, is_least } = view;
+    let BumpedView { payout: shown, replacement, is_least, refusal } = view;
     let least = if *is_least { ", the least that nodes take" } else { "" };
-    format!(
-        "The fee is raised to {} BTC, {} sat/vB{least}, by {}.\n\n{}",
-        replacement.fee.shown,
-        replacement.fee_rate,
-        replacement.btc_tx_id,
-        payout(shown)
-    )
+    let VersionItem { fee, fee_rate, btc_tx_id, .. } = replacement;
+    let sums = format!("{} BTC, {fee_rate} sat/vB{least}", fee.shown);
+    let first = if replacement.accepted {
+        format!("The fee is raised to {sums}, by {btc_tx_id}.")
+    } else {
+        let higher = as_given(&format!("`tillgate payouts bump {} --fee-rate N`", shown.item.payout_id));
+        let remedy = if refusal.is_some() { format!(" A higher fee: {higher}.") } else { String::new() };
+        format!("A transaction with a fee of {sums} is stored, {btc_tx_id}, but {}{remedy}", untaken(refusal.as_ref()))
+    };
+    format!("{first}\n\n{}", payout(shown))
+}
+
+pub(super) fn abandoned(view: &AbandonedView) -> String {
+    let AbandonedView { payout: shown, replacement, refusal } = view;
+    let Some(VersionItem { fee, btc_tx_id, accepted, .. }) = replacement else { return payout(shown) };
+    let end = if *accepted { ".".to_owned() } else { format!(", but {}", untaken(refusal.as_ref())) };
+    format!("Transaction {btc_tx_id} pays the coins back for a fee of {} BTC{end}\n\n{}", fee.shown, payout(shown))
+}
+
+/// That no node has taken a transaction that is stored, and why.
+fn untaken(refusal: Option<&RefusalView>) -> String {
+    let why = refusal.map_or_else(|| "no node has taken it yet".to_owned(), |refusal| refusal.message.clone());
+    format!("{why}. It is offered again after each block, and the former one stays until then.")
+}
+
+pub(super) fn abandon_estimate(view: &AbandonEstimateView) -> String {
+    let fee = view.fee.as_ref().map_or_else(|| "none".to_owned(), |fee| format!("{} BTC", fee.shown));
+    fields(&[("fee", fee), ("payouts", view.payouts.len().to_string())])
 }
 
 pub(super) fn bump_estimate(view: &BumpEstimateView) -> String {

@@ -8,7 +8,8 @@ use tillgate_domain::batch::FINAL_CONFIRMATIONS;
 use tillgate_domain::words::count;
 use ts_rs::TS;
 
-use super::fee_rate::rate_shown;
+use super::view::rate_shown;
+use crate::chain::quoted;
 use crate::console::btc::BtcView;
 use crate::console::states::StuckReason;
 use crate::funds;
@@ -139,8 +140,8 @@ fn message(stuck: &Stuck, fee_rate: &str, wanted: Option<&str>) -> String {
             format!("{payout} was sent {} ago and is in no block. {pays}", count(*hours, "hour", "hours"))
         }
         StuckCause::Refused { words: Some(words) } => format!(
-            "the Bitcoin backend refused the transaction of {payout}: \"{}\". It is offered again after each block. {pays}",
-            quotable(words)
+            "the Bitcoin backend refused the transaction of {payout}: {}. It is offered again after each block. {pays}",
+            quoted(words)
         ),
         StuckCause::Refused { words: None } => format!(
             "the Bitcoin backend refused the transaction of {payout}, because another transaction spends its coins. It is offered \
@@ -156,9 +157,4 @@ fn message(stuck: &Stuck, fee_rate: &str, wanted: Option<&str>) -> String {
              that block has {FINAL_CONFIRMATIONS} confirmations; ask for it anew then"
         ),
     }
-}
-
-/// A stranger's words between quotation marks: no mark of theirs ends the quotation or makes a command of ours.
-fn quotable(words: &str) -> String {
-    words.replace(['"', '`'], "'")
 }

@@ -90,9 +90,10 @@ pub(super) fn seconds_in_string(json: &str, what: &'static str) -> Result<Timest
     seconds(json.trim_matches('"'), what)
 }
 
-/// The beginning of a server's message, without control characters.
+/// The beginning of a server's words, fit to be shown: they hold no command of ours.
 pub(super) fn words(text: &str) -> String {
-    text.chars().filter(|one| !one.is_control()).take(WORDS_MAX).collect()
+    let plain = text.chars().filter(|one| !one.is_control()).map(|one| if one == '`' { '\'' } else { one });
+    plain.take(WORDS_MAX).collect()
 }
 
 fn price(text: &str, what: &str) -> Result<Decimal, Unreadable> {

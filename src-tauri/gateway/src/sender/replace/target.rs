@@ -4,7 +4,8 @@ use tillgate_domain::id::Id;
 use tillgate_domain::payout::PayoutState;
 
 use super::ReplaceError;
-use crate::sender::held_back::{is_held_back, is_paid_otherwise};
+use crate::funds;
+use crate::sender::held_back::is_held_back;
 use crate::sender::stuck::ruled_out_at;
 use crate::store::batches::VersionRow;
 use crate::store::payouts::PayoutRow;
@@ -15,6 +16,24 @@ pub(super) struct Target {
     pub batch_seq: i64,
     pub payouts: Vec<PayoutRow>,
     pub versions: Vec<VersionRow>,
+    /// The batches that rest on it and fall with it, the nearest first; none of a bump.
+    pub resting: Vec<i64>,
+    /// All payouts that it concerns, those of the batches that rest on it included.
+    pub concerned: Vec<Id>,
+}
+
+impl Target {
+    /// The sum that its transaction pays out.
+    pub(super) fn pays_sats(&self) -> u64 {
+        self.payouts.iter().fold(0, |sum, payout| sum.saturating_add(payout.amount_sats))
+    }
+
+    /// Whether it stands as another reading of it found it.
+    pub(super) fn is_as(&self, before: &Self) -> bool {
+        self.batch_seq == before.batch_seq
+            && self.versions.len() == before.versions.len()
+            && self.concerned == before.concerned
+    }
 }
 
 const NOTHING_STORED: &str = "nothing was signed for it yet";
@@ -26,7 +45,7 @@ const SENT_ELSEWHERE: &str = "it was paid by a transaction that was not made her
 const PAID_OTHERWISE: &str = "a transaction that was not made here pays a payout of this transaction, or of one before it: where another copy of this wallet made it, or a block holds it, give this one up, and ask anew for what is still to be paid; else wait for a day";
 const RULED_OUT: &str =
     "a block holds another transaction that spends its coins: no transaction in its place can be mined";
-const CHANGE_SPENT: &str = "a later transaction spends the change of its own: give that one up first, or bump it";
+const GIVEN_UP_WITH: &str = "a transaction on which its own rests is being given up, and the payout with it";
 
 /// Whether the transaction of a payout may be replaced by one with a higher fee.
 ///
@@ -64,7 +83,7 @@ pub(super) fn bump_target(reader: &Reader<'_>, payout: &PayoutRow) -> Result<Tar
     Ok(last)
 }
 
-/// What is to be replaced; `None` where nothing is stored yet.
+/// The transaction to be replaced; `None` where nothing is stored yet.
 pub(super) fn abandon_target(
     reader: &Reader<'_>,
     payout: &PayoutRow,
@@ -78,18 +97,14 @@ pub(super) fn abandon_target(
             }
         };
     };
-    let target = target(reader, batch_seq)?;
+    let mut target = target(reader, batch_seq)?;
     may_replace(reader, payout, &target)?;
-    let mut payouts: Vec<Id> = target.payouts.iter().map(|payout| payout.id).collect();
-    if is_a_parent(reader, &target.versions)? {
-        if !is_paid_otherwise(reader, batch_seq)? {
-            return Err(ReplaceError::State(payout.state, CHANGE_SPENT));
-        }
-        // What rests on it can never be sent while it is held back, and is given up with it.
-        payouts.extend(payouts_on_the_change(reader, batch_seq)?);
+    target.resting = along_the_change(reader, batch_seq)?;
+    for resting in &target.resting {
+        target.concerned.extend(reader.payouts_of_batch(*resting)?.iter().map(|payout| payout.id));
     }
-    if payouts.len() > 1 && !all {
-        return Err(ReplaceError::Shared(payouts));
+    if target.concerned.len() > 1 && !all {
+        return Err(ReplaceError::Shared(target.concerned));
     }
     Ok(Some(target))
 }
@@ -104,7 +119,9 @@ const fn why_no_batch(payout: &PayoutRow) -> &'static str {
 }
 
 fn target(reader: &Reader<'_>, batch_seq: i64) -> Result<Target, StoreError> {
-    Ok(Target { batch_seq, payouts: reader.payouts_of_batch(batch_seq)?, versions: reader.versions(batch_seq)? })
+    let payouts = reader.payouts_of_batch(batch_seq)?;
+    let concerned = payouts.iter().map(|payout| payout.id).collect();
+    Ok(Target { batch_seq, payouts, versions: reader.versions(batch_seq)?, resting: Vec::new(), concerned })
 }
 
 fn may_replace(reader: &Reader<'_>, payout: &PayoutRow, target: &Target) -> Result<(), ReplaceError> {
@@ -120,28 +137,23 @@ fn may_replace(reader: &Reader<'_>, payout: &PayoutRow, target: &Target) -> Resu
     if target.versions.iter().any(|version| !version.pays) {
         return refused(GIVEN_UP);
     }
+    if let Some(newest) = target.versions.last()
+        && funds::is_given_up(reader, &newest.txid)?
+    {
+        return refused(GIVEN_UP_WITH);
+    }
     if ruled_out_at(reader, &target.versions)?.is_some() {
         return refused(RULED_OUT);
     }
     Ok(())
 }
 
-pub(super) fn is_in_block(version: &VersionRow) -> bool {
+fn is_in_block(version: &VersionRow) -> bool {
     version.position.is_in_block()
 }
 
-/// Whether another live batch rests on one of these: then none may take its place.
-pub(super) fn is_a_parent(reader: &Reader<'_>, versions: &[VersionRow]) -> Result<bool, StoreError> {
-    for version in versions {
-        if !reader.live_batches_on(&version.txid)?.is_empty() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 /// Whether one of these must not be broadcast, because of what another copy of the wallet pays.
-pub(super) fn is_any_held_back(reader: &Reader<'_>, versions: &[VersionRow]) -> Result<bool, StoreError> {
+fn is_any_held_back(reader: &Reader<'_>, versions: &[VersionRow]) -> Result<bool, StoreError> {
     for version in versions {
         if is_held_back(reader, &version.txid)? {
             return Ok(true);
@@ -152,14 +164,6 @@ pub(super) fn is_any_held_back(reader: &Reader<'_>, versions: &[VersionRow]) -> 
 
 fn last_along_the_change(reader: &Reader<'_>, batch_seq: i64) -> Result<i64, StoreError> {
     Ok(along_the_change(reader, batch_seq)?.last().copied().unwrap_or(batch_seq))
-}
-
-fn payouts_on_the_change(reader: &Reader<'_>, batch_seq: i64) -> Result<Vec<Id>, StoreError> {
-    let mut ids = Vec::new();
-    for next in along_the_change(reader, batch_seq)? {
-        ids.extend(reader.payouts_of_batch(next)?.iter().map(|payout| payout.id));
-    }
-    Ok(ids)
 }
 
 /// The batches that rest on this one, the nearest first. Change is one output, so there is one line.

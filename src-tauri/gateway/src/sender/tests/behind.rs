@@ -127,7 +127,7 @@ async fn after_the_machine_slept_a_bump_looks_at_the_chain_first() {
     world.advance_clock_ms(3_600_000);
     let refused = world.app.sender.bump(payout, Some(20), "cli:ann", &world.app.watcher).await;
     // The look found it where nobody may replace it.
-    assert!(matches!(refused, Err(ReplaceError::Stale)), "it was in a block all the while: {refused:?}");
+    assert!(matches!(refused, Err(ReplaceError::State(..))), "it was in a block all the while: {refused:?}");
     assert_eq!(world.outputs_of(&payout), 1);
 }
 

@@ -9,8 +9,10 @@ use tillgate_sandbox::{BroadcastFault, FaultsPatch};
 use crate::chain::tests::stage::{Backend, Stage};
 use crate::console::payouts::RequestPayout;
 use crate::console::{Actor, ask};
+use crate::sender::{Agreed, ReplaceError, Sender};
 use crate::store::payouts::PayoutRow;
 use crate::testing::World;
+use crate::watcher::Watcher;
 
 /// A wallet with this many confirmed coins of 0.01 BTC each.
 pub async fn world_with_coins(count: usize) -> World {
@@ -45,6 +47,30 @@ pub fn check_paid_by_the_other_alone(world: &World, payout: &Id, twin: &Transact
     assert_eq!((world.payout_state(payout), world.txid_of(payout)), (PayoutState::Sent, twin.compute_txid()));
     assert_eq!(world.outputs_of(payout), 1, "it is paid twice");
     world.check_ledger();
+}
+
+impl Sender {
+    /// A bump by staff who were shown no fee.
+    pub(crate) async fn bump(
+        &self,
+        id: Id,
+        fee_rate_sat_vb: Option<u32>,
+        actor: &str,
+        watcher: &Watcher,
+    ) -> Result<Txid, ReplaceError> {
+        self.bump_agreed(id, fee_rate_sat_vb, Agreed::default(), (actor, watcher)).await
+    }
+
+    /// The same for giving up.
+    pub(crate) async fn abandon(
+        &self,
+        id: Id,
+        all: bool,
+        actor: &str,
+        watcher: &Watcher,
+    ) -> Result<Option<Txid>, ReplaceError> {
+        self.abandon_agreed(id, all, Agreed::default(), (actor, watcher)).await
+    }
 }
 
 impl World {

@@ -53,6 +53,11 @@ impl FeeWanted {
         Self { rate, replaced_sats: versions.iter().map(|paid| paid.fee_sats).max(), ..self }
     }
 
+    /// The same, and enough to replace transactions that pay these fees together: what rests on a replaced one goes with it.
+    pub(crate) fn above(self, fees_sats: u64) -> Self {
+        Self { replaced_sats: self.replaced_sats.max(Some(fees_sats)), ..self }
+    }
+
     /// The fee of a transaction of this size, rounded up.
     pub(crate) fn sats(&self, vsize: u64) -> u64 {
         self.by_rate(vsize).saturating_add(self.for_ancestors_sats).max(self.for_replacement(vsize))

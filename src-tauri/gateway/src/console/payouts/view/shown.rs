@@ -8,6 +8,7 @@ use crate::console::btc::BtcView;
 use crate::console::payouts::stuck::StuckItem;
 use crate::console::payouts::waiting::{Queue, Standing, Why};
 use crate::console::sums::FiatView;
+use crate::funds::is_given_up;
 use crate::gateway::{Cannot, Gateway};
 use crate::records::Snapshot;
 use crate::sender::{Payable, is_held_back, payable};
@@ -122,7 +123,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Whether the newest transaction of a payout gives it up, and neither has won.
+    /// Whether the newest transaction of a payout, or of one on which it rests, gives it up, and neither has won.
     fn being_given_up(&self, row: &PayoutRow) -> Result<bool, StoreError> {
         let is_over = match row.state {
             payout::PayoutState::Queued | payout::PayoutState::Sent => false,
@@ -134,6 +135,7 @@ impl<'a> Shown<'a> {
         let is_ours = row.txid.is_none_or(|txid| versions.iter().any(|version| version.txid == txid));
         let is_paid =
             versions.iter().any(|version| version.pays && version.position.confirmations(self.tip_height) > 0);
-        Ok(is_ours && !is_paid && versions.last().is_some_and(|newest| !newest.pays))
+        let Some(newest) = versions.last().filter(|_| is_ours && !is_paid) else { return Ok(false) };
+        Ok(!newest.pays || is_given_up(self.snapshot.reader, &newest.txid)?)
     }
 }

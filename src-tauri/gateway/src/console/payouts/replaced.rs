@@ -1,0 +1,54 @@
+//! A transaction that took another's place, and a backend's refusal of it.
+
+use bitcoin::Txid;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::view::VersionItem;
+use crate::chain::{fee_named, quoted};
+use crate::console::ask::Asker;
+use crate::console::btc::BtcView;
+use crate::console::error::CommandError;
+use crate::store::Reader;
+use crate::store::batches::{Refusal, VersionRow};
+
+/// A backend's refusal of a transaction that is stored: it is offered again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[ts(export)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusalView {
+    /// The refusal in a sentence, with the backend's own words in quotation marks, without the remedy and the last full stop.
+    pub message: String,
+    /// The fee that the backend names in these words.
+    pub fee_named: Option<BtcView>,
+}
+
+/// A transaction that was stored in place of another.
+pub(super) struct Replaced {
+    pub row: VersionRow,
+    pub item: VersionItem,
+    /// Absent once a backend took it, and where none answered.
+    pub refusal: Option<RefusalView>,
+}
+
+impl Replaced {
+    pub(super) async fn of(by: &Asker<'_>, txid: Txid) -> Result<Self, CommandError> {
+        let find = move |reader: &Reader<'_>| Ok((reader.version(&txid)?, reader.tip_height()?));
+        let (row, tip_height) = by.read(move |_, reader| find(reader)).await?;
+        let row = row.ok_or_else(CommandError::internal)?;
+        Ok(Self { item: VersionItem::of(&row, tip_height), refusal: row.refusal.as_ref().map(RefusalView::from), row })
+    }
+}
+
+impl From<&Refusal> for RefusalView {
+    fn from(refusal: &Refusal) -> Self {
+        let Some(words) = &refusal.words else {
+            let message =
+                "the Bitcoin backend refused it, because a block holds another transaction that spends its coins";
+            return Self { message: message.to_owned(), fee_named: None };
+        };
+        let fee_named = fee_named(words).map(BtcView::of_sats);
+        let named = fee_named.as_ref().map(|fee| format!(". It names a fee of {} BTC", fee.shown)).unwrap_or_default();
+        Self { message: format!("the Bitcoin backend refused it: {}{named}", quoted(words)), fee_named }
+    }
+}

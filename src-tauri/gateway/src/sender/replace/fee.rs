@@ -1,0 +1,214 @@
+//! The fee of a replacement, and the transaction that would pay it. Nothing is signed here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bitcoin::{FeeRate, Txid};
+use tillgate_domain::id::Id;
+use tokio::time::timeout;
+
+use super::target::{self, Target};
+use super::{By, NO_FEE_RATE, ReplaceError};
+use crate::funds::{self, PayoutFeeRate};
+use crate::gateway::Gateway;
+use crate::sender::SendError;
+use crate::sender::build::{self, Chosen};
+use crate::store::batches::VersionRow;
+use crate::store::keychains::Keychain;
+use crate::store::payouts::PayoutRow;
+use crate::store::{Reader, StoreError};
+use crate::wallet::spend::{self, Draft, FeeWanted, Means, Paid, Payee};
+
+/// A backend that takes longer is taken for silent: its refusal tells the fee then.
+const ASKED_FOR: Duration = Duration::from_secs(2);
+
+/// A replacement as it would be made now.
+#[derive(Debug, Clone)]
+pub(crate) struct ReplacementFee {
+    /// The fee of the transaction that would be replaced.
+    pub now_sats: u64,
+    pub fee_sats: u64,
+    pub vsize: u64,
+    /// The sum that the transaction pays out.
+    pub pays_sats: u64,
+    /// The payouts that it concerns.
+    pub payouts: Vec<Id>,
+}
+
+/// A replacement that was chosen, before it is agreed to.
+pub(super) struct Replacement {
+    pub chosen: Chosen,
+    pub fee: ReplacementFee,
+}
+
+/// The fee that a bump of a payout would pay now, to the satoshi, at a rate in sat/vB or at the estimate.
+///
+/// # Errors
+/// Why it may not be bumped.
+pub(crate) async fn bump_fee(
+    gateway: &Arc<Gateway>,
+    id: Id,
+    fee_rate_sat_vb: Option<u32>,
+) -> Result<ReplacementFee, ReplaceError> {
+    let by = By::HigherFee { fee_rate: fee_rate_sat_vb.map(FeeRate::from_sat_per_vb_u32) };
+    estimate(gateway, id, by).await?.ok_or(ReplaceError::Stale)
+}
+
+/// The fee that giving a payout up would pay now, with all payouts that it concerns; `None` where nothing was signed for it.
+///
+/// # Errors
+/// Why it may not be given up.
+pub(crate) async fn abandon_fee(gateway: &Arc<Gateway>, id: Id) -> Result<Option<ReplacementFee>, ReplaceError> {
+    estimate(gateway, id, By::GivingUp { all: true }).await
+}
+
+async fn estimate(gateway: &Arc<Gateway>, id: Id, by: By) -> Result<Option<ReplacementFee>, ReplaceError> {
+    let Some(target) = gateway.store.read(|reader| by.target(reader, id))? else { return Ok(None) };
+    gateway.store.read(target::may_sign)?;
+    let rate = funds::fee_rate(gateway, &gateway.settings.snapshot()).await;
+    Ok(Some(choose(gateway, target, by, rate).await?.0.fee))
+}
+
+/// The rate that a replacement is made at.
+///
+/// # Errors
+/// When the backend names none, and staff neither.
+pub(super) async fn rate(gateway: &Arc<Gateway>, by: By) -> Result<PayoutFeeRate, ReplaceError> {
+    let settings = gateway.settings.snapshot();
+    match by {
+        By::HigherFee { fee_rate: None } => {
+            let now = funds::fee_rate_now(gateway, &settings).await;
+            now.ok_or_else(|| ReplaceError::Cannot(NO_FEE_RATE.to_owned()))
+        }
+        By::HigherFee { fee_rate: Some(_) } | By::GivingUp { .. } => Ok(funds::fee_rate(gateway, &settings).await),
+    }
+}
+
+/// Chooses coins and fee, and answers the target back.
+pub(super) async fn choose(
+    gateway: &Arc<Gateway>,
+    target: Target,
+    by: By,
+    rate: PayoutFeeRate,
+) -> Result<(Replacement, Target), ReplaceError> {
+    let known_sats = fees_known(gateway, &target).await;
+    let gateway = Arc::clone(gateway);
+    let choose = move || choose_now(&gateway, &target, by, rate, known_sats).map(|chosen| (chosen, target));
+    tokio::task::spawn_blocking(choose).await.map_err(|_| SendError::BrokenOff)?
+}
+
+/// The fees of all that would be replaced, as the backend tells them; `None` where it does not.
+async fn fees_known(gateway: &Arc<Gateway>, target: &Target) -> Option<u64> {
+    let (chain, txids) = (Arc::clone(&gateway.chain), target.versions.iter().map(|version| version.txid));
+    let txids: Vec<Txid> = txids.collect();
+    let asked = tokio::task::spawn_blocking(move || chain.fees_with_descendants(&txids));
+    let told = timeout(ASKED_FOR, asked).await.ok()?.ok()?;
+    told.inspect_err(|error| tracing::info!(%error, "the fees of what rests on a payout are not known")).ok()?
+}
+
+fn choose_now(
+    gateway: &Gateway,
+    target: &Target,
+    by: By,
+    rate: PayoutFeeRate,
+    known_sats: Option<u64>,
+) -> Result<Replacement, ReplaceError> {
+    let wallet = gateway.wallet.get().ok_or_else(|| ReplaceError::Cannot("the wallet is not set up".to_owned()))?;
+    let settings = gateway.settings.snapshot();
+    let (required, optional, tip_height, change_index, fee) = gateway.store.read(|reader| {
+        let change = reader.keychain(Keychain::Internal)?.ok_or(StoreError::BadValue("keychains"))?;
+        let required = build::inputs_of(reader, target.batch_seq)?;
+        let mut optional = funds::spendable(reader, &settings)?;
+        optional.retain(|coin| coin.height.is_some() && by.pays());
+        let fee = fee_wanted(reader, target, by, rate, known_sats)?;
+        Ok::<_, StoreError>((required, optional, reader.tip_height()?, change.1, fee))
+    })?;
+    let change = build::fresh_change(wallet, change_index).map_err(ReplaceError::Cannot)?;
+    let means = Means {
+        required: &required,
+        optional: &optional,
+        fee,
+        change: &change,
+        address_type: wallet.keychains.address_type(),
+        tip_height,
+    };
+    let (draft, payouts) = draft(gateway, target, by, &means)?;
+    let replacement = ReplacementFee {
+        now_sats: target.versions.last().map_or(0, |newest| newest.fee_sats),
+        fee_sats: draft.fee_sats,
+        vsize: draft.vsize,
+        pays_sats: target.pays_sats(),
+        payouts: target.concerned.clone(),
+    };
+    // Staff gave a rate above the setting, or the replaced transaction pays such a rate already.
+    let cap = rate.cap.max(fee.rate);
+    Ok(Replacement { chosen: Chosen { draft, payouts, fee, cap }, fee: replacement })
+}
+
+fn draft(gateway: &Gateway, target: &Target, by: By, means: &Means<'_>) -> Result<(Draft, Vec<i64>), ReplaceError> {
+    let seed = build::seed(gateway)?;
+    let (draft, payouts) = match by {
+        By::HigherFee { .. } => {
+            let payee = |row: &PayoutRow| Payee { script: row.script.clone(), amount_sats: row.amount_sats };
+            let payees: Vec<Payee> = target.payouts.iter().map(payee).collect();
+            let payouts = target.payouts.iter().map(|row| row.seq).collect();
+            (spend::choose(&payees, means, seed), payouts)
+        }
+        By::GivingUp { .. } => (spend::to_ourselves(means, seed), Vec::new()),
+    };
+    Ok((draft.map_err(|error| ReplaceError::Cannot(error.to_string()))?, payouts))
+}
+
+/// Checks that a bump without a rate of staff pays no more than the setting `feeCapSatVb`.
+///
+/// # Errors
+/// The rate that is needed, where it is higher.
+pub(super) fn check_cap(replacement: &Replacement, rate: &PayoutFeeRate, by: By) -> Result<(), ReplaceError> {
+    let Chosen { draft, fee, .. } = &replacement.chosen;
+    // The part for its ancestors brings the package to the rate, and not itself above it.
+    let needed = draft.fee_sats.saturating_sub(fee.for_ancestors_sats).div_ceil(draft.vsize.max(1));
+    let cap = rate.cap.to_sat_per_vb_ceil();
+    match by {
+        By::HigherFee { fee_rate: None } if needed > cap => Err(ReplaceError::AboveCap { needed, cap }),
+        By::HigherFee { .. } | By::GivingUp { .. } => Ok(()),
+    }
+}
+
+/// The fee of a replacement: the wanted rate and the part that its ancestors lack, but more than all fees that it replaces
+/// (BIP125, rule 3).
+fn fee_wanted(
+    reader: &Reader<'_>,
+    target: &Target,
+    by: By,
+    rate: PayoutFeeRate,
+    known_sats: Option<u64>,
+) -> Result<FeeWanted, StoreError> {
+    let wanted = match by {
+        By::HigherFee { fee_rate } => fee_rate.unwrap_or(rate.estimate),
+        By::GivingUp { .. } => rate.capped(),
+    };
+    let paid = |version: &VersionRow| Paid { fee_sats: version.fee_sats, vsize: version.vsize };
+    let replaced: Vec<Paid> = target.versions.iter().map(paid).collect();
+    let mut ours_sats = replaced.iter().map(|paid| paid.fee_sats).max().unwrap_or(0);
+    for resting in &target.resting {
+        let highest = reader.versions(*resting)?.iter().map(|version| version.fee_sats).max();
+        ours_sats = ours_sats.saturating_add(highest.unwrap_or(0));
+    }
+    // Strangers may hang fees on a payout that are higher than the payout itself: nobody pays these to have it back.
+    let known_sats = known_sats.filter(|sats| by.pays() || *sats <= target.pays_sats()).unwrap_or(0);
+    let fee = FeeWanted::at(wanted).lifting(ancestors(reader, target)?).replacing(&replaced);
+    Ok(fee.above(ours_sats.max(known_sats)))
+}
+
+/// The sum that the unconfirmed ancestors of a batch pay.
+fn ancestors(reader: &Reader<'_>, target: &Target) -> Result<Paid, StoreError> {
+    let mut sum = Paid { fee_sats: 0, vsize: 0 };
+    let Some(newest) = target.versions.last() else { return Ok(sum) };
+    for (txid, ancestor) in funds::unconfirmed(reader, &newest.txid)? {
+        if txid != newest.txid {
+            sum.fee_sats = sum.fee_sats.saturating_add(ancestor.paid.fee_sats);
+            sum.vsize = sum.vsize.saturating_add(ancestor.paid.vsize);
+        }
+    }
+    Ok(sum)
+}

@@ -1,0 +1,101 @@
+//! A transaction whose change is spent is given up with all that rests on it.
+
+use bitcoin::Txid;
+use tillgate_domain::id::Id;
+use tillgate_domain::payout::PayoutState::{Failed, Sent};
+use tillgate_sandbox::BroadcastFault;
+
+use super::support::world_with_coins;
+use crate::sender::ReplaceError;
+use crate::testing::World;
+
+/// Two payouts of two transactions: the second spends the change of the first.
+async fn world_with_a_line() -> (World, Id, Id) {
+    let world = world_with_coins(1).await;
+    let mut line = Vec::new();
+    for _ in 0..2 {
+        line.push(world.approved_payout(300_000).await);
+        world.send().await;
+        world.look().await;
+    }
+    (world, line[0], line[1])
+}
+
+async fn give_up(world: &World, id: Id) -> Txid {
+    world.app.sender.abandon(id, true, "cli:ann", &world.app.watcher).await.unwrap().unwrap()
+}
+
+fn mempool(world: &World) -> Vec<Txid> {
+    world.sandbox().status().unwrap().mempool
+}
+
+#[tokio::test]
+async fn a_payout_whose_change_is_spent_is_given_up_with_its_child() {
+    let (world, first, second) = world_with_a_line().await;
+    let refused = world.app.sender.abandon(first, false, "cli:ann", &world.app.watcher).await;
+    assert!(matches!(&refused, Err(ReplaceError::Shared(all)) if *all == [first, second]), "{refused:?}");
+    let in_its_place = give_up(&world, first).await;
+    assert_eq!(mempool(&world), [in_its_place], "it pays enough to replace both");
+    world.look_and_pass().await;
+    world.mine_and_pass(5).await;
+    assert_eq!([world.payout_state(&first), world.payout_state(&second)], [Sent, Sent], "until it is final");
+    world.mine_and_pass(1).await;
+    for payout in [first, second] {
+        assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (Failed, 0));
+        assert_eq!(world.notified_field(&payout, "status"), ["SENT", "FAILED"]);
+        assert!(world.payout(&payout).failure_reason.unwrap().contains("given up"), "both say why");
+    }
+    world.check_ledger();
+    world.check_balance();
+    let later = world.approved_payout(400_000).await;
+    world.send().await;
+    assert_eq!(world.payout_state(&later), Sent, "the coins are free again");
+}
+
+#[tokio::test]
+async fn giving_up_pays_more_than_a_dear_child() {
+    let (world, first, second) = world_with_a_line().await;
+    world.app.sender.bump(second, Some(300), "cli:ann", &world.app.watcher).await.unwrap();
+    world.look().await;
+    let in_its_place = give_up(&world, first).await;
+    assert_eq!(mempool(&world), [in_its_place]);
+}
+
+#[tokio::test]
+async fn a_child_of_what_is_given_up_is_neither_sent_nor_bumped() {
+    let (world, first, second) = world_with_a_line().await;
+    let (parent, child) = (world.txid_of(&first), world.txid_of(&second));
+    world.broadcasts(BroadcastFault::Reject);
+    let in_its_place = give_up(&world, first).await;
+    world.sandbox().evict(parent, world.now_ms()).unwrap();
+    assert_eq!(mempool(&world), []);
+    world.broadcasts(BroadcastFault::Ok);
+    for payout in [first, second] {
+        for all in [false, true] {
+            let again = world.app.sender.abandon(payout, all, "cli:ann", &world.app.watcher).await;
+            assert!(matches!(again, Err(ReplaceError::State(Sent, _))), "{again:?}");
+        }
+        let bumped = world.app.sender.bump(payout, Some(50), "cli:ann", &world.app.watcher).await;
+        assert!(matches!(bumped, Err(ReplaceError::State(Sent, _))), "{bumped:?}");
+    }
+    world.look_and_pass().await;
+    world.sandbox().mine(1, true, world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    assert_eq!(mempool(&world), [in_its_place], "{child} rests on what is given up");
+}
+
+#[tokio::test]
+async fn a_line_whose_first_is_mined_all_the_same_is_sent() {
+    let (world, first, second) = world_with_a_line().await;
+    let batch = world.payout(&first).batch_seq.unwrap();
+    let old = world.gateway.store.read(|reader| reader.versions(batch)).unwrap().remove(0);
+    give_up(&world, first).await;
+    world.look().await;
+    world.sandbox().mine_transactions(std::slice::from_ref(&old.tx), world.now_ms()).unwrap();
+    world.look_and_pass().await;
+    world.mine_and_pass(1).await;
+    for payout in [first, second] {
+        assert_eq!((world.payout_state(&payout), world.outputs_of(&payout)), (Sent, 1));
+    }
+    world.check_ledger();
+}

@@ -31,9 +31,8 @@ pub(crate) struct RefundRequest<'a> {
     /// The anomalies that may be refunded by whoever asks.
     pub(crate) sees: Sees,
     /// The payout that is asked for. Its amount may be left out, and its currency, for the payment's.
+    /// With `again` also if a payout of ours paid exactly this to this address.
     pub(crate) offer: OfferRequest<'a>,
-    /// Whether it is made although a payout, or another copy of the wallet, paid exactly this to this address.
-    pub(crate) although_paid: bool,
 }
 
 impl<'a> RefundRequest<'a> {
@@ -41,8 +40,9 @@ impl<'a> RefundRequest<'a> {
     pub(crate) fn of_staff(anomaly_id: Id, address: impl Into<Cow<'a, str>>, by: impl Into<String>) -> Self {
         let requester = Requester { key_id: None, name: by.into(), notify_hosts: NotifyHosts::default() };
         let draft = Draft { address: Some(address.into()), ..Draft::default() };
-        let offer = OfferRequest { requester, draft, is_approved: false, once: None, permit: Permit::none() };
-        Self { anomaly_id, sees: Sees::Everything, offer, although_paid: false }
+        let (is_approved, again) = (false, false);
+        let offer = OfferRequest { requester, draft, is_approved, once: None, permit: Permit::none(), again };
+        Self { anomaly_id, sees: Sees::Everything, offer }
     }
 }
 
@@ -123,7 +123,8 @@ impl From<StoreError> for RefundError {
 /// # Errors
 /// Why not.
 pub(crate) async fn refund(gateway: &Arc<Gateway>, request: RefundRequest<'_>) -> Result<Offered, RefundError> {
-    let RefundRequest { anomaly_id, sees, mut offer, although_paid } = request;
+    let RefundRequest { anomaly_id, sees, mut offer } = request;
+    let although_paid = offer.again;
     let (confirmations, now) = (gateway.settings.snapshot().spend_confirmations, gateway.clock.now());
     let begun = gateway.store.read(|reader| {
         if let Some(once) = &offer.once
@@ -201,7 +202,7 @@ fn check_not_paid(reader: &Reader<'_>, anomaly: &AnomalyRow, refund: &PayoutRow)
         return Err(RefundError::PaidByPayout { payout_id: paid.id, state: paid.state, amount_sats });
     }
     let output = TxOut { value: Amount::from_sat(amount_sats), script_pubkey: refund.script.clone() };
-    match reader.twin_with_unmatched_output(&output, reader.tip_height()?)? {
+    match reader.twin_with_output(&output, reader.tip_height()?)? {
         Some(txid) => Err(RefundError::PaidBefore { txid, amount_sats }),
         None => Ok(()),
     }
